@@ -1,0 +1,99 @@
+//! Putting a question to a person: the question, the answers, and who carries it.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use crate::{Deliverable, PermissionClass, Touch, Verdict};
+
+pub use memory::{Grant, Remember};
+
+pub(crate) mod memory;
+
+/// A way to put a question to a person: terminal, web page, webhook, editor.
+pub trait Approver: Send + Sync {
+    /// Name for the record.
+    fn name(&self) -> &str;
+
+    /// Asks, and waits for the answer.
+    ///
+    /// [`NotAsked::Unavailable`] passes the question to the next approver. Any other error, a
+    /// panic or silence until the deadline is a no.
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>>;
+}
+
+/// Why a question got no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotAsked {
+    /// Nobody can be reached this way (no terminal, nobody connected).
+    Unavailable(String),
+    /// Something broke while asking.
+    Failed(String),
+}
+
+/// What a person is asked, complete: everything that is shown comes from here.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The model's id for the call.
+    pub call: String,
+    /// The tool's canonical name.
+    pub tool: String,
+    /// The server the tool comes from, when it is not one of our own.
+    pub server: Option<String>,
+    /// Which rules apply to it.
+    pub class: PermissionClass,
+    /// The final arguments: what is approved is what is run.
+    pub args: Value,
+    /// What the call would touch.
+    pub touches: Vec<Touch>,
+    /// Why a person is asked.
+    pub verdict: Verdict,
+    /// Why the model says it wants this. Model's words.
+    pub reason: Option<String>,
+    /// Label: what the tool does is hard to take back.
+    pub destructive: bool,
+    /// What a reverse-thinking pass said about it, if there was one.
+    pub deliverable: Option<Deliverable>,
+    /// What the answer is bound to: tool, revision and final arguments.
+    pub binding: String,
+    /// What "for this conversation" and "always" would cover; `None` where they are not offered.
+    pub grant: Option<Grant>,
+    /// Whether "always" can be kept.
+    pub can_always: bool,
+    /// Who asks: the conversation's principal.
+    pub principal: String,
+    /// The conversation.
+    pub conversation: String,
+    /// How long an answer is waited for.
+    pub time: Duration,
+}
+
+/// What a person said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// Go ahead, this once.
+    Once,
+    /// Go ahead, and do not ask again for [`Question::grant`] in this conversation.
+    Session,
+    /// Go ahead, and never ask again for [`Question::grant`].
+    Always,
+    /// Do this instead; it is validated, reviewed and judged like any other call.
+    Edit(Value),
+    /// Do not, and tell the model this.
+    No(String),
+    /// Do not, and end the whole turn.
+    Abort,
+}
+
+/// What happens when a person must be asked and nobody can be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnNoApprover {
+    /// The call is denied, and the text says how to mend it.
+    #[default]
+    Deny,
+    /// The call runs, a warning goes out, and the record says that nobody approved it.
+    AllowWithWarning,
+    /// The question is parked at the desk until somebody answers it or it expires.
+    Queue,
+}

@@ -1,0 +1,223 @@
+//! One line of the log, its place in the chain, and how a chain is checked.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+/// The record could not be made durable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct AuditError(String);
+
+impl AuditError {
+    /// Says why, in one sentence.
+    pub fn new(why: impl Into<String>) -> AuditError {
+        AuditError(why.into())
+    }
+}
+
+/// A SHA-256 hash, shown in hexadecimal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Hash([u8; 32]);
+
+impl Hash {
+    /// The hash of these bytes.
+    pub fn of(bytes: &[u8]) -> Hash {
+        Hash(Sha256::digest(bytes).into())
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Hexadecimal digits, in a buffer of their own: no allocation.
+    pub(crate) fn hex(&self) -> [u8; 64] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0');
+        let mut hex = [0; 64];
+        for (pair, byte) in hex.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [digit(byte >> 4), digit(byte & 15)];
+        }
+        hex
+    }
+
+    /// Reads 64 hexadecimal digits.
+    pub fn from_hex(text: &str) -> Option<Hash> {
+        let digits = text.as_bytes();
+        let (pairs, []) = digits.as_chunks::<2>() else { return None };
+        let mut bytes = [0; 32];
+        if pairs.len() != bytes.len() {
+            return None;
+        }
+        let nibble =
+            |digit: u8| char::from(digit).to_digit(16).and_then(|it| u8::try_from(it).ok());
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = nibble(*high)? << 4 | nibble(*low)?;
+        }
+        Some(Hash(bytes))
+    }
+}
+
+impl From<[u8; 32]> for Hash {
+    fn from(bytes: [u8; 32]) -> Hash {
+        Hash(bytes)
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.hex()).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The end of a chain: how many records there are, and the hash of the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Head {
+    /// Number of the last record; 0 before the first.
+    pub seq: u64,
+    /// Its hash; zeros before the first.
+    pub hash: Hash,
+}
+
+/// Proof that a record is durable, and where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    /// Its number, counted from 1.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: Hash,
+}
+
+/// One line of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Its number, counted from 1.
+    pub seq: u64,
+    /// Hash of the record before it.
+    pub previous: Hash,
+    /// Hash of this one: over `previous`, `seq` and `body`.
+    pub hash: Hash,
+    /// What happened, as one line of JSON.
+    pub body: String,
+}
+
+impl Record {
+    /// Puts a body behind `head`, and moves `head` on.
+    pub fn chain(body: String, head: &mut Head) -> Record {
+        let (seq, previous) = (head.seq + 1, head.hash);
+        let hash = Record::hash(seq, previous, &body);
+        *head = Head { seq, hash };
+        Record { seq, previous, hash, body }
+    }
+
+    /// `SHA-256(previous "\n" seq "\n" body "\n")`, which `sha256sum` can check.
+    fn hash(seq: u64, previous: Hash, body: &str) -> Hash {
+        let mut digits = [0u8; 20];
+        let mut at = digits.len();
+        let mut rest = seq;
+        loop {
+            at -= 1;
+            if let Some(digit) = digits.get_mut(at) {
+                *digit = b'0' + u8::try_from(rest % 10).unwrap_or_default();
+            }
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        let mut hasher = Sha256::new();
+        hasher.update(previous.hex());
+        hasher.update(b"\n");
+        hasher.update(digits.get(at..).unwrap_or_default());
+        hasher.update(b"\n");
+        hasher.update(body);
+        hasher.update(b"\n");
+        Hash(hasher.finalize().into())
+    }
+
+    /// Where this record is.
+    pub fn receipt(&self) -> Receipt {
+        Receipt { seq: self.seq, hash: self.hash }
+    }
+}
+
+/// Where and how a chain is broken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// A number is missing or out of order.
+    #[error(
+        "record {found} stands where record {expected} should: records were dropped, added or swapped"
+    )]
+    Order {
+        /// The number that should come next.
+        expected: u64,
+        /// The number that came.
+        found: u64,
+    },
+    /// A record does not name the one before it.
+    #[error("record {seq} does not follow from the record before it: one of them was replaced")]
+    Link {
+        /// The record.
+        seq: u64,
+    },
+    /// A record was changed after it was written.
+    #[error("record {seq} was changed after it was written")]
+    Altered {
+        /// The record.
+        seq: u64,
+    },
+    /// The log ends before the place it is known to reach.
+    #[error(
+        "the log ends at record {last}, and it is known to reach record {known}: the end was cut off or replaced"
+    )]
+    Short {
+        /// The last record that is there.
+        last: u64,
+        /// The last record that was written.
+        known: u64,
+    },
+}
+
+/// Checks a chain one record at a time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Verifier {
+    head: Head,
+}
+
+impl Verifier {
+    /// Takes the next record, or says what is wrong with it.
+    pub fn next(&mut self, record: &Record) -> Result<(), Broken> {
+        let expected = self.head.seq + 1;
+        if record.seq != expected {
+            return Err(Broken::Order { expected, found: record.seq });
+        }
+        if record.previous != self.head.hash {
+            return Err(Broken::Link { seq: record.seq });
+        }
+        if record.hash != Record::hash(record.seq, record.previous, &record.body) {
+            return Err(Broken::Altered { seq: record.seq });
+        }
+        self.head = Head { seq: record.seq, hash: record.hash };
+        Ok(())
+    }
+
+    /// After the last record: does the chain end where it is known to end?
+    pub fn finish(self, known: Head) -> Result<Head, Broken> {
+        match self.head == known {
+            true => Ok(self.head),
+            false => Err(Broken::Short { last: self.head.seq, known: known.seq }),
+        }
+    }
+
+    /// How far the chain has been checked.
+    pub fn head(&self) -> Head {
+        self.head
+    }
+}

@@ -1,0 +1,73 @@
+//! The two passes that a tool can ask for before it runs: checkpoint and reverse thinking.
+
+use futures::future::BoxFuture;
+
+use crate::{Validated, Verdict};
+
+/// A gate of the embedding program, for what cannot be taken back: sending, deleting, deploying,
+/// paying.
+pub trait Checkpoint: Send + Sync {
+    /// Opens, or says why not. An error, a panic or silence keeps it closed.
+    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// Someone who argues the other side of a call before it runs.
+pub trait ReverseThinker: Send + Sync {
+    /// Thinks it through. An error, a panic or silence stops the call.
+    fn think<'a>(
+        &'a self,
+        call: &'a Validated,
+        verdict: &'a Verdict,
+    ) -> BoxFuture<'a, Result<Deliverable, String>>;
+}
+
+/// What came of arguing the other side. Kept with the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deliverable {
+    /// What the call takes for granted.
+    pub hidden_assumptions: Vec<String>,
+    /// How it could go wrong.
+    pub failure_scenarios: Vec<String>,
+    /// Whether it should go ahead.
+    pub verdict: Advice,
+    /// Why.
+    pub verdict_reason: String,
+}
+
+/// Whether a call should go ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// It should.
+    Proceed,
+    /// A person should look first, whatever the rules say.
+    Ask,
+    /// It should not.
+    Stop,
+}
+
+impl Advice {
+    /// The word for it in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Advice::Proceed => "proceed",
+            Advice::Ask => "ask",
+            Advice::Stop => "stop",
+        }
+    }
+}
+
+/// The passes between the verdict and the permit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pass {
+    /// Someone argues the other side.
+    ReverseThinking,
+    /// A person is asked, where the verdict says so.
+    Approval,
+    /// The embedding program's own gate.
+    Checkpoint,
+}
+
+impl Pass {
+    /// The order unless configured otherwise.
+    pub const ORDER: [Pass; 3] = [Pass::ReverseThinking, Pass::Approval, Pass::Checkpoint];
+}

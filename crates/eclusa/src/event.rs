@@ -1,0 +1,115 @@
+//! What happens, told to whoever listens. Listeners cannot hold anything up.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use serde_json::Value;
+use tokio::sync::broadcast;
+
+use crate::Hash;
+
+/// Something that happened. Arguments in events are redacted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A call arrived.
+    Received {
+        /// The model's id for the call.
+        call: String,
+        /// The tool, in the model's word for it.
+        tool: String,
+    },
+    /// A person is being asked.
+    Asked {
+        /// The model's id for the call.
+        call: String,
+        /// The tool.
+        tool: String,
+    },
+    /// A question was answered, or could not be.
+    ToolApproval {
+        /// The model's id for the call.
+        call: String,
+        /// The tool.
+        tool: String,
+        /// The arguments, redacted.
+        params: Value,
+        /// Digest of the arguments.
+        digest: Hash,
+        /// Whether the call may go on.
+        approved: bool,
+        /// Who answered, or why nobody did.
+        source: String,
+    },
+    /// A tool starts.
+    Started {
+        /// The model's id for the call.
+        call: String,
+        /// The tool.
+        tool: String,
+        /// The number of the call in the log.
+        number: u64,
+    },
+    /// A tool says how far it has come.
+    Progress {
+        /// The model's id for the call.
+        call: String,
+        /// The tool.
+        tool: String,
+        /// From 0 to 1.
+        fraction: f64,
+        /// What it is at.
+        detail: String,
+    },
+    /// A call was answered.
+    Ended {
+        /// The model's id for the call.
+        call: String,
+        /// The tool.
+        tool: String,
+        /// The stable code of the outcome.
+        code: &'static str,
+        /// Milliseconds from arrival to answer.
+        ms: u64,
+    },
+    /// People should know this.
+    Warning {
+        /// The call it is about.
+        call: Option<String>,
+        /// The sentence.
+        text: String,
+    },
+}
+
+/// Where events go out.
+#[derive(Clone)]
+pub struct Events {
+    sender: broadcast::Sender<Arc<Event>>,
+    heard: Arc<AtomicBool>,
+}
+
+/// How many events a slow listener may be behind before it loses the oldest.
+const BACKLOG: usize = 1024;
+
+impl Default for Events {
+    fn default() -> Events {
+        Events { sender: broadcast::channel(BACKLOG).0, heard: Arc::default() }
+    }
+}
+
+impl Events {
+    /// Listens from now on. A listener that falls behind is told how many it lost.
+    pub fn listen(&self) -> broadcast::Receiver<Arc<Event>> {
+        self.heard.store(true, Ordering::Release);
+        self.sender.subscribe()
+    }
+
+    /// Tells the listeners; the event is made only if there has ever been one.
+    pub(crate) fn send(&self, event: impl FnOnce() -> Event) {
+        if self.heard.load(Ordering::Acquire) {
+            // An error means that nobody listens any more.
+            let _ = self.sender.send(Arc::new(event()));
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! The lock itself: the gates in order. Read this file first.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+use futures::FutureExt;
+
+use crate::{
+    ArgsInLog, Asked, AuditSink, Checkpoint, Clock, Event, Events, Metrics, OnNoApprover, Pass,
+    PermissionClass, Permit, Policy, Redactor, Registry, Released, Remember, Reply, ReverseThinker,
+    ReviewCache, Reviewer, Run, Spool, Stage, Stop, SystemClock, ToolCall, Verdict,
+    approve::memory::Memory,
+    audit::ledger::{Entry, Ledger, millis},
+    stop::Decider,
+};
+
+mod ask;
+pub(crate) mod execute;
+pub(crate) mod permit;
+pub(crate) mod release;
+pub(crate) mod review;
+pub(crate) mod settle;
+pub(crate) mod validate;
+
+/// How much a call may use, and how long anybody may take to decide about it.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Time to run, unless the call asks for another.
+    pub time: Duration,
+    /// The most time to run that a call can ask for.
+    pub time_cap: Duration,
+    /// Bytes of output the model gets; 0 means the default.
+    pub output: usize,
+    /// Which part of a longer output it gets.
+    pub cut: Cut,
+    /// Concurrent calls of one turn that run at once. All others run alone.
+    pub concurrent: usize,
+    /// How deep tools may call tools.
+    pub depth: usize,
+    /// Time for a person to answer. It is not the tool's time.
+    pub approval: Duration,
+    /// Time for each reviewer.
+    pub review: Duration,
+    /// Time for a checkpoint, and for reverse thinking.
+    pub checkpoint: Duration,
+    /// Time for a record, or a spooled output, to become durable.
+    pub audit: Duration,
+}
+
+/// Which part of an output is kept when it is cut.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cut {
+    /// Four fifths from the start, one fifth from the end.
+    #[default]
+    HeadTail,
+    /// The start alone.
+    Head,
+}
+
+impl Limits {
+    const OUTPUT: usize = 100 * 1024;
+
+    /// The limit on output: never none.
+    pub fn output_bytes(&self) -> usize {
+        if self.output == 0 { Limits::OUTPUT } else { self.output }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            time: Duration::from_secs(30),
+            time_cap: Duration::from_secs(600),
+            output: Limits::OUTPUT,
+            cut: Cut::default(),
+            concurrent: 10,
+            depth: 4,
+            approval: Duration::from_secs(600),
+            review: Duration::from_secs(30),
+            checkpoint: Duration::from_secs(120),
+            audit: Duration::from_secs(15),
+        }
+    }
+}
+
+/// Everything a gate is made of. [`House::new`] furnishes it with safe defaults.
+pub struct House {
+    /// The tools.
+    pub registry: Arc<Registry>,
+    /// Who reads every call and output, after the tool's own reviewers.
+    pub reviewers: Vec<Arc<dyn Reviewer>>,
+    /// What input reviewers said before. `None`: they are asked every time.
+    pub review_cache: Option<ReviewCache>,
+    /// The rules; can be exchanged while calls pass.
+    pub policy: ArcSwap<Box<dyn Policy>>,
+    /// Who puts questions to people, tried in order.
+    pub approvers: ask::Approvers,
+    /// What happens when nobody can be asked.
+    pub on_no_approver: OnNoApprover,
+    /// Where questions are parked with [`OnNoApprover::Queue`].
+    pub desk: Option<Arc<dyn crate::Approver>>,
+    /// The embedding program's own gate.
+    pub checkpoint: Option<Arc<dyn Checkpoint>>,
+    /// Who argues the other side.
+    pub reverse_thinker: Option<Arc<dyn ReverseThinker>>,
+    /// The order of the passes between verdict and permit.
+    pub order: [Pass; 3],
+    /// The log.
+    pub sink: Arc<dyn AuditSink>,
+    /// How much of the arguments the log holds.
+    pub args_in_log: ArgsInLog,
+    /// The clock of the log.
+    pub clock: Arc<dyn Clock>,
+    /// Where long outputs are kept whole.
+    pub spool: Option<Arc<dyn Spool>>,
+    /// Takes secrets out of what leaves.
+    pub redactor: Arc<Redactor>,
+    /// Where "always" is kept.
+    pub remember: Option<Arc<dyn Remember>>,
+    /// How much a call may use.
+    pub limits: Limits,
+    /// Where events go out.
+    pub events: Events,
+    pub(crate) memory: Memory,
+    pub(crate) asking: tokio::sync::Mutex<()>,
+    pub(crate) metrics: Metrics,
+}
+
+impl House {
+    /// A house with these tools, rules and log, where nobody can be asked and nothing is spooled.
+    pub fn new(
+        registry: Arc<Registry>,
+        policy: impl Policy + 'static,
+        sink: Arc<dyn AuditSink>,
+    ) -> House {
+        House {
+            registry,
+            reviewers: Vec::new(),
+            review_cache: None,
+            policy: ArcSwap::from_pointee(Box::new(policy)),
+            approvers: Vec::new(),
+            on_no_approver: OnNoApprover::default(),
+            desk: None,
+            checkpoint: None,
+            reverse_thinker: None,
+            order: Pass::ORDER,
+            sink,
+            args_in_log: ArgsInLog::default(),
+            clock: Arc::new(SystemClock),
+            spool: None,
+            redactor: Arc::default(),
+            remember: None,
+            limits: Limits::default(),
+            events: Events::default(),
+            memory: Memory::default(),
+            asking: tokio::sync::Mutex::default(),
+            metrics: Metrics::default(),
+        }
+    }
+}
+
+/// The lock: a house, and the run that calls pass it in. Cheap to clone.
+#[derive(Clone)]
+pub struct Gate {
+    house: Arc<House>,
+    ledger: Arc<Ledger>,
+    run: Run,
+}
+
+impl Gate {
+    /// Closes the house around its parts.
+    pub fn new(mut house: House) -> Gate {
+        house.memory = Memory::new(house.remember.clone());
+        let ledger = Ledger {
+            sink: house.sink.clone(),
+            clock: house.clock.clone(),
+            redactor: house.redactor.clone(),
+            args: house.args_in_log,
+            time: house.limits.audit,
+        };
+        Gate { house: Arc::new(house), ledger: Arc::new(ledger), run: Run::default() }
+    }
+
+    /// The same house, for another run.
+    pub fn for_run(&self, run: Run) -> Gate {
+        Gate { run, ..self.clone() }
+    }
+
+    /// The house.
+    pub fn house(&self) -> &House {
+        &self.house
+    }
+
+    /// The run.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// What this house has done so far.
+    pub fn metrics(&self) -> &Metrics {
+        &self.house.metrics
+    }
+
+    /// Takes one call all the way through. Never fails: whatever happens is a [`Reply`].
+    pub async fn pass(&self, asked: impl Into<Asked>) -> Reply {
+        self.pass_unless(asked.into(), || None).await
+    }
+
+    /// Takes one call through, unless at some gate there is a reason to stop: a duplicate id, a
+    /// turn that a person has ended.
+    pub(crate) async fn pass_unless(
+        &self,
+        asked: Asked,
+        stopped: impl Fn() -> Option<Stop>,
+    ) -> Reply {
+        let (mut entry, readable) = self.ledger.open(&self.run, asked);
+        self.house.events.send(|| Event::Received {
+            call: entry.trail.call.id.clone(),
+            tool: entry.trail.call.tool.clone(),
+        });
+        let outcome = match readable.and_then(|()| stopped().map_or(Ok(()), Err)) {
+            Ok(()) => match self.admit(&mut entry).await {
+                Ok(permit) => match stopped() {
+                    Some(stop) => Err(stop),
+                    None => self.carry_out(&mut entry, permit).await,
+                },
+                Err(stop) => Err(stop),
+            },
+            Err(stop) => Err(stop),
+        };
+        let destructive = entry.stage() >= Stage::Running
+            && entry.trail.tool.as_ref().is_some_and(|it| it.facts().destructive);
+        let reply = entry.close(outcome).await;
+        self.house.metrics.count(reply.code(), destructive, reply.time());
+        self.house.events.send(|| Event::Ended {
+            call: reply.id().to_owned(),
+            tool: reply.tool().to_owned(),
+            code: reply.code(),
+            ms: millis(reply.time()),
+        });
+        reply
+    }
+
+    /// What policy says of a call in this run, and of which class it is. Runs nothing, asks
+    /// nobody, records nothing; reviewers are not consulted.
+    pub fn check(&self, call: ToolCall) -> Result<(PermissionClass, Verdict), Stop> {
+        let (mut entry, _) = self.ledger.open(&self.run, call.into());
+        entry.leave_unrecorded();
+        let tool = self.house.registry.find(&entry.trail.call.tool)?;
+        let call = validate::validate(tool, &mut entry.trail)?;
+        Ok((call.class(), permit::judge(&self.house, &self.run, &call)))
+    }
+
+    /// The upper gates: everything before the machine is touched.
+    async fn admit(&self, entry: &mut Entry<'_>) -> Result<Permit, Stop> {
+        // A reviewer, rule or approver that panics has not said yes.
+        let admitted = AssertUnwindSafe(self.try_admit(entry)).catch_unwind().await;
+        admitted.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
+    }
+
+    async fn try_admit(&self, entry: &mut Entry<'_>) -> Result<Permit, Stop> {
+        if self.run.depth > self.house.limits.depth {
+            return Err(Stop::TooDeep(self.house.limits.depth));
+        }
+        if self.run.cancel.is_cancelled() {
+            return Err(Stop::Cancelled { ran: false });
+        }
+        let tool = self.house.registry.find(&entry.trail.call.tool)?;
+        let call = validate::validate(tool, &mut entry.trail)?;
+        entry.reached(Stage::Validated);
+        let call = review::review(&self.house, call, &mut entry.trail).await?;
+        entry.reached(Stage::Reviewed);
+        let permit = permit::decide(&self.house, &self.run, call, &mut entry.trail).await?;
+        entry.reached(Stage::Permitted);
+        Ok(permit)
+    }
+
+    /// The lower gates: run, judge what changed, look at what came out.
+    async fn carry_out(&self, entry: &mut Entry<'_>, permit: Permit) -> Result<Released, Stop> {
+        let carried = AssertUnwindSafe(self.try_carry_out(entry, permit)).catch_unwind().await;
+        carried.unwrap_or_else(|_panic| match entry.stage() {
+            Stage::Running | Stage::Ran | Stage::Settled | Stage::Released => {
+                Err(Stop::Withheld("a check crashed".to_owned()))
+            }
+            Stage::Received | Stage::Validated | Stage::Reviewed | Stage::Permitted => {
+                Err(Stop::denied(Decider::Gate, "a check crashed"))
+            }
+        })
+    }
+
+    async fn try_carry_out(&self, entry: &mut Entry<'_>, permit: Permit) -> Result<Released, Stop> {
+        if self.run.cancel.is_cancelled() {
+            return Err(Stop::Cancelled { ran: false });
+        }
+        let started = entry.start(&permit).await?;
+        self.house.events.send(|| Event::Started {
+            call: entry.trail.call.id.clone(),
+            tool: entry.trail.name().to_owned(),
+            number: entry.start_seq().unwrap_or_default(),
+        });
+        let raw = execute::execute(self, permit, entry.start_seq(), started).await?;
+        entry.reached(Stage::Ran);
+        let settled = settle::settle(raw);
+        entry.reached(Stage::Settled);
+        let released = release::release(&self.house, settled, &mut entry.trail).await?;
+        entry.reached(Stage::Released);
+        Ok(released)
+    }
+}

@@ -1,0 +1,126 @@
+//! Fourth gate, the chamber: the permitted call runs. The only file that makes a [`Job`] and a
+//! [`Raw`].
+
+use std::{
+    panic::AssertUnwindSafe,
+    time::{Duration, Instant},
+};
+
+use futures::FutureExt;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Asked, Event, Gate, Origin, Output, Permit, Reply, Run, Stop, ToolCall, Validated,
+    audit::ledger::Started,
+};
+
+/// A permit being used. Tools get this and nothing else.
+pub struct Job {
+    call: Validated,
+    gate: Gate,
+    start: Option<u64>,
+    cancel: CancellationToken,
+    until: Instant,
+}
+
+impl Job {
+    /// The model's id for the call.
+    pub fn id(&self) -> &str {
+        self.call.id()
+    }
+
+    /// The arguments that were permitted.
+    pub fn args(&self) -> &Value {
+        self.call.args()
+    }
+
+    /// When the time of the run is up.
+    pub fn deadline(&self) -> Instant {
+        self.until
+    }
+
+    /// Resolves when the caller takes the call back. A tool with something to clean up watches
+    /// it; any other is simply dropped.
+    pub async fn cancelled(&self) {
+        self.cancel.cancelled().await;
+    }
+
+    /// Tells whoever is listening how far the work has come (0 to 1), and what it is at.
+    pub fn progress(&self, fraction: f64, detail: &str) {
+        self.gate.house().events.send(|| Event::Progress {
+            call: self.call.id().to_owned(),
+            tool: self.call.name().to_owned(),
+            fraction: fraction.clamp(0.0, 1.0),
+            detail: detail.to_owned(),
+        });
+    }
+
+    /// Calls another tool: through the whole gate, like any call. Its id is made from this one's.
+    pub async fn pass(&self, call: ToolCall) -> Reply {
+        let run = Run {
+            parent: self.start,
+            depth: self.gate.run().depth + 1,
+            deadline: Some(self.until),
+            cancel: self.cancel.clone(),
+            ..self.gate.run().clone()
+        };
+        let call = ToolCall { id: format!("{}/{}", self.id(), call.id), ..call };
+        let gate = self.gate.for_run(run);
+        // Boxed because a gate whose tools call the gate has no size otherwise.
+        Box::pin(async move { gate.pass(Asked::Call(call.from(Origin::Tool))).await }).await
+    }
+}
+
+/// Output nobody has looked at, of a call whose changes nobody has judged.
+pub struct Raw {
+    call: Validated,
+    output: Output,
+    time: Duration,
+}
+
+impl Raw {
+    /// Opens it. Visible to the crate, called by `settle.rs` alone (tidy holds that).
+    pub(crate) fn unseal_for_settling(self) -> (Validated, Output, Duration) {
+        (self.call, self.output, self.time)
+    }
+}
+
+/// Runs the tool, and turns whatever happens into an output or a [`Stop`].
+pub(crate) async fn execute(
+    gate: &Gate,
+    permit: Permit,
+    start: Option<u64>,
+    _: Started,
+) -> Result<Raw, Stop> {
+    let run = gate.run();
+    let call = permit.into_call();
+    let limits = &gate.house().limits;
+    let wanted = call.call().time.or_else(|| call.tool().tool().time(call.args()));
+    let limit = wanted.unwrap_or(limits.time).min(limits.time_cap);
+    let began = Instant::now();
+    let until = run.deadline.map_or(began + limit, |deadline| deadline.min(began + limit));
+    if until <= began {
+        return Err(Stop::TooLate);
+    }
+    let job = Job { call, gate: gate.clone(), start, cancel: run.cancel.clone(), until };
+    // The call of `run` itself may panic too, before there is a future to poll.
+    let work = AssertUnwindSafe(async { job.call.tool().tool().run(&job).await }).catch_unwind();
+    let ran = tokio::select! {
+        biased;
+        ran = tokio::time::timeout_at(until.into(), work) => ran,
+        () = run.cancel.cancelled() => return Err(Stop::Cancelled { ran: true }),
+    };
+    let output = match ran {
+        Ok(Ok(Ok(output))) => output,
+        Ok(Ok(Err(failed))) => Output {
+            text: failed.output,
+            data: failed.data,
+            undo: None,
+            error: Some(failed.message),
+        },
+        Ok(Err(_panic)) => return Err(Stop::Panicked),
+        Err(_elapsed) => return Err(Stop::TimedOut(limit)),
+    };
+    Ok(Raw { call: job.call, output, time: began.elapsed() })
+}

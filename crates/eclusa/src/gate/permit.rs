@@ -1,0 +1,207 @@
+//! Third gate: may this call run? The only file that makes a [`Permit`].
+
+use std::{panic::AssertUnwindSafe, time::Duration};
+
+use futures::FutureExt;
+
+use crate::{
+    Advice, Decision, Pass, Reason, Reviewed, Run, Source, Stop, Validated, Verdict,
+    audit::ledger::Trail,
+    gate::{
+        House,
+        ask::{Approved, ask},
+        review::review,
+    },
+    stop::{Decider, Span},
+};
+
+/// Leave to run one call once, with exactly the arguments inside.
+///
+/// Not `Clone`, no setters, no public constructor: whoever holds one got it from `decide`.
+#[must_use = "a permit that is not run should be recorded as such"]
+pub struct Permit {
+    call: Reviewed,
+}
+
+impl Permit {
+    /// The call this permit is for.
+    pub fn call(&self) -> &Validated {
+        self.call.call()
+    }
+
+    /// Spends the permit. Visible to the crate, called by `execute.rs` alone (tidy holds that).
+    pub(crate) fn into_call(self) -> Validated {
+        self.call.into_call()
+    }
+}
+
+/// How often one call may be edited before it counts as denied.
+const MAX_EDITS: usize = 8;
+
+/// Decides. This function is the whole of "may it run?"; there is no other way to a [`Permit`].
+///
+/// Policy first, so that nobody is asked about a call that it denies; a dry run ends there. Then
+/// the passes in their configured order. Arguments that a person edits are a new call: reviewed
+/// and judged from the start.
+pub(crate) async fn decide(
+    house: &House,
+    run: &Run,
+    mut call: Reviewed,
+    trail: &mut Trail,
+) -> Result<Permit, Stop> {
+    for _ in 0..=MAX_EDITS {
+        let verdict = judge(house, run, call.call());
+        trail.verdict = Some(verdict.clone());
+        if run.dry_run {
+            return Err(Stop::DryRun { verdict, would: described(call.call()) });
+        }
+        if verdict.decision == Decision::Deny {
+            return Err(Stop::denied(Decider::Policy, verdict.why()));
+        }
+        match pass_all(house, run, &call, verdict, trail).await? {
+            Approved::Yes => return Ok(Permit { call }),
+            Approved::Edited(args) => {
+                let edited = call.with_args(args, trail)?;
+                call = review(house, edited, trail).await?;
+            }
+        }
+    }
+    Err(Stop::denied(Decider::Person, format!("edited more than {MAX_EDITS} times")))
+}
+
+/// The verdict in this mode, on this machine. A policy that panics has denied.
+pub(crate) fn judge(house: &House, run: &Run, call: &Validated) -> Verdict {
+    let judged = std::panic::catch_unwind(AssertUnwindSafe(|| house.policy.load().judge(call)));
+    let mut verdict = judged.unwrap_or_else(|_panic| {
+        Verdict::of(vec![Reason {
+            decision: Decision::Deny,
+            source: Source::Floor,
+            origin: "policy".into(),
+            text: "the policy crashed".into(),
+        }])
+    });
+    if verdict.decision == Decision::Stage {
+        // No tool stages its changes here, so what would be staged is asked about, and the
+        // record says why.
+        verdict.because.insert(
+            0,
+            Reason {
+                decision: Decision::Ask,
+                source: Source::Floor,
+                origin: "staging".into(),
+                text: "changes cannot be staged here, so a person is asked".into(),
+            },
+        );
+        verdict.decision = Decision::Ask;
+    }
+    run.mode.apply(verdict)
+}
+
+/// The call in one line, for a dry run.
+fn described(call: &Validated) -> String {
+    format!("{}({})", call.name(), call.args())
+}
+
+/// Takes the call through the passes.
+async fn pass_all(
+    house: &House,
+    run: &Run,
+    call: &Reviewed,
+    mut verdict: Verdict,
+    trail: &mut Trail,
+) -> Result<Approved, Stop> {
+    let call = call.call();
+    let mut asked = false;
+    for pass in house.order {
+        match pass {
+            Pass::ReverseThinking => {
+                if think(house, call, &verdict, trail).await? == Advice::Ask && !asked {
+                    verdict = run.mode.apply(raised(verdict));
+                    trail.verdict = Some(verdict.clone());
+                }
+            }
+            Pass::Approval if verdict.decision == Decision::Ask => {
+                if let Approved::Edited(args) = ask(house, run, call, &verdict, trail).await? {
+                    return Ok(Approved::Edited(args));
+                }
+                asked = true;
+            }
+            Pass::Approval => {}
+            Pass::Checkpoint => open(house, call, trail).await?,
+        }
+    }
+    // Reverse thinking may have raised the verdict after the person's turn in the order.
+    if verdict.decision == Decision::Ask && !asked {
+        return ask(house, run, call, &verdict, trail).await;
+    }
+    Ok(Approved::Yes)
+}
+
+/// The verdict after someone who argued the other side wants a person to look.
+fn raised(mut verdict: Verdict) -> Verdict {
+    verdict.because.insert(
+        0,
+        Reason {
+            decision: Decision::Ask,
+            source: Source::Rule,
+            origin: "reverse thinking".into(),
+            text: "a person should look first".into(),
+        },
+    );
+    Verdict { decision: Decision::Ask, ..verdict }
+}
+
+/// Reverse thinking, for tools that ask for it and for no others.
+async fn think(
+    house: &House,
+    call: &Validated,
+    verdict: &Verdict,
+    trail: &mut Trail,
+) -> Result<Advice, Stop> {
+    if !call.facts().needs_reverse_thinking {
+        return Ok(Advice::Proceed);
+    }
+    let no = |why: String| Stop::denied(Decider::ReverseThinking, why);
+    let Some(thinker) = &house.reverse_thinker else {
+        return Err(no("the tool needs it, and nobody is set up to do it".to_owned()));
+    };
+    let limit = house.limits.checkpoint;
+    let deliverable =
+        decided_within(limit, async { thinker.think(call, verdict).await }).await.map_err(no)?;
+    let (advice, why) = (deliverable.verdict, deliverable.verdict_reason.clone());
+    trail.deliverable = Some(deliverable);
+    match advice {
+        Advice::Stop => Err(no(why)),
+        advice => Ok(advice),
+    }
+}
+
+/// The checkpoint, for tools that ask for it and for no others.
+async fn open(house: &House, call: &Validated, trail: &mut Trail) -> Result<(), Stop> {
+    if !call.facts().needs_checkpoint {
+        return Ok(());
+    }
+    let opened = match &house.checkpoint {
+        Some(checkpoint) => {
+            decided_within(house.limits.checkpoint, async { checkpoint.open(call).await }).await
+        }
+        None => Err("the tool needs one, and none is set up".to_owned()),
+    };
+    trail.checkpoint = Some(match &opened {
+        Ok(()) => "open".to_owned(),
+        Err(why) => format!("closed: {why}"),
+    });
+    opened.map_err(|why| Stop::denied(Decider::Checkpoint, why))
+}
+
+/// Waits for someone who decides. What errs, hangs or panics has said no.
+async fn decided_within<T>(
+    limit: Duration,
+    deciding: impl Future<Output = Result<T, String>>,
+) -> Result<T, String> {
+    match tokio::time::timeout(limit, AssertUnwindSafe(deciding).catch_unwind()).await {
+        Ok(Ok(decided)) => decided,
+        Ok(Err(_panic)) => Err("it crashed".to_owned()),
+        Err(_elapsed) => Err(format!("it said nothing within {}", Span(limit))),
+    }
+}

@@ -1,0 +1,214 @@
+//! Sixth gate: may the model see this? The only file that makes a [`Released`].
+
+use std::{borrow::Cow, time::Duration};
+
+use serde_json::Value;
+
+use crate::{
+    Hash, Output, Review, ReviewError, Settled, Stop, Undo, Validated,
+    audit::ledger::Trail,
+    gate::{
+        Cut, House,
+        review::{decided, heard, merge, note, readers},
+    },
+};
+
+/// Output that every reviewer let through: redacted, and cut to size.
+#[derive(Debug)]
+pub struct Released {
+    output: Output,
+    time: Duration,
+    /// Length and digest of the whole text, before it was cut.
+    bytes: usize,
+    sha256: Hash,
+    redacted: usize,
+    truncated: bool,
+    spool: Option<String>,
+}
+
+impl Released {
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.output.text
+    }
+
+    /// The structured result.
+    pub fn data(&self) -> Option<&Value> {
+        self.output.data.as_ref()
+    }
+
+    /// Why the tool could not do it.
+    pub fn error(&self) -> Option<&str> {
+        self.output.error.as_deref()
+    }
+
+    /// How to take it back.
+    pub fn undo(&self) -> Option<&Undo> {
+        self.output.undo.as_ref()
+    }
+
+    /// How long the tool ran.
+    pub fn time(&self) -> Duration {
+        self.time
+    }
+
+    /// Length of the whole text, redacted, before it was cut.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Digest of the whole text, redacted, before it was cut.
+    pub fn sha256(&self) -> Hash {
+        self.sha256
+    }
+
+    /// How many secrets were taken out.
+    pub fn redacted(&self) -> usize {
+        self.redacted
+    }
+
+    /// True when some of it was cut.
+    pub fn truncated(&self) -> bool {
+        self.truncated
+    }
+
+    /// Where the whole is kept, when some of it was cut.
+    pub fn spool(&self) -> Option<&str> {
+        self.spool.as_deref()
+    }
+}
+
+/// Output reviewers, redaction, cut and spool, in this order.
+pub(crate) async fn release(
+    house: &House,
+    settled: Settled,
+    trail: &mut Trail,
+) -> Result<Released, Stop> {
+    let (call, output, time) = settled.unseal();
+    let mut output = read(house, &call, output, trail).await?;
+    let redacted = redact(house, &mut output);
+    let (bytes, sha256) = (output.text.len(), Hash::of(output.text.as_bytes()));
+    let (truncated, spool) = cut(house, &mut output, trail).await;
+    Ok(Released { output, time, bytes, sha256, redacted, truncated, spool })
+}
+
+/// Shows the output to each reviewer in turn. The tool has already run: a "no" here withholds
+/// the output, it does not undo the deed.
+async fn read(
+    house: &House,
+    call: &Validated,
+    mut output: Output,
+    trail: &mut Trail,
+) -> Result<Output, Stop> {
+    for reviewer in readers(house, call, |it| it.output.clone()) {
+        let limit = reviewer.time().unwrap_or(house.limits.review);
+        let said = heard(limit, || reviewer.output(call, &output)).await;
+        let said = said.and_then(|said| merged(said, &output));
+        trail.reviews.push(note(reviewer.name(), "output", &said, false, |it| {
+            Hash::of(it.text.as_bytes()).to_string()
+        }));
+        match decided(reviewer.name(), said) {
+            Ok(None) => {}
+            Ok(Some(new)) => output = new,
+            Err(Stop::Denied { by, why }) => {
+                return Err(Stop::Withheld(format!("denied by {by}: {why}")));
+            }
+            Err(stop) => return Err(Stop::Withheld(stop.message().into_owned())),
+        }
+    }
+    Ok(output)
+}
+
+/// A merge, carried out on the structured result.
+fn merged(said: Review<Output>, output: &Output) -> Result<Review<Output>, ReviewError> {
+    let Review::Merge(patch) = said else { return Ok(said) };
+    let Some(mut data) = output.data.clone() else {
+        return Err(ReviewError("it merges into a structured result, and there is none".into()));
+    };
+    merge(&mut data, patch);
+    Ok(Review::Modify(Output {
+        text: data.to_string(),
+        data: Some(data),
+        undo: output.undo.clone(),
+        error: output.error.clone(),
+    }))
+}
+
+/// Takes secrets out of everything that leaves, and counts them.
+fn redact(house: &House, output: &mut Output) -> usize {
+    let mut count = 0;
+    for text in std::iter::once(&mut output.text).chain(&mut output.error) {
+        let (clean, found) = house.redactor.text(text);
+        count += found;
+        if let Cow::Owned(clean) = clean {
+            *text = clean;
+        }
+    }
+    if let Some(data) = &mut output.data {
+        let (clean, found) = house.redactor.value(data);
+        count += found;
+        if let Cow::Owned(clean) = clean {
+            *data = clean;
+        }
+    }
+    count
+}
+
+/// Cuts the output to size. What is cut is kept whole in the spool; if it cannot be kept, the
+/// text says so.
+async fn cut(house: &House, output: &mut Output, trail: &mut Trail) -> (bool, Option<String>) {
+    let limit = house.limits.output_bytes();
+    let mut truncated = false;
+    if let Some(data) = &output.data
+        && data.to_string().len() > limit
+    {
+        output.data = None;
+        truncated = true;
+        trail.warnings.push(format!("the structured result was left out: over {limit} bytes"));
+    }
+    if output.text.len() <= limit {
+        return (truncated, None);
+    }
+    let whole = std::mem::take(&mut output.text);
+    let (head, tail) = match house.limits.cut {
+        Cut::Head => (limit, 0),
+        Cut::HeadTail => (limit - limit / 5, limit / 5),
+    };
+    let head_end = whole.floor_char_boundary(head);
+    let tail_start = whole.ceil_char_boundary(whole.len() - tail);
+    let gone = tail_start - head_end;
+    let (head, rest) = whole.split_at_checked(head_end).unwrap_or_default();
+    let tail = rest.get(gone..).unwrap_or_default();
+    let mut text = String::with_capacity(limit + 200);
+    text.push_str(head);
+    let kept = match &house.spool {
+        Some(spool) => guarded(spool.keep(whole.clone()), house.limits.audit).await,
+        None => Err("no spool is set up".to_owned()),
+    };
+    text.push_str(&match &kept {
+        Ok(reference) => {
+            format!("\n[… {gone} bytes cut; all {} bytes are kept as {reference} …]\n", whole.len())
+        }
+        Err(why) => format!("\n[… {gone} bytes cut and lost: {why} …]\n"),
+    });
+    text.push_str(tail);
+    output.text = text;
+    if let Err(why) = &kept {
+        trail.warnings.push(format!("the whole output could not be kept: {why}"));
+    }
+    (true, kept.ok())
+}
+
+/// A spool that hangs or panics has not kept it, and the call goes on.
+async fn guarded(
+    keeping: futures::future::BoxFuture<'_, Result<String, String>>,
+    limit: Duration,
+) -> Result<String, String> {
+    use futures::FutureExt;
+    let keeping = std::panic::AssertUnwindSafe(keeping).catch_unwind();
+    match tokio::time::timeout(limit, keeping).await {
+        Ok(Ok(kept)) => kept,
+        Ok(Err(_panic)) => Err("the spool crashed".to_owned()),
+        Err(_elapsed) => Err("the spool does not answer".to_owned()),
+    }
+}

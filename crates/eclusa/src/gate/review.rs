@@ -1,0 +1,151 @@
+//! Second gate: reviewers read the call, and may change or stop it. The only file that makes a
+//! [`Reviewed`]. (They read the output too, in `release.rs`.)
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures::{FutureExt, future::BoxFuture};
+use serde_json::Value;
+
+use crate::{
+    Review, ReviewError, Reviewer, Stop, Validated,
+    audit::{body::ReviewNote, ledger::Trail},
+    digest::digest,
+    gate::House,
+    stop::{Decider, Span},
+};
+
+/// A call that every reviewer has let through, as it stands now.
+pub struct Reviewed {
+    call: Validated,
+}
+
+impl Reviewed {
+    /// The call.
+    pub fn call(&self) -> &Validated {
+        &self.call
+    }
+
+    /// The same call with other arguments: no longer reviewed.
+    pub(crate) fn with_args(self, args: Value, trail: &mut Trail) -> Result<Validated, Stop> {
+        self.call.with_args(args, trail)
+    }
+
+    /// The call, to be run.
+    pub(crate) fn into_call(self) -> Validated {
+        self.call
+    }
+}
+
+/// Shows the call to each reviewer in turn, the tool's own first. A change goes through
+/// validation again, and the reviewers after it read what became of it.
+pub(crate) async fn review(
+    house: &House,
+    mut call: Validated,
+    trail: &mut Trail,
+) -> Result<Reviewed, Stop> {
+    for reviewer in readers(house, &call, |it| it.input.clone()) {
+        let name = reviewer.name();
+        let limit = reviewer.time().unwrap_or(house.limits.review);
+        let (said, cached) = match &house.review_cache {
+            Some(cache) => cache.input(&*reviewer, &call, limit).await,
+            None => (heard(limit, || reviewer.input(&call)).await, false),
+        };
+        let said = said.map(|said| merged(said, call.args()));
+        trail.reviews.push(note(name, "input", &said, cached, |args| digest(args).to_string()));
+        call = match decided(name, said)? {
+            Some(args) => call.with_args(args, trail)?,
+            None => call,
+        };
+    }
+    Ok(Reviewed { call })
+}
+
+/// Everyone who reads calls of this tool: its own reviewer, then the house's.
+pub(crate) fn readers(
+    house: &House,
+    call: &Validated,
+    own: impl Fn(&crate::ReviewConfig) -> Option<Arc<dyn Reviewer>>,
+) -> Vec<Arc<dyn Reviewer>> {
+    let own = own(call.tool().review());
+    let all = house.reviewers.iter().filter(|it| it.reads(call.name())).cloned();
+    own.into_iter().chain(all).collect()
+}
+
+/// Listens to a reviewer. What errs, hangs or panics has not approved.
+pub(crate) async fn heard<'a, T>(
+    limit: Duration,
+    read: impl FnOnce() -> BoxFuture<'a, Result<Review<T>, ReviewError>>,
+) -> Result<Review<T>, ReviewError> {
+    // The call itself may panic too, before there is a future to poll.
+    let reading = AssertUnwindSafe(async { read().await }).catch_unwind();
+    match tokio::time::timeout(limit, reading).await {
+        Ok(Ok(said)) => said,
+        Ok(Err(_panic)) => Err(ReviewError("it crashed".to_owned())),
+        Err(_elapsed) => Err(ReviewError(format!("it said nothing within {}", Span(limit)))),
+    }
+}
+
+/// A merge, carried out on what was read.
+fn merged(said: Review<Value>, args: &Value) -> Review<Value> {
+    match said {
+        Review::Merge(patch) => {
+            let mut args = args.clone();
+            merge(&mut args, patch);
+            Review::Modify(args)
+        }
+        said => said,
+    }
+}
+
+/// JSON merge patch, RFC 7396: objects are merged, null removes, anything else replaces.
+pub(crate) fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(serde_json::Map::new());
+    }
+    let Some(fields) = target.as_object_mut() else { return };
+    for (name, value) in patch {
+        match value {
+            Value::Null => {
+                fields.remove(&name);
+            }
+            value => merge(fields.entry(name).or_insert(Value::Null), value),
+        }
+    }
+}
+
+/// Turns a reviewer's word into: go on (`None`), go on with this (`Some`), or stop.
+pub(crate) fn decided<T>(
+    name: &str,
+    said: Result<Review<T>, ReviewError>,
+) -> Result<Option<T>, Stop> {
+    let by = || Decider::Reviewer(name.to_owned());
+    match said {
+        Ok(Review::Approve) => Ok(None),
+        Ok(Review::Modify(new)) => Ok(Some(new)),
+        Ok(Review::Merge(_)) => Err(Stop::denied(by(), "its merge could not be carried out")),
+        Ok(Review::Deny(why)) => Err(Stop::denied(by(), why)),
+        Err(ReviewError(what)) => Err(Stop::denied(by(), format!("it could not decide: {what}"))),
+    }
+}
+
+/// What the record says of a reviewer's word.
+pub(crate) fn note<T>(
+    by: &str,
+    on: &'static str,
+    said: &Result<Review<T>, ReviewError>,
+    cached: bool,
+    digest: impl Fn(&T) -> String,
+) -> ReviewNote {
+    let (said, sha256, why) = match said {
+        Ok(Review::Approve) => ("approve", None, None),
+        Ok(Review::Modify(new)) => ("modify", Some(digest(new)), None),
+        Ok(Review::Merge(_)) => ("merge", None, None),
+        Ok(Review::Deny(why)) => ("deny", None, Some(why.clone())),
+        Err(ReviewError(what)) => ("error", None, Some(what.clone())),
+    };
+    ReviewNote { by: by.to_owned(), cached, on, said, sha256, why }
+}

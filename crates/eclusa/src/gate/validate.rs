@@ -1,0 +1,138 @@
+//! First gate: the arguments fit the schema. The only file that makes a [`Validated`].
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::{
+    Facts, Hash, Origin, PermissionClass, Stop, ToolCall, Touch, audit::ledger::Trail,
+    digest::digest, registry::Registered,
+};
+
+/// A call whose tool exists and whose arguments fit that tool's schema.
+///
+/// INVARIANT: `args` satisfies the schema of `tool`, and `digest` and `touches` are those of
+/// `args`. New arguments, whoever writes them, come back through `with_args`.
+pub struct Validated {
+    call: Arc<ToolCall>,
+    tool: Arc<Registered>,
+    /// The arguments, where they are no longer those of the call.
+    args: Option<Arc<Value>>,
+    digest: Hash,
+    touches: Vec<Touch>,
+}
+
+/// Who wrote the arguments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Author {
+    Model,
+    Reader,
+}
+
+/// Checks the call of this entry against its tool.
+pub(crate) fn validate(tool: Arc<Registered>, trail: &mut Trail) -> Result<Validated, Stop> {
+    trail.tool = Some(tool.clone());
+    let call = trail.call.clone();
+    let args = checked(&tool, &call.args, Author::Model)?.map(Arc::new);
+    admit(call, tool, args, trail)
+}
+
+/// The arguments in their final form (`None`: as they are), or what is wrong with them.
+fn checked(tool: &Registered, args: &Value, by: Author) -> Result<Option<Value>, Stop> {
+    let arguments = tool.arguments();
+    let new = arguments.normalised(args, by == Author::Model).map_err(Stop::InvalidArgs)?;
+    arguments.check(new.as_ref().unwrap_or(args)).map_err(Stop::InvalidArgs)?;
+    Ok(new)
+}
+
+fn admit(
+    call: Arc<ToolCall>,
+    tool: Arc<Registered>,
+    args: Option<Arc<Value>>,
+    trail: &mut Trail,
+) -> Result<Validated, Stop> {
+    let now = args.as_deref().unwrap_or(&call.args);
+    let digest = digest(now);
+    let touches = tool.tool().touches(now);
+    trail.args.clone_from(&args);
+    trail.digest = Some(digest);
+    Ok(Validated { call, tool, args, digest, touches })
+}
+
+impl Validated {
+    /// The model's id for the call.
+    pub fn id(&self) -> &str {
+        &self.call.id
+    }
+
+    /// The tool's canonical name.
+    pub fn name(&self) -> &str {
+        self.tool.name()
+    }
+
+    /// The arguments, as they stand now.
+    pub fn args(&self) -> &Value {
+        self.args.as_deref().unwrap_or(&self.call.args)
+    }
+
+    /// Digest of the arguments, as they stand now.
+    pub fn digest(&self) -> Hash {
+        self.digest
+    }
+
+    /// Why the model says it wants this.
+    pub fn reason(&self) -> Option<&str> {
+        self.call.reason.as_deref()
+    }
+
+    /// Which door the call came through.
+    pub fn origin(&self) -> Origin {
+        self.call.origin
+    }
+
+    /// What this call would touch.
+    pub fn touches(&self) -> &[Touch] {
+        &self.touches
+    }
+
+    /// Which rules apply.
+    pub fn class(&self) -> PermissionClass {
+        self.tool.class()
+    }
+
+    /// What holds for every call of the tool.
+    pub fn facts(&self) -> &Facts {
+        self.tool.facts()
+    }
+
+    /// The server the tool comes from, when it is not one of the program's own.
+    pub fn server(&self) -> Option<&str> {
+        self.tool.server()
+    }
+
+    /// The tool's revision.
+    pub fn revision(&self) -> &str {
+        self.tool.revision()
+    }
+
+    /// What an approval of this call is bound to: tool, revision and final arguments.
+    pub fn binding(&self) -> Hash {
+        let digest = self.digest.hex();
+        let parts = [self.name().as_bytes(), self.revision().as_bytes(), &digest];
+        Hash::of(&parts.join(&b'\n'))
+    }
+
+    pub(crate) fn tool(&self) -> &Arc<Registered> {
+        &self.tool
+    }
+
+    pub(crate) fn call(&self) -> &ToolCall {
+        &self.call
+    }
+
+    /// The same call with other arguments, checked again.
+    pub(crate) fn with_args(self, args: Value, trail: &mut Trail) -> Result<Validated, Stop> {
+        let new = checked(&self.tool, &args, Author::Reader)?.unwrap_or(args);
+        admit(self.call, self.tool, Some(Arc::new(new)), trail)
+    }
+}

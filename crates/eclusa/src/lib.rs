@@ -1,0 +1,112 @@
+//! A lock (*eclusa*) between a model and the machine.
+//!
+//! A call enters as a [`ToolCall`] and leaves as a [`Reply`]. In between it changes type at every
+//! gate, and **each of these types is made in exactly one file**:
+//!
+//! ```text
+//! ToolCall   what the model wrote                                    parse/
+//!   │  gate/validate.rs
+//! Validated  the tool exists, the arguments fit its schema
+//!   │  gate/review.rs
+//! Reviewed   every reviewer let it through, or changed it (then: validated again)
+//!   │  gate/permit.rs    policy, reverse thinking, person, checkpoint
+//! Permit     may run, once, with exactly these arguments
+//!   │  gate/execute.rs   the start is on record first
+//! Raw        ran; nobody has read its output or judged its changes
+//!   │  gate/settle.rs
+//! Settled    its changes are committed or discarded
+//!   │  gate/release.rs
+//! Released   output reviewed, redacted, cut to size
+//!   │  audit/ledger.rs
+//! Reply      on record; the model may have it
+//! ```
+//!
+//! What the compiler promises to code outside those files:
+//!
+//! * A tool cannot run without a [`Permit`], because only the gate makes a [`Job`]:
+//!
+//! ```compile_fail,E0063
+//! # async fn f(tool: &dyn eclusa::Tool) {
+//! let job = eclusa::Job {};
+//! tool.run(&job).await;
+//! # }
+//! ```
+//!
+//! * A permit cannot be made by hand, nor its arguments changed after the decision:
+//!
+//! ```compile_fail,E0451
+//! # fn f(call: eclusa::Reviewed) {
+//! let permit = eclusa::Permit { call };
+//! # }
+//! ```
+//! ```compile_fail,E0616
+//! # fn f(mut permit: eclusa::Permit, other: eclusa::Reviewed) {
+//! permit.call = other;
+//! # }
+//! ```
+//!
+//! * A permit is spent by running (it is neither `Clone` nor `Copy`):
+//!
+//! ```compile_fail,E0599
+//! # fn f(permit: eclusa::Permit) {
+//! let twice = permit.clone();
+//! # }
+//! ```
+//!
+//! * Nothing goes back to the model unrecorded:
+//!
+//! ```compile_fail,E0063
+//! let reply = eclusa::Reply {};
+//! ```
+
+mod approve;
+mod audit;
+mod call;
+mod challenge;
+mod digest;
+mod event;
+mod gate;
+mod metrics;
+mod redact;
+mod registry;
+mod review;
+mod run;
+mod schedule;
+mod spool;
+mod stop;
+mod tool;
+mod typed;
+mod verdict;
+
+pub use approve::{Answer, Approver, Grant, NotAsked, OnNoApprover, Question, Remember};
+pub use audit::{
+    Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Hash, Head, MemoryLog,
+    Receipt, Record, Reply, SystemClock, Verifier,
+};
+pub use call::{Asked, Malformed, Origin, Stage, ToolCall};
+pub use challenge::{Advice, Checkpoint, Deliverable, Pass, ReverseThinker};
+pub use digest::digest;
+pub use event::{Event, Events};
+pub use gate::{
+    Cut, Gate, House, Limits,
+    execute::{Job, Raw},
+    permit::Permit,
+    release::Released,
+    review::Reviewed,
+    settle::Settled,
+    validate::Validated,
+};
+pub use metrics::{Counts, Metrics};
+pub use redact::Redactor;
+pub use registry::{
+    ExtraArgs, Found, Registered, Registration, Registry, RegistryError, Shape, Shown,
+};
+pub use review::{
+    FnReviewer, Review, ReviewCache, ReviewConfig, ReviewError, ReviewResult, Reviewer,
+};
+pub use run::{Mode, Run};
+pub use spool::{MemorySpool, Spool};
+pub use stop::{Decider, Stop};
+pub use tool::{Facts, Output, PermissionClass, Scene, Tool, ToolError, Touch, Undo};
+pub use typed::TypedTool;
+pub use verdict::{Decision, Policy, Reason, Source, Text, Verdict};

@@ -1,0 +1,240 @@
+//! The arguments of one tool: its schema compiled once, defaults, and what is not for the model.
+
+use jsonschema::{PatternOptions, Validator, error::ValidationErrorKind};
+use serde_json::{Map, Value, json};
+
+use super::ExtraArgs;
+
+/// What is known of the arguments of one tool.
+pub(crate) struct Arguments {
+    shown: Value,
+    validator: Validator,
+    defaults: Defaults,
+    hidden: Vec<String>,
+    extra: ExtraArgs,
+    known: Vec<String>,
+}
+
+/// How many violations one message lists.
+const MOST_VIOLATIONS: usize = 20;
+
+/// Patterns of foreign schemas are compiled by a linear engine, up to this size.
+const PATTERN_BYTES: usize = 1 << 20;
+
+impl Arguments {
+    pub(crate) fn new(
+        schema: Value,
+        extra: ExtraArgs,
+        hidden: &[String],
+    ) -> Result<Arguments, String> {
+        let schema = closed(schema, extra)?;
+        let validator = jsonschema::options()
+            .with_draft(jsonschema::Draft::Draft202012)
+            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
+            .build(&schema)
+            .map_err(|err| err.to_string())?;
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let known = properties.map(|it| it.keys().cloned().collect()).unwrap_or_default();
+        Ok(Arguments {
+            defaults: Defaults::of(&schema, &schema, 0),
+            shown: without(&schema, hidden),
+            validator,
+            hidden: hidden.to_vec(),
+            extra,
+            known,
+        })
+    }
+
+    pub(crate) fn shown(&self) -> &Value {
+        &self.shown
+    }
+
+    /// The arguments in the form that is validated, or `None` when they are in it already:
+    /// parsed if they came as text, an object if they were absent, defaults filled in, nothing
+    /// hidden set by a model.
+    pub(crate) fn normalised(
+        &self,
+        args: &Value,
+        from_model: bool,
+    ) -> Result<Option<Value>, String> {
+        let mut new = match args {
+            Value::Object(_) => None,
+            Value::Null => Some(json!({})),
+            Value::String(text) if text.trim().is_empty() => Some(json!({})),
+            Value::String(text) => Some(serde_json::from_str(text).map_err(|err| {
+                format!("the arguments came as text, and the text is not JSON: {err}")
+            })?),
+            _ => None,
+        };
+        let Some(fields) = new.as_ref().unwrap_or(args).as_object() else {
+            let it = kind(new.as_ref().unwrap_or(args));
+            return Err(format!("the arguments must be an object of named values, not {it}"));
+        };
+        let strips = |name: &String| {
+            from_model && self.hidden.contains(name)
+                || self.extra == ExtraArgs::Strip && !self.known.contains(name)
+        };
+        if fields.keys().any(strips) {
+            let mut kept = fields.clone();
+            kept.retain(|name, _| !strips(name));
+            new = Some(Value::Object(kept));
+        }
+        if self.defaults.missing_in(new.as_ref().unwrap_or(args)) {
+            let value = new.get_or_insert_with(|| args.clone());
+            self.defaults.fill(value);
+        }
+        Ok(new)
+    }
+
+    /// Everything that is wrong with the arguments, or nothing.
+    pub(crate) fn check(&self, args: &Value) -> Result<(), String> {
+        if self.validator.is_valid(args) {
+            return Ok(());
+        }
+        let mut said: Vec<String> = Vec::new();
+        let mut more = 0usize;
+        for error in self.validator.iter_errors(args) {
+            let sentence = violation(&error);
+            match said.len() {
+                MOST_VIOLATIONS.. => more += 1,
+                _ if said.contains(&sentence) => {}
+                _ => said.push(sentence),
+            }
+        }
+        if more > 0 {
+            said.push(format!("and {more} more"));
+        }
+        Err(said.join("; "))
+    }
+}
+
+/// One violation, in words that a model can act on: where, and what was expected there.
+fn violation(error: &jsonschema::ValidationError<'_>) -> String {
+    let path = error.instance_path().as_str();
+    let at = if path.is_empty() { "the arguments".to_owned() } else { format!("`{path}`") };
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            format!("{at} must have `{name}`")
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            format!("{at} must not have `{}`", unexpected.join("`, `"))
+        }
+        ValidationErrorKind::Type { .. } => {
+            format!("{at}: {} (it is {})", expected(&error.to_string()), kind(error.instance()))
+        }
+        _ => format!("{at}: {error}"),
+    }
+}
+
+/// `7 is not of type "string"` as `expected "string"`: the value is not repeated.
+fn expected(text: &str) -> String {
+    match text.rsplit_once("is not of type") {
+        Some((_, types)) => format!("expected type{types}"),
+        None => text.to_owned(),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The schema with `additionalProperties: false` where it says nothing about other arguments.
+fn closed(mut schema: Value, extra: ExtraArgs) -> Result<Value, String> {
+    let Some(root) = schema.as_object_mut() else {
+        return Err("it must be a JSON object".to_owned());
+    };
+    if root.get("type").is_some_and(|it| it != "object") {
+        return Err("its root must have `type: object`, because arguments have names".to_owned());
+    }
+    root.entry("type").or_insert_with(|| json!("object"));
+    const OPEN: [&str; 9] = [
+        "additionalProperties",
+        "unevaluatedProperties",
+        "patternProperties",
+        "propertyNames",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "$ref",
+        "if",
+    ];
+    if extra == ExtraArgs::Refuse && !OPEN.iter().any(|it| root.contains_key(*it)) {
+        root.insert("additionalProperties".to_owned(), Value::Bool(false));
+    }
+    Ok(schema)
+}
+
+/// The schema without the arguments that are not for the model.
+fn without(schema: &Value, hidden: &[String]) -> Value {
+    let mut shown = schema.clone();
+    if let Some(properties) = shown.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.retain(|name, _| !hidden.contains(name));
+    }
+    if let Some(required) = shown.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|it| !it.as_str().is_some_and(|it| hidden.iter().any(|h| h == it)));
+    }
+    shown
+}
+
+/// The defaults of a schema, by property.
+#[derive(Default)]
+struct Defaults(Vec<(String, Option<Value>, Defaults)>);
+
+/// How deep defaults are looked for; also ends schemas that refer to themselves.
+const DEEPEST_DEFAULT: usize = 8;
+
+impl Defaults {
+    fn of(schema: &Value, root: &Value, depth: usize) -> Defaults {
+        let schema = match schema.get("$ref").and_then(Value::as_str) {
+            Some(reference) => reference
+                .strip_prefix('#')
+                .and_then(|pointer| root.pointer(pointer))
+                .unwrap_or(schema),
+            None => schema,
+        };
+        let empty = Map::new();
+        let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+        let found = properties.iter().filter_map(|(name, property)| {
+            let inner = match depth {
+                DEEPEST_DEFAULT.. => Defaults::default(),
+                _ => Defaults::of(property, root, depth + 1),
+            };
+            let default = property.get("default").cloned();
+            (default.is_some() || !inner.0.is_empty()).then(|| (name.clone(), default, inner))
+        });
+        Defaults(found.collect())
+    }
+
+    /// True when filling would change the value. A null where there is a default counts as
+    /// absent, unless the default is null.
+    fn missing_in(&self, value: &Value) -> bool {
+        let Some(fields) = value.as_object() else { return false };
+        self.0.iter().any(|(name, default, inner)| match (fields.get(name), default) {
+            (None, Some(_)) => true,
+            (Some(Value::Null), Some(default)) => !default.is_null(),
+            (Some(value), _) => inner.missing_in(value),
+            (None, None) => false,
+        })
+    }
+
+    fn fill(&self, value: &mut Value) {
+        let Some(fields) = value.as_object_mut() else { return };
+        for (name, default, inner) in &self.0 {
+            match (fields.get_mut(name), default) {
+                (None | Some(Value::Null), Some(default)) => {
+                    fields.insert(name.clone(), default.clone());
+                }
+                (Some(value), _) => inner.fill(value),
+                (None, None) => {}
+            }
+        }
+    }
+}

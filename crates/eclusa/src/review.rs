@@ -1,0 +1,276 @@
+//! Those who read calls before they run, and outputs before the model has them.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use crate::{Output, Validated};
+
+pub use cache::ReviewCache;
+
+mod cache;
+
+/// Someone (code, model, service) who reads calls and outputs before they pass.
+///
+/// A reviewer that fails, hangs or panics has not approved, and the call stops.
+pub trait Reviewer: Send + Sync {
+    /// Name for the record.
+    fn name(&self) -> &str;
+
+    /// Whether it wants to read calls of this tool at all.
+    fn reads(&self, _tool: &str) -> bool {
+        true
+    }
+
+    /// How long it may think. `None` is the gate's own limit for reviewers.
+    fn time(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Looks at a call before policy does.
+    fn input<'a>(&'a self, _: &'a Validated) -> BoxFuture<'a, Result<Review<Value>, ReviewError>> {
+        Box::pin(std::future::ready(Ok(Review::Approve)))
+    }
+
+    /// Looks at an output before the model does. `call` holds the arguments that were used.
+    fn output<'a>(
+        &'a self,
+        _call: &'a Validated,
+        _output: &'a Output,
+    ) -> BoxFuture<'a, Result<Review<Output>, ReviewError>> {
+        Box::pin(std::future::ready(Ok(Review::Approve)))
+    }
+}
+
+/// What a reviewer says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Review<T> {
+    /// Pass it on as it is.
+    Approve,
+    /// Pass this on instead, whole.
+    Modify(T),
+    /// Change it by this JSON merge patch (RFC 7396) and pass it on.
+    Merge(Value),
+    /// Stop it, and tell the model why.
+    Deny(String),
+}
+
+/// The reviewer could not do its work; the call stops.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewError(pub String);
+
+impl<T: Into<String>> From<T> for ReviewError {
+    fn from(what: T) -> ReviewError {
+        ReviewError(what.into())
+    }
+}
+
+/// The structured verdict of the first design: approved or not, perhaps with another value.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReviewResult {
+    /// Whether it may pass.
+    pub approved: bool,
+    /// What is to pass instead. `None`: the original.
+    pub modified_value: Option<Value>,
+    /// Why not.
+    pub reason: Option<String>,
+}
+
+impl From<bool> for Review<Value> {
+    fn from(approved: bool) -> Review<Value> {
+        ReviewResult { approved, ..ReviewResult::default() }.into()
+    }
+}
+
+impl From<ReviewResult> for Review<Value> {
+    fn from(said: ReviewResult) -> Review<Value> {
+        match said {
+            ReviewResult { approved: false, reason, .. } => {
+                Review::Deny(reason.unwrap_or_else(|| "not approved".to_owned()))
+            }
+            ReviewResult { modified_value: Some(value), .. } => Review::Modify(value),
+            ReviewResult { .. } => Review::Approve,
+        }
+    }
+}
+
+/// The loose form: `true` passes, `false` stops, anything else takes the place of what was read.
+///
+/// It cannot say "replace the result by `true`"; [`Review::Modify`] can.
+impl From<Value> for Review<Value> {
+    fn from(said: Value) -> Review<Value> {
+        match said {
+            Value::Bool(approved) => approved.into(),
+            value => Review::Modify(value),
+        }
+    }
+}
+
+/// The loose form for outputs: a string becomes the text, anything else the structured result.
+impl From<Review<Value>> for Review<Output> {
+    fn from(said: Review<Value>) -> Review<Output> {
+        match said {
+            Review::Approve => Review::Approve,
+            Review::Deny(why) => Review::Deny(why),
+            Review::Merge(patch) => Review::Merge(patch),
+            Review::Modify(value) => Review::Modify(Output::from(value)),
+        }
+    }
+}
+
+/// A result as one JSON value: the text if it is a string, text and structure otherwise.
+impl From<Value> for Output {
+    fn from(value: Value) -> Output {
+        match value {
+            Value::String(text) => Output::text(text),
+            value => Output { text: value.to_string(), data: Some(value), ..Output::default() },
+        }
+    }
+}
+
+/// The reviewers of one tool, part of its registration. A missing one means no review there.
+#[derive(Clone, Default)]
+pub struct ReviewConfig {
+    /// Reads each call.
+    pub input: Option<Arc<dyn Reviewer>>,
+    /// Reads each output.
+    pub output: Option<Arc<dyn Reviewer>>,
+}
+
+type InputFn = dyn for<'a> Fn(&'a Validated) -> BoxFuture<'a, Result<Review<Value>, ReviewError>>
+    + Send
+    + Sync;
+type OutputFn = dyn for<'a> Fn(&'a Validated, &'a Output) -> BoxFuture<'a, Result<Review<Output>, ReviewError>>
+    + Send
+    + Sync;
+
+/// A reviewer made of functions, for the many cases where a type of its own would be noise.
+///
+/// ```
+/// use eclusa::{FnReviewer, Review};
+/// use serde_json::json;
+///
+/// // A sanitiser: what it returns is merged into the arguments and validated again.
+/// let sanitise = FnReviewer::input("sql", |call| {
+///     let query = call.args().get("query").and_then(|it| it.as_str());
+///     Ok(match query {
+///         Some(query) => Review::Merge(json!({"query": query.replace(';', "").replace("--", "")})),
+///         None => Review::Approve,
+///     })
+/// });
+/// # let _ = sanitise;
+/// ```
+pub struct FnReviewer {
+    name: String,
+    input: Option<Box<InputFn>>,
+    output: Option<Box<OutputFn>>,
+}
+
+impl FnReviewer {
+    /// Reads calls with a plain function.
+    pub fn input<R>(
+        name: impl Into<String>,
+        read: impl Fn(&Validated) -> Result<R, ReviewError> + Send + Sync + 'static,
+    ) -> FnReviewer
+    where
+        R: Into<Review<Value>>,
+    {
+        FnReviewer {
+            name: name.into(),
+            input: Some(Box::new(move |call| {
+                Box::pin(std::future::ready(read(call).map(Into::into)))
+            })),
+            output: None,
+        }
+    }
+
+    /// Reads outputs with a plain function.
+    pub fn output<R>(
+        name: impl Into<String>,
+        read: impl Fn(&Validated, &Output) -> Result<R, ReviewError> + Send + Sync + 'static,
+    ) -> FnReviewer
+    where
+        R: Into<Review<Output>>,
+    {
+        FnReviewer {
+            name: name.into(),
+            input: None,
+            output: Some(Box::new(move |call, output| {
+                Box::pin(std::future::ready(read(call, output).map(Into::into)))
+            })),
+        }
+    }
+
+    /// Reads calls with an asynchronous function of the call's id, the tool's name and the
+    /// arguments.
+    pub fn input_async<F, R>(
+        name: impl Into<String>,
+        read: impl Fn(String, String, Value) -> F + Send + Sync + 'static,
+    ) -> FnReviewer
+    where
+        F: Future<Output = Result<R, ReviewError>> + Send + 'static,
+        R: Into<Review<Value>>,
+    {
+        FnReviewer {
+            name: name.into(),
+            input: Some(Box::new(move |call| {
+                let said = read(call.id().to_owned(), call.name().to_owned(), call.args().clone());
+                Box::pin(async move { said.await.map(Into::into) })
+            })),
+            output: None,
+        }
+    }
+
+    /// Reads outputs with an asynchronous function of the call's id, the tool's name, the
+    /// arguments that were used, and the output.
+    pub fn output_async<F, R>(
+        name: impl Into<String>,
+        read: impl Fn(String, String, Value, Output) -> F + Send + Sync + 'static,
+    ) -> FnReviewer
+    where
+        F: Future<Output = Result<R, ReviewError>> + Send + 'static,
+        R: Into<Review<Output>>,
+    {
+        FnReviewer {
+            name: name.into(),
+            input: None,
+            output: Some(Box::new(move |call, output| {
+                let said = read(
+                    call.id().to_owned(),
+                    call.name().to_owned(),
+                    call.args().clone(),
+                    output.clone(),
+                );
+                Box::pin(async move { said.await.map(Into::into) })
+            })),
+        }
+    }
+}
+
+impl Reviewer for FnReviewer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn input<'a>(
+        &'a self,
+        call: &'a Validated,
+    ) -> BoxFuture<'a, Result<Review<Value>, ReviewError>> {
+        match &self.input {
+            Some(read) => read(call),
+            None => Box::pin(std::future::ready(Ok(Review::Approve))),
+        }
+    }
+
+    fn output<'a>(
+        &'a self,
+        call: &'a Validated,
+        output: &'a Output,
+    ) -> BoxFuture<'a, Result<Review<Output>, ReviewError>> {
+        match &self.output {
+            Some(read) => read(call, output),
+            None => Box::pin(std::future::ready(Ok(Review::Approve))),
+        }
+    }
+}

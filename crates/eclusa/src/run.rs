@@ -1,0 +1,110 @@
+//! What holds for one run: who, in which conversation, how carefully, until when.
+
+use std::{fmt, str::FromStr, sync::Arc, time::Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{Decision, Reason, Source, Verdict};
+
+/// What holds for one run of an agent. Two runs in one process can differ in all of it.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The conversation: answers "for this conversation" hold within it.
+    pub conversation: Arc<str>,
+    /// On whose behalf.
+    pub principal: Arc<str>,
+    /// When people are asked.
+    pub mode: Mode,
+    /// Judge everything, do nothing, ask nobody.
+    pub dry_run: bool,
+    /// Cancels every call of the run.
+    pub cancel: CancellationToken,
+    /// No tool starts after this.
+    pub deadline: Option<Instant>,
+    /// The record of the call from inside which this one was made.
+    pub(crate) parent: Option<u64>,
+    /// How many tools called each other to get here.
+    pub(crate) depth: usize,
+}
+
+impl Default for Run {
+    fn default() -> Run {
+        Run {
+            conversation: "default".into(),
+            principal: "".into(),
+            mode: Mode::default(),
+            dry_run: false,
+            cancel: CancellationToken::new(),
+            deadline: None,
+            parent: None,
+            depth: 0,
+        }
+    }
+}
+
+/// When people are asked. No mode loosens a denial, a path rule or a checkpoint.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// About every call.
+    ConfirmAll,
+    /// About what rules, class or sensitivity say.
+    #[default]
+    ConfirmSensitive,
+    /// Only where somebody wrote a rule that says `ask`: the profile for unattended runs.
+    AutoApprove,
+    /// Never.
+    Yolo,
+}
+
+impl Mode {
+    /// All modes, from careful to careless.
+    pub const ALL: [Mode; 4] =
+        [Mode::ConfirmAll, Mode::ConfirmSensitive, Mode::AutoApprove, Mode::Yolo];
+
+    /// The word for it in configuration and records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mode::ConfirmAll => "confirm-all",
+            Mode::ConfirmSensitive => "confirm-sensitive",
+            Mode::AutoApprove => "auto-approve",
+            Mode::Yolo => "yolo",
+        }
+    }
+
+    /// What becomes of a verdict in this mode.
+    pub fn apply(self, mut verdict: Verdict) -> Verdict {
+        let by_rule = |it: &Reason| it.decision == Decision::Ask && it.source == Source::Rule;
+        let (decision, text) = match (self, verdict.decision) {
+            (_, Decision::Deny) => return verdict,
+            (Mode::ConfirmAll, Decision::Allow | Decision::Stage) => {
+                (Decision::Ask, "the mode confirm-all asks about every call")
+            }
+            (Mode::AutoApprove, Decision::Ask) if !verdict.because.iter().any(by_rule) => {
+                (Decision::Allow, "the profile auto-approve answers for a person")
+            }
+            (Mode::Yolo, Decision::Ask) => (Decision::Allow, "the mode yolo never asks"),
+            _ => return verdict,
+        };
+        let reason =
+            Reason { decision, source: Source::Mode, origin: "mode".into(), text: text.into() };
+        verdict.because.insert(0, reason);
+        Verdict { decision, ..verdict }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Mode, String> {
+        Mode::ALL.into_iter().find(|mode| mode.as_str() == word).ok_or_else(|| {
+            let all = Mode::ALL.map(Mode::as_str).join(", ");
+            format!("`{word}` is not a mode; use one of {all}")
+        })
+    }
+}

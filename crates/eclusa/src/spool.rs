@@ -1,0 +1,64 @@
+//! Where outputs go that are too long for a model: kept whole, readable by reference and range.
+
+use std::{
+    collections::HashMap,
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
+
+use futures::future::BoxFuture;
+
+use crate::Hash;
+
+/// Keeps texts that were cut.
+pub trait Spool: Send + Sync {
+    /// Keeps a text, and says how to find it again.
+    fn keep(&self, text: String) -> BoxFuture<'_, Result<String, String>>;
+
+    /// The bytes of a kept text in this range, cut to its length and to whole characters.
+    fn read<'a>(
+        &'a self,
+        reference: &'a str,
+        range: Range<usize>,
+    ) -> BoxFuture<'a, Result<String, String>>;
+}
+
+impl dyn Spool {
+    /// What a text is kept as: the same text is kept once.
+    pub fn reference(text: &str) -> String {
+        let mut hex = Hash::of(text.as_bytes()).to_string();
+        hex.truncate(24);
+        format!("out-{hex}")
+    }
+
+    /// The part of a text in this range of bytes, cut to its length and to whole characters.
+    pub fn slice(text: &str, range: Range<usize>) -> &str {
+        let start = text.ceil_char_boundary(range.start.min(text.len()));
+        let end = text.floor_char_boundary(range.end.min(text.len()));
+        text.get(start..end).unwrap_or_default()
+    }
+}
+
+/// Keeps texts in memory.
+#[derive(Debug, Default)]
+pub struct MemorySpool(Mutex<HashMap<String, String>>);
+
+impl Spool for MemorySpool {
+    fn keep(&self, text: String) -> BoxFuture<'_, Result<String, String>> {
+        let reference = <dyn Spool>::reference(&text);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.insert(reference.clone(), text);
+        Box::pin(std::future::ready(Ok(reference)))
+    }
+
+    fn read<'a>(
+        &'a self,
+        reference: &'a str,
+        range: Range<usize>,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = kept.get(reference).map(|text| <dyn Spool>::slice(text, range).to_owned());
+        let text = text.ok_or_else(|| format!("nothing is kept as `{reference}`"));
+        Box::pin(std::future::ready(text))
+    }
+}

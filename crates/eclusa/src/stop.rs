@@ -1,0 +1,262 @@
+//! Why a call ended without the tool's output reaching the model.
+
+use std::{borrow::Cow, time::Duration};
+
+use crate::{Decision, Verdict};
+
+/// Why a call ended without the tool's output reaching the model.
+///
+/// A `Stop` is an answer, not a crash: it goes back to the model as an error result whose text
+/// says what happened and what the model may do next. [`code`](Stop::code) is stable and meant
+/// for programs; [`message`](Stop::message) is for the model and may be reworded.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stop {
+    /// No tool has that name.
+    UnknownTool {
+        /// The name the model used.
+        name: String,
+        /// Names that look like it, nearest first.
+        nearest: Vec<String>,
+    },
+    /// What the model wrote could not be read as a call.
+    Malformed(String),
+    /// Another call of the same turn has this id already.
+    DuplicateId,
+    /// The arguments do not fit the schema: one sentence for each violation.
+    InvalidArgs(String),
+    /// Somebody said no, or could not say yes.
+    Denied {
+        /// Who.
+        by: Decider,
+        /// What to tell the model.
+        why: String,
+    },
+    /// A person must say yes, and nobody can be asked.
+    NoApprover,
+    /// Nobody answered the question in time.
+    ApprovalExpired,
+    /// Dry run: everything up to the permit was decided, and nothing was run.
+    DryRun {
+        /// What would have happened.
+        verdict: Verdict,
+        /// The call, as it would have been run.
+        would: String,
+    },
+    /// The tool was still running when its time was up.
+    TimedOut(Duration),
+    /// The deadline had passed before the tool could be started.
+    TooLate,
+    /// The caller took the call back.
+    Cancelled {
+        /// Whether the tool had started by then.
+        ran: bool,
+    },
+    /// The tool panicked.
+    Panicked,
+    /// The tool ran, but its output may not be shown.
+    Withheld(String),
+    /// A person ended the whole turn.
+    Aborted,
+    /// Tools called tools too many levels deep.
+    TooDeep(usize),
+    /// The record could not be written, so nothing was done.
+    Unrecorded(String),
+    /// The tool ran, and its end could not be recorded, so its output is kept back.
+    EndUnrecorded(String),
+}
+
+/// Who said no.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decider {
+    /// A reviewer, by name.
+    Reviewer(String),
+    /// The rules.
+    Policy,
+    /// A person.
+    Person,
+    /// Someone who was to put the question to a person, and failed.
+    Approver(String),
+    /// The embedding program's checkpoint.
+    Checkpoint,
+    /// The reverse-thinking pass.
+    ReverseThinking,
+    /// The gate itself, because a check crashed.
+    Gate,
+}
+
+impl std::fmt::Display for Decider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Decider::Reviewer(name) => write!(f, "reviewer `{name}`"),
+            Decider::Policy => f.write_str("policy"),
+            Decider::Person => f.write_str("a person"),
+            Decider::Approver(name) => write!(f, "approver `{name}`"),
+            Decider::Checkpoint => f.write_str("checkpoint"),
+            Decider::ReverseThinking => f.write_str("reverse thinking"),
+            Decider::Gate => f.write_str("the gate"),
+        }
+    }
+}
+
+impl Stop {
+    pub(crate) fn denied(by: Decider, why: impl Into<String>) -> Stop {
+        Stop::Denied { by, why: why.into() }
+    }
+
+    /// The stable code of this outcome.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Stop::UnknownTool { .. } => "unknown_tool",
+            Stop::Malformed(_) => "malformed_call",
+            Stop::DuplicateId => "duplicate_id",
+            Stop::InvalidArgs(_) => "invalid_args",
+            Stop::Denied { by, .. } => match by {
+                Decider::Reviewer(_) => "denied_by_review",
+                Decider::Policy => "denied_by_policy",
+                Decider::Person => "denied_by_person",
+                Decider::Approver(_) => "approver_failed",
+                Decider::Checkpoint => "denied_by_checkpoint",
+                Decider::ReverseThinking => "denied_by_reverse_thinking",
+                Decider::Gate => "check_crashed",
+            },
+            Stop::NoApprover => "no_approver",
+            Stop::ApprovalExpired => "approval_expired",
+            Stop::DryRun { verdict, .. } if verdict.decision == Decision::Deny => "dry_run_denied",
+            Stop::DryRun { .. } => "dry_run",
+            Stop::TimedOut(_) => "timed_out",
+            Stop::TooLate => "too_late",
+            Stop::Cancelled { .. } => "cancelled",
+            Stop::Panicked => "tool_panicked",
+            Stop::Withheld(_) => "executed_output_withheld",
+            Stop::Aborted => "aborted",
+            Stop::TooDeep(_) => "too_deep",
+            Stop::Unrecorded(_) => "audit_unavailable",
+            Stop::EndUnrecorded(_) => "executed_unrecorded",
+        }
+    }
+
+    /// True when the call did not do what was asked. A dry run of a call that would have been
+    /// allowed or asked about did (C9).
+    pub fn is_error(&self) -> bool {
+        !matches!(self, Stop::DryRun { verdict, .. } if verdict.decision != Decision::Deny)
+    }
+
+    /// True when the call was refused before anything ran.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Stop::UnknownTool { .. }
+            | Stop::Malformed(_)
+            | Stop::DuplicateId
+            | Stop::InvalidArgs(_)
+            | Stop::Denied { .. }
+            | Stop::NoApprover
+            | Stop::ApprovalExpired
+            | Stop::TooLate
+            | Stop::Cancelled { ran: false }
+            | Stop::Aborted
+            | Stop::TooDeep(_)
+            | Stop::Unrecorded(_) => true,
+            Stop::DryRun { .. } => self.is_error(),
+            Stop::TimedOut(_)
+            | Stop::Cancelled { ran: true }
+            | Stop::Panicked
+            | Stop::Withheld(_)
+            | Stop::EndUnrecorded(_) => false,
+        }
+    }
+
+    /// The text the model reads: what happened, and what it may do next.
+    pub fn message(&self) -> Cow<'static, str> {
+        Cow::Owned(match self {
+            Stop::UnknownTool { name, nearest } if nearest.is_empty() => {
+                format!("no tool is called `{name}`; use one of the tools you were given")
+            }
+            Stop::UnknownTool { name, nearest } => {
+                format!("no tool is called `{name}`; did you mean `{}`?", nearest.join("` or `"))
+            }
+            Stop::Malformed(problem) => {
+                format!("this is not a tool call that can be read: {problem}")
+            }
+            Stop::DuplicateId => {
+                return "another call of this turn has the same id, so this one was not run; give every call an id of its own".into();
+            }
+            Stop::InvalidArgs(what) => {
+                format!("the arguments do not fit the tool's schema, so nothing was run: {what}")
+            }
+            Stop::Denied { by: Decider::Gate, why } => {
+                format!(
+                    "denied by the gate: {why}; nothing was run, and trying again will not help until this is mended"
+                )
+            }
+            Stop::Denied { by, why } => format!("denied by {by}: {why}; nothing was run"),
+            Stop::NoApprover => {
+                return "a person must approve this call and nobody can be asked, so nothing was run; a person can run it on a terminal, add an allow rule, or choose another mode".into();
+            }
+            Stop::ApprovalExpired => {
+                return "nobody approved this call in time, so nothing was run; do not repeat it unless a person asks for it".into();
+            }
+            Stop::DryRun { verdict, would } => {
+                let what = match verdict.decision {
+                    Decision::Allow => "would run",
+                    Decision::Stage => "would run with its changes staged",
+                    Decision::Ask => "would ask a person first",
+                    Decision::Deny => "would be denied",
+                };
+                format!("dry run, nothing was done: {would} {what}{}", verdict.explained())
+            }
+            Stop::TimedOut(limit) => {
+                format!(
+                    "the tool did not finish within {} and was stopped; what it had done by then may have happened",
+                    Span(*limit)
+                )
+            }
+            Stop::TooLate => {
+                return "the deadline had passed before the tool could start, so nothing was run"
+                    .into();
+            }
+            Stop::Cancelled { ran: false } => {
+                return "the call was cancelled before it ran, so nothing was done".into();
+            }
+            Stop::Cancelled { ran: true } => {
+                return "the call was cancelled while it ran; what it had done by then may have happened".into();
+            }
+            Stop::Panicked => {
+                return "the tool crashed; what it had done by then may have happened".into();
+            }
+            Stop::Withheld(why) => {
+                format!(
+                    "the tool ran, but its output is withheld: {why}; do not run it again to get the output"
+                )
+            }
+            Stop::Aborted => {
+                return "a person ended this turn, so this call was not run".into();
+            }
+            Stop::TooDeep(limit) => {
+                format!("tools may call tools only {limit} levels deep, so this call was not run")
+            }
+            Stop::Unrecorded(what) => {
+                format!(
+                    "the audit log cannot be written ({what}), so nothing was run; a person must mend the log first"
+                )
+            }
+            Stop::EndUnrecorded(what) => {
+                format!(
+                    "the tool ran, but its end could not be recorded ({what}), so its output is withheld; do not run it again"
+                )
+            }
+        })
+    }
+}
+
+/// A duration, as people write it.
+pub(crate) struct Span(pub(crate) Duration);
+
+impl std::fmt::Display for Span {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0.subsec_millis() == 0 {
+            write!(f, "{} s", self.0.as_secs())
+        } else {
+            write!(f, "{} ms", self.0.as_millis())
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What a tool is, and what it says about itself.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use crate::Job;
+
+/// One thing a model may ask to have done.
+///
+/// A tool states facts and does work. It never decides whether it may run: by the time
+/// [`run`](Tool::run) is called the decision has been made, and the [`Job`] is the proof of it.
+/// [`TypedTool`](crate::TypedTool) is the pleasant way to write one.
+pub trait Tool: Send + Sync + 'static {
+    /// The name the model uses.
+    fn name(&self) -> &str;
+
+    /// What it does, for the model. May depend on where the conversation takes place.
+    fn description(&self, scene: &Scene) -> String;
+
+    /// JSON Schema (2020-12) of the arguments. Read once, when the tool is registered.
+    fn input_schema(&self) -> Value;
+
+    /// What holds for every call of this tool. Read once, when the tool is registered. The
+    /// default assumes the worst.
+    fn facts(&self) -> Facts {
+        Facts::default()
+    }
+
+    /// Changes whenever the tool does something else under the same name and schema. Approvals
+    /// and cached reviews are bound to it.
+    fn revision(&self) -> &str {
+        ""
+    }
+
+    /// What *this* call would touch. Rules are written over these. A tool that cannot tell says
+    /// [`Touch::Unknown`], which rules treat as the worst.
+    fn touches(&self, args: &Value) -> Vec<Touch>;
+
+    /// How long this call asks to be allowed to run; capped by the gate's limits.
+    fn time(&self, _args: &Value) -> Option<Duration> {
+        None
+    }
+
+    /// Does the work. `job` holds the arguments that were permitted and the only way out to the
+    /// machine.
+    fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>>;
+}
+
+/// Where a conversation takes place, for descriptions that depend on it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Scene {
+    /// The workspace, as people call it.
+    pub workspace: String,
+    /// The model that will read the description, if known.
+    pub model: Option<String>,
+    /// The program the model speaks through, if known.
+    pub client: Option<String>,
+}
+
+/// What holds for every call of a tool: facts, never decisions.
+///
+/// `read_only` and `destructive` are labels for people and reports, and no rule reads them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// May run beside other concurrent tools.
+    pub concurrent: bool,
+    /// Label: only looks.
+    pub read_only: bool,
+    /// Label: what it does is hard to take back.
+    pub destructive: bool,
+    /// Other names that lead to this tool.
+    pub aliases: Vec<String>,
+    /// Three to ten words that a search should find it by.
+    pub search_hint: String,
+    /// Which rules apply. `None` is judged like [`PermissionClass::Generic`].
+    pub class: Option<PermissionClass>,
+    /// The word for what it does in the audit log; empty means: guess from the name.
+    pub audit_operation: String,
+    /// A checkpoint must open before each call; without one the call is denied.
+    pub needs_checkpoint: bool,
+    /// Someone must argue the other side before each call; without anyone the call is denied.
+    pub needs_reverse_thinking: bool,
+    /// Ask about it even where its class would not be asked about.
+    pub sensitive: bool,
+}
+
+/// Which rules apply to a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PermissionClass {
+    /// Runs shell text.
+    Shell,
+    /// Reads or writes files.
+    File,
+    /// Talks to hosts.
+    Web,
+    /// Only looks, inside the workspace.
+    ReadOnly,
+    /// Anything else: rules, otherwise ask.
+    Generic,
+}
+
+impl PermissionClass {
+    /// The word for it in rules and records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PermissionClass::Shell => "shell",
+            PermissionClass::File => "file",
+            PermissionClass::Web => "web",
+            PermissionClass::ReadOnly => "read-only",
+            PermissionClass::Generic => "generic",
+        }
+    }
+
+    /// Reads a class as a tool declares it. What nobody knows is [`Generic`], which asks; it is
+    /// never something looser (S3.45).
+    ///
+    /// [`Generic`]: PermissionClass::Generic
+    pub fn lenient(word: &str) -> PermissionClass {
+        word.parse().unwrap_or(PermissionClass::Generic)
+    }
+}
+
+impl fmt::Display for PermissionClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for PermissionClass {
+    type Err = String;
+
+    /// Reads a class as a rule names it, with the words of the seeds as other spellings.
+    fn from_str(word: &str) -> Result<PermissionClass, String> {
+        match word {
+            "shell" | "bash" => Ok(PermissionClass::Shell),
+            "file" => Ok(PermissionClass::File),
+            "web" | "webfetch" => Ok(PermissionClass::Web),
+            "read-only" | "readonly" => Ok(PermissionClass::ReadOnly),
+            "generic" => Ok(PermissionClass::Generic),
+            _ => {
+                Err(format!("`{word}` is not a class; use shell, file, web, read-only or generic"))
+            }
+        }
+    }
+}
+
+/// Something on the machine that a call would touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touch {
+    /// Runs this shell text.
+    Run(String),
+    /// Reads this path.
+    Read(String),
+    /// Makes, alters or deletes this path.
+    Write(String),
+    /// Talks to this host or address.
+    Fetch(String),
+    /// Nobody can tell; rules treat it as the worst.
+    Unknown,
+}
+
+/// What a tool produced.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Output {
+    /// Text for the model.
+    pub text: String,
+    /// The same as structure, for programs and other tools.
+    pub data: Option<Value>,
+    /// How to take it back, if it can be.
+    pub undo: Option<Undo>,
+    /// Set when the tool could not do it: one sentence that says why. The text is kept.
+    pub error: Option<String>,
+}
+
+impl Output {
+    /// Plain text and nothing else.
+    pub fn text(text: impl Into<String>) -> Output {
+        Output { text: text.into(), ..Output::default() }
+    }
+}
+
+/// How to take a call back, told by the tool that did it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Undo {
+    /// What taking it back would do, for people.
+    pub description: String,
+    /// What the tool needs to do it.
+    pub data: Value,
+}
+
+/// The tool ran and could not do it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolError {
+    /// Why, in one sentence.
+    pub message: String,
+    /// What it had produced by then; kept for the model.
+    pub output: String,
+    /// The same as structure.
+    pub data: Option<Value>,
+}
+
+impl ToolError {
+    /// A failure without output.
+    pub fn new(message: impl Into<String>) -> ToolError {
+        ToolError { message: message.into(), output: String::new(), data: None }
+    }
+}

@@ -1,0 +1,150 @@
+//! What policy says of a call, and why.
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use crate::Validated;
+
+/// How strict an answer is. The strictest of all that apply wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Decision {
+    /// May run.
+    Allow,
+    /// May run where its changes are a value before they are real; they are judged afterwards.
+    Stage,
+    /// A person must say yes first.
+    Ask,
+    /// May not run.
+    Deny,
+}
+
+impl Decision {
+    /// The word for it in rules and records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Decision::Allow => "allow",
+            Decision::Stage => "stage",
+            Decision::Ask => "ask",
+            Decision::Deny => "deny",
+        }
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What made a reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A rule that somebody wrote.
+    Rule,
+    /// What holds when no rule says anything.
+    Default,
+    /// What no rule can loosen.
+    Floor,
+    /// The mode of the run.
+    Mode,
+}
+
+/// One of the things that led to a verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// What it asked for.
+    pub decision: Decision,
+    /// What made it.
+    pub source: Source,
+    /// Where it is written: `file:line` for a rule, a short name otherwise.
+    pub origin: Text,
+    /// The sentence: lower case, no period.
+    pub text: Text,
+}
+
+/// Text that is either built in or shared: reasons are made on every call, and copy nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Text {
+    /// Built in.
+    Static(&'static str),
+    /// Written by somebody.
+    Shared(Arc<str>),
+}
+
+impl std::ops::Deref for Text {
+    type Target = str;
+    fn deref(&self) -> &str {
+        match self {
+            Text::Static(text) => text,
+            Text::Shared(text) => text,
+        }
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl From<&'static str> for Text {
+    fn from(text: &'static str) -> Text {
+        Text::Static(text)
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Text {
+        Text::Shared(text.into())
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.text, self.origin)
+    }
+}
+
+/// A decision and what led to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// What was decided.
+    pub decision: Decision,
+    /// Everything that applied, strictest first.
+    pub because: Vec<Reason>,
+}
+
+impl Verdict {
+    /// The verdict that follows from these reasons: the strictest wins, and no reason at all is
+    /// a refusal, because something must have said yes.
+    pub fn of(mut because: Vec<Reason>) -> Verdict {
+        because.sort_by_key(|reason| std::cmp::Reverse(reason.decision));
+        let decision = because.first().map_or(Decision::Deny, |reason| reason.decision);
+        Verdict { decision, because }
+    }
+
+    /// The reasons that carry the decision, as one sentence.
+    pub fn why(&self) -> Cow<'static, str> {
+        let deciding: Vec<String> = self
+            .because
+            .iter()
+            .filter(|reason| reason.decision == self.decision)
+            .map(Reason::to_string)
+            .collect();
+        match deciding.is_empty() {
+            true => "nothing allows it".into(),
+            false => deciding.join("; ").into(),
+        }
+    }
+
+    /// `, because …`
+    pub(crate) fn explained(&self) -> String {
+        format!(", because {}", self.why())
+    }
+}
+
+/// The rules. Pure and total: no clock, disk or network; same call, same verdict, so that any
+/// decision can be replayed. An implementation that meets an error denies.
+pub trait Policy: Send + Sync {
+    /// Judges a call.
+    fn judge(&self, call: &Validated) -> Verdict;
+}
