@@ -1,0 +1,20 @@
+//! Rules of the house that the compiler does not know: functions from sources to complaints.
+//!
+//! `tests/tidy/house.rs` holds the repository to them, `tests/tidy/can_fail.rs` shows that each of them can
+//! complain. The examples of README and `docs/library.md` are compiled and run as doctests here.
+
+pub mod bans;
+pub mod mission;
+pub mod mutants;
+pub mod rooms;
+pub mod shape;
+pub mod source;
+pub mod tokens;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/library.md")]
+struct Library;

@@ -1,0 +1,309 @@
+//! The mutation check: makes each mistake in a copy of the library and sees that it is noticed.
+//!
+//! A mistake of order must be refused by the compiler, with the error that was expected and no
+//! other. A mistake inside a gate must compile, and a test must fail. A mutant that survives, or
+//! an edit that no longer fits the code, fails the check.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitCode, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use eclusa_tidy::{mutants::Mutant, mutants::all, source::root};
+use serde_json::Value;
+use toml::Table;
+
+/// A test binary that takes longer than this hangs, which is not passing.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match check(&words) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(survivors) => {
+            println!("{survivors} mistakes were not noticed");
+            ExitCode::FAILURE
+        }
+        Err(problem) => {
+            println!("the mutation check cannot be made: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Makes the mistakes whose name has one of these words, all of them if there are none, and says
+/// how many were not noticed.
+fn check(words: &[String]) -> Result<usize, String> {
+    let began = Instant::now();
+    let chosen = |it: &Mutant| words.is_empty() || words.iter().any(|word| it.name.contains(word));
+    let mutants: Vec<Mutant> = all()?.into_iter().filter(chosen).collect();
+    let scratch = Scratch::new().map_err(|err| err.to_string())?;
+
+    println!("the library as it is: it must compile, and its tests must pass");
+    let built = scratch.cargo(&["build", "--lib"])?;
+    if !built.status.success() {
+        return Err(String::from_utf8_lossy(&built.stderr).into_owned());
+    }
+    let binaries = scratch.binaries(&mutants)?;
+    for (name, binary) in &binaries {
+        if let Noticed::By(failed) = scratch.run(binary, "")? {
+            return Err(format!("without any mistake, {name} fails: {failed}"));
+        }
+    }
+
+    let mut survivors = 0;
+    for mutant in &mutants {
+        let noticed = scratch.with(mutant, || scratch.notice(mutant))?;
+        let at = began.elapsed().as_secs();
+        match noticed {
+            Noticed::By(what) => println!("noticed   {} ({what}; at {at} s)", mutant.name),
+            Noticed::Not(what) => {
+                survivors += 1;
+                println!("SURVIVED  {} ({what})", mutant.name);
+            }
+        }
+    }
+    println!("{} mistakes made in {} s", mutants.len(), began.elapsed().as_secs());
+    Ok(survivors)
+}
+
+/// Whether a mistake was noticed, and how.
+enum Noticed {
+    By(String),
+    Not(String),
+}
+
+/// A copy of the library with a workspace and a target directory of its own.
+struct Scratch {
+    house: PathBuf,
+    target: PathBuf,
+}
+
+impl Scratch {
+    /// Copies what differs, so that what was built before need not be built again.
+    fn new() -> io::Result<Scratch> {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), Into::into);
+        let place = target.join("mutants");
+        let scratch = Scratch { house: place.join("house"), target: place.join("target") };
+        for part in ["crates/eclusa", "tests", "docs"] {
+            mirror(&root().join(part), &scratch.house.join(part))?;
+        }
+        mirror(&root().join("Cargo.lock"), &scratch.house.join("Cargo.lock"))?;
+        let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
+        write(&scratch.house.join("Cargo.toml"), only_the_library(&manifest)?.as_bytes())?;
+        Ok(scratch)
+    }
+
+    /// Makes the mistake, looks, and mends it again.
+    fn with<T>(
+        &self,
+        mutant: &Mutant,
+        look: impl FnOnce() -> Result<T, String>,
+    ) -> Result<T, String> {
+        let mut before: BTreeMap<PathBuf, String> = BTreeMap::new();
+        let mut now: BTreeMap<PathBuf, String> = BTreeMap::new();
+        for edit in &mutant.edit {
+            let path = self.house.join("crates/eclusa/src").join(&edit.file);
+            let text = match now.get(&path) {
+                Some(text) => text.clone(),
+                None => fs::read_to_string(&path).map_err(|err| format!("{}: {err}", edit.file))?,
+            };
+            let mutated = edit.apply(&text).map_err(|err| format!("`{}`: {err}", mutant.name))?;
+            before.entry(path.clone()).or_insert(text);
+            now.insert(path, mutated);
+        }
+        let put = |files: &BTreeMap<PathBuf, String>| {
+            files.iter().try_for_each(|(path, text)| write(path, text.as_bytes()))
+        };
+        put(&now).map_err(|err| err.to_string())?;
+        let seen = look();
+        put(&before).map_err(|err| err.to_string())?;
+        seen
+    }
+
+    fn notice(&self, mutant: &Mutant) -> Result<Noticed, String> {
+        let Some(test) = &mutant.test else {
+            let expected = mutant.error.clone().unwrap_or_default();
+            return Ok(refused(&self.cargo(&["build", "--lib"])?, &expected));
+        };
+        match self.binaries(std::slice::from_ref(mutant)) {
+            Err(problem) => Ok(Noticed::Not(format!("it does not compile: {problem}"))),
+            Ok(binaries) => match binaries.get(test) {
+                Some(binary) => self.run(binary, &mutant.only),
+                None => Err(format!("there is no test binary `{test}`")),
+            },
+        }
+    }
+
+    /// Builds the test binaries that these mutants need.
+    fn binaries(&self, mutants: &[Mutant]) -> Result<BTreeMap<String, PathBuf>, String> {
+        let names: BTreeSet<&str> = mutants.iter().filter_map(|it| it.test.as_deref()).collect();
+        let mut arguments = vec!["test", "--no-run", "--message-format=json"];
+        for name in names {
+            match name {
+                "lib" => arguments.push("--lib"),
+                name => arguments.extend(["--test", name]),
+            }
+        }
+        if arguments.len() == 3 {
+            return Ok(BTreeMap::new());
+        }
+        let built = self.cargo(&arguments)?;
+        if !built.status.success() {
+            return Err(rendered(&built));
+        }
+        let lines = String::from_utf8_lossy(&built.stdout).into_owned();
+        let lines = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        Ok(lines.filter_map(|line| binary(&line)).collect())
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Result<Output, String> {
+        let mut cargo = program("cargo", &self.house);
+        cargo
+            .args(arguments)
+            .arg("--manifest-path")
+            .arg(self.house.join("crates/eclusa/Cargo.toml"));
+        cargo.env("CARGO_TARGET_DIR", &self.target).env("CARGO_PROFILE_DEV_DEBUG", "false");
+        cargo.output().map_err(|err| format!("cargo cannot be started: {err}"))
+    }
+
+    /// Runs the tests of a binary whose names have this part.
+    fn run(&self, binary: &Path, only: &str) -> Result<Noticed, String> {
+        let log = self.target.join("mutant.log");
+        let file = fs::File::create(&log).map_err(|err| err.to_string())?;
+        let mut tests = program(binary, &self.house.join("crates/eclusa"));
+        tests.arg(only).stdin(Stdio::null()).stdout(file).stderr(Stdio::null());
+        tests.env("CARGO_MANIFEST_DIR", self.house.join("crates/eclusa"));
+        tests.env("INSTA_UPDATE", "no").env("PROPTEST_CASES", "32");
+        let mut tests = tests.spawn().map_err(|err| err.to_string())?;
+        if !ends(&mut tests).map_err(|err| err.to_string())? {
+            return Ok(Noticed::By("the tests hang".to_owned()));
+        }
+        let said = fs::read_to_string(&log).map_err(|err| err.to_string())?;
+        let failed: Vec<&str> = said
+            .lines()
+            .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
+            .collect();
+        let ran = said.lines().filter(|it| it.starts_with("test ") && it.ends_with(" ... ok"));
+        match (failed.split_first(), ran.count()) {
+            (Some((first, [])), _) => Ok(Noticed::By((*first).to_owned())),
+            (Some((first, more)), _) => Ok(Noticed::By(format!("{first} and {} more", more.len()))),
+            (None, 0) => Err(format!("no test of {} has `{only}` in its name", binary.display())),
+            (None, n) => Ok(Noticed::Not(format!("{n} tests pass"))),
+        }
+    }
+}
+
+/// Waits for a program to end, and ends it when it takes too long.
+fn ends(child: &mut Child) -> io::Result<bool> {
+    let until = Instant::now() + PATIENCE;
+    while child.try_wait()?.is_none() {
+        if Instant::now() > until {
+            child.kill()?;
+            child.wait()?;
+            return Ok(false);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(true)
+}
+
+/// The compiler must refuse, with this error and no other.
+fn refused(built: &Output, expected: &str) -> Noticed {
+    if built.status.success() {
+        return Noticed::Not("it compiles".to_owned());
+    }
+    let said = String::from_utf8_lossy(&built.stderr);
+    let errors: BTreeSet<&str> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("error"))
+        .filter(|rest| !rest.starts_with(": could not compile"))
+        .map(|rest| {
+            rest.strip_prefix('[').and_then(|it| it.split_once(']')).map_or(rest, |it| it.0)
+        })
+        .collect();
+    match errors.iter().eq([&expected]) {
+        true => Noticed::By(expected.to_owned()),
+        false => Noticed::Not(format!("expected {expected}, the compiler says {errors:?}")),
+    }
+}
+
+/// The first lines of what the compiler complains about.
+fn rendered(built: &Output) -> String {
+    let said = String::from_utf8_lossy(&built.stdout);
+    let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let errors = messages.filter(|it| it.pointer("/message/level").is_some_and(|it| it == "error"));
+    let texts = errors.filter_map(|it| Some(it.pointer("/message/rendered")?.as_str()?.to_owned()));
+    let texts: Vec<String> = texts.take(3).collect();
+    match texts.is_empty() {
+        true => String::from_utf8_lossy(&built.stderr).into_owned(),
+        false => texts.join("\n"),
+    }
+}
+
+/// Name and path of a test binary that cargo says it has built.
+fn binary(message: &Value) -> Option<(String, PathBuf)> {
+    let executable = message.get("executable")?.as_str()?;
+    let kind = message.pointer("/target/kind/0")?.as_str()?;
+    let name = match kind {
+        "lib" => "lib",
+        _ => message.pointer("/target/name")?.as_str()?,
+    };
+    Some((name.to_owned(), executable.into()))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the check is made of cargo and test binaries")]
+fn program(name: impl AsRef<std::ffi::OsStr>, directory: &Path) -> Command {
+    let mut program = Command::new(name);
+    program.current_dir(directory);
+    program
+}
+
+/// The manifest of the workspace, with the library as its only member.
+fn only_the_library(manifest: &str) -> io::Result<String> {
+    let mut table: Table = manifest.parse().map_err(io::Error::other)?;
+    if let Some(workspace) = table.get_mut("workspace").and_then(|it| it.as_table_mut()) {
+        workspace.insert("members".to_owned(), vec!["crates/eclusa"].into());
+        workspace.remove("default-members");
+    }
+    Ok(table.to_string())
+}
+
+/// Makes `to` like `from`: what is the same keeps its time stamp, what is gone goes.
+fn mirror(from: &Path, to: &Path) -> io::Result<()> {
+    if !from.exists() {
+        return Ok(());
+    }
+    if from.is_file() {
+        return write(to, &fs::read(from)?);
+    }
+    fs::create_dir_all(to)?;
+    let names = |path: &Path| -> io::Result<BTreeSet<_>> {
+        fs::read_dir(path)?.map(|it| it.map(|it| it.file_name())).collect()
+    };
+    let (here, there) = (names(from)?, names(to)?);
+    for gone in there.difference(&here) {
+        remove(&to.join(gone))?;
+    }
+    here.iter().try_for_each(|name| mirror(&from.join(name), &to.join(name)))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a copy below target/ that can be made again")]
+fn remove(path: &Path) -> io::Result<()> {
+    if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a copy below target/ that can be made again")]
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(path, bytes)
+}

@@ -1,0 +1,113 @@
+//! The crates: which may depend on which, and that every dependency is accounted for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toml::{Table, Value};
+
+use crate::source::Source;
+
+/// Our crates, and which of our crates each may depend on. A new room gets a line here.
+const MAY_USE: [(&str, &[&str]); 10] = [
+    ("eclusa-shell", &[]),
+    ("eclusa-sandbox", &[]),
+    ("eclusa", &["eclusa-shell", "eclusa-sandbox"]),
+    ("eclusa-tools", &["eclusa", "eclusa-shell", "eclusa-sandbox"]),
+    ("eclusa-store", &["eclusa"]),
+    ("eclusa-mcp", &["eclusa"]),
+    ("eclusa-agent", &["eclusa"]),
+    (
+        "eclusa-cli",
+        &[
+            "eclusa",
+            "eclusa-agent",
+            "eclusa-mcp",
+            "eclusa-sandbox",
+            "eclusa-shell",
+            "eclusa-store",
+            "eclusa-tools",
+        ],
+    ),
+    ("eclusa-bench", &["eclusa", "eclusa-store"]),
+    ("eclusa-tidy", &["eclusa"]),
+];
+
+/// The dependencies of one manifest, whatever they are for.
+#[derive(Debug)]
+pub struct Manifest {
+    /// Its path.
+    pub path: String,
+    /// The package, if it is one.
+    pub package: Option<String>,
+    /// What it depends on.
+    pub uses: BTreeSet<String>,
+}
+
+/// Reads the `Cargo.toml` files among these.
+pub fn manifests(sources: &[Source]) -> Result<Vec<Manifest>, String> {
+    let manifests = sources.iter().filter(|it| it.name() == "Cargo.toml");
+    manifests
+        .map(|source| {
+            let path = source.path.clone();
+            let table: Table = source.text.parse().map_err(|err| format!("{path}: {err}"))?;
+            let package = table.get("package").and_then(|it| it.get("name")?.as_str());
+            let mut uses = BTreeSet::new();
+            collect(&table, &mut uses);
+            Ok(Manifest { package: package.map(str::to_owned), uses, path })
+        })
+        .collect()
+}
+
+/// Every table of dependencies, also those under `workspace` and `target`.
+fn collect(table: &Table, uses: &mut BTreeSet<String>) {
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) if key.ends_with("dependencies") => {
+                uses.extend(inner.keys().cloned());
+            }
+            Value::Table(inner) => collect(inner, uses),
+            _ => {}
+        }
+    }
+}
+
+/// Crates that depend on what they may not know of.
+pub fn direction(manifests: &[Manifest]) -> Vec<String> {
+    let may: BTreeMap<&str, &[&str]> = MAY_USE.into_iter().collect();
+    let mut wrong = Vec::new();
+    for manifest in manifests {
+        let Some(package) = manifest.package.as_deref() else { continue };
+        let Some(allowed) = may.get(package) else {
+            wrong.push(format!("{}: `{package}` has no place in tidy/src/rooms.rs", manifest.path));
+            continue;
+        };
+        let ours = manifest.uses.iter().filter(|it| may.contains_key(it.as_str()));
+        for used in ours.filter(|it| !allowed.contains(&it.as_str())) {
+            wrong.push(format!("{}: `{package}` may not depend on `{used}`", manifest.path));
+        }
+    }
+    wrong
+}
+
+/// Dependencies without a line in `docs/dependencies.md`, and lines without a dependency.
+///
+/// A line is a row of a table that begins with the crate's name: ``| `serde` | … | … |``.
+pub fn accounted(manifests: &[Manifest], page: &str) -> Vec<String> {
+    let ours = |name: &String| MAY_USE.iter().any(|(it, _)| it == name);
+    let used: BTreeSet<&String> =
+        manifests.iter().flat_map(|it| &it.uses).filter(|it| !ours(it)).collect();
+    let lines: Vec<&str> = page.lines().filter_map(row).collect();
+    let missing = used.iter().filter(|it| !lines.contains(&it.as_str())).map(|it| {
+        format!("docs/dependencies.md: no line says what `{it}` is for and what it replaces")
+    });
+    let stale = lines
+        .iter()
+        .filter(|it| !used.iter().any(|used| used == it))
+        .map(|it| format!("docs/dependencies.md: nothing depends on `{it}` any more"));
+    missing.chain(stale).collect()
+}
+
+fn row(line: &str) -> Option<&str> {
+    let (name, rest) = line.strip_prefix("| `")?.split_once("` |")?;
+    let told = rest.split('|').take(2).all(|cell| cell.split_whitespace().count() >= 2);
+    told.then_some(name)
+}

@@ -1,0 +1,103 @@
+//! The repository keeps every rule of the house.
+
+use std::{fs, sync::LazyLock};
+
+use eclusa_tidy::{
+    bans, mission, mutants, rooms, shape,
+    source::{Source, all, root},
+    tokens,
+};
+
+static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| all(root()).unwrap());
+
+fn rust() -> impl Iterator<Item = &'static Source> {
+    SOURCES.iter().filter(|it| it.is_rust())
+}
+
+fn page(path: &str) -> &'static str {
+    &SOURCES.iter().find(|it| it.path == path).unwrap().text
+}
+
+/// Fails with everything that is wrong, not with the first thing.
+fn none(wrong: Vec<String>) {
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+#[test]
+fn sources_are_found() {
+    let paths: Vec<&str> = rust().map(|it| it.path.as_str()).collect();
+    for path in ["crates/eclusa/src/gate.rs", "crates/eclusa-cli/src/main.rs", "tidy/src/lib.rs"] {
+        assert!(paths.contains(&path), "{path} is not among the sources");
+    }
+}
+
+#[test]
+fn files_are_short_introduced_and_named() {
+    none(rust().flat_map(shape::complaints).collect());
+}
+
+#[test]
+fn each_token_is_made_in_one_file_and_cannot_be_conjured_up() {
+    none(tokens::complaints(&SOURCES));
+}
+
+#[test]
+fn banned_methods_stay_in_their_rooms() {
+    let banned = bans::banned_methods(page("clippy.toml")).unwrap();
+    assert!(banned.len() >= 8, "clippy.toml bans only {banned:?}");
+    none(rust().flat_map(|it| bans::methods(it, &banned)).collect());
+}
+
+#[test]
+fn unsafe_code_is_in_the_sandbox_alone() {
+    none(rust().flat_map(bans::no_unsafe).collect());
+}
+
+#[test]
+fn the_library_has_no_environment_process_network_or_terminal() {
+    none(rust().flat_map(bans::library).collect());
+}
+
+#[test]
+fn no_file_names_a_place_of_one_machine() {
+    none(SOURCES.iter().flat_map(bans::places).collect());
+}
+
+#[test]
+fn crates_depend_one_way() {
+    none(rooms::direction(&rooms::manifests(&SOURCES).unwrap()));
+}
+
+#[test]
+fn every_dependency_is_accounted_for() {
+    let manifests = rooms::manifests(&SOURCES).unwrap();
+    none(rooms::accounted(&manifests, page("docs/dependencies.md")));
+}
+
+#[test]
+fn the_mission_table_is_whole_and_names_tests_that_exist() {
+    none(mission::complaints(page("docs/mission.md"), &SOURCES));
+}
+
+#[test]
+fn every_mutant_still_fits_the_code() {
+    let all = mutants::all().unwrap();
+    let wrong = all.iter().flat_map(|mutant| {
+        // Edits of one file build on each other.
+        let mut texts = std::collections::HashMap::new();
+        let misfits = mutant.edit.iter().filter_map(|edit| {
+            let text = texts.entry(&edit.file).or_insert_with(|| {
+                fs::read_to_string(root().join("crates/eclusa/src").join(&edit.file)).unwrap()
+            });
+            match edit.apply(text) {
+                Ok(mutated) => {
+                    *text = mutated;
+                    None
+                }
+                Err(problem) => Some(format!("`{}`: {problem}", mutant.name)),
+            }
+        });
+        misfits.collect::<Vec<String>>()
+    });
+    none(wrong.collect());
+}

@@ -1,0 +1,5 @@
+//! The house rules, held over the whole repository.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod can_fail;
+mod house;
