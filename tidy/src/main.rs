@@ -49,9 +49,12 @@ fn check(words: &[String]) -> Result<usize, String> {
         return Err(String::from_utf8_lossy(&built.stderr).into_owned());
     }
     let binaries = scratch.binaries(&mutants)?;
-    for (name, binary) in &binaries {
-        if let Noticed::By(failed) = scratch.run(binary, "")? {
-            return Err(format!("without any mistake, {name} fails: {failed}"));
+    let needed: BTreeSet<(&str, &str)> =
+        mutants.iter().filter_map(|it| Some((it.test.as_deref()?, it.only.as_str()))).collect();
+    for (test, only) in needed {
+        let binary = binaries.get(test).ok_or(format!("there is no test binary `{test}`"))?;
+        if let Noticed::By(failed) = scratch.run(binary, only)? {
+            return Err(format!("without any mistake, {test} fails: {failed}"));
         }
     }
 

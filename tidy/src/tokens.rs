@@ -19,12 +19,14 @@ pub const HOMES: [(&str, &str); 9] = [
     ("Settled", "gate/settle.rs"),
     ("Released", "gate/release.rs"),
     ("Started", "audit/ledger.rs"),
-    ("Reply", "audit/ledger.rs"),
+    ("Reply", "audit/reply.rs"),
 ];
 
-/// Each way to open a token, and the files that use it, once each. (`into_call` is two methods:
-/// `Permit`'s, used in `execute.rs`, and `Reviewed`'s, used in `permit.rs`.)
-pub const OPENERS: [(&str, &[&str]); 3] = [
+/// Each function that opens a token, or makes one for another file, and the files that call it,
+/// once each. (`into_call` is two methods: `Permit`'s, called in `execute.rs`, and `Reviewed`'s,
+/// called in `permit.rs`.)
+pub const OPENERS: [(&str, &[&str]); 4] = [
+    ("Reply::new", &["audit/ledger.rs"]),
     ("into_call", &["gate/execute.rs", "gate/permit.rs"]),
     ("unseal", &["gate/release.rs"]),
     ("unseal_for_settling", &["gate/settle.rs"]),
@@ -82,17 +84,20 @@ pub fn complaints(sources: &[Source]) -> Vec<String> {
 
 /// Every use of an opener in these tokens: after a `.` or a `:`, not after `fn`.
 fn openers(tokens: TokenStream) -> Vec<&'static str> {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let mut found = Vec::new();
-    let mut after_dot = false;
-    for tree in tokens {
-        match &tree {
-            TokenTree::Ident(ident) if after_dot => {
-                found.extend(OPENERS.iter().map(|it| it.0).filter(|it| ident == it));
-            }
-            TokenTree::Group(group) => found.extend(openers(group.stream())),
-            _ => {}
+    for (at, tree) in trees.iter().enumerate() {
+        if let TokenTree::Group(group) = tree {
+            found.extend(openers(group.stream()));
         }
-        after_dot = matches!(&tree, TokenTree::Punct(it) if matches!(it.as_char(), '.' | ':'));
+        let before = at.checked_sub(1).and_then(|it| trees.get(it));
+        let called = matches!(before, Some(TokenTree::Punct(it)) if ".:".contains(it.as_char()));
+        let Some(name) = ident(&trees, Some(at)).filter(|_| called) else { continue };
+        let of = ident(&trees, at.checked_sub(3));
+        found.extend(OPENERS.iter().map(|it| it.0).filter(|it| match it.split_once("::") {
+            Some((token, method)) => name == method && of.as_deref() == Some(token),
+            None => name == *it,
+        }));
     }
     found
 }

@@ -129,6 +129,7 @@ fn tokens_opened_elsewhere() {
         "fn f(it: Permit) { it.into_call(); }",
         "fn f(it: Permit) { Some(it).map(Permit::into_call); }",
         "fn f(it: Permit) { dbg!(it.into_call()); }",
+        "fn f() -> Reply { Reply::new(trail, ended, time, start, receipt) }",
     ] {
         complains(&tokens::complaints(&library_with("gate.rs", text)), "opens a token outside");
     }
