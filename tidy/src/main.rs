@@ -8,7 +8,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitCode, Output, Stdio},
+    process::{Child, Command, ExitCode, ExitStatus, Output, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -183,9 +183,9 @@ impl Scratch {
         tests.env("CARGO_MANIFEST_DIR", self.house.join("crates/eclusa"));
         tests.env("INSTA_UPDATE", "no").env("PROPTEST_CASES", "32");
         let mut tests = tests.spawn().map_err(|err| err.to_string())?;
-        if !ends(&mut tests).map_err(|err| err.to_string())? {
+        let Some(status) = end(&mut tests).map_err(|err| err.to_string())? else {
             return Ok(Noticed::By("the tests hang".to_owned()));
-        }
+        };
         let said = fs::read_to_string(&log).map_err(|err| err.to_string())?;
         let failed: Vec<&str> = said
             .lines()
@@ -195,24 +195,27 @@ impl Scratch {
         match (failed.split_first(), ran.count()) {
             (Some((first, [])), _) => Ok(Noticed::By((*first).to_owned())),
             (Some((first, more)), _) => Ok(Noticed::By(format!("{first} and {} more", more.len()))),
+            (None, _) if !status.success() => Ok(Noticed::By(format!("the tests crash, {status}"))),
             (None, 0) => Err(format!("no test of {} has `{only}` in its name", binary.display())),
             (None, n) => Ok(Noticed::Not(format!("{n} tests pass"))),
         }
     }
 }
 
-/// Waits for a program to end, and ends it when it takes too long.
-fn ends(child: &mut Child) -> io::Result<bool> {
+/// Waits for a program to end. One that takes too long is ended, and there is no status.
+fn end(child: &mut Child) -> io::Result<Option<ExitStatus>> {
     let until = Instant::now() + PATIENCE;
-    while child.try_wait()?.is_none() {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
         if Instant::now() > until {
             child.kill()?;
             child.wait()?;
-            return Ok(false);
+            return Ok(None);
         }
         thread::sleep(Duration::from_millis(20));
     }
-    Ok(true)
 }
 
 /// The compiler must refuse, with this error and no other.

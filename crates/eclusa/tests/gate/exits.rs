@@ -73,6 +73,25 @@ async fn a_policy_that_panics_has_denied() {
 }
 
 #[tokio::test]
+async fn a_policy_that_gives_no_reason_has_denied() {
+    struct Silent;
+    impl Policy for Silent {
+        fn judge(&self, _: &Validated) -> Verdict {
+            Verdict::of(Vec::new())
+        }
+    }
+    let world = world().mode(Mode::Yolo);
+    world.house.policy.store(std::sync::Arc::new(Box::new(Silent)));
+    check(
+        world,
+        call("echo", "ls"),
+        "denied by policy: nothing allows it; nothing was run",
+        "ended:denied_by_policy",
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn a_tool_that_fails_keeps_its_output() {
     // S1.31, S3.39, S4.2, S4.36, E8, appendix G.a
     let world =

@@ -47,6 +47,8 @@ async fn no_character_is_ever_cut_in_two() {
                 None => (reply.text(), ""),
             };
             assert!(whole.starts_with(head) && whole.ends_with(tail));
+            // Each end gives up less than one character, and nothing more.
+            assert!(head.len() + tail.len() + 6 >= limit.min(whole.len()));
             assert!(
                 head.len() + tail.len() <= limit.max(whole.len() * usize::from(!reply.truncated()))
             );
