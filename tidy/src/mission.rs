@@ -38,6 +38,16 @@ pub fn complaints(page: &str, sources: &[Source]) -> Vec<String> {
     wrong
 }
 
+/// Tests that a page names and that are not there. A test is a name in backticks that begins with
+/// one of our crates: `eclusa::gate::…`.
+pub fn named_tests(source: &Source, sources: &[Source]) -> Vec<String> {
+    let is_test = |name: &&str| name.starts_with("eclusa") && name.contains("::");
+    let missing = quoted(&source.text).filter(is_test).filter(|it| !has_test(it, sources));
+    missing
+        .map(|it| format!("{}: names the test `{it}`, which is not there", source.path))
+        .collect()
+}
+
 fn row(line: usize, text: &str) -> Option<Row<'_>> {
     let cells: Vec<&str> = text.strip_prefix('|')?.split('|').map(str::trim).collect();
     let [item, words, lives, proof, ""] = cells[..] else { return None };

@@ -289,6 +289,9 @@ fn mission_tables_that_are_not_whole_or_not_true() {
     ] {
         complains(&with(&format!("| S0.1 | some words | | `{test}` |")), test);
     }
+    let page = "as `eclusa::gate::permit::nobody_is_asked` and `eclusa::gate::gone` show";
+    let page = Source::new("ARCHITECTURE.md", page);
+    assert_eq!(mission::named_tests(&page, &sources).len(), 1);
     let good = "| S0.1 | some words | `crates/eclusa` | `eclusa::gate::permit::nobody_is_asked` |";
     assert_eq!(with(good), Vec::<String>::new());
 }

@@ -80,6 +80,13 @@ fn the_mission_table_is_whole_and_names_tests_that_exist() {
 }
 
 #[test]
+fn pages_name_only_tests_that_exist() {
+    let pages = ["ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md"];
+    let pages = SOURCES.iter().filter(|it| pages.contains(&it.path.as_str()));
+    none(pages.flat_map(|it| mission::named_tests(it, &SOURCES)).collect());
+}
+
+#[test]
 fn every_mutant_still_fits_the_code() {
     let all = mutants::all().unwrap();
     let wrong = all.iter().flat_map(|mutant| {
