@@ -42,6 +42,9 @@ fn check(words: &[String]) -> Result<usize, String> {
     let chosen = |it: &Mutant| words.is_empty() || words.iter().any(|word| it.name.contains(word));
     let mutants: Vec<Mutant> = all()?.into_iter().filter(chosen).collect();
     let scratch = Scratch::new().map_err(|err| err.to_string())?;
+    for mutant in &mutants {
+        scratch.mistaken(mutant)?;
+    }
 
     println!("the library as it is: it must compile, and its tests must pass");
     let built = scratch.cargo(&["build", "--lib"])?;
@@ -101,12 +104,8 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Makes the mistake, looks, and mends it again.
-    fn with<T>(
-        &self,
-        mutant: &Mutant,
-        look: impl FnOnce() -> Result<T, String>,
-    ) -> Result<T, String> {
+    /// The files that the mistake changes, as they are and with the mistake in them.
+    fn mistaken(&self, mutant: &Mutant) -> Result<[BTreeMap<PathBuf, String>; 2], String> {
         let mut before: BTreeMap<PathBuf, String> = BTreeMap::new();
         let mut now: BTreeMap<PathBuf, String> = BTreeMap::new();
         for edit in &mutant.edit {
@@ -119,6 +118,16 @@ impl Scratch {
             before.entry(path.clone()).or_insert(text);
             now.insert(path, mutated);
         }
+        Ok([before, now])
+    }
+
+    /// Makes the mistake, looks, and mends it again.
+    fn with<T>(
+        &self,
+        mutant: &Mutant,
+        look: impl FnOnce() -> Result<T, String>,
+    ) -> Result<T, String> {
+        let [before, now] = self.mistaken(mutant)?;
         let put = |files: &BTreeMap<PathBuf, String>| {
             files.iter().try_for_each(|(path, text)| write(path, text.as_bytes()))
         };
