@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use crate::source::Source;
 
 /// Our crates, and which of our crates each may depend on. A new room gets a line here.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("eclusa-shell", &[]),
     ("eclusa-sandbox", &[]),
     ("eclusa", &["eclusa-shell", "eclusa-sandbox"]),
@@ -28,6 +28,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
         ],
     ),
     ("eclusa-bench", &["eclusa", "eclusa-store"]),
+    ("eclusa-fuzz", &["eclusa"]),
     ("eclusa-tidy", &["eclusa"]),
 ];
 
