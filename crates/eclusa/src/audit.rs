@@ -3,14 +3,18 @@
 //! The format is written down in `docs/audit-format.md`.
 
 pub(crate) mod body;
+mod clock;
 pub(crate) mod ledger;
 mod memory;
 mod record;
+mod reply;
+pub(crate) mod trail;
 
 pub use body::ArgsInLog;
-pub use ledger::{Clock, Reply, SystemClock};
+pub use clock::{Clock, SystemClock};
 pub use memory::MemoryLog;
 pub use record::{AuditError, Broken, Hash, Head, Receipt, Record, Verifier};
+pub use reply::Reply;
 
 use std::{
     future::Future,

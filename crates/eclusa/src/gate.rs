@@ -1,9 +1,14 @@
 //! The lock itself: the gates in order. Read this file first.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use arc_swap::ArcSwap;
 use futures::FutureExt;
+use tracing::Instrument as _;
 
 use crate::{
     ArgsInLog, Asked, AuditSink, Checkpoint, Clock, Event, Events, Metrics, OnNoApprover, Pass,
@@ -213,6 +218,11 @@ impl Gate {
         asked: Asked,
         stopped: impl Fn() -> Option<Stop>,
     ) -> Reply {
+        let span = self.span(&asked);
+        self.pass_in_span(asked, stopped).instrument(span).await
+    }
+
+    async fn pass_in_span(&self, asked: Asked, stopped: impl Fn() -> Option<Stop>) -> Reply {
         let (mut entry, readable) = self.ledger.open(&self.run, asked);
         self.house.events.send(|| Event::Received {
             call: entry.trail.call.id.clone(),
@@ -241,14 +251,53 @@ impl Gate {
         reply
     }
 
+    /// The span of a call, named as the OpenTelemetry conventions for generative AI have it.
+    fn span(&self, asked: &Asked) -> tracing::Span {
+        let tool = match asked {
+            Asked::Call(call) => call.tool.as_str(),
+            Asked::Malformed(bad) => bad.tool.as_deref().unwrap_or_default(),
+        };
+        tracing::info_span!(
+            "execute_tool",
+            otel.name = format!("execute_tool {tool}"),
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = tool,
+            gen_ai.tool.call.id = asked.id(),
+            gen_ai.tool.type = "function",
+            gen_ai.conversation.id = &*self.run.conversation,
+            eclusa.decision = tracing::field::Empty,
+            eclusa.outcome = tracing::field::Empty,
+            error.type = tracing::field::Empty,
+        )
+    }
+
+    /// The same as [`pass`](Gate::pass) for programs without an asynchronous runtime, and from
+    /// anywhere: the call passes on a thread of its own.
+    pub fn pass_blocking(&self, asked: impl Into<Asked>) -> std::io::Result<Reply> {
+        let asked = asked.into();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        std::thread::scope(|scope| {
+            let passing = scope.spawn(|| runtime.block_on(self.pass(asked)));
+            passing.join().map_err(|_panic| std::io::Error::other("the call's thread crashed"))
+        })
+    }
+
+    /// Forgets what people answered for this conversation.
+    pub fn end_conversation(&self) {
+        self.house.memory.end(&self.run.conversation);
+    }
+
     /// What policy says of a call in this run, and of which class it is. Runs nothing, asks
     /// nobody, records nothing; reviewers are not consulted.
     pub fn check(&self, call: ToolCall) -> Result<(PermissionClass, Verdict), Stop> {
         let (mut entry, _) = self.ledger.open(&self.run, call.into());
         entry.leave_unrecorded();
-        let tool = self.house.registry.find(&entry.trail.call.tool)?;
-        let call = validate::validate(tool, &mut entry.trail)?;
-        Ok((call.class(), permit::judge(&self.house, &self.run, &call)))
+        let checked = catch_unwind(AssertUnwindSafe(|| {
+            let tool = self.house.registry.find(&entry.trail.call.tool)?;
+            let call = validate::validate(tool, &mut entry.trail)?;
+            Ok((call.class(), permit::judge(&self.house, &self.run, &call)))
+        }));
+        checked.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
     }
 
     /// The upper gates: everything before the machine is touched.

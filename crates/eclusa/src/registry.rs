@@ -113,7 +113,8 @@ impl Registration {
         Registration { server: Some(server.into()), ..self }
     }
 
-    /// It takes the place of a tool with the same name.
+    /// It takes the place of a tool with the same name, if that one comes from the same place:
+    /// nobody's tool can stand in for the program's own.
     pub fn replace(self) -> Registration {
         Registration { over: true, ..self }
     }
@@ -258,7 +259,9 @@ impl Registry {
         let old = self.now.load();
         let mut tools = old.tools.clone();
         match tools.insert(tool.name.clone(), tool.clone()) {
-            Some(_) if !over => return Err(RegistryError::Duplicate(tool.name.to_string())),
+            Some(old) if !over || tool.server.is_some() && tool.server != old.server => {
+                return Err(RegistryError::Duplicate(tool.name.to_string()));
+            }
             _ => {}
         }
         self.now.store(Arc::new(Snapshot::of(tools)?));

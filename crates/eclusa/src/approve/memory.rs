@@ -77,6 +77,10 @@ impl Memory {
         lock(&self.sessions).entry(conversation.clone()).or_default().insert(grant);
     }
 
+    pub(crate) fn end(&self, conversation: &str) {
+        lock(&self.sessions).remove(conversation);
+    }
+
     pub(crate) fn always(&self, grant: Grant) -> Result<(), String> {
         let keeper = self.keeper.as_ref().ok_or("there is nowhere to keep it")?;
         keeper.always(&grant)?;

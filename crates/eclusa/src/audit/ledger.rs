@@ -1,39 +1,21 @@
 //! The way in and the way out: every call has an entry, and every entry ends on record before
-//! its answer leaves. The only file that makes a [`Reply`].
+//! its answer leaves. The only file that makes a [`Started`] and asks for a [`Reply`].
 
 use std::{
-    borrow::Cow,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
 
 use super::{
-    Appending, ArgsInLog, AuditError, AuditSink, Draft, Hash, Receipt,
-    body::{Approval, Because, Body, OutputNote, ReviewNote, args_for_log},
+    Appending, ArgsInLog, AuditError, AuditSink, Clock, Draft, Receipt, Reply,
+    body::{Because, Body, OutputNote, args_for_log},
+    reply::Ended,
+    trail::Trail,
 };
-use crate::{
-    Asked, Deliverable, Permit, Redactor, Released, Run, Stage, Stop, ToolCall, Undo, Verdict,
-    registry::Registered,
-};
-
-/// Tells the time for records.
-pub trait Clock: Send + Sync {
-    /// Milliseconds since 1970.
-    fn unix_ms(&self) -> u64;
-}
-
-/// The clock of the machine.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemClock;
-
-impl Clock for SystemClock {
-    fn unix_ms(&self) -> u64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    }
-}
+use crate::{Asked, Permit, Redactor, Released, Run, Stage, Stop, ToolCall};
 
 /// The log, as the gate uses it.
 pub(crate) struct Ledger {
@@ -68,6 +50,18 @@ impl Ledger {
         (entry, readable)
     }
 
+    /// Hands a draft to the sink. A sink that crashes has not taken it.
+    fn append(&self, start: Option<u64>, body: String) -> Appending {
+        let appended = catch_unwind(AssertUnwindSafe(|| self.sink.append(Draft { start, body })));
+        appended.unwrap_or_else(|_panic| Appending::Done(Err(AuditError::new("it crashed"))))
+    }
+
+    /// The time for a record. A clock that crashes says zero: the order of records is their
+    /// number, and a call is not lost for want of a time.
+    fn now(&self) -> u64 {
+        catch_unwind(AssertUnwindSafe(|| self.clock.unix_ms())).unwrap_or_default()
+    }
+
     async fn settled(&self, appending: Appending) -> Result<Receipt, AuditError> {
         match appending {
             Appending::Done(result) => result,
@@ -75,49 +69,6 @@ impl Ledger {
                 .await
                 .unwrap_or_else(|_| Err(AuditError::new("it does not answer"))),
         }
-    }
-}
-
-/// What is known of a call so far: everything that its records will say.
-pub(crate) struct Trail {
-    pub(crate) call: Arc<ToolCall>,
-    /// The tool, once it is found.
-    pub(crate) tool: Option<Arc<Registered>>,
-    /// The arguments, where they are no longer those of the call.
-    pub(crate) args: Option<Arc<Value>>,
-    pub(crate) digest: Option<Hash>,
-    pub(crate) reviews: Vec<ReviewNote>,
-    pub(crate) verdict: Option<Verdict>,
-    pub(crate) approval: Option<Approval>,
-    pub(crate) deliverable: Option<Deliverable>,
-    pub(crate) checkpoint: Option<String>,
-    pub(crate) warnings: Vec<String>,
-}
-
-impl Trail {
-    fn new(call: ToolCall) -> Trail {
-        Trail {
-            call: Arc::new(call),
-            tool: None,
-            args: None,
-            digest: None,
-            reviews: Vec::new(),
-            verdict: None,
-            approval: None,
-            deliverable: None,
-            checkpoint: None,
-            warnings: Vec::new(),
-        }
-    }
-
-    /// The arguments as they stand now.
-    pub(crate) fn args(&self) -> &Value {
-        self.args.as_deref().unwrap_or(&self.call.args)
-    }
-
-    /// The tool's own name once it is known, the model's word for it before.
-    pub(crate) fn name(&self) -> &str {
-        self.tool.as_ref().map_or(&self.call.tool, |tool| tool.name())
     }
 }
 
@@ -159,19 +110,42 @@ impl Entry<'_> {
 
     /// Puts it on record that side effects are about to begin.
     pub(crate) async fn start(&mut self, _permit: &Permit) -> Result<Started, Stop> {
-        let draft = Draft { start: None, body: self.render("started", None) };
-        let receipt = self.ledger.settled(self.ledger.sink.append(draft)).await;
+        let appending = self.ledger.append(None, self.render("started", None));
+        let receipt = self.ledger.settled(appending).await;
         let receipt = receipt.map_err(|err| Stop::Unrecorded(err.to_string()))?;
         self.start = Some(receipt.seq);
         self.reached(Stage::Running);
         Ok(Started(()))
     }
 
+    /// Tells the span of the call how it went: the verdict, every review, and the outcome.
+    fn trace(&self, ended: &Ended) {
+        let span = tracing::Span::current();
+        if span.is_disabled() {
+            return;
+        }
+        if let Some(verdict) = &self.trail.verdict {
+            span.record("eclusa.decision", verdict.decision.as_str());
+        }
+        for review in &self.trail.reviews {
+            let (by, on, said, why) = (&review.by, review.on, review.said, &review.why);
+            tracing::info!(by, on, said, why, sha256 = review.sha256, "review");
+        }
+        span.record("eclusa.outcome", ended.code);
+        if ended.is_error {
+            span.record("error.type", ended.code);
+            tracing::info!(
+                why = &*self.ledger.redactor.text(&ended.message).0,
+                "refused or failed"
+            );
+        }
+    }
+
     /// The one way out.
     pub(crate) async fn close(mut self, outcome: Result<Released, Stop>) -> Reply {
         let ended = Ended::of(outcome);
-        let draft = Draft { start: self.start, body: self.render("ended", Some(&ended)) };
-        let appending = self.ledger.sink.append(draft);
+        self.trace(&ended);
+        let appending = self.ledger.append(self.start, self.render("ended", Some(&ended)));
         self.closed = true; // handed over: whatever happens now, it is not abandoned
         let receipt = self.ledger.settled(appending).await;
         let ended = match &receipt {
@@ -181,15 +155,7 @@ impl Entry<'_> {
                 Some(_) => Stop::EndUnrecorded(err.to_string()),
             })),
         };
-        Reply {
-            id: self.trail.call.id.clone(),
-            tool: self.trail.name().to_owned(),
-            ended,
-            time: self.began.elapsed(),
-            start: self.start,
-            receipt: receipt.ok(),
-            warnings: std::mem::take(&mut self.trail.warnings),
-        }
+        Reply::new(&mut self.trail, ended, self.began.elapsed(), self.start, receipt.ok())
     }
 
     /// One line of JSON that says what is known.
@@ -200,7 +166,7 @@ impl Entry<'_> {
         let first = self.start.is_none();
         let hex = trail.digest.map(|digest| digest.hex());
         let mut body = Body {
-            at: self.ledger.clock.unix_ms(),
+            at: self.ledger.now(),
             call: &trail.call.id,
             conversation: &self.run.conversation,
             event,
@@ -260,8 +226,7 @@ impl Drop for Entry<'_> {
     fn drop(&mut self) {
         if !self.closed {
             // Nobody is left to wait for it; the sink writes it all the same.
-            let body = self.render("abandoned", None);
-            drop(self.ledger.sink.append(Draft { start: self.start, body }));
+            drop(self.ledger.append(self.start, self.render("abandoned", None)));
         }
     }
 }
@@ -281,145 +246,4 @@ impl<'a> OutputNote<'a> {
 
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// How a call ended, in the form that both the record and the reply are made of.
-#[derive(Debug)]
-struct Ended {
-    code: &'static str,
-    is_error: bool,
-    refused: bool,
-    /// Why not, when it is an error.
-    message: String,
-    released: Option<Released>,
-}
-
-impl Ended {
-    fn of(outcome: Result<Released, Stop>) -> Ended {
-        match outcome {
-            Ok(released) => Ended {
-                code: if released.error().is_some() { "tool_failed" } else { "ok" },
-                is_error: released.error().is_some(),
-                refused: false,
-                message: released.error().unwrap_or_default().to_owned(),
-                released: Some(released),
-            },
-            Err(stop) => Ended {
-                code: stop.code(),
-                is_error: stop.is_error(),
-                refused: stop.is_refusal(),
-                message: stop.message().into_owned(),
-                released: None,
-            },
-        }
-    }
-}
-
-/// What goes back to the model: exactly one for each call, on record before it leaves.
-#[derive(Debug)]
-pub struct Reply {
-    id: String,
-    tool: String,
-    ended: Ended,
-    time: Duration,
-    start: Option<u64>,
-    receipt: Option<Receipt>,
-    warnings: Vec<String>,
-}
-
-impl Reply {
-    /// The model's id for the call.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// The tool's canonical name, or the model's word for a tool that is not there.
-    pub fn tool(&self) -> &str {
-        &self.tool
-    }
-
-    /// The stable code of the outcome: `ok`, `tool_failed`, or that of a [`Stop`].
-    pub fn code(&self) -> &'static str {
-        self.ended.code
-    }
-
-    /// What the tool produced, as text, or the reason it did not run.
-    pub fn text(&self) -> &str {
-        match &self.ended.released {
-            Some(released) => released.text(),
-            None => &self.ended.message,
-        }
-    }
-
-    /// All that the model should read, in one text: the failure, then what was produced.
-    pub fn content(&self) -> Cow<'_, str> {
-        match self.error() {
-            Some(error) if self.ended.released.is_some() && !self.text().is_empty() => {
-                format!("{error}\n{}", self.text()).into()
-            }
-            Some(error) => error.into(),
-            None => self.text().into(),
-        }
-    }
-
-    /// What the tool produced, as structure.
-    pub fn data(&self) -> Option<&Value> {
-        self.ended.released.as_ref().and_then(Released::data)
-    }
-
-    /// Why the call failed or was refused, in words for the model. `None` when it did not.
-    pub fn error(&self) -> Option<&str> {
-        self.ended.is_error.then_some(self.ended.message.as_str())
-    }
-
-    /// True when the call did not do what was asked.
-    pub fn is_error(&self) -> bool {
-        self.ended.is_error
-    }
-
-    /// True when nothing was run.
-    pub fn refused(&self) -> bool {
-        self.ended.refused
-    }
-
-    /// True when the text is not the whole output.
-    pub fn truncated(&self) -> bool {
-        self.ended.released.as_ref().is_some_and(Released::truncated)
-    }
-
-    /// Where the whole output is kept, when it was cut.
-    pub fn spool(&self) -> Option<&str> {
-        self.ended.released.as_ref().and_then(Released::spool)
-    }
-
-    /// How to take the call back.
-    pub fn undo(&self) -> Option<&Undo> {
-        self.ended.released.as_ref().and_then(Released::undo)
-    }
-
-    /// How long the call took, from the model's side: waiting for people included.
-    pub fn time(&self) -> Duration {
-        self.time
-    }
-
-    /// How long the tool ran.
-    pub fn run_time(&self) -> Duration {
-        self.ended.released.as_ref().map_or(Duration::ZERO, Released::time)
-    }
-
-    /// The number of the call in the log: that of its first record.
-    pub fn number(&self) -> Option<u64> {
-        self.start.or(self.receipt.map(|receipt| receipt.seq))
-    }
-
-    /// Where its end is on record. `None` only when the log itself is broken, which the text
-    /// then says.
-    pub fn receipt(&self) -> Option<Receipt> {
-        self.receipt
-    }
-
-    /// What people should know about how it was decided.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
 }

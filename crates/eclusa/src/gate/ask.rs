@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     Answer, Approver, Decision, Event, Grant, NotAsked, OnNoApprover, Question, Run, Stop,
     Validated, Verdict,
-    audit::{body::Approval, ledger::Trail},
+    audit::{body::Approval, trail::Trail},
     gate::{House, permit::judge},
     stop::Decider,
 };

@@ -6,7 +6,7 @@ use futures::FutureExt;
 
 use crate::{
     Advice, Decision, Pass, Reason, Reviewed, Run, Source, Stop, Validated, Verdict,
-    audit::ledger::Trail,
+    audit::trail::Trail,
     gate::{
         House,
         ask::{Approved, ask},

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     Hash, Output, Review, ReviewError, Settled, Stop, Undo, Validated,
-    audit::ledger::Trail,
+    audit::trail::Trail,
     gate::{
         Cut, House,
         review::{decided, heard, merge, note, readers},

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     Review, ReviewError, Reviewer, Stop, Validated,
-    audit::{body::ReviewNote, ledger::Trail},
+    audit::{body::ReviewNote, trail::Trail},
     digest::digest,
     gate::House,
     stop::{Decider, Span},

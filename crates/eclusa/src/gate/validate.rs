@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::{
-    Facts, Hash, Origin, PermissionClass, Stop, ToolCall, Touch, audit::ledger::Trail,
+    Facts, Hash, Origin, PermissionClass, Stop, ToolCall, Touch, audit::trail::Trail,
     digest::digest, registry::Registered,
 };
 

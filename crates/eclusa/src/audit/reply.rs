@@ -1,0 +1,169 @@
+//! What goes back to the model. The only file that makes a [`Reply`].
+
+use std::{borrow::Cow, time::Duration};
+
+use serde_json::Value;
+
+use super::{Receipt, trail::Trail};
+use crate::{Released, Stop, Undo};
+
+/// How a call ended, in the form that both the record and the reply are made of.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) code: &'static str,
+    pub(super) is_error: bool,
+    refused: bool,
+    /// Why not, when it is an error.
+    pub(super) message: String,
+    pub(super) released: Option<Released>,
+}
+
+impl Ended {
+    pub(super) fn of(outcome: Result<Released, Stop>) -> Ended {
+        match outcome {
+            Ok(released) => Ended {
+                code: if released.error().is_some() { "tool_failed" } else { "ok" },
+                is_error: released.error().is_some(),
+                refused: false,
+                message: released.error().unwrap_or_default().to_owned(),
+                released: Some(released),
+            },
+            Err(stop) => Ended {
+                code: stop.code(),
+                is_error: stop.is_error(),
+                refused: stop.is_refusal(),
+                message: stop.message().into_owned(),
+                released: None,
+            },
+        }
+    }
+}
+
+/// What goes back to the model: exactly one for each call, on record before it leaves.
+#[derive(Debug)]
+pub struct Reply {
+    id: String,
+    tool: String,
+    ended: Ended,
+    time: Duration,
+    start: Option<u64>,
+    receipt: Option<Receipt>,
+    warnings: Vec<String>,
+}
+
+impl Reply {
+    /// The reply to a call whose end was handed to the log. INVARIANT: `receipt` is there, or
+    /// `ended` says that the log is broken.
+    pub(super) fn new(
+        trail: &mut Trail,
+        ended: Ended,
+        time: Duration,
+        start: Option<u64>,
+        receipt: Option<Receipt>,
+    ) -> Reply {
+        Reply {
+            id: trail.call.id.clone(),
+            tool: trail.name().to_owned(),
+            ended,
+            time,
+            start,
+            receipt,
+            warnings: std::mem::take(&mut trail.warnings),
+        }
+    }
+
+    /// The model's id for the call.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The tool's canonical name, or the model's word for a tool that is not there.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// The stable code of the outcome: `ok`, `tool_failed`, or that of a [`Stop`].
+    pub fn code(&self) -> &'static str {
+        self.ended.code
+    }
+
+    /// What the tool produced, as text, or the reason it did not run.
+    pub fn text(&self) -> &str {
+        match &self.ended.released {
+            Some(released) => released.text(),
+            None => &self.ended.message,
+        }
+    }
+
+    /// All that the model should read, in one text: the failure, then what was produced.
+    pub fn content(&self) -> Cow<'_, str> {
+        match self.error() {
+            Some(error) if self.ended.released.is_some() && !self.text().is_empty() => {
+                format!("{error}\n{}", self.text()).into()
+            }
+            Some(error) => error.into(),
+            None => self.text().into(),
+        }
+    }
+
+    /// What the tool produced, as structure.
+    pub fn data(&self) -> Option<&Value> {
+        self.ended.released.as_ref().and_then(Released::data)
+    }
+
+    /// Why the call failed or was refused, in words for the model. `None` when it did not.
+    pub fn error(&self) -> Option<&str> {
+        self.ended.is_error.then_some(self.ended.message.as_str())
+    }
+
+    /// True when the call did not do what was asked.
+    pub fn is_error(&self) -> bool {
+        self.ended.is_error
+    }
+
+    /// True when nothing was run.
+    pub fn refused(&self) -> bool {
+        self.ended.refused
+    }
+
+    /// True when the text is not the whole output.
+    pub fn truncated(&self) -> bool {
+        self.ended.released.as_ref().is_some_and(Released::truncated)
+    }
+
+    /// Where the whole output is kept, when it was cut.
+    pub fn spool(&self) -> Option<&str> {
+        self.ended.released.as_ref().and_then(Released::spool)
+    }
+
+    /// How to take the call back.
+    pub fn undo(&self) -> Option<&Undo> {
+        self.ended.released.as_ref().and_then(Released::undo)
+    }
+
+    /// How long the call took, from the model's side: waiting for people included.
+    pub fn time(&self) -> Duration {
+        self.time
+    }
+
+    /// How long the tool ran.
+    pub fn run_time(&self) -> Duration {
+        self.ended.released.as_ref().map_or(Duration::ZERO, Released::time)
+    }
+
+    /// The number of the call in the log: that of its first record.
+    pub fn number(&self) -> Option<u64> {
+        self.start.or(self.receipt.map(|receipt| receipt.seq))
+    }
+
+    /// Where its end is on record. `None` only when the log itself is broken, which the text
+    /// then says.
+    pub fn receipt(&self) -> Option<Receipt> {
+        self.receipt
+    }
+
+    /// What people should know about how it was decided.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+}

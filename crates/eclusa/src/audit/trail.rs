@@ -1,0 +1,54 @@
+//! What is known of a call so far, collected on its way through the gates.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{
+    Hash,
+    body::{Approval, ReviewNote},
+};
+use crate::{Deliverable, ToolCall, Verdict, registry::Registered};
+
+/// What is known of a call so far: everything that its records will say.
+pub(crate) struct Trail {
+    pub(crate) call: Arc<ToolCall>,
+    /// The tool, once it is found.
+    pub(crate) tool: Option<Arc<Registered>>,
+    /// The arguments, where they are no longer those of the call.
+    pub(crate) args: Option<Arc<Value>>,
+    pub(crate) digest: Option<Hash>,
+    pub(crate) reviews: Vec<ReviewNote>,
+    pub(crate) verdict: Option<Verdict>,
+    pub(crate) approval: Option<Approval>,
+    pub(crate) deliverable: Option<Deliverable>,
+    pub(crate) checkpoint: Option<String>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Trail {
+    pub(super) fn new(call: ToolCall) -> Trail {
+        Trail {
+            call: Arc::new(call),
+            tool: None,
+            args: None,
+            digest: None,
+            reviews: Vec::new(),
+            verdict: None,
+            approval: None,
+            deliverable: None,
+            checkpoint: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The arguments as they stand now.
+    pub(crate) fn args(&self) -> &Value {
+        self.args.as_deref().unwrap_or(&self.call.args)
+    }
+
+    /// The tool's own name once it is known, the model's word for it before.
+    pub(crate) fn name(&self) -> &str {
+        self.tool.as_ref().map_or(&self.call.tool, |tool| tool.name())
+    }
+}
