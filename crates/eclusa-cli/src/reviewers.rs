@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use eclusa::{Output, Review, ReviewError, Reviewer, Validated};
+use eclusa::{Output, Review, ReviewError, Reviewer, Validated, config::ReviewerSettings};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -18,18 +18,10 @@ pub(crate) mod service;
 
 /// A reviewer outside this process.
 pub(crate) struct Outside {
-    /// Name for the record.
-    pub(crate) name: String,
-    /// The tools whose calls it reads; none means all.
-    pub(crate) tools: Vec<String>,
-    /// Whether it reads calls.
-    pub(crate) input: bool,
-    /// Whether it reads outputs.
-    pub(crate) output: bool,
+    /// What was configured of it.
+    pub(crate) settings: ReviewerSettings,
     /// How long it may think.
     pub(crate) time: Duration,
-    /// Whether its failure lets calls pass.
-    pub(crate) pass_on_error: bool,
     /// Where it is.
     pub(crate) at: At,
 }
@@ -59,8 +51,8 @@ impl Outside {
             .unwrap_or_else(|_elapsed| Err(format!("no answer within {:?}", self.time)));
         match said {
             Ok(said) => Ok(said),
-            Err(what) if self.pass_on_error => {
-                tracing::warn!(reviewer = self.name, "let pass although it failed: {what}");
+            Err(what) if self.settings.allow_on_error => {
+                tracing::warn!(reviewer = self.settings.name, "let pass although it failed: {what}");
                 Ok(Said::Note(format!("let pass although it failed: {what}")))
             }
             Err(what) => Err(ReviewError(what)),
@@ -85,11 +77,11 @@ impl Outside {
 
 impl Reviewer for Outside {
     fn name(&self) -> &str {
-        &self.name
+        &self.settings.name
     }
 
     fn reads(&self, tool: &str) -> bool {
-        self.tools.is_empty() || self.tools.iter().any(|it| it == "*" || it == tool)
+        self.settings.covers(tool)
     }
 
     fn time(&self) -> Option<Duration> {
@@ -101,7 +93,7 @@ impl Reviewer for Outside {
         call: &'a Validated,
     ) -> BoxFuture<'a, Result<Review<Value>, ReviewError>> {
         Box::pin(async move {
-            if !self.input {
+            if !self.settings.on.input() {
                 return Ok(Review::Approve);
             }
             self.consult(Outside::about(call, "input")).await?.about_input()
@@ -114,7 +106,7 @@ impl Reviewer for Outside {
         output: &'a Output,
     ) -> BoxFuture<'a, Result<Review<Output>, ReviewError>> {
         Box::pin(async move {
-            if !self.output {
+            if !self.settings.on.output() {
                 return Ok(Review::Approve);
             }
             let mut about = Outside::about(call, "output");

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, header::CONTENT_TYPE, redirect};
+use reqwest::{
+    Client,
+    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    redirect,
+};
 use serde_json::Value;
 
 use super::answer::{self, Said};
@@ -18,10 +22,16 @@ pub(crate) struct Service {
 
 impl Service {
     /// A service at this address. Redirects are not followed: the address is what was trusted.
-    pub(crate) fn new(url: &str, time: Duration) -> Result<Service, String> {
+    pub(crate) fn new(
+        url: &str,
+        headers: &[(String, String)],
+        time: Duration,
+    ) -> Result<Service, String> {
+        let headers = headers.iter().map(header).collect::<Result<HeaderMap, String>>()?;
         let client = Client::builder()
             .redirect(redirect::Policy::none())
             .timeout(time)
+            .default_headers(headers)
             .user_agent(concat!("eclusa/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|err| format!("no connection can be made: {err}"))?;
@@ -49,6 +59,14 @@ impl Service {
         let text = String::from_utf8(body).map_err(|_| "its answer is not text".to_owned())?;
         answer::read_json(&text)
     }
+}
+
+fn header((name, value): &(String, String)) -> Result<(HeaderName, HeaderValue), String> {
+    let wrong = |_| format!("the header `{name}` cannot be sent");
+    let mut value = HeaderValue::from_str(value).map_err(|err| wrong(err.to_string()))?;
+    value.set_sensitive(true);
+    let name = HeaderName::try_from(name).map_err(|err| wrong(err.to_string()))?;
+    Ok((name, value))
 }
 
 /// The error with its causes: the first one alone seldom says what happened.
