@@ -63,10 +63,12 @@ mod approve;
 mod audit;
 mod call;
 mod challenge;
+mod config;
 mod digest;
 mod event;
 mod gate;
 mod metrics;
+mod policy;
 mod redact;
 mod registry;
 mod review;
@@ -85,6 +87,10 @@ pub use audit::{
 };
 pub use call::{Asked, Malformed, Origin, Stage, ToolCall};
 pub use challenge::{Advice, Checkpoint, Deliverable, Pass, ReverseThinker};
+pub use config::{
+    CommandTool, Config, ConfigError, ConfigErrors, Durability, Layer, Reach, RedactRule,
+    RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust,
+};
 pub use digest::digest;
 pub use event::{Event, Events};
 pub use gate::{
@@ -97,6 +103,7 @@ pub use gate::{
     validate::Validated,
 };
 pub use metrics::{Counts, Metrics};
+pub use policy::{Access, Matcher, Rule, Rules};
 pub use redact::Redactor;
 pub use registry::{
     ExtraArgs, Found, Registered, Registration, Registry, RegistryError, Shape, Shown,
