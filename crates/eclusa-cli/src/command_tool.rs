@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use eclusa::{
-    Facts, Hash, Job, Output, Scene, Tool, ToolError, Touch, config::CommandTool as Settings,
+    Facts, Hash, Job, Output, Scene, Tool, ToolError, Touch, CommandTool as Settings,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};

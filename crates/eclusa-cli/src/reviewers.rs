@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use eclusa::{Output, Review, ReviewError, Reviewer, Validated, config::ReviewerSettings};
+use eclusa::{Output, Review, ReviewError, Reviewer, ReviewerSettings, Validated};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 

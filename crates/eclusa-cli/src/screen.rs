@@ -89,7 +89,7 @@ impl Screen {
     /// Somebody else's words: byte for byte to a program, made harmless on a terminal.
     pub(crate) fn foreign(&mut self, text: &str) -> io::Result<()> {
         let text = match self.terminal {
-            true => Cow::Owned(eclusa::show::lines(text)),
+            true => Cow::Owned(harmless(text)),
             false => Cow::Borrowed(text),
         };
         self.out.write_all(text.as_bytes())?;
@@ -134,5 +134,38 @@ impl Write for Screen {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+/// Somebody else's text without what a terminal would obey or reorder: shown by number instead.
+pub(crate) fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for it in text.chars() {
+        match it {
+            '\n' | '\t' => shown.push(it),
+            _ if it.is_control() || moves(it) => {
+                shown.push_str(&format!("\\u{{{:X}}}", u32::from(it)));
+            }
+            _ => shown.push(it),
+        }
+    }
+    shown
+}
+
+/// Characters that change the order or place of others.
+fn moves(it: char) -> bool {
+    matches!(it, '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
+}
+
+/// Says on stderr why something was not done.
+pub(crate) fn complain(lines: &[String]) {
+    let paint = Paint::on(&io::stderr());
+    let mut err = io::stderr().lock();
+    for line in lines {
+        let line = harmless(line);
+        let (label, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        let style = if label == "error:" { Style::Bad } else { Style::Strong };
+        // An error means that nobody reads it.
+        let _ = writeln!(err, "{} {rest}", paint.text(style, label));
     }
 }

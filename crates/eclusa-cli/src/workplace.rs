@@ -3,9 +3,8 @@
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    Approver, AuditSink, Gate, House, Mode, Registration, Registry, ReviewCache, Reviewer, Rules, Run,
+    Approver, AuditSink, Config, ConfigErrors, Durability, Gate, Layer, Reach, House, Mode, Registration, Registry, ReviewCache, Reviewer, Rules, Run,
     Scene,
-    config::{Config, ConfigErrors, Durability, Layer, Reach},
 };
 use eclusa_store::{Desk, Options, Store};
 

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use eclusa::{Answer, Question, approve::render, show};
+use eclusa::{Answer, Question, one_line, render};
 
 use super::{
     edit::edit,
@@ -56,7 +56,7 @@ impl Conversation {
                 "?" | "h" => self.help()?,
                 "" => self.say(Style::Warn, "Enter alone is no answer; `?` explains the letters")?,
                 other => {
-                    let other = show::line(other);
+                    let other = one_line(other);
                     self.say(Style::Warn, &format!("`{other}` is no answer; `?` explains the letters"))?
                 }
             };
@@ -123,7 +123,7 @@ impl Conversation {
         let rule = remember::rule(grant);
         self.say(Style::Plain, &text)?;
         for line in rule.lines() {
-            self.say(Style::Faint, &format!("    {}", show::line(line)))?;
+            self.say(Style::Faint, &format!("    {}", one_line(line)))?;
         }
         let answer = self.ask("add it, and run the call? [y/n] ")?;
         Ok(answer.is_some_and(|it| it.eq_ignore_ascii_case("y")).then_some(Answer::Always))
@@ -133,7 +133,7 @@ impl Conversation {
         let edited = match edit(&self.question.args) {
             Ok(Some(args)) => return Ok(Some(Answer::Edit(args))),
             Ok(None) => "nothing was changed".to_owned(),
-            Err(what) => show::line(&what).into_owned(),
+            Err(what) => one_line(&what),
         };
         // Whatever was typed into the editor's terminal is no answer here.
         self.keys.forget()?;
@@ -142,7 +142,7 @@ impl Conversation {
 
     fn help(&self) -> io::Result<Option<Answer>> {
         let grant = self.question.grant.as_ref().map(ToString::to_string).unwrap_or_default();
-        let grant = show::line(&grant);
+        let grant = one_line(&grant);
         let mut lines = vec![
             "  y  yes, this once".to_owned(),
             "  n  no; you are asked for a reason, which the model is told".to_owned(),
