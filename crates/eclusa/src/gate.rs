@@ -275,10 +275,14 @@ impl Gate {
     /// anywhere: the call passes on a thread of its own.
     pub fn pass_blocking(&self, asked: impl Into<Asked>) -> std::io::Result<Reply> {
         let asked = asked.into();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         std::thread::scope(|scope| {
-            let passing = scope.spawn(|| runtime.block_on(self.pass(asked)));
-            passing.join().map_err(|_panic| std::io::Error::other("the call's thread crashed"))
+            // The runtime lives and dies on that thread: none may be dropped inside another.
+            let passing = scope.spawn(|| {
+                let runtime =
+                    tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+                Ok(runtime.block_on(self.pass(asked)))
+            });
+            passing.join().map_err(|_panic| std::io::Error::other("the call's thread crashed"))?
         })
     }
 
@@ -308,7 +312,7 @@ impl Gate {
     }
 
     async fn try_admit(&self, entry: &mut Entry<'_>) -> Result<Permit, Stop> {
-        if self.run.depth > self.house.limits.depth {
+        if self.run.inside.depth > self.house.limits.depth {
             return Err(Stop::TooDeep(self.house.limits.depth));
         }
         if self.run.cancel.is_cancelled() {

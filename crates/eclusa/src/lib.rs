@@ -111,7 +111,7 @@ pub use registry::{
 pub use review::{
     FnReviewer, Review, ReviewCache, ReviewConfig, ReviewError, ReviewResult, Reviewer,
 };
-pub use run::{Mode, Run};
+pub use run::{Inside, Mode, Run};
 pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
 pub use tool::{Facts, Output, PermissionClass, Scene, Tool, ToolError, Touch, Undo};

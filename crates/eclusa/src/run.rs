@@ -21,7 +21,14 @@ pub struct Run {
     pub cancel: CancellationToken,
     /// No tool starts after this.
     pub deadline: Option<Instant>,
-    /// The record of the call from inside which this one was made.
+    /// From inside which call it was made. Only the gate fills it in.
+    pub inside: Inside,
+}
+
+/// From inside which call another was made: nowhere, unless the gate says so.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Inside {
+    /// The number of that call in the log.
     pub(crate) parent: Option<u64>,
     /// How many tools called each other to get here.
     pub(crate) depth: usize,
@@ -36,8 +43,7 @@ impl Default for Run {
             dry_run: false,
             cancel: CancellationToken::new(),
             deadline: None,
-            parent: None,
-            depth: 0,
+            inside: Inside::default(),
         }
     }
 }

@@ -187,7 +187,7 @@ impl Entry<'_> {
             body.decision = trail.verdict.as_ref().map(|it| it.decision.as_str());
             body.mode = Some(self.run.mode.as_str());
             body.origin = Some(trail.call.origin.as_str());
-            body.parent = self.run.parent;
+            body.parent = self.run.inside.parent;
             body.principal = &self.run.principal;
             body.reason = trail.call.reason.as_deref().map(|it| redactor.text(it).0);
             body.reverse_thinking = trail.deliverable.as_ref().map(Into::into);

@@ -1,17 +1,15 @@
 //! Fourth gate, the chamber: the permitted call runs. The only file that makes a [`Job`] and a
 //! [`Raw`].
 
-use std::{
-    panic::AssertUnwindSafe,
-    time::{Duration, Instant},
-};
+use std::{panic::AssertUnwindSafe, time::Duration};
 
 use futures::FutureExt;
 use serde_json::Value;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Asked, Event, Gate, Origin, Output, Permit, Reply, Run, Stop, ToolCall, Validated,
+    Asked, Event, Gate, Inside, Origin, Output, Permit, Reply, Run, Stop, ToolCall, Validated,
     audit::ledger::Started,
 };
 
@@ -36,8 +34,8 @@ impl Job {
     }
 
     /// When the time of the run is up.
-    pub fn deadline(&self) -> Instant {
-        self.until
+    pub fn deadline(&self) -> std::time::Instant {
+        self.until.into_std()
     }
 
     /// Resolves when the caller takes the call back. A tool with something to clean up watches
@@ -59,9 +57,8 @@ impl Job {
     /// Calls another tool: through the whole gate, like any call. Its id is made from this one's.
     pub async fn pass(&self, call: ToolCall) -> Reply {
         let run = Run {
-            parent: self.start,
-            depth: self.gate.run().depth + 1,
-            deadline: Some(self.until),
+            inside: Inside { parent: self.start, depth: self.gate.run().inside.depth + 1 },
+            deadline: Some(self.until.into_std()),
             cancel: self.cancel.clone(),
             ..self.gate.run().clone()
         };
@@ -99,7 +96,10 @@ pub(crate) async fn execute(
     let wanted = call.call().time.or_else(|| call.tool().tool().time(call.args()));
     let limit = wanted.unwrap_or(limits.time).min(limits.time_cap);
     let began = Instant::now();
-    let until = run.deadline.map_or(began + limit, |deadline| deadline.min(began + limit));
+    let until = match run.deadline {
+        Some(deadline) => Instant::from_std(deadline).min(began + limit),
+        None => began + limit,
+    };
     if until <= began {
         return Err(Stop::TooLate);
     }
@@ -108,7 +108,7 @@ pub(crate) async fn execute(
     let work = AssertUnwindSafe(async { job.call.tool().tool().run(&job).await }).catch_unwind();
     let ran = tokio::select! {
         biased;
-        ran = tokio::time::timeout_at(until.into(), work) => ran,
+        ran = tokio::time::timeout_at(until, work) => ran,
         () = run.cancel.cancelled() => return Err(Stop::Cancelled { ran: true }),
     };
     let output = match ran {

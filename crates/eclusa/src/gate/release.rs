@@ -1,7 +1,8 @@
 //! Sixth gate: may the model see this? The only file that makes a [`Released`].
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, panic::AssertUnwindSafe, time::Duration};
 
+use futures::FutureExt;
 use serde_json::Value;
 
 use crate::{
@@ -182,7 +183,7 @@ async fn cut(house: &House, output: &mut Output, trail: &mut Trail) -> (bool, Op
     let mut text = String::with_capacity(limit + 200);
     text.push_str(head);
     let kept = match &house.spool {
-        Some(spool) => guarded(spool.keep(whole.clone()), house.limits.audit).await,
+        Some(spool) => guarded(house.limits.audit, async { spool.keep(whole.clone()).await }).await,
         None => Err("no spool is set up".to_owned()),
     };
     text.push_str(&match &kept {
@@ -201,12 +202,10 @@ async fn cut(house: &House, output: &mut Output, trail: &mut Trail) -> (bool, Op
 
 /// A spool that hangs or panics has not kept it, and the call goes on.
 async fn guarded(
-    keeping: futures::future::BoxFuture<'_, Result<String, String>>,
     limit: Duration,
+    keeping: impl Future<Output = Result<String, String>>,
 ) -> Result<String, String> {
-    use futures::FutureExt;
-    let keeping = std::panic::AssertUnwindSafe(keeping).catch_unwind();
-    match tokio::time::timeout(limit, keeping).await {
+    match tokio::time::timeout(limit, AssertUnwindSafe(keeping).catch_unwind()).await {
         Ok(Ok(kept)) => kept,
         Ok(Err(_panic)) => Err("the spool crashed".to_owned()),
         Err(_elapsed) => Err("the spool does not answer".to_owned()),

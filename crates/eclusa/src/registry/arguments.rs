@@ -120,6 +120,9 @@ fn violation(error: &jsonschema::ValidationError<'_>) -> String {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             format!("{at} must not have `{}`", unexpected.join("`, `"))
         }
+        ValidationErrorKind::FalseSchema => {
+            format!("{at} must not have anything that the schema does not name")
+        }
         ValidationErrorKind::Type { .. } => {
             format!("{at}: {} (it is {})", expected(&error.to_string()), kind(error.instance()))
         }

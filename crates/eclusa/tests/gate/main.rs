@@ -1,0 +1,21 @@
+//! Every test goes through the front door: a call in, a reply and a log out.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that panics has failed, which is the point"
+)]
+
+mod approval;
+mod challenge;
+mod execute;
+mod exits;
+mod faults;
+mod records;
+mod registry;
+mod release;
+mod review;
+mod schedule;
+mod validate;
+mod world;

@@ -1,0 +1,136 @@
+//! The records themselves: what they say, and that no change to them goes unseen.
+
+use eclusa::*;
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::world::*;
+
+#[tokio::test]
+async fn a_call_that_ran_has_a_start_and_an_end_that_point_at_each_other() {
+    // S0.34, S1.64, S3.25, S3.33, S4.34, invariant 5
+    let mut world = world();
+    world.run.principal = "ana".into();
+    world.run.conversation = "talk".into();
+    let world = world.close();
+    let reply = world.gate.pass(call("bash", "ls").because("to see").from(Origin::Mcp)).await;
+    let [start, end] = &world.bodies()[..] else { panic!("two records") };
+    assert_eq!((reply.number(), reply.receipt().unwrap().seq), (Some(1), 2));
+    let said = |key: &str| start[key].as_str().unwrap_or_default();
+    assert_eq!((said("event"), said("tool"), said("class")), ("started", "bash", "shell"));
+    assert_eq!(
+        (said("principal"), said("conversation"), said("reason")),
+        ("ana", "talk", "to see")
+    );
+    assert_eq!(
+        (said("decision"), said("mode"), said("origin")),
+        ("allow", "confirm-sensitive", "mcp")
+    );
+    assert_eq!(
+        start["because"][0],
+        json!({"decision": "allow", "origin": "test:1", "text": "allow `ls`"})
+    );
+    let args = json!({"count": 1, "text": "ls"});
+    assert_eq!((&start["args"], said("args_sha256")), (&args, digest(&args).to_string().as_str()));
+    assert_eq!((said("operation"), said("tool_revision").len()), ("execute", 16));
+    assert_eq!(
+        (&end["event"], &end["start"], &end["code"]),
+        (&json!("ended"), &json!(1), &json!("ok"))
+    );
+    assert_eq!(end["output"]["sha256"], Hash::of(b"did: ls").to_string());
+    assert!(end.get("args").is_none());
+}
+
+#[tokio::test]
+async fn bodies_are_canonical_json() {
+    let world = world().person([Answer::Once]).close();
+    for (tool, text) in [("echo", "ls"), ("bash", "git x"), ("bash", "rm x"), ("nope", "é\u{1}\"")]
+    {
+        world.gate.pass(call(tool, text).because("because é")).await;
+    }
+    for record in world.log.records() {
+        let value: serde_json::Value = serde_json::from_str(&record.body).unwrap();
+        assert_eq!(serde_json_canonicalizer::to_string(&value).unwrap(), record.body);
+        assert!(!record.body.contains('\n'));
+    }
+}
+
+#[tokio::test]
+async fn every_record_can_be_checked_with_sha256sum() {
+    let world = world().close();
+    world.gate.pass(call("echo", "ls")).await;
+    let records = world.log.records();
+    assert_eq!(records[0].previous.to_string(), "0".repeat(64));
+    for record in &records {
+        let text = format!("{}\n{}\n{}\n", record.previous, record.seq, record.body);
+        assert_eq!(Hash::of(text.as_bytes()), record.hash);
+        assert_eq!(Hash::from_hex(&record.hash.to_string()), Some(record.hash));
+    }
+    assert_eq!(Hash::from_hex("00"), None);
+    assert_eq!(Hash::from_hex(&"g".repeat(64)), None);
+}
+
+/// Checks a log that somebody else kept.
+fn verify(records: &[Record], known: Head) -> Result<Head, Broken> {
+    let mut verifier = Verifier::default();
+    for record in records {
+        verifier.next(record)?;
+    }
+    verifier.finish(known)
+}
+
+fn chain(length: usize) -> (Vec<Record>, Head) {
+    let mut head = Head::default();
+    let records = (0..length).map(|n| Record::chain(format!("{{\"n\":{n}}}"), &mut head)).collect();
+    (records, head)
+}
+
+proptest! {
+    /// Any bit flipped, any record dropped, doubled, swapped or cut off is found.
+    #[test]
+    fn tampering_is_found(
+        length in 1..12usize,
+        place in any::<prop::sample::Index>(),
+        other in any::<prop::sample::Index>(),
+        byte in any::<prop::sample::Index>(),
+        bit in 0..8u8,
+        how in 0..7usize,
+    ) {
+        let (mut records, head) = chain(length);
+        prop_assert_eq!(verify(&records, head), Ok(head));
+        let (at, with) = (place.index(length), other.index(length));
+        match how {
+            0 => {
+                let mut body = std::mem::take(&mut records[at].body).into_bytes();
+                let byte = byte.index(body.len());
+                body[byte] ^= 1 << (bit % 7);
+                records[at].body = String::from_utf8(body).unwrap();
+            }
+            1 => { records.remove(at); }
+            2 => records.insert(at, records[with].clone()),
+            3 if at != with => records.swap(at, with),
+            4 => records.truncate(at),
+            5 => {
+                let mut hash = *records[at].hash.as_bytes();
+                hash[byte.index(32)] ^= 1 << bit;
+                records[at].hash = hash.into();
+            }
+            6 => records[at].seq ^= 1 << bit,
+            _ => return Ok(()),
+        }
+        prop_assert!(verify(&records, head).is_err());
+    }
+
+    /// A rewritten record is found even when its own hash is made to fit.
+    #[test]
+    fn rewriting_one_record_breaks_the_next(length in 2..12usize, place in any::<prop::sample::Index>()) {
+        let (mut records, head) = chain(length);
+        let at = place.index(length);
+        let mut before = match at {
+            0 => Head::default(),
+            _ => Head { seq: records[at - 1].seq, hash: records[at - 1].hash },
+        };
+        records[at] = Record::chain("{\"n\":\"forged\"}".to_owned(), &mut before);
+        prop_assert!(verify(&records, head).is_err());
+    }
+}

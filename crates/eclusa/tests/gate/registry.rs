@@ -1,0 +1,243 @@
+//! The registry: names, aliases, duplicates, search, declarations, and many threads.
+
+use std::sync::Arc;
+
+use eclusa::*;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::world::*;
+
+struct Named {
+    name: String,
+    facts: Facts,
+}
+
+impl Tool for Named {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn description(&self, scene: &Scene) -> String {
+        format!("works in {}", scene.workspace)
+    }
+    fn input_schema(&self) -> Value {
+        json!({"type": "object", "properties": {"a": {"type": "string", "enum": ["x", "y"]}}})
+    }
+    fn facts(&self) -> Facts {
+        self.facts.clone()
+    }
+    fn touches(&self, _: &Value) -> Vec<Touch> {
+        Vec::new()
+    }
+    fn run<'a>(&'a self, _: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async { Ok(Output::text(self.name.clone())) })
+    }
+}
+
+fn tool(name: impl Into<String>) -> Named {
+    Named { name: name.into(), facts: Facts::default() }
+}
+
+fn names(tools: &[Arc<Registered>]) -> Vec<&str> {
+    tools.iter().map(|it| it.name()).collect()
+}
+
+#[test]
+fn tools_are_added_found_listed_and_removed() {
+    // S1.12, S4.18-S4.20, S4.24, R1-R4
+    let registry = Registry::new();
+    for name in ["b", "a", "c"] {
+        registry.add(tool(name)).unwrap();
+    }
+    assert_eq!(registry.add(tool("a")), Err(RegistryError::Duplicate("a".into())));
+    registry.register(Registration::of(tool("a")).replace()).unwrap();
+    assert_eq!((names(&registry.list()), registry.count()), (vec!["a", "b", "c"], 3));
+    assert!(registry.has("a") && registry.get("d").is_none());
+    for bad in ["", "a b", "é", &"x".repeat(129)] {
+        assert_eq!(registry.add(tool(bad)), Err(RegistryError::BadName(bad.into())));
+    }
+    registry.remove("a").unwrap();
+    assert_eq!(registry.remove("a").err(), Some(RegistryError::NotFound("a".into())));
+    registry.clear();
+    assert_eq!(registry.count(), 0);
+}
+
+#[test]
+fn a_subset_is_exactly_the_names_given() {
+    // S4.22-S4.24, C19, R6, R7
+    let registry = Registry::new();
+    registry.add(tool("a")).unwrap();
+    registry.add(tool("b")).unwrap();
+    assert_eq!(names(&registry.only(&["b", "a"]).unwrap()), ["b", "a"]);
+    assert!(registry.only::<&str>(&[]).unwrap().is_empty());
+    assert_eq!(registry.only(&["a", "z"]).err(), Some(RegistryError::NotFound("z".into())));
+}
+
+#[tokio::test]
+async fn aliases_lead_to_the_tool_under_its_own_name() {
+    // S3.15, C18
+    let world = world();
+    let facts = Facts { aliases: vec!["Read".into(), "read_file".into()], ..Facts::default() };
+    world.house.registry.add(Named { name: "read".into(), facts }).unwrap();
+    assert_eq!(
+        world.house.registry.add(tool("Read")),
+        Err(RegistryError::Duplicate("Read".into()))
+    );
+    let world = world.close();
+    let reply = world.gate.pass(ToolCall::new("c", "read_file", json!({}))).await;
+    assert_eq!((reply.tool(), reply.text()), ("read", "read"));
+    assert_eq!(world.bodies()[0]["tool"], "read");
+}
+
+#[test]
+fn a_tool_without_facts_is_assumed_to_be_the_worst() {
+    // S3.11, S3.42, S4.1
+    let registry = Registry::new();
+    registry.add(tool("a")).unwrap();
+    let it = registry.get("a").unwrap();
+    assert_eq!(*it.facts(), Facts::default());
+    assert!(!it.facts().concurrent && !it.facts().read_only);
+    assert_eq!((it.class(), it.operation()), (PermissionClass::Generic, "invoke"));
+}
+
+#[test]
+fn a_foreign_tool_can_raise_what_is_demanded_and_never_lower_it() {
+    // S3.44, S4.48, C20, C21, invariant 9
+    let registry = Registry::new();
+    let read_only = || Named {
+        name: "look".into(),
+        facts: Facts { class: Some(PermissionClass::ReadOnly), ..Facts::default() },
+    };
+    registry.register(Registration::of(read_only()).foreign("far")).unwrap();
+    let it = registry.get("look").unwrap();
+    assert_eq!((it.class(), it.facts().sensitive), (PermissionClass::Generic, true));
+    assert_eq!(it.server(), Some("far"));
+    // Its own server may replace it; nobody's tool stands in for one of the program's own.
+    registry.register(Registration::of(read_only()).foreign("far").replace()).unwrap();
+    assert!(registry.register(Registration::of(read_only()).foreign("else").replace()).is_err());
+    registry.register(Registration::of(read_only()).replace()).unwrap();
+    assert!(registry.register(Registration::of(read_only()).foreign("far").replace()).is_err());
+    assert_eq!(registry.get("look").unwrap().class(), PermissionClass::ReadOnly);
+}
+
+#[test]
+fn an_unknown_class_is_generic() {
+    // S3.17, S3.45
+    assert_eq!(PermissionClass::lenient("READONLY!"), PermissionClass::Generic);
+    assert_eq!(PermissionClass::lenient("bash"), PermissionClass::Shell);
+    assert_eq!(PermissionClass::lenient("webfetch"), PermissionClass::Web);
+    assert_eq!(PermissionClass::lenient("readonly"), PermissionClass::ReadOnly);
+}
+
+#[test]
+fn the_audit_operation_is_the_tools_word_or_a_guess() {
+    // S3.25-S3.27
+    let operation = |name: &str, declared: &str| {
+        let registry = Registry::new();
+        let facts = Facts { audit_operation: declared.into(), ..Facts::default() };
+        registry.add(Named { name: name.into(), facts }).unwrap();
+        registry.get(name).unwrap().operation().to_owned()
+    };
+    assert_eq!(operation("SlackSend", "write"), "write");
+    assert_eq!(operation("K8sApply", "apply to a cluster"), "apply to a cluster");
+    assert_eq!(operation("DeleteRow", ""), "delete");
+    assert_eq!(operation("read_file", ""), "read");
+    assert_eq!(operation("SlackSend", ""), "invoke");
+}
+
+#[test]
+fn many_threads_register_read_and_remove() {
+    // R5, S1.12
+    let registry = Registry::new();
+    std::thread::scope(|scope| {
+        for thread in 0..100 {
+            let registry = &registry;
+            scope.spawn(move || {
+                for n in 0..50 {
+                    registry.add(tool(format!("t{thread}-{n}"))).unwrap();
+                    assert!(registry.has(&format!("t{thread}-{n}")));
+                }
+            });
+        }
+    });
+    assert_eq!(registry.count(), 5000);
+    std::thread::scope(|scope| {
+        for thread in 0..100 {
+            let registry = &registry;
+            scope.spawn(move || {
+                for n in 0..50 {
+                    registry.remove(&format!("t{thread}-{n}")).unwrap();
+                    registry.get("t0-0");
+                }
+            });
+        }
+    });
+    assert_eq!(registry.count(), 0);
+}
+
+#[test]
+fn search_finds_by_name_hint_and_description_best_first() {
+    // S3.16
+    let registry = Registry::new();
+    let hinted = Facts { search_hint: "look for text in files".into(), ..Facts::default() };
+    registry
+        .register(Registration::of(Named { name: "grep".into(), facts: hinted }).deferred())
+        .unwrap();
+    registry.add(tool("text")).unwrap();
+    registry.add(tool("other")).unwrap();
+    let scene = Scene { workspace: "Lisbon".into(), ..Scene::default() };
+    let found = |words: &str| -> Vec<String> {
+        registry.search(words, &scene).iter().map(|it| it.tool.name().to_owned()).collect()
+    };
+    assert_eq!(found("text"), ["text", "grep"]);
+    assert_eq!(found("files look"), ["grep"]);
+    assert_eq!(found("lisbon"), ["grep", "other", "text"]);
+    assert!(found("files zebra").is_empty() && found("  ").is_empty());
+    // Deferred tools are not shown until somebody names them.
+    let shown = |shown: &Shown| registry.declare(Shape::Anthropic, shown, &scene).unwrap();
+    assert_eq!(shown(&Shown::All).as_array().unwrap().len(), 2);
+    assert_eq!(shown(&Shown::Only(vec!["grep".into()]))[0]["name"], "grep");
+}
+
+#[test]
+fn tools_are_declared_in_every_shape() {
+    // S4.3, S4.21, S4.25, S3.2
+    let registry = Registry::new();
+    registry.add(tool("a")).unwrap();
+    let scene = Scene { workspace: "Lisbon".into(), ..Scene::default() };
+    let declared = |shape| registry.declare(shape, &Shown::All, &scene).unwrap();
+    let schema = registry.get("a").unwrap().schema().clone();
+    let text = "works in Lisbon";
+    let function = json!({"name": "a", "description": text, "parameters": schema});
+    assert_eq!(*declared(Shape::OpenAiChat), json!([{"type": "function", "function": function}]));
+    let flat = json!([{"type": "function", "name": "a", "description": text, "parameters": schema, "strict": false}]);
+    assert_eq!(*declared(Shape::OpenAiResponses), flat);
+    assert_eq!(
+        *declared(Shape::Anthropic),
+        json!([{"name": "a", "description": text, "input_schema": schema}])
+    );
+    let gemini = json!([{"functionDeclarations": [{"name": "a", "description": text, "parametersJsonSchema": schema}]}]);
+    assert_eq!(*declared(Shape::Gemini), gemini);
+    assert_eq!(declared(Shape::Mcp)[0]["inputSchema"], schema);
+}
+
+#[test]
+fn declarations_are_rendered_once_and_follow_every_change() {
+    // S4.25
+    let registry = Registry::new();
+    registry.add(tool("a")).unwrap();
+    let scene = Scene::default();
+    let declared = || registry.declare(Shape::Mcp, &Shown::All, &scene).unwrap();
+    assert!(Arc::ptr_eq(&declared(), &declared()));
+    let before = declared();
+    registry.add(tool("b")).unwrap();
+    assert_eq!((before.as_array().unwrap().len(), declared().as_array().unwrap().len()), (1, 2));
+    let elsewhere = Scene { workspace: "Porto".into(), ..Scene::default() };
+    let there = registry.declare(Shape::Mcp, &Shown::All, &elsewhere).unwrap();
+    assert_eq!(there[0]["description"], "works in Porto");
+    let unknown = Shown::Only(vec!["z".into()]);
+    assert_eq!(
+        registry.declare(Shape::Mcp, &unknown, &scene),
+        Err(RegistryError::NotFound("z".into()))
+    );
+}
