@@ -74,13 +74,17 @@ mod registry;
 mod review;
 mod run;
 mod schedule;
+mod show;
 mod spool;
 mod stop;
 mod tool;
 mod typed;
 mod verdict;
 
-pub use approve::{Answer, Approver, Grant, NotAsked, OnNoApprover, Question, Remember};
+pub use approve::{
+    Answer, Approver, Grant, Line, NotAsked, OnNoApprover, Question, Remember, Rendered, Role,
+    render,
+};
 pub use audit::{
     Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Hash, Head, MemoryLog,
     Receipt, Record, Reply, SystemClock, Verifier,
@@ -112,6 +116,7 @@ pub use review::{
     FnReviewer, Review, ReviewCache, ReviewConfig, ReviewError, ReviewResult, Reviewer,
 };
 pub use run::{Inside, Mode, Run};
+pub use show::{one_line, visible};
 pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
 pub use tool::{Facts, Output, PermissionClass, Scene, Tool, ToolError, Touch, Undo};

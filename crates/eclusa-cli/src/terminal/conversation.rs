@@ -7,7 +7,8 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use eclusa::{Answer, Question, one_line, render};
+use eclusa::{Answer, Question, Role, one_line, render};
+use rustix::termios::tcgetwinsize;
 
 use super::{
     edit::edit,
@@ -84,10 +85,10 @@ impl Conversation {
 
     fn show(&self) -> io::Result<()> {
         let mut out = io::stderr().lock();
-        writeln!(out)?;
-        for line in render(&self.question).lines() {
-            writeln!(out, "{}", self.paint.text(style_of(line.role), &line.text))?;
-        }
+        // Wrapped by the renderer, not by the terminal: every line keeps its bar.
+        let columns = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
+        let columns = if columns == 0 { 80 } else { columns };
+        write!(out, "\n{}", render(&self.question).wrapped(columns))?;
         out.flush()
     }
 
@@ -141,20 +142,11 @@ impl Conversation {
     }
 
     fn help(&self) -> io::Result<Option<Answer>> {
-        let grant = self.question.grant.as_ref().map(ToString::to_string).unwrap_or_default();
-        let grant = one_line(&grant);
-        let mut lines = vec![
-            "  y  yes, this once".to_owned(),
-            "  n  no; you are asked for a reason, which the model is told".to_owned(),
-        ];
-        if self.question.grant.is_some() {
-            lines.push(format!("  s  yes, and do not ask again in this conversation: {grant}"));
+        for line in render(&self.question).lines {
+            if line.role == Role::Answer {
+                self.say(Style::Plain, &line.to_string())?;
+            }
         }
-        if self.can_always() {
-            lines.push(format!("  a  yes, and never ask again: {grant}; shows the rule first"));
-        }
-        lines.push("  e  edit the arguments; the call is then judged again from the start".to_owned());
-        lines.push("  q  no, and end everything (exit code 130)".to_owned());
-        self.say(Style::Plain, &lines.join("\n"))
+        Ok(None)
     }
 }
