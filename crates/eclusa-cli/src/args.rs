@@ -229,13 +229,13 @@ pub(crate) enum ApprovalsCommand {
     List,
     /// Let a call run, this once
     Yes {
-        /// The question's id, as `list` shows it
-        id: String,
+        /// The question's number, as `list` shows it
+        id: u64,
     },
     /// Refuse a call
     No {
-        /// The question's id, as `list` shows it
-        id: String,
+        /// The question's number, as `list` shows it
+        id: u64,
         /// What to tell the model
         #[arg(default_value = "")]
         reason: String,

@@ -100,13 +100,18 @@ impl Workplace {
         Ok(Gate::new(house).for_run(self.run()))
     }
 
+    /// Whoever sits at this terminal, for the record.
+    pub(crate) fn person(&self) -> String {
+        let named = |name| std::env::var(name).ok().filter(|it: &String| !it.is_empty());
+        named("USER").or_else(|| named("LOGNAME")).unwrap_or_else(|| "command-line".to_owned())
+    }
+
     /// The run that this command is.
     pub(crate) fn run(&self) -> Run {
-        let principal = std::env::var("USER").unwrap_or_default();
         Run {
             mode: self.mode,
             dry_run: self.dry_run,
-            principal: principal.into(),
+            principal: self.person().into(),
             conversation: "command-line".into(),
             ..Run::default()
         }

@@ -1,6 +1,6 @@
 //! `eclusa output`: reads an output that was too long for the model.
 
-use std::{io::Write, ops::Range};
+use std::ops::Range;
 
 use eclusa::Spool;
 
