@@ -67,8 +67,10 @@ mod digest;
 mod event;
 mod gate;
 mod metrics;
+pub mod parse;
 mod redact;
 mod registry;
+mod result;
 mod review;
 mod run;
 mod schedule;
@@ -101,6 +103,7 @@ pub use redact::Redactor;
 pub use registry::{
     ExtraArgs, Found, Registered, Registration, Registry, RegistryError, Shape, Shown,
 };
+pub use result::{CallResult, ResultShape};
 pub use review::{
     FnReviewer, Review, ReviewCache, ReviewConfig, ReviewError, ReviewResult, Reviewer,
 };
