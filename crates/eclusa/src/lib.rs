@@ -69,8 +69,10 @@ mod event;
 mod gate;
 mod metrics;
 mod policy;
+pub mod parse;
 mod redact;
 mod registry;
+mod result;
 mod review;
 mod run;
 mod schedule;
@@ -112,6 +114,7 @@ pub use redact::Redactor;
 pub use registry::{
     ExtraArgs, Found, Registered, Registration, Registry, RegistryError, Shape, Shown,
 };
+pub use result::{CallResult, ResultShape};
 pub use review::{
     FnReviewer, Review, ReviewCache, ReviewConfig, ReviewError, ReviewResult, Reviewer,
 };
