@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod config;
 mod demo;
+mod entry;
 mod log;
 mod man;
 mod output;

@@ -86,6 +86,16 @@ impl Workplace {
 
     /// The whole gate.
     pub(crate) fn gate(&self, store: &Store, approvers: Approvers) -> Result<Gate, Failure> {
+        self.gate_with(store, approvers, Vec::new())
+    }
+
+    /// The whole gate, with reviewers besides those from configuration.
+    pub(crate) fn gate_with(
+        &self,
+        store: &Store,
+        approvers: Approvers,
+        mut reviewers: Vec<Arc<dyn Reviewer>>,
+    ) -> Result<Gate, Failure> {
         let mut house = self.house(Arc::new(store.clone()))?;
         house.spool = Some(Arc::new(store.clone()));
         house.desk = Some(Arc::new(Desk::new(store.clone())));
@@ -93,7 +103,8 @@ impl Workplace {
         if let Some(file) = &self.place.config {
             house.remember = Some(Arc::new(Keeper::new(file.clone())));
         }
-        house.reviewers = self.reviewers()?;
+        reviewers.extend(self.reviewers()?);
+        house.reviewers = reviewers;
         if let Some((time, size)) = self.config.review_cache {
             house.review_cache = Some(ReviewCache::new(time, size));
         }

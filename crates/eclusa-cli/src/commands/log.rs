@@ -11,10 +11,11 @@ use crate::{
     screen::{Screen, Style},
     workplace::Workplace,
 };
-use entry::Entry;
+use super::entry::Entry;
 
-mod entry;
 mod verify;
+
+pub(super) use verify::said;
 
 /// How many records are read at a time.
 const PAGE: usize = 1_000;

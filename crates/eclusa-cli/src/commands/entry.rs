@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{moment::Moment, screen::harmless};
 
 /// One call: everything that its records say of it.
-pub(super) struct Entry {
+pub(in crate::commands) struct Entry {
     number: u64,
     /// The fields of its first record, and over them those of its end.
     fields: Map<String, Value>,
@@ -16,17 +16,17 @@ pub(super) struct Entry {
 
 impl Entry {
     /// The headings of [`row`](Entry::row).
-    pub(super) const HEADINGS: [&'static str; 6] =
+    pub(in crate::commands) const HEADINGS: [&'static str; 6] =
         ["number", "time", "tool", "decision", "outcome", "ms"];
 
     /// The number of the start that a record belongs to, when it is not the first itself.
-    pub(super) fn start_of(record: &Record) -> Option<u64> {
+    pub(in crate::commands) fn start_of(record: &Record) -> Option<u64> {
         read(record).get("start").and_then(Value::as_u64)
     }
 
     /// The calls that these records are about, oldest first. Records of something else are left
     /// out, and so are ends whose start is not among them.
-    pub(super) fn gather(records: &[Record]) -> Vec<Entry> {
+    pub(in crate::commands) fn gather(records: &[Record]) -> Vec<Entry> {
         let mut calls: BTreeMap<u64, Entry> = BTreeMap::new();
         for record in records {
             let mut fields = read(record);
@@ -81,7 +81,7 @@ impl Entry {
     }
 
     /// One line of a list.
-    pub(super) fn row(&self) -> Vec<String> {
+    pub(in crate::commands) fn row(&self) -> Vec<String> {
         vec![
             self.number.to_string(),
             self.time("at").unwrap_or_default(),
@@ -93,12 +93,12 @@ impl Entry {
     }
 
     /// What the call was and how it ended.
-    pub(super) fn title(&self) -> String {
+    pub(in crate::commands) fn title(&self) -> String {
         format!("call {}: {}, {}", self.number, harmless(self.text("tool")), self.outcome())
     }
 
     /// Everything else, in the order in which it came about.
-    pub(super) fn details(&self) -> Vec<Vec<String>> {
+    pub(in crate::commands) fn details(&self) -> Vec<Vec<String>> {
         const ORDER: [&str; 24] = [
             "call", "principal", "conversation", "origin", "parent", "class", "server",
             "tool_revision", "operation", "destructive", "mode", "reason", "args", "args_sha256",
@@ -124,8 +124,24 @@ impl Entry {
         rows
     }
 
+    /// What led to the outcome, in a few lines.
+    pub(in crate::commands) fn story(&self) -> Vec<String> {
+        let items = |name| self.fields.get(name).and_then(Value::as_array).into_iter().flatten();
+        let said = |it: &&Value| it.get("said").is_some_and(|said| said != "approve");
+        let mut lines: Vec<String> = items("reviews").filter(said).map(line).collect();
+        if let (false, Some(args)) = (lines.is_empty(), self.fields.get("args")) {
+            lines.push(format!("arguments now: {args}"));
+        }
+        lines.extend(items("because").map(line));
+        if let Some(approval) = self.fields.get("approval") {
+            let text = |name| approval.get(name).and_then(Value::as_str).unwrap_or_default();
+            lines.push(format!("asked: {} ({})", text("answer"), text("by")));
+        }
+        lines.iter().map(|it| harmless(it)).collect()
+    }
+
     /// The whole call, for programs.
-    pub(super) fn as_json(&self) -> Value {
+    pub(in crate::commands) fn as_json(&self) -> Value {
         let mut value = json!({"number": self.number, "outcome": self.outcome()});
         if let Some(fields) = value.as_object_mut() {
             fields.extend(self.fields.clone());
