@@ -4,17 +4,28 @@
 //! single values; the rules of all layers apply together. A layer that was found in a workspace
 //! can only tighten.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use crate::{ArgsInLog, Limits, Mode, OnNoApprover, Pass, Rule};
+use crate::{ArgsInLog, Limits, Mode, OnNoApprover, Pass, Registry, Rule};
 
 pub use error::{ConfigError, ConfigErrors};
 pub use reviewers::{Reach, ReviewerSettings, ReviewsOn};
 pub use tools::CommandTool;
 
+mod check;
 mod error;
+mod meant;
 mod reviewers;
+mod rules;
+mod source;
+#[cfg(test)]
+mod tests;
 mod tools;
+mod units;
+mod words;
+mod written;
+
+use source::Source;
 
 /// One configuration file, read by whoever may read files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +86,8 @@ pub struct Config {
     /// Reviewers that are programs or web addresses, in the order in which they are consulted.
     pub reviewers: Vec<ReviewerSettings>,
     settings: Vec<Setting>,
+    /// What `review_cache` is made of: its parts can come from different layers.
+    cache: (Duration, usize),
 }
 
 /// What the log survives.
@@ -132,14 +145,57 @@ pub struct Setting {
     pub origin: String,
 }
 
+/// A tool that the configuration names and nobody has registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownTool {
+    /// Its name.
+    pub name: String,
+    /// Where it is named: `file:line`.
+    pub origin: String,
+    /// Names that look like it.
+    pub nearest: Vec<String>,
+}
+
+impl fmt::Display for UnknownTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: no tool is called `{}`", self.origin, self.name)?;
+        match self.nearest.first() {
+            Some(near) => write!(f, "; did you mean `{near}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Config {
     /// The shipped configuration: the lowest layer, and the one that says what every key means.
     pub const DEFAULTS: &'static str = include_str!("config/defaults.toml");
 
     /// The configuration that follows from the shipped defaults and these layers, lowest first,
     /// or everything that is wrong in any of them.
-    pub fn load(_layers: &[Layer]) -> Result<Config, ConfigErrors> {
-        Ok(Config {
+    pub fn load(layers: &[Layer]) -> Result<Config, ConfigErrors> {
+        let schema = Config::schema();
+        let mut config = Config::built_in();
+        let mut errors = Vec::new();
+        let defaults = Layer::of_person("defaults", Config::DEFAULTS);
+        for (depth, layer) in std::iter::once(&defaults).chain(layers).enumerate() {
+            let mut source = Source::new(layer);
+            if let Some((written, mut settings)) = source.read(&schema) {
+                meant::lay(&mut source, &mut config, &written);
+                if depth == 0 {
+                    let plain = settings.iter_mut().filter(|it| it.key != "rules");
+                    plain.for_each(|it| it.origin = "defaults".to_owned());
+                }
+                meant::note(&mut config.settings, settings);
+            }
+            errors.extend(source.into_errors());
+        }
+        if errors.is_empty() { Ok(config) } else { Err(ConfigErrors(errors)) }
+    }
+
+    /// What the program holds for right before it has read anything; the shipped defaults say
+    /// the same in a readable form.
+    fn built_in() -> Config {
+        Config {
             mode: Mode::default(),
             on_no_approver: OnNoApprover::default(),
             order: Pass::ORDER,
@@ -152,16 +208,39 @@ impl Config {
             tools: Vec::new(),
             reviewers: Vec::new(),
             settings: Vec::new(),
-        })
+            cache: (Duration::ZERO, 1024),
+        }
     }
 
     /// The JSON Schema of a configuration file. Files are checked against this very schema.
     pub fn schema() -> serde_json::Value {
-        serde_json::Value::Null
+        check::schema()
     }
 
     /// Every value, and where it comes from.
     pub fn settings(&self) -> Vec<Setting> {
         self.settings.clone()
+    }
+
+    /// The tools that rules and reviewers name and nobody has registered (C19). A rule about a
+    /// tool that is spelt otherwise would never apply.
+    pub fn unknown_tools(&self, registry: &Registry) -> Vec<UnknownTool> {
+        let of_rules = self
+            .rules
+            .iter()
+            .flat_map(|rule| rule.named_tools().map(|name| (name, rule.written_at())));
+        let of_reviewers = self
+            .reviewers
+            .iter()
+            .flat_map(|it| it.names.named().map(|name| (name, it.origin.as_str())));
+        of_rules
+            .chain(of_reviewers)
+            .filter(|(name, _)| !registry.has(name))
+            .map(|(name, origin)| UnknownTool {
+                name: name.to_owned(),
+                origin: origin.to_owned(),
+                nearest: registry.nearest(name),
+            })
+            .collect()
     }
 }

@@ -95,7 +95,7 @@ pub use call::{Asked, Malformed, Origin, Stage, ToolCall};
 pub use challenge::{Advice, Checkpoint, Deliverable, Pass, ReverseThinker};
 pub use config::{
     CommandTool, Config, ConfigError, ConfigErrors, Durability, Layer, Reach, RedactRule,
-    RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust,
+    RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust, UnknownTool,
 };
 pub use digest::digest;
 pub use event::{Event, Events};

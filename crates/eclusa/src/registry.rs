@@ -317,11 +317,15 @@ impl Registry {
 
     /// The tool a call asks for, or the answer that it is not there.
     pub(crate) fn find(&self, name: &str) -> Result<Arc<Registered>, Stop> {
+        let found = self.now.load().get(name).cloned();
+        found
+            .ok_or_else(|| Stop::UnknownTool { name: name.to_owned(), nearest: self.nearest(name) })
+    }
+
+    /// Up to three names and aliases that look like this one, nearest first.
+    pub(crate) fn nearest(&self, name: &str) -> Vec<String> {
         let now = self.now.load();
-        now.get(name).cloned().ok_or_else(|| Stop::UnknownTool {
-            name: name.to_owned(),
-            nearest: search::nearest(name, now.tools.keys().chain(now.aliases.keys())),
-        })
+        search::nearest(name, now.tools.keys().chain(now.aliases.keys()))
     }
 
     fn writing(&self) -> MutexGuard<'_, ()> {
@@ -351,7 +355,7 @@ impl Snapshot {
     }
 }
 
-fn check_name(name: &str) -> Result<(), RegistryError> {
+pub(crate) fn check_name(name: &str) -> Result<(), RegistryError> {
     let fits = (1..=128).contains(&name.len())
         && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(&it));
     if fits { Ok(()) } else { Err(RegistryError::BadName(name.to_owned())) }

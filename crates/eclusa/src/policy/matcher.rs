@@ -89,11 +89,6 @@ impl Matcher {
         }
     }
 
-    /// The other matcher does not hold.
-    pub fn not(matcher: Matcher) -> Matcher {
-        Matcher(Test::Not(Box::new(matcher)))
-    }
-
     /// All of them hold.
     pub fn all(matchers: impl IntoIterator<Item = Matcher>) -> Matcher {
         Matcher(Test::All(matchers.into_iter().collect()))
@@ -139,6 +134,15 @@ impl Matcher {
                 holds.unwrap_or(Holds::Doubt)
             }
         }
+    }
+}
+
+/// Holds where the other does not.
+impl std::ops::Not for Matcher {
+    type Output = Matcher;
+
+    fn not(self) -> Matcher {
+        Matcher(Test::Not(Box::new(self)))
     }
 }
 

@@ -34,6 +34,14 @@ impl Root {
         Root { text, absolute: known && workspace.starts_with('/') }
     }
 
+    /// The path, if it leads into the workspace.
+    pub(crate) fn inside<'a>(&self, path: &'a str) -> Option<Cow<'a, str>> {
+        match self.place(path) {
+            Place::Inside(path) => Some(path),
+            Place::Outside | Place::Nowhere => None,
+        }
+    }
+
     /// Where a path leads.
     pub(crate) fn place<'a>(&self, path: &'a str) -> Place<'a> {
         if path.is_empty() || path.contains('\0') || path.starts_with(['~', '$']) {

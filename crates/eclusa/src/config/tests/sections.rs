@@ -1,0 +1,1 @@
+//! The sections of a file, one by one.
