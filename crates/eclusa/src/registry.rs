@@ -6,18 +6,18 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use serde_json::{Value, json};
 
-use crate::{Facts, Hash, PermissionClass, ReviewConfig, Scene, Stop, Tool, digest::digest};
+use crate::{Stop, Tool};
 
 pub use declare::{Shape, Shown};
+pub(crate) use registered::check_name;
+pub use registered::{ExtraArgs, Registered, Registration};
 pub use search::Found;
 
 pub(crate) mod arguments;
 mod declare;
+mod registered;
 mod search;
-
-use arguments::Arguments;
 
 /// The tools there are, by name and alias.
 ///
@@ -32,8 +32,9 @@ pub struct Registry {
 /// All tools at one moment, and what was rendered of them.
 #[derive(Default)]
 struct Snapshot {
-    tools: BTreeMap<Arc<str>, Arc<Registered>>,
-    aliases: BTreeMap<Arc<str>, Arc<str>>,
+    /// Sorted by name. A change copies one pointer for each tool and nothing else.
+    tools: Vec<Arc<Registered>>,
+    aliases: Arc<BTreeMap<String, Arc<Registered>>>,
     rendered: declare::Cache,
 }
 
@@ -59,186 +60,6 @@ pub enum RegistryError {
     NotFound(String),
 }
 
-/// A tool and what the embedding program says about it.
-pub struct Registration {
-    tool: Arc<dyn Tool>,
-    review: ReviewConfig,
-    server: Option<String>,
-    over: bool,
-    deferred: bool,
-    extra: ExtraArgs,
-    hidden: Vec<String>,
-}
-
-/// What happens to arguments that the schema does not name, where the schema itself says nothing
-/// about them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ExtraArgs {
-    /// The call is refused, and the message names them.
-    #[default]
-    Refuse,
-    /// They are left out.
-    Strip,
-    /// They are passed on, as JSON Schema has it.
-    Keep,
-}
-
-impl Registration {
-    /// A tool that the embedding program vouches for.
-    pub fn of(tool: impl Tool) -> Registration {
-        Registration::shared(Arc::new(tool))
-    }
-
-    /// The same for a tool that is shared already.
-    pub fn shared(tool: Arc<dyn Tool>) -> Registration {
-        Registration {
-            tool,
-            review: ReviewConfig::default(),
-            server: None,
-            over: false,
-            deferred: false,
-            extra: ExtraArgs::default(),
-            hidden: Vec::new(),
-        }
-    }
-
-    /// Its own reviewers.
-    pub fn review(self, review: ReviewConfig) -> Registration {
-        Registration { review, ..self }
-    }
-
-    /// It comes from somebody else. What it says about itself can raise what is demanded of it
-    /// and never lower it: a class of `read-only` counts as `generic`, and it is sensitive.
-    pub fn foreign(self, server: impl Into<String>) -> Registration {
-        Registration { server: Some(server.into()), ..self }
-    }
-
-    /// It takes the place of a tool with the same name, if that one comes from the same place:
-    /// nobody's tool can stand in for the program's own.
-    pub fn replace(self) -> Registration {
-        Registration { over: true, ..self }
-    }
-
-    /// It is not shown to models until a search has found it.
-    pub fn deferred(self) -> Registration {
-        Registration { deferred: true, ..self }
-    }
-
-    /// What happens to arguments that the schema does not name.
-    pub fn extra(self, extra: ExtraArgs) -> Registration {
-        Registration { extra, ..self }
-    }
-
-    /// Top-level arguments that models neither see nor set: what a model sends for them is
-    /// left out; reviewers may fill them.
-    pub fn hidden<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> Registration {
-        Registration { hidden: names.into_iter().map(Into::into).collect(), ..self }
-    }
-}
-
-/// A tool as the registry keeps it: everything that is read of it once.
-pub struct Registered {
-    tool: Arc<dyn Tool>,
-    name: Arc<str>,
-    facts: Facts,
-    class: PermissionClass,
-    server: Option<String>,
-    revision: String,
-    operation: String,
-    review: ReviewConfig,
-    deferred: bool,
-    arguments: Arguments,
-}
-
-impl Registered {
-    fn new(it: Registration) -> Result<Registered, RegistryError> {
-        let name = it.tool.name();
-        let facts = it.tool.facts();
-        for name in std::iter::once(name).chain(facts.aliases.iter().map(String::as_str)) {
-            check_name(name)?;
-        }
-        let schema = it.tool.input_schema();
-        let revision = revision(&*it.tool, &schema, &facts);
-        let arguments = Arguments::new(schema, it.extra, &it.hidden)
-            .map_err(|problem| RegistryError::BadSchema { tool: name.to_owned(), problem })?;
-        let declared = facts.class.unwrap_or(PermissionClass::Generic);
-        let foreign = it.server.is_some();
-        Ok(Registered {
-            name: name.into(),
-            class: match declared {
-                PermissionClass::ReadOnly if foreign => PermissionClass::Generic,
-                class => class,
-            },
-            operation: operation(&facts, name),
-            facts: Facts { sensitive: facts.sensitive || foreign, ..facts },
-            server: it.server,
-            revision,
-            review: it.review,
-            deferred: it.deferred,
-            arguments,
-            tool: it.tool,
-        })
-    }
-
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What holds for every call of it, after what the registry knows better.
-    pub fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
-    /// Which rules apply to it.
-    pub fn class(&self) -> PermissionClass {
-        self.class
-    }
-
-    /// The server it comes from, when it is not one of the program's own.
-    pub fn server(&self) -> Option<&str> {
-        self.server.as_deref()
-    }
-
-    /// Changes whenever the tool may do something else: approvals are bound to it.
-    pub fn revision(&self) -> &str {
-        &self.revision
-    }
-
-    /// The word for what it does in the audit log.
-    pub fn operation(&self) -> &str {
-        &self.operation
-    }
-
-    /// Its own reviewers.
-    pub fn review(&self) -> &ReviewConfig {
-        &self.review
-    }
-
-    /// What it does, for the model.
-    pub fn description(&self, scene: &Scene) -> String {
-        self.tool.description(scene)
-    }
-
-    /// The schema of its arguments, as models see it.
-    pub fn schema(&self) -> &Value {
-        self.arguments.shown()
-    }
-
-    /// True when models see it only after a search has found it.
-    pub fn deferred(&self) -> bool {
-        self.deferred
-    }
-
-    pub(crate) fn tool(&self) -> &dyn Tool {
-        &*self.tool
-    }
-
-    pub(crate) fn arguments(&self) -> &Arguments {
-        &self.arguments
-    }
-}
-
 impl Registry {
     /// An empty registry.
     pub fn new() -> Registry {
@@ -254,26 +75,34 @@ impl Registry {
     /// it replaces the tool of the same name.
     pub fn register(&self, registration: Registration) -> Result<(), RegistryError> {
         let over = registration.over;
-        let tool = Arc::new(Registered::new(registration)?);
+        let new = Arc::new(Registered::new(registration)?);
         let _writing = self.writing();
-        let old = self.now.load();
-        let mut tools = old.tools.clone();
-        match tools.insert(tool.name.clone(), tool.clone()) {
-            Some(old) if !over || tool.server.is_some() && tool.server != old.server => {
-                return Err(RegistryError::Duplicate(tool.name.to_string()));
+        let now = self.now.load();
+        let mut tools = now.tools.clone();
+        match now.place(new.name()) {
+            Ok(at) => {
+                let replaces = |old: &Arc<Registered>| {
+                    over && (new.server().is_none() || new.server() == old.server())
+                };
+                match tools.get_mut(at) {
+                    Some(old) if replaces(old) => *old = new,
+                    _ => return Err(RegistryError::Duplicate(new.name().to_owned())),
+                }
             }
-            _ => {}
+            Err(at) => tools.insert(at, new),
         }
-        self.now.store(Arc::new(Snapshot::of(tools)?));
+        self.now.store(Arc::new(now.with(tools)?));
         Ok(())
     }
 
     /// Takes a tool away, and gives it back.
     pub fn remove(&self, name: &str) -> Result<Arc<Registered>, RegistryError> {
         let _writing = self.writing();
-        let mut tools = self.now.load().tools.clone();
-        let removed = tools.remove(name).ok_or_else(|| RegistryError::NotFound(name.to_owned()))?;
-        self.now.store(Arc::new(Snapshot::of(tools)?));
+        let now = self.now.load();
+        let at = now.place(name).map_err(|_| RegistryError::NotFound(name.to_owned()))?;
+        let mut tools = now.tools.clone();
+        let removed = tools.remove(at);
+        self.now.store(Arc::new(now.with(tools)?));
         Ok(removed)
     }
 
@@ -300,7 +129,7 @@ impl Registry {
 
     /// All tools, by name.
     pub fn list(&self) -> Vec<Arc<Registered>> {
-        self.now.load().tools.values().cloned().collect()
+        self.now.load().tools.clone()
     }
 
     /// Exactly these tools, in the order of the names. No names, no tools.
@@ -325,7 +154,7 @@ impl Registry {
     /// Up to three names and aliases that look like this one, nearest first.
     pub(crate) fn nearest(&self, name: &str) -> Vec<String> {
         let now = self.now.load();
-        search::nearest(name, now.tools.keys().chain(now.aliases.keys()))
+        search::nearest(name, now.names())
     }
 
     fn writing(&self) -> MutexGuard<'_, ()> {
@@ -334,59 +163,45 @@ impl Registry {
 }
 
 impl Snapshot {
-    fn of(tools: BTreeMap<Arc<str>, Arc<Registered>>) -> Result<Snapshot, RegistryError> {
+    /// The snapshot after this one.
+    fn with(&self, tools: Vec<Arc<Registered>>) -> Result<Snapshot, RegistryError> {
+        let mut next =
+            Snapshot { tools, aliases: self.aliases.clone(), rendered: declare::Cache::default() };
+        let any = |tools: &[Arc<Registered>]| tools.iter().any(|it| !it.facts().aliases.is_empty());
+        if any(&self.tools) || any(&next.tools) {
+            next.aliases = Arc::new(next.aliased()?);
+        }
+        Ok(next)
+    }
+
+    /// Every alias and its tool. None may be the name or alias of another.
+    fn aliased(&self) -> Result<BTreeMap<String, Arc<Registered>>, RegistryError> {
         let mut aliases = BTreeMap::new();
-        for (name, tool) in &tools {
-            for alias in &tool.facts.aliases {
-                let taken = tools.contains_key(alias.as_str())
-                    || aliases.insert(alias.as_str().into(), name.clone()).is_some();
+        for tool in &self.tools {
+            for alias in &tool.facts().aliases {
+                let taken = self.place(alias).is_ok()
+                    || aliases.insert(alias.clone(), tool.clone()).is_some();
                 if taken {
                     return Err(RegistryError::Duplicate(alias.clone()));
                 }
             }
         }
-        Ok(Snapshot { tools, aliases, rendered: declare::Cache::default() })
+        Ok(aliases)
+    }
+
+    /// Where the tool of this name is, or would be.
+    fn place(&self, name: &str) -> Result<usize, usize> {
+        self.tools.binary_search_by(|it| it.name().cmp(name))
     }
 
     fn get(&self, name: &str) -> Option<&Arc<Registered>> {
-        self.tools
-            .get(name)
-            .or_else(|| self.aliases.get(name).and_then(|name| self.tools.get(name)))
+        match self.place(name) {
+            Ok(at) => self.tools.get(at),
+            Err(_) => self.aliases.get(name),
+        }
     }
-}
 
-pub(crate) fn check_name(name: &str) -> Result<(), RegistryError> {
-    let fits = (1..=128).contains(&name.len())
-        && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(&it));
-    if fits { Ok(()) } else { Err(RegistryError::BadName(name.to_owned())) }
-}
-
-/// A digest of everything that says what a call of the tool means.
-fn revision(tool: &dyn Tool, schema: &Value, facts: &Facts) -> String {
-    let hash: Hash = digest(&json!({
-        "name": tool.name(),
-        "revision": tool.revision(),
-        "schema": schema,
-        "class": facts.class.map(PermissionClass::as_str),
-    }));
-    let mut hex = hash.to_string();
-    hex.truncate(16);
-    hex
-}
-
-/// The tool's own word for what it does, or a guess from its name.
-fn operation(facts: &Facts, name: &str) -> String {
-    if !facts.audit_operation.is_empty() {
-        return facts.audit_operation.clone();
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|it| it.name()).chain(self.aliases.keys().map(String::as_str))
     }
-    let name = name.to_ascii_lowercase();
-    let guesses = [
-        ("delete", &["delete", "remove", "unlink"][..]),
-        ("edit", &["edit", "patch", "replace"]),
-        ("write", &["write", "create", "save", "put"]),
-        ("execute", &["bash", "shell", "exec", "run"]),
-        ("read", &["read", "get", "list", "search", "find", "grep", "glob", "fetch", "view"]),
-    ];
-    let guess = guesses.iter().find(|(_, words)| words.iter().any(|it| name.contains(it)));
-    guess.map_or("invoke", |(operation, _)| operation).to_owned()
 }

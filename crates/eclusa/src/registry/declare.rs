@@ -59,7 +59,7 @@ impl Registry {
             }
         }
         let tools: Vec<Arc<Registered>> = match shown {
-            Shown::All => now.tools.values().filter(|it| !it.deferred).cloned().collect(),
+            Shown::All => now.tools.iter().filter(|it| !it.deferred()).cloned().collect(),
             Shown::Only(names) => names
                 .iter()
                 .map(|name| {

@@ -26,15 +26,15 @@ impl Registry {
             .into_iter()
             .filter_map(|tool| score(&tool, &words, scene).map(|score| Found { tool, score }))
             .collect();
-        found.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.tool.name.cmp(&b.tool.name)));
+        found.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.tool.name().cmp(b.tool.name())));
         found
     }
 }
 
 fn score(tool: &Registered, words: &[String], scene: &Scene) -> Option<u32> {
-    let name = tool.name.to_lowercase();
-    let aliases: Vec<String> = tool.facts.aliases.iter().map(|it| it.to_lowercase()).collect();
-    let hint = tool.facts.search_hint.to_lowercase();
+    let name = tool.name().to_lowercase();
+    let aliases: Vec<String> = tool.facts().aliases.iter().map(|it| it.to_lowercase()).collect();
+    let hint = tool.facts().search_hint.to_lowercase();
     let description = tool.description(scene).to_lowercase();
     let mut total = 0;
     for word in words {
@@ -50,10 +50,10 @@ fn score(tool: &Registered, words: &[String], scene: &Scene) -> Option<u32> {
 }
 
 /// Up to three names that look like `name`, nearest first.
-pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a Arc<str>>) -> Vec<String> {
+pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let wanted = name.to_lowercase();
     let mut near: Vec<(f64, &str)> = names
-        .map(|it| (strsim::jaro_winkler(&wanted, &it.to_lowercase()), &**it))
+        .map(|it| (strsim::jaro_winkler(&wanted, &it.to_lowercase()), it))
         .filter(|(likeness, _)| *likeness > 0.75)
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -152,7 +152,7 @@ async fn what_a_person_edits_is_validated_reviewed_and_judged_again() {
         RAN,
     )
     .await;
-    let asked = world_.person.asked.lock().unwrap();
+    let asked = world_.person.asked.lock().unwrap().clone();
     assert_eq!(
         (&asked[0].args["text"], &asked[1].args["text"]),
         (&json!("git a"), &json!("git b"))

@@ -178,8 +178,7 @@ async fn the_order_of_the_passes_is_configurable() {
         world.house.registry.add(Everything(tool)).unwrap();
         let world = world.close();
         assert_eq!(world.gate.pass(call("everything", text)).await.code(), "ok");
-        let notes = notes.lock().unwrap().join(" ");
-        notes
+        notes.lock().unwrap().clone().join(" ")
     };
     assert_eq!(passed(Pass::ORDER, "git a").await, "thinking person checkpoint");
     let order = [Checkpoint, Approval, ReverseThinking];

@@ -1,0 +1,224 @@
+//! One tool as the registry keeps it, and what the embedding program says about it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{RegistryError, arguments::Arguments};
+use crate::{Facts, Hash, PermissionClass, ReviewConfig, Scene, Tool, digest::digest};
+
+/// A tool and what the embedding program says about it.
+pub struct Registration {
+    tool: Arc<dyn Tool>,
+    review: ReviewConfig,
+    server: Option<String>,
+    pub(super) over: bool,
+    deferred: bool,
+    extra: ExtraArgs,
+    hidden: Vec<String>,
+}
+
+/// What happens to arguments that the schema does not name, where the schema itself says nothing
+/// about them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ExtraArgs {
+    /// The call is refused, and the message names them.
+    #[default]
+    Refuse,
+    /// They are left out.
+    Strip,
+    /// They are passed on, as JSON Schema has it.
+    Keep,
+}
+
+impl Registration {
+    /// A tool that the embedding program vouches for.
+    pub fn of(tool: impl Tool) -> Registration {
+        Registration::shared(Arc::new(tool))
+    }
+
+    /// The same for a tool that is shared already.
+    pub fn shared(tool: Arc<dyn Tool>) -> Registration {
+        Registration {
+            tool,
+            review: ReviewConfig::default(),
+            server: None,
+            over: false,
+            deferred: false,
+            extra: ExtraArgs::default(),
+            hidden: Vec::new(),
+        }
+    }
+
+    /// Its own reviewers.
+    pub fn review(self, review: ReviewConfig) -> Registration {
+        Registration { review, ..self }
+    }
+
+    /// It comes from somebody else. What it says about itself can raise what is demanded of it
+    /// and never lower it: a class of `read-only` counts as `generic`, and it is sensitive.
+    pub fn foreign(self, server: impl Into<String>) -> Registration {
+        Registration { server: Some(server.into()), ..self }
+    }
+
+    /// It takes the place of a tool with the same name, if that one comes from the same place:
+    /// nobody's tool can stand in for the program's own.
+    pub fn replace(self) -> Registration {
+        Registration { over: true, ..self }
+    }
+
+    /// It is not shown to models until a search has found it.
+    pub fn deferred(self) -> Registration {
+        Registration { deferred: true, ..self }
+    }
+
+    /// What happens to arguments that the schema does not name.
+    pub fn extra(self, extra: ExtraArgs) -> Registration {
+        Registration { extra, ..self }
+    }
+
+    /// Top-level arguments that models neither see nor set: what a model sends for them is
+    /// left out; reviewers may fill them.
+    pub fn hidden<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> Registration {
+        Registration { hidden: names.into_iter().map(Into::into).collect(), ..self }
+    }
+}
+
+/// A tool as the registry keeps it: everything that is read of it once.
+pub struct Registered {
+    tool: Arc<dyn Tool>,
+    name: String,
+    facts: Facts,
+    class: PermissionClass,
+    server: Option<String>,
+    revision: String,
+    operation: String,
+    review: ReviewConfig,
+    deferred: bool,
+    arguments: Arguments,
+}
+
+impl Registered {
+    pub(super) fn new(it: Registration) -> Result<Registered, RegistryError> {
+        let name = it.tool.name();
+        let facts = it.tool.facts();
+        for name in std::iter::once(name).chain(facts.aliases.iter().map(String::as_str)) {
+            check_name(name)?;
+        }
+        let schema = it.tool.input_schema();
+        let revision = revision(&*it.tool, &schema, &facts);
+        let arguments = Arguments::new(schema, it.extra, &it.hidden)
+            .map_err(|problem| RegistryError::BadSchema { tool: name.to_owned(), problem })?;
+        let declared = facts.class.unwrap_or(PermissionClass::Generic);
+        let foreign = it.server.is_some();
+        Ok(Registered {
+            name: name.to_owned(),
+            class: match declared {
+                PermissionClass::ReadOnly if foreign => PermissionClass::Generic,
+                class => class,
+            },
+            operation: operation(&facts, name),
+            facts: Facts { sensitive: facts.sensitive || foreign, ..facts },
+            server: it.server,
+            revision,
+            review: it.review,
+            deferred: it.deferred,
+            arguments,
+            tool: it.tool,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What holds for every call of it, after what the registry knows better.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Which rules apply to it.
+    pub fn class(&self) -> PermissionClass {
+        self.class
+    }
+
+    /// The server it comes from, when it is not one of the program's own.
+    pub fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    /// Changes whenever the tool may do something else: approvals are bound to it.
+    pub fn revision(&self) -> &str {
+        &self.revision
+    }
+
+    /// The word for what it does in the audit log.
+    pub fn operation(&self) -> &str {
+        &self.operation
+    }
+
+    /// Its own reviewers.
+    pub fn review(&self) -> &ReviewConfig {
+        &self.review
+    }
+
+    /// What it does, for the model.
+    pub fn description(&self, scene: &Scene) -> String {
+        self.tool.description(scene)
+    }
+
+    /// The schema of its arguments, as models see it.
+    pub fn schema(&self) -> &Value {
+        self.arguments.shown()
+    }
+
+    /// True when models see it only after a search has found it.
+    pub fn deferred(&self) -> bool {
+        self.deferred
+    }
+
+    pub(crate) fn tool(&self) -> &dyn Tool {
+        &*self.tool
+    }
+
+    pub(crate) fn arguments(&self) -> &Arguments {
+        &self.arguments
+    }
+}
+
+pub(crate) fn check_name(name: &str) -> Result<(), RegistryError> {
+    let fits = (1..=128).contains(&name.len())
+        && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(&it));
+    if fits { Ok(()) } else { Err(RegistryError::BadName(name.to_owned())) }
+}
+
+/// A digest of everything that says what a call of the tool means.
+fn revision(tool: &dyn Tool, schema: &Value, facts: &Facts) -> String {
+    let hash: Hash = digest(&json!({
+        "name": tool.name(),
+        "revision": tool.revision(),
+        "schema": schema,
+        "class": facts.class.map(PermissionClass::as_str),
+    }));
+    let mut hex = hash.to_string();
+    hex.truncate(16);
+    hex
+}
+
+/// The tool's own word for what it does, or a guess from its name.
+fn operation(facts: &Facts, name: &str) -> String {
+    if !facts.audit_operation.is_empty() {
+        return facts.audit_operation.clone();
+    }
+    let name = name.to_ascii_lowercase();
+    let guesses = [
+        ("delete", &["delete", "remove", "unlink"][..]),
+        ("edit", &["edit", "patch", "replace"]),
+        ("write", &["write", "create", "save", "put"]),
+        ("execute", &["bash", "shell", "exec", "run"]),
+        ("read", &["read", "get", "list", "search", "find", "grep", "glob", "fetch", "view"]),
+    ];
+    let guess = guesses.iter().find(|(_, words)| words.iter().any(|it| name.contains(it)));
+    guess.map_or("invoke", |(operation, _)| operation).to_owned()
+}
