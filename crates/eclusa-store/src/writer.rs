@@ -129,10 +129,11 @@ impl Writer {
         work: impl FnOnce(&mut Pen<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let done = self.attempt(work);
-        if done.is_err() && !self.connection.is_autocommit() {
-            if let Err(err) = self.connection.execute_batch("ROLLBACK") {
-                tracing::error!("a failed transaction could not be taken back: {err}");
-            }
+        if done.is_err()
+            && !self.connection.is_autocommit()
+            && let Err(err) = self.connection.execute_batch("ROLLBACK")
+        {
+            tracing::error!("a failed transaction could not be taken back: {err}");
         }
         done
     }
