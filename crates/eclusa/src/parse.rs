@@ -23,3 +23,6 @@ pub use made::was_made;
 /// How many bytes of one call, or of all unfinished calls of one stream, are held unless the
 /// caller says otherwise.
 pub const CALL_BYTES: usize = 4 << 20;
+
+#[cfg(test)]
+pub(crate) mod tests;

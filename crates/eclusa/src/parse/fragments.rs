@@ -55,6 +55,11 @@ impl Fragments {
         Fragments { open: BTreeMap::new(), held: 0, limit, too_many: false }
     }
 
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+
     pub(super) fn is_open(&self, index: u64) -> bool {
         self.open.contains_key(&index)
     }

@@ -83,7 +83,7 @@ pub(super) fn read(held: &str, block: Block, made: &mut Made) -> Result<ToolCall
 fn content(held: &str, block: Block) -> &str {
     let closing = held.trim_end_matches(['\n', '\r']);
     let end = memrchr2(b'\n', b'\r', closing.as_bytes()).map_or(0, |at| at + 1);
-    held.get(block.content..end).unwrap_or_default()
+    held.get(block.content..end).unwrap_or_default().trim_end_matches([' ', '\t', '\n', '\r'])
 }
 
 /// What keeps an object from being a call. Arguments that come as text, or not at all, are the
