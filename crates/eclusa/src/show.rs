@@ -90,7 +90,7 @@ impl Writer<'_> {
     }
 
     fn is_named(&self, at: usize) -> bool {
-        self.named.get(at).copied().unwrap_or(false)
+        self.named.get(at).copied().unwrap_or(false) && !self.is_escaped(at)
     }
 
     /// Writes what stands at a place, and says where to go on.

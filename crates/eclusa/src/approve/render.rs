@@ -15,10 +15,11 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::{Deliverable, Question, Touch, one_line, visible};
+use crate::{Deliverable, PermissionClass, Question, Touch, one_line, visible};
 
 mod html;
 mod lines;
+mod spelling;
 
 #[cfg(test)]
 mod tests;
@@ -106,7 +107,8 @@ pub fn render(question: &Question) -> Rendered {
     let mut page = lines::Page::default();
     tool(question, &mut page);
     arguments(&question.args, &mut page);
-    touches(&question.touches, &mut page);
+    spellings(question, &mut page);
+    touches(question, &mut page);
     rules(question, &mut page);
     if let Some(deliverable) = &question.deliverable {
         thoughts(deliverable, &mut page);
@@ -169,23 +171,52 @@ fn name(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':');
     match !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
         true => name.to_owned(),
-        false => format!("\"{}\"", one_line(name).replace('│', "\\u{2502}")),
+        false => format!("\"{}\"", unbarred(name)),
     }
 }
 
-fn touches(touches: &[Touch], page: &mut lines::Page) {
-    if touches.is_empty() {
+/// Somebody else's words in a line of ours: no bar of their own.
+fn unbarred(text: &str) -> String {
+    one_line(text).replace('│', "\\u{2502}")
+}
+
+/// What escapes in shell text spell: `$'\x72\x6d'` is `rm`.
+fn spellings(question: &Question, page: &mut lines::Page) {
+    let Value::Object(fields) = &question.args else { return };
+    if question.class != PermissionClass::Shell {
+        return;
+    }
+    let texts = fields.iter().filter_map(|(key, value)| Some((key, value.as_str()?)));
+    let spelled: Vec<_> = texts
+        .flat_map(|(key, text)| spelling::spelled(text).into_iter().map(move |it| (key, it)))
+        .map(|(key, (from, to))| {
+            (name(key), format!("{} ⟨spells⟩ {}", visible(&from), visible(&to)))
+        })
+        .collect();
+    if !spelled.is_empty() {
+        page.title("written with escapes:");
+        page.block(Role::Warning, spelled);
+    }
+}
+
+fn touches(question: &Question, page: &mut lines::Page) {
+    if question.touches.is_empty() {
         return;
     }
     page.title("would:");
+    let same = |text: &str| {
+        let Value::Object(fields) = &question.args else { return None };
+        let same = fields.iter().find(|(_, value)| value.as_str() == Some(text));
+        same.map(|(key, _)| format!("⟨exactly the argument {}⟩", name(key)))
+    };
     let touch = |touch: &Touch| match touch {
-        Touch::Run(text) => ("run".to_owned(), visible(text)),
+        Touch::Run(text) => ("run".to_owned(), same(text).unwrap_or_else(|| visible(text))),
         Touch::Read(path) => ("read".to_owned(), visible(path)),
         Touch::Write(path) => ("write".to_owned(), visible(path)),
         Touch::Fetch(host) => ("talk to".to_owned(), visible(host)),
         Touch::Unknown => ("touch".to_owned(), "⟨nobody can tell⟩".to_owned()),
     };
-    page.block(Role::Touch, touches.iter().map(touch).collect());
+    page.block(Role::Touch, question.touches.iter().map(touch).collect());
 }
 
 fn rules(question: &Question, page: &mut lines::Page) {
@@ -218,7 +249,7 @@ fn answers(question: &Question, page: &mut lines::Page) {
     answer("y", "yes, this once, with exactly these arguments");
     match &question.grant {
         Some(grant) => {
-            let grant = one_line(&grant.to_string());
+            let grant = unbarred(&grant.to_string());
             answer("s", &format!("yes, and for the rest of this conversation: {grant}"));
             match question.can_always {
                 true => answer("a", &format!("yes, and always from now on: {grant}")),

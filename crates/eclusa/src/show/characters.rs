@@ -224,7 +224,7 @@ pub(super) fn is_full_width_punctuation(c: char) -> bool {
 /// Letters of Greek, Cyrillic and Armenian that are drawn like a Latin one.
 pub(super) fn is_look_alike(c: char) -> bool {
     const GREEK: &str = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαγικνορυϲϳ";
-    const CYRILLIC: &str = "АВЕЅІЈКМНОРСТУХЬҮЗавекмнорстухьѕіјһӏԁԛԝүԍгпѵ";
+    const CYRILLIC: &str = "АВЕЅІЈКМНОРСТУХЬҮаеорсухѕіјһӏԁԛԝүԍѵ";
     const ARMENIAN: &str = "ՍՕօսոհցգզձ";
     GREEK.contains(c) || CYRILLIC.contains(c) || ARMENIAN.contains(c)
 }
