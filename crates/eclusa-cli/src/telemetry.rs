@@ -26,6 +26,13 @@ impl Telemetry {
     }
 }
 
+/// Counts a call that was answered, where metrics are exported.
+#[cfg_attr(not(feature = "otlp"), expect(unused_variables, reason = "nobody counts"))]
+pub(crate) fn answered(reply: &eclusa::Reply) {
+    #[cfg(feature = "otlp")]
+    otlp::answered(reply.tool(), reply.code(), reply.time());
+}
+
 /// Starts it. Without `-v` and `ECLUSA_LOG`, only warnings are told.
 pub(crate) fn start(verbose: u8) -> Result<Telemetry, Failure> {
     let asked = std::env::var("ECLUSA_LOG").ok().filter(|it| !it.is_empty());

@@ -10,6 +10,7 @@ use crate::{
     args::RunArgs,
     failure::{Exit, Failure},
     screen::Screen,
+    telemetry,
     terminal::Terminal,
     workplace::Workplace,
 };
@@ -27,6 +28,7 @@ pub(super) async fn run(here: &Workplace, call: RunArgs, json: bool) -> Result<E
         ..ToolCall::new(id(), call.tool, args).from(Origin::Person)
     };
     let reply = gate.pass(call).await;
+    telemetry::answered(&reply);
     let mut screen = Screen::stdout();
     match json {
         true => screen.json(&reply::as_json(&reply))?,

@@ -1,0 +1,59 @@
+//! Where configuration comes from, and what a workspace may not do to a person.
+
+use insta::assert_snapshot;
+
+use crate::world::World;
+
+#[test]
+fn what_is_wrong_is_said_with_its_place_and_exit_code_2() {
+    let world = World::with("mod = \"yolo\"\n\n[limits]\ntime = \"soon\"\n");
+    assert_snapshot!(world.transcript(&[&["config", "check"], &["run", "time"]]), @"");
+}
+
+#[test]
+fn a_workspace_can_tighten_and_never_loosen() {
+    let world = World::new();
+    world.write("workspace/eclusa.toml", "[[rules]]\ndecision = \"deny\"\ntool = \"time\"\nreason = \"not here\"\n");
+    let ran = world.eclusa(&["run", "time"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("not here"), "{}", ran.err);
+    world.write("workspace/eclusa.toml", "mode = \"yolo\"\n");
+    let ran = world.eclusa(&["run", "note", r#"{"text": "x"}"#]);
+    assert_ne!(ran.code, 0, "{ran:?}");
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}
+
+#[test]
+fn a_policy_file_from_the_command_line_counts_as_the_persons() {
+    let world = World::new();
+    let file = world.write("extra.toml", "[[rules]]\ndecision = \"allow\"\ntool = \"note\"\n");
+    let file = file.display().to_string();
+    let ran = world.eclusa(&["--policy", &file, "run", "note", r#"{"text": "x"}"#]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(world.eclusa(&["--policy", "nowhere.toml", "run", "time"]).code, 2);
+}
+
+#[test]
+fn another_configuration_can_take_the_place_of_the_persons() {
+    let world = World::with("mode = \"yolo\"\n");
+    let file = world.write("other.toml", "mode = \"confirm-all\"\n").display().to_string();
+    assert_eq!(world.eclusa(&["--config", &file, "run", "time"]).code, 3);
+    assert_eq!(world.eclusa(&["run", "time"]).code, 0);
+}
+
+#[test]
+fn every_setting_is_shown_with_its_origin() {
+    let world = World::with("mode = \"confirm-all\"\n");
+    let ran = world.eclusa(&["config"]);
+    let mode = ran.out.lines().find(|it| it.starts_with("mode ")).unwrap();
+    assert!(mode.contains("\"confirm-all\"") && mode.contains("eclusa.toml:1"), "{mode}");
+    let time = ran.out.lines().find(|it| it.starts_with("limits.time ")).unwrap();
+    assert!(time.contains("30s") && time.contains("defaults"), "{time}");
+}
+
+#[test]
+fn the_schema_is_there() {
+    let world = World::new();
+    let schema = world.eclusa(&["config", "schema"]).json();
+    assert!(schema["properties"]["mode"].is_object());
+}
