@@ -20,7 +20,7 @@ mod names;
 mod paths;
 mod rule;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use paths::Place;
 

@@ -14,7 +14,7 @@ use crate::{
 mod classes;
 mod conditions;
 mod paths;
-mod properties;
+pub(crate) mod properties;
 
 /// A tool that would touch what it is told.
 #[derive(Debug, Clone, Default)]
