@@ -19,6 +19,8 @@ mod matcher;
 mod names;
 mod paths;
 mod rule;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use paths::Place;
 

@@ -107,9 +107,15 @@ fn put_word<T: Named + PartialEq>(
     }
 }
 
-/// Puts a value in the place of the one below. A project cannot change it.
+/// Puts a value in the place of the one below. It is neither loose nor strict, so a project has
+/// no business with it.
 fn put_own<T: PartialEq>(source: &mut Source<'_>, span: &Range<usize>, below: &mut T, new: T) {
-    put(source, span, below, new, |new, old| new != old);
+    if source.trust == Trust::Person || new == *below {
+        *below = new;
+    } else {
+        let text = "a project's file cannot change this";
+        source.wrong(Problem::new(span, text).help(TRUST));
+    }
 }
 
 fn without(source: &mut Source<'_>, below: &mut Config, file: &Written) {

@@ -181,6 +181,13 @@ fn add(set: &mut GlobSetBuilder, glob: &str, reading: Reading) -> Result<(), Str
     }
     let whole = if anchored { bare.to_owned() } else { format!("**/{bare}") };
     let below = format!("{whole}/**");
+    // What lies in a directory cannot be kept safe without the directory.
+    if let Some(above) = whole.strip_suffix("/**")
+        && reading == Reading::Wide
+        && !above.is_empty()
+    {
+        set.add(compiled(above, reading)?);
+    }
     if !directory || reading == Reading::Wide {
         set.add(compiled(&whole, reading)?);
     }
