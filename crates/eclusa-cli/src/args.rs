@@ -2,7 +2,10 @@
 
 use std::{ops::Range, path::PathBuf, time::Duration};
 
-use clap::{Args as Group, Parser, Subcommand, builder::{PossibleValuesParser, TypedValueParser}};
+use clap::{
+    Args as Group, Parser, Subcommand,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use clap_complete::Shell;
 use eclusa::Mode;
 

@@ -2,9 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use eclusa::{
-    Facts, Hash, Job, Output, Scene, Tool, ToolError, Touch, CommandTool as Settings,
-};
+use eclusa::{CommandTool as Settings, Facts, Hash, Job, Output, Scene, Tool, ToolError, Touch};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 

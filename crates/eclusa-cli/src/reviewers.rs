@@ -52,7 +52,10 @@ impl Outside {
         match said {
             Ok(said) => Ok(said),
             Err(what) if self.settings.allow_on_error => {
-                tracing::warn!(reviewer = self.settings.name, "let pass although it failed: {what}");
+                tracing::warn!(
+                    reviewer = self.settings.name,
+                    "let pass although it failed: {what}"
+                );
                 Ok(Said::Note(format!("let pass although it failed: {what}")))
             }
             Err(what) => Err(ReviewError(what)),

@@ -20,8 +20,8 @@ use tokio::{
     process::{Child, Command},
 };
 
-pub(crate) use group::wait_for_killers;
 use group::Group;
+pub(crate) use group::wait_for_killers;
 use kept::Kept;
 
 mod group;
@@ -103,7 +103,8 @@ impl Program {
         let mut group = Group::new(child);
         let mut kept = (Kept::default(), Kept::default());
         let status = {
-            let (first, second) = (collect(&mut out, &mut kept.0), collect_some(&mut err, &mut kept.1));
+            let (first, second) =
+                (collect(&mut out, &mut kept.0), collect_some(&mut err, &mut kept.1));
             let reading = async { tokio::join!(first, second) };
             follow(&mut group, input, reading).await?
         };

@@ -3,8 +3,8 @@
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    Approver, AuditSink, Config, ConfigErrors, Durability, Gate, Layer, Reach, House, Mode, Registration, Registry, ReviewCache, Reviewer, Rules, Run,
-    Scene,
+    Approver, AuditSink, Config, ConfigErrors, Durability, Gate, House, Layer, Mode, Reach,
+    Registration, Registry, ReviewCache, Reviewer, Rules, Run, Scene,
 };
 use eclusa_store::{Desk, Options, Store};
 
@@ -160,8 +160,9 @@ fn reached(reach: &Reach, workspace: &Path, time: Duration) -> Result<At, String
         }),
         Reach::Url { url, headers } => {
             let value = |(name, variable): (&String, &String)| {
-                let value = std::env::var(variable)
-                    .map_err(|_| format!("the variable `{variable}` for header `{name}` is not set"))?;
+                let value = std::env::var(variable).map_err(|_| {
+                    format!("the variable `{variable}` for header `{name}` is not set")
+                })?;
                 Ok((name.clone(), value))
             };
             let headers = headers.iter().map(value).collect::<Result<Vec<_>, String>>()?;

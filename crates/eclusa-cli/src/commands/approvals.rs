@@ -43,16 +43,15 @@ fn list(desk: &Desk, json: bool, screen: &mut Screen) -> Result<(), Failure> {
     let columns = if columns == 0 { 80 } else { columns };
     for parked in waiting {
         let Parked { id, created, expires, .. } = parked;
-        let title = format!(
-            "question {id}, asked {}, expires {}",
-            Moment(created),
-            Moment(expires)
-        );
+        let title =
+            format!("question {id}, asked {}, expires {}", Moment(created), Moment(expires));
         screen.styled(Style::Strong, &title)?;
         for line in render(&parked.question).wrapped(columns).lines() {
             screen.line(line)?;
         }
-        screen.line(&format!("answer with `eclusa approvals yes {id}` or `eclusa approvals no {id} REASON`"))?;
+        screen.line(&format!(
+            "answer with `eclusa approvals yes {id}` or `eclusa approvals no {id} REASON`"
+        ))?;
         screen.line("")?;
     }
     Ok(())

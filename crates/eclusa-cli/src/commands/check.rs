@@ -79,6 +79,10 @@ struct Line<'a> {
 }
 
 fn judged<'a>(gate: &Gate, line: &'a [u8], number: u64) -> Said<'a> {
+    // A list would do for the fields of an object, in order; here it is a mistake.
+    if !line.trim_ascii_start().starts_with(b"{") {
+        return unread(None, number, "an object is expected");
+    }
     let read: Line<'a> = match serde_json::from_slice(line) {
         Ok(read) => read,
         Err(err) => return unread(None, number, &err.to_string()),

@@ -31,7 +31,11 @@ fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure>
         return Ok(());
     }
     let row = |it: &eclusa::Setting| {
-        vec![harmless(&it.key), format!("= {}", harmless(&it.value)), format!("# {}", harmless(&it.origin))]
+        vec![
+            harmless(&it.key),
+            format!("= {}", harmless(&it.value)),
+            format!("# {}", harmless(&it.origin)),
+        ]
     };
     screen.table(&settings.iter().map(row).collect::<Vec<_>>())?;
     Ok(())

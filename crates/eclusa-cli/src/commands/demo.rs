@@ -44,7 +44,9 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     if !stage.play(&gate, CONVERSATION).await? {
         return Ok(Exit::Aborted);
     }
-    stage.say("The same gate, as a dry run: everything is decided, nothing is done, nobody is asked.")?;
+    stage.say(
+        "The same gate, as a dry run: everything is decided, nothing is done, nobody is asked.",
+    )?;
     let dry = gate.for_run(Run { dry_run: true, ..gate.run().clone() });
     stage.play(&dry, DRY_RUN).await?;
     stage.end()?;
@@ -55,8 +57,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
 fn furnished(global: &Global, scratch: &Path) -> Result<Workplace, Failure> {
     let workspace = scratch.join("workspace");
     std::fs::create_dir(&workspace)?;
-    let config =
-        Config::load(&[Layer::of_person("demo", RULES)]).map_err(Failure::failed)?;
+    let config = Config::load(&[Layer::of_person("demo", RULES)]).map_err(Failure::failed)?;
     Ok(Workplace {
         mode: global.mode.unwrap_or(config.mode),
         dry_run: global.dry_run,

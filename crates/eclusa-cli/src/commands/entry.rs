@@ -100,10 +100,30 @@ impl Entry {
     /// Everything else, in the order in which it came about.
     pub(in crate::commands) fn details(&self) -> Vec<Vec<String>> {
         const ORDER: [&str; 24] = [
-            "call", "principal", "conversation", "origin", "parent", "class", "server",
-            "tool_revision", "operation", "destructive", "mode", "reason", "args", "args_sha256",
-            "args_redacted", "decision", "because", "reviews", "reverse_thinking", "approval",
-            "checkpoint", "message", "output", "warnings",
+            "call",
+            "principal",
+            "conversation",
+            "origin",
+            "parent",
+            "class",
+            "server",
+            "tool_revision",
+            "operation",
+            "destructive",
+            "mode",
+            "reason",
+            "args",
+            "args_sha256",
+            "args_redacted",
+            "decision",
+            "because",
+            "reviews",
+            "reverse_thinking",
+            "approval",
+            "checkpoint",
+            "message",
+            "output",
+            "warnings",
         ];
         let mut rows: Vec<Vec<String>> = Vec::new();
         let mut row = |name: &str, text: String| {

@@ -5,13 +5,13 @@ use std::{io::Write, time::Duration};
 use eclusa::Record;
 use eclusa_store::Store;
 
+use super::entry::Entry;
 use crate::{
     args::LogCommand,
     failure::{Exit, Failure},
     screen::{Screen, Style},
     workplace::Workplace,
 };
-use super::entry::Entry;
 
 mod verify;
 

@@ -16,10 +16,9 @@ pub(super) async fn run(
     range: Option<Range<usize>>,
 ) -> Result<Exit, Failure> {
     let store = here.log()?;
-    let text = store
-        .read(reference, range.unwrap_or(0..usize::MAX))
-        .await
-        .map_err(|what| Failure::failed(what).hint("replies and `eclusa log show` name references"))?;
+    let text = store.read(reference, range.unwrap_or(0..usize::MAX)).await.map_err(|what| {
+        Failure::failed(what).hint("replies and `eclusa log show` name references")
+    })?;
     let mut screen = Screen::stdout();
     screen.foreign(&text)?;
     screen.flush()?;

@@ -43,7 +43,8 @@ pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
     for warning in reply.warnings() {
         writeln!(err, "{} {}", paint.text(Style::Warn, "warning:"), harmless(warning))?;
     }
-    if !reply.refused() && (!reply.is_error() || reply.text() != reply.error().unwrap_or_default()) {
+    if !reply.refused() && (!reply.is_error() || reply.text() != reply.error().unwrap_or_default())
+    {
         screen.foreign(reply.text())?;
         screen.flush()?;
     }

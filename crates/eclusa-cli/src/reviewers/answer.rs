@@ -82,9 +82,7 @@ fn decided(decision: &str, mut fields: Map<String, Value>) -> Result<Said, Strin
         "deny" | "block" => Ok(Said::Deny(text(&mut fields, "reason"))),
         "modify" => need(value).map(Said::Modify),
         "merge" => need(value).map(Said::Merge),
-        other => Err(format!(
-            "`{other}` is not a decision; use approve, deny, modify or merge"
-        )),
+        other => Err(format!("`{other}` is not a decision; use approve, deny, modify or merge")),
     }
 }
 
@@ -168,7 +166,10 @@ mod tests {
             (r#"{"query": "a"}"#, Ok(Said::Modify(json!({"query": "a"})))),
             (r#"{"approved": true}"#, Ok(Said::Approve)),
             (r#"{"approved": false, "reason": "no"}"#, deny("no")),
-            (r#"{"approved": true, "modified_value": {"a": 1}}"#, Ok(Said::Modify(json!({"a": 1})))),
+            (
+                r#"{"approved": true, "modified_value": {"a": 1}}"#,
+                Ok(Said::Modify(json!({"a": 1}))),
+            ),
             (r#"{"approved": "yes"}"#, Err(())),
             (r#"{"decision": "approve"}"#, Ok(Said::Approve)),
             (r#"{"decision": "deny", "reason": "no"}"#, deny("no")),

@@ -82,5 +82,9 @@ pub(super) fn answered(tool: &str, code: &'static str, took: Duration) {
         KeyValue::new("eclusa.outcome", code),
     ];
     meter.u64_counter("eclusa.calls").build().add(1, &what);
-    meter.f64_histogram("eclusa.call.duration").with_unit("s").build().record(took.as_secs_f64(), &what);
+    meter
+        .f64_histogram("eclusa.call.duration")
+        .with_unit("s")
+        .build()
+        .record(took.as_secs_f64(), &what);
 }

@@ -55,10 +55,15 @@ impl Conversation {
                 "e" => self.edited()?,
                 "q" => Some(Answer::Abort),
                 "?" | "h" => self.help()?,
-                "" => self.say(Style::Warn, "Enter alone is no answer; `?` explains the letters")?,
+                "" => {
+                    self.say(Style::Warn, "Enter alone is no answer; `?` explains the letters")?
+                }
                 other => {
                     let other = one_line(other);
-                    self.say(Style::Warn, &format!("`{other}` is no answer; `?` explains the letters"))?
+                    self.say(
+                        Style::Warn,
+                        &format!("`{other}` is no answer; `?` explains the letters"),
+                    )?
                 }
             };
             if let Some(answer) = answer {
@@ -119,7 +124,9 @@ impl Conversation {
 
     /// A rule is written only after it was seen.
     fn always(&mut self) -> io::Result<Option<Answer>> {
-        let (Some(grant), Some(file)) = (&self.question.grant, &self.rules) else { return Ok(None) };
+        let (Some(grant), Some(file)) = (&self.question.grant, &self.rules) else {
+            return Ok(None);
+        };
         let text = format!("this would be added to {}:", file.display());
         let rule = remember::rule(grant);
         self.say(Style::Plain, &text)?;

@@ -10,11 +10,8 @@ use crate::spawn::Program;
 pub(super) fn edit(args: &Value) -> Result<Option<Value>, String> {
     let failed = |err: io::Error| format!("the arguments cannot be edited: {err}");
     // Made for its owner alone: arguments can hold secrets.
-    let mut file = tempfile::Builder::new()
-        .prefix("eclusa-")
-        .suffix(".json")
-        .tempfile()
-        .map_err(failed)?;
+    let mut file =
+        tempfile::Builder::new().prefix("eclusa-").suffix(".json").tempfile().map_err(failed)?;
     writeln!(file, "{args:#}").and_then(|()| file.flush()).map_err(failed)?;
     let path = file.path().to_str().ok_or("the temporary directory has no readable name")?;
     let editor = editor();

@@ -31,7 +31,26 @@ fn the_verdict_and_the_rules_behind_it_are_shown() {
         &["check", "note", r#"{"text": "my password"}"#],
         &["--mode", "confirm-all", "check", "time"],
         &["check", "nothing"],
-    ]), @"");
+    ]), @r###"
+    $ eclusa check note {"text": "hello"}
+    allow (class file)
+      allow  notes are harmless (<dir>/config/eclusa/eclusa.toml:2)
+    exit 0
+    $ eclusa check note {"text": "my password"}
+    deny (class file)
+      deny   no secrets in notes (<dir>/config/eclusa/eclusa.toml:7)
+      allow  notes are harmless (<dir>/config/eclusa/eclusa.toml:2)
+    exit 3
+    $ eclusa --mode confirm-all check time
+    ask (class read-only)
+      ask    the mode confirm-all asks about every call (mode)
+      allow  it only looks (defaults)
+    exit 0
+    $ eclusa check nothing
+    deny
+      deny   no tool is called `nothing`; did you mean `note`? (unknown_tool)
+    exit 3
+    "###);
 }
 
 #[test]

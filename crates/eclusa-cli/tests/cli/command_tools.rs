@@ -64,7 +64,7 @@ fn a_background_process_does_not_keep_the_call_waiting_and_does_not_survive_it()
     let world = World::with(&tool("leave", "sleep 300 & echo $! > pid; echo done", ""));
     let ran = world.eclusa(&["run", "leave"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"));
-    assert!(!alive(&world.read("workspace/pid")));
+    wait_until("it ended", || !alive(&world.read("workspace/pid")));
 }
 
 #[test]

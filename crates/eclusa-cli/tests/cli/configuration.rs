@@ -7,13 +7,29 @@ use crate::world::World;
 #[test]
 fn what_is_wrong_is_said_with_its_place_and_exit_code_2() {
     let world = World::with("mod = \"yolo\"\n\n[limits]\ntime = \"soon\"\n");
-    assert_snapshot!(world.transcript(&[&["config", "check"], &["run", "time"]]), @"");
+    assert_snapshot!(world.transcript(&[&["config", "check"], &["run", "time"]]), @r###"
+    $ eclusa config check
+    stderr:
+    error: the configuration cannot be used:
+      <dir>/config/eclusa/eclusa.toml:1:1: unknown key `mod`; did you mean `mode`?
+    hint: `eclusa config schema` says what can be written
+    exit 2
+    $ eclusa run time
+    stderr:
+    error: the configuration cannot be used:
+      <dir>/config/eclusa/eclusa.toml:1:1: unknown key `mod`; did you mean `mode`?
+    hint: `eclusa config schema` says what can be written
+    exit 2
+    "###);
 }
 
 #[test]
 fn a_workspace_can_tighten_and_never_loosen() {
     let world = World::new();
-    world.write("workspace/eclusa.toml", "[[rules]]\ndecision = \"deny\"\ntool = \"time\"\nreason = \"not here\"\n");
+    world.write(
+        "workspace/eclusa.toml",
+        "[[rules]]\ndecision = \"deny\"\ntool = \"time\"\nreason = \"not here\"\n",
+    );
     let ran = world.eclusa(&["run", "time"]);
     assert_eq!(ran.code, 3);
     assert!(ran.err.contains("not here"), "{}", ran.err);

@@ -39,7 +39,10 @@ impl Server {
 }
 
 fn response(status: &str, body: &str) -> String {
-    format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 /// The head and the body of a request.
@@ -62,7 +65,9 @@ fn request(stream: &mut TcpStream) -> (String, String) {
 }
 
 fn world(url: &str, more: &str) -> World {
-    World::with(&format!("[[reviewers]]\nname = \"service\"\nurl = {url:?}\non = \"input\"\n{more}\n"))
+    World::with(&format!(
+        "[[reviewers]]\nname = \"service\"\nurl = {url:?}\non = \"input\"\n{more}\n"
+    ))
 }
 
 fn echo(world: &World) -> (i32, Value) {
@@ -79,7 +84,8 @@ fn s0_26_a_service_approves_denies_and_modifies() {
     let body: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((&body["tool"], &body["args"]["text"]), (&"echo".into(), &"hello".into()));
 
-    let (code, reply) = echo(&world(&Server::json(r#"{"approved": false, "reason": "closed"}"#).url, ""));
+    let (code, reply) =
+        echo(&world(&Server::json(r#"{"approved": false, "reason": "closed"}"#).url, ""));
     assert_eq!((code, &reply["code"]), (3, &"denied_by_review".into()));
     assert!(reply["error"].as_str().unwrap().contains("closed"));
 
@@ -111,7 +117,10 @@ fn everything_else_fails_closed() {
 #[test]
 fn redirects_are_not_followed() {
     let yes = Server::json(r#"{"decision": "approve"}"#);
-    let away = format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {}\r\ncontent-length: 0\r\n\r\n", yes.url);
+    let away = format!(
+        "HTTP/1.1 307 Temporary Redirect\r\nlocation: {}\r\ncontent-length: 0\r\n\r\n",
+        yes.url
+    );
     let server = Server::answering(away);
     assert_eq!(echo(&world(&server.url, "")).0, 3);
     assert!(yes.heard.try_recv().is_err());

@@ -26,7 +26,43 @@ fn calls_are_listed_and_shown() {
         &["log", "list", "-n", "1"],
         &["log", "show", "1"],
         &["log", "show", "99"],
-    ]), @"");
+    ]), @r###"
+    $ eclusa log
+    number  time                  tool  decision  outcome      ms
+    1       <time>  echo  allow     ok           <ms>
+    3       <time>  note  ask       no_approver  <ms>
+    4       <time>  note  allow     ok           <ms>
+    exit 0
+    $ eclusa log list -n 1
+    number  time                  tool  decision  outcome  ms
+    4       <time>  note  allow     ok       <ms>
+    exit 0
+    $ eclusa log show 1
+    call 1: echo, ok
+      time           <time>
+      took           <ms> ms
+      call           <call>
+      principal      tester
+      conversation   command-line
+      origin         person
+      class          read-only
+      tool revision  <revision>
+      operation      read
+      mode           confirm-sensitive
+      reason         to begin
+      args           {"text":"one","times":1}
+      args sha256    <hash>
+      decision       allow
+      because        allow: it only looks (defaults)
+      output         {"bytes":3,"sha256":"<hash>"}
+      record         <hash>
+    exit 0
+    $ eclusa log show 99
+    stderr:
+    error: the log has no call `99`
+    hint: `eclusa log` lists the last calls with their numbers
+    exit 1
+    "###);
 }
 
 #[test]
@@ -108,6 +144,10 @@ fn a_log_that_was_replaced_does_not_have_the_head_that_was_noted() {
 fn a_changed_byte_is_found() {
     let world = with_calls();
     let store = world.store();
+    // Everything into the one file, where a stranger would look for it.
+    let connection = rusqlite::Connection::open(&store).unwrap();
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    drop(connection);
     let mut bytes = std::fs::read(&store).unwrap();
     let at = bytes.windows(8).position(|it| it == b"to begin").unwrap();
     bytes[at] = b'T';

@@ -10,7 +10,9 @@ fn reviewed(script: &str, more: &str) -> World {
     let path = world.script("reviewer", script);
     world.write(
         "config/eclusa/eclusa.toml",
-        &format!("[[reviewers]]\nname = \"guard\"\ntools = [\"echo\"]\ncommand = [{path}]\n{more}\n"),
+        &format!(
+            "[[reviewers]]\nname = \"guard\"\ntools = [\"echo\"]\ncommand = [{path}]\n{more}\n"
+        ),
     );
     world
 }

@@ -14,7 +14,16 @@ fn what_is_allowed_runs_and_what_must_be_asked_is_refused_without_a_terminal() {
     assert_snapshot!(world.transcript(&[
         &["run", "echo", r#"{"text": "hello", "times": 2}"#],
         &["run", "note", r#"{"text": "hello"}"#],
-    ]), @"");
+    ]), @r###"
+    $ eclusa run echo {"text": "hello", "times": 2}
+    hello
+    hello
+    exit 0
+    $ eclusa run note {"text": "hello"}
+    stderr:
+    refused: a person must approve this call and nobody can be asked, so nothing was run; a person can run it on a terminal, add an allow rule, or choose another mode
+    exit 3
+    "###);
     assert_eq!(world.read("workspace/notes.txt"), "");
 }
 
@@ -47,12 +56,24 @@ fn s4_45_an_unknown_mode_is_a_usage_error() {
 #[test]
 fn s4_58_c9_a_dry_run_works_without_a_terminal_and_does_nothing() {
     // S4.32, D: asked about = success, denied = refused; nothing is done either way.
-    let world = World::with("[[rules]]\ndecision = \"deny\"\ntool = \"time\"\nreason = \"no clocks\"\n");
+    let world =
+        World::with("[[rules]]\ndecision = \"deny\"\ntool = \"time\"\nreason = \"no clocks\"\n");
     assert_snapshot!(world.transcript(&[
         &["--dry-run", "run", "note", r#"{"text": "hello"}"#],
         &["--dry-run", "run", "time"],
         &["--dry-run", "run", "echo", r#"{"text": "hello"}"#],
-    ]), @"");
+    ]), @r###"
+    $ eclusa --dry-run run note {"text": "hello"}
+    dry run, nothing was done: note({"text":"hello"}) would ask a person first, because the tool is sensitive (defaults)
+    exit 0
+    $ eclusa --dry-run run time
+    stderr:
+    refused: dry run, nothing was done: time({}) would be denied, because no clocks (<dir>/config/eclusa/eclusa.toml:1)
+    exit 3
+    $ eclusa --dry-run run echo {"text": "hello"}
+    dry run, nothing was done: echo({"text":"hello","times":1}) would run, because it only looks (defaults)
+    exit 0
+    "###);
     assert_eq!(world.read("workspace/notes.txt"), "");
 }
 
@@ -64,7 +85,26 @@ fn usage_errors_have_exit_code_2_and_a_hint() {
         &["run", "echo", "[1]"],
         &["--workspace", "nowhere", "run", "time"],
         &["--config", "nowhere.toml", "run", "time"],
-    ]), @"");
+    ]), @r###"
+    $ eclusa run echo {text: hello}
+    stderr:
+    error: the arguments are not JSON: key must be a string at line 1 column 2
+    hint: write an object in single quotes: '{"text": "hello"}'
+    exit 2
+    $ eclusa run echo [1]
+    stderr:
+    error: the arguments must be a JSON object
+    hint: write an object in single quotes: '{"text": "hello"}'
+    exit 2
+    $ eclusa --workspace nowhere run time
+    stderr:
+    error: the workspace `nowhere` is not a directory
+    exit 2
+    $ eclusa --config nowhere.toml run time
+    stderr:
+    error: the configuration `nowhere.toml` cannot be read: No such file or directory (os error 2)
+    exit 2
+    "###);
     assert_eq!(world.eclusa(&["run", "echo", "--unknown"]).code, 2);
     assert_eq!(world.eclusa(&["run"]).code, 2);
     assert_eq!(world.eclusa(&[]).code, 2);
@@ -155,7 +195,8 @@ fn a_reader_that_goes_away_is_not_a_panic() {
     let world = World::new();
     let args = json!({"text": "x".repeat(1000), "times": 90}).to_string();
     let mut command = world.command(&["run", "echo", &args]);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(141));
@@ -167,7 +208,8 @@ fn a_log_that_cannot_be_opened_refuses_before_anything_runs() {
     let world = World::new();
     let state = world.write("file", "not a directory");
     let state = state.display().to_string();
-    let ran = world.eclusa(&["--mode", "yolo", "--state", &state, "run", "note", r#"{"text": "x"}"#]);
+    let ran =
+        world.eclusa(&["--mode", "yolo", "--state", &state, "run", "note", r#"{"text": "x"}"#]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert_eq!(world.read("workspace/notes.txt"), "");
 }
@@ -190,7 +232,21 @@ fn tools_are_listed_shown_and_found() {
         &["tools"],
         &["tools", "search", "clock"],
         &["tools", "show", "nothing"],
-    ]), @"");
+    ]), @r###"
+    $ eclusa tools
+    echo  read-only  Says what it was told, as often as it was told to. Touches nothing.
+    note  file       Adds a line to `notes.txt` in the workspace.
+    time  read-only  Tells the time in UTC.
+    exit 0
+    $ eclusa tools search clock
+    time  read-only  Tells the time in UTC.
+    exit 0
+    $ eclusa tools show nothing
+    stderr:
+    error: no tool is called `nothing`
+    hint: `eclusa tools` lists them
+    exit 2
+    "###);
     let shown = world.eclusa(&["--json", "tools", "show", "echo"]).json();
     assert_eq!(shown["class"], "read-only");
     assert_eq!(shown["input_schema"]["properties"]["text"]["type"], "string");

@@ -125,7 +125,8 @@ impl World {
 
     /// The text with what differs from run to run taken out.
     pub(crate) fn plain(&self, text: &str) -> String {
-        let text = text.replace(&self.dir.path().canonicalize().unwrap().display().to_string(), "<dir>");
+        let text =
+            text.replace(&self.dir.path().canonicalize().unwrap().display().to_string(), "<dir>");
         let text = text.replace(&self.dir.path().display().to_string(), "<dir>");
         let marks = [
             (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "<time>"),
@@ -143,7 +144,10 @@ impl World {
     /// All records of the log, oldest first.
     pub(crate) fn records(&self) -> Vec<Value> {
         let ran = self.eclusa(&["log", "export"]);
-        ran.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["body"].clone()).collect()
+        ran.out
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["body"].clone())
+            .collect()
     }
 
     /// The only file of the log.

@@ -28,8 +28,10 @@ pub(super) fn run(
     let mut progress = Progress { told: Instant::now(), any: false };
     let verified = store.verify(|done, all| progress.tell(done, all));
     progress.finish();
-    let verified = verified.map_err(|err| Failure::failed(format!("the log does not verify: {err}")));
-    let checked = verified.and_then(|head| Ok((head, known.map(|it| place(store, head, it)).transpose()?)));
+    let verified =
+        verified.map_err(|err| Failure::failed(format!("the log does not verify: {err}")));
+    let checked =
+        verified.and_then(|head| Ok((head, known.map(|it| place(store, head, it)).transpose()?)));
     let (head, noted) = match checked {
         Ok(checked) => checked,
         Err(failure) => {
