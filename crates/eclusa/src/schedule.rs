@@ -43,11 +43,11 @@ impl Gate {
 
     async fn pass_noting_abort(&self, asked: Asked, repeated: bool, aborted: &AtomicBool) -> Reply {
         let stopped = || match aborted.load(Ordering::Acquire) {
-            true => Some(Stop::Aborted),
+            true => Some(Stop::Aborted { ran: false }),
             false => repeated.then_some(Stop::DuplicateId),
         };
         let reply = self.pass_unless(asked, stopped).await;
-        if reply.code() == Stop::Aborted.code() {
+        if reply.aborted() {
             aborted.store(true, Ordering::Release);
         }
         reply

@@ -56,7 +56,10 @@ pub enum Stop {
     /// The tool ran, but its output may not be shown.
     Withheld(String),
     /// A person ended the whole turn.
-    Aborted,
+    Aborted {
+        /// Whether the tool was running: one of the calls it made was what the person ended.
+        ran: bool,
+    },
     /// Tools called tools too many levels deep.
     TooDeep(usize),
     /// The record could not be written, so nothing was done.
@@ -128,7 +131,7 @@ impl Stop {
             Stop::Cancelled { .. } => "cancelled",
             Stop::Panicked => "tool_panicked",
             Stop::Withheld(_) => "executed_output_withheld",
-            Stop::Aborted => "aborted",
+            Stop::Aborted { .. } => "aborted",
             Stop::TooDeep(_) => "too_deep",
             Stop::Unrecorded(_) => "audit_unavailable",
             Stop::EndUnrecorded(_) => "executed_unrecorded",
@@ -153,12 +156,13 @@ impl Stop {
             | Stop::ApprovalExpired
             | Stop::TooLate
             | Stop::Cancelled { ran: false }
-            | Stop::Aborted
+            | Stop::Aborted { ran: false }
             | Stop::TooDeep(_)
             | Stop::Unrecorded(_) => true,
             Stop::DryRun { .. } => self.is_error(),
             Stop::TimedOut(_)
             | Stop::Cancelled { ran: true }
+            | Stop::Aborted { ran: true }
             | Stop::Panicked
             | Stop::Withheld(_)
             | Stop::EndUnrecorded(_) => false,
@@ -228,7 +232,10 @@ impl Stop {
                     "the tool ran, but its output is withheld: {why}; do not run it again to get the output"
                 )
             }
-            Stop::Aborted => {
+            Stop::Aborted { ran: true } => {
+                return "a person ended this turn while the tool ran, so its output is withheld; what it had done by then may have happened".into();
+            }
+            Stop::Aborted { ran: false } => {
                 return "a person ended this turn, so this call was not run".into();
             }
             Stop::TooDeep(limit) => {

@@ -4,10 +4,10 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::{Deliverable, Redactor, Verdict};
+use crate::{Deliverable, Hash, Reason, Redactor};
 
 /// How much of the arguments a record holds. The digest is always there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -31,10 +31,10 @@ pub(crate) struct Body<'a> {
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) args_redacted: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) args_sha256: Option<&'a str>,
+    pub(crate) args_sha256: Option<Hex>,
     pub(crate) at: u64,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) because: Vec<Because<'a>>,
+    #[serde(skip_serializing_if = "Because::is_empty")]
+    pub(crate) because: Because<'a>,
     pub(crate) call: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) checkpoint: Option<&'a str>,
@@ -96,12 +96,40 @@ pub(crate) struct Approval {
     pub(crate) by: String,
 }
 
-/// One thing that led to the decision.
-#[derive(Debug, Serialize)]
-pub(crate) struct Because<'a> {
-    pub(crate) decision: &'static str,
-    pub(crate) origin: &'a str,
-    pub(crate) text: &'a str,
+/// Everything that led to the decision, written as it stands.
+#[derive(Debug, Default)]
+pub(crate) struct Because<'a>(pub(crate) &'a [Reason]);
+
+impl Because<'_> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for Because<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct One<'a> {
+            decision: &'static str,
+            origin: &'a str,
+            text: &'a str,
+        }
+        to.collect_seq(self.0.iter().map(|it| One {
+            decision: it.decision.as_str(),
+            origin: &it.origin,
+            text: &it.text,
+        }))
+    }
+}
+
+/// A hash, written in hexadecimal without a text of its own.
+#[derive(Debug)]
+pub(crate) struct Hex(pub(crate) Hash);
+
+impl Serialize for Hex {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(std::str::from_utf8(&self.0.hex()).unwrap_or_default())
+    }
 }
 
 /// What one reviewer said.
@@ -124,7 +152,7 @@ pub(crate) struct OutputNote<'a> {
     pub(crate) bytes: usize,
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) redacted: usize,
-    pub(crate) sha256: String,
+    pub(crate) sha256: Hex,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spool: Option<&'a str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -150,20 +178,6 @@ impl<'a> From<&'a Deliverable> for DeliverableNote<'a> {
             verdict: it.verdict.as_str(),
             verdict_reason: &it.verdict_reason,
         }
-    }
-}
-
-impl<'a> Because<'a> {
-    pub(crate) fn all(verdict: Option<&'a Verdict>) -> Vec<Because<'a>> {
-        let because = verdict.map_or(&[][..], |it| &it.because);
-        because
-            .iter()
-            .map(|it| Because {
-                decision: it.decision.as_str(),
-                origin: &it.origin,
-                text: &it.text,
-            })
-            .collect()
     }
 }
 

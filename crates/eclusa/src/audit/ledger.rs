@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     Appending, ArgsInLog, AuditError, AuditSink, Clock, Draft, Receipt, Reply,
-    body::{Because, Body, OutputNote, args_for_log},
+    body::{Because, Body, Hex, OutputNote, args_for_log},
     reply::Ended,
     trail::Trail,
 };
@@ -164,7 +164,6 @@ impl Entry<'_> {
         let redactor = &*self.ledger.redactor;
         // What the start has said, the end does not repeat.
         let first = self.start.is_none();
-        let hex = trail.digest.map(|digest| digest.hex());
         let mut body = Body {
             at: self.ledger.now(),
             call: &trail.call.id,
@@ -180,9 +179,9 @@ impl Entry<'_> {
             let (args, args_redacted) = args_for_log(trail.args(), self.ledger.args, redactor);
             body.args = args;
             body.args_redacted = args_redacted;
-            body.args_sha256 = hex.as_ref().and_then(|hex| std::str::from_utf8(hex).ok());
+            body.args_sha256 = trail.digest.map(Hex);
             body.approval = trail.approval.as_ref();
-            body.because = Because::all(trail.verdict.as_ref());
+            body.because = Because(trail.verdict.as_ref().map_or(&[], |it| &it.because));
             body.checkpoint = trail.checkpoint.as_deref();
             body.decision = trail.verdict.as_ref().map(|it| it.decision.as_str());
             body.mode = Some(self.run.mode.as_str());
@@ -236,7 +235,7 @@ impl<'a> OutputNote<'a> {
         OutputNote {
             bytes: released.bytes(),
             redacted: released.redacted(),
-            sha256: released.sha256().to_string(),
+            sha256: Hex(released.sha256()),
             spool: released.spool(),
             truncated: released.truncated(),
             undo: released.undo().map(|undo| undo.description.as_str()),

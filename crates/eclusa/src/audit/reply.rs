@@ -126,6 +126,11 @@ impl Reply {
         self.ended.refused
     }
 
+    /// True when a person ended the whole turn at this call.
+    pub fn aborted(&self) -> bool {
+        self.ended.code == Stop::Aborted { ran: false }.code()
+    }
+
     /// True when the text is not the whole output.
     pub fn truncated(&self) -> bool {
         self.ended.released.as_ref().is_some_and(Released::truncated)

@@ -34,7 +34,6 @@ pub(crate) async fn ask(
     house: &House,
     run: &Run,
     call: &Validated,
-    verdict: &Verdict,
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
     let grant = Grant::covering(call);
@@ -51,7 +50,7 @@ pub(crate) async fn ask(
         note(trail, call, "remembered", by);
         return Ok(Approved::Yes);
     }
-    let question = question(house, run, call, verdict, trail, grant);
+    let question = question(house, run, call, trail, grant);
     house.events.send(|| Event::Asked { call: question.call.clone(), tool: question.tool.clone() });
     let answered = tokio::select! {
         answered = reach(house, &question) => answered,
@@ -104,7 +103,7 @@ fn understood(
             let why = if why.is_empty() { "no".to_owned() } else { why };
             return Err(Stop::denied(Decider::Person, why));
         }
-        (Answer::Abort, _) => return Err(Stop::Aborted),
+        (Answer::Abort, _) => return Err(Stop::Aborted { ran: false }),
         (Answer::Edit(args), _) => return Ok(Approved::Edited(args)),
         (Answer::Session, Some(grant)) => house.memory.session(&run.conversation, grant),
         (Answer::Always, Some(grant)) => {
@@ -135,14 +134,7 @@ fn still_bound(house: &House, run: &Run, call: &Validated) -> Result<(), Stop> {
 }
 
 /// Everything that a person is shown.
-fn question(
-    house: &House,
-    run: &Run,
-    call: &Validated,
-    verdict: &Verdict,
-    trail: &Trail,
-    grant: Grant,
-) -> Question {
+fn question(house: &House, run: &Run, call: &Validated, trail: &Trail, grant: Grant) -> Question {
     Question {
         call: call.id().to_owned(),
         tool: call.name().to_owned(),
@@ -150,7 +142,7 @@ fn question(
         class: call.class(),
         args: call.args().clone(),
         touches: call.touches().to_vec(),
-        verdict: verdict.clone(),
+        verdict: trail.verdict.clone().unwrap_or_else(|| Verdict::of(Vec::new())),
         reason: call.reason().map(str::to_owned),
         destructive: call.facts().destructive,
         deliverable: trail.deliverable.clone(),

@@ -1,15 +1,18 @@
 //! Fourth gate, the chamber: the permitted call runs. The only file that makes a [`Job`] and a
 //! [`Raw`].
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use futures::FutureExt;
 use serde_json::Value;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Asked, Event, Gate, Inside, Origin, Output, Permit, Reply, Run, Stop, ToolCall, Validated,
+    Event, Gate, Inside, Origin, Output, Permit, Reply, Run, Stop, ToolCall, Validated,
     audit::ledger::Started,
 };
 
@@ -18,8 +21,9 @@ pub struct Job {
     call: Validated,
     gate: Gate,
     start: Option<u64>,
-    cancel: CancellationToken,
     until: Instant,
+    /// A person ended the turn at a call that the tool made.
+    aborted: AtomicBool,
 }
 
 impl Job {
@@ -41,7 +45,7 @@ impl Job {
     /// Resolves when the caller takes the call back. A tool with something to clean up watches
     /// it; any other is simply dropped.
     pub async fn cancelled(&self) {
-        self.cancel.cancelled().await;
+        self.gate.run().cancel.cancelled().await;
     }
 
     /// Tells whoever is listening how far the work has come (0 to 1), and what it is at.
@@ -59,13 +63,17 @@ impl Job {
         let run = Run {
             inside: Inside { parent: self.start, depth: self.gate.run().inside.depth + 1 },
             deadline: Some(self.until.into_std()),
-            cancel: self.cancel.clone(),
             ..self.gate.run().clone()
         };
         let call = ToolCall { id: format!("{}/{}", self.id(), call.id), ..call };
         let gate = self.gate.for_run(run);
         // Boxed because a gate whose tools call the gate has no size otherwise.
-        Box::pin(async move { gate.pass(Asked::Call(call.from(Origin::Tool))).await }).await
+        let passing = Box::pin(async move { gate.pass(call.from(Origin::Tool)).await });
+        let reply = passing.await;
+        if reply.aborted() {
+            self.aborted.store(true, Ordering::Release);
+        }
+        reply
     }
 }
 
@@ -103,7 +111,7 @@ pub(crate) async fn execute(
     if until <= began {
         return Err(Stop::TooLate);
     }
-    let job = Job { call, gate: gate.clone(), start, cancel: run.cancel.clone(), until };
+    let job = Job { call, gate: gate.clone(), start, until, aborted: AtomicBool::new(false) };
     // The call of `run` itself may panic too, before there is a future to poll.
     let work = AssertUnwindSafe(async { job.call.tool().tool().run(&job).await }).catch_unwind();
     let ran = tokio::select! {
@@ -111,6 +119,9 @@ pub(crate) async fn execute(
         ran = tokio::time::timeout_at(until, work) => ran,
         () = run.cancel.cancelled() => return Err(Stop::Cancelled { ran: true }),
     };
+    if job.aborted.load(Ordering::Acquire) {
+        return Err(Stop::Aborted { ran: true });
+    }
     let output = match ran {
         Ok(Ok(Ok(output))) => output,
         Ok(Ok(Err(failed))) => Output {

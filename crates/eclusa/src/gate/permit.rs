@@ -50,15 +50,15 @@ pub(crate) async fn decide(
     trail: &mut Trail,
 ) -> Result<Permit, Stop> {
     for _ in 0..=MAX_EDITS {
-        let verdict = judge(house, run, call.call());
-        trail.verdict = Some(verdict.clone());
+        let verdict = trail.verdict.insert(judge(house, run, call.call()));
         if run.dry_run {
+            let verdict = verdict.clone();
             return Err(Stop::DryRun { verdict, would: described(call.call()) });
         }
         if verdict.decision == Decision::Deny {
             return Err(Stop::denied(Decider::Policy, verdict.why()));
         }
-        match pass_all(house, run, &call, verdict, trail).await? {
+        match pass_all(house, run, call.call(), trail).await? {
             Approved::Yes => return Ok(Permit { call }),
             Approved::Edited(args) => {
                 let edited = call.with_args(args, trail)?;
@@ -102,37 +102,40 @@ fn described(call: &Validated) -> String {
     format!("{}({})", call.name(), call.args())
 }
 
-/// Takes the call through the passes.
+/// Takes the call through the passes. INVARIANT: `trail.verdict` is the verdict on this call.
+///
+/// Most calls need none of them, so each is boxed: what is not needed takes no room.
 async fn pass_all(
     house: &House,
     run: &Run,
-    call: &Reviewed,
-    mut verdict: Verdict,
+    call: &Validated,
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
-    let call = call.call();
+    let must_ask =
+        |trail: &Trail| trail.verdict.as_ref().is_none_or(|it| it.decision != Decision::Allow);
     let mut asked = false;
     for pass in house.order {
         match pass {
-            Pass::ReverseThinking => {
-                if think(house, call, &verdict, trail).await? == Advice::Ask && !asked {
-                    verdict = run.mode.apply(raised(verdict));
-                    trail.verdict = Some(verdict.clone());
+            Pass::ReverseThinking if call.facts().needs_reverse_thinking => {
+                if Box::pin(think(house, call, trail)).await? == Advice::Ask && !asked {
+                    trail.verdict = trail.verdict.take().map(|it| run.mode.apply(raised(it)));
                 }
             }
-            Pass::Approval if verdict.decision == Decision::Ask => {
-                if let Approved::Edited(args) = ask(house, run, call, &verdict, trail).await? {
+            Pass::Approval if must_ask(trail) => {
+                if let Approved::Edited(args) = Box::pin(ask(house, run, call, trail)).await? {
                     return Ok(Approved::Edited(args));
                 }
                 asked = true;
             }
-            Pass::Approval => {}
-            Pass::Checkpoint => open(house, call, trail).await?,
+            Pass::Checkpoint if call.facts().needs_checkpoint => {
+                Box::pin(open(house, call, trail)).await?;
+            }
+            Pass::ReverseThinking | Pass::Approval | Pass::Checkpoint => {}
         }
     }
     // Reverse thinking may have raised the verdict after the person's turn in the order.
-    if verdict.decision == Decision::Ask && !asked {
-        return ask(house, run, call, &verdict, trail).await;
+    if must_ask(trail) && !asked {
+        return Box::pin(ask(house, run, call, trail)).await;
     }
     Ok(Approved::Yes)
 }
@@ -152,22 +155,13 @@ fn raised(mut verdict: Verdict) -> Verdict {
 }
 
 /// Reverse thinking, for tools that ask for it and for no others.
-async fn think(
-    house: &House,
-    call: &Validated,
-    verdict: &Verdict,
-    trail: &mut Trail,
-) -> Result<Advice, Stop> {
-    if !call.facts().needs_reverse_thinking {
-        return Ok(Advice::Proceed);
-    }
+async fn think(house: &House, call: &Validated, trail: &mut Trail) -> Result<Advice, Stop> {
     let no = |why: String| Stop::denied(Decider::ReverseThinking, why);
-    let Some(thinker) = &house.reverse_thinker else {
+    let (Some(thinker), Some(verdict)) = (&house.reverse_thinker, &trail.verdict) else {
         return Err(no("the tool needs it, and nobody is set up to do it".to_owned()));
     };
-    let limit = house.limits.checkpoint;
-    let deliverable =
-        decided_within(limit, async { thinker.think(call, verdict).await }).await.map_err(no)?;
+    let thinking = async { thinker.think(call, verdict).await };
+    let deliverable = decided_within(house.limits.checkpoint, thinking).await.map_err(no)?;
     let (advice, why) = (deliverable.verdict, deliverable.verdict_reason.clone());
     trail.deliverable = Some(deliverable);
     match advice {
@@ -178,9 +172,6 @@ async fn think(
 
 /// The checkpoint, for tools that ask for it and for no others.
 async fn open(house: &House, call: &Validated, trail: &mut Trail) -> Result<(), Stop> {
-    if !call.facts().needs_checkpoint {
-        return Ok(());
-    }
     let opened = match &house.checkpoint {
         Some(checkpoint) => {
             decided_within(house.limits.checkpoint, async { checkpoint.open(call).await }).await

@@ -96,6 +96,15 @@ async fn abort_inside_a_group_stops_its_neighbours() {
 }
 
 #[tokio::test]
+async fn abort_inside_a_tool_ends_the_turn_around_it() {
+    // C24
+    let world = world().person([Answer::Abort]).close();
+    let replies = world.gate.pass_all(turn(&[("nest", "call git x"), ("echo", "y")])).await;
+    assert_eq!(codes(&replies), ["aborted", "aborted"]);
+    assert_eq!((replies[0].refused(), replies[1].refused(), world.ran()), (false, true, 1));
+}
+
+#[tokio::test]
 async fn malformed_calls_keep_their_place() {
     let world = world().close();
     let bad =
