@@ -30,7 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let path = directory.join(format!("{}.db", std::process::id()));
     let store = Store::open(&path, Options { durability, ..Options::default() })?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
     let mut times = runtime.block_on(measure(&store, callers, Duration::from_secs(seconds)))?;
     times.sort_unstable();
     let head = store.head()?;
