@@ -11,8 +11,12 @@ use std::time::Duration;
 
 use eclusa::{Answer, Approver, NotAsked, Question};
 use futures::future::BoxFuture;
+use tokio::sync::oneshot;
 
-use crate::{Store, StoreError};
+use crate::{
+    Store, StoreError,
+    writer::{self, Pen},
+};
 
 /// Where questions wait for people.
 #[derive(Debug, Clone)]
@@ -159,11 +163,11 @@ impl Desk {
         let created = self.now();
         let expires = created.saturating_add(millis(question.time));
         let (binding, call) = (question.binding.clone(), question.call.clone());
-        let park = self
-            .store
-            .write_later(move |pen| rows::park(pen, &binding, &call, &text, created, expires));
-        let id = park.await.map_err(failed)?;
-        let mut waiting = Waiting { desk: self, id, over: false };
+        let mut waiting = self
+            .park(move |pen| rows::park(pen, &binding, &call, &text, created, expires))
+            .await
+            .map_err(failed)?;
+        let id = waiting.id;
         loop {
             // Listen before looking, so that nothing falls in between.
             let mut bell = std::pin::pin!(self.store.inner.bell.notified());
@@ -192,6 +196,21 @@ impl Desk {
         Err(NotAsked::Failed("nobody answered before the question expired".to_owned()))
     }
 
+    /// Parks a question. If nobody waits for it by the time it is parked, it is taken back.
+    async fn park(
+        &self,
+        park: impl FnOnce(&mut Pen<'_>) -> Result<u64, StoreError> + Send + 'static,
+    ) -> Result<Waiting, StoreError> {
+        let (tell, told) = oneshot::channel();
+        let store = self.store.clone();
+        let tell = move |parked: Result<u64, StoreError>| {
+            // With nobody to take it, the token is dropped here, and does its work.
+            drop(tell.send(parked.map(|id| Waiting { store, id, over: false })));
+        };
+        self.store.queue(writer::task(park, tell))?;
+        told.await.unwrap_or_else(|_| Err(StoreError::Gone(self.store.path().to_owned())))
+    }
+
     fn now(&self) -> u64 {
         self.store.inner.options.clock.unix_ms()
     }
@@ -209,29 +228,24 @@ impl Approver for Desk {
 
 /// Takes the question back when nobody waits for its answer any more, so that no one approves
 /// what will not be done.
-struct Waiting<'a> {
-    desk: &'a Desk,
+struct Waiting {
+    store: Store,
     id: u64,
     over: bool,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiting {
     fn drop(&mut self) {
         if self.over {
             return;
         }
-        let (id, now) = (self.id, self.desk.now());
-        let job = crate::writer::task(
-            move |pen| rows::expire(pen, id, now),
-            move |expired| {
-                if let Err(err) = expired {
-                    tracing::warn!("question {id} could not be taken back: {err}");
-                }
-            },
-        );
-        if let Err(err) = self.desk.store.queue(job) {
-            tracing::warn!("question {id} could not be taken back: {err}");
-        }
+        let (id, now) = (self.id, self.store.inner.options.clock.unix_ms());
+        let failed = move |err: StoreError| {
+            tracing::warn!("question {id} could not be taken back, and expires later: {err}");
+        };
+        let tell = move |expired: Result<(), StoreError>| expired.unwrap_or_else(failed);
+        let job = writer::task(move |pen| rows::expire(pen, id, now), tell);
+        self.store.queue(job).unwrap_or_else(failed);
     }
 }
 

@@ -72,13 +72,19 @@ pub struct Store {
 pub(crate) struct Inner {
     pub(crate) path: PathBuf,
     pub(crate) options: Options,
-    /// `None` where the store is open for reading only.
-    queue: Option<mpsc::Sender<Job>>,
-    writer: Option<JoinHandle<()>>,
-    reader: Mutex<Connection>,
     /// Rings when a question at the desk is answered in this process.
     pub(crate) bell: Notify,
+    // INVARIANT: these go in this order. The last connection to a database moves the write-ahead
+    // log to its place, which one that only reads cannot do; and without a queue the writer does
+    // what is left, and ends.
+    reader: Mutex<Connection>,
+    /// `None` where the store is open for reading only.
+    queue: Option<mpsc::Sender<Job>>,
+    _writer: Writing,
 }
+
+/// The writing thread; whoever drops it waits for its end.
+struct Writing(Option<JoinHandle<()>>);
 
 /// No record is longer than this.
 const LONGEST_BODY: usize = 64 << 20;
@@ -95,7 +101,7 @@ impl Store {
             path: path.to_owned(),
             options,
             queue: Some(queue),
-            writer: Some(writer),
+            _writer: Writing(Some(writer)),
             reader: Mutex::new(reader),
             bell: Notify::new(),
         };
@@ -116,7 +122,7 @@ impl Store {
             path: path.to_owned(),
             options,
             queue: None,
-            writer: None,
+            _writer: Writing(None),
             reader: Mutex::new(reader),
             bell: Notify::new(),
         };
@@ -211,12 +217,15 @@ pub(crate) fn start_in(body: &str) -> serde_json::Result<Option<u64>> {
     serde_json::from_str(body).map(|named: Named| named.start)
 }
 
-impl Drop for Inner {
+impl Drop for Writing {
     fn drop(&mut self) {
-        // Without a queue the writer does what is left, and ends.
-        drop(self.queue.take());
-        if let Some(writer) = self.writer.take() {
-            drop(writer.join());
+        // A thread cannot wait for itself: it may hold the last clone while it tells somebody
+        // what came of a job, and goes on to do what is left.
+        match self.0.take() {
+            Some(thread) if thread.thread().id() != std::thread::current().id() => {
+                drop(thread.join());
+            }
+            _ => {}
         }
     }
 }
@@ -226,3 +235,6 @@ impl fmt::Debug for Store {
         f.debug_struct("Store").field("path", &self.inner.path).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

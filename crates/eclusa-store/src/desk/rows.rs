@@ -256,3 +256,29 @@ fn from_sql(number: i64) -> u64 {
 fn damaged(path: &std::path::Path, id: u64, what: &str) -> StoreError {
     StoreError::Damaged { path: path.to_owned(), what: format!("question {id}: {what}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A9: of many that take one answer at once, exactly one gets it.
+    #[test]
+    fn a9_of_many_takers_exactly_one_gets_the_answer() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let path = directory.path().join("store.db");
+        let open = || Store::open(&path, crate::Options::default()).unwrap();
+        let insert = "INSERT INTO desk (binding, call, question, created, expires, status, answer) \
+                      VALUES ('b', 'c', '{\"args\":1}', 0, 9, 'approved', 'once')";
+        let insert = move |pen: &mut Pen<'_>| pen.connection.execute(insert, []).at(pen.path);
+        assert_eq!(open().write(insert), Ok(1));
+        let takers: Vec<_> = (0..8)
+            .map(|_| {
+                let store = open();
+                std::thread::spawn(move || store.write(|pen| take(pen, 1, 5)).unwrap())
+            })
+            .collect();
+        let took: Vec<Answer> =
+            takers.into_iter().filter_map(|taker| taker.join().unwrap()).collect();
+        assert_eq!(took, [Answer::Once]);
+    }
+}
