@@ -18,7 +18,7 @@ pub(super) enum Label {
 pub(super) enum Step {
     /// Ordinary text, outside of blocks or inside one that is never a call.
     Text,
-    /// The line may yet turn out to open a block that may be a call. Nothing fed is left over.
+    /// The line may yet turn out to open a block that may be a call.
     Undecided,
     /// The line opened a block that may be a call.
     Opened(Label),
@@ -28,6 +28,17 @@ pub(super) enum Step {
     Closed,
     /// The LF after a CR that had ended the line before.
     LineFeed,
+}
+
+/// How far a feeding came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fed {
+    /// Everything before is text. What follows is of the line that the step is about.
+    pub(super) line: usize,
+    /// How many bytes were taken.
+    pub(super) used: usize,
+    /// What became of them.
+    pub(super) step: Step,
 }
 
 /// An open block.
@@ -75,18 +86,13 @@ impl Fences {
         self.line
     }
 
-    /// True when nothing of the current line has been fed.
-    pub(super) fn at_line_start(&self) -> bool {
-        matches!(self.seen, Seen::Indent(0))
-    }
-
-    /// Takes bytes up to the end of the line, or all, and says how many and what they were.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> (usize, Step) {
+    /// Takes bytes up to the end of the first line that is not plain text, or all.
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Fed {
         if std::mem::take(&mut self.after_cr) && bytes.first() == Some(&b'\n') {
-            return (1, Step::LineFeed);
+            return Fed { line: 0, used: 1, step: Step::LineFeed };
         }
-        let mut rest = bytes;
-        loop {
+        let (mut line, mut at) = (0, 0);
+        while let Some(rest) = bytes.get(at..).filter(|it| !it.is_empty()) {
             // Bytes that cannot matter are leapt over.
             let next = match self.seen {
                 Seen::Rest => memchr2(b'\n', b'\r', rest),
@@ -94,20 +100,30 @@ impl Fences {
                 Seen::Info { .. } => memchr2(b'\n', b'\r', rest),
                 _ => Some(0),
             };
-            let next = next.and_then(|at| rest.get(at..)).and_then(<[u8]>::split_first);
-            let Some((&byte, after)) = next else { return (bytes.len(), self.pending()) };
-            rest = after;
-            if matches!(byte, b'\n' | b'\r') {
-                self.after_cr = byte == b'\r';
-                return (bytes.len() - rest.len(), self.end_line());
+            let found = next.and_then(|next| Some((next, *rest.get(next)?)));
+            let Some((next, byte)) = found else { break };
+            at += next + 1;
+            if !matches!(byte, b'\n' | b'\r') {
+                self.seen = self.then(byte);
+                continue;
             }
-            self.seen = self.then(byte);
+            let step = self.end_line();
+            self.after_cr = byte == b'\r';
+            if step != Step::Text {
+                return Fed { line, used: at, step };
+            }
+            if let Some(after) = bytes.get(at) {
+                at += usize::from(self.after_cr && *after == b'\n');
+                self.after_cr = false;
+            }
+            line = at;
         }
+        Fed { line, used: bytes.len(), step: self.pending() }
     }
 
     /// The text ends here, and with it the current line.
     pub(super) fn end(&mut self) -> Step {
-        if self.at_line_start() { self.pending() } else { self.end_line() }
+        if matches!(self.seen, Seen::Indent(0)) { self.pending() } else { self.end_line() }
     }
 
     /// What the bytes of an unfinished line are.
@@ -116,6 +132,7 @@ impl Fences {
             (Some(Open { label: Label::Other, .. }), _) => Step::Text,
             (Some(_), _) => Step::Body,
             (None, Seen::Rest | Seen::Tail | Seen::Info { label: Label::Other, .. }) => Step::Text,
+            (None, Seen::Indent(0)) => Step::Text,
             (None, _) => Step::Undecided,
         }
     }

@@ -58,25 +58,25 @@ pub enum Piece<'c> {
     Asked(Asked),
 }
 
-/// What one chunk brought to light, in the order of the text. Rarely more than one piece, which
-/// is then kept without allocating.
+/// What one chunk brought to light, in the order of the text. Most chunks are plain text, which
+/// costs no allocation.
 #[derive(Debug, Default)]
 #[must_use = "the text and the calls are nowhere else"]
 pub struct Pieces<'c> {
-    first: Option<Piece<'c>>,
+    /// Text of the chunk before everything else.
+    lead: &'c str,
     more: Vec<Piece<'c>>,
 }
 
 impl<'c> Pieces<'c> {
     fn add(&mut self, piece: Piece<'c>) {
-        match self.first {
-            None => self.first = Some(piece),
-            Some(_) => self.more.push(piece),
-        }
+        self.more.push(piece);
     }
 
     fn text(&mut self, text: &'c str) {
-        if !text.is_empty() {
+        if self.lead.is_empty() && self.more.is_empty() {
+            self.lead = text;
+        } else if !text.is_empty() {
             self.add(Piece::Text(Cow::Borrowed(text)));
         }
     }
@@ -90,11 +90,28 @@ impl<'c> Pieces<'c> {
 
 impl<'c> IntoIterator for Pieces<'c> {
     type Item = Piece<'c>;
-    type IntoIter =
-        std::iter::Chain<std::option::IntoIter<Piece<'c>>, std::vec::IntoIter<Piece<'c>>>;
+    type IntoIter = IntoPieces<'c>;
 
-    fn into_iter(self) -> Self::IntoIter {
-        self.first.into_iter().chain(self.more)
+    fn into_iter(self) -> IntoPieces<'c> {
+        IntoPieces { lead: self.lead, more: self.more.into_iter() }
+    }
+}
+
+/// The pieces, one by one.
+#[derive(Debug)]
+pub struct IntoPieces<'c> {
+    lead: &'c str,
+    more: std::vec::IntoIter<Piece<'c>>,
+}
+
+impl<'c> Iterator for IntoPieces<'c> {
+    type Item = Piece<'c>;
+
+    fn next(&mut self) -> Option<Piece<'c>> {
+        match std::mem::take(&mut self.lead) {
+            "" => self.more.next(),
+            lead => Some(Piece::Text(Cow::Borrowed(lead))),
+        }
     }
 }
 
@@ -240,21 +257,21 @@ impl Fenced {
     }
 
     fn scan<'c>(&mut self, chunk: &'c str, pieces: &mut Pieces<'c>) {
-        // `from`: what has not been given out or held begins here; `line`: the current line does.
-        let (mut from, mut at, mut line) = (0, 0, 0);
+        // What has been neither given out nor held begins at `from`.
+        let (mut from, mut at) = (0, 0);
         let part = |from: usize, to: usize| chunk.get(from..to).unwrap_or_default();
         while at < chunk.len() {
-            if self.fences.at_line_start() {
-                line = at;
+            let fed = self.fences.feed(part(at, chunk.len()).as_bytes());
+            let line = at + fed.line;
+            at += fed.used;
+            if self.block.is_none() && (fed.line > 0 || fed.step == Step::Text) {
+                // The line that was held is text after all.
+                pieces.held(&mut self.held);
+                self.overlong = false;
             }
-            let (used, step) = self.fences.feed(part(at, chunk.len()).as_bytes());
-            at += used;
             let taken_out = std::mem::take(&mut self.taken_out);
-            match step {
-                Step::Text => {
-                    pieces.held(&mut self.held);
-                    self.overlong = false;
-                }
+            match fed.step {
+                Step::Text => {}
                 Step::LineFeed if taken_out => from = at,
                 Step::LineFeed if self.block.is_none() => {}
                 Step::Undecided | Step::Opened(_) => {
@@ -267,7 +284,7 @@ impl Fenced {
                     }
                 }
             }
-            match step {
+            match fed.step {
                 Step::Opened(label) => self.open(label),
                 Step::Closed => {
                     pieces.text(part(from, at));

@@ -85,38 +85,33 @@ impl Fragments {
 
     /// The id of a call. It comes once, or stays the same.
     pub(super) fn id(&mut self, index: u64, id: &str) {
-        if id.is_empty() || !self.has_room(index, id.len()) {
+        if id.is_empty() || self.id_of(index) == Some(id) || !self.has_room(index, id.len()) {
             return;
         }
         let Some(it) = self.open.get_mut(&index) else { return };
-        match &it.id {
-            None => {
-                self.held += id.len();
-                it.id = Some(id.to_owned());
-            }
-            Some(first) if first == id => {}
-            Some(first) => {
-                it.fault = Some(format!(
-                    "fragments of one call came under the ids `{}` and `{}`, so it was not run; send each call again by itself",
-                    brief(first),
-                    brief(id)
-                ));
-                if it.other_ids.len() < MOST_IDS && it.other_ids.iter().all(|other| other != id) {
-                    self.held += id.len();
-                    it.other_ids.push(id.to_owned());
-                }
-            }
+        let Some(known) = &it.id else {
+            self.held += id.len();
+            it.id = Some(id.to_owned());
+            return;
+        };
+        it.fault = Some(format!(
+            "fragments of one call came under the ids `{}` and `{}`, so it was not run; send each call again by itself",
+            brief(known),
+            brief(id)
+        ));
+        if it.other_ids.len() < MOST_IDS && it.other_ids.iter().all(|other| other != id) {
+            self.held += id.len();
+            it.other_ids.push(id.to_owned());
         }
     }
 
     /// A fragment of the tool's name. Some wires repeat the whole name instead.
     pub(super) fn name(&mut self, index: u64, part: &str) {
-        if !self.has_room(index, part.len()) {
+        let repeated = self.open.get(&index).is_some_and(|it| it.name == part);
+        if repeated || !self.has_room(index, part.len()) {
             return;
         }
-        if let Some(it) = self.open.get_mut(&index)
-            && it.name != part
-        {
+        if let Some(it) = self.open.get_mut(&index) {
             self.held += part.len();
             it.name.push_str(part);
         }
