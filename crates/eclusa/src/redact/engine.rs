@@ -12,6 +12,9 @@ const UNREADABLE: &str = "rules-unreadable";
 
 /// How often a text is looked at again.
 const ROUNDS: usize = 16;
+/// How far before and after its keyword a rule that guesses looks.
+const BEFORE: usize = 64;
+const AFTER: usize = 320;
 /// The longest id of a rule.
 pub(super) const LONGEST_ID: usize = 64;
 
@@ -90,21 +93,21 @@ impl Engine {
     }
 
     fn find(&self, text: &str) -> Vec<Found> {
-        let Some(keywords) = &self.keywords else {
-            let done = text.is_empty() || self.is_mark(text);
-            return if done {
-                Vec::new()
-            } else {
-                vec![Found { range: 0..text.len(), rule: usize::MAX }]
-            };
-        };
-        let Some(candidates) = self.candidates(keywords, text) else { return Vec::new() };
         let mut found = Vec::new();
-        for (index, rule) in self.rules.iter().enumerate() {
-            if candidates.contains(index) {
-                let ranges = rule.find(text).into_iter();
-                found.extend(ranges.map(|range| Found { range, rule: index }));
+        let Some(keywords) = &self.keywords else {
+            if !text.is_empty() && !self.is_mark(text) {
+                found.push(Found { range: 0..text.len(), rule: usize::MAX });
             }
+            return found;
+        };
+        // Most texts end here: one pass, and nothing on the heap.
+        if self.always.is_empty() && !keywords.is_match(text) {
+            return found;
+        }
+        for (rule, windows) in self.candidates(keywords, text) {
+            let Some(of) = self.rules.get(rule) else { continue };
+            let ranges = windows.iter().flat_map(|window| of.find(text, window));
+            found.extend(ranges.map(|range| Found { range, rule }));
         }
         if found.is_empty() {
             return found;
@@ -112,19 +115,31 @@ impl Engine {
         self.apart(text, found)
     }
 
-    /// The rules that could match, going by their keywords; `None` when there are none.
-    fn candidates(&self, keywords: &AhoCorasick, text: &str) -> Option<Rules> {
-        let mut hits = keywords.find_overlapping_iter(text).peekable();
-        if hits.peek().is_none() && self.always.is_empty() {
-            return None;
+    /// The rules that could match, going by their keywords, and where they could.
+    fn candidates(&self, keywords: &AhoCorasick, text: &str) -> BTreeMap<usize, Vec<Range<usize>>> {
+        let mut windows: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
+        let everywhere = 0..text.len();
+        for rule in &self.always {
+            windows.insert(*rule, Vec::from([everywhere.clone()]));
         }
-        let mut rules = Rules::new(self.rules.len());
-        self.always.iter().for_each(|rule| rules.insert(*rule));
-        for hit in hits {
-            let of = self.of_keyword.get(hit.pattern().as_usize());
-            of.into_iter().flatten().for_each(|rule| rules.insert(*rule));
+        for hit in keywords.find_overlapping_iter(text) {
+            for rule in self.of_keyword.get(hit.pattern().as_usize()).into_iter().flatten() {
+                let near = self.rules.get(*rule).is_some_and(SecretRule::is_near_keyword);
+                let window = match near {
+                    true => {
+                        text.floor_char_boundary(hit.start().saturating_sub(BEFORE))
+                            ..text.ceil_char_boundary(hit.end() + AFTER)
+                    }
+                    false => everywhere.clone(),
+                };
+                let windows = windows.entry(*rule).or_default();
+                match windows.last_mut() {
+                    Some(last) if window.start <= last.end => last.end = last.end.max(window.end),
+                    _ => windows.push(window),
+                }
+            }
         }
-        Some(rules)
+        windows
     }
 
     /// What was found, in order and not overlapping, marks that are there already left alone.
@@ -185,38 +200,5 @@ impl Engine {
         }
         out.push_str(text.get(at..).unwrap_or_default());
         out
-    }
-}
-
-/// A set of rules.
-struct Rules {
-    few: u128,
-    many: Vec<u128>,
-}
-
-impl Rules {
-    fn new(most: usize) -> Rules {
-        Rules { few: 0, many: vec![0; (most / 128) * usize::from(most > 128)] }
-    }
-
-    fn insert(&mut self, rule: usize) {
-        if let Some(word) = self.word(rule / 128) {
-            *word |= 1 << (rule % 128);
-        }
-    }
-
-    fn contains(&self, rule: usize) -> bool {
-        let word = match rule / 128 {
-            0 => self.few,
-            further => self.many.get(further - 1).copied().unwrap_or(0),
-        };
-        word & (1 << (rule % 128)) != 0
-    }
-
-    fn word(&mut self, index: usize) -> Option<&mut u128> {
-        match index {
-            0 => Some(&mut self.few),
-            further => self.many.get_mut(further - 1),
-        }
     }
 }

@@ -59,10 +59,9 @@ fn is_placeholder(value: &str) -> bool {
     const TELLING: &[&str] = &["passw", "secret", "token", "apikey", "api_key", "credential"];
     let lower = value.to_ascii_lowercase();
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    let mut distinct: Vec<char> = value.chars().collect();
-    distinct.sort_unstable();
-    distinct.dedup();
-    distinct.len() <= 2
+    let mut others = value.chars().filter(|c| !value.starts_with(*c));
+    let second = others.next();
+    others.all(|c| Some(c) == second)
         || value.starts_with(['$', '<', '{', '(', '*', '&', '#'])
         || value.starts_with("%(")
         || WORDS.contains(&lower.as_str())
@@ -108,14 +107,18 @@ fn is_name(value: &str) -> bool {
     joined && value.split(['.', '_', ':']).all(part)
 }
 
-/// Shannon entropy, in bits per character.
+/// Shannon entropy, in bits per byte.
 pub(super) fn entropy(value: &str) -> f64 {
-    let mut chars: Vec<char> = value.chars().collect();
-    chars.sort_unstable();
-    let total = chars.len() as f64;
-    let bits = |run: &[char]| {
-        let share = run.len() as f64 / total;
+    let mut counts = [0_u32; 256];
+    for byte in value.bytes() {
+        if let Some(count) = counts.get_mut(usize::from(byte)) {
+            *count += 1;
+        }
+    }
+    let total = value.len() as f64;
+    let bits = |count: &u32| {
+        let share = f64::from(*count) / total;
         -share * share.log2()
     };
-    chars.chunk_by(|a, b| a == b).map(bits).sum()
+    counts.iter().filter(|count| **count > 0).map(bits).sum()
 }

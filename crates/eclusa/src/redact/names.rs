@@ -89,6 +89,6 @@ pub(super) fn is_telling(name: &str) -> bool {
     ) {
         return false;
     }
-    let ends = |ending: &&str| plain.ends_with(ending.as_bytes());
-    ENDINGS.iter().any(|it| ends(&it)) && !HARMLESS.iter().any(|it| ends(&it))
+    let ends = |ending: &str| plain.ends_with(ending.as_bytes());
+    ENDINGS.iter().any(|it| ends(it)) && !HARMLESS.iter().any(|it| ends(it))
 }

@@ -71,6 +71,8 @@ impl SecretRule {
     /// regex = 'acme_[0-9a-f]{32}'              # a group, if any, is the secret
     /// entropy = 3.0                            # bits per character, at least
     /// allow = ['^acme_0+$']                    # no secrets
+    /// # guess = "strict"                       # the keyword is the name before the value; leave
+    ///                                          # what looks like a word, a name or a path
     /// match = ["acme_0123456789abcdef0123456789abcdef"]
     /// not_match = ["acme_shop"]
     /// ```
@@ -119,12 +121,22 @@ impl SecretRule {
         self.inner.compiled.get_or_init(|| Regex::new(&self.inner.regex).ok()).as_ref()
     }
 
-    /// Where it finds secrets. A rule that does not compile finds all of the text.
-    pub(super) fn find(&self, text: &str) -> Vec<Range<usize>> {
-        let Some(regex) = self.regex() else { return vec![0..text.len()] };
+    /// Whether what it finds stands beside its keyword, so that it need not look elsewhere. Rules
+    /// that guess go by the name before a value, and the name is the keyword.
+    pub(super) fn is_near_keyword(&self) -> bool {
+        self.inner.guess.is_some()
+    }
+
+    /// Where it finds secrets in a part of a text. A rule that does not compile finds all of it.
+    pub(super) fn find(&self, text: &str, window: &Range<usize>) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        let mut at = 0;
-        while let Some(groups) = regex.captures_at(text, at) {
+        let Some(regex) = self.regex() else {
+            found.push(0..text.len());
+            return found;
+        };
+        let part = text.get(..window.end).unwrap_or(text);
+        let mut at = window.start;
+        while let Some(groups) = regex.captures_at(part, at) {
             let Some(whole) = groups.get(0) else { break };
             let secret = match self.inner.group {
                 Some(group) => groups.get(group),
@@ -132,25 +144,34 @@ impl SecretRule {
             };
             let secret = secret.unwrap_or(whole);
             let next = if self.holds(text, whole.range(), secret.range()) {
-                found.push(secret.range());
+                found.push(secret.start()..self.end(text, secret.end()));
                 whole.end()
             } else {
                 // What was no secret may be the beginning of one.
                 secret.start()
             };
             at = text.ceil_char_boundary(next.max(whole.start() + 1));
-            if at >= text.len() {
+            if at >= part.len() {
                 break;
             }
         }
         found
     }
 
+    /// Where a secret ends. A guess reads only as much of a value as it needs; the rest goes too.
+    fn end(&self, text: &str, end: usize) -> usize {
+        if self.inner.guess.is_none() {
+            return end;
+        }
+        let of_value = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_.~-%".contains(byte);
+        end + text.bytes().skip(end).take_while(|byte| of_value(byte)).count()
+    }
+
     fn holds(&self, text: &str, whole: Range<usize>, secret: Range<usize>) -> bool {
         let value = text.get(secret).unwrap_or_default();
         !value.is_empty()
-            && (self.inner.entropy <= 0.0 || guess::entropy(value) >= self.inner.entropy)
             && self.inner.guess.is_none_or(|guess| guess.is_plausible(value))
+            && (self.inner.entropy <= 0.0 || guess::entropy(value) >= self.inner.entropy)
             && !self.inner.unless.iter().any(|unless| unless.holds(text, &whole, value))
     }
 
@@ -164,7 +185,7 @@ impl SecretRule {
             let lower = text.to_ascii_lowercase();
             let named = |word: &String| lower.contains(&word.to_ascii_lowercase());
             (self.keywords().is_empty() || self.keywords().iter().any(named))
-                && !self.find(text).is_empty()
+                && !self.find(text, &(0..text.len())).is_empty()
         };
         // Examples are named by their number: somebody may have pasted a real one.
         if let Some(index) = examples.found.iter().position(|text| !applies(text)) {
