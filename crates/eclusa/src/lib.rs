@@ -110,7 +110,7 @@ pub use gate::{
 };
 pub use metrics::{Counts, Metrics};
 pub use policy::{Access, Matcher, Rule, Rules};
-pub use redact::Redactor;
+pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{
     ExtraArgs, Found, Registered, Registration, Registry, RegistryError, Shape, Shown,
 };
