@@ -17,6 +17,7 @@ mod place;
 mod remember;
 mod reviewers;
 mod screen;
+mod secrets;
 mod spawn;
 mod telemetry;
 mod terminal;

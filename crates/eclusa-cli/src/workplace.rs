@@ -4,7 +4,7 @@ use std::{io, path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
     Approver, AuditSink, Config, ConfigErrors, Durability, Gate, House, Layer, Mode, Reach,
-    Registration, Registry, ReviewCache, Reviewer, Rules, Run, Scene,
+    Redactor, Registration, Registry, ReviewCache, Reviewer, Rules, Run, Scene,
 };
 use eclusa_store::{Desk, Options, Store};
 
@@ -16,6 +16,7 @@ use crate::{
     place::Place,
     remember::Keeper,
     reviewers::{At, Outside, service::Service},
+    secrets,
     spawn::Program,
 };
 
@@ -130,12 +131,34 @@ impl Workplace {
 
     fn house(&self, sink: Arc<dyn AuditSink>) -> Result<House, Failure> {
         let rules = Rules::new(self.config.rules.clone(), &self.place.workspace);
-        let mut house = House::new(Arc::new(self.registry()?), rules, sink);
+        let registry = self.registry()?;
+        self.names_are_known(&registry)?;
+        let mut house = House::new(Arc::new(registry), rules, sink);
+        house.redactor = Arc::new(self.redactor()?);
         house.on_no_approver = self.config.on_no_approver;
         house.order = self.config.order;
         house.limits = self.config.limits.clone();
         house.args_in_log = self.config.args_in_log;
         Ok(house)
+    }
+
+    /// What takes secrets out of whatever leaves.
+    fn redactor(&self) -> Result<Redactor, Failure> {
+        let beside = self.place.config.as_deref().and_then(Path::parent);
+        secrets::redactor(&self.config.redact, beside.unwrap_or(&self.place.workspace))
+    }
+
+    /// A rule about a tool that is spelt otherwise would never apply (C19). The workspace's own
+    /// file may know tools that this person does not have; that is only told.
+    pub(crate) fn names_are_known(&self, registry: &Registry) -> Result<(), Failure> {
+        let project = format!("{}:", self.place.project().display());
+        for unknown in self.config.unknown_tools(registry) {
+            if !unknown.origin.starts_with(&project) {
+                return Err(Failure::usage(unknown).hint("`eclusa tools` lists the tools"));
+            }
+            tracing::warn!("{unknown}");
+        }
+        Ok(())
     }
 
     fn reviewers(&self) -> Result<Vec<Arc<dyn Reviewer>>, Failure> {

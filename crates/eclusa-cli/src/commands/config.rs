@@ -45,6 +45,7 @@ fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure>
 fn check(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
     let here = Workplace::open(global)?;
     let registry = here.registry()?;
+    here.judge()?;
     let place = Place::find(global)?;
     for layer in workplace::layers(&place)? {
         screen.line(&format!("read {}", harmless(&layer.name)))?;

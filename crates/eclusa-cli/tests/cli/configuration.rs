@@ -73,3 +73,43 @@ fn the_schema_is_there() {
     let schema = world.eclusa(&["config", "schema"]).json();
     assert!(schema["properties"]["mode"].is_object());
 }
+
+#[test]
+fn c19_a_rule_about_a_tool_that_nobody_has_is_an_error_and_a_workspace_may_have_others() {
+    let world = World::with("[[rules]]\ndecision = \"deny\"\ntool = \"nots\"\n");
+    let ran = world.eclusa(&["run", "time"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("eclusa.toml:1: no tool is called `nots`"), "{}", ran.err);
+    assert_eq!(world.eclusa(&["config", "check"]).code, 2);
+    let world = World::new();
+    world.write("workspace/eclusa.toml", "[[rules]]\ndecision = \"deny\"\ntool = \"deploy\"\n");
+    assert_eq!(world.eclusa(&["run", "time"]).code, 0);
+}
+
+#[test]
+fn secrets_do_not_leave_in_outputs_or_records() {
+    let world = World::with(
+        "[[redact.rules]]\nname = \"badge\"\nregex = \"badge-[0-9]+\"\nkeywords = [\"badge\"]\n",
+    );
+    let ran = world.eclusa(&["run", "echo", r#"{"text": "my badge-4711"}"#]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "my [redacted:badge]\n"));
+    assert!(!world.eclusa(&["log", "export"]).out.contains("4711"));
+}
+
+#[test]
+fn s1_56_what_happens_can_be_told_on_stderr() {
+    let world = World::new();
+    assert_eq!(world.eclusa(&["run", "time"]).err, "");
+    let told = world.eclusa(&["-vv", "run", "note", r#"{"text": "x"}"#]).err;
+    assert!(told.lines().count() > 1 && told.contains("note"), "{told}");
+    let mut command = world.command(&["run", "time"]);
+    let output = command.env("ECLUSA_LOG", "eclusa=loud,,=").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn colours_are_for_terminals_only() {
+    let world = World::new();
+    let ran = world.eclusa(&["check", "time"]);
+    assert!(!ran.out.contains('\u{1b}'), "{:?}", ran.out);
+}
