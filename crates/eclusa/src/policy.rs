@@ -113,7 +113,8 @@ impl Policy for Rules {
         self.hear(&subject, &mut because);
         let heard = because.get(floors..).unwrap_or_default();
         if !heard.iter().any(|it| it.decision == Decision::Allow) {
-            let strictest = heard.iter().map(|it| it.decision).max();
+            // Said only where it is news: what is as strict already needs no further reason.
+            let strictest = because.iter().map(|it| it.decision).max();
             let (decision, text) = unruled(call);
             if strictest.is_none_or(|it| it < decision) {
                 because.push(reason(decision, Source::Default, "defaults", text));

@@ -61,8 +61,9 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
 /// Replaces what was said of the same keys below, and adds what there can be several of.
 pub(super) fn note(settings: &mut Vec<Setting>, new: Vec<Setting>) {
     for setting in new {
-        let several = ["rules", "reviewers", "redact.rules"].contains(&setting.key.as_str());
-        match settings.iter_mut().find(|it| !several && it.key == setting.key) {
+        let several = ["rules", "reviewers", "redact.rules", "without"];
+        let adds = |old: &Setting| several.contains(&old.key.as_str()) && old.value != "[]";
+        match settings.iter_mut().find(|it| it.key == setting.key && !adds(it)) {
             Some(old) => *old = setting,
             None => settings.push(setting),
         }

@@ -111,3 +111,46 @@ fn s1_58_every_value_knows_its_origin() {
         assert!(toml::from_str::<toml::Table>(&text).is_ok(), "{text}");
     }
 }
+
+/// Every example in the documents is a file that loads, its own examples included.
+#[test]
+fn the_examples_in_the_documents_load() {
+    let documents = [
+        ("rules.md", include_str!("../../../../docs/rules.md")),
+        ("configuration.md", include_str!("../../../../docs/configuration.md")),
+    ];
+    for (name, text) in documents {
+        let examples: Vec<&str> =
+            text.split("```toml\n").skip(1).filter_map(|it| it.split("```").next()).collect();
+        assert!(examples.len() > 1, "{name}");
+        for example in examples {
+            if let Err(err) = Config::load(&[Layer::of_person(name, example)]) {
+                panic!("{err}\n{example}");
+            }
+        }
+    }
+}
+
+/// Keys that the documents explain, so that none is forgotten.
+#[test]
+fn every_key_is_in_the_documents() {
+    let documents = [
+        include_str!("../../../../docs/rules.md"),
+        include_str!("../../../../docs/configuration.md"),
+    ]
+    .concat();
+    let schema = Config::schema();
+    let properties = &schema["properties"];
+    let sections = [
+        properties,
+        &properties["limits"]["properties"],
+        &properties["rules"]["items"]["properties"],
+        &properties["tools"]["additionalProperties"]["properties"],
+        &properties["reviewers"]["items"]["properties"],
+    ];
+    for section in sections {
+        for key in section.as_object().unwrap().keys() {
+            assert!(documents.contains(key.as_str()), "`{key}` is not explained");
+        }
+    }
+}

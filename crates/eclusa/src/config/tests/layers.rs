@@ -39,6 +39,15 @@ fn shipped_rules_can_be_left_out_by_their_person() {
     assert!(config.rules.iter().all(|it| it.name() != Some("secret-files")));
     let settings = config.settings();
     assert!(settings.iter().all(|it| !it.value.contains("secret-files") || it.key == "without"));
+    let layers = ["a", "b"].map(|id| {
+        let text =
+            format!("without = ['{}']", if id == "a" { "secret-files" } else { "lock-files" });
+        Layer::of_person(id, text)
+    });
+    let settings = layered(&layers).settings();
+    let left_out: Vec<&str> =
+        settings.iter().filter(|it| it.key == "without").map(|it| it.origin.as_str()).collect();
+    assert_eq!(left_out, ["a:1", "b:1"]);
     let reads = Fake::new(PermissionClass::ReadOnly).touching([read(".env")]);
     let decision = |rules: &[Rule]| verdict(rules, &reads, json!({}), Mode::Yolo).decision;
     assert_eq!(decision(&load("").rules), Decision::Deny);
