@@ -60,6 +60,12 @@ pub enum StoreError {
         .0.display()
     )]
     Busy(PathBuf),
+    /// What is open is not what others will find.
+    #[error(
+        "the store `{}` was moved, replaced or deleted while it was open, and nothing more is written to it: put it back, or restart the program",
+        .0.display()
+    )]
+    Moved(PathBuf),
     /// The writing thread has ended.
     #[error("the writer of the store `{}` has stopped: restart the program", .0.display())]
     Gone(PathBuf),

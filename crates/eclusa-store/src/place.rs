@@ -44,6 +44,19 @@ fn make_directories(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Which file this is, whatever it is called.
+#[cfg(unix)]
+pub(crate) fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().map(|file| (file.dev(), file.ino()))
+}
+
+/// Elsewhere an open file can be neither moved nor deleted.
+#[cfg(not(unix))]
+pub(crate) fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    path.metadata().map(|_| (0, 0))
+}
+
 #[cfg(unix)]
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600)

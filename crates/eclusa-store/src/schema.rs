@@ -1,7 +1,7 @@
 //! The tables, how they came to be what they are, and how a connection is set up.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -109,13 +109,44 @@ pub(crate) fn open_to_write(
 pub(crate) fn open_to_read(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
     recent_enough(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).at(path)?;
+    let mut connection = Connection::open_with_flags(path, flags).at(path)?;
     connection.busy_timeout(busy).at(path)?;
+    // Reading needs files beside the store. Where they cannot be made, on a read-only disk, and
+    // nobody has left any, the file is all there is, and nobody can change it.
+    let usable = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    if let Err(err) = usable
+        && matches!(err.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+        && !beside(path, "-wal").exists()
+    {
+        let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+        connection = Connection::open_with_flags(immutable(path), flags).at(path)?;
+    }
     match recognise(&connection, path)? {
         0 => return Err(StoreError::Missing(path.to_owned())),
         _ => probe(&connection, path)?,
     }
     Ok(connection)
+}
+
+/// The file of this ending that SQLite keeps beside a database.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// The address of a file that nobody changes.
+fn immutable(path: &Path) -> String {
+    let mut address = "file:".to_owned();
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                address.push(char::from(byte));
+            }
+            _ => address.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    address + "?immutable=1"
 }
 
 fn recent_enough(path: &Path) -> Result<(), StoreError> {

@@ -12,7 +12,7 @@ use eclusa::{AuditError, Draft, Hash, Head, Receipt, Record};
 use rusqlite::{CachedStatement, Connection, params};
 use tokio::sync::oneshot;
 
-use crate::{StoreError, error::At};
+use crate::{StoreError, error::At, place};
 
 /// Something to write.
 pub(crate) enum Job {
@@ -39,12 +39,21 @@ const BATCH: usize = 1_024;
 /// With nothing to do for so long, the writer moves what is in the write-ahead log to its place.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// The write-ahead log is moved to its place when it has so many pages, busy or not.
-const CHECKPOINT_PAGES: i64 = 4_096;
+/// The write-ahead log is moved to its place when about so many bytes have gone into it, busy or
+/// not, after everybody has been told.
+const CHECKPOINT: usize = 16 << 20;
+
+/// What a transaction writes beyond its records: the pages of the head, the index and the tables.
+const OVERHEAD: usize = 4 * 4_096;
+
+/// If several processes keep each other from it, SQLite does it at this number of pages.
+const CHECKPOINT_PAGES: i64 = 16_384;
 
 pub(crate) struct Writer {
     connection: Connection,
     path: PathBuf,
+    /// Which file was opened.
+    identity: (u64, u64),
 }
 
 /// Starts the writer. It ends when nobody can send it anything any more.
@@ -54,7 +63,8 @@ pub(crate) fn start(
     jobs: Receiver<Job>,
 ) -> Result<JoinHandle<()>, StoreError> {
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).at(&path)?;
-    let writer = Writer { connection, path: path.clone() };
+    let identity = place::identity(&path).at(&path)?;
+    let writer = Writer { connection, path: path.clone(), identity };
     let thread = std::thread::Builder::new().name("eclusa-store".to_owned());
     thread.spawn(move || writer.run(&jobs)).at(&path)
 }
@@ -62,26 +72,16 @@ pub(crate) fn start(
 impl Writer {
     fn run(self, jobs: &Receiver<Job>) {
         let mut batch = Vec::new();
-        let mut moved = true;
-        loop {
-            let first = match jobs.recv_timeout(IDLE) {
-                Ok(job) => job,
-                Err(RecvTimeoutError::Timeout) => {
-                    if !std::mem::replace(&mut moved, true) {
-                        self.checkpoint();
-                    }
-                    match jobs.recv() {
-                        Ok(job) => job,
-                        Err(_) => return,
-                    }
-                }
-                Err(RecvTimeoutError::Disconnected) => return,
-            };
-            moved = false;
+        // How much has gone into the write-ahead log since it was moved to its place.
+        let mut written = 0;
+        while let Some(first) = self.next(jobs, &mut written) {
             let mut job = Some(first);
             while let Some(next) = job.take() {
                 match next {
-                    Job::Append { draft, tell } => batch.push((draft, tell)),
+                    Job::Append { draft, tell } => {
+                        written += draft.body.len();
+                        batch.push((draft, tell));
+                    }
                     Job::Task(task) => {
                         self.append(&mut batch);
                         task(&self);
@@ -93,6 +93,24 @@ impl Writer {
                 }
             }
             self.append(&mut batch);
+            written += OVERHEAD;
+            if written > CHECKPOINT {
+                self.checkpoint();
+                written = 0;
+            }
+        }
+    }
+
+    /// Waits for something to do; `None` when there will never be anything again.
+    fn next(&self, jobs: &Receiver<Job>, written: &mut usize) -> Option<Job> {
+        match jobs.recv_timeout(IDLE) {
+            Err(RecvTimeoutError::Timeout) => {
+                if std::mem::take(written) > 0 {
+                    self.checkpoint();
+                }
+                jobs.recv().ok()
+            }
+            job => job.ok(),
         }
     }
 
@@ -146,12 +164,21 @@ impl Writer {
             let mut statement = self.connection.prepare_cached(sql)?;
             statement.execute([]).map(drop)
         };
+        self.still_there()?;
         run("BEGIN IMMEDIATE").at(&self.path)?;
         let mut pen = Pen::new(&self.connection, &self.path)?;
         let done = work(&mut pen)?;
         pen.finish()?;
         run("COMMIT").at(&self.path)?;
         Ok(done)
+    }
+
+    /// A file that nobody can find any more still takes what is written to it, and loses it.
+    fn still_there(&self) -> Result<(), StoreError> {
+        match place::identity(&self.path) {
+            Ok(identity) if identity == self.identity => Ok(()),
+            _ => Err(StoreError::Moved(self.path.clone())),
+        }
     }
 
     /// Moves what is in the write-ahead log to its place. What readers still need stays.

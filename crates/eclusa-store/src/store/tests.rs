@@ -56,7 +56,7 @@ fn the_writer_may_hold_the_last_clone() {
     let job = writer::task(
         |_| Ok(()),
         move |_: Result<(), StoreError>| {
-            drop(gone.recv());
+            assert!(gone.recv().is_err());
             drop(held);
         },
     );

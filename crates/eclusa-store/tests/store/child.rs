@@ -95,6 +95,10 @@ fn the_child() {
             Ok(_) => say("opened"),
             Err(err) => say(&err.to_string()),
         },
+        "read" => match Store::open_read_only(path).map(|it| it.verify(|_, _| {})) {
+            Ok(verified) => say(&format!("verified {}", verified.unwrap().seq)),
+            Err(err) => say(&err.to_string()),
+        },
         "append-some" => runtime.block_on(append(path, options, 50)),
         "append-for-ever" => runtime.block_on(append(path, options, u64::MAX)),
         "append-and-move" => runtime.block_on(append_and_move(path, options)),
@@ -152,8 +156,7 @@ async fn append_and_move(path: &Path, options: Options) {
 fn append_when_told(path: &Path, options: Options) {
     let store = Store::open(path, options).unwrap();
     say("ready");
-    for byte in std::io::stdin().bytes() {
-        byte.unwrap();
+    while std::io::stdin().read(&mut [0]).unwrap() > 0 {
         match crate::room::append(&store, started("c")) {
             Ok(receipt) => say(&format!("{} {}", receipt.seq, receipt.hash)),
             Err(err) => say(&err.to_string()),

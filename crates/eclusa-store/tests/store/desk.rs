@@ -72,7 +72,7 @@ async fn asked() -> Asked {
 
 #[tokio::test]
 async fn a_person_sees_the_whole_question() {
-    let Asked { parked, .. } = asked().await;
+    let Asked { room: _room, parked, .. } = asked().await;
     assert_eq!(
         format!("{:?}", parked.question).replace("Static(", "Shared("),
         format!("{:?}", question(Duration::from_secs(60))).replace("Static(", "Shared(")
@@ -91,7 +91,7 @@ async fn every_answer_reaches_whoever_waits() {
         Answer::No("not on a Friday".to_owned()),
         Answer::Abort,
     ] {
-        let Asked { desk, waiter, parked, .. } = asked().await;
+        let Asked { room: _room, desk, waiter, parked, .. } = asked().await;
         desk.answer(parked.id, answer.clone(), "ann").unwrap();
         assert_eq!(waiter.await.unwrap(), Ok(answer));
         assert!(desk.list().unwrap().is_empty());
@@ -128,7 +128,7 @@ async fn a15_who_said_no_and_why_is_kept_and_on_record() {
 
 #[tokio::test]
 async fn a15_an_unknown_question_is_said_to_be_unknown() {
-    let Asked { desk, parked, .. } = asked().await;
+    let Asked { room: _room, desk, parked, .. } = asked().await;
     assert_eq!(desk.answer(99, Answer::Once, "ann"), Err(DeskError::Unknown(99)));
     assert_eq!(desk.get(u64::MAX).unwrap_err(), DeskError::Unknown(u64::MAX));
     assert_eq!(desk.answer(parked.id, Answer::Once, " "), Err(DeskError::Nameless));
@@ -187,7 +187,7 @@ async fn a14_of_many_decisions_at_once_exactly_one_wins() {
 /// A2, A9: the answer is taken once, and then the arguments are not kept any longer.
 #[tokio::test]
 async fn a9_an_answer_is_taken_once() {
-    let Asked { desk, waiter, parked, .. } = asked().await;
+    let Asked { room: _room, desk, waiter, parked, .. } = asked().await;
     desk.answer(parked.id, Answer::Edit(json!({ "command": "ls" })), "ann").unwrap();
     waiter.await.unwrap().unwrap();
     let over = desk.get(parked.id).unwrap();
@@ -229,7 +229,7 @@ async fn a4_what_nobody_answers_is_a_no() {
 
 #[tokio::test]
 async fn whoever_stops_waiting_takes_the_question_back() {
-    let Asked { desk, waiter, parked, .. } = asked().await;
+    let Asked { room: _room, desk, waiter, parked, .. } = asked().await;
     waiter.abort();
     assert!(waiter.await.is_err());
     assert_eq!(desk.answer(parked.id, Answer::Once, "ann"), Err(DeskError::Expired(parked.id)));

@@ -67,6 +67,7 @@ fn missing_after_a_power_loss(durability: &str) -> usize {
         let mut said: Vec<String> = (0..kill_after).map(|_| child.next().unwrap()).collect();
         said.extend(child.kill());
         said.retain(|said| said.split_once(' ').is_some_and(|(_, hash)| hash.len() == 64));
+        assert!(survivors.path().join(FILES[1]).exists() || durability == "crash");
         for unsynced in 0..1 << FILES.len() {
             let left = TempDir::new().unwrap();
             for (place, file) in FILES.iter().enumerate() {

@@ -160,13 +160,13 @@ fn a_disk_that_cannot_sync_refuses_and_then_it_goes_on() {
 }
 
 /// What somebody without special powers is told about a store that they may not write.
-fn told_without_powers(room: &Room, path: &Path) -> String {
+fn told_without_powers(room: &Room, task: &str, path: &Path) -> String {
     // Somebody else must be able to read this program, wherever it was built.
     let program = room.directory.path().join("program");
     if !program.exists() {
         fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     }
-    let mut command: Command = command_of(&program, "open", path);
+    let mut command: Command = command_of(&program, task, path);
     if fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0) {
         std::os::unix::process::CommandExt::uid(&mut command, 65534);
     }
@@ -186,20 +186,52 @@ fn what_may_not_be_written_is_refused() {
     allow(room.directory.path(), 0o755);
     allow(&state, 0o755);
     allow(&room.path(), 0o444);
-    let refused = told_without_powers(&room, &room.path());
+    let refused = told_without_powers(&room, "open", &room.path());
     assert!(refused.contains("cannot be written"), "{refused}");
 
     // The file could be written, and the files beside it could not be made.
     allow(&room.path(), 0o666);
     allow(&state, 0o555);
-    let refused = told_without_powers(&room, &room.path());
+    let refused = told_without_powers(&room, "open", &room.path());
     assert!(refused.contains("cannot be written"), "{refused}");
 
     // A new store in a directory where nothing can be made.
-    let refused = told_without_powers(&room, &state.join("deeper/store.db"));
+    let refused = told_without_powers(&room, "open", &state.join("deeper/store.db"));
     assert!(refused.contains("cannot be written"), "{refused}");
     allow(&state, 0o755);
     assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 2);
+}
+
+#[test]
+fn what_may_only_be_read_can_be_read() {
+    let room = Room::new();
+    // With a name that an address must escape.
+    let path = room.path().with_file_name("a store? 100%#1.db");
+    let store = Store::open(&path, room.options()).unwrap();
+    fill(&store, 2);
+    store.close().unwrap();
+    let state = path.parent().unwrap();
+    allow(room.directory.path(), 0o755);
+    allow(&path, 0o444);
+    allow(state, 0o555);
+    assert_eq!(told_without_powers(&room, "read", &path), "verified 4");
+    allow(state, 0o755);
+}
+
+#[test]
+fn a_store_that_was_moved_away_takes_no_more_records() {
+    let room = Room::new();
+    let store = room.open();
+    fill(&store, 1);
+    let elsewhere = room.path().with_file_name("elsewhere.db");
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    let rename = |from: &Path, to: &Path| fs::rename(from, to).unwrap();
+    rename(&room.path(), &elsewhere);
+    let refused = append(&store, started("x")).unwrap_err().to_string();
+    assert_eq!(refused, StoreError::Moved(room.path()).to_string());
+    rename(&elsewhere, &room.path());
+    assert_eq!(append(&store, started("y")).unwrap().seq, 3);
+    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 3);
 }
 
 #[test]
