@@ -49,7 +49,12 @@ struct Allow;
 
 impl Policy for Allow {
     fn judge(&self, _: &Validated) -> Verdict {
-        Verdict::of(vec![Reason { decision: Decision::Allow, source: Source::Rule, origin: "bench:1".into(), text: "nothing is done".into() }])
+        Verdict::of(vec![Reason {
+            decision: Decision::Allow,
+            source: Source::Rule,
+            origin: "bench:1".into(),
+            text: "nothing is done".into(),
+        }])
     }
 }
 

@@ -1,2 +1,61 @@
-//! x
-fn main() {}
+//! The binary `eclusa`: one gate for every tool call, on the command line.
+//!
+//! This crate is the only one that reads the environment, the home directory and the terminal,
+//! and `spawn.rs` is the only file that starts programs.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod args;
+mod command_tool;
+mod commands;
+mod examples;
+mod failure;
+mod moment;
+mod place;
+mod remember;
+mod reviewers;
+mod screen;
+mod secrets;
+mod spawn;
+mod telemetry;
+mod terminal;
+mod workplace;
+
+use args::Args;
+use failure::{Exit, Failure};
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(err) => return explained(&err),
+    };
+    let ended = run(args);
+    // Whatever was started has ended before we do.
+    spawn::wait_for_killers();
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            screen::complain(&failure.lines());
+            failure.exit.into()
+        }
+    }
+}
+
+fn run(args: Args) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let telemetry = runtime.block_on(async { telemetry::start(args.global.verbose) })?;
+    let ended = runtime.block_on(commands::run(args));
+    telemetry.finish();
+    // A prompt or an editor that nobody waits for any more does not hold us up.
+    runtime.shutdown_background();
+    ended
+}
+
+/// Help goes to stdout with exit code 0, a wrong command line to stderr with 2.
+fn explained(err: &clap::Error) -> ExitCode {
+    // An error means that nobody reads it.
+    let _ = err.print();
+    u8::try_from(err.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}

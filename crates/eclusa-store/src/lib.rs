@@ -1,1 +1,25 @@
-//! x
+//! Where Eclusa keeps its records: one SQLite file behind the traits of `eclusa`.
+//!
+//! A [`Store`] is the log ([`eclusa::AuditSink`]), the spool ([`eclusa::Spool`]) and, through a
+//! [`Desk`], the place where questions wait for people ([`eclusa::Approver`]). Several processes
+//! may have the same file open; all of them append to one chain.
+//!
+//! All writing is done by one thread per open store. Whatever queues up while it works is
+//! written in one transaction (group commit), so that many callers share the cost of one sync.
+//! Nobody is told that a record is there before the transaction that holds it is durable, in the
+//! sense of [`Durability`].
+
+mod desk;
+mod error;
+mod note;
+mod place;
+mod read;
+mod schema;
+mod spool;
+mod store;
+mod verify;
+mod writer;
+
+pub use desk::{Desk, DeskError, Parked, Status};
+pub use error::{StoreError, VerifyError};
+pub use store::{Durability, Options, Store};

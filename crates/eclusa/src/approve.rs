@@ -8,8 +8,10 @@ use serde_json::Value;
 use crate::{Deliverable, PermissionClass, Touch, Verdict};
 
 pub use memory::{Grant, Remember};
+pub use render::{Line, Rendered, Role, render};
 
 pub(crate) mod memory;
+mod render;
 
 /// A way to put a question to a person: terminal, web page, webhook, editor.
 pub trait Approver: Send + Sync {

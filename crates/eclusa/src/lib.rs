@@ -63,28 +63,40 @@ mod approve;
 mod audit;
 mod call;
 mod challenge;
+mod config;
 mod digest;
 mod event;
 mod gate;
 mod metrics;
+pub mod parse;
+mod policy;
 mod redact;
 mod registry;
+mod result;
 mod review;
 mod run;
 mod schedule;
+mod show;
 mod spool;
 mod stop;
 mod tool;
 mod typed;
 mod verdict;
 
-pub use approve::{Answer, Approver, Grant, NotAsked, OnNoApprover, Question, Remember};
+pub use approve::{
+    Answer, Approver, Grant, Line, NotAsked, OnNoApprover, Question, Remember, Rendered, Role,
+    render,
+};
 pub use audit::{
     Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Hash, Head, MemoryLog,
     Receipt, Record, Reply, SystemClock, Verifier,
 };
 pub use call::{Asked, Malformed, Origin, Stage, ToolCall};
 pub use challenge::{Advice, Checkpoint, Deliverable, Pass, ReverseThinker};
+pub use config::{
+    CommandTool, Config, ConfigError, ConfigErrors, Durability, Layer, Reach, RedactRule,
+    RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust, UnknownTool,
+};
 pub use digest::digest;
 pub use event::{Event, Events};
 pub use gate::{
@@ -97,14 +109,17 @@ pub use gate::{
     validate::Validated,
 };
 pub use metrics::{Counts, Metrics};
-pub use redact::Redactor;
+pub use policy::{Access, Matcher, Rule, Rules};
+pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{
     ExtraArgs, Found, Registered, Registration, Registry, RegistryError, Shape, Shown,
 };
+pub use result::{CallResult, ResultShape};
 pub use review::{
     FnReviewer, Review, ReviewCache, ReviewConfig, ReviewError, ReviewResult, Reviewer,
 };
 pub use run::{Inside, Mode, Run};
+pub use show::{one_line, visible};
 pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
 pub use tool::{Facts, Output, PermissionClass, Scene, Tool, ToolError, Touch, Undo};

@@ -10,6 +10,7 @@ use arc_swap::ArcSwap;
 use crate::{Stop, Tool};
 
 pub use declare::{Shape, Shown};
+pub(crate) use registered::check_name;
 pub use registered::{ExtraArgs, Registered, Registration};
 pub use search::Found;
 
@@ -145,11 +146,15 @@ impl Registry {
 
     /// The tool a call asks for, or the answer that it is not there.
     pub(crate) fn find(&self, name: &str) -> Result<Arc<Registered>, Stop> {
+        let found = self.now.load().get(name).cloned();
+        found
+            .ok_or_else(|| Stop::UnknownTool { name: name.to_owned(), nearest: self.nearest(name) })
+    }
+
+    /// Up to three names and aliases that look like this one, nearest first.
+    pub(crate) fn nearest(&self, name: &str) -> Vec<String> {
         let now = self.now.load();
-        now.get(name).cloned().ok_or_else(|| Stop::UnknownTool {
-            name: name.to_owned(),
-            nearest: search::nearest(name, now.names()),
-        })
+        search::nearest(name, now.names())
     }
 
     fn writing(&self) -> MutexGuard<'_, ()> {

@@ -48,6 +48,8 @@ pub trait Reviewer: Send + Sync {
 pub enum Review<T> {
     /// Pass it on as it is.
     Approve,
+    /// Pass it on as it is, and keep this remark with the record.
+    Note(String),
     /// Pass this on instead, whole.
     Modify(T),
     /// Change it by this JSON merge patch (RFC 7396) and pass it on.
@@ -112,6 +114,7 @@ impl From<Review<Value>> for Review<Output> {
     fn from(said: Review<Value>) -> Review<Output> {
         match said {
             Review::Approve => Review::Approve,
+            Review::Note(note) => Review::Note(note),
             Review::Deny(why) => Review::Deny(why),
             Review::Merge(patch) => Review::Merge(patch),
             Review::Modify(value) => Review::Modify(Output::from(value)),

@@ -124,7 +124,7 @@ pub(crate) fn decided<T>(
 ) -> Result<Option<T>, Stop> {
     let by = || Decider::Reviewer(name.to_owned());
     match said {
-        Ok(Review::Approve) => Ok(None),
+        Ok(Review::Approve | Review::Note(_)) => Ok(None),
         Ok(Review::Modify(new)) => Ok(Some(new)),
         Ok(Review::Merge(_)) => Err(Stop::denied(by(), "its merge could not be carried out")),
         Ok(Review::Deny(why)) => Err(Stop::denied(by(), why)),
@@ -142,6 +142,7 @@ pub(crate) fn note<T>(
 ) -> ReviewNote {
     let (said, sha256, why) = match said {
         Ok(Review::Approve) => ("approve", None, None),
+        Ok(Review::Note(note)) => ("approve", None, Some(note.clone())),
         Ok(Review::Modify(new)) => ("modify", Some(digest(new)), None),
         Ok(Review::Merge(_)) => ("merge", None, None),
         Ok(Review::Deny(why)) => ("deny", None, Some(why.clone())),

@@ -187,7 +187,7 @@ impl Registered {
     }
 }
 
-fn check_name(name: &str) -> Result<(), RegistryError> {
+pub(crate) fn check_name(name: &str) -> Result<(), RegistryError> {
     let fits = (1..=128).contains(&name.len())
         && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(&it));
     if fits { Ok(()) } else { Err(RegistryError::BadName(name.to_owned())) }

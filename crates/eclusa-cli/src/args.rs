@@ -1,0 +1,271 @@
+//! The command line, as typed.
+
+use std::{ops::Range, path::PathBuf, time::Duration};
+
+use clap::{
+    Args as Group, Parser, Subcommand,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use clap_complete::Shell;
+use eclusa::Mode;
+
+const EXAMPLES: &str = "\
+Examples:
+  eclusa demo                                   see every gate at work, in a scratch workspace
+  eclusa tools                                  what can be called here
+  eclusa check note '{\"text\": \"hello\"}'         would it run, and why
+  eclusa run note '{\"text\": \"hello\"}'           run it, if it may
+  eclusa log                                    what was decided, newest last
+  eclusa log verify                             nothing was changed since
+
+Exit codes: 0 done, 1 the tool failed, 2 usage or configuration, 3 refused, 130 aborted.";
+
+/// The one gate that every tool call of an AI agent passes.
+///
+/// A call is validated, reviewed, judged by rules, put to a person where the rules say so, run,
+/// and recorded before anybody gets its answer.
+#[derive(Debug, Parser)]
+#[command(name = "eclusa", version, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command understands.
+#[derive(Debug, Clone, Group)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Directory that calls work in [default: the current one]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// When people are asked; denials, path rules and checkpoints hold in every mode
+    #[arg(long, global = true, value_parser = modes())]
+    pub(crate) mode: Option<Mode>,
+    /// Decide everything, do nothing, ask nobody
+    #[arg(long, global = true)]
+    pub(crate) dry_run: bool,
+    /// Write JSON, for programs
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// A further file of rules and settings; can be given several times
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) policy: Vec<PathBuf>,
+    /// Configuration to use instead of your own
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Where the log is kept [default: under your state directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+    /// Tell on stderr what happens; twice for more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+fn modes() -> impl TypedValueParser<Value = Mode> {
+    PossibleValuesParser::new(Mode::ALL.map(Mode::as_str)).try_map(|word| word.parse::<Mode>())
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Pass one call through the gate
+    #[command(after_help = "\
+Examples:
+  eclusa run time                               a call without arguments
+  eclusa run note '{\"text\": \"hello\"}'           arguments as JSON
+  eclusa run note - < arguments.json            arguments from stdin
+  eclusa --dry-run run note '{\"text\": \"x\"}'     decide, and do nothing
+
+Prints what the tool produced. Where a person must approve, asks on the terminal; without one the
+call is refused (exit code 3), unless the configuration says otherwise.")]
+    Run(RunArgs),
+    /// Say what the rules make of a call, and why; runs nothing, records nothing
+    #[command(after_help = "\
+Examples:
+  eclusa check note '{\"text\": \"hello\"}'
+  eclusa --mode yolo check note '{\"text\": \"hello\"}'
+  eclusa check --jsonl < calls.jsonl            one {\"id\", \"tool\", \"args\"} a line
+
+With --jsonl, writes one {\"id\", \"decision\", \"class\", \"because\"} a line, in order. A line that
+cannot be read is denied in its place. Exit code 3 when a single call would be denied.")]
+    Check(CheckArgs),
+    /// List, show and search the tools
+    Tools {
+        #[command(subcommand)]
+        what: Option<ToolsCommand>,
+    },
+    /// Read and verify the audit log of this workspace
+    #[command(after_help = "\
+Examples:
+  eclusa log                                    the last calls
+  eclusa log show 12                            everything about one call
+  eclusa log tail -f                            as it happens
+  eclusa log export > log.jsonl                 all records, one a line
+  eclusa log verify --head HASH                 the chain holds, and ends where you noted it")]
+    Log {
+        #[command(subcommand)]
+        what: Option<LogCommand>,
+    },
+    /// Show and check the configuration
+    Config {
+        #[command(subcommand)]
+        what: Option<ConfigCommand>,
+    },
+    /// Answer questions that wait at the desk (on_no_approver = "queue")
+    Approvals {
+        #[command(subcommand)]
+        what: Option<ApprovalsCommand>,
+    },
+    /// Read an output that was too long for the model
+    Output {
+        /// The reference that the reply named
+        reference: String,
+        /// Bytes to read, as `A..B`, `A..` or `..B`
+        #[arg(long, value_parser = range)]
+        range: Option<Range<usize>>,
+    },
+    /// See every gate at work, in a scratch workspace
+    Demo,
+    /// Write a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write the manual page
+    Man,
+}
+
+/// One call.
+#[derive(Debug, Group)]
+pub(crate) struct RunArgs {
+    /// Name or alias of the tool
+    pub(crate) tool: String,
+    /// Arguments as a JSON object; `-` reads them from stdin
+    #[arg(value_name = "ARGS-JSON")]
+    pub(crate) args: Option<String>,
+    /// Why it should run; shown to whoever is asked, and recorded
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// How long it may run, as `90`, `90s`, `500ms` or `2m`; the configured cap holds
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// One call, or many on stdin.
+#[derive(Debug, Group)]
+pub(crate) struct CheckArgs {
+    /// Name or alias of the tool
+    #[arg(required_unless_present = "jsonl")]
+    pub(crate) tool: Option<String>,
+    /// Arguments as a JSON object; `-` reads them from stdin
+    #[arg(value_name = "ARGS-JSON")]
+    pub(crate) args: Option<String>,
+    /// Read calls from stdin, one JSON object a line
+    #[arg(long, conflicts_with = "tool")]
+    pub(crate) jsonl: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// All tools
+    List,
+    /// One tool: what it does, its facts and the schema of its arguments
+    Show {
+        /// Name or alias
+        tool: String,
+    },
+    /// Tools that fit all of these words, best first
+    Search {
+        /// What to look for in names, hints and descriptions
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LogCommand {
+    /// The last calls, newest last
+    List {
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 20)]
+        count: usize,
+    },
+    /// Everything on record about one call
+    Show {
+        /// Its number, or the model's id for it
+        call: String,
+    },
+    /// The last records, one JSON object a line
+    Tail {
+        /// How many to begin with
+        #[arg(short = 'n', long, default_value_t = 10)]
+        count: usize,
+        /// Go on as records are written, until interrupted
+        #[arg(short, long)]
+        follow: bool,
+    },
+    /// All records, one JSON object a line
+    Export,
+    /// Check that no record was changed, dropped, added or cut off
+    Verify {
+        /// The hash that the last record is known to have
+        #[arg(long, value_name = "HASH")]
+        head: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Every setting, its value and where it comes from
+    Show,
+    /// Say whether the files can be used
+    Check,
+    /// The JSON schema of eclusa.toml
+    Schema,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsCommand {
+    /// What waits for an answer
+    List,
+    /// Let a call run, this once
+    Yes {
+        /// The question's number, as `list` shows it
+        id: u64,
+    },
+    /// Refuse a call
+    No {
+        /// The question's number, as `list` shows it
+        id: u64,
+        /// What to tell the model
+        #[arg(default_value = "")]
+        reason: String,
+    },
+}
+
+/// Reads a time: a number of seconds, or a number with a unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let wrong = || format!("`{text}` is not a time; write `90s`, `500ms` or `2m`");
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    match unit {
+        "" | "s" => Ok(Duration::from_secs(number)),
+        "ms" => Ok(Duration::from_millis(number)),
+        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
+        _ => Err(wrong()),
+    }
+}
+
+/// Reads a range of bytes.
+fn range(text: &str) -> Result<Range<usize>, String> {
+    let wrong = || format!("`{text}` is not a range; write `A..B`, `A..` or `..B`");
+    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+    let number = |text: &str, other: usize| match text {
+        "" => Ok(other),
+        text => text.parse().map_err(|_| wrong()),
+    };
+    Ok(number(from, 0)?..number(to, usize::MAX)?)
+}

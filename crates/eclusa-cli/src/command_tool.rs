@@ -1,0 +1,90 @@
+//! Tools that are programs, declared in configuration: arguments in as JSON, output back.
+
+use std::{path::PathBuf, time::Duration};
+
+use eclusa::{CommandTool as Settings, Facts, Hash, Job, Output, Scene, Tool, ToolError, Touch};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::spawn::{Finished, Program, Streams};
+
+/// A tool that is a program.
+pub(crate) struct CommandTool {
+    settings: Settings,
+    workspace: PathBuf,
+    revision: String,
+}
+
+impl CommandTool {
+    /// The tool that these settings describe.
+    pub(crate) fn new(settings: Settings, workspace: PathBuf) -> CommandTool {
+        // Another program under the same name is another tool: a yes to the old one is void.
+        let what = json!([settings.command, settings.env]);
+        let revision = Hash::of(what.to_string().as_bytes()).to_string();
+        CommandTool { settings, workspace, revision }
+    }
+
+    async fn start(&self, job: &Job) -> Result<Output, ToolError> {
+        let program = Program {
+            command: self.settings.argv(job.args()).map_err(ToolError::new)?,
+            directory: self.workspace.clone(),
+            env: self.settings.env.clone(),
+            set: vec![("ECLUSA_CALL".to_owned(), job.id().into())],
+        };
+        let input = format!("{}\n", job.args()).into_bytes();
+        match program.run(input, Streams::Together).await {
+            Ok(ended) => told(ended),
+            Err(err) => Err(ToolError::new(err.to_string())),
+        }
+    }
+}
+
+/// The exit code is always reported, and the output is kept whatever it is.
+fn told(ended: Finished) -> Result<Output, ToolError> {
+    let data = Some(match ended.signal {
+        None => json!({"exit_code": ended.code}),
+        Some(signal) => json!({"exit_code": null, "signal": signal}),
+    });
+    match ended.code {
+        Some(0) => Ok(Output { data, ..Output::text(ended.out) }),
+        _ => Err(ToolError {
+            message: format!("the program ended with {}", ended.how()),
+            output: ended.out,
+            data,
+        }),
+    }
+}
+
+impl Tool for CommandTool {
+    fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    fn description(&self, _: &Scene) -> String {
+        self.settings.description.clone()
+    }
+
+    fn input_schema(&self) -> Value {
+        self.settings.schema.clone()
+    }
+
+    fn facts(&self) -> Facts {
+        self.settings.facts.clone()
+    }
+
+    fn revision(&self) -> &str {
+        &self.revision
+    }
+
+    fn touches(&self, args: &Value) -> Vec<Touch> {
+        self.settings.touches(args)
+    }
+
+    fn time(&self, _: &Value) -> Option<Duration> {
+        self.settings.time
+    }
+
+    fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(self.start(job))
+    }
+}

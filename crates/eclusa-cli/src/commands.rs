@@ -1,0 +1,41 @@
+//! The commands, one file each.
+
+mod approvals;
+mod call_args;
+mod check;
+mod completions;
+mod config;
+mod demo;
+mod entry;
+mod log;
+mod man;
+mod output;
+mod reply;
+mod run;
+mod tools;
+
+use crate::{
+    args::{Args, Command, Global},
+    failure::{Exit, Failure},
+    workplace::Workplace,
+};
+
+/// Does what the command line says.
+pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
+    let Args { global, command } = args;
+    let open = |global: &Global| Workplace::open(global);
+    match command {
+        Command::Run(call) => run::run(&open(&global)?, call, global.json).await,
+        Command::Check(call) => check::run(&open(&global)?, call, global.json),
+        Command::Tools { what } => tools::run(&open(&global)?, what, global.json),
+        Command::Log { what } => log::run(&open(&global)?, what, global.json).await,
+        Command::Config { what } => config::run(&global, what),
+        Command::Approvals { what } => approvals::run(&open(&global)?, what, global.json),
+        Command::Output { reference, range } => {
+            output::run(&open(&global)?, &reference, range).await
+        }
+        Command::Demo => demo::run(&global).await,
+        Command::Completions { shell } => completions::run(shell),
+        Command::Man => man::run(),
+    }
+}

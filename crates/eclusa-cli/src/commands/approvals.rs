@@ -1,0 +1,91 @@
+//! `eclusa approvals`: questions that wait at the desk, and their answers.
+
+use std::io;
+
+use eclusa::{Answer, render};
+use eclusa_store::{Desk, DeskError, Parked};
+use rustix::termios::tcgetwinsize;
+use serde_json::json;
+
+use crate::{
+    args::ApprovalsCommand,
+    failure::{Exit, Failure},
+    moment::Moment,
+    screen::{Screen, Style},
+    workplace::Workplace,
+};
+
+pub(super) fn run(
+    here: &Workplace,
+    what: Option<ApprovalsCommand>,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let mut screen = Screen::stdout();
+    match what.unwrap_or(ApprovalsCommand::List) {
+        ApprovalsCommand::List => list(&Desk::new(here.log()?), json, &mut screen)?,
+        ApprovalsCommand::Yes { id } => answer(here, id, Answer::Once, &mut screen)?,
+        ApprovalsCommand::No { id, reason } => answer(here, id, Answer::No(reason), &mut screen)?,
+    }
+    screen.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Every question in full: nobody should say yes to what they have not seen.
+fn list(desk: &Desk, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+    let waiting = desk.list().map_err(Failure::failed)?;
+    if json {
+        return Ok(waiting.iter().try_for_each(|it| screen.json(&as_json(it)))?);
+    }
+    if waiting.is_empty() {
+        return Ok(screen.line("nothing waits for an answer")?);
+    }
+    let columns = tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
+    let columns = if columns == 0 { 80 } else { columns };
+    for parked in waiting {
+        let Parked { id, created, expires, .. } = parked;
+        let title =
+            format!("question {id}, asked {}, expires {}", Moment(created), Moment(expires));
+        screen.styled(Style::Strong, &title)?;
+        for line in render(&parked.question).wrapped(columns).lines() {
+            screen.line(line)?;
+        }
+        screen.line(&format!(
+            "answer with `eclusa approvals yes {id}` or `eclusa approvals no {id} REASON`"
+        ))?;
+        screen.line("")?;
+    }
+    Ok(())
+}
+
+fn as_json(parked: &Parked) -> serde_json::Value {
+    let question = &parked.question;
+    json!({
+        "id": parked.id,
+        "created": parked.created,
+        "expires": parked.expires,
+        "status": parked.status.as_str(),
+        "call": question.call,
+        "tool": question.tool,
+        "class": question.class.as_str(),
+        "args": question.args,
+        "reason": question.reason,
+        "binding": question.binding,
+        "principal": question.principal,
+        "conversation": question.conversation,
+        "because": question.verdict.because.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}
+
+fn answer(here: &Workplace, id: u64, answer: Answer, screen: &mut Screen) -> Result<(), Failure> {
+    // Only a log that is there can hold a question.
+    drop(here.log()?);
+    let desk = Desk::new(here.store()?);
+    let word = if answer == Answer::Once { "yes" } else { "no" };
+    desk.answer(id, answer, &here.person()).map_err(|err| match err {
+        DeskError::Unknown(_) => {
+            Failure::failed(err).hint("`eclusa approvals` lists the questions that wait")
+        }
+        err => Failure::failed(err),
+    })?;
+    Ok(screen.line(&format!("question {id}: {word}"))?)
+}

@@ -1,0 +1,65 @@
+//! `eclusa config`: what is set, from where, and whether it can be used.
+
+use eclusa::Config;
+use serde_json::json;
+
+use crate::{
+    args::{ConfigCommand, Global},
+    failure::{Exit, Failure},
+    place::Place,
+    screen::{Screen, harmless},
+    workplace::{self, Workplace},
+};
+
+pub(super) fn run(global: &Global, what: Option<ConfigCommand>) -> Result<Exit, Failure> {
+    let mut screen = Screen::stdout();
+    match what.unwrap_or(ConfigCommand::Show) {
+        ConfigCommand::Schema => screen.line(&format!("{:#}", Config::schema()))?,
+        ConfigCommand::Show => show(&Workplace::open(global)?.config, global.json, &mut screen)?,
+        ConfigCommand::Check => check(global, &mut screen)?,
+    }
+    screen.flush()?;
+    Ok(Exit::Done)
+}
+
+fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+    let settings = config.settings();
+    if json {
+        for it in settings {
+            screen.json(&json!({"key": it.key, "value": it.value, "origin": it.origin}))?;
+        }
+        return Ok(());
+    }
+    let row = |it: &eclusa::Setting| {
+        vec![
+            harmless(&it.key),
+            format!("= {}", harmless(&it.value)),
+            format!("# {}", harmless(&it.origin)),
+        ]
+    };
+    screen.table(&settings.iter().map(row).collect::<Vec<_>>())?;
+    Ok(())
+}
+
+/// A usable configuration may still name tools that cannot be registered: those are made too.
+fn check(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
+    let here = Workplace::open(global)?;
+    let registry = here.registry()?;
+    here.judge()?;
+    let place = Place::find(global)?;
+    for layer in workplace::layers(&place)? {
+        screen.line(&format!("read {}", harmless(&layer.name)))?;
+    }
+    let count = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    let config = &here.config;
+    screen.line(&format!(
+        "the configuration can be used: {}, {}, {}",
+        count(config.rules.len(), "rule"),
+        count(registry.count(), "tool"),
+        count(config.reviewers.len(), "reviewer"),
+    ))?;
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! `eclusa demo`: every gate at work on a short scripted conversation, in a scratch workspace.
+//!
+//! Nothing is played: the text is parsed as it streams, the calls pass a real gate, and what is
+//! told of each is read back from its record.
+
+use std::{io::Write, path::Path, sync::Arc};
+
+use eclusa::{
+    Asked, Config, FnReviewer, Gate, Layer, Reply, Review, Run,
+    parse::fenced::{Fenced, Options, Piece},
+};
+use eclusa_store::Store;
+use serde_json::json;
+
+use super::{entry::Entry, log, reply, run::cancel_on_signal};
+use crate::{
+    args::Global,
+    failure::{Exit, Failure},
+    place::Place,
+    screen::{Screen, Style, harmless},
+    terminal::Terminal,
+    workplace::Workplace,
+};
+
+/// What the model says, and its calls among it.
+const CONVERSATION: &str = include_str!("demo/conversation.md");
+/// What it says to a gate that only decides.
+const DRY_RUN: &str = include_str!("demo/dry-run.md");
+/// The rules of the demo, on top of the shipped defaults.
+const RULES: &str = include_str!("demo/eclusa.toml");
+
+/// Models stream a few characters at a time.
+const CHUNK: usize = 7;
+
+pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
+    let scratch = tempfile::tempdir()?;
+    let here = furnished(global, scratch.path())?;
+    let store = here.store()?;
+    let terminal = Arc::new(Terminal::new(false, None));
+    let gate = here.gate_with(&store, vec![terminal], vec![Arc::new(at_most_three())])?;
+    cancel_on_signal(gate.run().cancel.clone());
+    let mut stage = Stage { store: &store, screen: Screen::stdout(), at_start: true };
+    stage.say("A model streams text with calls in it. Each call passes the gate; what follows it is its record.")?;
+    if !stage.play(&gate, CONVERSATION).await? {
+        return Ok(Exit::Aborted);
+    }
+    stage.say(
+        "The same gate, as a dry run: everything is decided, nothing is done, nobody is asked.",
+    )?;
+    let dry = gate.for_run(Run { dry_run: true, ..gate.run().clone() });
+    stage.play(&dry, DRY_RUN).await?;
+    stage.end()?;
+    Ok(Exit::Done)
+}
+
+/// A workplace in the scratch directory, whatever the person has configured elsewhere.
+fn furnished(global: &Global, scratch: &Path) -> Result<Workplace, Failure> {
+    let workspace = scratch.join("workspace");
+    std::fs::create_dir(&workspace)?;
+    let config = Config::load(&[Layer::of_person("demo", RULES)]).map_err(Failure::failed)?;
+    Ok(Workplace {
+        mode: global.mode.unwrap_or(config.mode),
+        dry_run: global.dry_run,
+        place: Place {
+            workspace: workspace.canonicalize()?,
+            config: None,
+            config_named: false,
+            policies: Vec::new(),
+            store: scratch.join("state").join("eclusa.db"),
+        },
+        config,
+    })
+}
+
+/// A reviewer that changes calls: nothing is said more than three times.
+fn at_most_three() -> FnReviewer {
+    FnReviewer::input("at-most-three", |call| {
+        let times = call.args().get("times").and_then(|it| it.as_u64());
+        Ok(match times {
+            Some(4..) => Review::Merge(json!({"times": 3})),
+            _ => Review::Approve,
+        })
+    })
+}
+
+/// Where the conversation is played and told.
+struct Stage<'a> {
+    store: &'a Store,
+    screen: Screen,
+    /// Nothing was said since the last call.
+    at_start: bool,
+}
+
+impl Stage<'_> {
+    fn say(&mut self, text: &str) -> std::io::Result<()> {
+        self.screen.styled(Style::Faint, text)?;
+        self.screen.line("")
+    }
+
+    /// Streams the text and passes each call as it is found; false when a person ended it.
+    async fn play(&mut self, gate: &Gate, text: &str) -> Result<bool, Failure> {
+        let mut fenced = Fenced::new(Options::default());
+        for chunk in chunks(text) {
+            for piece in fenced.push(chunk) {
+                if !self.take(gate, piece).await? {
+                    return Ok(false);
+                }
+            }
+        }
+        for piece in fenced.finish() {
+            if !self.take(gate, piece).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn take(&mut self, gate: &Gate, piece: Piece<'_>) -> Result<bool, Failure> {
+        let asked = match piece {
+            Piece::Text(text) => {
+                self.text(&text)?;
+                return Ok(true);
+            }
+            Piece::Asked(asked) => asked,
+        };
+        self.call(&asked)?;
+        let reply = gate.pass(asked).await;
+        self.told(&reply)?;
+        Ok(reply::exit(&reply) != Exit::Aborted)
+    }
+
+    /// The model's words; of the empty lines around a call, one is left.
+    fn text(&mut self, text: &str) -> std::io::Result<()> {
+        let text = if self.at_start { text.trim_start_matches('\n') } else { text };
+        self.at_start &= text.is_empty();
+        write!(self.screen, "{}", harmless(text))
+    }
+
+    fn call(&mut self, asked: &Asked) -> std::io::Result<()> {
+        let line = match asked {
+            Asked::Call(call) => format!("  → {} {}", call.tool, call.args),
+            Asked::Malformed(bad) => format!("  → {}", bad.problem),
+        };
+        self.screen.styled(Style::Strong, &harmless(&line))?;
+        // Whoever is asked has seen what it is about.
+        self.screen.flush()
+    }
+
+    /// What the record says of the call, and what the model gets.
+    fn told(&mut self, reply: &Reply) -> Result<(), Failure> {
+        if let Some(number) = reply.number() {
+            let mut records = self.store.records(number, 1).map_err(Failure::failed)?;
+            records.extend(self.store.ends_of(number).map_err(Failure::failed)?);
+            for line in Entry::gather(&records).iter().flat_map(Entry::story) {
+                self.screen.styled(Style::Faint, &format!("    {line}"))?;
+            }
+        }
+        let style = match reply::exit(reply) {
+            Exit::Done => Style::Good,
+            Exit::Refused | Exit::Failed => Style::Bad,
+            Exit::Aborted | Exit::Usage | Exit::Pipe => Style::Warn,
+        };
+        for (number, line) in reply.content().lines().enumerate() {
+            let sign = if number == 0 { '←' } else { ' ' };
+            self.screen.styled(style, &harmless(&format!("  {sign} {line}")))?;
+        }
+        self.at_start = true;
+        self.screen.line("")?;
+        Ok(())
+    }
+
+    /// The chain, checked from its first record to its last.
+    fn end(mut self) -> Result<(), Failure> {
+        let head = self.store.verify(|_, _| {}).map_err(Failure::failed)?;
+        self.screen.styled(Style::Good, &format!("log: {}", log::said(head)))?;
+        Ok(self.screen.flush()?)
+    }
+}
+
+/// The text in small pieces, as a model streams it.
+fn chunks(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (chunk, after) = rest.split_at_checked(rest.ceil_char_boundary(CHUNK))?;
+        rest = after;
+        (!chunk.is_empty()).then_some(chunk)
+    })
+}

@@ -1,0 +1,157 @@
+//! `eclusa log`: what was decided and done in this workspace, and that nobody changed it since.
+
+use std::{io::Write, time::Duration};
+
+use eclusa::Record;
+use eclusa_store::Store;
+
+use super::entry::Entry;
+use crate::{
+    args::LogCommand,
+    failure::{Exit, Failure},
+    screen::{Screen, Style},
+    workplace::Workplace,
+};
+
+mod verify;
+
+pub(super) use verify::said;
+
+/// How many records are read at a time.
+const PAGE: usize = 1_000;
+
+/// How often new records are looked for.
+const LOOK: Duration = Duration::from_millis(200);
+
+pub(super) async fn run(
+    here: &Workplace,
+    what: Option<LogCommand>,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let store = here.log()?;
+    let mut screen = Screen::stdout();
+    match what.unwrap_or(LogCommand::List { count: 20 }) {
+        LogCommand::List { count } => list(&store, count, json, &mut screen)?,
+        LogCommand::Show { call } => show(&store, &call, json, &mut screen)?,
+        LogCommand::Tail { count, follow } => tail(&store, count, follow, &mut screen).await?,
+        LogCommand::Export => export(&store, &mut screen)?,
+        LogCommand::Verify { head } => verify::run(&store, head.as_deref(), json, &mut screen)?,
+    }
+    screen.flush()?;
+    Ok(Exit::Done)
+}
+
+fn list(store: &Store, count: usize, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+    let calls = last_calls(store, count)?;
+    if json {
+        return Ok(calls.iter().try_for_each(|it| screen.json(&it.as_json()))?);
+    }
+    let mut rows = vec![Entry::HEADINGS.map(str::to_owned).to_vec()];
+    rows.extend(calls.iter().map(Entry::row));
+    Ok(screen.table(&rows)?)
+}
+
+/// The last calls, oldest first. A call has one or two records, and others may stand between.
+fn last_calls(store: &Store, count: usize) -> Result<Vec<Entry>, Failure> {
+    let mut window = count.saturating_mul(3).max(50);
+    loop {
+        let records = store.last(window).map_err(Failure::failed)?;
+        let all = records.len() < window;
+        let mut calls = Entry::gather(&records);
+        if all || calls.len() >= count {
+            let surplus = calls.len().saturating_sub(count);
+            return Ok(calls.split_off(surplus));
+        }
+        window = window.saturating_mul(4);
+    }
+}
+
+fn show(store: &Store, call: &str, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+    let calls = find(store, call)?;
+    if calls.is_empty() {
+        return Err(Failure::failed(format!("the log has no call `{call}`"))
+            .hint("`eclusa log` lists the last calls with their numbers"));
+    }
+    for (number, call) in calls.iter().enumerate() {
+        match json {
+            true => screen.json(&call.as_json())?,
+            false => {
+                if number > 0 {
+                    screen.line("")?;
+                }
+                screen.styled(Style::Strong, &call.title())?;
+                screen.table(&call.details())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// By number, that of any of its records, or by the model's id.
+fn find(store: &Store, call: &str) -> Result<Vec<Entry>, Failure> {
+    let failed = Failure::failed;
+    if let Ok(number) = call.parse::<u64>() {
+        let mut records = store.records(number, 1).map_err(failed)?;
+        records.retain(|it| it.seq == number);
+        if let Some(start) = records.first().and_then(Entry::start_of) {
+            records = store.records(start, 1).map_err(failed)?;
+        }
+        if let Some(first) = records.first() {
+            let ends = store.ends_of(first.seq).map_err(failed)?;
+            records.extend(ends);
+            return Ok(Entry::gather(&records));
+        }
+    }
+    Ok(Entry::gather(&store.find_call(call).map_err(failed)?))
+}
+
+/// A record as one line of JSON. The body is there byte for byte, so that its hash can be checked.
+fn line_of(record: &Record) -> String {
+    let Record { seq, previous, hash, body } = record;
+    format!(r#"{{"seq":{seq},"previous":"{previous}","hash":"{hash}","body":{body}}}"#)
+}
+
+async fn tail(
+    store: &Store,
+    count: usize,
+    follow: bool,
+    screen: &mut Screen,
+) -> Result<(), Failure> {
+    let mut records = store.last(count).map_err(Failure::failed)?;
+    let mut next = match records.last() {
+        Some(last) => last.seq + 1,
+        None => store.head().map_err(Failure::failed)?.seq + 1,
+    };
+    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+    loop {
+        for record in &records {
+            writeln!(screen, "{}", line_of(record))?;
+            next = record.seq + 1;
+        }
+        screen.flush()?;
+        if !follow {
+            return Ok(());
+        }
+        if records.len() < PAGE {
+            tokio::select! {
+                _ = &mut interrupted => return Ok(()),
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+        records = store.records(next, PAGE).map_err(Failure::failed)?;
+    }
+}
+
+fn export(store: &Store, screen: &mut Screen) -> Result<(), Failure> {
+    let mut next = 1;
+    loop {
+        let records = store.records(next, PAGE).map_err(Failure::failed)?;
+        for record in &records {
+            writeln!(screen, "{}", line_of(record))?;
+        }
+        match records.last() {
+            Some(last) => next = last.seq + 1,
+            None => return Ok(()),
+        }
+    }
+}

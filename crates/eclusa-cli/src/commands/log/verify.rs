@@ -1,0 +1,121 @@
+//! `eclusa log verify`: the chain holds, and ends where it should.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    time::{Duration, Instant},
+};
+
+use eclusa::{Hash, Head};
+use eclusa_store::Store;
+use serde_json::json;
+
+use super::PAGE;
+use crate::{
+    failure::Failure,
+    screen::{Screen, Style},
+};
+
+/// Whoever waits longer than this is told how far it has come, as often as this.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+pub(super) fn run(
+    store: &Store,
+    head: Option<&str>,
+    json: bool,
+    screen: &mut Screen,
+) -> Result<(), Failure> {
+    let known = head.map(hash).transpose()?;
+    let mut progress = Progress { told: Instant::now(), any: false };
+    let verified = store.verify(|done, all| progress.tell(done, all));
+    progress.finish();
+    let verified =
+        verified.map_err(|err| Failure::failed(format!("the log does not verify: {err}")));
+    let checked =
+        verified.and_then(|head| Ok((head, known.map(|it| place(store, head, it)).transpose()?)));
+    let (head, noted) = match checked {
+        Ok(checked) => checked,
+        Err(failure) => {
+            if json {
+                screen.json(&json!({"ok": false}))?;
+                screen.flush()?;
+            }
+            return Err(failure);
+        }
+    };
+    if json {
+        return Ok(screen.json(&json!({
+            "ok": true,
+            "records": head.seq,
+            "head": head.hash.to_string(),
+            "noted": noted,
+        }))?);
+    }
+    screen.styled(Style::Good, &said(head))?;
+    if let Some(seq) = noted {
+        let since = match head.seq - seq {
+            0 => "it is the last".to_owned(),
+            count => format!("{count} were written since"),
+        };
+        screen.line(&format!("the head that you noted is record {seq}; {since}"))?;
+    }
+    Ok(())
+}
+
+/// The good news in one sentence.
+pub(in crate::commands) fn said(head: Head) -> String {
+    match head.seq {
+        0 => "no records yet".to_owned(),
+        1 => format!("1 record, the chain holds; head {}", head.hash),
+        count => format!("{count} records, the chain holds; head {}", head.hash),
+    }
+}
+
+fn hash(text: &str) -> Result<Hash, Failure> {
+    Hash::from_hex(text).ok_or_else(|| {
+        Failure::usage(format!("`{text}` is not a hash: 64 hexadecimal digits are expected"))
+    })
+}
+
+/// The number of the record with this hash: with it, everything before it is as it was.
+fn place(store: &Store, head: Head, known: Hash) -> Result<u64, Failure> {
+    if head.hash == known {
+        return Ok(head.seq);
+    }
+    let mut next = 1;
+    while next <= head.seq {
+        let records = store.records(next, PAGE).map_err(Failure::failed)?;
+        if let Some(record) = records.iter().find(|it| it.hash == known) {
+            return Ok(record.seq);
+        }
+        match records.last() {
+            Some(last) => next = last.seq + 1,
+            None => break,
+        }
+    }
+    Err(Failure::failed(format!("the log does not verify: no record has the hash {known}"))
+        .hint("the end of the log was cut off or the whole log replaced since you noted it"))
+}
+
+/// Tells people how far it has come, on stderr.
+struct Progress {
+    told: Instant,
+    any: bool,
+}
+
+impl Progress {
+    fn tell(&mut self, done: u64, all: u64) {
+        if self.told.elapsed() < PATIENCE {
+            return;
+        }
+        (self.told, self.any) = (Instant::now(), true);
+        let end = if io::stderr().is_terminal() { '\r' } else { '\n' };
+        // An error means that nobody reads it.
+        let _ = write!(io::stderr(), "checked {done} of {all} records{end}");
+    }
+
+    fn finish(&self) {
+        if self.any && io::stderr().is_terminal() {
+            let _ = writeln!(io::stderr());
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! `eclusa output`: reads an output that was too long for the model.
+
+use std::ops::Range;
+
+use eclusa::Spool;
+
+use crate::{
+    failure::{Exit, Failure},
+    screen::Screen,
+    workplace::Workplace,
+};
+
+pub(super) async fn run(
+    here: &Workplace,
+    reference: &str,
+    range: Option<Range<usize>>,
+) -> Result<Exit, Failure> {
+    let store = here.log()?;
+    let text = store.read(reference, range.unwrap_or(0..usize::MAX)).await.map_err(|what| {
+        Failure::failed(what).hint("replies and `eclusa log show` name references")
+    })?;
+    let mut screen = Screen::stdout();
+    screen.foreign(&text)?;
+    screen.flush()?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,69 @@
+//! A reply, for people and for programs.
+
+use std::io::{self, Write};
+
+use eclusa::Reply;
+use serde_json::{Value, json};
+
+use crate::{
+    failure::Exit,
+    screen::{Paint, Screen, Style, harmless},
+};
+
+/// The whole reply as one JSON object; fields that do not apply are absent.
+pub(super) fn as_json(reply: &Reply) -> Value {
+    let mut value = json!({
+        "id": reply.id(),
+        "tool": reply.tool(),
+        "success": !reply.is_error(),
+        "code": reply.code(),
+        "output": if reply.refused() { "" } else { reply.text() },
+        "truncated": reply.truncated(),
+        "execution_time_ms": u64::try_from(reply.run_time().as_millis()).unwrap_or(u64::MAX),
+        "number": reply.number(),
+    });
+    let optional = [
+        ("error", reply.error().map(Value::from)),
+        ("data", reply.data().cloned()),
+        ("spool", reply.spool().map(Value::from)),
+        ("record", reply.receipt().map(|it| it.hash.to_string().into())),
+        ("warnings", (!reply.warnings().is_empty()).then(|| reply.warnings().into())),
+    ];
+    if let Some(fields) = value.as_object_mut() {
+        let present = optional.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?)));
+        fields.extend(present);
+    }
+    value
+}
+
+/// What was produced on stdout, what went wrong on stderr.
+pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
+    let paint = Paint::on(&io::stderr());
+    let mut err = io::stderr().lock();
+    for warning in reply.warnings() {
+        writeln!(err, "{} {}", paint.text(Style::Warn, "warning:"), harmless(warning))?;
+    }
+    if !reply.refused() && (!reply.is_error() || reply.text() != reply.error().unwrap_or_default())
+    {
+        screen.foreign(reply.text())?;
+        screen.flush()?;
+    }
+    if let Some(error) = reply.error() {
+        let label = if reply.refused() { "refused:" } else { "failed:" };
+        writeln!(err, "{} {}", paint.text(Style::Bad, label), harmless(error))?;
+    }
+    if let Some(reference) = reply.spool() {
+        writeln!(err, "the output was cut; `eclusa output {reference}` reads it whole")?;
+    }
+    Ok(())
+}
+
+/// The exit code that a reply stands for.
+pub(super) fn exit(reply: &Reply) -> Exit {
+    match reply.code() {
+        "aborted" | "cancelled" => Exit::Aborted,
+        _ if !reply.is_error() => Exit::Done,
+        _ if reply.refused() => Exit::Refused,
+        _ => Exit::Failed,
+    }
+}

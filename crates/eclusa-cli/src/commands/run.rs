@@ -1,0 +1,63 @@
+//! `eclusa run`: one call through the gate.
+
+use std::sync::Arc;
+
+use eclusa::{Origin, ToolCall};
+use tokio_util::sync::CancellationToken;
+
+use super::{call_args, reply};
+use crate::{
+    args::RunArgs,
+    failure::{Exit, Failure},
+    screen::Screen,
+    telemetry,
+    terminal::Terminal,
+    workplace::Workplace,
+};
+
+pub(super) async fn run(here: &Workplace, call: RunArgs, json: bool) -> Result<Exit, Failure> {
+    let args = call_args::read(call.args.as_deref())?;
+    let stdin_taken = call.args.as_deref() == Some("-");
+    let terminal = Terminal::new(stdin_taken, here.place.config.clone());
+    let store = here.store()?;
+    let gate = here.gate(&store, vec![Arc::new(terminal)])?;
+    cancel_on_signal(gate.run().cancel.clone());
+    let call = ToolCall {
+        reason: call.reason,
+        time: call.timeout,
+        ..ToolCall::new(id(), call.tool, args).from(Origin::Person)
+    };
+    let reply = gate.pass(call).await;
+    telemetry::answered(&reply);
+    let mut screen = Screen::stdout();
+    match json {
+        true => screen.json(&reply::as_json(&reply))?,
+        false => reply::print(&reply, &mut screen)?,
+    }
+    screen.flush()?;
+    Ok(reply::exit(&reply))
+}
+
+/// An id that no other call of this log is likely to have.
+fn id() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    format!("cli-{:x}-{:x}", since.unwrap_or_default().as_micros(), std::process::id())
+}
+
+/// Ctrl-C and a polite end take the call back: it is answered and recorded like any other.
+pub(super) fn cancel_on_signal(cancel: CancellationToken) {
+    use tokio::signal::unix::{SignalKind, signal};
+    tokio::spawn(async move {
+        let terminated = async {
+            match signal(SignalKind::terminate()) {
+                Ok(mut signal) => drop(signal.recv().await),
+                Err(_) => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            () = terminated => {}
+        }
+        cancel.cancel();
+    });
+}

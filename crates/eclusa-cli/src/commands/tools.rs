@@ -1,0 +1,113 @@
+//! `eclusa tools`: what can be called here.
+
+use std::sync::Arc;
+
+use eclusa::{Registered, Scene};
+use serde_json::{Value, json};
+
+use crate::{
+    args::ToolsCommand,
+    failure::{Exit, Failure},
+    screen::{Screen, Style, harmless},
+    workplace::Workplace,
+};
+
+pub(super) fn run(
+    here: &Workplace,
+    what: Option<ToolsCommand>,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let registry = here.registry()?;
+    let scene = here.scene();
+    let mut screen = Screen::stdout();
+    match what.unwrap_or(ToolsCommand::List) {
+        ToolsCommand::List => list(&registry.list(), &scene, json, &mut screen)?,
+        ToolsCommand::Search { words } => {
+            let found = registry.search(&words.join(" "), &scene);
+            let tools: Vec<_> = found.into_iter().map(|it| it.tool).collect();
+            list(&tools, &scene, json, &mut screen)?;
+            if tools.is_empty() && !json {
+                screen.line("no tool fits all of these words")?;
+            }
+        }
+        ToolsCommand::Show { tool } => {
+            let tool = registry.get(&tool).ok_or_else(|| {
+                Failure::usage(format!("no tool is called `{}`", harmless(&tool)))
+                    .hint("`eclusa tools` lists them")
+            })?;
+            match json {
+                true => screen.json(&described(&tool, &scene))?,
+                false => show(&tool, &scene, &mut screen)?,
+            }
+        }
+    }
+    screen.flush()?;
+    Ok(Exit::Done)
+}
+
+fn list(
+    tools: &[Arc<Registered>],
+    scene: &Scene,
+    json: bool,
+    screen: &mut Screen,
+) -> std::io::Result<()> {
+    if json {
+        return tools.iter().try_for_each(|tool| screen.json(&described(tool, scene)));
+    }
+    let row = |tool: &Arc<Registered>| {
+        let description = tool.description(scene);
+        let first = description.lines().next().unwrap_or_default();
+        vec![tool.name().to_owned(), tool.class().to_string(), harmless(first)]
+    };
+    screen.table(&tools.iter().map(row).collect::<Vec<_>>())
+}
+
+fn show(tool: &Registered, scene: &Scene, screen: &mut Screen) -> std::io::Result<()> {
+    let facts = tool.facts();
+    screen.styled(Style::Strong, tool.name())?;
+    screen.line(&harmless(&tool.description(scene)))?;
+    screen.line("")?;
+    let labels = [
+        (facts.read_only, "only looks"),
+        (facts.destructive, "hard to take back"),
+        (facts.sensitive, "sensitive"),
+        (facts.concurrent, "concurrent"),
+        (facts.needs_checkpoint, "needs a checkpoint"),
+        (facts.needs_reverse_thinking, "needs reverse thinking"),
+    ];
+    let labels: Vec<&str> = labels.iter().filter(|(holds, _)| *holds).map(|(_, it)| *it).collect();
+    let mut rows = vec![
+        vec!["class".to_owned(), tool.class().to_string()],
+        vec!["operation".to_owned(), harmless(tool.operation())],
+        vec!["revision".to_owned(), tool.revision().to_owned()],
+    ];
+    if !labels.is_empty() {
+        rows.push(vec!["facts".to_owned(), labels.join(", ")]);
+    }
+    if !facts.aliases.is_empty() {
+        rows.push(vec!["aliases".to_owned(), facts.aliases.join(", ")]);
+    }
+    screen.table(&rows)?;
+    screen.line("")?;
+    screen.line("arguments:")?;
+    screen.line(&harmless(&format!("{:#}", tool.schema())))
+}
+
+fn described(tool: &Registered, scene: &Scene) -> Value {
+    let facts = tool.facts();
+    json!({
+        "name": tool.name(),
+        "description": tool.description(scene),
+        "class": tool.class().as_str(),
+        "operation": tool.operation(),
+        "revision": tool.revision(),
+        "aliases": facts.aliases,
+        "concurrent": facts.concurrent,
+        "read_only": facts.read_only,
+        "destructive": facts.destructive,
+        "sensitive": facts.sensitive,
+        "needs_checkpoint": facts.needs_checkpoint,
+        "needs_reverse_thinking": facts.needs_reverse_thinking,
+        "input_schema": tool.schema(),
+    })
+}

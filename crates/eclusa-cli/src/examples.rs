@@ -1,0 +1,16 @@
+//! Small tools that are always there: for the demo, and to try the gate with.
+
+mod echo;
+mod note;
+mod time;
+
+use std::path::Path;
+
+use eclusa::{Registry, RegistryError};
+
+/// Adds them to a registry.
+pub(crate) fn add(registry: &Registry, workspace: &Path) -> Result<(), RegistryError> {
+    registry.add(echo::Echo)?;
+    registry.add(time::Time)?;
+    registry.add(note::Note::new(workspace))
+}

@@ -1,0 +1,78 @@
+//! How a command ends when it cannot do its work: what is wrong, how to mend it, which exit code.
+
+use std::{fmt, io, process::ExitCode};
+
+/// Exit codes of the binary. The tool's own exit code is in the reply, never here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Done,
+    /// The tool failed, or the log does not verify.
+    Failed,
+    /// The command line, the arguments or the configuration are wrong.
+    Usage,
+    /// The call was refused.
+    Refused,
+    /// A person ended it.
+    Aborted,
+    /// Whoever read our output went away.
+    Pipe,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Refused => 3,
+            Exit::Aborted => 130,
+            Exit::Pipe => 141,
+        })
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    message: String,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    /// What is wrong with how the command was called or configured.
+    pub(crate) fn usage(message: impl fmt::Display) -> Failure {
+        Failure { exit: Exit::Usage, message: message.to_string(), hints: Vec::new() }
+    }
+
+    /// What went wrong while it worked.
+    pub(crate) fn failed(message: impl fmt::Display) -> Failure {
+        Failure { exit: Exit::Failed, message: message.to_string(), hints: Vec::new() }
+    }
+
+    /// The same, and how to mend it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// What is printed; nothing when there is nobody to read it.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        if self.exit == Exit::Pipe {
+            return Vec::new();
+        }
+        let hints = self.hints.iter().map(|it| format!("hint: {it}"));
+        std::iter::once(format!("error: {}", self.message)).chain(hints).collect()
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(err: io::Error) -> Failure {
+        let exit = match err.kind() {
+            io::ErrorKind::BrokenPipe => Exit::Pipe,
+            _ => Exit::Failed,
+        };
+        Failure { exit, message: err.to_string(), hints: Vec::new() }
+    }
+}

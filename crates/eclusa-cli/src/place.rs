@@ -1,0 +1,79 @@
+//! Where things are: the workspace, the person's files, the log. The only file that reads the
+//! environment for paths.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use eclusa::Hash;
+
+use crate::{args::Global, failure::Failure};
+
+/// The name of a configuration file, the person's and the workspace's.
+pub(crate) const FILE: &str = "eclusa.toml";
+
+/// Where things are.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// The directory that calls work in, resolved.
+    pub(crate) workspace: PathBuf,
+    /// The person's configuration: one named on the command line must be there.
+    pub(crate) config: Option<PathBuf>,
+    /// Whether it was named on the command line.
+    pub(crate) config_named: bool,
+    /// Further layers that the person vouches for.
+    pub(crate) policies: Vec<PathBuf>,
+    /// The log of this workspace.
+    pub(crate) store: PathBuf,
+}
+
+impl Place {
+    /// Looks around.
+    pub(crate) fn find(global: &Global) -> Result<Place, Failure> {
+        let named = global.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
+        let workspace = named.canonicalize().ok().filter(|it| it.is_dir()).ok_or_else(|| {
+            Failure::usage(format!("the workspace `{}` is not a directory", named.display()))
+        })?;
+        let state = match &global.state {
+            Some(state) => state.clone(),
+            None => home("XDG_STATE_HOME", ".local/state").ok_or_else(homeless)?.join("eclusa"),
+        };
+        let own = home("XDG_CONFIG_HOME", ".config").map(|it| it.join("eclusa").join(FILE));
+        Ok(Place {
+            store: state.join(key(&workspace)).join("eclusa.db"),
+            workspace,
+            config_named: global.config.is_some(),
+            config: global.config.clone().or(own),
+            policies: global.policy.clone(),
+        })
+    }
+
+    /// The workspace's own configuration.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.workspace.join(FILE)
+    }
+}
+
+/// One of the XDG directories, or where it is by convention.
+fn home(variable: &str, otherwise: &str) -> Option<PathBuf> {
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    absolute(variable).or_else(|| absolute("HOME").map(|it| it.join(otherwise)))
+}
+
+fn homeless() -> Failure {
+    Failure::usage("there is nowhere to keep the log: neither XDG_STATE_HOME nor HOME is set")
+        .hint("name a directory with `--state DIR`")
+}
+
+/// What the log of a workspace is called: readable, and different for every path.
+fn key(workspace: &Path) -> String {
+    let hash = Hash::of(workspace.as_os_str().as_encoded_bytes()).to_string();
+    let name = workspace.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name
+        .chars()
+        .map(|it| if it.is_ascii_alphanumeric() || "-_.".contains(it) { it } else { '_' })
+        .take(40)
+        .collect();
+    format!("{name}-{}", hash.get(..12).unwrap_or_default())
+}

@@ -1,0 +1,119 @@
+//! Keeping "always": a rule in the person's own configuration, their comments untouched.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use eclusa::{Grant, Remember};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
+
+/// Keeps answers as rules in a file.
+pub(crate) struct Keeper {
+    file: PathBuf,
+    writing: Mutex<()>,
+}
+
+impl Keeper {
+    /// Keeps them in this file, which need not be there yet.
+    pub(crate) fn new(file: PathBuf) -> Keeper {
+        Keeper { file, writing: Mutex::new(()) }
+    }
+}
+
+impl Remember for Keeper {
+    fn always(&self, grant: &Grant) -> Result<(), String> {
+        let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |what: String| format!("`{}` {what}", self.file.display());
+        let text = match std::fs::read_to_string(&self.file) {
+            Ok(text) => text,
+            Err(err) if err.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(err) => return Err(failed(format!("cannot be read: {err}"))),
+        };
+        let text = with_rule(&text, grant).map_err(failed)?;
+        replace(&self.file, &text).map_err(|err| failed(format!("cannot be written: {err}")))
+    }
+}
+
+/// The rule that a grant would be kept as, to be shown before it is.
+pub(crate) fn rule(grant: &Grant) -> String {
+    let mut rules = ArrayOfTables::new();
+    rules.push(table(grant));
+    let mut document = DocumentMut::new();
+    document.insert("rules", Item::ArrayOfTables(rules));
+    document.to_string().trim().to_owned()
+}
+
+fn table(grant: &Grant) -> Table {
+    let mut table = Table::new();
+    table.insert("tool", value(grant.tool.as_str()));
+    table.insert("decision", value("allow"));
+    table.insert("reason", value("a person answered always"));
+    table
+}
+
+/// The file with one more rule at the end of its rules.
+fn with_rule(text: &str, grant: &Grant) -> Result<String, String> {
+    let mut document: DocumentMut = text.parse().map_err(|err| format!("is not TOML: {err}"))?;
+    let rules = document.entry("rules").or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
+    let rules = rules
+        .as_array_of_tables_mut()
+        .ok_or("writes its rules as a list in brackets, to which none can be added here")?;
+    rules.push(table(grant));
+    Ok(document.to_string())
+}
+
+/// Writes beside the file and renames, so that nobody ever reads half of it.
+fn replace(file: &Path, text: &str) -> std::io::Result<()> {
+    // A link stays a link: what it leads to is replaced.
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let directory = file.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory)?;
+    let mut new = tempfile::NamedTempFile::new_in(directory)?;
+    new.write_all(text.as_bytes())?;
+    if let Ok(old) = file.metadata() {
+        new.as_file().set_permissions(old.permissions())?;
+    }
+    new.as_file().sync_all()?;
+    new.persist(&file)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant() -> Grant {
+        Grant { tool: "note".to_owned(), revision: "r".to_owned(), args: None }
+    }
+
+    #[test]
+    fn comments_and_rules_are_kept() {
+        let before = "# mine\nmode = \"confirm-all\" # careful\n\n[[rules]]\ntool = \"echo\" # why\ndecision = \"deny\"\n";
+        let after = with_rule(before, &grant()).unwrap();
+        assert!(after.starts_with(before), "{after}");
+        assert!(after.ends_with(&format!("{}\n", rule(&grant()))), "{after}");
+    }
+
+    #[test]
+    fn what_is_shown_is_what_is_written_and_can_be_read() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("new/eclusa.toml");
+        Keeper::new(file.clone()).always(&grant()).unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(text.trim(), rule(&grant()));
+        let config = eclusa::Config::load(&[eclusa::Layer::of_person("f", text)]).unwrap();
+        assert!(config.rules.iter().any(|it| it.decision() == eclusa::Decision::Allow));
+    }
+
+    #[test]
+    fn a_file_that_is_not_toml_is_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("eclusa.toml");
+        std::fs::File::create(&file).unwrap().write_all(b"not [ toml").unwrap();
+        let err = Keeper::new(file.clone()).always(&grant()).unwrap_err();
+        assert!(err.contains("is not TOML"), "{err}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "not [ toml");
+    }
+}

@@ -1,0 +1,215 @@
+//! What a reviewer outside this process answers: our own words, those of hooks for other agents,
+//! and the loose forms.
+
+use eclusa::{Output, Review, ReviewError, ReviewResult};
+use serde_json::{Map, Value};
+
+/// What it said.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Said {
+    /// Pass it on.
+    Approve,
+    /// Pass it on, and keep this remark.
+    Note(String),
+    /// Stop it.
+    Deny(String),
+    /// Pass this on instead.
+    Modify(Value),
+    /// Change it by this merge patch.
+    Merge(Value),
+}
+
+/// Reads an answer that may be plain text: a remark.
+pub(crate) fn read(text: &str) -> Result<Said, String> {
+    let text = text.trim();
+    match text.chars().next() {
+        None => Ok(Said::Approve),
+        // Whoever begins with JSON meant JSON.
+        Some('{' | '[' | '"') => read_json(text),
+        Some(_) => match serde_json::from_str(text) {
+            Ok(value) => of_value(value),
+            Err(_) => Ok(Said::Note(text.to_owned())),
+        },
+    }
+}
+
+/// Reads an answer that must be JSON.
+pub(crate) fn read_json(text: &str) -> Result<Said, String> {
+    let value = serde_json::from_str(text)
+        .map_err(|err| format!("its answer is not JSON that can be read: {err}"))?;
+    of_value(value)
+}
+
+fn of_value(value: Value) -> Result<Said, String> {
+    match value {
+        Value::Bool(_) => Ok(loose(value.into())),
+        Value::Object(fields) => of_object(fields),
+        value => Ok(Said::Modify(value)),
+    }
+}
+
+fn of_object(mut fields: Map<String, Value>) -> Result<Said, String> {
+    if let Some(Value::Object(hook)) = fields.remove("hookSpecificOutput") {
+        return of_hook(hook);
+    }
+    if fields.get("continue") == Some(&Value::Bool(false)) {
+        return Ok(Said::Deny(text(&mut fields, "stopReason")));
+    }
+    if let Some(decision) = fields.remove("decision") {
+        return decided(decision.as_str().unwrap_or_default(), fields);
+    }
+    match fields.get("approved") {
+        Some(Value::Bool(approved)) => {
+            let approved = *approved;
+            let modified_value = fields.remove("modified_value").filter(|it| !it.is_null());
+            let reason = fields.remove("reason").and_then(|it| it.as_str().map(str::to_owned));
+            Ok(loose(ReviewResult { approved, modified_value, reason }.into()))
+        }
+        Some(_) => Err("`approved` must be true or false".to_owned()),
+        None => match fields.remove("updatedInput") {
+            Some(value) => Ok(Said::Modify(value)),
+            None => Ok(Said::Modify(Value::Object(fields))),
+        },
+    }
+}
+
+/// Our own words.
+fn decided(decision: &str, mut fields: Map<String, Value>) -> Result<Said, String> {
+    let value = fields.remove("value");
+    let need = |value: Option<Value>| value.ok_or(format!("`{decision}` needs a `value`"));
+    match decision {
+        "approve" | "allow" => Ok(Said::Approve),
+        "deny" | "block" => Ok(Said::Deny(text(&mut fields, "reason"))),
+        "modify" => need(value).map(Said::Modify),
+        "merge" => need(value).map(Said::Merge),
+        other => Err(format!("`{other}` is not a decision; use approve, deny, modify or merge")),
+    }
+}
+
+/// The words of hooks.
+fn of_hook(mut hook: Map<String, Value>) -> Result<Said, String> {
+    let decision = hook.remove("permissionDecision");
+    let updated = hook.remove("updatedInput");
+    match (decision.as_ref().map(|it| it.as_str().unwrap_or_default()), updated) {
+        (Some("deny"), _) => Ok(Said::Deny(text(&mut hook, "permissionDecisionReason"))),
+        (Some("allow") | None, Some(value)) => Ok(Said::Modify(value)),
+        (Some("allow"), None) => Ok(Said::Approve),
+        (None, None) => Ok(match hook.remove("additionalContext") {
+            Some(Value::String(context)) => Said::Note(context),
+            _ => Said::Approve,
+        }),
+        (Some(other), _) => {
+            Err(format!("`{other}` is not a permission decision here; use allow or deny"))
+        }
+    }
+}
+
+fn text(fields: &mut Map<String, Value>, name: &str) -> String {
+    match fields.remove(name) {
+        Some(Value::String(text)) if !text.is_empty() => text,
+        _ => "not approved".to_owned(),
+    }
+}
+
+fn loose(said: Review<Value>) -> Said {
+    match said {
+        Review::Approve => Said::Approve,
+        Review::Modify(value) => Said::Modify(value),
+        Review::Merge(patch) => Said::Merge(patch),
+        Review::Deny(why) => Said::Deny(why),
+        Review::Note(note) => Said::Note(note),
+    }
+}
+
+impl Said {
+    /// What it means for a call: arguments are an object and nothing else.
+    pub(crate) fn about_input(self) -> Result<Review<Value>, ReviewError> {
+        Ok(match self {
+            Said::Approve => Review::Approve,
+            Said::Note(note) => Review::Note(note),
+            Said::Deny(why) => Review::Deny(why),
+            Said::Modify(value) | Said::Merge(value) if !value.is_object() => {
+                return Err("its answer is neither a decision nor an object of arguments".into());
+            }
+            Said::Modify(args) => Review::Modify(args),
+            Said::Merge(patch) => Review::Merge(patch),
+        })
+    }
+
+    /// What it means for an output: anything can take its place.
+    pub(crate) fn about_output(self) -> Result<Review<Output>, ReviewError> {
+        Ok(match self {
+            Said::Approve => Review::Approve,
+            Said::Note(note) => Review::Note(note),
+            Said::Deny(why) => Review::Deny(why),
+            Said::Modify(value) => Review::Modify(Output::from(value)),
+            Said::Merge(patch) => Review::Merge(patch),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn h_table_of_answers() {
+        let deny = |why: &str| Ok(Said::Deny(why.to_owned()));
+        let table: Vec<(&str, Result<Said, ()>)> = vec![
+            ("", Ok(Said::Approve)),
+            (" \n", Ok(Said::Approve)),
+            ("true", Ok(Said::Approve)),
+            ("false", deny("not approved")),
+            ("looks harmless", Ok(Said::Note("looks harmless".to_owned()))),
+            (r#"{"query": "a"}"#, Ok(Said::Modify(json!({"query": "a"})))),
+            (r#"{"approved": true}"#, Ok(Said::Approve)),
+            (r#"{"approved": false, "reason": "no"}"#, deny("no")),
+            (
+                r#"{"approved": true, "modified_value": {"a": 1}}"#,
+                Ok(Said::Modify(json!({"a": 1}))),
+            ),
+            (r#"{"approved": "yes"}"#, Err(())),
+            (r#"{"decision": "approve"}"#, Ok(Said::Approve)),
+            (r#"{"decision": "deny", "reason": "no"}"#, deny("no")),
+            (r#"{"decision": "block"}"#, deny("not approved")),
+            (r#"{"decision": "modify", "value": {"a": 1}}"#, Ok(Said::Modify(json!({"a": 1})))),
+            (r#"{"decision": "merge", "value": {"a": null}}"#, Ok(Said::Merge(json!({"a": null})))),
+            (r#"{"decision": "modify"}"#, Err(())),
+            (r#"{"decision": "perhaps"}"#, Err(())),
+            (r#"{"decision": true}"#, Err(())),
+            (r#"{"continue": false, "stopReason": "no"}"#, deny("no")),
+            (r#"{"updatedInput": {"a": 1}}"#, Ok(Said::Modify(json!({"a": 1})))),
+            (r#"{"hookSpecificOutput": {"permissionDecision": "allow"}}"#, Ok(Said::Approve)),
+            (
+                r#"{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no"}}"#,
+                deny("no"),
+            ),
+            (
+                r#"{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"a": 1}}}"#,
+                Ok(Said::Modify(json!({"a": 1}))),
+            ),
+            (r#"{"hookSpecificOutput": {"permissionDecision": "ask"}}"#, Err(())),
+            (r#"{"decision": "#, Err(())),
+            ("[1, 2", Err(())),
+        ];
+        for (answer, expected) in table {
+            assert_eq!(read(answer).map_err(drop), expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_never_becomes_arguments() {
+        for answer in ["42", "null", "\"text\"", "[1]"] {
+            assert!(read(answer).unwrap().about_input().is_err(), "{answer}");
+            assert!(matches!(read(answer).unwrap().about_output(), Ok(Review::Modify(_))));
+        }
+    }
+
+    #[test]
+    fn a_service_must_answer_json() {
+        assert!(read_json("").is_err());
+        assert!(read_json("<html>Log in</html>").is_err());
+    }
+}

@@ -1,0 +1,76 @@
+//! A reviewer behind HTTP: the question is posted, and nothing but a clear answer is an answer.
+
+use std::time::Duration;
+
+use reqwest::{
+    Client,
+    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    redirect,
+};
+use serde_json::Value;
+
+use super::answer::{self, Said};
+
+/// The longest answer that is read.
+const LONGEST: usize = 1024 * 1024;
+
+/// A service that reviews.
+pub(crate) struct Service {
+    client: Client,
+    url: String,
+}
+
+impl Service {
+    /// A service at this address. Redirects are not followed: the address is what was trusted.
+    pub(crate) fn new(
+        url: &str,
+        headers: &[(String, String)],
+        time: Duration,
+    ) -> Result<Service, String> {
+        let headers = headers.iter().map(header).collect::<Result<HeaderMap, String>>()?;
+        let client = Client::builder()
+            .redirect(redirect::Policy::none())
+            .timeout(time)
+            .default_headers(headers)
+            .user_agent(concat!("eclusa/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|err| format!("no connection can be made: {err}"))?;
+        Ok(Service { client, url: url.to_owned() })
+    }
+
+    /// Posts the question and reads the answer.
+    pub(super) async fn consult(&self, about: &Value) -> Result<Said, String> {
+        let request = self
+            .client
+            .post(&self.url)
+            .header(CONTENT_TYPE, "application/json")
+            .body(about.to_string());
+        let mut response = request.send().await.map_err(|err| chain(&err))?;
+        if !response.status().is_success() {
+            return Err(format!("it answered {}", response.status()));
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|err| chain(&err))? {
+            body.extend_from_slice(&chunk);
+            if body.len() > LONGEST {
+                return Err(format!("its answer is longer than {LONGEST} bytes"));
+            }
+        }
+        let text = String::from_utf8(body).map_err(|_| "its answer is not text".to_owned())?;
+        answer::read_json(&text)
+    }
+}
+
+fn header((name, value): &(String, String)) -> Result<(HeaderName, HeaderValue), String> {
+    let wrong = |_| format!("the header `{name}` cannot be sent");
+    let mut value = HeaderValue::from_str(value).map_err(|err| wrong(err.to_string()))?;
+    value.set_sensitive(true);
+    let name = HeaderName::try_from(name).map_err(|err| wrong(err.to_string()))?;
+    Ok((name, value))
+}
+
+/// The error with its causes: the first one alone seldom says what happened.
+fn chain(err: &reqwest::Error) -> String {
+    let causes = std::iter::successors(Some(err as &dyn std::error::Error), |it| it.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

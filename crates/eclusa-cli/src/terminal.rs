@@ -1,0 +1,86 @@
+//! The terminal as a place to ask: prints the question, reads the answer.
+
+use std::{
+    fs::File,
+    io::{self, IsTerminal},
+    os::fd::{AsFd, OwnedFd},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use eclusa::{Answer, Approver, NotAsked, Question};
+use futures::future::BoxFuture;
+
+use conversation::Conversation;
+
+mod conversation;
+mod edit;
+mod keys;
+
+/// The terminal that this program was started on.
+pub(crate) struct Terminal {
+    /// Stdin was used up by the arguments, so the terminal itself is read.
+    stdin_taken: bool,
+    /// Where a rule for "always" would be written, to say so.
+    rules: Option<PathBuf>,
+}
+
+impl Terminal {
+    /// The terminal, if there is one; that is looked at when somebody must be asked.
+    pub(crate) fn new(stdin_taken: bool, rules: Option<PathBuf>) -> Terminal {
+        Terminal { stdin_taken, rules }
+    }
+
+    /// Where answers are typed. A question is asked only where it can be seen and answered by a
+    /// person: both stderr and the input must be terminals.
+    fn input(&self) -> Result<OwnedFd, NotAsked> {
+        let none = |why: &str| NotAsked::Unavailable(why.to_owned());
+        if !io::stderr().is_terminal() {
+            return Err(none("stderr is not a terminal"));
+        }
+        if io::stdin().is_terminal() {
+            let stdin = io::stdin().as_fd().try_clone_to_owned();
+            return stdin.map_err(|err| NotAsked::Failed(err.to_string()));
+        }
+        if !self.stdin_taken {
+            return Err(none("stdin is not a terminal"));
+        }
+        File::open("/dev/tty").map(OwnedFd::from).map_err(|_| none("there is no terminal"))
+    }
+}
+
+impl Approver for Terminal {
+    fn name(&self) -> &str {
+        "terminal"
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
+        Box::pin(async move {
+            let given_up = GivenUp(Arc::default());
+            let talk = Conversation::new(
+                question.clone(),
+                self.input()?,
+                self.rules.clone(),
+                given_up.0.clone(),
+            );
+            let answered = tokio::task::spawn_blocking(move || talk.hold()).await;
+            match answered {
+                Ok(Ok(answer)) => Ok(answer),
+                Ok(Err(err)) => Err(NotAsked::Failed(format!("the terminal failed: {err}"))),
+                Err(_panic) => Err(NotAsked::Failed("the prompt crashed".to_owned())),
+            }
+        })
+    }
+}
+
+/// Tells the thread that reads keys that nobody waits for the answer any more.
+struct GivenUp(Arc<AtomicBool>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}

@@ -1,0 +1,233 @@
+//! Everything that a command works with: the place, the configuration, and the gate made of them.
+
+use std::{io, path::Path, sync::Arc, time::Duration};
+
+use eclusa::{
+    Approver, AuditSink, Config, ConfigErrors, Durability, Gate, House, Layer, Mode, Reach,
+    Redactor, Registration, Registry, ReviewCache, Reviewer, Rules, Run, Scene,
+};
+use eclusa_store::{Desk, Options, Store};
+
+use crate::{
+    args::Global,
+    command_tool::CommandTool,
+    examples,
+    failure::Failure,
+    place::Place,
+    remember::Keeper,
+    reviewers::{At, Outside, service::Service},
+    secrets,
+    spawn::Program,
+};
+
+/// The place, and what was configured for it.
+pub(crate) struct Workplace {
+    pub(crate) place: Place,
+    pub(crate) config: Config,
+    pub(crate) mode: Mode,
+    pub(crate) dry_run: bool,
+}
+
+/// Who can be asked in this command.
+pub(crate) type Approvers = Vec<Arc<dyn Approver>>;
+
+impl Workplace {
+    /// Finds the place and reads its configuration.
+    pub(crate) fn open(global: &Global) -> Result<Workplace, Failure> {
+        let place = Place::find(global)?;
+        let config = Config::load(&layers(&place)?).map_err(unusable)?;
+        Ok(Workplace {
+            mode: global.mode.unwrap_or(config.mode),
+            dry_run: global.dry_run,
+            place,
+            config,
+        })
+    }
+
+    /// Where this takes place, for descriptions.
+    pub(crate) fn scene(&self) -> Scene {
+        let name = self.place.workspace.file_name().unwrap_or_default();
+        Scene { workspace: name.to_string_lossy().into_owned(), ..Scene::default() }
+    }
+
+    /// Opens the log, and makes it if it is not there.
+    pub(crate) fn store(&self) -> Result<Store, Failure> {
+        let durability = match self.config.durability {
+            Durability::PowerLoss => eclusa_store::Durability::PowerLoss,
+            Durability::Crash => eclusa_store::Durability::Crash,
+        };
+        Store::open(&self.place.store, Options { durability, ..Options::default() })
+            .map_err(Failure::failed)
+    }
+
+    /// Opens the log to read it.
+    pub(crate) fn log(&self) -> Result<Store, Failure> {
+        Store::open_read_only(&self.place.store).map_err(Failure::failed)
+    }
+
+    /// The tools: the examples, and those from configuration.
+    pub(crate) fn registry(&self) -> Result<Registry, Failure> {
+        let registry = Registry::default();
+        examples::add(&registry, &self.place.workspace).map_err(Failure::usage)?;
+        for settings in &self.config.tools {
+            let tool = CommandTool::new(settings.clone(), self.place.workspace.clone());
+            // A name that the person gave wins over an example.
+            registry
+                .register(Registration::of(tool).replace())
+                .map_err(|err| Failure::usage(format!("{}: {err}", settings.origin)))?;
+        }
+        Ok(registry)
+    }
+
+    /// A gate that can say what it would do, and keeps no record.
+    pub(crate) fn judge(&self) -> Result<Gate, Failure> {
+        let house = self.house(Arc::new(eclusa::MemoryLog::default()))?;
+        Ok(Gate::new(house).for_run(self.run()))
+    }
+
+    /// The whole gate.
+    pub(crate) fn gate(&self, store: &Store, approvers: Approvers) -> Result<Gate, Failure> {
+        self.gate_with(store, approvers, Vec::new())
+    }
+
+    /// The whole gate, with reviewers besides those from configuration.
+    pub(crate) fn gate_with(
+        &self,
+        store: &Store,
+        approvers: Approvers,
+        mut reviewers: Vec<Arc<dyn Reviewer>>,
+    ) -> Result<Gate, Failure> {
+        let mut house = self.house(Arc::new(store.clone()))?;
+        house.spool = Some(Arc::new(store.clone()));
+        house.desk = Some(Arc::new(Desk::new(store.clone())));
+        house.approvers = approvers;
+        if let Some(file) = &self.place.config {
+            house.remember = Some(Arc::new(Keeper::new(file.clone())));
+        }
+        reviewers.extend(self.reviewers()?);
+        house.reviewers = reviewers;
+        if let Some((time, size)) = self.config.review_cache {
+            house.review_cache = Some(ReviewCache::new(time, size));
+        }
+        Ok(Gate::new(house).for_run(self.run()))
+    }
+
+    /// Whoever sits at this terminal, for the record.
+    pub(crate) fn person(&self) -> String {
+        let named = |name| std::env::var(name).ok().filter(|it: &String| !it.is_empty());
+        named("USER").or_else(|| named("LOGNAME")).unwrap_or_else(|| "command-line".to_owned())
+    }
+
+    /// The run that this command is.
+    pub(crate) fn run(&self) -> Run {
+        Run {
+            mode: self.mode,
+            dry_run: self.dry_run,
+            principal: self.person().into(),
+            conversation: "command-line".into(),
+            ..Run::default()
+        }
+    }
+
+    fn house(&self, sink: Arc<dyn AuditSink>) -> Result<House, Failure> {
+        let rules = Rules::new(self.config.rules.clone(), &self.place.workspace);
+        let registry = self.registry()?;
+        self.names_are_known(&registry)?;
+        let mut house = House::new(Arc::new(registry), rules, sink);
+        house.redactor = Arc::new(self.redactor()?);
+        house.on_no_approver = self.config.on_no_approver;
+        house.order = self.config.order;
+        house.limits = self.config.limits.clone();
+        house.args_in_log = self.config.args_in_log;
+        Ok(house)
+    }
+
+    /// What takes secrets out of whatever leaves.
+    fn redactor(&self) -> Result<Redactor, Failure> {
+        let beside = self.place.config.as_deref().and_then(Path::parent);
+        secrets::redactor(&self.config.redact, beside.unwrap_or(&self.place.workspace))
+    }
+
+    /// A rule about a tool that is spelt otherwise would never apply (C19). The workspace's own
+    /// file may know tools that this person does not have; that is only told.
+    pub(crate) fn names_are_known(&self, registry: &Registry) -> Result<(), Failure> {
+        let project = format!("{}:", self.place.project().display());
+        for unknown in self.config.unknown_tools(registry) {
+            if !unknown.origin.starts_with(&project) {
+                return Err(Failure::usage(unknown).hint("`eclusa tools` lists the tools"));
+            }
+            tracing::warn!("{unknown}");
+        }
+        Ok(())
+    }
+
+    fn reviewers(&self) -> Result<Vec<Arc<dyn Reviewer>>, Failure> {
+        let mut reviewers: Vec<Arc<dyn Reviewer>> = Vec::new();
+        for settings in &self.config.reviewers {
+            let time = settings.time.unwrap_or(self.config.limits.review);
+            let at = reached(&settings.reach, &self.place.workspace, time)
+                .map_err(|err| Failure::usage(format!("{}: {err}", settings.origin)))?;
+            reviewers.push(Arc::new(Outside { settings: settings.clone(), time, at }));
+        }
+        Ok(reviewers)
+    }
+}
+
+fn reached(reach: &Reach, workspace: &Path, time: Duration) -> Result<At, String> {
+    Ok(match reach {
+        Reach::Command(command) => At::Command(Program {
+            command: command.clone(),
+            directory: workspace.to_owned(),
+            env: Vec::new(),
+            set: Vec::new(),
+        }),
+        Reach::Url { url, headers } => {
+            let value = |(name, variable): (&String, &String)| {
+                let value = std::env::var(variable).map_err(|_| {
+                    format!("the variable `{variable}` for header `{name}` is not set")
+                })?;
+                Ok((name.clone(), value))
+            };
+            let headers = headers.iter().map(value).collect::<Result<Vec<_>, String>>()?;
+            At::Http(Service::new(url, &headers, time)?)
+        }
+    })
+}
+
+/// Every file that has a say, lowest first. The workspace's own comes last: it can only tighten.
+pub(crate) fn layers(place: &Place) -> Result<Vec<Layer>, Failure> {
+    let mut layers = Vec::new();
+    if let Some(file) = &place.config {
+        match read(file) {
+            Ok(text) => layers.push(Layer::of_person(file.display().to_string(), text)),
+            Err(err) if err.kind() == io::ErrorKind::NotFound && !place.config_named => {}
+            Err(err) => return Err(unreadable(file, &err)),
+        }
+    }
+    for file in &place.policies {
+        let text = read(file).map_err(|err| unreadable(file, &err))?;
+        layers.push(Layer::of_person(file.display().to_string(), text));
+    }
+    let file = place.project();
+    match read(&file) {
+        Ok(text) => layers.push(Layer::of_project(file.display().to_string(), text)),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => {}
+        Err(err) => return Err(unreadable(&file, &err)),
+    }
+    Ok(layers)
+}
+
+fn read(file: &Path) -> io::Result<String> {
+    std::fs::read_to_string(file)
+}
+
+fn unreadable(file: &Path, err: &io::Error) -> Failure {
+    Failure::usage(format!("the configuration `{}` cannot be read: {err}", file.display()))
+}
+
+/// Everything that is wrong, one line each, and how to mend it.
+fn unusable(errors: ConfigErrors) -> Failure {
+    let lines: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
+    Failure::usage(format!("the configuration cannot be used:\n  {}", lines.join("\n  ")))
+        .hint("`eclusa config schema` says what can be written")
+}

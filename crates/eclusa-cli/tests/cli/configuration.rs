@@ -1,0 +1,115 @@
+//! Where configuration comes from, and what a workspace may not do to a person.
+
+use insta::assert_snapshot;
+
+use crate::world::World;
+
+#[test]
+fn what_is_wrong_is_said_with_its_place_and_exit_code_2() {
+    let world = World::with("mod = \"yolo\"\n\n[limits]\ntime = \"soon\"\n");
+    assert_snapshot!(world.transcript(&[&["config", "check"], &["run", "time"]]), @r###"
+    $ eclusa config check
+    stderr:
+    error: the configuration cannot be used:
+      <dir>/config/eclusa/eclusa.toml:1:1: unknown key `mod`; did you mean `mode`?
+    hint: `eclusa config schema` says what can be written
+    exit 2
+    $ eclusa run time
+    stderr:
+    error: the configuration cannot be used:
+      <dir>/config/eclusa/eclusa.toml:1:1: unknown key `mod`; did you mean `mode`?
+    hint: `eclusa config schema` says what can be written
+    exit 2
+    "###);
+}
+
+#[test]
+fn a_workspace_can_tighten_and_never_loosen() {
+    let world = World::new();
+    world.write(
+        "workspace/eclusa.toml",
+        "[[rules]]\ndecision = \"deny\"\ntool = \"time\"\nreason = \"not here\"\n",
+    );
+    let ran = world.eclusa(&["run", "time"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("not here"), "{}", ran.err);
+    world.write("workspace/eclusa.toml", "mode = \"yolo\"\n");
+    let ran = world.eclusa(&["run", "note", r#"{"text": "x"}"#]);
+    assert_ne!(ran.code, 0, "{ran:?}");
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}
+
+#[test]
+fn a_policy_file_from_the_command_line_counts_as_the_persons() {
+    let world = World::new();
+    let file = world.write("extra.toml", "[[rules]]\ndecision = \"allow\"\ntool = \"note\"\n");
+    let file = file.display().to_string();
+    let ran = world.eclusa(&["--policy", &file, "run", "note", r#"{"text": "x"}"#]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(world.eclusa(&["--policy", "nowhere.toml", "run", "time"]).code, 2);
+}
+
+#[test]
+fn another_configuration_can_take_the_place_of_the_persons() {
+    let world = World::with("mode = \"yolo\"\n");
+    let file = world.write("other.toml", "mode = \"confirm-all\"\n").display().to_string();
+    assert_eq!(world.eclusa(&["--config", &file, "run", "time"]).code, 3);
+    assert_eq!(world.eclusa(&["run", "time"]).code, 0);
+}
+
+#[test]
+fn every_setting_is_shown_with_its_origin() {
+    let world = World::with("mode = \"confirm-all\"\n");
+    let ran = world.eclusa(&["config"]);
+    let mode = ran.out.lines().find(|it| it.starts_with("mode ")).unwrap();
+    assert!(mode.contains("\"confirm-all\"") && mode.contains("eclusa.toml:1"), "{mode}");
+    let time = ran.out.lines().find(|it| it.starts_with("limits.time ")).unwrap();
+    assert!(time.contains("30s") && time.contains("defaults"), "{time}");
+}
+
+#[test]
+fn the_schema_is_there() {
+    let world = World::new();
+    let schema = world.eclusa(&["config", "schema"]).json();
+    assert!(schema["properties"]["mode"].is_object());
+}
+
+#[test]
+fn c19_a_rule_about_a_tool_that_nobody_has_is_an_error_and_a_workspace_may_have_others() {
+    let world = World::with("[[rules]]\ndecision = \"deny\"\ntool = \"nots\"\n");
+    let ran = world.eclusa(&["run", "time"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("eclusa.toml:1: no tool is called `nots`"), "{}", ran.err);
+    assert_eq!(world.eclusa(&["config", "check"]).code, 2);
+    let world = World::new();
+    world.write("workspace/eclusa.toml", "[[rules]]\ndecision = \"deny\"\ntool = \"deploy\"\n");
+    assert_eq!(world.eclusa(&["run", "time"]).code, 0);
+}
+
+#[test]
+fn secrets_do_not_leave_in_outputs_or_records() {
+    let world = World::with(
+        "[[redact.rules]]\nname = \"badge\"\nregex = \"badge-[0-9]+\"\nkeywords = [\"badge\"]\n",
+    );
+    let ran = world.eclusa(&["run", "echo", r#"{"text": "my badge-4711"}"#]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "my [redacted:badge]\n"));
+    assert!(!world.eclusa(&["log", "export"]).out.contains("4711"));
+}
+
+#[test]
+fn s1_56_what_happens_can_be_told_on_stderr() {
+    let world = World::new();
+    assert_eq!(world.eclusa(&["run", "time"]).err, "");
+    let told = world.eclusa(&["-vv", "run", "note", r#"{"text": "x"}"#]).err;
+    assert!(told.lines().count() > 1 && told.contains("note"), "{told}");
+    let mut command = world.command(&["run", "time"]);
+    let output = command.env("ECLUSA_LOG", "eclusa=loud,,=").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn colours_are_for_terminals_only() {
+    let world = World::new();
+    let ran = world.eclusa(&["check", "time"]);
+    assert!(!ran.out.contains('\u{1b}'), "{:?}", ran.out);
+}

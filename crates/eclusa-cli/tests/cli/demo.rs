@@ -1,0 +1,57 @@
+//! `eclusa demo`: the transcript that a new person sees first.
+
+use insta::assert_snapshot;
+
+use crate::world::World;
+
+#[test]
+fn the_demo_shows_every_gate_and_ends_with_a_chain_that_holds() {
+    let world = World::with("mode = \"yolo\" # the demo does not care\n");
+    assert_snapshot!(world.transcript(&[&["demo"]]), @r###"
+    $ eclusa demo
+    A model streams text with calls in it. Each call passes the gate; what follows it is its record.
+
+    First I look at the clock.
+
+      → time {}
+        allow: it only looks (defaults)
+      ← <time>
+
+    Now I celebrate, perhaps a little too much.
+
+      → echo {"text":"hooray","times":50}
+        at-most-three (input): modify
+        arguments now: {"text":"hooray","times":3}
+        allow: it only looks (defaults)
+      ← hooray
+        hooray
+        hooray
+
+    Then I write something down.
+
+      → note {"text":"the lock works"}
+        ask: the tool is sensitive (defaults)
+        asked: no_approver (nobody)
+      ← a person must approve this call and nobody can be asked, so nothing was run; a person can run it on a terminal, add an allow rule, or choose another mode
+
+    And this I should not write down at all.
+
+      → note {"text":"the password is swordfish"}
+        deny: secrets do not belong in notes (demo:3)
+      ← denied by policy: secrets do not belong in notes (demo:3); nothing was run
+
+    The same gate, as a dry run: everything is decided, nothing is done, nobody is asked.
+
+    What would happen if I wrote down one more thing?
+
+      → note {"text":"one more thing"}
+        ask: the tool is sensitive (defaults)
+      ← dry run, nothing was done: note({"text":"one more thing"}) would ask a person first, because the tool is sensitive (defaults)
+
+    log: 7 records, the chain holds; head <hash>
+    exit 0
+    "###);
+    // It leaves nothing behind.
+    assert!(!world.path("state/eclusa").exists());
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}

@@ -1,0 +1,174 @@
+//! `eclusa log`: reading the log, and finding out that somebody else wrote in it.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::Stdio,
+};
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::world::World;
+
+fn with_calls() -> World {
+    let world = World::new();
+    world.eclusa(&["run", "echo", r#"{"text": "one"}"#, "--reason", "to begin"]);
+    world.eclusa(&["run", "note", r#"{"text": "two"}"#]);
+    world.eclusa(&["--mode", "yolo", "run", "note", r#"{"text": "three"}"#]);
+    world
+}
+
+#[test]
+fn calls_are_listed_and_shown() {
+    let world = with_calls();
+    assert_snapshot!(world.transcript(&[
+        &["log"],
+        &["log", "list", "-n", "1"],
+        &["log", "show", "1"],
+        &["log", "show", "99"],
+    ]), @r###"
+    $ eclusa log
+    number  time                  tool  decision  outcome      ms
+    1       <time>  echo  allow     ok           <ms>
+    3       <time>  note  ask       no_approver  <ms>
+    4       <time>  note  allow     ok           <ms>
+    exit 0
+    $ eclusa log list -n 1
+    number  time                  tool  decision  outcome  ms
+    4       <time>  note  allow     ok       <ms>
+    exit 0
+    $ eclusa log show 1
+    call 1: echo, ok
+      time           <time>
+      took           <ms> ms
+      call           <call>
+      principal      tester
+      conversation   command-line
+      origin         person
+      class          read-only
+      tool revision  <revision>
+      operation      read
+      mode           confirm-sensitive
+      reason         to begin
+      args           {"text":"one","times":1}
+      args sha256    <hash>
+      decision       allow
+      because        allow: it only looks (defaults)
+      output         {"bytes":3,"sha256":"<hash>"}
+      record         <hash>
+    exit 0
+    $ eclusa log show 99
+    stderr:
+    error: the log has no call `99`
+    hint: `eclusa log` lists the last calls with their numbers
+    exit 1
+    "###);
+}
+
+#[test]
+fn a_call_is_found_by_the_number_of_any_of_its_records_and_by_the_models_id() {
+    let world = with_calls();
+    let by_start = world.eclusa(&["--json", "log", "show", "1"]).json();
+    let by_end = world.eclusa(&["--json", "log", "show", "2"]).json();
+    assert_eq!(by_start, by_end);
+    assert_eq!(by_start["outcome"], "ok");
+    let id = by_start["call"].as_str().unwrap();
+    assert_eq!(world.eclusa(&["--json", "log", "show", id]).json(), by_start);
+}
+
+#[test]
+fn s0_34_export_holds_every_record_byte_for_byte() {
+    let world = with_calls();
+    let ran = world.eclusa(&["log", "export"]);
+    assert_eq!(ran.out.lines().count(), 5);
+    // Anybody can check the chain: previous, number and body, with a line break after each.
+    let mut previous = "0".repeat(64);
+    for (number, line) in ran.out.lines().enumerate() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let (_, body) = line.split_once(r#""body":"#).unwrap();
+        let body = body.strip_suffix('}').unwrap();
+        let text = format!("{previous}\n{}\n{body}\n", number + 1);
+        previous = eclusa::Hash::of(text.as_bytes()).to_string();
+        assert_eq!(record["hash"], previous.as_str());
+    }
+}
+
+#[test]
+fn tail_follows_what_other_processes_write() {
+    let world = World::new();
+    world.eclusa(&["run", "echo", r#"{"text": "one"}"#]);
+    let mut command = world.command(&["log", "tail", "-n", "1", "-f"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!(next()["seq"], 2);
+    world.eclusa(&["run", "echo", r#"{"text": "two"}"#]);
+    assert_eq!((&next()["seq"], &next()["seq"]), (&3.into(), &4.into()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn verify_says_where_the_chain_ends_and_knows_heads_that_were_noted() {
+    let world = with_calls();
+    let head = world.eclusa(&["--json", "log", "verify"]).json();
+    assert_eq!((&head["ok"], &head["records"]), (&true.into(), &5.into()));
+    let noted = head["head"].as_str().unwrap();
+    assert_eq!(world.eclusa(&["log", "verify", "--head", noted]).code, 0);
+    world.eclusa(&["run", "time"]);
+    let later = world.eclusa(&["log", "verify", "--head", noted]);
+    assert!(later.out.contains("is record 5; 2 were written since"), "{}", later.out);
+    assert_eq!(world.eclusa(&["log", "verify", "--head", &"0".repeat(64)]).code, 1);
+    assert_eq!(world.eclusa(&["log", "verify", "--head", "abc"]).code, 2);
+}
+
+#[test]
+fn a_log_that_was_replaced_does_not_have_the_head_that_was_noted() {
+    let world = with_calls();
+    let noted = world.eclusa(&["--json", "log", "verify"]).json()["head"].clone();
+    let other = with_calls();
+    for end in ["", "-wal", "-shm"] {
+        let from = format!("{}{end}", other.store().display());
+        let to = format!("{}{end}", world.store().display());
+        if std::path::Path::new(&from).exists() {
+            std::fs::copy(from, to).unwrap();
+        }
+    }
+    assert_eq!(world.eclusa(&["log", "verify"]).code, 0);
+    let ran = world.eclusa(&["log", "verify", "--head", noted.as_str().unwrap()]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("the log does not verify"), "{}", ran.err);
+}
+
+#[test]
+fn a_changed_byte_is_found() {
+    let world = with_calls();
+    let store = world.store();
+    // Everything into the one file, where a stranger would look for it.
+    let connection = rusqlite::Connection::open(&store).unwrap();
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    drop(connection);
+    let mut bytes = std::fs::read(&store).unwrap();
+    let at = bytes.windows(8).position(|it| it == b"to begin").unwrap();
+    bytes[at] = b'T';
+    std::io::Write::write_all(&mut std::fs::File::create(&store).unwrap(), &bytes).unwrap();
+    let ran = world.eclusa(&["--json", "log", "verify"]);
+    assert_eq!((ran.code, ran.json()["ok"].clone()), (1, false.into()));
+    assert!(ran.err.contains("record 1 was changed"), "{}", ran.err);
+}
+
+#[test]
+fn a_workspace_without_a_log_says_so() {
+    let world = World::new();
+    let ran = world.eclusa(&["log"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("nothing has been recorded there yet"), "{}", ran.err);
+    assert!(!world.path("state/eclusa").exists());
+}
+
+#[test]
+fn every_workspace_has_a_log_of_its_own() {
+    let world = with_calls();
+    let other = world.path("home").display().to_string();
+    assert_eq!(world.eclusa(&["--workspace", &other, "log"]).code, 1);
+}

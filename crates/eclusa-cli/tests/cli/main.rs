@@ -1,0 +1,19 @@
+//! The binary through its front door: what is typed, what comes back, which exit code.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that panics has failed"
+)]
+
+mod check;
+mod command_tools;
+mod configuration;
+mod demo;
+mod http_reviewer;
+mod log;
+mod prompt;
+mod queue;
+mod reviewers;
+mod run;
+mod world;

@@ -1,0 +1,329 @@
+//! The prompt on a real terminal: what a person sees, types and gets.
+
+use std::{process::Command, time::Duration};
+
+use expectrl::{
+    ControlCode, Eof, Expect,
+    process::unix::WaitStatus,
+    session::{OsSession, Session},
+};
+use serde_json::json;
+
+use crate::world::{World, wait_until};
+
+const PROMPT: &str = "run it? [";
+const NOTE: [&str; 3] = ["run", "note", r#"{"text": "hello"}"#];
+
+/// A person at a terminal.
+struct Person {
+    session: OsSession,
+    seen: String,
+}
+
+impl Person {
+    fn runs(world: &World, args: &[&str]) -> Person {
+        Person::starts(world.command(args))
+    }
+
+    fn starts(mut command: Command) -> Person {
+        command.env("NO_COLOR", "1");
+        let mut session = Session::spawn(command).unwrap();
+        session.set_expect_timeout(Some(Duration::from_secs(60)));
+        Person { session, seen: String::new() }
+    }
+
+    /// Waits until this is on the screen.
+    fn sees(&mut self, text: &str) {
+        match self.session.expect(text) {
+            Ok(found) => self.seen.push_str(&String::from_utf8_lossy(found.as_bytes())),
+            Err(err) => panic!("`{text}` never came: {err}; seen so far: {}", self.seen),
+        }
+    }
+
+    fn types(&mut self, line: &str) {
+        self.session.send_line(line).unwrap();
+    }
+
+    /// Waits for the prompt, and answers.
+    fn answers(&mut self, line: &str) {
+        self.sees(PROMPT);
+        self.types(line);
+    }
+
+    /// Everything that was on the screen, and the exit code.
+    fn ends(mut self) -> (i32, String) {
+        let rest = self.session.expect(Eof).unwrap();
+        self.seen.push_str(&String::from_utf8_lossy(rest.as_bytes()));
+        match self.session.get_process().wait().unwrap() {
+            WaitStatus::Exited(_, code) => (code, self.seen),
+            other => panic!("{other:?}: {}", self.seen),
+        }
+    }
+}
+
+#[test]
+fn s0_2_s0_23_s1_42_the_question_shows_everything_and_y_runs_it() {
+    let world = World::new();
+    let mut person = Person::runs(
+        &world,
+        &["run", "note", r#"{"text": "hello"}"#, "--reason", "so that nobody forgets"],
+    );
+    person.answers("y");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 0, "{seen}");
+    for text in
+        ["tool: note", "class: file", "hello", "the tool is sensitive", "so that nobody forgets"]
+    {
+        assert!(seen.contains(text), "`{text}` is not in {seen}");
+    }
+    assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+    let record = &world.records()[0];
+    assert_eq!(
+        (&record["approval"]["answer"], &record["approval"]["by"]),
+        (&"once".into(), &"terminal".into())
+    );
+}
+
+#[test]
+fn e6_s1_43_s1_44_n_asks_for_a_reason_and_the_model_is_told() {
+    let world = World::new();
+    let mut person = Person::runs(&world, &NOTE);
+    person.answers("n");
+    person.sees("why?");
+    person.types("not today");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 3);
+    assert!(seen.contains("denied by a person: not today"), "{seen}");
+    assert_eq!(world.read("workspace/notes.txt"), "");
+    // The reason may be empty.
+    let mut person = Person::runs(&world, &NOTE);
+    person.answers("N");
+    person.sees("why?");
+    person.types("");
+    assert_eq!(person.ends().0, 3);
+}
+
+#[test]
+fn s2_15_only_y_and_yes_are_yes_and_enter_never_is() {
+    let world = World::new();
+    let mut person = Person::runs(&world, &NOTE);
+    person.answers("");
+    person.sees("Enter alone is no answer");
+    for almost in ["yep", "1", "ok", "true", "y y"] {
+        person.answers(almost);
+        person.sees("is no answer");
+    }
+    person.answers("YES");
+    assert_eq!(person.ends().0, 0);
+}
+
+#[test]
+fn the_end_of_the_input_is_a_no() {
+    let world = World::new();
+    let mut person = Person::runs(&world, &NOTE);
+    person.sees(PROMPT);
+    person.session.send(ControlCode::EndOfTransmission).unwrap();
+    let (code, seen) = person.ends();
+    assert_eq!(code, 3, "{seen}");
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}
+
+#[test]
+fn s4_43_c24_q_aborts_with_130() {
+    let world = World::new();
+    let mut person = Person::runs(&world, &NOTE);
+    person.answers("q");
+    assert_eq!(person.ends().0, 130);
+    assert_eq!(world.records()[0]["code"], "aborted");
+}
+
+#[test]
+fn ctrl_c_at_the_prompt_takes_the_call_back() {
+    let world = World::new();
+    let mut person = Person::runs(&world, &NOTE);
+    person.sees(PROMPT);
+    person.session.send(ControlCode::EndOfText).unwrap();
+    assert_eq!(person.ends().0, 130);
+    assert_eq!(world.records()[0]["code"], "cancelled");
+}
+
+#[test]
+fn s_answers_for_the_conversation_and_says_for_what() {
+    let world = World::new();
+    let mut person = Person::runs(&world, &NOTE);
+    person.answers("s");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("every call of `note`"), "{seen}");
+    assert_eq!(world.records()[0]["approval"]["answer"], "session");
+}
+
+#[test]
+fn a_shows_the_rule_writes_it_and_nobody_is_asked_again() {
+    let world = World::with("# my rules\nmode = \"confirm-sensitive\" # careful\n");
+    let mut person = Person::runs(&world, &NOTE);
+    person.answers("a");
+    person.sees("decision = \"allow\"");
+    person.sees("add it, and run the call?");
+    person.types("n");
+    // Nothing is written without a yes, and the question is still there.
+    person.answers("a");
+    person.sees("add it, and run the call?");
+    assert!(!world.read("config/eclusa/eclusa.toml").contains("rules]]"));
+    person.types("y");
+    assert_eq!(person.ends().0, 0);
+    let config = world.read("config/eclusa/eclusa.toml");
+    assert!(config.starts_with("# my rules\nmode = \"confirm-sensitive\" # careful\n"), "{config}");
+    assert!(config.contains("tool = \"note\""), "{config}");
+    // Now it runs without a terminal.
+    assert_eq!(world.eclusa(&NOTE).code, 0);
+}
+
+#[test]
+fn always_is_not_offered_for_shell_text() {
+    let world = World::with(
+        "[tools.sh]\ndescription = \"Runs shell text.\"\ncommand = [\"sh\", \"-c\", \"{command}\"]\n\
+         args = { command = { type = \"string\" } }\nrequired = [\"command\"]\nclass = \"shell\"\nshell = \"/command\"\n",
+    );
+    let mut person = Person::runs(&world, &["run", "sh", r#"{"command": "echo done"}"#]);
+    person.answers("a");
+    person.sees("is no answer");
+    person.answers("y");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("done"), "{seen}");
+}
+
+#[test]
+fn e_opens_the_editor_and_what_was_written_is_judged_again() {
+    let world = World::with(
+        "[[rules]]\ndecision = \"deny\"\ntool = \"note\"\narg.\"/text\" = { contains = \"password\" }\n",
+    );
+    let mode = world.script("mode", "stat -c %a \"$1\" > mode; sed -i s/hello/edited/ \"$1\"");
+    let edit = |script: &str| {
+        let mut command = world.command(&NOTE);
+        command.env("EDITOR", script.trim_matches('"'));
+        Person::starts(command)
+    };
+    let mut person = edit(&mode);
+    person.answers("e");
+    person.sees("edited");
+    person.answers("y");
+    assert_eq!(person.ends().0, 0);
+    assert_eq!(world.read("workspace/notes.txt"), "edited\n");
+    assert_eq!(world.read("workspace/mode"), "600\n");
+    // What policy denies stays denied, whoever wrote it.
+    let mut person = edit(&world.script("denied", "sed -i s/hello/password/ \"$1\""));
+    person.answers("e");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 3, "{seen}");
+    // Neither a broken text nor an editor that fails is an answer.
+    let mut person = edit(&world.script("broken", "echo nonsense > \"$1\""));
+    person.answers("e");
+    person.sees("this is not JSON");
+    person.answers("q");
+    assert_eq!(person.ends().0, 130);
+    let mut person = edit("false");
+    person.answers("e");
+    person.sees("the editor `false` ended with");
+    person.answers("q");
+    assert_eq!(person.ends().0, 130);
+}
+
+#[test]
+fn what_was_typed_before_the_question_is_no_answer() {
+    let world = World::new();
+    let slow = world.script("slow", "touch reviewing; while [ ! -e go ]; do sleep 0.02; done");
+    world.write(
+        "config/eclusa/eclusa.toml",
+        &format!("[[reviewers]]\nname = \"slow\"\non = \"input\"\ncommand = [{slow}]\n"),
+    );
+    let mut person = Person::runs(&world, &NOTE);
+    wait_until("the review began", || world.path("workspace/reviewing").exists());
+    person.types("y");
+    person.types("y");
+    world.write("workspace/go", "");
+    person.answers("n");
+    person.sees("why?");
+    person.types("it was asked after I typed");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 3, "{seen}");
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}
+
+#[test]
+fn nothing_in_the_arguments_reaches_the_terminal_raw() {
+    let world = World::new();
+    let args = json!({"text": "\u{1b}[2J\u{1b}]0;title\u{7}\u{202e}evil\r\u{9b}31m"}).to_string();
+    let mut person = Person::runs(&world, &["run", "note", &args, "--reason", "\u{1b}[8mhidden"]);
+    person.answers("y");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("\\u{1B}"), "{seen}");
+    for raw in ['\u{1b}', '\u{7}', '\u{202e}', '\u{9b}'] {
+        assert!(!seen.contains(raw), "{raw:?} is in {seen:?}");
+    }
+}
+
+#[test]
+fn what_a_tool_says_reaches_a_terminal_harmless_and_a_pipe_as_it_is() {
+    let world = World::new();
+    let args = json!({"text": "\u{1b}[2Jgone"}).to_string();
+    let (code, seen) = Person::runs(&world, &["run", "echo", &args]).ends();
+    assert!(code == 0 && seen.contains("\\u{1B}[2Jgone") && !seen.contains('\u{1b}'), "{seen:?}");
+    assert_eq!(world.eclusa(&["run", "echo", &args]).out, "\u{1b}[2Jgone\n");
+}
+
+#[test]
+fn e16_thinking_is_not_the_tools_time() {
+    let world = World::with("[limits]\ntime = \"1s\"\n");
+    let mut person = Person::runs(&world, &NOTE);
+    person.sees(PROMPT);
+    std::thread::sleep(Duration::from_millis(1_300));
+    person.types("y");
+    assert_eq!(person.ends().0, 0);
+}
+
+#[test]
+fn c9_a_dry_run_asks_nobody_even_on_a_terminal() {
+    let world = World::new();
+    let (code, seen) =
+        Person::runs(&world, &["--dry-run", "run", "note", r#"{"text": "x"}"#]).ends();
+    assert!(code == 0 && !seen.contains(PROMPT), "{seen}");
+}
+
+#[test]
+fn c10_nobody_is_asked_about_what_policy_denies() {
+    let world = World::with("[[rules]]\ndecision = \"deny\"\ntool = \"note\"\n");
+    let (code, seen) = Person::runs(&world, &NOTE).ends();
+    assert!(code == 3 && !seen.contains(PROMPT), "{seen}");
+}
+
+#[test]
+fn arguments_from_a_pipe_leave_the_terminal_for_the_answer() {
+    let world = World::new();
+    let mut command = world.command(&[]);
+    let binary = command.get_program().to_owned();
+    #[expect(clippy::disallowed_methods, reason = "the test starts the binary in a pipe")]
+    let mut shell = Command::new("sh");
+    shell.args(["-c", r#"echo '{"text": "piped"}' | "$0" run note -"#]).arg(binary);
+    shell.current_dir(world.path("workspace")).env_clear();
+    for (name, value) in command.env("SHLVL", "1").get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    let mut person = Person::starts(shell);
+    person.answers("y");
+    assert_eq!(person.ends().0, 0);
+    assert_eq!(world.read("workspace/notes.txt"), "piped\n");
+}
+
+#[test]
+fn the_demo_asks_on_a_terminal() {
+    let world = World::new();
+    let mut person = Person::runs(&world, &["demo"]);
+    person.answers("y");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("added a line to `notes.txt`"), "{seen}");
+    assert!(seen.contains("the chain holds"), "{seen}");
+}

@@ -1,0 +1,162 @@
+//! Reviewers that are programs: facts H.
+
+use serde_json::Value;
+
+use crate::world::World;
+
+/// A world with one reviewer of `echo` that is this script.
+fn reviewed(script: &str, more: &str) -> World {
+    let world = World::new();
+    let path = world.script("reviewer", script);
+    world.write(
+        "config/eclusa/eclusa.toml",
+        &format!(
+            "[[reviewers]]\nname = \"guard\"\ntools = [\"echo\"]\ncommand = [{path}]\n{more}\n"
+        ),
+    );
+    world
+}
+
+fn echo(world: &World) -> (i32, Value) {
+    let ran = world.eclusa(&["--json", "run", "echo", r#"{"text": "hello"}"#]);
+    (ran.code, ran.json())
+}
+
+#[test]
+fn h_exit_0_and_silence_approves() {
+    let (code, reply) = echo(&reviewed("cat > /dev/null", "on = \"input\""));
+    assert_eq!((code, &reply["output"]), (0, &"hello".into()));
+}
+
+#[test]
+fn h_exit_2_denies_and_stderr_is_the_reason() {
+    let world = reviewed("echo 'not on a Sunday' >&2; exit 2", "on = \"input\"");
+    let (code, reply) = echo(&world);
+    assert_eq!((code, &reply["code"]), (3, &"denied_by_review".into()));
+    assert!(reply["error"].as_str().unwrap().contains("not on a Sunday"), "{reply}");
+    assert_eq!(world.records()[0]["reviews"][0]["said"], "deny");
+}
+
+#[test]
+fn h_json_can_approve_deny_modify_and_merge() {
+    let table = [
+        (r#"{"decision": "approve"}"#, 0, "hello"),
+        (r#"{"decision": "deny", "reason": "no"}"#, 3, ""),
+        (r#"{"decision": "modify", "value": {"text": "other"}}"#, 0, "other"),
+        (r#"{"decision": "merge", "value": {"times": 2}}"#, 0, "hello\nhello"),
+        (r#"{"hookSpecificOutput": {"permissionDecision": "allow"}}"#, 0, "hello"),
+        (r#"{"hookSpecificOutput": {"permissionDecision": "deny"}}"#, 3, ""),
+        (r#"{"hookSpecificOutput": {"updatedInput": {"text": "hooked"}}}"#, 0, "hooked"),
+        (r#"{"approved": true, "modified_value": {"text": "loose"}}"#, 0, "loose"),
+        (r#"{"approved": false, "reason": "no"}"#, 3, ""),
+        (r#"{"text": "replaced"}"#, 0, "replaced"),
+        ("true", 0, "hello"),
+        ("false", 3, ""),
+    ];
+    for (answer, code, output) in table {
+        let world = reviewed(&format!("cat > /dev/null\necho '{answer}'"), "on = \"input\"");
+        let (got, reply) = echo(&world);
+        assert_eq!((got, reply["output"].as_str().unwrap()), (code, output), "{answer}: {reply}");
+    }
+}
+
+#[test]
+fn h_text_is_context_and_on_record() {
+    let world = reviewed("echo 'looks harmless'", "on = \"input\"");
+    assert_eq!(echo(&world).0, 0);
+    let review = &world.records()[0]["reviews"][0];
+    assert_eq!((&review["said"], &review["why"]), (&"approve".into(), &"looks harmless".into()));
+}
+
+#[test]
+fn h_c29_s0_31_everything_else_is_an_error_and_denies() {
+    let table = [
+        "exit 1",
+        "exit 127",
+        "echo '{\"decision\": '",
+        "echo '{\"decision\": \"perhaps\"}'",
+        "echo 42",
+        "kill -9 $$",
+    ];
+    for script in table {
+        let (code, reply) = echo(&reviewed(script, "on = \"input\""));
+        assert_eq!((code, &reply["code"]), (3, &"denied_by_review".into()), "{script}");
+    }
+    let (code, reply) = echo(&reviewed("sleep 300", "on = \"input\"\ntime = \"300ms\""));
+    assert_eq!(code, 3);
+    assert!(reply["error"].as_str().unwrap().contains("no answer within"), "{reply}");
+}
+
+#[test]
+fn c29_an_error_lets_pass_only_where_configured_and_it_is_on_record() {
+    for script in ["exit 1", "echo '{'", "sleep 300"] {
+        let world = reviewed(script, "on = \"input\"\ntime = \"300ms\"\non_error = \"allow\"");
+        assert_eq!(echo(&world).0, 0, "{script}");
+        let review = &world.records()[0]["reviews"][0];
+        assert!(review["why"].as_str().unwrap().contains("although it failed"), "{review}");
+    }
+    // A clear no is no error.
+    let world = reviewed("exit 2", "on = \"input\"\non_error = \"allow\"");
+    assert_eq!(echo(&world).0, 3);
+}
+
+#[test]
+fn a_reviewer_gets_the_call_as_json_and_the_output_with_the_arguments_used() {
+    // S0.5, S0.6, S0.16
+    let world = reviewed(
+        "cat > got-$$.json\ngrep -q '\"on\":\"input\"' got-$$.json && echo '{\"text\": \"changed\"}'\nexit 0",
+        "",
+    );
+    assert_eq!(echo(&world).1["output"], "changed");
+    let mut got: Vec<Value> = std::fs::read_dir(world.path("workspace"))
+        .unwrap()
+        .map(|it| std::fs::read_to_string(it.unwrap().path()).unwrap())
+        .map(|it| serde_json::from_str(&it).unwrap())
+        .collect();
+    got.sort_by_key(|it| it["on"].as_str().unwrap().to_owned());
+    assert_eq!(got.len(), 2);
+    assert_eq!((&got[0]["tool"], &got[0]["args"]["text"]), (&"echo".into(), &"hello".into()));
+    assert_eq!((&got[1]["on"], &got[1]["args"]["text"]), (&"output".into(), &"changed".into()));
+    assert_eq!(got[1]["output"]["text"], "changed");
+    assert_eq!(got[0]["id"], got[1]["id"]);
+}
+
+#[test]
+fn s0_15_c22_an_output_can_be_withheld_or_replaced() {
+    let world = reviewed("echo 'too private' >&2; exit 2", "on = \"output\"");
+    let (code, reply) = echo(&world);
+    assert_eq!((code, &reply["code"]), (1, &"executed_output_withheld".into()));
+    assert!(!reply.to_string().contains("hello"), "{reply}");
+    let world = reviewed("echo '\"instead\"'", "on = \"output\"");
+    assert_eq!(echo(&world).1["output"], "instead");
+}
+
+#[test]
+fn h_a_modified_input_is_validated_again_and_judged_again() {
+    // W2: what does not fit the schema is blocked.
+    let (code, reply) = echo(&reviewed("echo '{\"text\": 5}'", "on = \"input\""));
+    assert_eq!((code, &reply["code"]), (3, &"invalid_args".into()));
+    // The rules see the new arguments.
+    let world = reviewed("echo '{\"text\": \"password\"}'", "on = \"input\"");
+    let config = world.read("config/eclusa/eclusa.toml")
+        + "[[rules]]\ndecision = \"deny\"\ntool = \"echo\"\narg.\"/text\" = \"password\"\n";
+    world.write("config/eclusa/eclusa.toml", &config);
+    assert_eq!(echo(&world).1["code"], "denied_by_policy");
+}
+
+#[test]
+fn h_after_a_no_later_reviewers_are_not_run_and_other_tools_are_not_read() {
+    let world = World::new();
+    let no = world.script("no", "exit 2");
+    let later = world.script("later", "touch ran");
+    world.write(
+        "config/eclusa/eclusa.toml",
+        &format!(
+            "[[reviewers]]\nname = \"no\"\ntools = [\"echo\"]\ncommand = [{no}]\n\
+             [[reviewers]]\nname = \"later\"\ncommand = [{later}]\ntools = [\"echo\"]\n"
+        ),
+    );
+    assert_eq!(echo(&world).0, 3);
+    assert!(!world.path("workspace/ran").exists());
+    assert_eq!(world.eclusa(&["run", "time"]).code, 0);
+}

@@ -1,0 +1,253 @@
+//! `eclusa run`: outcomes, exit codes, and what is printed where.
+
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::world::World;
+
+#[test]
+fn what_is_allowed_runs_and_what_must_be_asked_is_refused_without_a_terminal() {
+    // S4.30, S4.41, C1, E7: no terminal, so nobody can be asked.
+    let world = World::new();
+    assert_snapshot!(world.transcript(&[
+        &["run", "echo", r#"{"text": "hello", "times": 2}"#],
+        &["run", "note", r#"{"text": "hello"}"#],
+    ]), @r###"
+    $ eclusa run echo {"text": "hello", "times": 2}
+    hello
+    hello
+    exit 0
+    $ eclusa run note {"text": "hello"}
+    stderr:
+    refused: a person must approve this call and nobody can be asked, so nothing was run; a person can run it on a terminal, add an allow rule, or choose another mode
+    exit 3
+    "###);
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}
+
+#[test]
+fn e5_a_tool_that_needs_no_confirmation_is_not_asked_about() {
+    let world = World::new();
+    let ran = world.eclusa(&["run", "time"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+}
+
+#[test]
+fn s4_38_yolo_runs_and_s4_39_confirm_all_asks_about_everything() {
+    let world = World::new();
+    let ran = world.eclusa(&["--mode", "yolo", "run", "note", r#"{"text": "hello"}"#]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "added a line to `notes.txt`\n"));
+    assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+    let ran = world.eclusa(&["--mode", "confirm-all", "run", "time"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+}
+
+#[test]
+fn s4_45_an_unknown_mode_is_a_usage_error() {
+    let world = World::new();
+    let ran = world.eclusa(&["--mode", "relaxed", "run", "time"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("invalid value 'relaxed'"), "{}", ran.err);
+    assert!(ran.err.contains("confirm-all, confirm-sensitive, auto-approve, yolo"), "{}", ran.err);
+}
+
+#[test]
+fn s4_58_c9_a_dry_run_works_without_a_terminal_and_does_nothing() {
+    // S4.32, D: asked about = success, denied = refused; nothing is done either way.
+    let world =
+        World::with("[[rules]]\ndecision = \"deny\"\ntool = \"time\"\nreason = \"no clocks\"\n");
+    assert_snapshot!(world.transcript(&[
+        &["--dry-run", "run", "note", r#"{"text": "hello"}"#],
+        &["--dry-run", "run", "time"],
+        &["--dry-run", "run", "echo", r#"{"text": "hello"}"#],
+    ]), @r###"
+    $ eclusa --dry-run run note {"text": "hello"}
+    dry run, nothing was done: note({"text":"hello"}) would ask a person first, because the tool is sensitive (defaults)
+    exit 0
+    $ eclusa --dry-run run time
+    stderr:
+    refused: dry run, nothing was done: time({}) would be denied, because no clocks (<dir>/config/eclusa/eclusa.toml:1)
+    exit 3
+    $ eclusa --dry-run run echo {"text": "hello"}
+    dry run, nothing was done: echo({"text":"hello","times":1}) would run, because it only looks (defaults)
+    exit 0
+    "###);
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}
+
+#[test]
+fn usage_errors_have_exit_code_2_and_a_hint() {
+    let world = World::new();
+    assert_snapshot!(world.transcript(&[
+        &["run", "echo", "{text: hello}"],
+        &["run", "echo", "[1]"],
+        &["--workspace", "nowhere", "run", "time"],
+        &["--config", "nowhere.toml", "run", "time"],
+    ]), @r###"
+    $ eclusa run echo {text: hello}
+    stderr:
+    error: the arguments are not JSON: key must be a string at line 1 column 2
+    hint: write an object in single quotes: '{"text": "hello"}'
+    exit 2
+    $ eclusa run echo [1]
+    stderr:
+    error: the arguments must be a JSON object
+    hint: write an object in single quotes: '{"text": "hello"}'
+    exit 2
+    $ eclusa --workspace nowhere run time
+    stderr:
+    error: the workspace `nowhere` is not a directory
+    exit 2
+    $ eclusa --config nowhere.toml run time
+    stderr:
+    error: the configuration `nowhere.toml` cannot be read: No such file or directory (os error 2)
+    exit 2
+    "###);
+    assert_eq!(world.eclusa(&["run", "echo", "--unknown"]).code, 2);
+    assert_eq!(world.eclusa(&["run"]).code, 2);
+    assert_eq!(world.eclusa(&[]).code, 2);
+}
+
+#[test]
+fn s1_41_c13_an_unknown_tool_is_refused_with_the_nearest_name_and_on_record() {
+    let world = World::new();
+    let ran = world.eclusa(&["run", "note_", "{}"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("no tool is called `note_`; did you mean `note`?"), "{}", ran.err);
+    assert_eq!(world.records()[0]["code"], "unknown_tool");
+}
+
+#[test]
+fn arguments_that_do_not_fit_the_schema_are_refused() {
+    let world = World::new();
+    let ran = world.eclusa(&["run", "echo", r#"{"text": 1, "loud": true}"#]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.err.contains("text") && ran.err.contains("loud"), "{}", ran.err);
+}
+
+#[test]
+fn arguments_can_come_from_stdin() {
+    let world = World::new();
+    let ran = world.piped(&["run", "echo", "-"], r#"{"text": "from stdin"}"#);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "from stdin\n"));
+}
+
+#[test]
+fn json_is_the_whole_reply() {
+    // S1.6, S1.7, S1.11: milliseconds, and an error only when there is one.
+    let world = World::new();
+    let ran = world.eclusa(&["--json", "run", "echo", r#"{"text": "hello"}"#]);
+    let reply = ran.json();
+    assert_eq!(reply["success"], true);
+    assert_eq!(reply["output"], "hello");
+    assert_eq!(reply["code"], "ok");
+    assert_eq!(reply["truncated"], false);
+    assert_eq!(reply["number"], 1);
+    assert!(reply["execution_time_ms"].is_u64());
+    assert!(reply.get("error").is_none());
+    let reply = world.eclusa(&["--json", "run", "note", r#"{"text": "hello"}"#]).json();
+    assert_eq!(reply["success"], false);
+    assert_eq!(reply["code"], "no_approver");
+    assert!(reply["error"].as_str().unwrap().contains("nobody can be asked"));
+}
+
+#[test]
+fn s2_20_c1_allow_with_warning_runs_warns_and_says_so_in_the_record() {
+    let world = World::with("on_no_approver = \"allow-with-warning\"\n");
+    let ran = world.eclusa(&["run", "note", r#"{"text": "hello"}"#]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("warning: a person should have approved this call"), "{}", ran.err);
+    let records = world.records();
+    assert_eq!(records[0]["approval"]["by"], "no_handler");
+    assert!(records[0]["warnings"][0].as_str().unwrap().contains("nobody could be asked"));
+}
+
+#[test]
+fn the_reason_is_on_record() {
+    let world = World::new();
+    world.eclusa(&["run", "time", "--reason", "to know the time"]);
+    let record = &world.records()[0];
+    assert_eq!(record["reason"], "to know the time");
+    assert_eq!(record["origin"], "person");
+    assert_eq!(record["principal"], "tester");
+}
+
+#[test]
+fn c16_a_long_output_is_cut_and_can_be_read_whole() {
+    let world = World::with("[limits]\noutput = \"1KB\"\n");
+    let text = "0123456789".repeat(50);
+    let args = json!({"text": text, "times": 4}).to_string();
+    let reply = world.eclusa(&["--json", "run", "echo", &args]).json();
+    assert_eq!(reply["truncated"], true);
+    let reference = reply["spool"].as_str().unwrap();
+    let whole = world.eclusa(&["output", reference]);
+    assert_eq!(whole.out.trim_end(), [text.as_str(); 4].join("\n"));
+    let part = world.eclusa(&["output", reference, "--range", "10..15"]);
+    assert_eq!((part.code, part.out.as_str()), (0, "01234\n"));
+    assert_eq!(world.eclusa(&["output", "out-nothing"]).code, 1);
+    assert_eq!(world.eclusa(&["output", reference, "--range", "x"]).code, 2);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_not_a_panic() {
+    let world = World::new();
+    let args = json!({"text": "x".repeat(1000), "times": 90}).to_string();
+    let mut command = world.command(&["run", "echo", &args]);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(141));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
+fn a_log_that_cannot_be_opened_refuses_before_anything_runs() {
+    let world = World::new();
+    let state = world.write("file", "not a directory");
+    let state = state.display().to_string();
+    let ran =
+        world.eclusa(&["--mode", "yolo", "--state", &state, "run", "note", r#"{"text": "x"}"#]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}
+
+#[test]
+fn help_teaches_and_completions_and_man_page_are_there() {
+    let world = World::new();
+    for command in ["run", "check", "log"] {
+        let help = world.eclusa(&[command, "--help"]);
+        assert!(help.code == 0 && help.out.contains("Examples:"), "{help:?}");
+    }
+    assert!(world.eclusa(&["completions", "bash"]).out.contains("_eclusa()"));
+    assert!(world.eclusa(&["man"]).out.contains(".TH eclusa 1"));
+}
+
+#[test]
+fn tools_are_listed_shown_and_found() {
+    let world = World::new();
+    assert_snapshot!(world.transcript(&[
+        &["tools"],
+        &["tools", "search", "clock"],
+        &["tools", "show", "nothing"],
+    ]), @r###"
+    $ eclusa tools
+    echo  read-only  Says what it was told, as often as it was told to. Touches nothing.
+    note  file       Adds a line to `notes.txt` in the workspace.
+    time  read-only  Tells the time in UTC.
+    exit 0
+    $ eclusa tools search clock
+    time  read-only  Tells the time in UTC.
+    exit 0
+    $ eclusa tools show nothing
+    stderr:
+    error: no tool is called `nothing`
+    hint: `eclusa tools` lists them
+    exit 2
+    "###);
+    let shown = world.eclusa(&["--json", "tools", "show", "echo"]).json();
+    assert_eq!(shown["class"], "read-only");
+    assert_eq!(shown["input_schema"]["properties"]["text"]["type"], "string");
+}

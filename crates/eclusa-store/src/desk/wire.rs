@@ -1,0 +1,204 @@
+//! A question as it is kept in the store, version 1, and back: a person who is asked later sees
+//! what a person who is asked at once would have seen.
+
+use std::{borrow::Cow, time::Duration};
+
+use eclusa::{
+    Advice, Decision, Deliverable, Grant, Hash, PermissionClass, Question, Reason, Source, Touch,
+    Verdict,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+struct Wire<'a> {
+    v: u8,
+    call: Cow<'a, str>,
+    tool: Cow<'a, str>,
+    server: Option<Cow<'a, str>>,
+    class: Cow<'a, str>,
+    args: Cow<'a, Value>,
+    touches: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    decision: Cow<'a, str>,
+    because: Vec<Because<'a>>,
+    reason: Option<Cow<'a, str>>,
+    destructive: bool,
+    deliverable: Option<Challenge<'a>>,
+    binding: Cow<'a, str>,
+    grant: Option<Covers<'a>>,
+    can_always: bool,
+    principal: Cow<'a, str>,
+    conversation: Cow<'a, str>,
+    ms: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Because<'a> {
+    decision: Cow<'a, str>,
+    source: Cow<'a, str>,
+    origin: Cow<'a, str>,
+    text: Cow<'a, str>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Challenge<'a> {
+    hidden_assumptions: Cow<'a, [String]>,
+    failure_scenarios: Cow<'a, [String]>,
+    verdict: Cow<'a, str>,
+    verdict_reason: Cow<'a, str>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Covers<'a> {
+    tool: Cow<'a, str>,
+    revision: Cow<'a, str>,
+    args_sha256: Option<String>,
+}
+
+/// The question as one line of JSON.
+pub(super) fn write(question: &Question) -> Result<String, String> {
+    let wire = Wire {
+        v: 1,
+        call: (&question.call).into(),
+        tool: (&question.tool).into(),
+        server: question.server.as_ref().map(Cow::from),
+        class: question.class.as_str().into(),
+        args: Cow::Borrowed(&question.args),
+        touches: question.touches.iter().map(touch_out).collect(),
+        decision: question.verdict.decision.as_str().into(),
+        because: question.verdict.because.iter().map(because_out).collect(),
+        reason: question.reason.as_ref().map(Cow::from),
+        destructive: question.destructive,
+        deliverable: question.deliverable.as_ref().map(|it| Challenge {
+            hidden_assumptions: (&it.hidden_assumptions[..]).into(),
+            failure_scenarios: (&it.failure_scenarios[..]).into(),
+            verdict: it.verdict.as_str().into(),
+            verdict_reason: (&it.verdict_reason).into(),
+        }),
+        binding: (&question.binding).into(),
+        grant: question.grant.as_ref().map(|it| Covers {
+            tool: (&it.tool).into(),
+            revision: (&it.revision).into(),
+            args_sha256: it.args.map(|hash| hash.to_string()),
+        }),
+        can_always: question.can_always,
+        principal: (&question.principal).into(),
+        conversation: (&question.conversation).into(),
+        ms: u64::try_from(question.time.as_millis()).unwrap_or(u64::MAX),
+    };
+    serde_json::to_string(&wire).map_err(|err| err.to_string())
+}
+
+/// Reads it back; a word that nobody knows is an error, because nobody should approve what
+/// cannot be shown.
+pub(super) fn read(text: &str) -> Result<Question, String> {
+    let wire: Wire<'_> = serde_json::from_str(text).map_err(|err| err.to_string())?;
+    if wire.v != 1 {
+        return Err(format!("its version {} is not known", wire.v));
+    }
+    let because: Result<Vec<Reason>, String> = wire.because.into_iter().map(because_in).collect();
+    Ok(Question {
+        call: wire.call.into_owned(),
+        tool: wire.tool.into_owned(),
+        server: wire.server.map(Cow::into_owned),
+        class: wire.class.parse::<PermissionClass>()?,
+        args: wire.args.into_owned(),
+        touches: wire.touches.into_iter().map(touch_in).collect::<Result<_, _>>()?,
+        verdict: Verdict { decision: decision_in(&wire.decision)?, because: because? },
+        reason: wire.reason.map(Cow::into_owned),
+        destructive: wire.destructive,
+        deliverable: wire.deliverable.map(deliverable_in).transpose()?,
+        binding: wire.binding.into_owned(),
+        grant: wire.grant.map(grant_in).transpose()?,
+        can_always: wire.can_always,
+        principal: wire.principal.into_owned(),
+        conversation: wire.conversation.into_owned(),
+        time: Duration::from_millis(wire.ms),
+    })
+}
+
+fn touch_out(touch: &Touch) -> (Cow<'_, str>, Cow<'_, str>) {
+    match touch {
+        Touch::Run(what) => ("run".into(), what.into()),
+        Touch::Read(what) => ("read".into(), what.into()),
+        Touch::Write(what) => ("write".into(), what.into()),
+        Touch::Fetch(what) => ("fetch".into(), what.into()),
+        Touch::Unknown => ("unknown".into(), "".into()),
+    }
+}
+
+fn touch_in((word, what): (Cow<'_, str>, Cow<'_, str>)) -> Result<Touch, String> {
+    let what = what.into_owned();
+    match &*word {
+        "run" => Ok(Touch::Run(what)),
+        "read" => Ok(Touch::Read(what)),
+        "write" => Ok(Touch::Write(what)),
+        "fetch" => Ok(Touch::Fetch(what)),
+        "unknown" => Ok(Touch::Unknown),
+        _ => Err(unknown(&word)),
+    }
+}
+
+fn because_out(reason: &Reason) -> Because<'_> {
+    let source = match reason.source {
+        Source::Rule => "rule",
+        Source::Default => "default",
+        Source::Floor => "floor",
+        Source::Mode => "mode",
+    };
+    Because {
+        decision: reason.decision.as_str().into(),
+        source: source.into(),
+        origin: (*reason.origin).into(),
+        text: (*reason.text).into(),
+    }
+}
+
+fn because_in(because: Because<'_>) -> Result<Reason, String> {
+    let source = match &*because.source {
+        "rule" => Source::Rule,
+        "default" => Source::Default,
+        "floor" => Source::Floor,
+        "mode" => Source::Mode,
+        word => return Err(unknown(word)),
+    };
+    Ok(Reason {
+        decision: decision_in(&because.decision)?,
+        source,
+        origin: because.origin.into_owned().into(),
+        text: because.text.into_owned().into(),
+    })
+}
+
+fn decision_in(word: &str) -> Result<Decision, String> {
+    [Decision::Allow, Decision::Stage, Decision::Ask, Decision::Deny]
+        .into_iter()
+        .find(|decision| decision.as_str() == word)
+        .ok_or_else(|| unknown(word))
+}
+
+fn deliverable_in(challenge: Challenge<'_>) -> Result<Deliverable, String> {
+    let verdict = [Advice::Proceed, Advice::Ask, Advice::Stop]
+        .into_iter()
+        .find(|advice| advice.as_str() == challenge.verdict)
+        .ok_or_else(|| unknown(&challenge.verdict))?;
+    Ok(Deliverable {
+        hidden_assumptions: challenge.hidden_assumptions.into_owned(),
+        failure_scenarios: challenge.failure_scenarios.into_owned(),
+        verdict,
+        verdict_reason: challenge.verdict_reason.into_owned(),
+    })
+}
+
+fn grant_in(covers: Covers<'_>) -> Result<Grant, String> {
+    let args = match covers.args_sha256 {
+        None => None,
+        Some(hex) => Some(Hash::from_hex(&hex).ok_or_else(|| unknown(&hex))?),
+    };
+    Ok(Grant { tool: covers.tool.into_owned(), revision: covers.revision.into_owned(), args })
+}
+
+fn unknown(word: &str) -> String {
+    format!("`{word}` is not known")
+}

@@ -1,0 +1,137 @@
+//! Everything that can be wrong with a store, in sentences that say how to mend it.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use rusqlite::ErrorCode;
+
+/// Why the store cannot do what was asked. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The path leads to a directory.
+    #[error("`{}` is a directory, and a store is a file: name a file", .0.display())]
+    Directory(PathBuf),
+    /// There is nothing to read.
+    #[error("there is no store at `{}`: nothing has been recorded there yet", .0.display())]
+    Missing(PathBuf),
+    /// The file is something else.
+    #[error("`{}` is not a store, and nothing was written to it: name another file", .0.display())]
+    NotAStore(PathBuf),
+    /// The file is damaged.
+    #[error(
+        "the store `{}` is damaged ({what}), and nothing more is written to it: move it aside and keep it as evidence, or restore a copy",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says about it.
+        what: String,
+    },
+    /// A newer Eclusa has written it.
+    #[error(
+        "the store `{}` has format {found}, and this program knows formats up to {known}: use the newer program that wrote it",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+        /// The newest format that this program knows.
+        known: i64,
+    },
+    /// The file may not be written, or is open for reading only.
+    #[error("the store `{}` cannot be written ({what})", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        what: String,
+    },
+    /// There is no space left.
+    #[error("there is no space left for the store `{}`: make room on its disk", .0.display())]
+    Full(PathBuf),
+    /// Somebody else holds the lock.
+    #[error(
+        "another process has locked the store `{}` for too long: end it, or wait until it is done",
+        .0.display()
+    )]
+    Busy(PathBuf),
+    /// What is open is not what others will find.
+    #[error(
+        "the store `{}` was moved, replaced or deleted while it was open, and nothing more is written to it: put it back, or restart the program",
+        .0.display()
+    )]
+    Moved(PathBuf),
+    /// The writing thread has ended.
+    #[error("the writer of the store `{}` has stopped: restart the program", .0.display())]
+    Gone(PathBuf),
+    /// What was handed in cannot be kept.
+    #[error("this cannot be kept in the store: {0}")]
+    Unfit(String),
+    /// Anything else.
+    #[error("the store `{}` failed ({what})", path.display())]
+    Failed {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite or the system says about it.
+        what: String,
+    },
+}
+
+/// Why a chain is not known to be whole.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VerifyError {
+    /// It is not whole.
+    #[error(transparent)]
+    Broken(#[from] eclusa::Broken),
+    /// It could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Says which store an error is about.
+pub(crate) trait At<T> {
+    fn at(self, path: &Path) -> Result<T, StoreError>;
+}
+
+impl<T> At<T> for rusqlite::Result<T> {
+    fn at(self, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|err| explain(path, &err))
+    }
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|err| {
+            let (path, what) = (path.to_owned(), err.to_string());
+            match err.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    StoreError::ReadOnly { path, what }
+                }
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full(path),
+                io::ErrorKind::IsADirectory => StoreError::Directory(path),
+                io::ErrorKind::NotFound => StoreError::Missing(path),
+                _ => StoreError::Failed { path, what },
+            }
+        })
+    }
+}
+
+fn explain(path: &Path, err: &rusqlite::Error) -> StoreError {
+    let (path, what) = (path.to_owned(), err.to_string());
+    match err.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => StoreError::NotAStore(path),
+        Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path, what },
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+            StoreError::ReadOnly { path, what }
+        }
+        Some(ErrorCode::DiskFull) => StoreError::Full(path),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(path),
+        Some(ErrorCode::TooBig) => StoreError::Unfit("it is too big".to_owned()),
+        _ => StoreError::Failed { path, what },
+    }
+}

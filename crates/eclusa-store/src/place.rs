@@ -1,0 +1,93 @@
+//! Makes the place where a store lives: directories for the owner alone, a file for the owner
+//! alone, and all of it still there after a power loss.
+
+use std::{
+    fs::{DirBuilder, File, OpenOptions},
+    io,
+    path::Path,
+};
+
+use crate::{StoreError, error::At};
+
+/// Makes sure that the file is there, that it can be written, and that others cannot read it.
+/// SQLite gives the files beside it the same permissions.
+pub(crate) fn prepare(path: &Path) -> Result<(), StoreError> {
+    if path.is_dir() {
+        return Err(StoreError::Directory(path.to_owned()));
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    if !parent.is_dir() {
+        make_directories(parent).at(path)?;
+    }
+    match private(OpenOptions::new().write(true).create_new(true)).open(path) {
+        Ok(_) => sync(parent).at(path),
+        Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {
+            OpenOptions::new().read(true).write(true).open(path).map(drop).at(path)
+        }
+        Err(err) => Err(err).at(path),
+    }
+}
+
+/// Makes what is missing of a directory, and syncs the directory that each new one is entered in.
+fn make_directories(path: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> =
+        path.ancestors().take_while(|it| !it.as_os_str().is_empty() && !it.exists()).collect();
+    for directory in missing.into_iter().rev() {
+        match private_directory().create(directory) {
+            Err(err) if err.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
+            made => made?,
+        }
+        let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+        sync(parent.unwrap_or(Path::new(".")))?;
+    }
+    Ok(())
+}
+
+/// Which file this is, whatever it is called.
+#[cfg(unix)]
+pub(crate) fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().map(|file| (file.dev(), file.ino()))
+}
+
+/// Elsewhere an open file can be neither moved nor deleted.
+#[cfg(not(unix))]
+pub(crate) fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    path.metadata().map(|_| (0, 0))
+}
+
+#[cfg(unix)]
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600)
+}
+
+#[cfg(unix)]
+fn private_directory() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// Makes a directory's entries durable.
+#[cfg(unix)]
+fn sync(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+#[cfg(not(unix))]
+fn private_directory() -> DirBuilder {
+    DirBuilder::new()
+}
+
+/// Elsewhere a directory cannot be opened, and its entries are durable with the file.
+#[cfg(not(unix))]
+fn sync(_directory: &Path) -> io::Result<()> {
+    let _: Option<File> = None;
+    Ok(())
+}

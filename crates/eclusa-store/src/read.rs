@@ -1,0 +1,111 @@
+//! Reading records back.
+
+use eclusa::{Hash, Head, Record};
+use rusqlite::{Connection, Params, Row};
+use serde::Deserialize;
+
+use crate::{
+    Store, StoreError,
+    error::At,
+    schema,
+    writer::{stored_head, to_sql},
+};
+
+/// What a record is read from. The hash before it is that of the row before it.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT r.seq, (SELECT p.hash FROM records p WHERE p.seq = r.seq - 1), r.hash, r.body \
+             FROM records r ",
+            $rest
+        )
+    };
+}
+
+impl Store {
+    /// Up to `limit` records from this number on, oldest first.
+    pub fn records(&self, from_seq: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+        let sql = select!("WHERE r.seq >= ?1 ORDER BY r.seq LIMIT ?2");
+        self.query(sql, (to_sql(from_seq), to_limit(limit)))
+    }
+
+    /// The newest `limit` records, oldest first.
+    pub fn last(&self, limit: usize) -> Result<Vec<Record>, StoreError> {
+        let sql = select!("ORDER BY r.seq DESC LIMIT ?1");
+        let mut records = self.query(sql, (to_limit(limit),))?;
+        records.reverse();
+        Ok(records)
+    }
+
+    /// The records that end the call whose start has this number.
+    pub fn ends_of(&self, start: u64) -> Result<Vec<Record>, StoreError> {
+        self.query(select!("WHERE r.start = ?1 ORDER BY r.seq"), (to_sql(start),))
+    }
+
+    /// All records about the call that the model gave this id, oldest first.
+    ///
+    /// There is no index for it, because it would be paid for by every call: the whole log is
+    /// read.
+    pub fn find_call(&self, call_id: &str) -> Result<Vec<Record>, StoreError> {
+        let quoted = serde_json::to_string(call_id).unwrap_or_default();
+        let needle = format!("\"call\":{quoted}");
+        let sql = select!("WHERE instr(r.body, ?1) > 0 ORDER BY r.seq");
+        // On a connection of its own: it may take long, and nobody should wait for it.
+        let reader = schema::open_to_read(&self.inner.path, self.inner.options.busy)?;
+        let mut records = self.query_on(&reader, sql, (needle,))?;
+        // The same text may stand in somebody's arguments.
+        records.retain(|record| call_in(&record.body).as_deref() == Some(call_id));
+        Ok(records)
+    }
+
+    /// Where the chain is known to end.
+    pub fn head(&self) -> Result<Head, StoreError> {
+        stored_head(&self.reader(), &self.inner.path)
+    }
+
+    fn query(&self, sql: &str, params: impl Params) -> Result<Vec<Record>, StoreError> {
+        self.query_on(&self.reader(), sql, params)
+    }
+
+    fn query_on(
+        &self,
+        reader: &Connection,
+        sql: &str,
+        params: impl Params,
+    ) -> Result<Vec<Record>, StoreError> {
+        let path = &self.inner.path;
+        let mut statement = reader.prepare_cached(sql).at(path)?;
+        let mut rows = statement.query(params).at(path)?;
+        let mut records = Vec::new();
+        while let Some(row) = rows.next().at(path)? {
+            records.push(record(row).map_err(|err| StoreError::Damaged {
+                path: path.clone(),
+                what: format!("a record cannot be read: {err}"),
+            })?);
+        }
+        Ok(records)
+    }
+}
+
+fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+    let previous: Option<[u8; 32]> = row.get(1)?;
+    Ok(Record {
+        seq: u64::try_from(row.get::<_, i64>(0)?).unwrap_or_default(),
+        previous: previous.map(Hash::from).unwrap_or_default(),
+        hash: Hash::from(row.get::<_, [u8; 32]>(2)?),
+        body: row.get(3)?,
+    })
+}
+
+fn to_limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// The model's id of the call that a body is about.
+fn call_in(body: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        call: String,
+    }
+    serde_json::from_str(body).ok().map(|named: Named| named.call)
+}

@@ -1,0 +1,229 @@
+//! The tables, how they came to be what they are, and how a connection is set up.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::{Durability, StoreError, error::At};
+
+/// Marks a database as a store: `Ecls`.
+const APPLICATION: i64 = 0x4563_6c73;
+
+/// Older ones can damage a database in WAL mode that several connections write.
+const OLDEST_SQLITE: i32 = 3_051_003;
+
+/// Each step leads from the format of its place in this list to the next.
+///
+/// The hash of a record covers its number, its body and the hash before it, so nothing needs to
+/// be stored twice: the `previous` of a record is the `hash` of the row before it. The column
+/// `start` repeats what the body says, for the index; `verify` compares the two.
+const STEPS: [&str; 1] = ["
+CREATE TABLE records (
+    seq INTEGER PRIMARY KEY,
+    start INTEGER,
+    hash BLOB NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+CREATE INDEX records_start ON records (start) WHERE start IS NOT NULL;
+
+CREATE TABLE head (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    seq INTEGER NOT NULL,
+    hash BLOB NOT NULL
+) STRICT;
+INSERT INTO head VALUES (1, 0, zeroblob(32));
+
+CREATE TABLE spool (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    reference TEXT NOT NULL UNIQUE,
+    bytes INTEGER NOT NULL,
+    kept INTEGER NOT NULL,
+    text BLOB NOT NULL
+) STRICT;
+CREATE INDEX spool_sizes ON spool (id, bytes, reference);
+
+CREATE TABLE desk (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    binding TEXT NOT NULL,
+    call TEXT NOT NULL,
+    question TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    status TEXT NOT NULL DEFAULT 'pending'
+        CHECK (status IN ('pending', 'approved', 'rejected', 'expired')),
+    answer TEXT,
+    edit TEXT,
+    answer_sha256 BLOB,
+    decided_by TEXT,
+    decided INTEGER,
+    reason TEXT,
+    taken INTEGER
+) STRICT;
+CREATE INDEX desk_pending ON desk (id) WHERE status = 'pending';
+"];
+
+/// The newest format that this program knows.
+pub(crate) const FORMAT: i64 = STEPS.len() as i64;
+
+/// Prepared at start, so that a table that is missing or different is found before anything is
+/// written.
+const PROBES: [&str; 4] = [
+    "SELECT seq, start, hash, body FROM records INDEXED BY records_start WHERE start = 0",
+    "SELECT one, seq, hash FROM head",
+    "SELECT id, reference, bytes, kept, text FROM spool",
+    "SELECT id, binding, call, question, created, expires, status, answer, edit, answer_sha256,
+        decided_by, decided, reason, taken FROM desk",
+];
+
+/// A connection that writes. The tables are there and of the newest format.
+pub(crate) fn open_to_write(
+    path: &Path,
+    durability: Durability,
+    busy: Duration,
+) -> Result<Connection, StoreError> {
+    recent_enough(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).at(path)?;
+    connection.busy_timeout(busy).at(path)?;
+    // Before anything is written: is it ours to write to?
+    recognise(&connection, path)?;
+    use_wal(&connection, path, busy)?;
+    let level = match durability {
+        Durability::PowerLoss => "FULL",
+        Durability::Crash => "NORMAL",
+    };
+    connection.pragma_update(None, "synchronous", level).at(path)?;
+    // Some systems need a stronger word for a sync that reaches the disk; elsewhere no effect.
+    let full = matches!(durability, Durability::PowerLoss);
+    connection.pragma_update(None, "fullfsync", full).at(path)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", full).at(path)?;
+    migrate(&mut connection, path)?;
+    probe(&connection, path)?;
+    Ok(connection)
+}
+
+/// A connection that only reads.
+pub(crate) fn open_to_read(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
+    recent_enough(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).at(path)?;
+    connection.busy_timeout(busy).at(path)?;
+    // Reading needs files beside the store. Where they cannot be made, on a read-only disk, and
+    // nobody has left any, the file is all there is, and nobody can change it.
+    let usable = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+    if let Err(err) = usable
+        && matches!(err.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+        && !beside(path, "-wal").exists()
+    {
+        let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+        connection = Connection::open_with_flags(immutable(path), flags).at(path)?;
+    }
+    match recognise(&connection, path)? {
+        0 => return Err(StoreError::Missing(path.to_owned())),
+        _ => probe(&connection, path)?,
+    }
+    Ok(connection)
+}
+
+/// The file of this ending that SQLite keeps beside a database.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// The address of a file that nobody changes.
+fn immutable(path: &Path) -> String {
+    let mut address = "file:".to_owned();
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                address.push(char::from(byte));
+            }
+            _ => address.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    address + "?immutable=1"
+}
+
+fn recent_enough(path: &Path) -> Result<(), StoreError> {
+    if rusqlite::version_number() < OLDEST_SQLITE {
+        let what = format!("SQLite {} is too old: 3.51.3 is needed", rusqlite::version());
+        return Err(StoreError::Failed { path: path.to_owned(), what });
+    }
+    Ok(())
+}
+
+/// The format of the file, if it is ours and we know it.
+fn recognise(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
+    let application: i64 = number("application_id").at(path)?;
+    let format: i64 = number("user_version").at(path)?;
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .at(path)?;
+    match (application, format) {
+        (0, 0) if tables == 0 => Ok(0),
+        (APPLICATION, 1..=FORMAT) => Ok(format),
+        (APPLICATION, found) if found > FORMAT => {
+            Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT })
+        }
+        _ => Err(StoreError::NotAStore(path.to_owned())),
+    }
+}
+
+/// Readers and writers do not hold each other up in this mode.
+///
+/// Two processes that open a new file at once can be told that it is locked without any waiting,
+/// so the waiting is done here.
+fn use_wal(connection: &Connection, path: &Path, busy: Duration) -> Result<(), StoreError> {
+    let deadline = Instant::now() + busy;
+    loop {
+        let mode = connection
+            .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0));
+        match mode {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(mode) => {
+                let what = format!("it cannot leave the journal mode `{mode}`");
+                return Err(StoreError::Failed { path: path.to_owned(), what });
+            }
+            Err(err)
+                if err.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && Instant::now() < deadline =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(err) => return Err(err).at(path),
+        }
+    }
+}
+
+/// Brings the file to the newest format, one step and one transaction at a time.
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    loop {
+        let step = connection
+            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+            .at(path)?;
+        // Under the lock: another process may have been faster.
+        let format = recognise(&step, path)?;
+        let next = usize::try_from(format).ok().and_then(|format| STEPS.get(format));
+        let Some(sql) = next else { return Ok(()) };
+        step.execute_batch(sql).at(path)?;
+        step.pragma_update(None, "application_id", APPLICATION).at(path)?;
+        step.pragma_update(None, "user_version", format + 1).at(path)?;
+        step.commit().at(path)?;
+    }
+}
+
+fn probe(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    for sql in PROBES {
+        connection.prepare(sql).map_err(|err| StoreError::Damaged {
+            path: path.to_owned(),
+            what: format!("its tables are not what they should be: {err}"),
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,240 @@
+//! An open store: what it is set to, and the way to its writer and its readers.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use eclusa::{Appending, AuditError, AuditSink, Clock, Draft, SystemClock};
+use rusqlite::Connection;
+use serde::Deserialize;
+use tokio::sync::{Notify, oneshot};
+
+use crate::{
+    StoreError, place, schema,
+    writer::{self, Job, Pen},
+};
+
+/// What a record survives once its writer has been told that it is there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The loss of power: every transaction is synced to the disk.
+    #[default]
+    PowerLoss,
+    /// The end of the process, however sudden. After a power loss the last records may be
+    /// missing; what is there is still one whole chain.
+    Crash,
+}
+
+/// How a store is used.
+#[derive(Clone)]
+pub struct Options {
+    /// What a record survives.
+    pub durability: Durability,
+    /// How long another process may hold the lock before an attempt to write is given up.
+    pub busy: Duration,
+    /// How many bytes the spool keeps; beyond, the oldest texts are dropped, and a record says so.
+    pub spool_bytes: u64,
+    /// Tells the time for questions at the desk and for the records that the store writes itself.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            durability: Durability::default(),
+            busy: Duration::from_secs(5),
+            spool_bytes: 256 << 20,
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("durability", &self.durability)
+            .field("busy", &self.busy)
+            .field("spool_bytes", &self.spool_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An open store. Clones share it; the last one to go writes what is still queued.
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) path: PathBuf,
+    pub(crate) options: Options,
+    /// Rings when a question at the desk is answered in this process.
+    pub(crate) bell: Notify,
+    // INVARIANT: these go in this order. The last connection to a database moves the write-ahead
+    // log to its place, which one that only reads cannot do; and without a queue the writer does
+    // what is left, and ends.
+    reader: Mutex<Connection>,
+    /// `None` where the store is open for reading only.
+    queue: Option<mpsc::Sender<Job>>,
+    _writer: Writing,
+}
+
+/// The writing thread; whoever drops it waits for its end.
+struct Writing(Option<JoinHandle<()>>);
+
+/// No record is longer than this.
+const LONGEST_BODY: usize = 64 << 20;
+
+impl Store {
+    /// Opens the store, and makes it if it is not there yet, in a directory for its owner alone.
+    pub fn open(path: &Path, options: Options) -> Result<Store, StoreError> {
+        place::prepare(path)?;
+        let connection = schema::open_to_write(path, options.durability, options.busy)?;
+        let reader = schema::open_to_read(path, options.busy)?;
+        let (queue, jobs) = mpsc::channel();
+        let writer = writer::start(connection, path.to_owned(), jobs)?;
+        let inner = Inner {
+            path: path.to_owned(),
+            options,
+            queue: Some(queue),
+            _writer: Writing(Some(writer)),
+            reader: Mutex::new(reader),
+            bell: Notify::new(),
+        };
+        Ok(Store { inner: Arc::new(inner) })
+    }
+
+    /// Opens a store that somebody else writes. Everything that would write is refused.
+    pub fn open_read_only(path: &Path) -> Result<Store, StoreError> {
+        if path.is_dir() {
+            return Err(StoreError::Directory(path.to_owned()));
+        }
+        if !path.exists() {
+            return Err(StoreError::Missing(path.to_owned()));
+        }
+        let options = Options::default();
+        let reader = schema::open_to_read(path, options.busy)?;
+        let inner = Inner {
+            path: path.to_owned(),
+            options,
+            queue: None,
+            _writer: Writing(None),
+            reader: Mutex::new(reader),
+            bell: Notify::new(),
+        };
+        Ok(Store { inner: Arc::new(inner) })
+    }
+
+    /// Where the store is.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// Waits until everything that was handed in before is written. Other clones stay open.
+    pub fn close(self) -> Result<(), StoreError> {
+        match self.inner.queue {
+            None => Ok(()),
+            Some(_) => self.write(|_| Ok(())),
+        }
+    }
+
+    /// Does `work` in a transaction of its own, after everything that is queued, and waits for it.
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Pen<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (tell, told) = mpsc::sync_channel(1);
+        self.queue(writer::task(work, move |result| drop(tell.send(result))))?;
+        told.recv().unwrap_or_else(|_| Err(StoreError::Gone(self.inner.path.clone())))
+    }
+
+    /// The same, for whoever may not block.
+    pub(crate) async fn write_later<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Pen<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (tell, told) = oneshot::channel();
+        self.queue(writer::task(work, move |result| drop(tell.send(result))))?;
+        told.await.unwrap_or_else(|_| Err(StoreError::Gone(self.inner.path.clone())))
+    }
+
+    /// Puts a job behind the others.
+    pub(crate) fn queue(&self, job: Job) -> Result<(), StoreError> {
+        let Some(queue) = &self.inner.queue else {
+            let what = "it was opened for reading only".to_owned();
+            return Err(StoreError::ReadOnly { path: self.inner.path.clone(), what });
+        };
+        queue.send(job).map_err(|_| StoreError::Gone(self.inner.path.clone()))
+    }
+
+    /// The connection for short reads.
+    pub(crate) fn reader(&self) -> MutexGuard<'_, Connection> {
+        self.inner.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AuditSink for Store {
+    fn append(&self, draft: Draft) -> Appending {
+        let (tell, told) = oneshot::channel();
+        let queued = fit(&draft).and_then(|()| self.queue(Job::Append { draft, tell }));
+        match queued {
+            Ok(()) => Appending::Waiting(told),
+            Err(err) => Appending::Done(Err(AuditError::new(err.to_string()))),
+        }
+    }
+}
+
+/// What the index says of a record must be what the record says, or `verify` would take an honest
+/// record for an altered one.
+fn fit(draft: &Draft) -> Result<(), StoreError> {
+    let unfit = |why: &str| Err(StoreError::Unfit(why.to_owned()));
+    if draft.body.len() > LONGEST_BODY {
+        return unfit("the record is longer than 64 MiB");
+    }
+    if draft.body.contains('\n') {
+        return unfit("the record is longer than one line");
+    }
+    match start_in(&draft.body) {
+        Err(_) => unfit("the record is not JSON"),
+        Ok(start) if start != draft.start => {
+            unfit("the record and its draft name different starts")
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+/// The start that a body names.
+pub(crate) fn start_in(body: &str) -> serde_json::Result<Option<u64>> {
+    #[derive(Deserialize)]
+    struct Named {
+        #[serde(default)]
+        start: Option<u64>,
+    }
+    serde_json::from_str(body).map(|named: Named| named.start)
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        // A thread cannot wait for itself: it may hold the last clone while it tells somebody
+        // what came of a job, and goes on to do what is left.
+        match self.0.take() {
+            Some(thread) if thread.thread().id() != std::thread::current().id() => {
+                drop(thread.join());
+            }
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("path", &self.inner.path).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! The writer: one thread per open store, which writes everything that queues up in one
+//! transaction, and tells nobody before that transaction is durable.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::mpsc::{Receiver, RecvTimeoutError},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use eclusa::{AuditError, Draft, Hash, Head, Receipt, Record};
+use rusqlite::{CachedStatement, Connection, params};
+use tokio::sync::oneshot;
+
+use crate::{StoreError, error::At, place};
+
+/// Something to write.
+pub(crate) enum Job {
+    /// A record. Neighbours share a transaction.
+    Append { draft: Draft, tell: Tell },
+    /// Anything else, in a transaction of its own.
+    Task(Task),
+}
+
+type Tell = oneshot::Sender<Result<Receipt, AuditError>>;
+type Task = Box<dyn FnOnce(&Writer) + Send>;
+
+/// A job that does `work` in a transaction of its own and says what came of it.
+pub(crate) fn task<T>(
+    work: impl FnOnce(&mut Pen<'_>) -> Result<T, StoreError> + Send + 'static,
+    tell: impl FnOnce(Result<T, StoreError>) + Send + 'static,
+) -> Job {
+    Job::Task(Box::new(move |writer| tell(writer.transaction(work))))
+}
+
+/// So many records share a transaction at most.
+const BATCH: usize = 1_024;
+
+/// With nothing to do for so long, the writer moves what is in the write-ahead log to its place.
+const IDLE: Duration = Duration::from_millis(500);
+
+/// The write-ahead log is moved to its place when about so many bytes have gone into it, busy or
+/// not, after everybody has been told.
+const CHECKPOINT: usize = 16 << 20;
+
+/// What a transaction writes beyond its records: the pages of the head, the index and the tables.
+const OVERHEAD: usize = 4 * 4_096;
+
+/// If several processes keep each other from it, SQLite does it at this number of pages.
+const CHECKPOINT_PAGES: i64 = 16_384;
+
+pub(crate) struct Writer {
+    connection: Connection,
+    path: PathBuf,
+    /// Which file was opened.
+    identity: (u64, u64),
+}
+
+/// Starts the writer. It ends when nobody can send it anything any more.
+pub(crate) fn start(
+    connection: Connection,
+    path: PathBuf,
+    jobs: Receiver<Job>,
+) -> Result<JoinHandle<()>, StoreError> {
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).at(&path)?;
+    let identity = place::identity(&path).at(&path)?;
+    let writer = Writer { connection, path: path.clone(), identity };
+    let thread = std::thread::Builder::new().name("eclusa-store".to_owned());
+    thread.spawn(move || writer.run(&jobs)).at(&path)
+}
+
+impl Writer {
+    fn run(self, jobs: &Receiver<Job>) {
+        let mut batch = Vec::new();
+        // How much has gone into the write-ahead log since it was moved to its place.
+        let mut written = 0;
+        while let Some(first) = self.next(jobs, &mut written) {
+            let mut job = Some(first);
+            while let Some(next) = job.take() {
+                match next {
+                    Job::Append { draft, tell } => {
+                        written += draft.body.len();
+                        batch.push((draft, tell));
+                    }
+                    Job::Task(task) => {
+                        self.append(&mut batch);
+                        task(&self);
+                        break;
+                    }
+                }
+                if batch.len() < BATCH {
+                    job = jobs.try_recv().ok();
+                }
+            }
+            self.append(&mut batch);
+            written += OVERHEAD;
+            if written > CHECKPOINT {
+                self.checkpoint();
+                written = 0;
+            }
+        }
+    }
+
+    /// Waits for something to do; `None` when there will never be anything again.
+    fn next(&self, jobs: &Receiver<Job>, written: &mut usize) -> Option<Job> {
+        match jobs.recv_timeout(IDLE) {
+            Err(RecvTimeoutError::Timeout) => {
+                if std::mem::take(written) > 0 {
+                    self.checkpoint();
+                }
+                jobs.recv().ok()
+            }
+            job => job.ok(),
+        }
+    }
+
+    /// Writes all of these records or none, and tells everybody who waits.
+    fn append(&self, batch: &mut Vec<(Draft, Tell)>) {
+        if batch.is_empty() {
+            return;
+        }
+        let (drafts, tells): (Vec<Draft>, Vec<Tell>) = batch.drain(..).unzip();
+        let written = self.transaction(|pen| {
+            drafts.into_iter().map(|draft| pen.append(draft.start, draft.body)).collect()
+        });
+        match written {
+            Ok(receipts) => {
+                let receipts: Vec<Receipt> = receipts;
+                for (tell, receipt) in tells.into_iter().zip(receipts) {
+                    // Whoever has stopped listening loses nothing but the news.
+                    drop(tell.send(Ok(receipt)));
+                }
+            }
+            Err(err) => {
+                let err = AuditError::new(err.to_string());
+                tracing::error!("{} records were refused: {err}", tells.len());
+                for tell in tells {
+                    drop(tell.send(Err(err.clone())));
+                }
+            }
+        }
+    }
+
+    /// Does `work` under the lock, and makes it durable, or leaves everything as it was.
+    fn transaction<T>(
+        &self,
+        work: impl FnOnce(&mut Pen<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let done = self.attempt(work);
+        if done.is_err()
+            && !self.connection.is_autocommit()
+            && let Err(err) = self.connection.execute_batch("ROLLBACK")
+        {
+            tracing::error!("a failed transaction could not be taken back: {err}");
+        }
+        done
+    }
+
+    fn attempt<T>(
+        &self,
+        work: impl FnOnce(&mut Pen<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let run = |sql: &str| {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.execute([]).map(drop)
+        };
+        self.still_there()?;
+        run("BEGIN IMMEDIATE").at(&self.path)?;
+        let mut pen = Pen::new(&self.connection, &self.path)?;
+        let done = work(&mut pen)?;
+        pen.finish()?;
+        run("COMMIT").at(&self.path)?;
+        Ok(done)
+    }
+
+    /// A file that nobody can find any more still takes what is written to it, and loses it.
+    fn still_there(&self) -> Result<(), StoreError> {
+        match place::identity(&self.path) {
+            Ok(identity) if identity == self.identity => Ok(()),
+            _ => Err(StoreError::Moved(self.path.clone())),
+        }
+    }
+
+    /// Moves what is in the write-ahead log to its place. What readers still need stays.
+    fn checkpoint(&self) {
+        let moved = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        if let Err(err) = moved {
+            tracing::warn!("the write-ahead log could not be moved to its place: {err}");
+        }
+    }
+}
+
+/// Writes within one transaction.
+pub(crate) struct Pen<'a> {
+    pub(crate) connection: &'a Connection,
+    pub(crate) path: &'a Path,
+    insert: CachedStatement<'a>,
+    /// Other processes append too, so it is read anew under each lock.
+    head: Head,
+    found: u64,
+}
+
+impl<'a> Pen<'a> {
+    fn new(connection: &'a Connection, path: &'a Path) -> Result<Pen<'a>, StoreError> {
+        let insert = connection
+            .prepare_cached("INSERT INTO records (seq, start, hash, body) VALUES (?1, ?2, ?3, ?4)")
+            .at(path)?;
+        let head = stored_head(connection, path)?;
+        Ok(Pen { connection, path, insert, head, found: head.seq })
+    }
+
+    /// Puts a record at the end of the chain.
+    pub(crate) fn append(
+        &mut self,
+        start: Option<u64>,
+        body: String,
+    ) -> Result<Receipt, StoreError> {
+        let record = Record::chain(body, &mut self.head);
+        let start = start.map(to_sql);
+        self.insert
+            .execute(params![to_sql(record.seq), start, &record.hash.as_bytes()[..], record.body])
+            .at(self.path)?;
+        Ok(record.receipt())
+    }
+
+    fn finish(self) -> Result<(), StoreError> {
+        if self.head.seq == self.found {
+            return Ok(());
+        }
+        let sql = "UPDATE head SET seq = ?1, hash = ?2 WHERE one = 1";
+        let mut update = self.connection.prepare_cached(sql).at(self.path)?;
+        let changed =
+            update.execute(params![to_sql(self.head.seq), &self.head.hash.as_bytes()[..]]);
+        match changed.at(self.path)? {
+            1 => Ok(()),
+            _ => Err(no_head(self.path)),
+        }
+    }
+}
+
+/// Where the chain is known to end.
+pub(crate) fn stored_head(connection: &Connection, path: &Path) -> Result<Head, StoreError> {
+    let sql = "SELECT seq, hash FROM head WHERE one = 1";
+    let mut statement = connection.prepare_cached(sql).at(path)?;
+    let mut rows = statement.query([]).at(path)?;
+    let row = rows.next().at(path)?.ok_or_else(|| no_head(path))?;
+    let seq = row.get::<_, i64>(0).at(path)?;
+    let hash = row.get::<_, [u8; 32]>(1).at(path)?;
+    Ok(Head { seq: u64::try_from(seq).map_err(|_| no_head(path))?, hash: Hash::from(hash) })
+}
+
+fn no_head(path: &Path) -> StoreError {
+    StoreError::Damaged {
+        path: path.to_owned(),
+        what: "the place where its chain ends is missing".to_owned(),
+    }
+}
+
+/// Numbers beyond the range of the database are found by nobody, and never lead to another row.
+pub(crate) fn to_sql(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,175 @@
+//! What a test does in another process: this very program, told by its environment what to do.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    path::Path,
+    process::{Child, ChildStdout, Command, Stdio},
+    time::Duration,
+};
+
+use eclusa::{Approver, AuditSink};
+use eclusa_store::{Desk, Durability, Options, Store};
+
+use crate::{
+    desk::question,
+    room::{ended, started, stranger},
+};
+
+/// Starts this program again as the child, to do `task` to the store at `path`.
+pub(crate) fn command(task: &str, path: &Path) -> Command {
+    command_of(&std::env::current_exe().unwrap(), task, path)
+}
+
+/// The same, with a copy of this program.
+pub(crate) fn command_of(program: &Path, task: &str, path: &Path) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "what another process does is under test")]
+    let mut command = Command::new(program);
+    command.args(["--exact", "child::the_child", "--ignored", "--nocapture"]);
+    command.env("ECLUSA_TEST_TASK", task).env("ECLUSA_TEST_STORE", path);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+}
+
+/// A running child, and what it says.
+pub(crate) struct Running {
+    child: Child,
+    said: BufReader<ChildStdout>,
+}
+
+impl Running {
+    pub(crate) fn start(mut command: Command) -> Running {
+        let mut child = command.spawn().unwrap();
+        let said = BufReader::new(child.stdout.take().unwrap());
+        Running { child, said }
+    }
+
+    /// The next thing it says about its work.
+    pub(crate) fn next(&mut self) -> Option<String> {
+        let mut line = String::new();
+        while self.said.read_line(&mut line).unwrap() > 0 {
+            // The first line shares its own with the test harness.
+            if let Some((_, said)) = line.trim_end().split_once("child: ") {
+                return Some(said.to_owned());
+            }
+            line.clear();
+        }
+        None
+    }
+
+    /// Ends it without a warning (SIGKILL), and returns what it had said by then.
+    pub(crate) fn kill(mut self) -> Vec<String> {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        std::iter::from_fn(|| self.next()).collect()
+    }
+
+    /// Waits for its end, and returns what it said.
+    pub(crate) fn finish(mut self) -> Vec<String> {
+        drop(self.child.stdin.take());
+        let said = std::iter::from_fn(|| self.next()).collect();
+        assert!(self.child.wait().unwrap().success());
+        said
+    }
+}
+
+fn say(what: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "child: {what}").unwrap();
+    out.flush().unwrap();
+}
+
+#[test]
+#[ignore = "run by other tests, in a process of its own"]
+fn the_child() {
+    let Ok(task) = std::env::var("ECLUSA_TEST_TASK") else { return };
+    let path = std::env::var("ECLUSA_TEST_STORE").unwrap();
+    let path = Path::new(&path);
+    let durability = match std::env::var("ECLUSA_TEST_DURABILITY").as_deref() {
+        Ok("power-loss") => Durability::PowerLoss,
+        _ => Durability::Crash,
+    };
+    let options = Options { durability, busy: Duration::from_secs(60), ..Options::default() };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
+    match task.as_str() {
+        "open" => match Store::open(path, options) {
+            Ok(_) => say("opened"),
+            Err(err) => say(&err.to_string()),
+        },
+        "read" => match Store::open_read_only(path).map(|it| it.verify(|_, _| {})) {
+            Ok(verified) => say(&format!("verified {}", verified.unwrap().seq)),
+            Err(err) => say(&err.to_string()),
+        },
+        "append-some" => runtime.block_on(append(path, options, 50)),
+        "append-for-ever" => runtime.block_on(append(path, options, u64::MAX)),
+        "append-and-move" => runtime.block_on(append_and_move(path, options)),
+        "append-when-told" => append_when_told(path, options),
+        "ask" => {
+            let desk = Desk::new(Store::open(path, options).unwrap());
+            runtime.block_on(desk.ask(&question(Duration::from_secs(3600)))).unwrap();
+        }
+        _ => panic!("`{task}` is nothing that a child can do"),
+    }
+}
+
+/// Four callers at once; what is durable is said.
+async fn append(path: &Path, options: Options, calls: u64) {
+    let store = Store::open(path, options).unwrap();
+    let callers = (0..4).map(|_| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            for number in 0..calls {
+                let call = format!("c{number}");
+                let start = store.append(started(&call)).await.unwrap();
+                say(&format!("{} {}", start.seq, start.hash));
+                let end = store.append(ended(&call, start.seq)).await.unwrap();
+                say(&format!("{} {}", end.seq, end.hash));
+            }
+        })
+    });
+    for caller in futures::future::join_all(callers).await {
+        caller.unwrap();
+    }
+    store.close().unwrap();
+}
+
+/// The same, and now and then the write-ahead log is moved to its place, or the store reopened.
+async fn append_and_move(path: &Path, options: Options) {
+    let mut store = Store::open(path, options.clone()).unwrap();
+    for round in 1u64.. {
+        let drafts = (0..round % 4 + 1).map(|number| store.append(started(&format!("c{number}"))));
+        for receipt in futures::future::join_all(drafts).await {
+            let receipt = receipt.unwrap();
+            say(&format!("{} {}", receipt.seq, receipt.hash));
+        }
+        if round % 7 == 0 {
+            let mover = stranger(path);
+            mover.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).unwrap();
+        }
+        if round % 23 == 0 {
+            store.close().unwrap();
+            store = Store::open(path, options.clone()).unwrap();
+        }
+    }
+}
+
+/// One record for each byte that comes in.
+fn append_when_told(path: &Path, options: Options) {
+    let store = Store::open(path, options).unwrap();
+    say("ready");
+    while std::io::stdin().read(&mut [0]).unwrap() > 0 {
+        match crate::room::append(&store, started("c")) {
+            Ok(receipt) => say(&format!("{} {}", receipt.seq, receipt.hash)),
+            Err(err) => say(&err.to_string()),
+        }
+    }
+    store.close().unwrap();
+    say("closed");
+}
+
+impl Running {
+    /// Tells `append_when_told` to append one, and returns what came of it.
+    pub(crate) fn tell(&mut self) -> String {
+        self.child.stdin.as_mut().unwrap().write_all(b".").unwrap();
+        self.next().unwrap()
+    }
+}

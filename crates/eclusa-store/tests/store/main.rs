@@ -1,0 +1,13 @@
+//! The store through its front door: what it promises, what it refuses, and what it survives.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
+
+mod append;
+mod child;
+mod desk;
+mod gate;
+mod power;
+mod processes;
+mod refusal;
+mod room;
+mod spool;
+mod tamper;

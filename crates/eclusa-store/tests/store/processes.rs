@@ -1,0 +1,85 @@
+//! Several processes at once, and processes that end without a warning.
+
+use eclusa::Hash;
+use eclusa_store::{Desk, Store};
+
+use crate::{
+    child::{Running, command},
+    room::{Room, fill},
+};
+
+/// `NUMBER HASH`, as a child says it.
+pub(crate) fn receipt(said: &str) -> (u64, Hash) {
+    let (seq, hash) = said.split_once(' ').unwrap();
+    (seq.parse().unwrap(), Hash::from_hex(hash).unwrap())
+}
+
+/// How many of these are not in the log. The log itself must be whole.
+pub(crate) fn missing(store: &Store, acknowledged: &[String]) -> usize {
+    store.verify(|_, _| {}).unwrap();
+    let is_there = |said: &String| {
+        let (seq, hash) = receipt(said);
+        store.records(seq, 1).unwrap().first().map(|it| (it.seq, it.hash)) == Some((seq, hash))
+    };
+    acknowledged.iter().filter(|said| !is_there(said)).count()
+}
+
+#[test]
+fn several_processes_append_to_one_chain() {
+    let room = Room::new();
+    // All of them make the store, or find it being made.
+    let children: Vec<Running> =
+        (0..3).map(|_| Running::start(command("append-some", &room.path()))).collect();
+    let store = room.open();
+    fill(&store, 50);
+    let mut said: Vec<String> = Vec::new();
+    for child in children {
+        said.extend(child.finish());
+    }
+    assert_eq!(said.len(), 3 * 4 * 50 * 2);
+    assert_eq!(store.verify(|_, _| {}).unwrap().seq, (3 * 4 * 50 + 50) * 2);
+    assert_eq!(missing(&store, &said), 0);
+}
+
+fn what_was_acknowledged_survives_a_kill(durability: &str) {
+    let room = Room::new();
+    for _ in 0..5 {
+        let mut command = command("append-for-ever", &room.path());
+        command.env("ECLUSA_TEST_DURABILITY", durability);
+        let mut child = Running::start(command);
+        let mut said: Vec<String> = (0..100).map(|_| child.next().unwrap()).collect();
+        said.extend(child.kill());
+        // The last line may have been cut off by the end.
+        said.retain(|said| said.split_once(' ').is_some_and(|(_, hash)| hash.len() == 64));
+        assert_eq!(missing(&room.open(), &said), 0);
+    }
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_kill_at_power_loss() {
+    what_was_acknowledged_survives_a_kill("power-loss");
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_kill_at_crash() {
+    what_was_acknowledged_survives_a_kill("crash");
+}
+
+/// A17: the questions that wait are the same after a restart. A4: if whoever asked has died, the
+/// question expires.
+#[test]
+fn a17_a_parked_question_survives_the_process_that_asked() {
+    let room = Room::new();
+    let child = Running::start(command("ask", &room.path()));
+    let desk = Desk::new(room.open());
+    let before = loop {
+        match desk.list().unwrap().pop() {
+            Some(parked) => break parked,
+            None => std::thread::sleep(std::time::Duration::from_millis(5)),
+        }
+    };
+    child.kill();
+    drop(desk);
+    let desk = Desk::new(room.open());
+    assert_eq!(format!("{:?}", desk.list().unwrap()), format!("{:?}", [before]));
+}

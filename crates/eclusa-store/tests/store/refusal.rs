@@ -1,0 +1,254 @@
+//! What the store refuses, in which words, and that it recovers when the cause is gone.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command, time::Duration};
+
+use eclusa::{AuditSink, Draft};
+use eclusa_store::{Options, Store, StoreError};
+use tempfile::TempDir;
+
+use crate::{
+    child::{Running, command_of},
+    power::watched,
+    room::{Room, append, fill, started},
+};
+
+fn refusal(path: &Path) -> StoreError {
+    Store::open(path, Options::default()).unwrap_err()
+}
+
+fn put(path: &Path, bytes: &[u8]) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_directory_is_not_a_store() {
+    let room = Room::new();
+    let directory = room.directory.path();
+    assert_eq!(refusal(directory), StoreError::Directory(directory.to_owned()));
+    let told = Store::open_read_only(directory).unwrap_err();
+    assert_eq!(told, StoreError::Directory(directory.to_owned()));
+}
+
+#[test]
+fn a_file_of_something_else_is_left_alone() {
+    let room = Room::new();
+    let text =
+        b"this is a letter to my aunt, and it is longer than a database header is. ".repeat(9);
+    put(&room.path(), &text);
+    assert_eq!(refusal(&room.path()), StoreError::NotAStore(room.path()));
+    assert_eq!(
+        Store::open_read_only(&room.path()).unwrap_err(),
+        StoreError::NotAStore(room.path())
+    );
+    assert_eq!(fs::read(room.path()).unwrap(), text);
+}
+
+#[test]
+fn a_database_of_something_else_is_left_alone() {
+    let room = Room::new();
+    fs::create_dir_all(room.path().parent().unwrap()).unwrap();
+    room.stranger().execute_batch("CREATE TABLE aunts (name TEXT)").unwrap();
+    let before = fs::read(room.path()).unwrap();
+    assert_eq!(refusal(&room.path()), StoreError::NotAStore(room.path()));
+    assert_eq!(fs::read(room.path()).unwrap(), before);
+}
+
+#[test]
+fn a_newer_format_is_refused() {
+    let room = Room::new();
+    fill(&room.open(), 1);
+    room.stranger().execute_batch("PRAGMA user_version = 99").unwrap();
+    let newer = StoreError::Newer { path: room.path(), found: 99, known: 1 };
+    assert_eq!(refusal(&room.path()), newer);
+    assert_eq!(Store::open_read_only(&room.path()).unwrap_err(), newer);
+    assert!(newer.to_string().contains("use the newer program"), "{newer}");
+}
+
+#[test]
+fn missing_tables_are_refused() {
+    for sql in ["DROP TABLE head", "DROP INDEX records_start", "ALTER TABLE desk DROP COLUMN edit"]
+    {
+        let room = Room::new();
+        fill(&room.open(), 1);
+        room.stranger().execute_batch(sql).unwrap();
+        let refused = refusal(&room.path());
+        assert!(matches!(refused, StoreError::Damaged { .. }), "{sql}: {refused}");
+    }
+}
+
+#[test]
+fn a_malformed_schema_is_refused() {
+    let room = Room::new();
+    fill(&room.open(), 1);
+    let sql = "PRAGMA writable_schema = ON; \
+               UPDATE sqlite_schema SET sql = 'CREATE TABLE records (' WHERE name = 'records'";
+    room.stranger().execute_batch(sql).unwrap();
+    let refused = refusal(&room.path());
+    assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
+}
+
+#[test]
+fn damaged_pages_are_refused() {
+    let room = Room::new();
+    let store = room.open();
+    fill(&store, 200);
+    store.close().unwrap();
+    let mut bytes = fs::read(room.path()).unwrap();
+    assert!(bytes.len() > 10 * 4096);
+    // The first page holds the tables' names; everything behind it is overwritten.
+    bytes[4096..].fill(0x5a);
+    put(&room.path(), &bytes);
+    // Nobody can write to it, and nobody takes it for a whole log.
+    let told = match Store::open(&room.path(), Options::default()) {
+        Err(err) => err.to_string(),
+        Ok(store) => {
+            assert!(store.verify(|_, _| {}).is_err());
+            append(&store, started("x")).unwrap_err().to_string()
+        }
+    };
+    assert!(told.contains("is damaged"), "{told}");
+}
+
+#[test]
+fn a_lock_held_for_too_long_is_a_refusal_and_then_it_goes_on() {
+    let room = Room::new();
+    let options = Options { busy: Duration::from_millis(20), ..room.options() };
+    let store = Store::open(&room.path(), options).unwrap();
+    fill(&store, 1);
+    let other = room.stranger();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = append(&store, started("x")).unwrap_err().to_string();
+    assert_eq!(refused, StoreError::Busy(room.path()).to_string());
+    assert_eq!(store.records(0, 10).unwrap().len(), 2, "readers are not held up");
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(append(&store, started("y")).unwrap().seq, 3);
+    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 3);
+}
+
+/// A disk that fails in this way refuses, and afterwards everything goes on.
+fn a_failing_disk(fault: &str, words: &str) {
+    let (room, faults, survivors) = (Room::new(), TempDir::new().unwrap(), TempDir::new().unwrap());
+    let mut command = watched(&room, "append-when-told", faults.path(), survivors.path());
+    command.env("ECLUSA_TEST_DURABILITY", "power-loss");
+    let mut child = Running::start(command);
+    assert_eq!(child.next().unwrap(), "ready");
+    assert!(child.tell().starts_with("1 "));
+    let switch = faults.path().join(fault);
+    put(&switch, b"");
+    for _ in 0..3 {
+        let refused = child.tell();
+        assert!(refused.contains(words), "{refused}");
+    }
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    fs::remove_file(switch).unwrap();
+    assert!(child.tell().starts_with("2 "), "what was refused is not in the log");
+    assert!(child.tell().starts_with("3 "));
+    assert_eq!(child.finish(), ["closed"]);
+    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 3);
+}
+
+#[test]
+fn a_full_disk_refuses_and_then_it_goes_on() {
+    a_failing_disk("full", "there is no space left");
+}
+
+#[test]
+fn a_disk_that_cannot_sync_refuses_and_then_it_goes_on() {
+    a_failing_disk("sync", "disk I/O error");
+}
+
+/// What somebody without special powers is told about a store that they may not write.
+fn told_without_powers(room: &Room, task: &str, path: &Path) -> String {
+    // Somebody else must be able to read this program, wherever it was built.
+    let program = room.directory.path().join("program");
+    if !program.exists() {
+        fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    }
+    let mut command: Command = command_of(&program, task, path);
+    if fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0) {
+        std::os::unix::process::CommandExt::uid(&mut command, 65534);
+    }
+    command.current_dir("/");
+    Running::start(command).finish().pop().unwrap()
+}
+
+fn allow(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn what_may_not_be_written_is_refused() {
+    let room = Room::new();
+    fill(&room.open(), 1);
+    let state = room.path().parent().unwrap().to_owned();
+    allow(room.directory.path(), 0o755);
+    allow(&state, 0o755);
+    allow(&room.path(), 0o444);
+    let refused = told_without_powers(&room, "open", &room.path());
+    assert!(refused.contains("cannot be written"), "{refused}");
+
+    // The file could be written, and the files beside it could not be made.
+    allow(&room.path(), 0o666);
+    allow(&state, 0o555);
+    let refused = told_without_powers(&room, "open", &room.path());
+    assert!(refused.contains("cannot be written"), "{refused}");
+
+    // A new store in a directory where nothing can be made.
+    let refused = told_without_powers(&room, "open", &state.join("deeper/store.db"));
+    assert!(refused.contains("cannot be written"), "{refused}");
+    allow(&state, 0o755);
+    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 2);
+}
+
+#[test]
+fn what_may_only_be_read_can_be_read() {
+    let room = Room::new();
+    // With a name that an address must escape.
+    let path = room.path().with_file_name("a store? 100%#1.db");
+    let store = Store::open(&path, room.options()).unwrap();
+    fill(&store, 2);
+    store.close().unwrap();
+    let state = path.parent().unwrap();
+    allow(room.directory.path(), 0o755);
+    allow(&path, 0o444);
+    allow(state, 0o555);
+    assert_eq!(told_without_powers(&room, "read", &path), "verified 4");
+    allow(state, 0o755);
+}
+
+#[test]
+fn a_store_that_was_moved_away_takes_no_more_records() {
+    let room = Room::new();
+    let store = room.open();
+    fill(&store, 1);
+    let elsewhere = room.path().with_file_name("elsewhere.db");
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    let rename = |from: &Path, to: &Path| fs::rename(from, to).unwrap();
+    rename(&room.path(), &elsewhere);
+    let refused = append(&store, started("x")).unwrap_err().to_string();
+    assert_eq!(refused, StoreError::Moved(room.path()).to_string());
+    rename(&elsewhere, &room.path());
+    assert_eq!(append(&store, started("y")).unwrap().seq, 3);
+    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 3);
+}
+
+#[test]
+fn what_is_not_a_record_is_refused() {
+    let room = Room::new();
+    let store = room.open();
+    let check = |start: Option<u64>, body: &str, why: &str| {
+        let draft = Draft { start, body: body.to_owned() };
+        let refused = append(&store, draft).unwrap_err().to_string();
+        assert_eq!(refused, format!("this cannot be kept in the store: {why}"));
+    };
+    check(None, "hello", "the record is not JSON");
+    check(None, "{\n}", "the record is longer than one line");
+    check(Some(1), r#"{"start":2}"#, "the record and its draft name different starts");
+    check(None, r#"{"start":2}"#, "the record and its draft name different starts");
+    assert_eq!(append(&store, Draft { start: None, body: "{}".to_owned() }).unwrap().seq, 1);
+    drop(store.append(started("x")));
+    store.close().unwrap();
+    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 2);
+}

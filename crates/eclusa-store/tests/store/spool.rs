@@ -1,0 +1,78 @@
+//! Texts that were too long for a model.
+
+use eclusa::Spool;
+use eclusa_store::{Options, Store};
+
+use crate::room::Room;
+
+fn store(room: &Room, spool_bytes: u64) -> Store {
+    Store::open(&room.path(), Options { spool_bytes, ..room.options() }).unwrap()
+}
+
+#[tokio::test]
+async fn a_kept_text_is_read_by_reference_and_range_after_a_restart() {
+    let room = Room::new();
+    let reference = store(&room, 1000).keep("grüße an alle".to_owned()).await.unwrap();
+    let store = store(&room, 1000);
+    assert_eq!(store.read(&reference, 0..usize::MAX).await.unwrap(), "grüße an alle");
+    assert_eq!(store.read(&reference, 3..8).await.unwrap(), "ße ");
+    assert_eq!(store.read(&reference, 90..99).await.unwrap(), "");
+    let unknown = store.read("out-0", 0..1).await.unwrap_err();
+    assert_eq!(unknown, "nothing is kept as `out-0`: it never was, or newer texts took its place");
+}
+
+#[tokio::test]
+async fn the_same_text_is_kept_once() {
+    let room = Room::new();
+    let store = store(&room, 10);
+    let first = store.keep("12345678".to_owned()).await.unwrap();
+    let again = store.keep("12345678".to_owned()).await.unwrap();
+    assert_eq!(first, again);
+    assert_eq!(store.head().unwrap().seq, 0, "nothing had to go");
+}
+
+#[tokio::test]
+async fn the_oldest_texts_make_room_and_a_record_says_so() {
+    let room = Room::new();
+    let store = store(&room, 10);
+    let first = store.keep("aaaa".to_owned()).await.unwrap();
+    let second = store.keep("bbbb".to_owned()).await.unwrap();
+    store.keep("aaaa".to_owned()).await.unwrap(); // kept again: now the newer one
+    let third = store.keep("cccc".to_owned()).await.unwrap();
+    assert!(store.read(&second, 0..9).await.is_err());
+    assert_eq!(store.read(&first, 0..9).await.unwrap(), "aaaa");
+    assert_eq!(store.read(&third, 0..9).await.unwrap(), "cccc");
+    let record = store.last(1).unwrap().remove(0);
+    let body: serde_json::Value = serde_json::from_str(&record.body).unwrap();
+    assert_eq!(body["event"], "spool-dropped");
+    assert_eq!(body["dropped"], serde_json::json!([second]));
+    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 1);
+}
+
+#[tokio::test]
+async fn a_text_that_can_never_fit_is_refused() {
+    let room = Room::new();
+    let store = store(&room, 10);
+    let kept = store.keep("bbbb".to_owned()).await.unwrap();
+    let refused = store.keep("12345678901".to_owned()).await.unwrap_err();
+    assert_eq!(refused, "the text has 11 bytes, and the spool keeps 10");
+    assert!(store.read(&kept, 0..9).await.is_ok(), "nothing was dropped for it");
+}
+
+#[tokio::test]
+async fn a_kept_text_that_was_changed_is_not_handed_out() {
+    let room = Room::new();
+    let store = store(&room, 1000);
+    let reference = store.keep("the truth".to_owned()).await.unwrap();
+    room.stranger().execute_batch("UPDATE spool SET text = x'6c6965'").unwrap();
+    let refused = store.read(&reference, 0..9).await.unwrap_err();
+    assert_eq!(refused, format!("what is kept as `{reference}` is damaged"));
+}
+
+#[tokio::test]
+async fn a_store_for_reading_keeps_nothing() {
+    let room = Room::new();
+    drop(store(&room, 1000));
+    let reader = Store::open_read_only(&room.path()).unwrap();
+    assert!(reader.keep("x".to_owned()).await.unwrap_err().contains("for reading only"));
+}

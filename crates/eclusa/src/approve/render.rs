@@ -1,0 +1,267 @@
+//! The one renderer of a question: what a person sees, on whatever surface they see it.
+//!
+//! Terminal, page, webhook and editor all show these lines, so a trick that one of them would
+//! fall for is none on any. Facts come first, and what the model says of itself last. Whatever
+//! somebody else wrote stands behind a bar (`│`) on every one of its lines, with everything in it
+//! visible ([`visible`](crate::visible)); what the gate says never does. Nothing is left out,
+//! however long it is.
+//!
+//! Secrets in arguments are shown, not masked. A person answers for the exact bytes that will
+//! run, and a mask over part of a command is a place to hide another command. What leaves the
+//! machine unasked (records, events, the model's reply) is redacted; this is seen by the person
+//! whose secret it is.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::{Deliverable, PermissionClass, Question, Touch, one_line, visible};
+
+mod html;
+mod lines;
+mod spelling;
+
+#[cfg(test)]
+mod tests;
+
+/// What a line of a rendered question is for, so that surfaces can colour it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The tool, and where it comes from.
+    Tool,
+    /// The class, which says what rules apply.
+    Class,
+    /// What a person should not miss.
+    Warning,
+    /// The title of the lines that follow.
+    Title,
+    /// An argument, as it will be run.
+    Argument,
+    /// Something that the call would touch.
+    Touch,
+    /// A rule that led here.
+    Rule,
+    /// What arguing the other side brought up.
+    Thought,
+    /// The model's own words, which nobody has checked.
+    Model,
+    /// What an answer would mean.
+    Answer,
+}
+
+impl Role {
+    /// The word for it, for example as a class of a page's element.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Tool => "tool",
+            Role::Class => "class",
+            Role::Warning => "warning",
+            Role::Title => "title",
+            Role::Argument => "argument",
+            Role::Touch => "touch",
+            Role::Rule => "rule",
+            Role::Thought => "thought",
+            Role::Model => "model",
+            Role::Answer => "answer",
+        }
+    }
+}
+
+/// One line of a rendered question. It has no line break, no control and no invisible character.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// What it is for.
+    pub role: Role,
+    /// What stands left of the bar, padded; or the whole line, where there is no bar.
+    pub label: String,
+    /// What stands right of the bar: somebody else's words. `None` where the gate speaks.
+    pub text: Option<String>,
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.text {
+            None => f.write_str(&self.label),
+            Some(text) if text.is_empty() => write!(f, "{} │", self.label),
+            Some(text) => write!(f, "{} │ {text}", self.label),
+        }
+    }
+}
+
+/// A question, ready to be shown. As text ([`Display`](fmt::Display)), [wrapped](Rendered::wrapped)
+/// to a width, or as [HTML](Rendered::to_html).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The lines, in order.
+    pub lines: Vec<Line>,
+}
+
+impl fmt::Display for Rendered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
+/// Renders a question.
+pub fn render(question: &Question) -> Rendered {
+    let mut page = lines::Page::default();
+    tool(question, &mut page);
+    arguments(&question.args, &mut page);
+    spellings(question, &mut page);
+    touches(question, &mut page);
+    rules(question, &mut page);
+    if let Some(deliverable) = &question.deliverable {
+        thoughts(deliverable, &mut page);
+    }
+    if let Some(reason) = question.reason.as_deref().filter(|it| !it.is_empty()) {
+        page.title("the model says (its own words, which nobody has checked):");
+        page.block(Role::Model, vec![(String::new(), visible(reason))]);
+    }
+    answers(question, &mut page);
+    Rendered { lines: page.lines }
+}
+
+fn tool(question: &Question, page: &mut lines::Page) {
+    let from = match (&question.server, server_in(&question.tool)) {
+        (Some(server), _) => format!(" from server {}", name(server)),
+        (None, Some(server)) => format!(" from server {} (going by its name)", name(server)),
+        (None, None) => String::new(),
+    };
+    page.line(Role::Tool, format!("tool: {}{from}", name(&question.tool)));
+    page.line(Role::Class, format!("class: {}", question.class));
+    if question.destructive {
+        page.line(Role::Warning, "warning: what this tool does is hard to take back".to_owned());
+    }
+}
+
+/// The server in a name such as `mcp__files__delete`.
+fn server_in(tool: &str) -> Option<&str> {
+    tool.strip_prefix("mcp__")?.split_once("__").map(|(server, _)| server)
+}
+
+fn arguments(args: &Value, page: &mut lines::Page) {
+    match args {
+        Value::Object(fields) if fields.is_empty() => {
+            page.line(Role::Title, "arguments: none".to_owned());
+        }
+        Value::Object(fields) => {
+            page.title("arguments:");
+            page.block(Role::Argument, fields.iter().map(|(key, it)| argument(key, it)).collect());
+        }
+        other => {
+            page.title("arguments (json):");
+            page.block(Role::Argument, vec![(String::new(), visible(&other.to_string()))]);
+        }
+    }
+}
+
+/// A text stands there as it is; anything else is JSON with its keys in order, and says so, for
+/// `5` and `"5"` are different arguments.
+fn argument(key: &str, value: &Value) -> (String, String) {
+    match value {
+        Value::String(text) if text.is_empty() => (name(key), "⟨empty⟩".to_owned()),
+        Value::String(text) => (name(key), visible(text)),
+        other => (format!("{} (json)", name(key)), visible(&other.to_string())),
+    }
+}
+
+/// A name that somebody else chose: bare where it is plainly a name, otherwise between quotes and
+/// without a bar of its own.
+fn name(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':');
+    match !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", unbarred(name)),
+    }
+}
+
+/// Somebody else's words in a line of ours: no bar of their own.
+fn unbarred(text: &str) -> String {
+    one_line(text).replace('│', "\\u{2502}")
+}
+
+/// What escapes in shell text spell: `$'\x72\x6d'` is `rm`.
+fn spellings(question: &Question, page: &mut lines::Page) {
+    let Value::Object(fields) = &question.args else { return };
+    if question.class != PermissionClass::Shell {
+        return;
+    }
+    let texts = fields.iter().filter_map(|(key, value)| Some((key, value.as_str()?)));
+    let spelled: Vec<_> = texts
+        .flat_map(|(key, text)| spelling::spelled(text).into_iter().map(move |it| (key, it)))
+        .map(|(key, (from, to))| {
+            (name(key), format!("{} ⟨spells⟩ {}", visible(&from), visible(&to)))
+        })
+        .collect();
+    if !spelled.is_empty() {
+        page.title("written with escapes:");
+        page.block(Role::Warning, spelled);
+    }
+}
+
+fn touches(question: &Question, page: &mut lines::Page) {
+    if question.touches.is_empty() {
+        return;
+    }
+    page.title("would:");
+    let same = |text: &str| {
+        let Value::Object(fields) = &question.args else { return None };
+        let same = fields.iter().find(|(_, value)| value.as_str() == Some(text));
+        same.map(|(key, _)| format!("⟨exactly the argument {}⟩", name(key)))
+    };
+    let touch = |touch: &Touch| match touch {
+        Touch::Run(text) => ("run".to_owned(), same(text).unwrap_or_else(|| visible(text))),
+        Touch::Read(path) => ("read".to_owned(), visible(path)),
+        Touch::Write(path) => ("write".to_owned(), visible(path)),
+        Touch::Fetch(host) => ("talk to".to_owned(), visible(host)),
+        Touch::Unknown => ("touch".to_owned(), "⟨nobody can tell⟩".to_owned()),
+    };
+    page.block(Role::Touch, question.touches.iter().map(touch).collect());
+}
+
+fn rules(question: &Question, page: &mut lines::Page) {
+    page.title("asked because:");
+    let rule = |reason: &crate::Reason| {
+        let origin = one_line(&reason.origin);
+        (reason.decision.to_string(), format!("{} ({origin})", one_line(&reason.text)))
+    };
+    page.block(Role::Rule, question.verdict.because.iter().map(rule).collect());
+}
+
+fn thoughts(deliverable: &Deliverable, page: &mut lines::Page) {
+    page.title("the other side:");
+    let said = |label: &'static str| move |text: &String| (label.to_owned(), visible(text));
+    let verdict = deliverable.verdict.as_str().to_owned();
+    let lines = deliverable
+        .hidden_assumptions
+        .iter()
+        .map(said("assumes"))
+        .chain(deliverable.failure_scenarios.iter().map(said("could fail")))
+        .chain([(verdict, visible(&deliverable.verdict_reason))]);
+    page.block(Role::Thought, lines.collect());
+}
+
+fn answers(question: &Question, page: &mut lines::Page) {
+    page.title("answers:");
+    let mut answer = |key: &str, meaning: &str| {
+        page.line(Role::Answer, format!("  {key}  {meaning}"));
+    };
+    answer("y", "yes, this once, with exactly these arguments");
+    match &question.grant {
+        Some(grant) => {
+            let grant = unbarred(&grant.to_string());
+            answer("s", &format!("yes, and for the rest of this conversation: {grant}"));
+            match question.can_always {
+                true => answer("a", &format!("yes, and always from now on: {grant}")),
+                false => answer("a", "(always) is not offered here"),
+            }
+        }
+        None => {
+            answer("s", "(for this conversation) is not offered here");
+            answer("a", "(always) is not offered here");
+        }
+    }
+    answer("e", "edit the arguments; what you write is checked and judged again");
+    answer("n", "no; you can say why");
+    answer("q", "no, and end the whole turn");
+}

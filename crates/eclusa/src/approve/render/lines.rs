@@ -1,0 +1,92 @@
+//! Laying out the lines of a question: titles, blocks behind a bar, and wrapping to a width.
+
+use super::{Line, Rendered, Role};
+
+/// Lines as they are made.
+#[derive(Default)]
+pub(super) struct Page {
+    pub(super) lines: Vec<Line>,
+}
+
+impl Page {
+    /// A line that the gate says itself.
+    pub(super) fn line(&mut self, role: Role, label: String) {
+        self.lines.push(Line { role, label, text: None });
+    }
+
+    pub(super) fn title(&mut self, title: &str) {
+        self.line(Role::Title, title.to_owned());
+    }
+
+    /// Somebody else's words, each with a name: every line behind the bar, the name at the first
+    /// one only. A line without a name goes on with what stands above it.
+    pub(super) fn block(&mut self, role: Role, entries: Vec<(String, String)>) {
+        let width = entries.iter().map(|(label, _)| width(label)).max().unwrap_or(0);
+        for (label, text) in entries {
+            for (index, line) in text.split('\n').enumerate() {
+                let label = if index == 0 { label.as_str() } else { "" };
+                let padding = " ".repeat(width - self::width(label).min(width));
+                let label = format!("  {label}{padding}");
+                self.lines.push(Line { role, label, text: Some(line.to_owned()) });
+            }
+        }
+    }
+}
+
+impl Rendered {
+    /// The same lines, none wider than this many columns, for a surface that would otherwise
+    /// break them itself and so let somebody else's words start a line of their own. Broken lines
+    /// go on behind a dotted bar (`┊`). Only where they are broken differs; nothing is left out.
+    pub fn wrapped(&self, columns: usize) -> String {
+        let mut out = String::new();
+        for line in &self.lines {
+            let Some(text) = &line.text else {
+                out.push_str(&line.label);
+                out.push('\n');
+                continue;
+            };
+            // Room for one wide character, however narrow the surface.
+            let room = columns.saturating_sub(width(&line.label) + 3).max(2);
+            for (index, piece) in pieces(text, room).enumerate() {
+                let head = match index {
+                    0 => format!("{} │ ", line.label),
+                    _ => format!("{} ┊ ", " ".repeat(width(&line.label))),
+                };
+                out.push_str(head.as_str());
+                out.push_str(&piece);
+                out.push('\n');
+            }
+        }
+        out
+    }
+}
+
+/// The text in pieces of at most so many columns; at least one piece.
+fn pieces(text: &str, room: usize) -> impl Iterator<Item = String> {
+    let mut pieces = vec![String::new()];
+    let mut used = 0;
+    for c in text.chars() {
+        let columns = columns(c);
+        if used + columns > room {
+            pieces.push(String::new());
+            used = 0;
+        }
+        used += columns;
+        if let Some(last) = pieces.last_mut() {
+            last.push(c);
+        }
+    }
+    pieces.into_iter()
+}
+
+fn width(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+/// How many columns a character takes at most. Too many is safe: the line breaks earlier.
+fn columns(c: char) -> usize {
+    match c {
+        '\0'..='\u{10FF}' | '\u{2000}'..='\u{27FF}' => 1,
+        _ => 2,
+    }
+}

@@ -1,0 +1,246 @@
+//! The configuration: as written in `eclusa.toml` -> as meant, with the origin of every value.
+//!
+//! Layers are laid on top of each other, the shipped defaults lowest. Later layers override
+//! single values; the rules of all layers apply together. A layer that was found in a workspace
+//! can only tighten.
+
+use std::{fmt, time::Duration};
+
+use crate::{ArgsInLog, Limits, Mode, OnNoApprover, Pass, Registry, Rule};
+
+pub use error::{ConfigError, ConfigErrors};
+pub use reviewers::{Reach, ReviewerSettings, ReviewsOn};
+pub use tools::CommandTool;
+
+mod check;
+mod error;
+mod meant;
+mod reviewers;
+mod rules;
+mod source;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod units;
+mod words;
+mod written;
+
+use source::Source;
+
+/// One configuration file, read by whoever may read files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    /// How messages call the file.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
+    /// Who vouches for it.
+    pub trust: Trust,
+}
+
+impl Layer {
+    /// A file that the person vouches for: their own, or one they named on the command line.
+    pub fn of_person(name: impl Into<String>, text: impl Into<String>) -> Layer {
+        Layer { name: name.into(), text: text.into(), trust: Trust::Person }
+    }
+
+    /// A file that was found in the workspace, and may have been written by anybody.
+    pub fn of_project(name: impl Into<String>, text: impl Into<String>) -> Layer {
+        Layer { name: name.into(), text: text.into(), trust: Trust::Project }
+    }
+}
+
+/// Who vouches for a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// The person: it is their own file, or they named it on the command line.
+    Person,
+    /// Nobody: it was found in the workspace. It may only tighten.
+    Project,
+}
+
+/// The configuration, as meant.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// When people are asked.
+    pub mode: Mode,
+    /// What happens when nobody can be asked.
+    pub on_no_approver: OnNoApprover,
+    /// The order of the passes between verdict and permit.
+    pub order: [Pass; 3],
+    /// How much a call may use.
+    pub limits: Limits,
+    /// How much of the arguments the log holds.
+    pub args_in_log: ArgsInLog,
+    /// What the log survives.
+    pub durability: Durability,
+    /// How secrets are taken out of what leaves.
+    pub redact: RedactSettings,
+    /// How long, and how many, decisions of input reviewers are kept. `None`: they are asked
+    /// every time.
+    pub review_cache: Option<(Duration, usize)>,
+    /// The rules of all layers.
+    pub rules: Vec<Rule>,
+    /// Tools that are programs.
+    pub tools: Vec<CommandTool>,
+    /// Reviewers that are programs or web addresses, in the order in which they are consulted.
+    pub reviewers: Vec<ReviewerSettings>,
+    settings: Vec<Setting>,
+    /// What `review_cache` is made of: its parts can come from different layers.
+    cache: (Duration, usize),
+}
+
+/// What the log survives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Durability {
+    /// A power failure: a record is on the disk before the call goes on.
+    #[default]
+    PowerLoss,
+    /// A crash of the program: a record is with the operating system before the call goes on.
+    Crash,
+}
+
+impl Durability {
+    /// The word for it in configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Durability::PowerLoss => "power-loss",
+            Durability::Crash => "crash",
+        }
+    }
+}
+
+/// How secrets are taken out of what leaves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RedactSettings {
+    /// Whether they are.
+    pub on: bool,
+    /// Further kinds of secrets, beside the built-in ones.
+    pub rules: Vec<RedactRule>,
+    /// Files with further kinds of secrets, as they were written.
+    pub files: Vec<String>,
+}
+
+/// One more kind of secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RedactRule {
+    /// What it is called in the mark that takes the secret's place.
+    pub name: String,
+    /// What it looks like.
+    pub regex: String,
+    /// Words of which at least one stands near it; none: it is looked for everywhere.
+    pub keywords: Vec<String>,
+    /// Where it is written.
+    pub origin: String,
+}
+
+/// One value of the configuration and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Its key, with dots.
+    pub key: String,
+    /// The value, as TOML.
+    pub value: String,
+    /// `defaults`, or `file:line`.
+    pub origin: String,
+}
+
+/// A tool that the configuration names and nobody has registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownTool {
+    /// Its name.
+    pub name: String,
+    /// Where it is named: `file:line`.
+    pub origin: String,
+    /// Names that look like it.
+    pub nearest: Vec<String>,
+}
+
+impl fmt::Display for UnknownTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: no tool is called `{}`", self.origin, self.name)?;
+        match self.nearest.first() {
+            Some(near) => write!(f, "; did you mean `{near}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Config {
+    /// The shipped configuration: the lowest layer, and the one that says what every key means.
+    pub const DEFAULTS: &'static str = include_str!("config/defaults.toml");
+
+    /// The configuration that follows from the shipped defaults and these layers, lowest first,
+    /// or everything that is wrong in any of them.
+    pub fn load(layers: &[Layer]) -> Result<Config, ConfigErrors> {
+        let schema = Config::schema();
+        let mut config = Config::built_in();
+        let mut errors = Vec::new();
+        let defaults = Layer::of_person("defaults", Config::DEFAULTS);
+        for (depth, layer) in std::iter::once(&defaults).chain(layers).enumerate() {
+            let mut source = Source::new(layer);
+            if let Some((written, mut settings)) = source.read(&schema) {
+                meant::lay(&mut source, &mut config, &written);
+                if depth == 0 {
+                    let plain = settings.iter_mut().filter(|it| it.key != "rules");
+                    plain.for_each(|it| it.origin = "defaults".to_owned());
+                }
+                meant::note(&mut config.settings, settings);
+            }
+            errors.extend(source.into_errors());
+        }
+        if errors.is_empty() { Ok(config) } else { Err(ConfigErrors(errors)) }
+    }
+
+    /// What the program holds for right before it has read anything; the shipped defaults say
+    /// the same in a readable form.
+    fn built_in() -> Config {
+        Config {
+            mode: Mode::default(),
+            on_no_approver: OnNoApprover::default(),
+            order: Pass::ORDER,
+            limits: Limits::default(),
+            args_in_log: ArgsInLog::default(),
+            durability: Durability::default(),
+            redact: RedactSettings { on: true, ..RedactSettings::default() },
+            review_cache: None,
+            rules: Vec::new(),
+            tools: Vec::new(),
+            reviewers: Vec::new(),
+            settings: Vec::new(),
+            cache: (Duration::ZERO, 1024),
+        }
+    }
+
+    /// The JSON Schema of a configuration file. Files are checked against this very schema.
+    pub fn schema() -> serde_json::Value {
+        check::schema()
+    }
+
+    /// Every value, and where it comes from.
+    pub fn settings(&self) -> Vec<Setting> {
+        self.settings.clone()
+    }
+
+    /// The tools that rules and reviewers name and nobody has registered (C19). A rule about a
+    /// tool that is spelt otherwise would never apply.
+    pub fn unknown_tools(&self, registry: &Registry) -> Vec<UnknownTool> {
+        let of_rules = self
+            .rules
+            .iter()
+            .flat_map(|rule| rule.named_tools().map(|name| (name, rule.written_at())));
+        let of_reviewers = self
+            .reviewers
+            .iter()
+            .flat_map(|it| it.names.named().map(|name| (name, it.origin.as_str())));
+        of_rules
+            .chain(of_reviewers)
+            .filter(|(name, _)| !registry.has(name))
+            .map(|(name, origin)| UnknownTool {
+                name: name.to_owned(),
+                origin: origin.to_owned(),
+                nearest: registry.nearest(name),
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,238 @@
+//! Lays one file on top of those below it.
+
+use std::{ops::Range, time::Duration};
+
+use super::{
+    Config, RedactRule, Setting, Trust,
+    error::Problem,
+    reviewers, rules,
+    source::Source,
+    tools, units,
+    words::{At, Named, Word},
+    written::{self, Size, Written},
+};
+use crate::{Decision, Matcher, Pass};
+
+/// What to do with a project's file that wants more than it may.
+const TRUST: &str = "pass the file with `--config` to trust it for this run";
+
+/// Lays a file on top of a configuration, as far as its trust reaches.
+pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
+    without(source, below, file);
+    words(source, below, file);
+    limits(source, below, &file.limits);
+    redact(source, below, &file.redact);
+    review(source, below, &file.review);
+    for written in &file.rules {
+        let Some(rule) = rules::meant(source, written) else { continue };
+        let taken = below.rules.iter().find(|it| it.name().is_some() && it.name() == rule.name());
+        if let (Some(taken), Some(id)) = (taken, &written.it.id) {
+            let text = format!("a rule is called `{}` already, at {}", id.it, taken.written_at());
+            source.wrong(Problem::new(&id.span, text));
+        } else if rule.decision() == Decision::Allow {
+            if granted(source, &written.span, "a rule that allows") {
+                below.rules.push(rule);
+            }
+        } else {
+            below.rules.push(rule);
+        }
+    }
+    for (name, written) in &file.tools {
+        if !granted(source, &written.span, "a tool") {
+            continue;
+        }
+        if let Some(tool) = tools::meant(source, name, written) {
+            below.tools.retain(|it| it.name != tool.name);
+            below.tools.push(tool);
+        }
+    }
+    for written in &file.reviewers {
+        if !granted(source, &written.span, "a reviewer") {
+            continue;
+        }
+        let Some(reviewer) = reviewers::meant(source, written) else { continue };
+        match below.reviewers.iter_mut().find(|it| it.name == reviewer.name) {
+            Some(old) => *old = reviewer,
+            None => below.reviewers.push(reviewer),
+        }
+    }
+}
+
+/// Replaces what was said of the same keys below, and adds what there can be several of.
+pub(super) fn note(settings: &mut Vec<Setting>, new: Vec<Setting>) {
+    for setting in new {
+        let several = ["rules", "reviewers", "redact.rules", "without"];
+        let adds = |old: &Setting| several.contains(&old.key.as_str()) && old.value != "[]";
+        match settings.iter_mut().find(|it| it.key == setting.key && !adds(it)) {
+            Some(old) => *old = setting,
+            None => settings.push(setting),
+        }
+    }
+}
+
+/// True when the file may do this; a problem otherwise.
+fn granted(source: &mut Source<'_>, span: &Range<usize>, what: &str) -> bool {
+    if source.trust == Trust::Project {
+        let text = format!("a project's file cannot bring {what}");
+        source.wrong(Problem::new(span, text).help(TRUST));
+    }
+    source.trust == Trust::Person
+}
+
+/// Puts a value in the place of the one below, unless it is looser and the file may only tighten.
+fn put<T>(
+    source: &mut Source<'_>,
+    span: &Range<usize>,
+    below: &mut T,
+    new: T,
+    looser: impl Fn(&T, &T) -> bool,
+) {
+    if source.trust == Trust::Project && looser(&new, below) {
+        let text =
+            "a project's file can only tighten, and this is looser than what holds without it";
+        source.wrong(Problem::new(span, text).help(TRUST));
+    } else {
+        *below = new;
+    }
+}
+
+/// Puts a word in the place of the one below. The words stand from strict to loose.
+fn put_word<T: Named + PartialEq>(
+    source: &mut Source<'_>,
+    below: &mut T,
+    new: Option<&At<Word<T>>>,
+) {
+    let rank = |it: &T| T::WORDS.iter().position(|(_, word)| word == it);
+    if let Some(new) = new {
+        put(source, &new.span, below, new.it.0, |new, old| rank(new) > rank(old));
+    }
+}
+
+/// Puts a value in the place of the one below. It is neither loose nor strict, so a project has
+/// no business with it.
+fn put_own<T: PartialEq>(source: &mut Source<'_>, span: &Range<usize>, below: &mut T, new: T) {
+    if source.trust == Trust::Person || new == *below {
+        *below = new;
+    } else {
+        let text = "a project's file cannot change this";
+        source.wrong(Problem::new(span, text).help(TRUST));
+    }
+}
+
+fn without(source: &mut Source<'_>, below: &mut Config, file: &Written) {
+    let Some(ids) = &file.without else { return };
+    for id in &ids.it {
+        let known: Vec<&str> = below.rules.iter().filter_map(|it| it.name()).collect();
+        if !known.contains(&id.it.as_str()) {
+            let problem = Problem::new(&id.span, format!("no rule below is called `{}`", id.it));
+            source.wrong(problem.nearest(&id.it, known));
+            continue;
+        }
+        if granted(source, &id.span, "exceptions to other files") {
+            let gone = |rule: &crate::Rule| rule.name() == Some(&id.it);
+            let origins: Vec<String> = (below.rules.iter().filter(|it| gone(it)))
+                .map(|it| it.written_at().to_owned())
+                .collect();
+            below.rules.retain(|it| !gone(it));
+            below.settings.retain(|it| it.key != "rules" || !origins.contains(&it.origin));
+        }
+    }
+}
+
+fn words(source: &mut Source<'_>, below: &mut Config, file: &Written) {
+    put_word(source, &mut below.mode, file.mode.as_ref());
+    put_word(source, &mut below.on_no_approver, file.on_no_approver.as_ref());
+    put_word(source, &mut below.durability, file.audit.durability.as_ref());
+    if let Some(args) = &file.audit.args {
+        put_own(source, &args.span, &mut below.args_in_log, args.it.0);
+    }
+    if let Some(order) = &file.order {
+        let passes: Vec<Pass> = order.it.iter().map(|it| it.0).collect();
+        let all = Pass::ORDER.iter().all(|pass| passes.contains(pass));
+        match <[Pass; 3]>::try_from(passes) {
+            Ok(passes) if all => put_own(source, &order.span, &mut below.order, passes),
+            _ => {
+                let text = "`order` must name each pass once";
+                let help = "they are reverse-thinking, approval and checkpoint";
+                source.wrong(Problem::new(&order.span, text).help(help));
+            }
+        }
+    }
+}
+
+fn limits(source: &mut Source<'_>, below: &mut Config, file: &written::Limits) {
+    let limits = &mut below.limits;
+    let times = [
+        (&file.time, &mut limits.time),
+        (&file.time_cap, &mut limits.time_cap),
+        (&file.approval, &mut limits.approval),
+        (&file.review, &mut limits.review),
+        (&file.checkpoint, &mut limits.checkpoint),
+        (&file.audit, &mut limits.audit),
+    ];
+    for (written, below) in times {
+        let Some(written) = written else { continue };
+        if let Some(time) = tools::time(source, written) {
+            put(source, &written.span, below, time, |new, old| new > old);
+        }
+    }
+    let counts = [(&file.concurrent, &mut limits.concurrent), (&file.depth, &mut limits.depth)];
+    for (written, below) in counts {
+        if let Some(written) = written {
+            put(source, &written.span, below, written.it, |new, old| new > old);
+        }
+    }
+    if let Some(written) = &file.output {
+        let size = match &written.it {
+            Size::Bytes(bytes) => Ok(*bytes),
+            Size::Text(text) => units::size(text),
+        };
+        if let Some(size) = source.keep(&written.span, size) {
+            let bytes =
+                |output: usize| crate::Limits { output, ..Default::default() }.output_bytes();
+            let looser = |new: &usize, old: &usize| bytes(*new) > bytes(*old);
+            put(source, &written.span, &mut limits.output, size, looser);
+        }
+    }
+    if let Some(cut) = &file.cut {
+        put_own(source, &cut.span, &mut limits.cut, cut.it.0);
+    }
+}
+
+fn redact(source: &mut Source<'_>, below: &mut Config, file: &written::Redact) {
+    let redact = &mut below.redact;
+    if let Some(on) = &file.on {
+        put(source, &on.span, &mut redact.on, on.it, |new, old| *old && !*new);
+    }
+    if let Some(files) = &file.files {
+        put_own(source, &files.span, &mut redact.files, files.it.clone());
+    }
+    for rule in &file.rules {
+        let regex = &rule.it.regex;
+        let usable = Matcher::regex(&regex.it);
+        if source.keep(&regex.span, usable).is_some()
+            && granted(source, &rule.span, "kinds of secrets")
+        {
+            redact.rules.push(RedactRule {
+                name: rule.it.name.clone(),
+                regex: regex.it.clone(),
+                keywords: rule.it.keywords.clone(),
+                origin: source.origin(&rule.span),
+            });
+        }
+    }
+}
+
+fn review(source: &mut Source<'_>, below: &mut Config, file: &written::Review) {
+    let (mut time, mut size) = below.cache;
+    if let Some(written) = &file.cache_time
+        && let Some(new) = source.keep(&written.span, units::time(&written.it))
+    {
+        put(source, &written.span, &mut time, new, |new: &Duration, old| new > old);
+    }
+    if let Some(written) = &file.cache_size {
+        put(source, &written.span, &mut size, written.it, |new, old| new > old);
+    }
+    below.cache = (time, size);
+    below.review_cache = (!time.is_zero()).then_some((time, size));
+}

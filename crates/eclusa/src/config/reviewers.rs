@@ -1,0 +1,160 @@
+//! Reviewers that are programs or web addresses.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::{error::Problem, source::Source, tools, words::At, words::OnError, written};
+use crate::policy::Names;
+
+/// A reviewer from the configuration. Whoever may start programs and open connections makes a
+/// [`Reviewer`](crate::Reviewer) of it.
+#[derive(Debug, Clone)]
+pub struct ReviewerSettings {
+    /// Name for the record.
+    pub name: String,
+    /// Whose calls it reads: names or globs. Empty: those of every tool.
+    pub tools: Vec<String>,
+    /// What it reads of them.
+    pub on: ReviewsOn,
+    /// How it is reached.
+    pub reach: Reach,
+    /// How long it may take; `None`: as long as any reviewer.
+    pub time: Option<Duration>,
+    /// What happens when it cannot be reached, errs or takes too long: `true` lets the call go
+    /// on, with a warning (C29). The default is `false`.
+    pub allow_on_error: bool,
+    /// Where it is written: `file:line`.
+    pub origin: String,
+    pub(super) names: Names,
+}
+
+/// What a reviewer reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ReviewsOn {
+    /// Calls.
+    Input,
+    /// Outputs.
+    Output,
+    /// Both.
+    #[default]
+    Both,
+}
+
+impl ReviewsOn {
+    /// True when it reads calls.
+    pub fn input(self) -> bool {
+        self != ReviewsOn::Output
+    }
+
+    /// True when it reads outputs.
+    pub fn output(self) -> bool {
+        self != ReviewsOn::Input
+    }
+}
+
+/// How a reviewer is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// A program and its arguments: JSON on its input, JSON or an exit code back.
+    Command(Vec<String>),
+    /// A web address that takes JSON and gives JSON back.
+    Url {
+        /// The address.
+        url: String,
+        /// Headers, and the environment variables that hold their values.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+impl ReviewerSettings {
+    /// True when it reads the calls of this tool.
+    pub fn covers(&self, tool: &str) -> bool {
+        self.tools.is_empty() || self.names.matches(tool)
+    }
+}
+
+/// The reviewer that is meant, or nothing and what is wrong with it.
+pub(super) fn meant(
+    source: &mut Source<'_>,
+    written: &At<written::Reviewer>,
+) -> Option<ReviewerSettings> {
+    let (span, it) = (&written.span, &written.it);
+    let before = source.count();
+    if it.name.it.trim().is_empty() {
+        source.wrong(Problem::new(&it.name.span, "a reviewer needs a name"));
+    }
+    let names = it
+        .tools
+        .as_ref()
+        .and_then(|tools| source.keep(&tools.span, Names::new(tools.it.as_slice())));
+    let reach = reach(source, written);
+    let time = it.time.as_ref().and_then(|it| tools::time(source, it));
+    let reviewer = ReviewerSettings {
+        name: it.name.it.clone(),
+        tools: it.tools.as_ref().map(|it| it.it.as_slice().to_vec()).unwrap_or_default(),
+        on: it.on.map(|it| it.0).unwrap_or_default(),
+        reach: reach?,
+        time,
+        allow_on_error: it.on_error.is_some_and(|it| it.0 == OnError::Allow),
+        origin: source.origin(span),
+        names: names.unwrap_or_default(),
+    };
+    (source.count() == before).then_some(reviewer)
+}
+
+fn reach(source: &mut Source<'_>, written: &At<written::Reviewer>) -> Option<Reach> {
+    let (span, it) = (&written.span, &written.it);
+    match (&it.command, &it.url, &it.headers) {
+        (Some(command), None, None) => {
+            let program = command.it.first().filter(|it| !it.is_empty());
+            if program.is_none() {
+                source.wrong(Problem::new(&command.span, "`command` needs a program"));
+            }
+            Some(Reach::Command(command.it.clone()))
+        }
+        (None, Some(url), headers) => {
+            let checked = check_url(&url.it);
+            source.keep(&url.span, checked)?;
+            let headers = headers.as_ref().map(|it| it.it.clone()).unwrap_or_default();
+            Some(Reach::Url { url: url.it.clone(), headers })
+        }
+        (Some(_), None, Some(headers)) => {
+            source.wrong(Problem::new(&headers.span, "a program has no headers"));
+            None
+        }
+        (None, None, _) => {
+            let text = "a reviewer needs a `command` or a `url`";
+            source.wrong(Problem::new(span, text));
+            None
+        }
+        (Some(_), Some(url), _) => {
+            let text = "a reviewer has a `command` or a `url`, not both";
+            source.wrong(Problem::new(&url.span, text));
+            None
+        }
+    }
+}
+
+/// What is reviewed may be secret: it leaves this machine encrypted or not at all.
+fn check_url(url: &str) -> Result<(), String> {
+    let here = ["localhost", "127.0.0.1", "[::1]"];
+    let fine = match url.split_once("://") {
+        Some(("https", rest)) => !rest.is_empty() && !rest.starts_with('/'),
+        Some(("http", rest)) => {
+            let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            here.iter().any(|it| {
+                host.strip_prefix(it).is_some_and(|rest| {
+                    rest.strip_prefix(':').map_or(rest.is_empty(), |port| {
+                        !port.is_empty() && port.bytes().all(|it| it.is_ascii_digit())
+                    })
+                })
+            })
+        }
+        _ => false,
+    };
+    match fine {
+        true => Ok(()),
+        false => Err(format!(
+            "`{url}` is not an address that calls can be sent to; use https, or http to this machine"
+        )),
+    }
+}

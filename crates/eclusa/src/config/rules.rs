@@ -1,0 +1,163 @@
+//! Rules as written -> rules as meant, tried on their own examples.
+
+use std::ops::Range;
+
+use super::{
+    error::Problem,
+    source::Source,
+    words::At,
+    written::{self, Example, Tests},
+};
+use crate::{
+    Access, Decision, Matcher, PermissionClass, Rule, Touch,
+    policy::{Root, Subject},
+};
+
+/// The rule that is meant, or nothing and what is wrong with it.
+pub(super) fn meant(source: &mut Source<'_>, written: &At<written::Rule>) -> Option<Rule> {
+    let (span, it) = (&written.span, &written.it);
+    let before = source.count();
+    let mut rule = Rule::new(it.decision.0).origin(source.origin(span));
+    if let Some(id) = &it.id {
+        rule = rule.id(&id.it);
+    }
+    if let Some(reason) = &it.reason {
+        rule = rule.because(reason);
+    }
+    if let Some(names) = &it.tool {
+        rule = or_wrong(source, &names.span, rule, |rule| rule.tool(names.it.as_slice()));
+    }
+    if let Some(names) = &it.server {
+        rule = or_wrong(source, &names.span, rule, |rule| rule.server(names.it.as_slice()));
+    }
+    if let Some(classes) = &it.class {
+        let all = classes.it.as_slice().iter().map(|it| it.0);
+        rule = or_wrong(source, &classes.span, rule, |rule| rule.class(all));
+    }
+    for (pointer, condition) in &it.arg {
+        let matcher = matcher(&condition.it);
+        rule = or_wrong(source, &condition.span, rule, |rule| rule.arg(pointer, matcher?));
+    }
+    if let Some(condition) = &it.command {
+        let matcher = matcher(&condition.it);
+        rule = or_wrong(source, &condition.span, rule, |rule| rule.command(matcher?));
+    }
+    if let Some(globs) = &it.path {
+        rule = or_wrong(source, &globs.span, rule, |rule| rule.path(globs.it.as_slice()));
+    }
+    if let Some(access) = it.access {
+        rule = rule.access(access.0);
+    }
+    if source.count() > before {
+        return None;
+    }
+    if rule.decision() == Decision::Allow && !rule.has_conditions() {
+        let text = "a rule that allows needs a condition";
+        let help = "say which `tool`, `class`, `server`, `arg` or `path` it is for";
+        source.wrong(Problem::new(span, text).help(help));
+        return None;
+    }
+    try_examples(source, &rule, it);
+    Some(rule)
+}
+
+/// The rule with one more condition, or as it was and a problem.
+fn or_wrong(
+    source: &mut Source<'_>,
+    span: &Range<usize>,
+    rule: Rule,
+    add: impl FnOnce(Rule) -> Result<Rule, String>,
+) -> Rule {
+    source.keep(span, add(rule.clone())).unwrap_or(rule)
+}
+
+fn matcher(written: &written::Matcher) -> Result<Matcher, String> {
+    match written {
+        written::Matcher::Glob(glob) => Ok(Matcher::glob(glob)),
+        written::Matcher::Bool(it) => Ok(Matcher::equals(*it)),
+        written::Matcher::Integer(it) => Ok(Matcher::equals(*it)),
+        written::Matcher::Float(it) => Ok(Matcher::equals(*it)),
+        written::Matcher::Tests(tests) => all_of(tests),
+    }
+}
+
+fn all_of(tests: &Tests) -> Result<Matcher, String> {
+    let mut all = Vec::new();
+    if let Some(value) = &tests.equals {
+        all.push(Matcher::equals(value.clone()));
+    }
+    if let Some(pattern) = &tests.regex {
+        all.push(Matcher::regex(pattern)?);
+    }
+    if let Some(text) = &tests.contains {
+        all.push(Matcher::contains(text)?);
+    }
+    if let Some(dir) = &tests.under {
+        all.push(Matcher::under(dir)?);
+    }
+    if let Some(other) = &tests.not {
+        all.push(!matcher(other)?);
+    }
+    match (all.len(), all.pop()) {
+        (0, _) | (_, None) => {
+            Err("an empty table says nothing; use equals, regex, contains, under or not".to_owned())
+        }
+        (1, Some(only)) => Ok(only),
+        (_, Some(last)) => Ok(Matcher::all(all.into_iter().chain([last]))),
+    }
+}
+
+/// A rule that does not do what its author says is worse than none.
+fn try_examples(source: &mut Source<'_>, rule: &Rule, written: &written::Rule) {
+    for (examples, want) in [(&written.matches, true), (&written.not_match, false)] {
+        for example in examples {
+            if applies(rule, written, &example.it) == want {
+                continue;
+            }
+            let text = match want {
+                true => "the rule does not apply to this example of `match`",
+                false => "the rule applies to this example of `not_match`",
+            };
+            source.wrong(Problem::new(&example.span, text).help("mend the rule or the example"));
+        }
+    }
+}
+
+fn applies(rule: &Rule, written: &written::Rule, example: &Example) -> bool {
+    let root = Root::new("/workspace".as_ref());
+    let reads = example.reads.iter().map(|it| Touch::Read(it.clone()));
+    let writes = example.writes.iter().map(|it| Touch::Write(it.clone()));
+    let runs = example.runs.iter().map(|it| Touch::Run(it.clone()));
+    let touches: Vec<Touch> = reads.chain(writes).chain(runs).collect();
+    let named = written.tool.as_ref().and_then(|it| it.it.as_slice().first());
+    let of_rule = written.class.as_ref().and_then(|it| it.it.as_slice().first());
+    let class = example.class.as_ref().or(of_rule);
+    let class = match (class, &example.runs) {
+        (Some(class), _) => class.0,
+        (None, Some(_)) => PermissionClass::Shell,
+        (None, None) => PermissionClass::Generic,
+    };
+    let nothing = serde_json::json!({});
+    rule.applies(&Subject {
+        name: example.tool.as_ref().or(named).map_or("tool", String::as_str),
+        aliases: &[],
+        class,
+        server: example.server.as_deref(),
+        args: example.args.as_ref().unwrap_or(&nothing),
+        paths: &root.paths(&touches),
+        touches: &touches,
+        root: &root,
+    })
+}
+
+impl Root {
+    /// The paths in the workspace among some touches.
+    fn paths<'a>(&self, touches: &'a [Touch]) -> Vec<(Access, std::borrow::Cow<'a, str>)> {
+        let path = |touch: &'a Touch| match touch {
+            Touch::Read(path) => Some((Access::Read, self.inside(path)?)),
+            Touch::Write(path) => Some((Access::Write, self.inside(path)?)),
+            Touch::Run(_) | Touch::Fetch(_) | Touch::Unknown => None,
+        };
+        touches.iter().filter_map(path).collect()
+    }
+}

@@ -1,0 +1,136 @@
+//! One file on its way from text to meaning: its problems, and the places of its values.
+
+use std::ops::Range;
+
+use serde_json::Value;
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::{
+    ConfigError, Layer, Setting, Trust, check,
+    error::{Problem, place},
+    written::Written,
+};
+
+/// A file that is being read.
+pub(super) struct Source<'a> {
+    pub(super) trust: Trust,
+    name: &'a str,
+    text: &'a str,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(layer: &'a Layer) -> Source<'a> {
+        Source { trust: layer.trust, name: &layer.name, text: &layer.text, problems: Vec::new() }
+    }
+
+    /// The file as written and its plain settings, or nothing when it has mistakes.
+    pub(super) fn read(&mut self, schema: &Value) -> Option<(Written, Vec<Setting>)> {
+        let (tree, errors) = DeTable::parse_recoverable(self.text);
+        for error in errors {
+            let span = error.span().unwrap_or_default();
+            let message = error.message().trim().replace('\n', ", ");
+            self.problems.push(Problem::new(&span, message));
+        }
+        if self.problems.is_empty() {
+            self.problems = check::check(schema, &tree);
+        }
+        if !self.problems.is_empty() {
+            return None;
+        }
+        match toml::from_str(self.text) {
+            Ok(written) => {
+                let mut settings = Vec::new();
+                self.plain(tree.get_ref(), "", &mut settings);
+                Some((written, settings))
+            }
+            Err(error) => {
+                let span = error.span().unwrap_or_default();
+                self.problems.push(Problem::new(&span, error.message()));
+                None
+            }
+        }
+    }
+
+    /// Notes a problem.
+    pub(super) fn wrong(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    /// The value, or nothing and a problem at this place.
+    pub(super) fn keep<T>(&mut self, span: &Range<usize>, it: Result<T, String>) -> Option<T> {
+        it.map_err(|message| self.problems.push(Problem::new(span, message))).ok()
+    }
+
+    /// `file:line` of a place.
+    pub(super) fn origin(&self, span: &Range<usize>) -> String {
+        format!("{}:{}", self.name, place(self.text, span.start).0)
+    }
+
+    /// How many problems there are so far.
+    pub(super) fn count(&self) -> usize {
+        self.problems.len()
+    }
+
+    /// The problems, in the order of their places.
+    pub(super) fn into_errors(mut self) -> Vec<ConfigError> {
+        self.problems.sort_by_key(|it| it.span.start);
+        let (name, text) = (self.name, self.text);
+        self.problems.into_iter().map(|it| it.in_file(name, text)).collect()
+    }
+
+    /// Every value that is no table, with its origin.
+    fn plain(&self, table: &DeTable<'_>, path: &str, into: &mut Vec<Setting>) {
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            let key = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+            match value.get_ref() {
+                DeValue::Table(_) if path == "tools" => into.push(self.whole(key, value)),
+                DeValue::Table(inner) => self.plain(inner, &key, into),
+                DeValue::Array(items) if items.iter().any(is_table) => {
+                    into.extend(items.iter().map(|it| self.whole(key.clone(), it)));
+                }
+                _ => {
+                    let written = self.text.get(value.span()).unwrap_or_default();
+                    let origin = self.origin(&value.span());
+                    into.push(Setting { key, value: written.to_owned(), origin });
+                }
+            }
+        }
+    }
+
+    /// A table as one setting.
+    fn whole(&self, key: String, table: &Spanned<DeValue<'_>>) -> Setting {
+        let value = inline(table.get_ref()).to_string();
+        Setting { key, value, origin: self.origin(&table.span()) }
+    }
+}
+
+/// The same value in the form that can be written on one line.
+fn inline(value: &DeValue<'_>) -> toml::Value {
+    match value {
+        DeValue::String(text) => toml::Value::String(text.to_string()),
+        DeValue::Integer(it) => {
+            toml::Value::Integer(i64::from_str_radix(it.as_str(), it.radix()).unwrap_or_default())
+        }
+        DeValue::Float(it) => toml::Value::Float(it.as_str().parse().unwrap_or_default()),
+        DeValue::Boolean(it) => toml::Value::Boolean(*it),
+        DeValue::Datetime(it) => toml::Value::Datetime(*it),
+        DeValue::Array(items) => {
+            toml::Value::Array(items.iter().map(|it| inline(it.get_ref())).collect())
+        }
+        DeValue::Table(table) => toml::Value::Table(
+            table
+                .iter()
+                .map(|(key, it)| (key.get_ref().to_string(), inline(it.get_ref())))
+                .collect(),
+        ),
+    }
+}
+
+fn is_table(value: &Spanned<DeValue<'_>>) -> bool {
+    matches!(value.get_ref(), DeValue::Table(_))
+}

@@ -1,0 +1,183 @@
+//! Values as written: where they stand, and the words they are chosen from.
+
+use std::{borrow::Cow, ops::Range};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::{Durability, ReviewsOn};
+use crate::{Access, ArgsInLog, Cut, Decision, Mode, OnNoApprover, Pass, PermissionClass};
+
+/// A value and where it stands in its file.
+#[derive(Debug, Clone)]
+pub(super) struct At<T> {
+    pub(super) span: Range<usize>,
+    pub(super) it: T,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<At<T>, D::Error> {
+        let spanned = toml::Spanned::<T>::deserialize(from)?;
+        Ok(At { span: spanned.span(), it: spanned.into_inner() })
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for At<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// Something that is written as one of a few words.
+pub(super) trait Named: Copy + 'static {
+    /// The words, and what they mean.
+    const WORDS: &'static [(&'static str, Self)];
+}
+
+/// One of a few words.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Word<T>(pub(super) T);
+
+impl<'de, T: Named> Deserialize<'de> for Word<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Word<T>, D::Error> {
+        let written = Cow::<'de, str>::deserialize(from)?;
+        let meant = T::WORDS.iter().find(|(word, _)| *word == written);
+        meant
+            .map(|(_, meant)| Word(*meant))
+            .ok_or_else(|| D::Error::custom(format!("`{written}` is none of the words for it")))
+    }
+}
+
+impl<T: Named> JsonSchema for Word<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Word".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words: Vec<&str> = T::WORDS.iter().map(|(word, _)| *word).collect();
+        json_schema!({ "type": "string", "enum": words })
+    }
+}
+
+/// One of something, or a list of them.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(super) enum OneOrMany<T> {
+    /// One.
+    One(T),
+    /// Several.
+    Many(Vec<T>),
+}
+
+impl<T> OneOrMany<T> {
+    pub(super) fn as_slice(&self) -> &[T] {
+        match self {
+            OneOrMany::One(one) => std::slice::from_ref(one),
+            OneOrMany::Many(many) => many,
+        }
+    }
+}
+
+impl Named for Mode {
+    const WORDS: &'static [(&'static str, Mode)] = &[
+        ("confirm-all", Mode::ConfirmAll),
+        ("confirm-sensitive", Mode::ConfirmSensitive),
+        ("auto-approve", Mode::AutoApprove),
+        ("yolo", Mode::Yolo),
+    ];
+}
+
+impl Named for OnNoApprover {
+    const WORDS: &'static [(&'static str, OnNoApprover)] = &[
+        ("deny", OnNoApprover::Deny),
+        ("queue", OnNoApprover::Queue),
+        ("allow-with-warning", OnNoApprover::AllowWithWarning),
+    ];
+}
+
+impl Named for Pass {
+    const WORDS: &'static [(&'static str, Pass)] = &[
+        ("reverse-thinking", Pass::ReverseThinking),
+        ("approval", Pass::Approval),
+        ("checkpoint", Pass::Checkpoint),
+    ];
+}
+
+impl Named for Cut {
+    const WORDS: &'static [(&'static str, Cut)] =
+        &[("head-tail", Cut::HeadTail), ("head", Cut::Head)];
+}
+
+impl Named for ArgsInLog {
+    const WORDS: &'static [(&'static str, ArgsInLog)] = &[
+        ("digest", ArgsInLog::Digest),
+        ("redacted", ArgsInLog::Redacted),
+        ("full", ArgsInLog::Full),
+    ];
+}
+
+impl Named for Durability {
+    const WORDS: &'static [(&'static str, Durability)] =
+        &[("power-loss", Durability::PowerLoss), ("crash", Durability::Crash)];
+}
+
+impl Named for Decision {
+    const WORDS: &'static [(&'static str, Decision)] = &[
+        ("allow", Decision::Allow),
+        ("stage", Decision::Stage),
+        ("ask", Decision::Ask),
+        ("deny", Decision::Deny),
+    ];
+}
+
+impl Named for PermissionClass {
+    const WORDS: &'static [(&'static str, PermissionClass)] = &[
+        ("shell", PermissionClass::Shell),
+        ("file", PermissionClass::File),
+        ("web", PermissionClass::Web),
+        ("read-only", PermissionClass::ReadOnly),
+        ("generic", PermissionClass::Generic),
+        ("bash", PermissionClass::Shell),
+        ("webfetch", PermissionClass::Web),
+        ("readonly", PermissionClass::ReadOnly),
+    ];
+}
+
+impl Named for Access {
+    const WORDS: &'static [(&'static str, Access)] =
+        &[("read", Access::Read), ("write", Access::Write)];
+}
+
+impl Named for ReviewsOn {
+    const WORDS: &'static [(&'static str, ReviewsOn)] =
+        &[("input", ReviewsOn::Input), ("output", ReviewsOn::Output), ("both", ReviewsOn::Both)];
+}
+
+/// What a reviewer that fails amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnError {
+    Deny,
+    Allow,
+}
+
+impl Named for OnError {
+    const WORDS: &'static [(&'static str, OnError)] =
+        &[("deny", OnError::Deny), ("allow", OnError::Allow)];
+}

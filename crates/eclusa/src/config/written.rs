@@ -1,0 +1,315 @@
+//! A configuration file as written. These types are its schema too: what they say of their
+//! fields is what the schema says.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    Durability, ReviewsOn,
+    words::{At, OnError, OneOrMany, Word},
+};
+use crate::{Access, ArgsInLog, Cut, Decision, Mode, OnNoApprover, Pass, PermissionClass};
+
+/// The configuration of Eclusa. Times are written like "30s" or "10m", sizes like "100KB".
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "eclusa.toml")]
+pub(super) struct Written {
+    /// When people are asked.
+    pub(super) mode: Option<At<Word<Mode>>>,
+    /// What happens when a person must be asked and nobody can be.
+    pub(super) on_no_approver: Option<At<Word<OnNoApprover>>>,
+    /// The order of the passes between verdict and run: each of the three, once.
+    pub(super) order: Option<At<Vec<Word<Pass>>>>,
+    /// Rules of the layers below that are left out, by their ids.
+    pub(super) without: Option<At<Vec<At<String>>>>,
+    /// How much a call may use, and how long anybody may take to decide about it.
+    #[serde(default)]
+    pub(super) limits: Limits,
+    /// The log.
+    #[serde(default)]
+    pub(super) audit: Audit,
+    /// Taking secrets out of what leaves.
+    #[serde(default)]
+    pub(super) redact: Redact,
+    /// Reviewers in general.
+    #[serde(default)]
+    pub(super) review: Review,
+    /// What may run. All rules are heard, and the strictest decides.
+    #[serde(default)]
+    pub(super) rules: Vec<At<Rule>>,
+    /// Tools that are programs, by name.
+    #[serde(default)]
+    pub(super) tools: BTreeMap<String, At<Tool>>,
+    /// Reviewers that are programs or web addresses, in the order in which they are consulted.
+    #[serde(default)]
+    pub(super) reviewers: Vec<At<Reviewer>>,
+}
+
+/// How much a call may use, and how long anybody may take to decide about it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Limits {
+    /// Time to run, unless the call asks for another.
+    pub(super) time: Option<At<String>>,
+    /// The most time to run that a call can ask for.
+    pub(super) time_cap: Option<At<String>>,
+    /// Output the model gets, in bytes or as a size; 0 means the default, never no limit.
+    pub(super) output: Option<At<Size>>,
+    /// Which part of a longer output it gets.
+    pub(super) cut: Option<At<Word<Cut>>>,
+    /// Concurrent calls of one turn that run at once; 1 runs every call alone.
+    #[schemars(range(min = 1))]
+    pub(super) concurrent: Option<At<usize>>,
+    /// How deep tools may call tools.
+    pub(super) depth: Option<At<usize>>,
+    /// Time for a person to answer. It is not the tool's time.
+    pub(super) approval: Option<At<String>>,
+    /// Time for each reviewer.
+    pub(super) review: Option<At<String>>,
+    /// Time for a checkpoint, and for reverse thinking.
+    pub(super) checkpoint: Option<At<String>>,
+    /// Time for a record to become durable.
+    pub(super) audit: Option<At<String>>,
+}
+
+/// A number of bytes, or a size like "100KB".
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(super) enum Size {
+    /// Bytes.
+    Bytes(usize),
+    /// A number and B, KB, MB or GB.
+    Text(String),
+}
+
+/// The log.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Audit {
+    /// How much of the arguments a record holds. The digest is always there.
+    pub(super) args: Option<At<Word<ArgsInLog>>>,
+    /// What a record survives.
+    pub(super) durability: Option<At<Word<Durability>>>,
+}
+
+/// Taking secrets out of what leaves.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Redact {
+    /// Whether they are.
+    pub(super) on: Option<At<bool>>,
+    /// Files with further kinds of secrets.
+    pub(super) files: Option<At<Vec<String>>>,
+    /// Further kinds of secrets, beside the built-in ones.
+    #[serde(default)]
+    pub(super) rules: Vec<At<RedactRule>>,
+}
+
+/// One more kind of secret.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct RedactRule {
+    /// What the mark that takes its place calls it.
+    pub(super) name: String,
+    /// A regular expression for what it looks like.
+    pub(super) regex: At<String>,
+    /// Words of which at least one stands near it; none: it is looked for everywhere.
+    #[serde(default)]
+    pub(super) keywords: Vec<String>,
+}
+
+/// Reviewers in general.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Review {
+    /// How long a decision about the same call is kept; "0s": not at all.
+    pub(super) cache_time: Option<At<String>>,
+    /// How many decisions are kept.
+    #[schemars(range(min = 1))]
+    pub(super) cache_size: Option<At<usize>>,
+}
+
+/// A rule: it applies to calls that meet all its conditions.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Rule {
+    /// What becomes of the calls that it applies to.
+    pub(super) decision: Word<Decision>,
+    /// A name for it.
+    pub(super) id: Option<At<String>>,
+    /// Why it is there; the model and the person are told.
+    pub(super) reason: Option<String>,
+    /// Condition: the tool's name, or a glob over it.
+    pub(super) tool: Option<At<OneOrMany<String>>>,
+    /// Condition: the tool's class.
+    pub(super) class: Option<At<OneOrMany<Word<PermissionClass>>>>,
+    /// Condition: the server that the tool comes from, or a glob over it.
+    pub(super) server: Option<At<OneOrMany<String>>>,
+    /// Condition: arguments, by JSON pointer.
+    #[serde(default)]
+    pub(super) arg: BTreeMap<String, At<Matcher>>,
+    /// Condition: shell text that the call would run. Not for `allow`.
+    pub(super) command: Option<At<Matcher>>,
+    /// Condition: paths that the call touches, as globs relative to the workspace; `!` before a
+    /// glob makes an exception.
+    pub(super) path: Option<At<OneOrMany<String>>>,
+    /// Condition: only what the call reads, or only what it writes.
+    pub(super) access: Option<Word<Access>>,
+    /// Calls that it must apply to; checked when the file is read.
+    #[serde(default, rename = "match")]
+    pub(super) matches: Vec<At<Example>>,
+    /// Calls that it must not apply to; checked when the file is read.
+    #[serde(default)]
+    pub(super) not_match: Vec<At<Example>>,
+}
+
+/// A condition on a value: text is a glob (`*` is any text, `?` any one character), numbers and
+/// booleans are compared.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Matcher {
+    /// A glob over the text of the value.
+    Glob(String),
+    /// This truth value.
+    Bool(bool),
+    /// This whole number.
+    Integer(i64),
+    /// This number.
+    Float(f64),
+    /// Several conditions, all of which must hold.
+    Tests(Box<Tests>),
+}
+
+/// Conditions on a value, all of which must hold.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tests {
+    /// It is this value.
+    pub(super) equals: Option<Value>,
+    /// A part of its text fits this regular expression.
+    pub(super) regex: Option<String>,
+    /// Its text contains this one.
+    pub(super) contains: Option<String>,
+    /// It is a path in this directory of the workspace.
+    pub(super) under: Option<String>,
+    /// This condition does not hold.
+    pub(super) not: Option<Matcher>,
+}
+
+/// A call to try a rule with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Example {
+    /// The tool; the one that the rule names, unless said.
+    pub(super) tool: Option<String>,
+    /// Its class; the one that the rule names, unless said.
+    pub(super) class: Option<Word<PermissionClass>>,
+    /// The server it comes from.
+    pub(super) server: Option<String>,
+    /// The arguments.
+    pub(super) args: Option<Value>,
+    /// Paths that the call reads.
+    #[serde(default)]
+    pub(super) reads: Vec<String>,
+    /// Paths that the call writes.
+    #[serde(default)]
+    pub(super) writes: Vec<String>,
+    /// Shell text that the call runs.
+    pub(super) runs: Option<String>,
+}
+
+/// A tool that is a program.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Tool {
+    /// What it does, for the model.
+    pub(super) description: String,
+    /// Program and arguments. A word that is `{name}` and nothing else stands for that argument,
+    /// as one word whatever is in it; an absent argument leaves no word behind. All arguments
+    /// are on the program's input too, as JSON. No shell is involved.
+    pub(super) command: At<Vec<At<String>>>,
+    /// The arguments: a JSON Schema for each.
+    pub(super) args: Option<At<BTreeMap<String, Value>>>,
+    /// Arguments that must be there.
+    pub(super) required: Option<At<Vec<At<String>>>>,
+    /// In place of `args` and `required`: the JSON Schema of all arguments.
+    pub(super) schema: Option<At<Value>>,
+    /// Which rules apply.
+    pub(super) class: Option<At<Word<PermissionClass>>>,
+    /// It may run beside other such tools.
+    #[serde(default)]
+    pub(super) concurrent: bool,
+    /// Label: only looks. Decides nothing.
+    #[serde(default)]
+    pub(super) read_only: bool,
+    /// Label: what it does is hard to take back. Decides nothing.
+    #[serde(default)]
+    pub(super) destructive: bool,
+    /// Ask about it even where its class would not be asked about.
+    #[serde(default)]
+    pub(super) sensitive: bool,
+    /// Other names that lead to it.
+    #[serde(default)]
+    pub(super) aliases: Vec<At<String>>,
+    /// Three to ten words that a search should find it by.
+    #[serde(default)]
+    pub(super) search_hint: String,
+    /// The word for what it does in the log; guessed from the name unless given.
+    #[serde(default)]
+    pub(super) operation: String,
+    /// A checkpoint must open before each call.
+    #[serde(default)]
+    pub(super) checkpoint: bool,
+    /// Someone must argue the other side before each call.
+    #[serde(default)]
+    pub(super) reverse_thinking: bool,
+    /// How long it may run.
+    pub(super) timeout: Option<At<String>>,
+    /// Environment variables that are passed on to it, by name.
+    #[serde(default)]
+    pub(super) env: Vec<At<String>>,
+    /// Arguments that are paths it reads, as JSON pointers. An empty list says: none.
+    pub(super) reads: Option<Vec<At<String>>>,
+    /// Arguments that are paths it writes, as JSON pointers. An empty list says: none.
+    pub(super) writes: Option<Vec<At<String>>>,
+    /// Hosts it talks to: names, or JSON pointers to arguments. An empty list says: none.
+    pub(super) hosts: Option<Vec<At<String>>>,
+    /// The argument that is shell text it runs, as a JSON pointer.
+    pub(super) shell: Option<At<String>>,
+}
+
+/// A reviewer that is a program or a web address.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Reviewer {
+    /// Its name in the log.
+    pub(super) name: At<String>,
+    /// Whose calls it reads: a name, a glob or several; those of all tools unless said.
+    pub(super) tools: Option<At<OneOrMany<String>>>,
+    /// What it reads of them; both unless said.
+    pub(super) on: Option<Word<ReviewsOn>>,
+    /// Program and arguments: JSON on its input, JSON or an exit code back.
+    pub(super) command: Option<At<Vec<String>>>,
+    /// Web address that takes JSON and gives JSON back.
+    pub(super) url: Option<At<String>>,
+    /// Headers for the address, and the environment variables that hold their values.
+    pub(super) headers: Option<At<BTreeMap<String, String>>>,
+    /// How long it may take.
+    pub(super) time: Option<At<String>>,
+    /// What happens when it cannot be reached, errs or takes too long; deny unless said.
+    pub(super) on_error: Option<Word<OnError>>,
+}

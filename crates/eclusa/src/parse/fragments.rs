@@ -1,0 +1,236 @@
+//! Native calls that come in fragments, until they are whole.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{
+    json::brief,
+    made::Made,
+    native::{asked_in_text, cut_short, malformed},
+};
+use crate::Asked;
+
+/// How many calls of one stream may be unfinished at once.
+const MOST_CALLS: usize = 256;
+
+/// How many contradicting ids of one call are answered.
+const MOST_IDS: usize = 16;
+
+/// How the fragments of a call came to an end.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Ending<'a> {
+    /// The wire says that the call is whole.
+    Complete,
+    /// The model was stopped, for this reason; the call may not be whole.
+    Stopped(&'a str),
+    /// The stream ended, and the call had not.
+    Broken,
+}
+
+/// The unfinished calls of one stream, by the index that the wire gives them.
+#[derive(Debug)]
+pub(super) struct Fragments {
+    open: BTreeMap<u64, Fragment>,
+    /// Bytes held for all of them, and how many that may be.
+    held: usize,
+    limit: usize,
+    /// A call was left out because there were too many.
+    too_many: bool,
+}
+
+/// What has come of one call.
+#[derive(Debug, Default)]
+struct Fragment {
+    id: Option<String>,
+    /// Further ids that came for the same call, by mistake.
+    other_ids: Vec<String>,
+    name: String,
+    text: String,
+    fault: Option<String>,
+}
+
+impl Fragments {
+    pub(super) fn new(limit: usize) -> Fragments {
+        Fragments { open: BTreeMap::new(), held: 0, limit, too_many: false }
+    }
+
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+
+    pub(super) fn is_open(&self, index: u64) -> bool {
+        self.open.contains_key(&index)
+    }
+
+    /// The index that was opened last, in the order of indices.
+    pub(super) fn last(&self) -> Option<u64> {
+        self.open.last_key_value().map(|(index, _)| *index)
+    }
+
+    /// The id under which a call came.
+    pub(super) fn id_of(&self, index: u64) -> Option<&str> {
+        self.open.get(&index).and_then(|it| it.id.as_deref())
+    }
+
+    /// Opens a call, if it is not open yet and there is room.
+    pub(super) fn open(&mut self, index: u64) {
+        if self.open.len() < MOST_CALLS {
+            self.open.entry(index).or_default();
+        } else if !self.is_open(index) {
+            self.too_many = true;
+        }
+    }
+
+    /// The id of a call. It comes once, or stays the same.
+    pub(super) fn id(&mut self, index: u64, id: &str) {
+        if id.is_empty() || self.id_of(index) == Some(id) || !self.has_room(index, id.len()) {
+            return;
+        }
+        let Some(it) = self.open.get_mut(&index) else { return };
+        let Some(known) = &it.id else {
+            self.held += id.len();
+            it.id = Some(id.to_owned());
+            return;
+        };
+        it.fault = Some(format!(
+            "fragments of one call came under the ids `{}` and `{}`, so it was not run; send each call again by itself",
+            brief(known),
+            brief(id)
+        ));
+        if it.other_ids.len() < MOST_IDS && it.other_ids.iter().all(|other| other != id) {
+            self.held += id.len();
+            it.other_ids.push(id.to_owned());
+        }
+    }
+
+    /// A fragment of the tool's name. Some wires repeat the whole name instead.
+    pub(super) fn name(&mut self, index: u64, part: &str) {
+        let repeated = self.open.get(&index).is_some_and(|it| it.name == part);
+        if repeated || !self.has_room(index, part.len()) {
+            return;
+        }
+        if let Some(it) = self.open.get_mut(&index) {
+            self.held += part.len();
+            it.name.push_str(part);
+        }
+    }
+
+    /// A fragment of the arguments, as text.
+    pub(super) fn text(&mut self, index: u64, part: &str) {
+        if !self.has_room(index, part.len()) {
+            return;
+        }
+        if let Some(it) = self.open.get_mut(&index) {
+            self.held += part.len();
+            it.text.push_str(part);
+        }
+    }
+
+    /// The whole arguments as text, after fragments of them or instead.
+    pub(super) fn whole_text(&mut self, index: u64, whole: &str) {
+        match self.open.get_mut(&index) {
+            Some(it) if it.text.is_empty() => self.text(index, whole),
+            Some(it) if it.text != whole && it.fault.is_none() => {
+                it.fault = Some(
+                    "the fragments of the arguments do not add up to the whole, so the call was not run; send it again".to_owned(),
+                );
+            }
+            _ => {}
+        }
+    }
+
+    /// The whole arguments as JSON. The empty object says nothing: wires put it where arguments
+    /// will come.
+    pub(super) fn whole_value(&mut self, index: u64, value: &Value) {
+        if !value.as_object().is_some_and(serde_json::Map::is_empty) && !value.is_null() {
+            self.whole_text(index, &value.to_string());
+        }
+    }
+
+    /// Gives up one call for a reason that only the wire knows.
+    pub(super) fn fault(&mut self, index: u64, problem: String) {
+        if let Some(it) = self.open.get_mut(&index) {
+            it.fault.get_or_insert(problem);
+        }
+    }
+
+    /// Ends one call.
+    pub(super) fn end(&mut self, index: u64, ending: Ending<'_>, made: &mut Made) -> Vec<Asked> {
+        let Some(it) = self.open.remove(&index) else { return Vec::new() };
+        self.held = self.held.saturating_sub(it.bytes());
+        it.asked(ending, made)
+    }
+
+    /// True when a call has no arguments so far: it is either complete or has not begun.
+    pub(super) fn is_bare(&self, index: u64) -> bool {
+        self.open.get(&index).is_some_and(Fragment::is_bare)
+    }
+
+    /// Ends all calls, in the order of their indices.
+    pub(super) fn end_all(&mut self, ending: Ending<'_>, made: &mut Made) -> Vec<Asked> {
+        self.held = 0;
+        let open = std::mem::take(&mut self.open);
+        let mut all: Vec<Asked> =
+            open.into_values().flat_map(|it| it.asked(ending, made)).collect();
+        if std::mem::take(&mut self.too_many) {
+            let problem = format!(
+                "more than {MOST_CALLS} calls were begun at once; the further ones were not read, send fewer"
+            );
+            all.push(malformed(made.next(), None, problem));
+        }
+        all
+    }
+
+    /// True when that much more may be held. If not, what is held of this call is let go, and it
+    /// will be answered with that.
+    fn has_room(&mut self, index: u64, bytes: usize) -> bool {
+        let Some(it) = self.open.get_mut(&index) else { return false };
+        if self.held + bytes <= self.limit {
+            return true;
+        }
+        self.held = self.held.saturating_sub(it.text.len());
+        it.text = String::new();
+        it.fault.get_or_insert_with(|| {
+            format!(
+                "the unfinished calls are larger than {} bytes, so this one was not read; send less in one call",
+                self.limit
+            )
+        });
+        false
+    }
+}
+
+impl Fragment {
+    fn bytes(&self) -> usize {
+        let ids = self.id.iter().chain(&self.other_ids).map(String::len).sum::<usize>();
+        ids + self.name.len() + self.text.len()
+    }
+
+    fn is_bare(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
+    fn asked(self, ending: Ending<'_>, made: &mut Made) -> Vec<Asked> {
+        let tool = (!self.name.is_empty()).then_some(self.name.as_str());
+        if let Some(fault) = &self.fault {
+            let first = made.or_next(self.id.as_deref());
+            let ids = std::iter::once(first).chain(self.other_ids);
+            return ids.map(|id| malformed(id, tool, fault.clone())).collect();
+        }
+        match ending {
+            Ending::Broken => {
+                let problem = "the stream ended before the call was complete, so it was not run; send it again";
+                let id = made.or_next(self.id.as_deref());
+                return vec![malformed(id, tool, problem.to_owned())];
+            }
+            Ending::Stopped(why) if self.is_bare() => {
+                return vec![cut_short(made.or_next(self.id.as_deref()), tool, why)];
+            }
+            Ending::Stopped(_) | Ending::Complete => {}
+        }
+        let (id, name) = (self.id.map(Value::String), tool.map(Value::from));
+        vec![asked_in_text(id.as_ref(), name.as_ref(), Some(&self.text.into()), made)]
+    }
+}

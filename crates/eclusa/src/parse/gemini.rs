@@ -1,0 +1,106 @@
+//! Native calls of the Gemini wire, and results back.
+
+use serde_json::{Value, json};
+
+use super::{
+    json::brief,
+    made::{Made, was_made},
+    native::{asked, items, malformed},
+};
+use crate::{Asked, Reply};
+
+/// The calls of a whole response or content. Of a response with several candidates, which are
+/// alternatives, those of the first.
+pub fn calls(response: &Value) -> Vec<Asked> {
+    found(response, &mut Made::new())
+}
+
+/// Calls of a streamed response. Each part holds a whole call, so that nothing is held between
+/// chunks.
+#[derive(Debug)]
+pub struct Stream {
+    made: Made,
+}
+
+impl Default for Stream {
+    fn default() -> Stream {
+        Stream { made: Made::new() }
+    }
+}
+
+impl Stream {
+    /// Takes one chunk, and gives its calls.
+    pub fn push(&mut self, chunk: &Value) -> Vec<Asked> {
+        found(chunk, &mut self.made)
+    }
+
+    /// The stream has ended; nothing was held back.
+    pub fn finish(self) -> Vec<Asked> {
+        Vec::new()
+    }
+}
+
+fn found(response: &Value, made: &mut Made) -> Vec<Asked> {
+    let candidate = response.pointer("/candidates/0").unwrap_or(response);
+    let content = candidate.get("content").unwrap_or(candidate);
+    let parts = match items(content.get("parts"), "parts", made) {
+        Ok(parts) => parts,
+        Err(bad) => return vec![bad.into()],
+    };
+    let calls = parts.iter().filter_map(|it| it.get("functionCall").or(it.get("function_call")));
+    let mut all: Vec<Asked> = calls.map(|it| one(it, made)).collect();
+    all.extend(unreadable(candidate, made));
+    all
+}
+
+fn one(call: &Value, made: &mut Made) -> Asked {
+    let (id, name) = (call.get("id"), call.get("name"));
+    if call.get("partialArgs").is_some() || call.get("willContinue").is_some_and(|it| it == true) {
+        let id = made.or_next(id.and_then(Value::as_str));
+        let problem = "the arguments came in parts (`partialArgs`), which are not read; ask the model for whole function calls";
+        return malformed(id, name.and_then(Value::as_str), problem.to_owned());
+    }
+    asked(id, name, call.get("args"), made)
+}
+
+/// A call that the server itself could not read: it comes as a reason to finish.
+fn unreadable(candidate: &Value, made: &mut Made) -> Option<Asked> {
+    let reason = candidate.get("finishReason").and_then(Value::as_str)?;
+    if !matches!(reason, "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL") {
+        return None;
+    }
+    let said = candidate.get("finishMessage").and_then(Value::as_str).unwrap_or(reason);
+    let problem = format!(
+        "the server could not read the call: `{}`; send it again as one function call",
+        brief(said)
+    );
+    Some(malformed(made.next(), None, problem))
+}
+
+/// The answers to a turn: one content with a `functionResponse` for each, in the order of the
+/// calls. An id goes back only if the model sent it. No answers, no content.
+pub fn results(replies: &[Reply]) -> Vec<Value> {
+    if replies.is_empty() {
+        return Vec::new();
+    }
+    let parts: Vec<Value> = replies.iter().map(result).collect();
+    vec![json!({"role": "user", "parts": parts})]
+}
+
+fn result(reply: &Reply) -> Value {
+    let key = if reply.is_error() { "error" } else { "output" };
+    // Without a name there was no `functionCall` that this could be the response to.
+    if reply.tool().is_empty() {
+        return json!({"text": format!("{key}: {}", reply.content())});
+    }
+    let mut response = json!({"name": reply.tool(), "response": {key: reply.content()}});
+    if let Some(fields) = response.as_object_mut()
+        && !was_made(reply.id())
+    {
+        fields.insert("id".to_owned(), reply.id().into());
+    }
+    json!({"functionResponse": response})
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! Native calls of the OpenAI Chat Completions wire, and results back.
+
+use serde_json::{Value, json};
+
+use super::{
+    CALL_BYTES,
+    fragments::{Ending, Fragments},
+    made::Made,
+    native::{asked_in_text, cut_short, foreign_kind, items},
+};
+use crate::{Asked, Reply};
+
+/// The calls of a whole response, choice or assistant message. Of a response with several
+/// choices, which are alternatives, those of the first.
+pub fn calls(response: &Value) -> Vec<Asked> {
+    let mut made = Made::new();
+    let choice = response.pointer("/choices/0").unwrap_or(response);
+    let message = choice.get("message").unwrap_or(choice);
+    let entries = match items(message.get("tool_calls"), "tool_calls", &mut made) {
+        Ok(entries) => entries,
+        Err(bad) => return vec![bad.into()],
+    };
+    let mut all: Vec<Asked> = entries.iter().map(|entry| one(entry, &mut made)).collect();
+    // A model that was stopped before the first argument has not asked for a call without any.
+    if let (Some(why), Some(last), Some(Asked::Call(call))) =
+        (stopped(choice), entries.last(), all.last_mut())
+        && is_blank(last.pointer("/function/arguments"))
+    {
+        let cut = cut_short(std::mem::take(&mut call.id), Some(&call.tool), why);
+        all.pop();
+        all.push(cut);
+    }
+    all
+}
+
+fn one(entry: &Value, made: &mut Made) -> Asked {
+    let (id, function) = (entry.get("id"), entry.get("function"));
+    match entry.get("type").and_then(Value::as_str) {
+        None | Some("function" | "") => {}
+        Some(kind) => {
+            let name = entry.pointer("/custom/name");
+            return foreign_kind(id, name, kind, made);
+        }
+    }
+    let field = |name| function.and_then(|it: &Value| it.get(name));
+    asked_in_text(id, field("name"), field("arguments"), made)
+}
+
+fn is_blank(arguments: Option<&Value>) -> bool {
+    arguments.and_then(Value::as_str).is_none_or(|it| it.trim().is_empty())
+}
+
+/// Why the model was stopped, if it was.
+fn stopped(choice: &Value) -> Option<&str> {
+    let reason = choice.get("finish_reason").and_then(Value::as_str);
+    reason.filter(|it| matches!(*it, "length" | "content_filter"))
+}
+
+/// Calls that come in fragments: feed it each chunk of the stream, then [`finish`](Stream::finish).
+#[derive(Debug)]
+pub struct Stream {
+    fragments: Fragments,
+    made: Made,
+}
+
+impl Default for Stream {
+    fn default() -> Stream {
+        Stream::with_limit(CALL_BYTES)
+    }
+}
+
+impl Stream {
+    /// A reader for one streamed response that holds at most this many bytes of unfinished calls.
+    pub fn with_limit(bytes: usize) -> Stream {
+        Stream { fragments: Fragments::new(bytes), made: Made::new() }
+    }
+
+    /// Takes one chunk, and gives the calls that are complete now: all of them, when the chunk
+    /// says why the model finished.
+    pub fn push(&mut self, chunk: &Value) -> Vec<Asked> {
+        let choices = chunk.get("choices").and_then(Value::as_array);
+        let first = |it: &&Value| it.get("index").is_none_or(|index| index == 0);
+        let Some(choice) = choices.and_then(|all| all.iter().find(first)) else {
+            return Vec::new();
+        };
+        let mut done = Vec::new();
+        let deltas = choice.pointer("/delta/tool_calls");
+        match items(deltas, "tool_calls", &mut self.made) {
+            Ok(deltas) => deltas.iter().for_each(|it| self.delta(it)),
+            Err(bad) => done.push(bad.into()),
+        }
+        let finished = choice.get("finish_reason").is_some_and(Value::is_string);
+        if finished {
+            let ending = stopped(choice).map_or(Ending::Complete, Ending::Stopped);
+            done.extend(self.fragments.end_all(ending, &mut self.made));
+        }
+        done
+    }
+
+    /// The stream has ended. A call that was not complete by then is answered, not run.
+    pub fn finish(mut self) -> Vec<Asked> {
+        self.fragments.end_all(Ending::Broken, &mut self.made)
+    }
+
+    fn delta(&mut self, delta: &Value) {
+        let id = delta.get("id").and_then(Value::as_str).unwrap_or_default();
+        let index = delta.get("index").and_then(Value::as_u64);
+        let index = index.unwrap_or_else(|| self.guessed_index(id));
+        self.fragments.open(index);
+        self.fragments.id(index, id);
+        if let Some(kind) = delta.get("type").and_then(Value::as_str)
+            && !matches!(kind, "function" | "")
+        {
+            let kind = super::json::brief(kind);
+            let problem = format!("calls of type `{kind}` cannot be read; call a function");
+            self.fragments.fault(index, problem);
+        }
+        if let Some(name) = delta.pointer("/function/name").and_then(Value::as_str) {
+            self.fragments.name(index, name);
+        }
+        match delta.pointer("/function/arguments") {
+            None | Some(Value::Null) => {}
+            Some(Value::String(part)) => self.fragments.text(index, part),
+            Some(value) => self.fragments.whole_value(index, value),
+        }
+    }
+
+    /// Some servers leave the index out: a new id is then a new call.
+    fn guessed_index(&self, id: &str) -> u64 {
+        let Some(last) = self.fragments.last() else { return 0 };
+        let same = id.is_empty() || self.fragments.id_of(last).is_none_or(|it| it == id);
+        if same { last } else { last.saturating_add(1) }
+    }
+}
+
+/// The answers to a turn: one `tool` message for each, in the order of the calls (S4.54, S4.57).
+pub fn results(replies: &[Reply]) -> Vec<Value> {
+    let message =
+        |it: &Reply| json!({"role": "tool", "tool_call_id": it.id(), "content": it.content()});
+    replies.iter().map(message).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! Native calls of the OpenAI Responses wire, and results back.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{
+    CALL_BYTES,
+    fragments::{Ending, Fragments},
+    made::Made,
+    native::{asked_in_text, cut_short, foreign_kind, items},
+};
+use crate::{Asked, Reply};
+
+/// Items that wait for an answer from the caller, and are not function calls. Nobody here
+/// declares such tools; other items are the server's own affair.
+const FOREIGN: [&str; 5] =
+    ["custom_tool_call", "shell_call", "local_shell_call", "apply_patch_call", "computer_call"];
+
+/// The calls of a whole response, or of a list of output items.
+pub fn calls(response: &Value) -> Vec<Asked> {
+    let mut made = Made::new();
+    let output = response.get("output").unwrap_or(response);
+    let output = if output.is_object() { None } else { Some(output) };
+    match items(output, "output", &mut made) {
+        Ok(items) => items.iter().filter_map(|item| one(item, &mut made)).collect(),
+        Err(bad) => vec![bad.into()],
+    }
+}
+
+/// The call in an item, if it is one.
+fn one(item: &Value, made: &mut Made) -> Option<Asked> {
+    let (id, name) = (item.get("call_id"), item.get("name"));
+    match item.get("type").and_then(Value::as_str)? {
+        "function_call" => {}
+        kind if FOREIGN.contains(&kind) => return Some(foreign_kind(id, name, kind, made)),
+        _ => return None,
+    }
+    let name = named(item);
+    if item.get("status").is_some_and(|it| it == "incomplete") {
+        let id = made.or_next(id.and_then(Value::as_str));
+        return Some(cut_short(id, name.as_ref().and_then(Value::as_str), "incomplete"));
+    }
+    Some(asked_in_text(id, name.as_ref(), item.get("arguments"), made))
+}
+
+/// The tool's name. One in a namespace is not the one of the same name outside.
+fn named(item: &Value) -> Option<Value> {
+    let name = item.get("name")?;
+    match (item.get("namespace").and_then(Value::as_str), name.as_str()) {
+        (Some(space), Some(name)) if !space.is_empty() => Some(format!("{space}.{name}").into()),
+        _ => Some(name.clone()),
+    }
+}
+
+/// Calls that come in fragments: feed it each event of the stream, then [`finish`](Stream::finish).
+#[derive(Debug)]
+pub struct Stream {
+    fragments: Fragments,
+    /// Items that were given out already, by index; the end of the response names them again.
+    given: BTreeSet<u64>,
+    /// The same by call id, for items that came without an index.
+    given_ids: BTreeSet<String>,
+    made: Made,
+}
+
+impl Default for Stream {
+    fn default() -> Stream {
+        Stream::with_limit(CALL_BYTES)
+    }
+}
+
+impl Stream {
+    /// A reader for one streamed response that holds at most this many bytes of unfinished calls.
+    pub fn with_limit(bytes: usize) -> Stream {
+        Stream {
+            fragments: Fragments::new(bytes),
+            given: BTreeSet::new(),
+            given_ids: BTreeSet::new(),
+            made: Made::new(),
+        }
+    }
+
+    /// Takes one event, and gives the calls that are complete now.
+    pub fn push(&mut self, event: &Value) -> Vec<Asked> {
+        let index = event.get("output_index").and_then(Value::as_u64);
+        let index = index.unwrap_or_else(|| self.guessed_index(event));
+        let text = |name: &str| event.get(name).and_then(Value::as_str);
+        match text("type").unwrap_or_default() {
+            "response.output_item.added" => self.added(index, event.get("item")),
+            "response.function_call_arguments.delta" => {
+                self.fragments.text(index, text("delta").unwrap_or_default());
+            }
+            "response.function_call_arguments.done" => {
+                self.fragments.whole_text(index, text("arguments").unwrap_or_default());
+            }
+            "response.output_item.done" => return self.done(index, event.get("item")),
+            "response.completed" => return self.completed(event, Ending::Complete),
+            "response.incomplete" => {
+                let why = event.pointer("/response/incomplete_details/reason");
+                let why = why.and_then(Value::as_str).unwrap_or("incomplete");
+                return self.completed(event, Ending::Stopped(why));
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// The stream has ended. A call that was not complete by then is answered, not run.
+    pub fn finish(mut self) -> Vec<Asked> {
+        self.fragments.end_all(Ending::Broken, &mut self.made)
+    }
+
+    fn added(&mut self, index: u64, item: Option<&Value>) {
+        let Some(item) = item.filter(|it| it.get("type").is_some_and(|it| it == "function_call"))
+        else {
+            return;
+        };
+        self.fragments.open(index);
+        self.identify(index, item);
+        if let Some(arguments) = item.get("arguments").and_then(Value::as_str) {
+            self.fragments.whole_text(index, arguments);
+        }
+    }
+
+    fn identify(&mut self, index: u64, item: &Value) {
+        if let Some(id) = item.get("call_id").and_then(Value::as_str) {
+            self.fragments.id(index, id);
+        }
+        if let Some(Value::String(name)) = named(item) {
+            self.fragments.name(index, &name);
+        }
+    }
+
+    /// Some servers leave the index out: a call id that is not open is then a new item, counted
+    /// from the top so that it is not taken for one that has an index.
+    fn guessed_index(&mut self, event: &Value) -> u64 {
+        let last = self.fragments.last();
+        let Some(id) = event.pointer("/item/call_id").and_then(Value::as_str) else {
+            return last.unwrap_or_default();
+        };
+        match last {
+            Some(last) if self.fragments.id_of(last) == Some(id) => last,
+            _ => {
+                self.given_ids.insert(id.to_owned());
+                u64::MAX - self.given_ids.len() as u64
+            }
+        }
+    }
+
+    /// An item is whole. Fragments of it that came before must be the same call.
+    fn done(&mut self, index: u64, item: Option<&Value>) -> Vec<Asked> {
+        let Some(item) = item else { return Vec::new() };
+        if self.given.contains(&index) {
+            return Vec::new();
+        }
+        let incomplete = item.get("status").is_some_and(|it| it == "incomplete");
+        if self.fragments.is_open(index) && !incomplete {
+            self.given.insert(index);
+            self.identify(index, item);
+            match item.get("arguments") {
+                None | Some(Value::Null) => {}
+                Some(Value::String(whole)) => self.fragments.whole_text(index, whole),
+                Some(value) => self.fragments.whole_value(index, value),
+            }
+            return self.fragments.end(index, Ending::Complete, &mut self.made);
+        }
+        let asked = one(item, &mut self.made);
+        if asked.is_some() {
+            self.given.insert(index);
+            self.fragments.end(index, Ending::Broken, &mut self.made);
+        }
+        asked.into_iter().collect()
+    }
+
+    /// The response is whole: what it holds and has not been given out is given out now.
+    fn completed(&mut self, event: &Value, ending: Ending<'_>) -> Vec<Asked> {
+        let mut done = Vec::new();
+        let output = event.pointer("/response/output").and_then(Value::as_array);
+        for (index, item) in (0..).zip(output.into_iter().flatten()) {
+            let id = item.get("call_id").and_then(Value::as_str);
+            if !id.is_some_and(|id| self.given_ids.contains(id)) {
+                done.extend(self.done(index, Some(item)));
+            }
+        }
+        done.extend(self.fragments.end_all(ending, &mut self.made));
+        done
+    }
+}
+
+/// The answers to a turn: one `function_call_output` item for each, in the order of the calls.
+pub fn results(replies: &[Reply]) -> Vec<Value> {
+    let item = |it: &Reply| json!({"type": "function_call_output", "call_id": it.id(), "output": it.content()});
+    replies.iter().map(item).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! A call that comes in on a wire leaves on the same wire, under the same id: S4.54, S4.57, C11.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::{anthropic, fenced, gemini, openai_chat, openai_responses, was_made};
+use crate::{
+    Asked, Decision, Gate, House, Job, MemoryLog, Output, Policy, Reason, Registry, Reply, Scene,
+    Source, Tool, ToolCall, ToolError, Touch, Undo, Validated, Verdict,
+};
+
+/// Says back what it was told, fails when told to, and knows how to be taken back.
+struct Echo;
+
+impl Tool for Echo {
+    fn name(&self) -> &str {
+        "echo"
+    }
+    fn description(&self, _: &Scene) -> String {
+        "Says it back.".to_owned()
+    }
+    fn input_schema(&self) -> Value {
+        json!({"type": "object", "properties": {
+            "text": {"type": "string", "default": "nothing"},
+            "data": {},
+            "fail": {"type": "string"},
+            "undo": {"type": "boolean", "default": false},
+        }})
+    }
+    fn touches(&self, _: &Value) -> Vec<Touch> {
+        Vec::new()
+    }
+    fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+        let args = job.args();
+        let text = args["text"].as_str().unwrap_or_default().to_owned();
+        let undo = args["undo"] == true;
+        let undo = undo.then(|| Undo { description: "unsay it".into(), data: json!({"n": 1}) });
+        let data = args.get("data").cloned();
+        let error = args["fail"].as_str().map(str::to_owned);
+        Box::pin(async move { Ok(Output { text, data, undo, error }) })
+    }
+}
+
+/// Lets everything through.
+struct Open;
+
+impl Policy for Open {
+    fn judge(&self, _: &Validated) -> Verdict {
+        let (decision, source) = (Decision::Allow, Source::Rule);
+        Verdict::of(vec![Reason { decision, source, origin: "test".into(), text: "open".into() }])
+    }
+}
+
+/// Takes what was asked through a real gate that lets everything through.
+pub(crate) fn passed(asked: Vec<Asked>) -> Vec<Reply> {
+    let registry = Registry::new();
+    registry.add(Echo).unwrap();
+    let mut house = House::new(Arc::new(registry), Open, Arc::new(MemoryLog::default()));
+    house.limits.output = 1000;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(Gate::new(house).pass_all(asked))
+}
+
+/// One reply to an `echo` with these arguments.
+pub(crate) fn echoed(args: Value) -> Reply {
+    passed(vec![ToolCall::new("c1", "echo", args).into()]).remove(0)
+}
+
+#[test]
+fn s4_54_s4_57_chat_keeps_the_id() {
+    let asked = openai_chat::calls(&json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "call_abc", "type": "function",
+         "function": {"name": "echo", "arguments": "{\"text\": \"hi\"}"}},
+        {"id": "call_def", "type": "function", "function": {"name": "echo", "arguments": "{oops"}},
+        {"id": "call_ghi", "type": "function", "function": {"name": "nobody", "arguments": ""}},
+    ]}));
+    let back = openai_chat::results(&passed(asked));
+    assert_eq!(back.len(), 3, "one for each, whatever became of it");
+    assert_eq!(back[0], json!({"role": "tool", "tool_call_id": "call_abc", "content": "hi"}));
+    assert_eq!(back[1]["tool_call_id"], "call_def");
+    assert!(back[1]["content"].as_str().unwrap().contains("not valid JSON at line 1, column 2"));
+    assert_eq!(back[2]["tool_call_id"], "call_ghi");
+    assert!(back[2]["content"].as_str().unwrap().contains("nobody"));
+}
+
+#[test]
+fn s4_54_responses_keep_the_call_id() {
+    let asked = openai_responses::calls(&json!({"output": [
+        {"type": "reasoning", "id": "rs_1"},
+        {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "echo",
+         "arguments": "{\"text\":\"hi\"}"},
+    ]}));
+    let back = openai_responses::results(&passed(asked));
+    assert_eq!(
+        back,
+        [json!({"type": "function_call_output", "call_id": "call_1", "output": "hi"})]
+    );
+}
+
+#[test]
+fn s4_54_anthropic_keeps_the_id_and_marks_errors() {
+    let asked =
+        anthropic::calls(&json!({"role": "assistant", "stop_reason": "tool_use", "content": [
+            {"type": "text", "text": "Let me see."},
+            {"type": "tool_use", "id": "toolu_1", "name": "echo", "input": {"text": "hi"}},
+            {"type": "tool_use", "id": "toolu_2", "name": "echo",
+             "input": {"text": "half", "fail": "it broke"}},
+        ]}));
+    let back = anthropic::results(&passed(asked));
+    assert_eq!(
+        back,
+        [json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "toolu_1", "content": "hi", "is_error": false},
+            {"type": "tool_result", "tool_use_id": "toolu_2", "content": "it broke\nhalf",
+             "is_error": true},
+        ]})]
+    );
+}
+
+#[test]
+fn s4_54_gemini_gets_back_only_ids_that_it_sent() {
+    let asked = gemini::calls(&json!({"candidates": [{"content": {"role": "model", "parts": [
+        {"text": "Let me see."},
+        {"functionCall": {"id": "g1", "name": "echo", "args": {"text": "hi"}}},
+        {"functionCall": {"name": "echo", "args": {"fail": "no"}}},
+    ]}, "finishReason": "STOP"}]}));
+    assert!(was_made(asked[1].id()));
+    let back = gemini::results(&passed(asked));
+    assert_eq!(
+        back,
+        [json!({"role": "user", "parts": [
+            {"functionResponse": {"id": "g1", "name": "echo", "response": {"output": "hi"}}},
+            {"functionResponse": {"name": "echo", "response": {"error": "no\nnothing"}}},
+        ]})]
+    );
+}
+
+#[test]
+fn s1_6_fenced_calls_are_answered_in_blocks_that_nothing_breaks_out_of() {
+    let call = json!({"id": "f1", "name": "echo", "args": {"text": "a\n```\n```tool\nb"}});
+    let text = format!("```tool\n{call}\n```\n```tool\n{{}}\n```\n");
+    let back = fenced::results(&passed(fenced::parse(&text).asked));
+    let lines: Vec<&str> = back.lines().collect();
+    assert_eq!(lines.len(), 6, "{back}");
+    assert_eq!((lines[0], lines[2]), ("```tool_result", "```"));
+    let first: Value = serde_json::from_str(lines[1]).unwrap();
+    assert_eq!(first["id"], "f1");
+    assert_eq!(first["output"], "a\n```\n```tool\nb");
+    let second: Value = serde_json::from_str(lines[4]).unwrap();
+    assert_eq!(second["success"], false);
+    assert_eq!(second.get("id"), None, "a made id means nothing to the model");
+    assert!(second["error"].as_str().unwrap().contains("`name` is missing"), "C12");
+    assert_eq!(fenced::parse(&back).asked, [], "an answer holds no calls");
+}
+
+#[test]
+fn no_replies_no_messages() {
+    assert!(openai_chat::results(&[]).is_empty() && openai_responses::results(&[]).is_empty());
+    assert!(anthropic::results(&[]).is_empty() && gemini::results(&[]).is_empty());
+    assert!(fenced::results(&[]).is_empty());
+}
+
+#[test]
+fn a_second_call_with_the_same_id_is_refused_by_the_gate() {
+    let call = json!({"type": "tool_use", "id": "t", "name": "echo", "input": {}});
+    let asked = anthropic::calls(&json!({"content": [call, call]}));
+    assert_eq!(asked.len(), 2, "both are kept");
+    let codes: Vec<&str> = passed(asked).iter().map(Reply::code).collect();
+    assert_eq!(codes, ["ok", "duplicate_id"]);
+}
+
+#[test]
+fn v4_v5_arguments_in_text_pass_the_gate_on_every_wire() {
+    let text = r#"{"text":"hi"}"#;
+    let double = Value::from(text).to_string();
+    let mut asked = Vec::new();
+    for (id, arguments) in ["{\"text\":\"hi\"}", &double, "", "  "].iter().enumerate() {
+        let function = json!({"name": "echo", "arguments": arguments});
+        let entry = json!({"id": id.to_string(), "function": function});
+        asked.extend(openai_chat::calls(&json!({"tool_calls": [entry]})));
+    }
+    let input =
+        |id: &str, it: Value| json!({"type": "tool_use", "id": id, "name": "echo", "input": it});
+    asked.extend(anthropic::calls(&json!({"content": [
+        input("4", json!(text)), input("5", json!("")), input("6", Value::Null),
+    ]})));
+    asked.extend(
+        fenced::parse(&format!(
+            "```tool\n{}\n```",
+            json!({"id": "7", "name": "echo", "args": text})
+        ))
+        .asked,
+    );
+    let replies = passed(asked);
+    let said: Vec<&str> = replies.iter().map(Reply::text).collect();
+    assert_eq!(said, ["hi", "hi", "nothing", "nothing", "hi", "nothing", "nothing", "hi"]);
+}

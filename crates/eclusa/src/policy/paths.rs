@@ -1,0 +1,207 @@
+//! Paths in words alone: where a path leads, and which globs it fits. Nothing here looks at a
+//! disk; links are the business of whoever opens the file.
+
+use std::{borrow::Cow, path::Path};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// Where a path leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place<'a> {
+    /// To this path, relative to the workspace; `.` is the workspace itself.
+    Inside(Cow<'a, str>),
+    /// Somewhere else.
+    Outside,
+    /// Nobody can tell: it is empty, has a NUL, or leaves it to a shell to say where it leads.
+    Nowhere,
+}
+
+/// The workspace, as far as words go.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Root {
+    /// Its parts, each after a slash: `/` is empty.
+    text: String,
+    /// Whether that is where it is. Nothing absolute lies in a workspace at an unknown place.
+    absolute: bool,
+}
+
+impl Root {
+    pub(crate) fn new(workspace: &Path) -> Root {
+        let workspace = workspace.to_string_lossy();
+        let mut parts = Vec::new();
+        let known = climb(&mut parts, &workspace);
+        let text = parts.iter().flat_map(|it| ["/", it]).collect();
+        Root { text, absolute: known && workspace.starts_with('/') }
+    }
+
+    /// The path, if it leads into the workspace.
+    pub(crate) fn inside<'a>(&self, path: &'a str) -> Option<Cow<'a, str>> {
+        match self.place(path) {
+            Place::Inside(path) => Some(path),
+            Place::Outside | Place::Nowhere => None,
+        }
+    }
+
+    /// Where a path leads.
+    pub(crate) fn place<'a>(&self, path: &'a str) -> Place<'a> {
+        if path.is_empty() || path.contains('\0') || path.starts_with(['~', '$']) {
+            return Place::Nowhere;
+        }
+        let absolute = path.starts_with('/');
+        if absolute && !self.absolute {
+            return Place::Outside;
+        }
+        if is_plain(path) {
+            let Some(rest) = path.strip_prefix(if absolute { self.text.as_str() } else { "" })
+            else {
+                return Place::Outside;
+            };
+            return match rest.strip_prefix('/') {
+                _ if !absolute => Place::Inside(Cow::Borrowed(rest)),
+                Some(rest) => Place::Inside(Cow::Borrowed(rest)),
+                None if rest.is_empty() => Place::Inside(Cow::Borrowed(".")),
+                None => Place::Outside,
+            };
+        }
+        let own: Vec<&str> = self.text.split('/').filter(|it| !it.is_empty()).collect();
+        let mut parts = if absolute { Vec::new() } else { own.clone() };
+        if !climb(&mut parts, path) {
+            return Place::Outside;
+        }
+        match parts.strip_prefix(own.as_slice()) {
+            Some([]) => Place::Inside(Cow::Borrowed(".")),
+            Some(rest) => Place::Inside(Cow::Owned(rest.join("/"))),
+            None => Place::Outside,
+        }
+    }
+}
+
+/// True when no part of the path is empty, `.` or `..`.
+fn is_plain(path: &str) -> bool {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+/// Follows a path part by part. False when it climbs above everything that is known.
+fn climb<'a>(parts: &mut Vec<&'a str>, path: &'a str) -> bool {
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                if parts.pop().is_none() {
+                    return false;
+                }
+            }
+            part => parts.push(part),
+        }
+    }
+    true
+}
+
+/// True when an inside path is this directory or lies in it.
+pub(crate) fn is_under(path: &str, dir: &str, any_case: bool) -> bool {
+    if dir == "." {
+        return true;
+    }
+    let Some((head, rest)) = path.split_at_checked(dir.len()) else { return false };
+    let same = if any_case { head.eq_ignore_ascii_case(dir) } else { head == dir };
+    same && (rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Globs over inside paths, with exceptions.
+#[derive(Debug, Clone)]
+pub(crate) struct Globs {
+    any: GlobSet,
+    but: GlobSet,
+}
+
+/// Which way doubts go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Exactly as written.
+    Narrow,
+    /// In any case (files that differ in nothing else are the same on some disks), and with
+    /// everything below a directory that fits.
+    Wide,
+}
+
+impl Globs {
+    /// Reads globs; those that begin with `!` are exceptions. `tightens` says what a fit means
+    /// for the call: where it does, globs are read widely and exceptions narrowly.
+    pub(crate) fn new<S: AsRef<str>>(
+        globs: impl IntoIterator<Item = S>,
+        tightens: bool,
+    ) -> Result<Globs, String> {
+        let (hit, miss) = match tightens {
+            true => (Reading::Wide, Reading::Narrow),
+            false => (Reading::Narrow, Reading::Wide),
+        };
+        let (mut any, mut but) = (GlobSetBuilder::new(), GlobSetBuilder::new());
+        let mut count = 0;
+        for glob in globs {
+            match glob.as_ref().strip_prefix('!') {
+                Some(exception) => add(&mut but, exception, miss)?,
+                None => {
+                    add(&mut any, glob.as_ref(), hit)?;
+                    count += 1;
+                }
+            }
+        }
+        if count == 0 {
+            return Err("there is no path here to match; write `*` for all paths".to_owned());
+        }
+        let built = |set: GlobSetBuilder| set.build().map_err(|err| err.to_string());
+        Ok(Globs { any: built(any)?, but: built(but)? })
+    }
+
+    /// True when an inside path fits.
+    pub(crate) fn fit(&self, path: &str) -> bool {
+        self.any.is_match(path) && (self.but.is_empty() || !self.but.is_match(path))
+    }
+}
+
+/// Adds one glob. As in ignore files, one without a slash fits at any depth, and one with a slash
+/// starts at the workspace.
+fn add(set: &mut GlobSetBuilder, glob: &str, reading: Reading) -> Result<(), String> {
+    if glob.starts_with(['~', '$']) || glob.split('/').any(|part| part == "..") {
+        return Err(format!(
+            "`{glob}` leaves the workspace; paths outside are always denied, so write it relative to the workspace"
+        ));
+    }
+    let mut rest = glob;
+    while let Some(shorter) = rest.strip_prefix("./") {
+        rest = shorter;
+    }
+    let directory = rest.ends_with('/');
+    let bare = rest.trim_end_matches('/');
+    let anchored = bare.contains('/');
+    let bare = bare.trim_start_matches('/');
+    if bare.is_empty() {
+        return Err("a path cannot be empty; write `*` for all paths".to_owned());
+    }
+    let whole = if anchored { bare.to_owned() } else { format!("**/{bare}") };
+    let below = format!("{whole}/**");
+    // What lies in a directory cannot be kept safe without the directory.
+    if let Some(above) = whole.strip_suffix("/**")
+        && reading == Reading::Wide
+        && !above.is_empty()
+    {
+        set.add(compiled(above, reading)?);
+    }
+    if !directory || reading == Reading::Wide {
+        set.add(compiled(&whole, reading)?);
+    }
+    if directory || reading == Reading::Wide {
+        set.add(compiled(&below, reading)?);
+    }
+    Ok(())
+}
+
+fn compiled(glob: &str, reading: Reading) -> Result<globset::Glob, String> {
+    GlobBuilder::new(glob)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .case_insensitive(reading == Reading::Wide)
+        .build()
+        .map_err(|err| format!("`{glob}` is not a glob: {}", err.kind()))
+}

@@ -1,0 +1,263 @@
+//! One rule: conditions, and what it decides about the calls that meet them.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{
+    matcher::{Holds, Matcher, Pointer},
+    names::Names,
+    paths::{Globs, Root},
+};
+use crate::{Decision, PermissionClass, Reason, Source, Text, Touch};
+
+/// One rule. It applies to a call that meets all its conditions.
+///
+/// Doubts go against the call: a condition that cannot be evaluated is met where the rule
+/// tightens (`stage`, `ask`, `deny`) and not met where it loosens (`allow`).
+#[derive(Debug, Clone)]
+pub struct Rule {
+    decision: Decision,
+    id: Option<String>,
+    origin: Text,
+    text: Text,
+    tools: Option<Names>,
+    servers: Option<Names>,
+    classes: Vec<PermissionClass>,
+    args: Vec<(Pointer, Matcher)>,
+    command: Option<Matcher>,
+    paths: Option<Globs>,
+    access: Option<Access>,
+}
+
+/// What a call does with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reads it.
+    Read,
+    /// Makes, alters or deletes it.
+    Write,
+}
+
+/// What a rule looks at.
+pub(crate) struct Subject<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) aliases: &'a [String],
+    pub(crate) class: PermissionClass,
+    pub(crate) server: Option<&'a str>,
+    pub(crate) args: &'a Value,
+    pub(crate) touches: &'a [Touch],
+    /// The paths among the touches that lie in the workspace, resolved.
+    pub(crate) paths: &'a [(Access, Cow<'a, str>)],
+    pub(crate) root: &'a Root,
+}
+
+impl Rule {
+    /// A rule without conditions. One that allows has to be given some before it applies to
+    /// anything.
+    pub fn new(decision: Decision) -> Rule {
+        let text = match decision {
+            Decision::Allow => "a rule allows it",
+            Decision::Stage => "a rule stages it",
+            Decision::Ask => "a rule asks about it",
+            Decision::Deny => "a rule denies it",
+        };
+        Rule {
+            decision,
+            id: None,
+            origin: "program".into(),
+            text: text.into(),
+            tools: None,
+            servers: None,
+            classes: Vec::new(),
+            args: Vec::new(),
+            command: None,
+            paths: None,
+            access: None,
+        }
+    }
+
+    /// A name for it.
+    pub fn id(self, id: impl Into<String>) -> Rule {
+        Rule { id: Some(id.into()), ..self }
+    }
+
+    /// Where it is written: `file:line`.
+    pub fn origin(self, origin: impl Into<String>) -> Rule {
+        Rule { origin: origin.into().into(), ..self }
+    }
+
+    /// Why it is there: lower case, no period.
+    pub fn because(self, reason: impl Into<String>) -> Rule {
+        Rule { text: reason.into().into(), ..self }
+    }
+
+    /// Only calls of these tools: names or globs. A rule that tightens knows a tool by its
+    /// aliases too; one that allows, only tools of the program's own.
+    pub fn tool<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Result<Rule, String> {
+        Ok(Rule { tools: Some(Names::new(names)?), ..self })
+    }
+
+    /// Only calls of tools from these servers: names or globs.
+    pub fn server<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Result<Rule, String> {
+        Ok(Rule { servers: Some(Names::new(names)?), ..self })
+    }
+
+    /// Only calls of tools of these classes.
+    pub fn class(self, classes: impl IntoIterator<Item = PermissionClass>) -> Result<Rule, String> {
+        let classes: Vec<PermissionClass> = classes.into_iter().collect();
+        match classes.is_empty() {
+            true => Err("an empty list matches nothing; leave the key out to match all".to_owned()),
+            false => Ok(Rule { classes, ..self }),
+        }
+    }
+
+    /// Only calls whose argument at this JSON pointer meets a condition. An argument that is not
+    /// there meets none.
+    pub fn arg(mut self, pointer: &str, matcher: Matcher) -> Result<Rule, String> {
+        self.args.push((Pointer::new(pointer)?, matcher));
+        Ok(self)
+    }
+
+    /// Only calls that run shell text which meets a condition. It cannot allow: the text is not
+    /// taken apart, so nothing good follows from a part of it.
+    pub fn command(self, matcher: Matcher) -> Result<Rule, String> {
+        match self.decision {
+            Decision::Allow => Err(
+                "shell text cannot be allowed by its looks; a shell call is asked about at least"
+                    .to_owned(),
+            ),
+            Decision::Stage | Decision::Ask | Decision::Deny => {
+                Ok(Rule { command: Some(matcher), ..self })
+            }
+        }
+    }
+
+    /// Only calls that touch paths which fit these globs: one of the call's paths is enough for a
+    /// rule that tightens, a rule that allows must cover them all.
+    pub fn path<S: AsRef<str>>(self, globs: impl IntoIterator<Item = S>) -> Result<Rule, String> {
+        let globs = Globs::new(globs, self.tightens())?;
+        Ok(Rule { paths: Some(globs), ..self })
+    }
+
+    /// Only what a call reads, or only what it writes.
+    pub fn access(self, access: Access) -> Rule {
+        Rule { access: Some(access), ..self }
+    }
+
+    /// What it decides.
+    pub fn decision(&self) -> Decision {
+        self.decision
+    }
+
+    /// Its name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// Where it is written: `file:line`.
+    pub fn written_at(&self) -> &str {
+        &self.origin
+    }
+
+    /// Why it is there.
+    pub fn why(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn has_conditions(&self) -> bool {
+        self.tools.is_some()
+            || self.servers.is_some()
+            || !self.classes.is_empty()
+            || !self.args.is_empty()
+            || self.command.is_some()
+            || self.paths.is_some()
+            || self.access.is_some()
+    }
+
+    /// The tools it names without globs.
+    pub(crate) fn named_tools(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().flat_map(Names::named)
+    }
+
+    /// The only names of tools it can apply to, if it names them all.
+    pub(super) fn exact_tools(&self) -> Option<&[String]> {
+        self.tools.as_ref().and_then(Names::exact)
+    }
+
+    /// True when it names this tool.
+    pub(super) fn names(&self, tool: &str) -> bool {
+        self.tools.as_ref().is_some_and(|it| it.matches(tool))
+    }
+
+    pub(super) fn reason(&self) -> Reason {
+        Reason {
+            decision: self.decision,
+            source: Source::Rule,
+            origin: self.origin.clone(),
+            text: self.text.clone(),
+        }
+    }
+
+    fn tightens(&self) -> bool {
+        self.decision != Decision::Allow
+    }
+
+    /// Whether it applies.
+    pub(crate) fn applies(&self, call: &Subject<'_>) -> bool {
+        let enough = if self.tightens() { Holds::Doubt } else { Holds::Yes };
+        (self.tightens() || self.has_conditions())
+            && self.tools.as_ref().is_none_or(|it| self.knows(it, call))
+            && (self.classes.is_empty() || self.classes.contains(&call.class))
+            && self
+                .servers
+                .as_ref()
+                .is_none_or(|it| call.server.is_some_and(|server| it.matches(server)))
+            && self.args.iter().all(|(at, matcher)| {
+                let value = at.find(call.args);
+                value.is_some_and(|it| matcher.test(it, call.root, self.tightens()) >= enough)
+            })
+            && self.command.as_ref().is_none_or(|it| runs(it, call) >= enough)
+            && self.reaches(call)
+    }
+
+    /// A tool of somebody else cannot slip under a rule that allows by calling itself alike.
+    fn knows(&self, names: &Names, call: &Subject<'_>) -> bool {
+        let by_alias = self.tightens() || call.server.is_none();
+        names.matches(call.name)
+            || (by_alias && call.aliases.iter().any(|alias| names.matches(alias)))
+    }
+
+    /// Whether the paths of a call are those the rule is about.
+    fn reaches(&self, call: &Subject<'_>) -> bool {
+        if self.paths.is_none() && self.access.is_none() {
+            return true;
+        }
+        let fits = |(access, path): &(Access, Cow<'_, str>)| {
+            self.access.is_none_or(|it| it == *access)
+                && self.paths.as_ref().is_none_or(|it| it.fit(path))
+        };
+        match self.tightens() {
+            true => call.paths.iter().any(fits),
+            false => {
+                let all_known =
+                    call.touches.iter().all(|it| !matches!(it, Touch::Unknown | Touch::Run(_)));
+                all_known && !call.paths.is_empty() && call.paths.iter().all(fits)
+            }
+        }
+    }
+}
+
+/// Whether a call runs shell text that meets a condition. A shell that does not say what it runs
+/// leaves it in doubt.
+fn runs(matcher: &Matcher, call: &Subject<'_>) -> Holds {
+    let texts = call.touches.iter().filter_map(|it| match it {
+        Touch::Run(text) => Some(matcher.test_text(text, call.root, true)),
+        Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
+    });
+    let silent = match call.class {
+        PermissionClass::Shell => Holds::Doubt,
+        _ => Holds::No,
+    };
+    texts.max().unwrap_or(silent)
+}

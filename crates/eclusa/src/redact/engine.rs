@@ -1,0 +1,204 @@
+//! Running the rules over a text: keywords first, then only the expressions that could match.
+
+use std::{borrow::Cow, collections::BTreeMap, ops::Range};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use super::{BY_NAME, SecretRule};
+
+const OPEN: &str = "[redacted:";
+/// The mark for everything, where the rules cannot be used.
+const UNREADABLE: &str = "rules-unreadable";
+
+/// How often a text is looked at again.
+const ROUNDS: usize = 16;
+/// How far before and after its keyword a rule that guesses looks.
+const BEFORE: usize = 64;
+const AFTER: usize = 320;
+/// The longest id of a rule.
+pub(super) const LONGEST_ID: usize = 64;
+
+/// Rules, and what makes them quick.
+pub(super) struct Engine {
+    rules: Vec<SecretRule>,
+    /// Finds every keyword at once; `None` when it could not be built.
+    keywords: Option<AhoCorasick>,
+    /// The rules that each keyword stands for.
+    of_keyword: Vec<Vec<usize>>,
+    /// The rules without a keyword, which always run.
+    always: Vec<usize>,
+}
+
+/// Something found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Found {
+    range: Range<usize>,
+    rule: usize,
+}
+
+impl Engine {
+    pub(super) fn new(rules: Vec<SecretRule>) -> Engine {
+        let mut words: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut always = Vec::new();
+        for (index, rule) in rules.iter().enumerate() {
+            if rule.keywords().is_empty() {
+                always.push(index);
+            }
+            for word in rule.keywords() {
+                words.entry(word.to_ascii_lowercase()).or_default().push(index);
+            }
+        }
+        let keywords = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(words.keys())
+            .ok();
+        Engine { rules, keywords, of_keyword: words.into_values().collect(), always }
+    }
+
+    /// Redacts everything.
+    pub(super) fn all() -> Engine {
+        let nothing = Vec::new();
+        Engine { rules: Vec::new(), keywords: None, of_keyword: nothing, always: Vec::new() }
+    }
+
+    pub(super) fn rules(&self) -> &[SecretRule] {
+        &self.rules
+    }
+
+    /// The text without its secrets, and how many there were.
+    ///
+    /// What it returns has no secrets left that it knows of: a mark may uncover another one, so
+    /// it looks again until it finds none.
+    pub(super) fn redact<'a>(&self, text: &'a str) -> (Cow<'a, str>, usize) {
+        let mut shown = Cow::Borrowed(text);
+        let mut count = 0;
+        for _ in 0..ROUNDS {
+            let found = self.find(&shown);
+            if found.is_empty() {
+                return (shown, count);
+            }
+            count += found.len();
+            shown = Cow::Owned(self.replace(&shown, &found));
+        }
+        // Somebody made a text that uncovers one after the other without end: all of it goes.
+        (Cow::Owned(format!("{OPEN}{UNREADABLE}]")), count + 1)
+    }
+
+    /// True when the text is a mark and nothing else.
+    pub(super) fn is_mark(&self, text: &str) -> bool {
+        text.starts_with(OPEN)
+            && self.marks(text).first().is_some_and(|mark| *mark == (0..text.len()))
+    }
+
+    fn find(&self, text: &str) -> Vec<Found> {
+        let mut found = Vec::new();
+        let Some(keywords) = &self.keywords else {
+            if !text.is_empty() && !self.is_mark(text) {
+                found.push(Found { range: 0..text.len(), rule: usize::MAX });
+            }
+            return found;
+        };
+        // Most texts end here: one pass, and nothing on the heap.
+        if self.always.is_empty() && !keywords.is_match(text) {
+            return found;
+        }
+        for (rule, windows) in self.candidates(keywords, text) {
+            let Some(of) = self.rules.get(rule) else { continue };
+            let ranges = windows.iter().flat_map(|window| of.find(text, window));
+            found.extend(ranges.map(|range| Found { range, rule }));
+        }
+        if found.is_empty() {
+            return found;
+        }
+        self.apart(text, found)
+    }
+
+    /// The rules that could match, going by their keywords, and where they could.
+    fn candidates(&self, keywords: &AhoCorasick, text: &str) -> BTreeMap<usize, Vec<Range<usize>>> {
+        let mut windows: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
+        let everywhere = 0..text.len();
+        for rule in &self.always {
+            windows.insert(*rule, Vec::from([everywhere.clone()]));
+        }
+        for hit in keywords.find_overlapping_iter(text) {
+            for rule in self.of_keyword.get(hit.pattern().as_usize()).into_iter().flatten() {
+                let near = self.rules.get(*rule).is_some_and(SecretRule::is_near_keyword);
+                let window = match near {
+                    true => {
+                        text.floor_char_boundary(hit.start().saturating_sub(BEFORE))
+                            ..text.ceil_char_boundary(hit.end() + AFTER)
+                    }
+                    false => everywhere.clone(),
+                };
+                let windows = windows.entry(*rule).or_default();
+                match windows.last_mut() {
+                    Some(last) if window.start <= last.end => last.end = last.end.max(window.end),
+                    _ => windows.push(window),
+                }
+            }
+        }
+        windows
+    }
+
+    /// What was found, in order and not overlapping, marks that are there already left alone.
+    fn apart(&self, text: &str, mut found: Vec<Found>) -> Vec<Found> {
+        let marks = self.marks(text);
+        for Found { range, .. } in &mut found {
+            let first = marks.partition_point(|mark| mark.end <= range.start);
+            let touched = marks.iter().skip(first).take_while(|mark| mark.start < range.end);
+            let (mut start, mut end, mut covered) = (range.start, range.end, 0);
+            for mark in touched {
+                start = start.min(mark.start);
+                end = end.max(mark.end);
+                covered += mark.len();
+            }
+            // Nothing but marks: there is nothing left to take away.
+            *range = if end - start == covered { 0..0 } else { start..end };
+        }
+        found.retain(|it| !it.range.is_empty());
+        found.sort_by_key(|it| (it.range.start, it.rule));
+        let mut apart: Vec<Found> = Vec::new();
+        for next in found {
+            match apart.last_mut() {
+                Some(last) if next.range.start < last.range.end => {
+                    last.range.end = last.range.end.max(next.range.end);
+                    // Rules are listed from the telling to the guessing.
+                    last.rule = last.rule.min(next.rule);
+                }
+                _ => apart.push(next),
+            }
+        }
+        apart
+    }
+
+    /// Where marks stand in a text. Only marks of rules that are known count, so that nothing
+    /// hides by looking like one.
+    fn marks(&self, text: &str) -> Vec<Range<usize>> {
+        let mut marks = Vec::new();
+        for (start, _) in text.match_indices(OPEN) {
+            let rest = text.get(start + OPEN.len()..).unwrap_or_default();
+            let end = rest.bytes().take(LONGEST_ID + 1).position(|byte| byte == b']');
+            let Some(id) = end.and_then(|end| rest.get(..end)) else { continue };
+            if id == BY_NAME || id == UNREADABLE || self.rules.iter().any(|rule| rule.id() == id) {
+                marks.push(start..start + OPEN.len() + id.len() + 1);
+            }
+        }
+        marks
+    }
+
+    fn replace(&self, text: &str, found: &[Found]) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        for Found { range, rule } in found {
+            out.push_str(text.get(at..range.start).unwrap_or_default());
+            out.push_str(OPEN);
+            out.push_str(self.rules.get(*rule).map_or(UNREADABLE, |rule| rule.id()));
+            out.push(']');
+            at = range.end;
+        }
+        out.push_str(text.get(at..).unwrap_or_default());
+        out
+    }
+}

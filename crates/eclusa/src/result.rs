@@ -1,0 +1,169 @@
+//! One result, in every shape that somebody expects it in.
+
+use serde_json::{Map, Value, json};
+
+use crate::{Reply, audit::ledger::millis};
+
+/// The shapes in which a result can be written (C17).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ResultShape {
+    /// Everything that is known: the superset of all others, with a version `v`.
+    Full,
+    /// `{tool, success, output, truncated, execution_time_ms}` and `error` only when there is
+    /// one (S1.6). Time is in whole milliseconds, and that of the tool alone.
+    Timed,
+    /// `{id, name, parameters?, result, error}`: the result is the structure if there is one.
+    Named,
+    /// `{Output, IsError, Data, UndoInfo}`.
+    Undoable,
+    /// `{success, output, error}`.
+    Brief,
+    /// An MCP `CallToolResult`: `{content, structuredContent?, isError}`.
+    Mcp,
+}
+
+/// A reply as data: what happened to one call.
+#[derive(Debug, Clone, Copy)]
+pub struct CallResult<'a> {
+    reply: &'a Reply,
+    args: Option<&'a Value>,
+}
+
+impl<'a> CallResult<'a> {
+    /// The result that a reply carries.
+    pub fn of(reply: &'a Reply) -> CallResult<'a> {
+        CallResult { reply, args: None }
+    }
+
+    /// The same, with the arguments of the call, for the shapes that have room for them.
+    pub fn with_args(self, args: &'a Value) -> CallResult<'a> {
+        CallResult { args: Some(args), ..self }
+    }
+
+    /// The result in this shape.
+    pub fn json(&self, shape: ResultShape) -> Value {
+        match shape {
+            ResultShape::Full => self.full(),
+            ResultShape::Timed => self.timed(),
+            ResultShape::Named => self.named(),
+            ResultShape::Undoable => self.undoable(),
+            ResultShape::Brief => json!({
+                "success": !self.reply.is_error(),
+                "output": self.output(),
+                "error": self.reply.error(),
+            }),
+            ResultShape::Mcp => self.mcp(),
+        }
+    }
+
+    /// What the tool produced. A call that was refused produced nothing: its reason is the error.
+    fn output(&self) -> &str {
+        let text = self.reply.text();
+        if self.reply.error() == Some(text) { "" } else { text }
+    }
+
+    fn full(&self) -> Value {
+        let reply = self.reply;
+        let mut fields = Fields::default();
+        fields.put("v", 1);
+        fields.put("id", reply.id());
+        fields.put("tool", reply.tool());
+        fields.put_some("args", self.args.cloned());
+        fields.put("success", !reply.is_error());
+        fields.put("code", reply.code());
+        fields.put("refused", reply.refused());
+        fields.put("output", self.output());
+        fields.put_some("error", reply.error());
+        fields.put_some("data", reply.data().cloned());
+        fields.put_some("undo", self.undo());
+        fields.put("truncated", reply.truncated());
+        fields.put_some("spool", reply.spool());
+        fields.put("execution_time_ms", millis(reply.run_time()));
+        fields.put("total_time_ms", millis(reply.time()));
+        fields.put_some("number", reply.number());
+        if !reply.warnings().is_empty() {
+            fields.put("warnings", reply.warnings());
+        }
+        fields.into()
+    }
+
+    fn timed(&self) -> Value {
+        let mut fields = Fields::default();
+        fields.put("tool", self.reply.tool());
+        fields.put("success", !self.reply.is_error());
+        fields.put("output", self.output());
+        fields.put("truncated", self.reply.truncated());
+        fields.put("execution_time_ms", millis(self.reply.run_time()));
+        fields.put_some("error", self.reply.error());
+        fields.into()
+    }
+
+    fn named(&self) -> Value {
+        let result = match (self.reply.data(), self.output()) {
+            (Some(data), _) => data.clone(),
+            (None, "") if self.reply.is_error() => Value::Null,
+            (None, text) => text.into(),
+        };
+        let mut fields = Fields::default();
+        fields.put("id", self.reply.id());
+        fields.put("name", self.reply.tool());
+        fields.put_some("parameters", self.args.cloned());
+        fields.put("result", result);
+        fields.put("error", self.reply.error());
+        fields.into()
+    }
+
+    fn undoable(&self) -> Value {
+        json!({
+            "Output": self.reply.content(),
+            "IsError": self.reply.is_error(),
+            "Data": self.reply.data(),
+            "UndoInfo": self.undo(),
+        })
+    }
+
+    fn mcp(&self) -> Value {
+        let mut fields = Fields::default();
+        fields.put("content", json!([{"type": "text", "text": self.reply.content()}]));
+        // MCP wants an object here; anything else goes in under a name.
+        fields.put_some(
+            "structuredContent",
+            self.reply.data().map(|data| match data {
+                Value::Object(_) => data.clone(),
+                other => json!({"result": other}),
+            }),
+        );
+        fields.put("isError", self.reply.is_error());
+        fields.into()
+    }
+
+    fn undo(&self) -> Option<Value> {
+        let undo = self.reply.undo()?;
+        Some(json!({"description": undo.description, "data": undo.data}))
+    }
+}
+
+/// The fields of one JSON object, in the making.
+#[derive(Default)]
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn put(&mut self, name: &str, value: impl Into<Value>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+
+    fn put_some(&mut self, name: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.put(name, value);
+        }
+    }
+}
+
+impl From<Fields> for Value {
+    fn from(fields: Fields) -> Value {
+        Value::Object(fields.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;
