@@ -86,7 +86,7 @@ fn fields_with_a_telling_name_go_s0_25() {
         "tokens": ["a"], "secrets": ["one", 2, ""],
         "max_tokens": 4096, "token_count": "12", "next_page_token": "CAUQAA",
         "has_password": true, "password_hint": "dog", "secret": null, "pwd": 5, "passphrase": "",
-        "tokenizer": "bpe", "monkey": "m",
+        "tokenizer": "bpe", "monkey": "m", "Secret-Key": { "name": "n", "value": "v" },
     });
     let gone = json!("[redacted:secret-by-name]");
     let expected = json!({
@@ -95,11 +95,11 @@ fn fields_with_a_telling_name_go_s0_25() {
         "tokens": ["a"], "secrets": [gone, 2, ""],
         "max_tokens": 4096, "token_count": "12", "next_page_token": "CAUQAA",
         "has_password": true, "password_hint": "dog", "secret": null, "pwd": 5, "passphrase": "",
-        "tokenizer": "bpe", "monkey": "m",
+        "tokenizer": "bpe", "monkey": "m", "Secret-Key": { "name": "n", "value": gone },
     });
     let redactor = Redactor::default();
     let (shown, count) = redactor.value(&value);
-    assert_eq!((shown.as_ref(), count), (&expected, 9));
+    assert_eq!((shown.as_ref(), count), (&expected, 10));
     // S0.25: any other kind of result passes unchanged; and once is enough.
     assert!(matches!(redactor.value(&expected), (Cow::Borrowed(_), 0)));
     for other in [json!(null), json!(5), json!(true), json!("password"), json!(["token"])] {
