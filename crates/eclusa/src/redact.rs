@@ -21,6 +21,7 @@ mod gitleaks;
 mod guess;
 mod names;
 mod rules;
+mod sieve;
 
 #[cfg(test)]
 mod tests;
@@ -118,7 +119,7 @@ fn walk(engine: &Engine, value: &Value, telling: bool) -> Option<(Value, usize)>
             (Cow::Borrowed(_), _) => None,
         },
         Value::Array(items) => array(engine, items, telling),
-        Value::Object(fields) => object(engine, fields),
+        Value::Object(fields) => object(engine, fields, telling),
     }
 }
 
@@ -135,12 +136,13 @@ fn array(engine: &Engine, items: &[Value], telling: bool) -> Option<(Value, usiz
     changed.map(|(items, count)| (Value::Array(items), count))
 }
 
-fn object(engine: &Engine, fields: &Map<String, Value>) -> Option<(Value, usize)> {
+fn object(engine: &Engine, fields: &Map<String, Value>, telling: bool) -> Option<(Value, usize)> {
     let mut changed: Vec<(&String, Option<String>, Option<Value>)> = Vec::new();
     let mut count = 0;
     for (name, value) in fields {
         let (shown, in_name) = engine.redact(name);
-        let inside = walk(engine, value, names::is_telling(name));
+        let secret = names::is_telling(name) || (telling && names::is_content(name));
+        let inside = walk(engine, value, secret);
         if in_name == 0 && inside.is_none() {
             continue;
         }

@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::{Deliverable, PermissionClass, Question, Touch, one_line, visible};
 
 mod html;
+mod json;
 mod lines;
 mod spelling;
 
@@ -150,7 +151,7 @@ fn arguments(args: &Value, page: &mut lines::Page) {
         }
         other => {
             page.title("arguments (json):");
-            page.block(Role::Argument, vec![(String::new(), visible(&other.to_string()))]);
+            page.block(Role::Argument, vec![(String::new(), visible(&json::readable(other)))]);
         }
     }
 }
@@ -161,7 +162,7 @@ fn argument(key: &str, value: &Value) -> (String, String) {
     match value {
         Value::String(text) if text.is_empty() => (name(key), "⟨empty⟩".to_owned()),
         Value::String(text) => (name(key), visible(text)),
-        other => (format!("{} (json)", name(key)), visible(&other.to_string())),
+        other => (format!("{} (json)", name(key)), visible(&json::readable(other))),
     }
 }
 

@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::{BY_NAME, SecretRule};
+use super::{BY_NAME, SecretRule, sieve::Sieve};
 
 const OPEN: &str = "[redacted:";
 /// The mark for everything, where the rules cannot be used.
@@ -21,6 +21,8 @@ pub(super) const LONGEST_ID: usize = 64;
 /// Rules, and what makes them quick.
 pub(super) struct Engine {
     rules: Vec<SecretRule>,
+    /// Tells most texts from those that could have a keyword.
+    sieve: Sieve,
     /// Finds every keyword at once; `None` when it could not be built.
     keywords: Option<AhoCorasick>,
     /// The rules that each keyword stands for.
@@ -54,13 +56,13 @@ impl Engine {
             .kind(Some(AhoCorasickKind::DFA))
             .build(words.keys())
             .ok();
-        Engine { rules, keywords, of_keyword: words.into_values().collect(), always }
+        let sieve = Sieve::new(words.keys());
+        Engine { rules, sieve, keywords, of_keyword: words.into_values().collect(), always }
     }
 
     /// Redacts everything.
     pub(super) fn all() -> Engine {
-        let nothing = Vec::new();
-        Engine { rules: Vec::new(), keywords: None, of_keyword: nothing, always: Vec::new() }
+        Engine { keywords: None, ..Engine::new(Vec::new()) }
     }
 
     pub(super) fn rules(&self) -> &[SecretRule] {
@@ -101,7 +103,7 @@ impl Engine {
             return found;
         };
         // Most texts end here: one pass, and nothing on the heap.
-        if self.always.is_empty() && !keywords.is_match(text) {
+        if self.always.is_empty() && !(self.sieve.may_hold(text) && keywords.is_match(text)) {
             return found;
         }
         for (rule, windows) in self.candidates(keywords, text) {

@@ -92,3 +92,9 @@ pub(super) fn is_telling(name: &str) -> bool {
     let ends = |ending: &str| plain.ends_with(ending.as_bytes());
     ENDINGS.iter().any(|it| ends(it)) && !HARMLESS.iter().any(|it| ends(it))
 }
+
+/// Whether a field inside of one that holds a secret is the secret itself: `{"token": {"value": …}}`.
+pub(super) fn is_content(name: &str) -> bool {
+    const CONTENTS: &[&str] = &["value", "data", "plain", "plaintext", "raw", "content"];
+    CONTENTS.iter().any(|it| name.eq_ignore_ascii_case(it))
+}

@@ -10,7 +10,11 @@ pub(super) fn named(chars: &[char]) -> Vec<bool> {
     if chars.iter().all(char::is_ascii) {
         return Vec::new();
     }
-    let mut named: Vec<bool> = (0..chars.len()).map(|at| is_alone_suspect(chars, at)).collect();
+    // A dotless i is ordinary where Turkish is written, and a costume elsewhere.
+    let turkish = chars.iter().any(|c| matches!(c, 'ğ' | 'Ğ' | 'ş' | 'Ş' | 'İ'));
+    let dotless = |at| !turkish && matches!(chars.get(at), Some('ı' | 'ȷ' | 'ſ'));
+    let suspect = |at| dotless(at) || is_alone_suspect(chars, at);
+    let mut named: Vec<bool> = (0..chars.len()).map(suspect).collect();
     let words = words(chars);
     for (index, word) in words.iter().enumerate() {
         let before = index.checked_sub(1).and_then(|before| words.get(before));

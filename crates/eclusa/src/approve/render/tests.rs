@@ -102,7 +102,7 @@ fn a_call_of_another_server_with_arguments_of_every_kind() {
                 "tool": "read_file",
                 "mode": 493,
                 "mode2": "493",
-                "options": { "z": [1, "x\ny"], "a": null },
+                "options": { "z": [1, "x\ny\u{1b}"], "a": null },
                 "": "",
                 "class │ read-only": "x",
             }),
@@ -116,7 +116,8 @@ fn a_call_of_another_server_with_arguments_of_every_kind() {
       "class \u{2502} read-only" │ x
       mode (json)                │ 493
       mode2                      │ 493
-      options (json)             │ {"a":null,"z":[1,"x\ny"]}
+      options (json)             │ {"a":null,"z":[1,"x⏎
+                                 │ y\u{1B}"]}
       path                       │ invoice\u{202E}txt.sh
       tool                       │ read_file
     would:

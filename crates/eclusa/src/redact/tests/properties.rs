@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::Redactor;
+use crate::{Redactor, SecretRule, redact::sieve::Sieve};
 
 /// What stands before a secret, and the secret: of every kind that is told by its shape.
 fn planted() -> impl Strategy<Value = (String, String)> {
@@ -62,7 +62,7 @@ fn soup() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn no_planted_secret_survives(
@@ -111,5 +111,22 @@ proptest! {
     fn clean_text_is_borrowed(text in "[a-z \\n,.]{0,300}") {
         let (shown, count) = Redactor::default().text(&text);
         prop_assert!(matches!(shown, Cow::Borrowed(_)) && count == 0);
+    }
+
+    /// The first look never overlooks a keyword, whatever its case and wherever it stands.
+    #[test]
+    fn the_sieve_holds_every_keyword(
+        left in any::<String>(), right in any::<String>(), pick in any::<prop::sample::Index>(),
+        upper in any::<u64>(),
+    ) {
+        let redactor = Redactor::default();
+        let keywords: Vec<&String> = redactor.rules().iter().flat_map(SecretRule::keywords).collect();
+        let sieve = Sieve::new(keywords.iter().copied());
+        let keyword = pick.get(&keywords).chars().enumerate();
+        let keyword: String = keyword
+            .map(|(at, c)| if upper >> (at % 64) & 1 == 1 { c.to_ascii_uppercase() } else { c })
+            .collect();
+        let text = [left, keyword, right].concat();
+        prop_assert!(sieve.may_hold(&text));
     }
 }

@@ -1,19 +1,20 @@
 //! Every case of the corpus of spoofed prompts, on every surface that it is meant for.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{question, shell};
-use crate::{Question, render};
+use crate::{Question, Touch, render};
 
 const CASES: &str = include_str!("../../../../../../tests/corpus/prompt-spoof.jsonl");
 
 /// The call of a case, in every place where its words can turn up.
 fn asked(case: &Value) -> Question {
     let tool = case["tool"].as_str().unwrap();
-    match (tool, case["args"]["command"].as_str()) {
+    let asked = match (tool, case["args"]["command"].as_str()) {
         ("bash", Some(command)) => shell(command),
         _ => question(tool, case["args"].clone()),
-    }
+    };
+    Question { reason: case["reason"].as_str().map(str::to_owned), ..asked }
 }
 
 fn strings(list: &Value) -> Vec<&str> {
@@ -68,4 +69,35 @@ fn no_case_of_the_corpus_fools_the_prompt() {
     }
     assert!(seen >= 30, "the corpus is not there");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The same words are no more dangerous in another place: deep inside of an argument, as the
+/// name of one, as the tool, as something touched, or as the model's reason.
+#[test]
+fn no_case_of_the_corpus_fools_the_prompt_from_elsewhere() {
+    for case in CASES.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        for text in case["args"].as_object().unwrap().values().filter_map(Value::as_str) {
+            let base = || question("x", Value::Null);
+            let mut named = serde_json::Map::new();
+            named.insert(text.to_owned(), Value::Null);
+            let places = [
+                Question { args: json!({ "deep": [{ "er": text }] }), ..base() },
+                Question { args: Value::Object(named), ..base() },
+                Question { args: json!(text), ..base() },
+                Question { reason: Some(text.to_owned()), ..base() },
+                Question { touches: vec![Touch::Write(text.to_owned())], ..base() },
+                Question { server: Some(text.to_owned()), ..base() },
+                question(text, Value::Null),
+            ];
+            for asked in places {
+                let shown = render(&asked);
+                let html = shown.to_html();
+                for bad in strings(&case["must_not_contain"]) {
+                    let markup = bad.starts_with('<');
+                    assert!(markup || !shown.to_string().contains(bad), "{}: {shown}", case["id"]);
+                    assert!(!html.contains(bad), "{}: {html}", case["id"]);
+                }
+            }
+        }
+    }
 }
