@@ -5,13 +5,23 @@ use std::{
     fs::{DirBuilder, File, OpenOptions},
     io,
     path::Path,
+    sync::{Mutex, PoisonError},
 };
 
 use crate::{StoreError, error::At};
 
-/// Makes sure that the file is there, that it can be written, and that others cannot read it.
-/// SQLite gives the files beside it the same permissions.
+/// One at a time: see [`prepare`].
+static MAKING: Mutex<()> = Mutex::new(());
+
+/// Makes sure that the file is there, and that others cannot read it. SQLite gives the files
+/// beside it the same permissions.
+///
+/// INVARIANT: a store that may be open is never opened here, not even to look. Whoever closes a
+/// file takes all locks of this process on it away, and with them SQLite's; then another process
+/// could take itself for the last user, and throw the write-ahead log away. So the file is
+/// opened only to be made, and nobody in this process gets to see it before it is closed again.
 pub(crate) fn prepare(path: &Path) -> Result<(), StoreError> {
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     if path.is_dir() {
         return Err(StoreError::Directory(path.to_owned()));
     }
@@ -22,9 +32,17 @@ pub(crate) fn prepare(path: &Path) -> Result<(), StoreError> {
     }
     match private(OpenOptions::new().write(true).create_new(true)).open(path) {
         Ok(_) => sync(parent).at(path),
-        Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {
-            OpenOptions::new().read(true).write(true).open(path).map(drop).at(path)
-        }
+        Err(err) if err.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(err) => Err(err).at(path),
+    }
+}
+
+/// Makes sure that there is a file to read.
+pub(crate) fn find(path: &Path) -> Result<(), StoreError> {
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    match path.metadata() {
+        Ok(file) if file.is_dir() => Err(StoreError::Directory(path.to_owned())),
+        Ok(_) => Ok(()),
         Err(err) => Err(err).at(path),
     }
 }

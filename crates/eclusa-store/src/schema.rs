@@ -88,6 +88,11 @@ pub(crate) fn open_to_write(
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).at(path)?;
     connection.busy_timeout(busy).at(path)?;
+    // SQLite opens for reading what it may not write.
+    if connection.is_readonly("main").at(path)? {
+        let what = "its permissions or its disk do not allow it".to_owned();
+        return Err(StoreError::ReadOnly { path: path.to_owned(), what });
+    }
     // Before anything is written: is it ours to write to?
     recognise(&connection, path)?;
     use_wal(&connection, path, busy)?;

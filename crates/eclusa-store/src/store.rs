@@ -14,7 +14,9 @@ use serde::Deserialize;
 use tokio::sync::{Notify, oneshot};
 
 use crate::{
-    StoreError, place, schema,
+    StoreError,
+    error::At,
+    place, schema,
     writer::{self, Job, Pen},
 };
 
@@ -92,6 +94,7 @@ const LONGEST_BODY: usize = 64 << 20;
 impl Store {
     /// Opens the store, and makes it if it is not there yet, in a directory for its owner alone.
     pub fn open(path: &Path, options: Options) -> Result<Store, StoreError> {
+        let path = &std::path::absolute(path).at(path)?;
         place::prepare(path)?;
         let connection = schema::open_to_write(path, options.durability, options.busy)?;
         let reader = schema::open_to_read(path, options.busy)?;
@@ -110,12 +113,8 @@ impl Store {
 
     /// Opens a store that somebody else writes. Everything that would write is refused.
     pub fn open_read_only(path: &Path) -> Result<Store, StoreError> {
-        if path.is_dir() {
-            return Err(StoreError::Directory(path.to_owned()));
-        }
-        if !path.exists() {
-            return Err(StoreError::Missing(path.to_owned()));
-        }
+        let path = &std::path::absolute(path).at(path)?;
+        place::find(path)?;
         let options = Options::default();
         let reader = schema::open_to_read(path, options.busy)?;
         let inner = Inner {

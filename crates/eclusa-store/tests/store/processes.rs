@@ -41,6 +41,24 @@ fn several_processes_append_to_one_chain() {
     assert_eq!(missing(&store, &said), 0);
 }
 
+/// A second store on the same file in one process must not cost the first one its locks: then a
+/// process that comes and goes would take itself for the last, and throw away what the first
+/// writes.
+#[test]
+fn opening_a_store_twice_loses_no_records() {
+    let room = Room::new();
+    let first = room.open();
+    fill(&first, 1);
+    drop(room.open());
+    drop(Store::open_read_only(&room.path()).unwrap());
+    let said = Running::start(command("append-some", &room.path())).finish();
+    fill(&first, 1);
+    drop(first);
+    let store = room.open();
+    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 2 + 4 * 50 * 2 + 2);
+    assert_eq!(missing(&store, &said), 0);
+}
+
 fn what_was_acknowledged_survives_a_kill(durability: &str) {
     let room = Room::new();
     for _ in 0..5 {
