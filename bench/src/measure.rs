@@ -36,12 +36,6 @@ fn middle<T: Ord + Copy + Default>(mut values: Vec<T>) -> T {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// How many allocations one call of `work` makes, once it is warm.
-pub(crate) fn allocations(mut work: impl FnMut()) -> u64 {
-    work();
-    middle((0..101).map(|_| allocation_counter::measure(&mut work).count_total).collect())
-}
-
 /// One line: a name, a time, and how that compares with the baseline.
 pub(crate) fn line(name: &str, took: Duration, baseline: Duration) {
     let ratio = took.as_secs_f64() / baseline.as_secs_f64();

@@ -2,7 +2,7 @@
 
 use eclusa::Redactor;
 
-use crate::measure::{Told, allocations, line, median, rate, shortest};
+use crate::measure::{Told, line, median, rate, shortest};
 
 pub(crate) fn run() -> Told {
     let redactor = Redactor::default();
@@ -13,7 +13,6 @@ pub(crate) fn run() -> Told {
     line("clean text of 330 bytes", median(|| redactor.text(&short).1), baseline);
     let args = crate::gate::args();
     line("clean arguments of a call", median(|| redactor.value(&args).1), baseline);
-    println!("  allocations for clean text: {}", allocations(|| drop(redactor.text(&short))));
     let long = sentence.repeat(100_000);
     let mb = |took: std::time::Duration| long.len() as f64 / 1e6 / took.as_secs_f64();
     let one = mb(shortest(9, || memchr::memchr(b'@', long.as_bytes())));

@@ -207,22 +207,22 @@ impl Gate {
     }
 
     /// Takes one call all the way through. Never fails: whatever happens is a [`Reply`].
-    pub async fn pass(&self, asked: impl Into<Asked>) -> Reply {
-        self.pass_unless(asked.into(), || None).await
+    pub fn pass(&self, asked: impl Into<Asked>) -> impl Future<Output = Reply> + Send {
+        self.pass_unless(asked.into(), || None)
     }
 
     /// Takes one call through, unless at some gate there is a reason to stop: a duplicate id, a
     /// turn that a person has ended.
-    pub(crate) async fn pass_unless(
+    pub(crate) fn pass_unless(
         &self,
         asked: Asked,
-        stopped: impl Fn() -> Option<Stop>,
-    ) -> Reply {
+        stopped: impl Fn() -> Option<Stop> + Send,
+    ) -> impl Future<Output = Reply> + Send {
         let span = self.span(&asked);
-        self.pass_in_span(asked, stopped).instrument(span).await
+        self.pass_in_span(asked, stopped).instrument(span)
     }
 
-    async fn pass_in_span(&self, asked: Asked, stopped: impl Fn() -> Option<Stop>) -> Reply {
+    async fn pass_in_span(&self, asked: Asked, stopped: impl Fn() -> Option<Stop> + Send) -> Reply {
         let (mut entry, readable) = self.ledger.open(&self.run, asked);
         self.house.events.send(|| Event::Received {
             call: entry.trail.call.id.clone(),

@@ -12,7 +12,7 @@ mod fence;
 pub mod fenced;
 mod fragments;
 pub mod gemini;
-mod json;
+pub(crate) mod json;
 mod made;
 mod native;
 pub mod openai_chat;

@@ -145,7 +145,9 @@ impl Entry<'_> {
     pub(crate) async fn close(mut self, outcome: Result<Released, Stop>) -> Reply {
         let ended = Ended::of(outcome);
         self.trace(&ended);
-        let appending = self.ledger.append(self.start, self.render("ended", Some(&ended)));
+        let took = self.began.elapsed();
+        let body = self.render("ended", Some((&ended, took)));
+        let appending = self.ledger.append(self.start, body);
         self.closed = true; // handed over: whatever happens now, it is not abandoned
         let receipt = self.ledger.settled(appending).await;
         let ended = match &receipt {
@@ -155,11 +157,11 @@ impl Entry<'_> {
                 Some(_) => Stop::EndUnrecorded(err.to_string()),
             })),
         };
-        Reply::new(&mut self.trail, ended, self.began.elapsed(), self.start, receipt.ok())
+        Reply::new(&mut self.trail, ended, took, self.start, receipt.ok())
     }
 
     /// One line of JSON that says what is known.
-    fn render(&self, event: &'static str, ended: Option<&Ended>) -> String {
+    fn render(&self, event: &'static str, ended: Option<(&Ended, Duration)>) -> String {
         let trail = &self.trail;
         let redactor = &*self.ledger.redactor;
         // What the start has said, the end does not repeat.
@@ -203,9 +205,9 @@ impl Entry<'_> {
             body.reviews = after.and_then(|at| trail.reviews.get(at..)).unwrap_or_default();
         }
         match ended {
-            Some(ended) => {
+            Some((ended, took)) => {
                 body.code = Some(ended.code);
-                body.ms = Some(millis(self.began.elapsed()));
+                body.ms = Some(millis(took));
                 body.stage = Some(self.stage.as_str());
                 body.message = ended.is_error.then(|| redactor.text(&ended.message).0);
                 body.output = ended.released.as_ref().map(OutputNote::of);

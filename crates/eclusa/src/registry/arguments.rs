@@ -4,6 +4,7 @@ use jsonschema::{PatternOptions, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value, json};
 
 use super::ExtraArgs;
+use crate::parse::json::{self, kind};
 
 /// What is known of the arguments of one tool.
 pub(crate) struct Arguments {
@@ -61,8 +62,9 @@ impl Arguments {
             Value::Object(_) => None,
             Value::Null => Some(json!({})),
             Value::String(text) if text.trim().is_empty() => Some(json!({})),
-            Value::String(text) => Some(serde_json::from_str(text).map_err(|err| {
-                format!("the arguments came as text, and the text is not JSON: {err}")
+            Value::String(text) => Some(json::read(text).map_err(|fault| {
+                let place = json::Place::of(text, fault.at);
+                format!("the arguments came as text, and at {place} it is not JSON: {}", fault.what)
             })?),
             _ => None,
         };
@@ -135,17 +137,6 @@ fn expected(text: &str) -> String {
     match text.rsplit_once("is not of type") {
         Some((_, types)) => format!("expected type{types}"),
         None => text.to_owned(),
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
     }
 }
 

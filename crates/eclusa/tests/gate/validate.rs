@@ -120,11 +120,14 @@ async fn arguments_as_text_are_parsed() {
     for empty in [json!(""), json!("  "), Value::Null] {
         assert_eq!(got(any(), empty).await, "{}");
     }
+    let broken = got(any(), json!("{broken")).await;
     assert!(
-        got(any(), json!("{broken"))
-            .await
-            .starts_with("! the arguments came as text, and the text is not JSON")
+        broken.starts_with("! the arguments came as text, and at line 1, column 2"),
+        "{broken}"
     );
+    // A key that is there twice: nobody can say which of the two was approved.
+    let twice = got(any(), json!(r#"{"a": 1, "a": 2}"#)).await;
+    assert!(twice.starts_with("! the arguments came as text"), "{twice}");
     assert_eq!(
         got(any(), json!([1])).await,
         "! the arguments must be an object of named values, not an array"
