@@ -60,11 +60,6 @@ impl Workplace {
             .map_err(Failure::failed)
     }
 
-    /// Opens the log to read it.
-    pub(crate) fn log(&self) -> Result<Store, Failure> {
-        Store::open_read_only(&self.place.store).map_err(Failure::failed)
-    }
-
     /// The tools: the examples, and those from configuration.
     pub(crate) fn registry(&self) -> Result<Registry, Failure> {
         let registry = Registry::default();
