@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::Child;
 
 /// How long a group may tidy up between SIGTERM and SIGKILL.
-const GRACE: Duration = Duration::from_millis(300);
+const GRACE: Duration = Duration::from_secs(1);
 
 /// How long the end of a group is waited for after SIGKILL.
 const REAP: Duration = Duration::from_secs(1);
