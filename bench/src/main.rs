@@ -1,18 +1,42 @@
 //! What the gate costs: each number beside a baseline measured in the same run.
 //!
-//! `cargo run --release -p eclusa-bench [gate|validate|parse|store]`; the numbers that were seen
-//! are in `bench/README.md`.
+//! `cargo run --release -p eclusa-bench [gate|validate|parse|redact|store]`; the numbers that were
+//! seen, and what limits them, are in `bench/README.md`.
 
 mod gate;
 mod measure;
+mod parse;
+mod redact;
+mod store;
+mod validate;
 
-fn main() {
+/// A part of the report.
+type Section = (&'static str, fn() -> measure::Told);
+
+fn main() -> std::process::ExitCode {
     let only = std::env::args().nth(1);
-    let sections: [(&str, fn()); 2] = [("gate", gate::run), ("spin", gate::spin)];
+    let sections: [Section; 5] = [
+        ("gate", gate::run),
+        ("validate", validate::run),
+        ("parse", parse::run),
+        ("redact", redact::run),
+        ("store", store::run),
+    ];
+    if let Some(only) = &only
+        && !sections.iter().any(|(name, _)| name == only)
+    {
+        println!("`{only}` is not a section; use gate, validate, parse, redact or store");
+        return 2.into();
+    }
     for (name, run) in sections {
         if only.as_deref().is_none_or(|only| only == name) {
-            println!("\n{name}");
-            run();
+            println!("{name}");
+            if let Err(err) = run() {
+                println!("  failed: {err}");
+                return 1.into();
+            }
+            println!();
         }
     }
+    0.into()
 }

@@ -1,8 +1,11 @@
-//! The digest of a JSON value: SHA-256 of its canonical form (RFC 8785).
+//! The digest of a JSON value: SHA-256 of its canonical form.
+//!
+//! The form is RFC 8785 with one difference: integers are written exactly. The RFC rounds them to
+//! doubles, and two calls that differ must not have one digest.
 
-use std::io;
+use std::io::{self, Write};
 
-use serde_json::Value;
+use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
 
 use crate::Hash;
@@ -10,12 +13,7 @@ use crate::Hash;
 /// The digest of a JSON value: the same however its keys were ordered and its numbers written.
 pub fn digest(value: &Value) -> Hash {
     let mut hasher = Hashing(Sha256::new());
-    let written = if is_canonical_as_written(value) {
-        serde_json::to_writer(&mut hasher, value)
-    } else {
-        serde_json_canonicalizer::to_writer(value, &mut hasher)
-    };
-    match written {
+    match write(&mut hasher, value) {
         Ok(()) => Hash::from(<[u8; 32]>::from(hasher.0.finalize())),
         // A value made by `serde_json` always has a canonical form; if ever one had not, a
         // digest that nothing else has binds to nothing, which is the safe side.
@@ -23,28 +21,65 @@ pub fn digest(value: &Value) -> Hash {
     }
 }
 
-/// True when plain serialisation *is* the canonical form, which spares a copy of the value: keys
-/// in order and no number whose canonical spelling differs from the plain one.
-fn is_canonical_as_written(value: &Value) -> bool {
-    const EXACT: u64 = 1 << 53;
+/// Writes the canonical form, without copying the value.
+fn write(to: &mut impl Write, value: &Value) -> io::Result<()> {
     match value {
-        Value::Null | Value::Bool(_) | Value::String(_) => true,
-        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
-            (Some(n), _) => n <= EXACT,
-            (None, Some(n)) => n.unsigned_abs() <= EXACT,
-            (None, None) => false,
-        },
-        Value::Array(items) => items.iter().all(is_canonical_as_written),
-        Value::Object(fields) => {
-            let ordered = fields.keys().zip(fields.keys().skip(1)).all(|(a, b)| {
-                if a.is_ascii() && b.is_ascii() {
-                    a < b
-                } else {
-                    a.encode_utf16().lt(b.encode_utf16())
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(serde_json::to_writer(to, value)?),
+        Value::Number(number) => write_number(to, number),
+        Value::Array(items) => {
+            to.write_all(b"[")?;
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    to.write_all(b",")?;
                 }
-            });
-            ordered && fields.values().all(is_canonical_as_written)
+                write(to, item)?;
+            }
+            to.write_all(b"]")
         }
+        Value::Object(fields) => write_object(to, fields),
+    }
+}
+
+fn write_number(to: &mut impl Write, number: &Number) -> io::Result<()> {
+    match (number.as_f64(), number.is_f64()) {
+        (Some(float), true) => Ok(serde_json_canonicalizer::to_writer(&float, to)?),
+        _ => Ok(serde_json::to_writer(to, number)?),
+    }
+}
+
+fn write_object(to: &mut impl Write, fields: &Map<String, Value>) -> io::Result<()> {
+    let in_order = fields.keys().zip(fields.keys().skip(1)).all(|(a, b)| before(a, b));
+    to.write_all(b"{")?;
+    if in_order {
+        write_fields(to, fields.iter())?;
+    } else {
+        let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
+        sorted.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+        write_fields(to, sorted.into_iter())?;
+    }
+    to.write_all(b"}")
+}
+
+fn write_fields<'a>(
+    to: &mut impl Write,
+    fields: impl Iterator<Item = (&'a String, &'a Value)>,
+) -> io::Result<()> {
+    for (index, (name, value)) in fields.enumerate() {
+        if index > 0 {
+            to.write_all(b",")?;
+        }
+        serde_json::to_writer(&mut *to, name)?;
+        to.write_all(b":")?;
+        write(to, value)?;
+    }
+    Ok(())
+}
+
+/// The order of the RFC: by UTF-16 code units.
+fn before(a: &str, b: &str) -> bool {
+    match a.is_ascii() && b.is_ascii() {
+        true => a < b,
+        false => a.encode_utf16().lt(b.encode_utf16()),
     }
 }
 
@@ -66,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    use super::{digest, is_canonical_as_written};
+    use super::{digest, write};
 
     fn json() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
@@ -85,14 +120,47 @@ mod tests {
         })
     }
 
+    fn canonical(value: &Value) -> String {
+        let mut text = Vec::new();
+        write(&mut text, value).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    /// Integers that a double holds exactly, for the comparison with the RFC.
+    fn small(value: Value) -> Value {
+        match value {
+            Value::Number(number) => match number.as_i64() {
+                Some(n) => Value::from(n % (1 << 53)),
+                None => Value::Number(number),
+            },
+            Value::Array(items) => items.into_iter().map(small).collect(),
+            Value::Object(fields) => fields.into_iter().map(|(k, v)| (k, small(v))).collect(),
+            other => other,
+        }
+    }
+
     proptest! {
         #[test]
-        fn the_short_way_is_the_canonical_way(value in json()) {
-            if is_canonical_as_written(&value) {
-                let canonical = serde_json_canonicalizer::to_string(&value).unwrap();
-                prop_assert_eq!(value.to_string(), canonical);
+        fn the_form_is_that_of_the_rfc(value in json()) {
+            let value = small(value);
+            prop_assert_eq!(canonical(&value), serde_json_canonicalizer::to_string(&value).unwrap());
+        }
+
+        #[test]
+        fn different_values_have_different_forms(a in json(), b in json()) {
+            if canonical(&a) == canonical(&b) {
+                // Only a float that is whole may be spelt like an integer.
+                prop_assert!(a == b || canonical(&small(a)) == canonical(&small(b)));
             }
         }
+    }
+
+    #[test]
+    fn large_integers_are_not_rounded() {
+        // Two calls that differ never share an approval.
+        assert_ne!(digest(&json!(9007199254740992u64)), digest(&json!(9007199254740993u64)));
+        assert_ne!(digest(&json!(u64::MAX)), digest(&json!(u64::MAX - 1)));
+        assert_ne!(digest(&json!(i64::MIN)), digest(&json!(i64::MIN + 1)));
     }
 
     #[test]

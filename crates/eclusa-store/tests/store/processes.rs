@@ -49,13 +49,14 @@ fn opening_a_store_twice_loses_no_records() {
     let room = Room::new();
     let first = room.open();
     fill(&first, 1);
-    drop(room.open());
-    drop(Store::open_read_only(&room.path()).unwrap());
-    let said = Running::start(command("append-some", &room.path())).finish();
+    let second = room.open();
+    let reader = Store::open_read_only(&room.path()).unwrap();
+    let mut said = Running::start(command("append-some", &room.path())).finish();
     fill(&first, 1);
-    drop(first);
+    said.extend(Running::start(command("append-some", &room.path())).finish());
+    drop((first, second, reader));
     let store = room.open();
-    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 2 + 4 * 50 * 2 + 2);
+    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 2 + 400 + 2 + 400);
     assert_eq!(missing(&store, &said), 0);
 }
 

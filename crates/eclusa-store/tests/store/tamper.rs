@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, sync::OnceLock};
 
 use eclusa::{Broken, Record};
-use eclusa_store::{Options, Store, VerifyError};
+use eclusa_store::{Options, Store, StoreError, VerifyError};
 use proptest::prelude::*;
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
@@ -187,6 +187,21 @@ fn the_place_of_the_break_is_named() {
     check("DELETE FROM records WHERE seq = 5", Broken::Order { expected: 5, found: 6 });
     check("DELETE FROM records WHERE seq > 5", Broken::Short { last: 5, known: 12 });
     check("DELETE FROM records", Broken::Short { last: 0, known: 12 });
+}
+
+/// The records are whole, and the index that leads to the ends of calls has been emptied.
+#[test]
+fn a_spoilt_index_is_found() {
+    let (_directory, path) = copy(template());
+    let sql = "SELECT pageno FROM dbstat WHERE name = 'records_start'";
+    let page: usize = stranger(&path)
+        .query_row(sql, [], |row| row.get::<_, i64>(0))
+        .map(|page| usize::try_from(page).unwrap())
+        .unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[(page - 1) * 4096 + 3..][..2].fill(0); // the number of entries
+    let (_directory, path) = copy(&bytes);
+    assert!(matches!(verify(&path), Err(VerifyError::Store(StoreError::Damaged { .. }))));
 }
 
 #[test]

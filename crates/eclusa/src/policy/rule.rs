@@ -240,9 +240,11 @@ impl Rule {
         match self.tightens() {
             true => call.paths.iter().any(fits),
             false => {
-                let all_known =
-                    call.touches.iter().all(|it| !matches!(it, Touch::Unknown | Touch::Run(_)));
-                all_known && !call.paths.is_empty() && call.paths.iter().all(fits)
+                // What else the call touches, the rule says nothing about.
+                let only_paths = |it: &Touch| matches!(it, Touch::Read(_) | Touch::Write(_));
+                call.touches.iter().all(only_paths)
+                    && !call.paths.is_empty()
+                    && call.paths.iter().all(fits)
             }
         }
     }

@@ -180,8 +180,12 @@ fn c5_paths_of_a_call() {
     assert_eq!(decided(&allows, &writes(&["docs/SECRET/a"]), json!({})), Ask);
     assert_eq!(decided(&allows, &writes(&["Docs/a"]), json!({})), Ask);
     assert_eq!(decided(&allows, &writes(&[]), json!({})), Ask);
-    let both = Fake::new(File).touching([write("docs/a"), Touch::Unknown]);
-    assert_eq!(decided(&allows, &both, json!({})), Ask);
+    for other in [Touch::Unknown, runs("ls"), Touch::Fetch("x.example".into())] {
+        let more = Fake::new(File).touching([write("docs/a"), other]);
+        let told = judged(&allows, &more, json!({}));
+        assert_eq!(told.decision, Ask);
+        assert!(told.because.iter().all(|it| it.decision != Allow), "{told:?}");
+    }
 }
 
 #[test]
