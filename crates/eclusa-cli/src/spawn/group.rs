@@ -83,9 +83,9 @@ fn killers() -> std::sync::MutexGuard<'static, Vec<JoinHandle<()>>> {
 }
 
 /// Waits until every group that was given up has gone: the last thing before the program ends.
+/// Whoever else waits at the same time waits as long.
 pub(crate) fn wait_for_killers() {
-    let waiting: Vec<_> = killers().drain(..).collect();
-    for killer in waiting {
+    for killer in killers().drain(..) {
         let _ = killer.join();
     }
 }
