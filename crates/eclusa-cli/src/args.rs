@@ -81,7 +81,9 @@ Examples:
 Prints what the tool produced. Where a person must approve, asks on the terminal; without one the
 call is refused (exit code 3), unless the configuration says otherwise.")]
     Run(RunArgs),
-    /// Say what the rules make of a call, and why; runs nothing, records nothing
+    /// Say what the rules make of a call, and why
+    ///
+    /// Runs nothing, records nothing, asks nobody; reviewers are not consulted.
     #[command(after_help = "\
 Examples:
   eclusa check note '{\"text\": \"hello\"}'

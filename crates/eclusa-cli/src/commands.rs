@@ -17,6 +17,7 @@ mod tools;
 use crate::{
     args::{Args, Command, Global},
     failure::{Exit, Failure},
+    place::Place,
     workplace::Workplace,
 };
 
@@ -24,15 +25,16 @@ use crate::{
 pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
     let Args { global, command } = args;
     let open = |global: &Global| Workplace::open(global);
+    let place = |global: &Global| Place::find(global);
     match command {
         Command::Run(call) => run::run(&open(&global)?, call, global.json).await,
         Command::Check(call) => check::run(&open(&global)?, call, global.json),
         Command::Tools { what } => tools::run(&open(&global)?, what, global.json),
-        Command::Log { what } => log::run(&open(&global)?, what, global.json).await,
+        Command::Log { what } => log::run(&place(&global)?, what, global.json).await,
         Command::Config { what } => config::run(&global, what),
-        Command::Approvals { what } => approvals::run(&open(&global)?, what, global.json),
+        Command::Approvals { what } => approvals::run(&global, what),
         Command::Output { reference, range } => {
-            output::run(&open(&global)?, &reference, range).await
+            output::run(&place(&global)?, &reference, range).await
         }
         Command::Demo => demo::run(&global).await,
         Command::Completions { shell } => completions::run(shell),

@@ -44,8 +44,8 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> Result<Exit, Failure> {
+    let telemetry = telemetry::start(args.global.verbose)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let telemetry = runtime.block_on(async { telemetry::start(args.global.verbose) })?;
     let ended = runtime.block_on(commands::run(args));
     telemetry.finish();
     // A prompt or an editor that nobody waits for any more does not hold us up.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use eclusa::Hash;
+use eclusa_store::Store;
 
 use crate::{args::Global, failure::Failure};
 
@@ -47,6 +48,11 @@ impl Place {
             config: global.config.clone().or(own),
             policies: global.policy.clone(),
         })
+    }
+
+    /// Opens the log to read it. No configuration is needed for that.
+    pub(crate) fn log(&self) -> Result<Store, Failure> {
+        Store::open_read_only(&self.store).map_err(Failure::failed)
     }
 
     /// The workspace's own configuration.

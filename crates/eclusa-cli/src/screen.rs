@@ -169,3 +169,23 @@ pub(crate) fn complain(lines: &[String]) {
         let _ = writeln!(err, "{} {rest}", paint.text(style, label));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown_by_number() {
+        let table = [
+            ("plain text\n\ttab", "plain text\n\ttab"),
+            ("\x1b[2J", "\\u{1B}[2J"),
+            ("a\rb\u{7}", "a\\u{D}b\\u{7}"),
+            ("\u{9b}31m", "\\u{9B}31m"),
+            ("a\u{202e}b\u{200b}", "a\\u{202E}b\\u{200B}"),
+            ("größe 数 🙂", "größe 数 🙂"),
+        ];
+        for (text, shown) in table {
+            assert_eq!(harmless(text), shown);
+        }
+    }
+}

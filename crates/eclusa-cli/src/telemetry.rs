@@ -8,6 +8,9 @@ use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::Subscribe
 use crate::failure::Failure;
 
 #[cfg(feature = "otlp")]
+use tracing_subscriber::filter::Targets;
+
+#[cfg(feature = "otlp")]
 mod otlp;
 
 /// What must be closed before the program ends.
@@ -54,7 +57,9 @@ pub(crate) fn start(verbose: u8) -> Result<Telemetry, Failure> {
     #[cfg(feature = "otlp")]
     {
         let export = otlp::Export::start()?;
-        let layer = export.as_ref().map(otlp::Export::layer);
+        // Our own spans, and not those of the exporter's connection.
+        let ours = Targets::new().with_target("eclusa", tracing::Level::INFO);
+        let layer = export.as_ref().map(|it| it.layer().with_filter(ours));
         let _ = registry.with(layer).try_init();
         Ok(Telemetry { export })
     }

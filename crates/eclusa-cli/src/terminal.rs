@@ -1,4 +1,4 @@
-//! The terminal as a place to ask: prints the question, reads the answer.
+//! The terminal as a place to ask: prints the question, reads the answer. It is the checkpoint too.
 
 use std::{
     fs::File,
@@ -16,6 +16,7 @@ use futures::future::BoxFuture;
 
 use conversation::Conversation;
 
+mod checkpoint;
 mod conversation;
 mod edit;
 mod keys;

@@ -3,8 +3,8 @@
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    Approver, AuditSink, Config, ConfigErrors, Durability, Gate, House, Layer, Mode, Reach,
-    Redactor, Registration, Registry, ReviewCache, Reviewer, Rules, Run, Scene,
+    AuditSink, Config, ConfigErrors, Durability, Gate, House, Layer, Mode, Reach, Redactor,
+    Registration, Registry, ReviewCache, Reviewer, Rules, Run, Scene,
 };
 use eclusa_store::{Desk, Options, Store};
 
@@ -18,6 +18,7 @@ use crate::{
     reviewers::{At, Outside, service::Service},
     secrets,
     spawn::Program,
+    terminal::Terminal,
 };
 
 /// The place, and what was configured for it.
@@ -27,9 +28,6 @@ pub(crate) struct Workplace {
     pub(crate) mode: Mode,
     pub(crate) dry_run: bool,
 }
-
-/// Who can be asked in this command.
-pub(crate) type Approvers = Vec<Arc<dyn Approver>>;
 
 impl Workplace {
     /// Finds the place and reads its configuration.
@@ -60,11 +58,6 @@ impl Workplace {
             .map_err(Failure::failed)
     }
 
-    /// Opens the log to read it.
-    pub(crate) fn log(&self) -> Result<Store, Failure> {
-        Store::open_read_only(&self.place.store).map_err(Failure::failed)
-    }
-
     /// The tools: the examples, and those from configuration.
     pub(crate) fn registry(&self) -> Result<Registry, Failure> {
         let registry = Registry::default();
@@ -86,21 +79,23 @@ impl Workplace {
     }
 
     /// The whole gate.
-    pub(crate) fn gate(&self, store: &Store, approvers: Approvers) -> Result<Gate, Failure> {
-        self.gate_with(store, approvers, Vec::new())
+    pub(crate) fn gate(&self, store: &Store, terminal: Terminal) -> Result<Gate, Failure> {
+        self.gate_with(store, terminal, Vec::new())
     }
 
     /// The whole gate, with reviewers besides those from configuration.
     pub(crate) fn gate_with(
         &self,
         store: &Store,
-        approvers: Approvers,
+        terminal: Terminal,
         mut reviewers: Vec<Arc<dyn Reviewer>>,
     ) -> Result<Gate, Failure> {
         let mut house = self.house(Arc::new(store.clone()))?;
         house.spool = Some(Arc::new(store.clone()));
         house.desk = Some(Arc::new(Desk::new(store.clone())));
-        house.approvers = approvers;
+        let terminal = Arc::new(terminal);
+        house.approvers = vec![terminal.clone()];
+        house.checkpoint = Some(terminal);
         if let Some(file) = &self.place.config {
             house.remember = Some(Arc::new(Keeper::new(file.clone())));
         }

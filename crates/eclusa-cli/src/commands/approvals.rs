@@ -8,23 +8,22 @@ use rustix::termios::tcgetwinsize;
 use serde_json::json;
 
 use crate::{
-    args::ApprovalsCommand,
+    args::{ApprovalsCommand, Global},
     failure::{Exit, Failure},
     moment::Moment,
+    place::Place,
     screen::{Screen, Style},
     workplace::Workplace,
 };
 
-pub(super) fn run(
-    here: &Workplace,
-    what: Option<ApprovalsCommand>,
-    json: bool,
-) -> Result<Exit, Failure> {
+pub(super) fn run(global: &Global, what: Option<ApprovalsCommand>) -> Result<Exit, Failure> {
+    // Only a log that is there can hold a question.
+    let log = Place::find(global)?.log()?;
     let mut screen = Screen::stdout();
     match what.unwrap_or(ApprovalsCommand::List) {
-        ApprovalsCommand::List => list(&Desk::new(here.log()?), json, &mut screen)?,
-        ApprovalsCommand::Yes { id } => answer(here, id, Answer::Once, &mut screen)?,
-        ApprovalsCommand::No { id, reason } => answer(here, id, Answer::No(reason), &mut screen)?,
+        ApprovalsCommand::List => list(&Desk::new(log), global.json, &mut screen)?,
+        ApprovalsCommand::Yes { id } => answer(global, id, Answer::Once, &mut screen)?,
+        ApprovalsCommand::No { id, reason } => answer(global, id, Answer::No(reason), &mut screen)?,
     }
     screen.flush()?;
     Ok(Exit::Done)
@@ -76,9 +75,8 @@ fn as_json(parked: &Parked) -> serde_json::Value {
     })
 }
 
-fn answer(here: &Workplace, id: u64, answer: Answer, screen: &mut Screen) -> Result<(), Failure> {
-    // Only a log that is there can hold a question.
-    drop(here.log()?);
+fn answer(global: &Global, id: u64, answer: Answer, screen: &mut Screen) -> Result<(), Failure> {
+    let here = Workplace::open(global)?;
     let desk = Desk::new(here.store()?);
     let word = if answer == Answer::Once { "yes" } else { "no" };
     desk.answer(id, answer, &here.person()).map_err(|err| match err {

@@ -36,8 +36,8 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let scratch = tempfile::tempdir()?;
     let here = furnished(global, scratch.path())?;
     let store = here.store()?;
-    let terminal = Arc::new(Terminal::new(false, None));
-    let gate = here.gate_with(&store, vec![terminal], vec![Arc::new(at_most_three())])?;
+    let terminal = Terminal::new(false, None);
+    let gate = here.gate_with(&store, terminal, vec![Arc::new(at_most_three())])?;
     cancel_on_signal(gate.run().cancel.clone());
     let mut stage = Stage { store: &store, screen: Screen::stdout(), at_start: true };
     stage.say("A model streams text with calls in it. Each call passes the gate; what follows it is its record.")?;

@@ -9,8 +9,8 @@ use super::entry::Entry;
 use crate::{
     args::LogCommand,
     failure::{Exit, Failure},
+    place::Place,
     screen::{Screen, Style},
-    workplace::Workplace,
 };
 
 mod verify;
@@ -24,11 +24,11 @@ const PAGE: usize = 1_000;
 const LOOK: Duration = Duration::from_millis(200);
 
 pub(super) async fn run(
-    here: &Workplace,
+    place: &Place,
     what: Option<LogCommand>,
     json: bool,
 ) -> Result<Exit, Failure> {
-    let store = here.log()?;
+    let store = place.log()?;
     let mut screen = Screen::stdout();
     match what.unwrap_or(LogCommand::List { count: 20 }) {
         LogCommand::List { count } => list(&store, count, json, &mut screen)?,

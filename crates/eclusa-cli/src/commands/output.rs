@@ -6,16 +6,16 @@ use eclusa::Spool;
 
 use crate::{
     failure::{Exit, Failure},
+    place::Place,
     screen::Screen,
-    workplace::Workplace,
 };
 
 pub(super) async fn run(
-    here: &Workplace,
+    place: &Place,
     reference: &str,
     range: Option<Range<usize>>,
 ) -> Result<Exit, Failure> {
-    let store = here.log()?;
+    let store = place.log()?;
     let text = store.read(reference, range.unwrap_or(0..usize::MAX)).await.map_err(|what| {
         Failure::failed(what).hint("replies and `eclusa log show` name references")
     })?;

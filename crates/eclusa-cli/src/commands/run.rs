@@ -1,7 +1,5 @@
 //! `eclusa run`: one call through the gate.
 
-use std::sync::Arc;
-
 use eclusa::{Origin, ToolCall};
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +18,7 @@ pub(super) async fn run(here: &Workplace, call: RunArgs, json: bool) -> Result<E
     let stdin_taken = call.args.as_deref() == Some("-");
     let terminal = Terminal::new(stdin_taken, here.place.config.clone());
     let store = here.store()?;
-    let gate = here.gate(&store, vec![Arc::new(terminal)])?;
+    let gate = here.gate(&store, terminal)?;
     cancel_on_signal(gate.run().cancel.clone());
     let call = ToolCall {
         reason: call.reason,

@@ -3,10 +3,12 @@
 use std::{
     fs::OpenOptions,
     io::Write,
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
 use eclusa::{Facts, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool};
+use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -55,12 +57,17 @@ impl TypedTool for Note {
 
     async fn run(&self, line: Line, _: &Job) -> Result<Output, ToolError> {
         let failed = |err| ToolError::new(format!("`{FILE}` cannot be written: {err}"));
-        // A link in its place could lead anywhere.
-        if self.file.symlink_metadata().is_ok_and(|it| !it.is_file()) {
+        // A link in its place could lead anywhere, and a pipe would keep us waiting.
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .custom_flags(flags)
+            .open(&self.file)
+            .map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
             return Err(ToolError::new(format!("`{FILE}` is not a plain file")));
         }
-        let mut file =
-            OpenOptions::new().create(true).append(true).open(&self.file).map_err(failed)?;
         writeln!(file, "{}", line.text.replace('\n', " ")).map_err(failed)?;
         Ok(Output::text(format!("added a line to `{FILE}`")))
     }

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::Child;
 
 /// How long a group may tidy up between SIGTERM and SIGKILL.
-const GRACE: Duration = Duration::from_millis(300);
+const GRACE: Duration = Duration::from_secs(1);
 
 /// How long the end of a group is waited for after SIGKILL.
 const REAP: Duration = Duration::from_secs(1);
@@ -83,9 +83,9 @@ fn killers() -> std::sync::MutexGuard<'static, Vec<JoinHandle<()>>> {
 }
 
 /// Waits until every group that was given up has gone: the last thing before the program ends.
+/// Whoever else waits at the same time waits as long.
 pub(crate) fn wait_for_killers() {
-    let waiting: Vec<_> = killers().drain(..).collect();
-    for killer in waiting {
+    for killer in killers().drain(..) {
         let _ = killer.join();
     }
 }

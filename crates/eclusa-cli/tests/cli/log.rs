@@ -167,6 +167,14 @@ fn a_workspace_without_a_log_says_so() {
 }
 
 #[test]
+fn a_broken_configuration_does_not_hide_the_log() {
+    let world = with_calls();
+    world.write("config/eclusa/eclusa.toml", "nonsense = 1\n");
+    assert_eq!(world.eclusa(&["run", "time"]).code, 2);
+    assert_eq!(world.eclusa(&["log", "verify"]).code, 0);
+}
+
+#[test]
 fn every_workspace_has_a_log_of_its_own() {
     let world = with_calls();
     let other = world.path("home").display().to_string();

@@ -318,6 +318,31 @@ fn arguments_from_a_pipe_leave_the_terminal_for_the_answer() {
 }
 
 #[test]
+fn c23_s3_28_a_checkpoint_is_opened_by_the_tools_name_and_by_nothing_else() {
+    let world = World::with(
+        "[tools.deploy]\ndescription = \"Deploys.\"\ncommand = [\"touch\", \"deployed\"]\n\
+         reads = []\ncheckpoint = true\n",
+    );
+    // No mode opens it, and nobody there keeps it closed (S3.29).
+    let ran = world.eclusa(&["--mode", "yolo", "--json", "run", "deploy"]);
+    assert_eq!((ran.code, ran.json()["code"].clone()), (3, "denied_by_checkpoint".into()));
+    let mut person = Person::runs(&world, &["run", "deploy"]);
+    person.answers("y");
+    person.sees("to open it");
+    person.types("y");
+    let (code, seen) = person.ends();
+    assert!(code == 3 && seen.contains("a person kept it closed"), "{seen}");
+    assert!(!world.path("workspace/deployed").exists());
+    let mut person = Person::runs(&world, &["--mode", "yolo", "run", "deploy"]);
+    person.sees("to open it");
+    person.types("deploy");
+    assert_eq!(person.ends().0, 0);
+    assert!(world.path("workspace/deployed").exists());
+    let opened = world.records().into_iter().any(|it| it["checkpoint"] == "open");
+    assert!(opened);
+}
+
+#[test]
 fn the_demo_asks_on_a_terminal() {
     let world = World::new();
     let mut person = Person::runs(&world, &["demo"]);

@@ -1,0 +1,53 @@
+//! The checkpoint on a terminal: whoever opens it types the tool's name, because a letter is too
+//! quickly typed for what cannot be taken back.
+
+use std::{
+    io::{self, Write},
+    os::fd::OwnedFd,
+    sync::{Arc, atomic::AtomicBool},
+};
+
+use eclusa::{Checkpoint, NotAsked, Validated, one_line, visible};
+use futures::future::BoxFuture;
+
+use super::{
+    GivenUp, Terminal,
+    keys::{Keys, Typed},
+};
+
+impl Checkpoint for Terminal {
+    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let tty = self.input().map_err(|not| match not {
+                NotAsked::Unavailable(why) => format!("nobody can be asked to open it: {why}"),
+                NotAsked::Failed(why) => why,
+            })?;
+            let given_up = GivenUp(Arc::default());
+            let (tool, args) = (call.name().to_owned(), format!("{:#}", call.args()));
+            let flag = given_up.0.clone();
+            let asked = tokio::task::spawn_blocking(move || ask(&tool, &args, tty, flag)).await;
+            match asked {
+                Ok(Ok(true)) => Ok(()),
+                Ok(Ok(false)) => Err("a person kept it closed".to_owned()),
+                Ok(Err(err)) => Err(format!("the terminal failed: {err}")),
+                Err(_panic) => Err("the prompt crashed".to_owned()),
+            }
+        })
+    }
+}
+
+/// True when the person typed the name of the tool and nothing else.
+fn ask(tool: &str, args: &str, tty: OwnedFd, given_up: Arc<AtomicBool>) -> io::Result<bool> {
+    let mut keys = Keys::new(tty, given_up);
+    let mut out = io::stderr().lock();
+    let shown = one_line(tool);
+    writeln!(out, "\ncheckpoint: what {shown} does cannot be taken back")?;
+    for line in visible(args).lines() {
+        writeln!(out, "  │ {line}")?;
+    }
+    keys.forget()?;
+    write!(out, "type the tool's name to open it, anything else keeps it closed: ")?;
+    out.flush()?;
+    drop(out);
+    Ok(keys.line()? == Typed::Line(tool.to_owned()))
+}
