@@ -101,23 +101,3 @@ struct Typed {
     #[expect(dead_code, reason = "it is read, and that is all")]
     how: String,
 }
-
-pub(crate) fn spin() -> Told {
-    struct Drops(std::sync::Mutex<Head>);
-    impl AuditSink for Drops {
-        fn append(&self, draft: Draft) -> Appending {
-            let mut head = self.0.lock().unwrap_or_else(|it| it.into_inner());
-            Appending::Done(Ok(Record::chain(draft.body, &mut head).receipt()))
-        }
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let _inside = runtime.enter();
-    let gate = Gate::new(house(Arc::new(Drops(Default::default())))?);
-    let call = ToolCall::new("call_1", "nothing", args());
-    let start = std::time::Instant::now();
-    for _ in 0..1_000_000 {
-        black_box(gate.pass(call.clone()).now_or_never());
-    }
-    println!("{:?} per call", start.elapsed() / 1_000_000);
-    Ok(())
-}

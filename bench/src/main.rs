@@ -22,10 +22,6 @@ fn main() -> std::process::ExitCode {
         ("redact", redact::run),
         ("store", store::run),
     ];
-    if only.as_deref() == Some("spin") {
-        let _ = gate::spin();
-        return 0.into();
-    }
     if let Some(only) = &only
         && !sections.iter().any(|(name, _)| name == only)
     {

@@ -103,7 +103,7 @@ pub enum PermissionClass {
 
 impl PermissionClass {
     /// The word for it in rules and records.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             PermissionClass::Shell => "shell",
             PermissionClass::File => "file",

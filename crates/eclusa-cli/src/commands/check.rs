@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
-use eclusa::{Decision, Gate, Origin, Reason, ToolCall};
+use eclusa::{Decision, Gate, Origin, PermissionClass, Reason, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
@@ -101,12 +101,15 @@ fn unread<'a>(id: Option<&'a RawValue>, number: u64, what: &str) -> Said<'a> {
     Said { id, ..Said::denied("input", text) }
 }
 
+/// The class of what no tool answers for.
+const NOBODYS: &str = PermissionClass::Generic.as_str();
+
 /// What is said of one call.
 #[derive(Serialize)]
 struct Said<'a> {
     id: Option<&'a RawValue>,
     decision: &'static str,
-    class: Option<&'static str>,
+    class: &'static str,
     because: Vec<Because>,
 }
 
@@ -123,7 +126,7 @@ impl Said<'_> {
             Ok((class, verdict)) => Said {
                 id: None,
                 decision: verdict.decision.as_str(),
-                class: Some(class.as_str()),
+                class: class.as_str(),
                 because: verdict.because.iter().map(Because::of).collect(),
             },
             Err(stop) => Said::denied(stop.code(), stop.message().into_owned()),
@@ -132,7 +135,7 @@ impl Said<'_> {
 
     fn denied(origin: &str, text: String) -> Said<'static> {
         let because = Because { decision: "deny", origin: origin.to_owned(), text };
-        Said { id: None, decision: "deny", class: None, because: vec![because] }
+        Said { id: None, decision: "deny", class: NOBODYS, because: vec![because] }
     }
 
     fn print(&self, screen: &mut Screen) -> io::Result<()> {
@@ -141,9 +144,8 @@ impl Said<'_> {
             "ask" => Style::Warn,
             _ => Style::Bad,
         };
-        let class = self.class.map(|it| format!(" (class {it})")).unwrap_or_default();
         let decision = screen.paint.text(style, self.decision).into_owned();
-        screen.line(&format!("{decision}{class}"))?;
+        screen.line(&format!("{decision} (class {})", self.class))?;
         for because in &self.because {
             let Because { decision, origin, text } = because;
             screen.line(&harmless(&format!("  {decision:5}  {text} ({origin})")))?;

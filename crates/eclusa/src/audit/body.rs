@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::{Deliverable, Hash, Reason, Redactor};
+use crate::{Deliverable, Hash, Reason, Redactor, Text};
 
 /// How much of the arguments a record holds. The digest is always there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -96,13 +96,13 @@ pub(crate) struct Approval {
     pub(crate) by: String,
 }
 
-/// Everything that led to the decision, written as it stands.
+/// Everything that led to the decision. A reason may quote the call, so secrets are taken out.
 #[derive(Debug, Default)]
-pub(crate) struct Because<'a>(pub(crate) &'a [Reason]);
+pub(crate) struct Because<'a>(pub(crate) Option<(&'a [Reason], &'a Redactor)>);
 
 impl Because<'_> {
     fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none_or(|(reasons, _)| reasons.is_empty())
     }
 }
 
@@ -112,12 +112,16 @@ impl Serialize for Because<'_> {
         struct One<'a> {
             decision: &'static str,
             origin: &'a str,
-            text: &'a str,
+            text: Cow<'a, str>,
         }
-        to.collect_seq(self.0.iter().map(|it| One {
+        let Some((reasons, redactor)) = self.0 else { return to.collect_seq([(); 0]) };
+        to.collect_seq(reasons.iter().map(|it| One {
             decision: it.decision.as_str(),
             origin: &it.origin,
-            text: &it.text,
+            text: match &it.text {
+                Text::Static(text) => Cow::Borrowed(*text),
+                Text::Shared(text) => redactor.text(text).0,
+            },
         }))
     }
 }
@@ -164,19 +168,20 @@ pub(crate) struct OutputNote<'a> {
 /// What came of arguing the other side.
 #[derive(Debug, Serialize)]
 pub(crate) struct DeliverableNote<'a> {
-    failure_scenarios: &'a [String],
-    hidden_assumptions: &'a [String],
+    failure_scenarios: Vec<Cow<'a, str>>,
+    hidden_assumptions: Vec<Cow<'a, str>>,
     verdict: &'static str,
-    verdict_reason: &'a str,
+    verdict_reason: Cow<'a, str>,
 }
 
-impl<'a> From<&'a Deliverable> for DeliverableNote<'a> {
-    fn from(it: &'a Deliverable) -> DeliverableNote<'a> {
+impl<'a> DeliverableNote<'a> {
+    pub(crate) fn of(it: &'a Deliverable, redactor: &Redactor) -> DeliverableNote<'a> {
+        let clean = |texts: &'a [String]| texts.iter().map(|it| redactor.text(it).0).collect();
         DeliverableNote {
-            failure_scenarios: &it.failure_scenarios,
-            hidden_assumptions: &it.hidden_assumptions,
+            failure_scenarios: clean(&it.failure_scenarios),
+            hidden_assumptions: clean(&it.hidden_assumptions),
             verdict: it.verdict.as_str(),
-            verdict_reason: &it.verdict_reason,
+            verdict_reason: redactor.text(&it.verdict_reason).0,
         }
     }
 }

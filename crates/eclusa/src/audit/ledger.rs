@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     Appending, ArgsInLog, AuditError, AuditSink, Clock, Draft, Receipt, Reply,
-    body::{Because, Body, Hex, OutputNote, args_for_log},
+    body::{Because, Body, DeliverableNote, Hex, OutputNote, args_for_log},
     reply::Ended,
     trail::Trail,
 };
@@ -183,7 +183,7 @@ impl Entry<'_> {
             body.args_redacted = args_redacted;
             body.args_sha256 = trail.digest.map(Hex);
             body.approval = trail.approval.as_ref();
-            body.because = Because(trail.verdict.as_ref().map_or(&[], |it| &it.because));
+            body.because = Because(trail.verdict.as_ref().map(|it| (&*it.because, redactor)));
             body.checkpoint = trail.checkpoint.as_deref();
             body.decision = trail.verdict.as_ref().map(|it| it.decision.as_str());
             body.mode = Some(self.run.mode.as_str());
@@ -191,7 +191,8 @@ impl Entry<'_> {
             body.parent = self.run.inside.parent;
             body.principal = &self.run.principal;
             body.reason = trail.call.reason.as_deref().map(|it| redactor.text(it).0);
-            body.reverse_thinking = trail.deliverable.as_ref().map(Into::into);
+            body.reverse_thinking =
+                trail.deliverable.as_ref().map(|it| DeliverableNote::of(it, redactor));
             body.reviews = &trail.reviews;
             if let Some(tool) = &trail.tool {
                 body.class = Some(tool.class().as_str());

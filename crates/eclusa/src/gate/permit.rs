@@ -180,7 +180,7 @@ async fn open(house: &House, call: &Validated, trail: &mut Trail) -> Result<(), 
     };
     trail.checkpoint = Some(match &opened {
         Ok(()) => "open".to_owned(),
-        Err(why) => format!("closed: {why}"),
+        Err(why) => format!("closed: {}", house.redactor.text(why).0),
     });
     opened.map_err(|why| Stop::denied(Decider::Checkpoint, why))
 }

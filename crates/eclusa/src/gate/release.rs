@@ -105,7 +105,7 @@ async fn read(
         let limit = reviewer.time().unwrap_or(house.limits.review);
         let said = heard(limit, || reviewer.output(call, &output)).await;
         let said = said.and_then(|said| merged(said, &output));
-        trail.reviews.push(note(reviewer.name(), "output", &said, false, |it| {
+        trail.reviews.push(note(house, reviewer.name(), "output", &said, false, |it| {
             Hash::of(it.text.as_bytes()).to_string()
         }));
         match decided(reviewer.name(), said) {

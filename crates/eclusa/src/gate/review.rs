@@ -51,7 +51,9 @@ pub(crate) async fn review(
             None => (heard(limit, || reviewer.input(&call)).await, false),
         };
         let said = said.map(|said| merged(said, call.args()));
-        trail.reviews.push(note(name, "input", &said, cached, |args| digest(args).to_string()));
+        trail
+            .reviews
+            .push(note(house, name, "input", &said, cached, |args| digest(args).to_string()));
         call = match decided(name, said)? {
             Some(args) => call.with_args(args, trail)?,
             None => call,
@@ -134,6 +136,7 @@ pub(crate) fn decided<T>(
 
 /// What the record says of a reviewer's word.
 pub(crate) fn note<T>(
+    house: &House,
     by: &str,
     on: &'static str,
     said: &Result<Review<T>, ReviewError>,
@@ -142,11 +145,13 @@ pub(crate) fn note<T>(
 ) -> ReviewNote {
     let (said, sha256, why) = match said {
         Ok(Review::Approve) => ("approve", None, None),
-        Ok(Review::Note(note)) => ("approve", None, Some(note.clone())),
+        Ok(Review::Note(note)) => ("approve", None, Some(note)),
         Ok(Review::Modify(new)) => ("modify", Some(digest(new)), None),
         Ok(Review::Merge(_)) => ("merge", None, None),
-        Ok(Review::Deny(why)) => ("deny", None, Some(why.clone())),
-        Err(ReviewError(what)) => ("error", None, Some(what.clone())),
+        Ok(Review::Deny(why)) => ("deny", None, Some(why)),
+        Err(ReviewError(what)) => ("error", None, Some(what)),
     };
+    // A reason may quote what was read.
+    let why = why.map(|why| house.redactor.text(why).0.into_owned());
     ReviewNote { by: by.to_owned(), cached, on, said, sha256, why }
 }
