@@ -47,7 +47,7 @@ fn the_verdict_and_the_rules_behind_it_are_shown() {
       allow  it only looks (defaults)
     exit 0
     $ eclusa check nothing
-    deny
+    deny (class generic)
       deny   no tool is called `nothing`; did you mean `note`? (unknown_tool)
     exit 3
     "###);
@@ -86,13 +86,13 @@ fn a_line_in_is_a_line_out_in_order_and_bad_lines_keep_their_place() {
         json!([
             ["a", "allow", "read-only"],
             ["b", "allow", "file"],
-            [null, "deny", null],
+            [null, "deny", "generic"],
             [4, "deny", "file"],
-            [{"any": "thing"}, "deny", null],
-            ["f", "deny", null],
-            ["g", "deny", null],
+            [{"any": "thing"}, "deny", "generic"],
+            ["f", "deny", "generic"],
+            ["g", "deny", "generic"],
             ["h", "allow", "read-only"],
-            [null, "deny", null],
+            [null, "deny", "generic"],
             ["j", "allow", "read-only"],
         ])
     );
