@@ -4,13 +4,15 @@ use std::{io::Write, time::Duration};
 
 use eclusa::Record;
 use eclusa_store::Store;
+use serde_json::Value;
 
 use super::entry::Entry;
 use crate::{
     args::LogCommand,
     failure::{Exit, Failure},
+    moment::Moment,
     place::Place,
-    screen::{Screen, Style},
+    screen::{Screen, Style, harmless},
 };
 
 mod verify;
@@ -33,7 +35,10 @@ pub(super) async fn run(
     match what.unwrap_or(LogCommand::List { count: 20 }) {
         LogCommand::List { count } => list(&store, count, json, &mut screen)?,
         LogCommand::Show { call } => show(&store, &call, json, &mut screen)?,
-        LogCommand::Tail { count, follow } => tail(&store, count, follow, &mut screen).await?,
+        LogCommand::Tail { count, follow } => {
+            let shown = if json { line_of } else { told };
+            tail(&store, count, follow, shown, &mut screen).await?;
+        }
         LogCommand::Export => export(&store, &mut screen)?,
         LogCommand::Verify { head } => verify::run(&store, head.as_deref(), json, &mut screen)?,
     }
@@ -105,6 +110,24 @@ fn find(store: &Store, call: &str) -> Result<Vec<Entry>, Failure> {
     Ok(Entry::gather(&store.find_call(call).map_err(failed)?))
 }
 
+/// A record in one line for people: its number, when, what, and how it came out.
+fn told(record: &Record) -> String {
+    let body: Value = serde_json::from_str(&record.body).unwrap_or_default();
+    let text = |key: &str| body.get(key).and_then(Value::as_str).unwrap_or_default();
+    let at = Moment(body.get("at").and_then(Value::as_u64).unwrap_or_default());
+    let result = match (text("code"), text("decision")) {
+        ("", decision) => decision,
+        (code, _) => code,
+    };
+    let line =
+        format!("{:<6} {at}  {:<9} {:<12} {result}", record.seq, text("event"), text("tool"));
+    let line = match text("message") {
+        "" => line,
+        message => format!("{line}: {message}"),
+    };
+    harmless(line.trim_end())
+}
+
 /// A record as one line of JSON. The body is there byte for byte, so that its hash can be checked.
 fn line_of(record: &Record) -> String {
     let Record { seq, previous, hash, body } = record;
@@ -115,6 +138,7 @@ async fn tail(
     store: &Store,
     count: usize,
     follow: bool,
+    shown: fn(&Record) -> String,
     screen: &mut Screen,
 ) -> Result<(), Failure> {
     let mut records = store.last(count).map_err(Failure::failed)?;
@@ -125,7 +149,7 @@ async fn tail(
     let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
     loop {
         for record in &records {
-            writeln!(screen, "{}", line_of(record))?;
+            writeln!(screen, "{}", shown(record))?;
             next = record.seq + 1;
         }
         screen.flush()?;

@@ -97,7 +97,7 @@ fn s0_34_export_holds_every_record_byte_for_byte() {
 fn tail_follows_what_other_processes_write() {
     let world = World::new();
     world.eclusa(&["run", "echo", r#"{"text": "one"}"#]);
-    let mut command = world.command(&["log", "tail", "-n", "1", "-f"]);
+    let mut command = world.command(&["--json", "log", "tail", "-n", "1", "-f"]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
@@ -106,6 +106,20 @@ fn tail_follows_what_other_processes_write() {
     assert_eq!((&next()["seq"], &next()["seq"]), (&3.into(), &4.into()));
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[test]
+fn tail_tells_each_record_in_a_line() {
+    let world = World::new();
+    world.eclusa(&["run", "echo", r#"{"text": "one"}"#]);
+    world.eclusa(&["run", "note", r#"{"text": "two"}"#]);
+    let told = world.eclusa(&["log", "tail"]);
+    let words: Vec<Vec<&str>> =
+        told.out.lines().map(|it| it.split_whitespace().collect()).collect();
+    let said = |row: usize| [words[row][0], words[row][3], words[row][4], words[row][5]];
+    assert_eq!(said(0), ["1", "started", "echo", "allow"]);
+    assert_eq!(said(1), ["2", "ended", "echo", "ok"]);
+    assert_eq!(said(2), ["3", "ended", "note", "no_approver:"]);
 }
 
 #[test]
