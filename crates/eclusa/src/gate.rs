@@ -21,6 +21,7 @@ use crate::{
 
 mod ask;
 pub(crate) mod execute;
+mod judge;
 pub(crate) mod permit;
 pub(crate) mod release;
 pub(crate) mod review;
@@ -299,7 +300,7 @@ impl Gate {
         let checked = catch_unwind(AssertUnwindSafe(|| {
             let tool = self.house.registry.find(&entry.trail.call.tool)?;
             let call = validate::validate(tool, &mut entry.trail)?;
-            Ok((call.class(), permit::judge(&self.house, &self.run, &call)))
+            Ok((call.class(), judge::judge(&self.house, &self.run, &call)))
         }));
         checked.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
     }

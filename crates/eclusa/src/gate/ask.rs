@@ -9,7 +9,7 @@ use crate::{
     Answer, Approver, Decision, Event, Grant, NotAsked, OnNoApprover, Question, Run, Stop,
     Validated, Verdict,
     audit::{body::Approval, trail::Trail},
-    gate::{House, permit::judge},
+    gate::{House, judge::judge},
     stop::Decider,
 };
 
