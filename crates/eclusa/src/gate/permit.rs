@@ -63,7 +63,7 @@ pub(crate) async fn decide(
             Approved::Yes => return Ok(Permit { call }),
             Approved::Edited(args) => {
                 let edited = call.with_args(args, trail)?;
-                call = review(house, edited, trail).await?;
+                call = Box::pin(review(house, edited, trail)).await?;
             }
         }
     }

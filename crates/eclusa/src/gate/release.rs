@@ -103,7 +103,7 @@ async fn read(
 ) -> Result<Output, Stop> {
     for reviewer in readers(house, call, |it| it.output.clone()) {
         let limit = reviewer.time().unwrap_or(house.limits.review);
-        let said = heard(limit, || reviewer.output(call, &output)).await;
+        let said = Box::pin(heard(limit, || reviewer.output(call, &output))).await;
         let said = said.and_then(|said| merged(said, &output));
         trail.reviews.push(note(house, reviewer.name(), "output", &said, false, |it| {
             Hash::of(it.text.as_bytes()).to_string()
@@ -183,7 +183,9 @@ async fn cut(house: &House, output: &mut Output, trail: &mut Trail) -> (bool, Op
     let mut text = String::with_capacity(limit + 200);
     text.push_str(head);
     let kept = match &house.spool {
-        Some(spool) => guarded(house.limits.audit, async { spool.keep(whole.clone()).await }).await,
+        Some(spool) => {
+            Box::pin(guarded(house.limits.audit, async { spool.keep(whole.clone()).await })).await
+        }
         None => Err("no spool is set up".to_owned()),
     };
     text.push_str(&match &kept {

@@ -47,8 +47,9 @@ pub(crate) async fn review(
         let name = reviewer.name();
         let limit = reviewer.time().unwrap_or(house.limits.review);
         let (said, cached) = match &house.review_cache {
-            Some(cache) => cache.input(&*reviewer, &call, limit).await,
-            None => (heard(limit, || reviewer.input(&call)).await, false),
+            // Boxed, so that calls that nobody reviews carry no room for it.
+            Some(cache) => Box::pin(cache.input(&*reviewer, &call, limit)).await,
+            None => (Box::pin(heard(limit, || reviewer.input(&call))).await, false),
         };
         let said = said.map(|said| merged(said, call.args()));
         trail
