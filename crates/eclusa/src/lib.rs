@@ -63,6 +63,7 @@ mod approve;
 mod audit;
 mod call;
 mod challenge;
+mod changes;
 mod config;
 mod digest;
 mod event;
@@ -93,6 +94,7 @@ pub use audit::{
 };
 pub use call::{Asked, Malformed, Origin, Stage, ToolCall};
 pub use challenge::{Advice, Checkpoint, Deliverable, Pass, ReverseThinker};
+pub use changes::{Change, Changes, Content, ContentDigest, FileNode, Node, Stamp};
 pub use config::{
     CommandTool, Config, ConfigError, ConfigErrors, Durability, Layer, Reach, RedactRule,
     RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust, UnknownTool,
