@@ -67,6 +67,7 @@ mod changes;
 mod config;
 mod digest;
 mod event;
+pub mod files;
 mod gate;
 mod metrics;
 pub mod parse;
@@ -101,6 +102,7 @@ pub use config::{
 };
 pub use digest::digest;
 pub use event::{Event, Events};
+pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
 pub use gate::{
     Cut, Gate, House, Limits,
     execute::{Job, Raw},
