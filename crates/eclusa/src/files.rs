@@ -38,6 +38,7 @@ mod error;
 mod follow;
 mod listing;
 mod near;
+mod place;
 mod read;
 
 #[cfg(test)]
@@ -50,9 +51,9 @@ pub use listing::{Entry, Kind, OpenedDirectory};
 pub use read::Opened;
 
 use asked::Asked;
-use beneath::SEARCH;
 use error::shown;
 use follow::Last;
+use place::{Place, is_swapped};
 
 /// So often is a path looked at again when links or contents change under our eyes.
 const TRIES: usize = 16;
@@ -84,15 +85,6 @@ pub struct Found {
     pub node: Option<Node>,
 }
 
-/// A name that was judged, and the open directory that it is in.
-struct Place {
-    path: PathBuf,
-    /// `None` when that directory is not there, or when the place is the workspace itself.
-    directory: Option<OwnedFd>,
-    /// What is there.
-    stat: Option<Stat>,
-}
-
 impl Files {
     /// The workspace at `root`.
     pub fn open(root: &Path, blocked: Blocked) -> Result<Files, FileError> {
@@ -109,13 +101,18 @@ impl Files {
         let stat = fstat(&handle).map_err(failed)?;
         let given = std::path::absolute(root).map_err(|err| FileError::io(&shown(root), err))?;
         let real = root.canonicalize().map_err(|err| FileError::io(&shown(root), err))?;
+        // What was opened and what has this path are the same, or the path was swapped meanwhile.
+        let named = statat(CWD, &real, AtFlags::empty()).map_err(failed)?;
+        if (named.st_dev, named.st_ino) != (stat.st_dev, stat.st_ino) {
+            return Err(FileError::vanished(root));
+        }
         let mut spellings: Vec<_> =
             [&real, &given].into_iter().filter_map(|it| asked::names(it)).collect();
         spellings.dedup();
         Ok(Files(Arc::new(Workspace {
             root: real,
             spellings,
-            device_and_inode: (stat.st_dev as u64, stat.st_ino as u64),
+            device_and_inode: (stat.st_dev, stat.st_ino),
             beneath: how.unwrap_or_else(|| Beneath::of(handle.as_fd())),
             any_case: case::is_any(handle.as_fd()),
             handle,
@@ -146,6 +143,8 @@ impl Files {
 
     /// The name asked for, relative to the workspace, in words alone: `..` takes back the name
     /// before it, and `.` is the workspace itself. It is judged; where it leads is not known yet.
+    /// Only an absolute path that does not begin like the workspace's is looked at, in case it is
+    /// another way there.
     pub fn name(&self, asked: &str) -> Result<PathBuf, FileError> {
         let name = self.named(&Asked::new(OsStr::new(asked))?)?;
         Ok(if name.as_os_str().is_empty() { PathBuf::from(".") } else { name })
@@ -312,94 +311,6 @@ impl Files {
         Ok(Some(Opened { file, path: place.path.clone(), stamp, size, mode }))
     }
 
-    /// Goes from a path to a place: judged, and opened as far as its directory.
-    fn resolve(&self, asked: &Asked, last: Last) -> Result<Place, FileError> {
-        self.named(asked)?;
-        // Nearly all paths are plain and have no links in them; then one look is enough.
-        let mut quick = asked.plain().filter(|_| !self.any_case());
-        for _ in 0..TRIES {
-            let path = match quick.take() {
-                Some(path) => path,
-                None => self.follow(asked, last)?,
-            };
-            self.judge(asked, &path)?;
-            if let Some(place) = self.place(asked, path, last)? {
-                return Ok(place);
-            }
-        }
-        Err(FileError::Changing { asked: asked.shown.clone() })
-    }
-
-    /// The place with this very name. `None`: there is a link in it.
-    fn place(&self, asked: &Asked, path: PathBuf, last: Last) -> Result<Option<Place>, FileError> {
-        let failed = |err: Errno| FileError::io(&asked.shown, err);
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            let stat = Some(fstat(self.handle()).map_err(failed)?);
-            return Ok(Some(Place { path, directory: None, stat }));
-        };
-        let directory = match self.beneath().directory(self.handle(), parent, SEARCH) {
-            Ok(directory) => directory,
-            Err(Errno::NOENT) => return self.nothing(path).map(Some),
-            Err(err) if is_swapped(err) => return Ok(None),
-            Err(err) => return Err(failed(err)),
-        };
-        match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if Kind::of(&stat) == Kind::Link && last == Last::Followed => Ok(None),
-            Ok(stat) => Ok(Some(Place { path, directory: Some(directory), stat: Some(stat) })),
-            Err(Errno::NOENT) => self.nothing(path).map(Some),
-            Err(err) => Err(failed(err)),
-        }
-    }
-
-    /// A place with nothing in it, in a workspace that is there.
-    fn nothing(&self, path: PathBuf) -> Result<Place, FileError> {
-        match self.gone() {
-            Some(gone) => Err(gone),
-            None => Ok(Place { path, directory: None, stat: None }),
-        }
-    }
-
-    fn gone(&self) -> Option<FileError> {
-        let deleted = fstat(self.handle()).is_ok_and(|it| it.st_nlink == 0);
-        let moved = || matches!(statat(CWD, self.root(), AtFlags::empty()), Err(Errno::NOENT));
-        (deleted || moved()).then(|| FileError::vanished(self.root()))
-    }
-
-    /// The name in words, judged; empty for the workspace itself.
-    fn named(&self, asked: &Asked) -> Result<PathBuf, FileError> {
-        let name = match asked.plain() {
-            Some(plain) => plain,
-            None => self.in_words(asked)?,
-        };
-        self.judge(asked, &name)?;
-        Ok(name)
-    }
-
-    fn in_words(&self, asked: &Asked) -> Result<PathBuf, FileError> {
-        for spelling in self.spellings() {
-            let base: &[OsString] = if asked.absolute { &[] } else { spelling };
-            let path = asked::climb(base, &asked.parts);
-            let inside = path.len() >= spelling.len()
-                && spelling.iter().zip(&path).all(|(root, name)| root == *name);
-            if inside {
-                return Ok(path.into_iter().skip(spelling.len()).collect());
-            }
-        }
-        // Another spelling of the workspace, perhaps.
-        match asked.absolute {
-            true => self.follow(asked, Last::Itself),
-            false => Err(FileError::Outside { asked: asked.shown.clone() }),
-        }
-    }
-
-    /// Refuses a name that is blocked.
-    fn judge(&self, asked: &Asked, path: &Path) -> Result<(), FileError> {
-        let Some(pattern) = self.is_blocked(path) else { return Ok(()) };
-        let reached = shown(path);
-        let reached = (reached != asked.shown).then_some(reached);
-        Err(FileError::Blocked { asked: asked.shown.clone(), reached, pattern: pattern.to_owned() })
-    }
-
     fn handle(&self) -> BorrowedFd<'_> {
         self.0.handle.as_fd()
     }
@@ -416,13 +327,6 @@ impl Files {
     }
 
     fn is_root(&self, directory: BorrowedFd<'_>) -> bool {
-        fstat(directory)
-            .is_ok_and(|it| (it.st_dev as u64, it.st_ino as u64) == self.0.device_and_inode)
+        fstat(directory).is_ok_and(|it| (it.st_dev, it.st_ino) == self.0.device_and_inode)
     }
-}
-
-/// True for what the system says when a name is not what it was a moment ago: a link, gone, moved
-/// out of the workspace, or not a directory any more.
-fn is_swapped(err: Errno) -> bool {
-    matches!(err, Errno::LOOP | Errno::NOTDIR | Errno::NOENT | Errno::MLINK | Errno::XDEV)
 }

@@ -30,7 +30,8 @@ pub struct Opened {
 
 impl Opened {
     /// The file as a node, its content held up to `hold` bytes. `None` when somebody wrote to it
-    /// meanwhile: then what was read belongs together with nothing.
+    /// meanwhile: then what was read belongs together with nothing. (One write that had begun before
+    /// the file was opened cannot be told from one that had ended.)
     pub(super) fn node(mut self, hold: u64) -> io::Result<Option<FileNode>> {
         let content = match self.size <= hold {
             true => self.held()?,
@@ -88,8 +89,8 @@ impl Opened {
 pub(crate) fn stamp(stat: &Stat) -> Stamp {
     let nanoseconds = |seconds: i128, rest: i128| seconds * 1_000_000_000 + rest;
     Stamp {
-        device: stat.st_dev as u64,
-        inode: stat.st_ino as u64,
+        device: stat.st_dev,
+        inode: stat.st_ino,
         size: u64::try_from(stat.st_size).unwrap_or_default(),
         modified: nanoseconds(stat.st_mtime as i128, stat.st_mtime_nsec as i128),
         changed: nanoseconds(stat.st_ctime as i128, stat.st_ctime_nsec as i128),

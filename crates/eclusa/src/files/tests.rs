@@ -5,8 +5,8 @@ use std::{
     ffi::OsString,
     fs::File,
     io::{Read, Write},
-    os::fd::AsFd,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, unlinkat};
@@ -86,6 +86,29 @@ fn sh(directory: &Path, commands: &str) -> bool {
         .status()
         .unwrap()
         .success()
+}
+
+/// Runs `try_it` so many times while another thread does something over and over.
+fn while_another(mut something: impl FnMut() + Send, tries: usize, mut try_it: impl FnMut()) {
+    // The other thread ends however the tries do.
+    struct End<'a>(&'a AtomicBool);
+    impl Drop for End<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                something();
+            }
+        });
+        let _end = End(&done);
+        for _ in 0..tries {
+            try_it();
+        }
+    });
 }
 
 /// Writes a file as the commit does: directories on the way are made one by one, the content goes

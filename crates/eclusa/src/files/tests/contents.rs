@@ -45,45 +45,41 @@ fn nothing_a_directory_and_a_link_are_told_apart() {
     }
 }
 
-/// A file larger than any memory, which takes no room on the disk.
+/// A file that is written to all the time has the size that it is said to have, or is refused.
 #[test]
-fn a_file_that_cannot_be_held_is_an_error_and_no_crash() {
-    for world in World::both("truncate -s 4T ws/huge || truncate -s 1T ws/huge") {
-        let opened = world.files.file("huge").unwrap();
-        assert!(opened.size >= 1 << 40);
-        // Holding it is refused by the machine, or by whoever asks for less.
-        assert_eq!(world.list(".").unwrap(), ["a.txt", "huge", "src"]);
-    }
+fn a_file_that_grows_while_it_is_read_is_whole_or_refused() {
+    let world = World::new("head -c 200000 /dev/zero > ws/busy", Beneath::Kernel);
+    let busy = File::options().append(true).open(world.tmp.path().join("ws/busy")).unwrap();
+    let mut written = 0;
+    let write = || {
+        (&busy).write_all(&[0; 4096]).unwrap();
+        written += 1;
+        if written % 64 == 0 {
+            busy.set_len(200_000).unwrap();
+        }
+    };
+    while_another(write, 200, || match world.files.node("busy", HOLD) {
+        Ok(found) => {
+            let file = file(found);
+            assert_eq!(file.stamp.unwrap().size, file.size);
+            assert_eq!(file.bytes().unwrap().len() as u64, file.size);
+        }
+        Err(error) => assert!(matches!(error, FileError::Changing { .. }), "{error}"),
+    });
 }
 
-/// A file that is written all the time is never half of one content and half of another.
+/// What is read of a file that was written to since it was opened belongs together with nothing.
 #[test]
-fn a_file_that_changes_while_it_is_read_is_whole_or_refused() {
-    use std::sync::atomic::{AtomicBool, Ordering};
-    let world = World::new("head -c 200000 /dev/zero > ws/busy", Beneath::Kernel);
-    let path = world.tmp.path().join("ws/busy");
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut growing = File::options().append(true).open(&path).unwrap();
-            while !done.load(Ordering::Relaxed) {
-                growing.write_all(&[0; 4096]).unwrap();
-            }
-        });
-        for _ in 0..50 {
-            match world.files.node("busy", HOLD) {
-                Ok(found) => {
-                    let file = file(found);
-                    assert_eq!(file.stamp.unwrap().size, file.size);
-                    if let Some(bytes) = file.bytes() {
-                        assert_eq!(bytes.len() as u64, file.size);
-                    }
-                }
-                Err(error) => assert!(matches!(error, FileError::Changing { .. }), "{error}"),
-            }
+fn a_file_that_was_written_to_since_it_was_opened_is_no_node() {
+    for (hold, change) in [(HOLD, "printf MORE >> ws/a.txt"), (0, "printf OTHER! > ws/a.txt")] {
+        for world in World::both("touch -d 2001-01-01 ws/a.txt") {
+            let opened = || world.files.file("a.txt").unwrap();
+            assert!(opened().node(hold).unwrap().is_some());
+            let before = opened();
+            assert!(world.sh(change));
+            assert!(before.node(hold).unwrap().is_none());
         }
-        done.store(true, Ordering::Relaxed);
-    });
+    }
 }
 
 #[test]

@@ -25,11 +25,11 @@ const WAITING: [&str; 10] = [
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Swap {
     /// After the name was judged, before anything is opened.
-    AfterName,
+    Judged,
     /// After what is there was looked at.
-    AfterLook,
+    Looked,
     /// With the handle in hand.
-    AfterOpen,
+    Opened,
 }
 
 struct Case {
@@ -62,23 +62,23 @@ impl Case {
     /// Does what the case says, as a tool would; what came out, if anything did.
     fn done(&self) -> Result<String, FileError> {
         self.files.name(&self.path)?;
-        self.swap(Swap::AfterName);
+        self.swap(Swap::Judged);
         match self.json["op"].as_str().unwrap() {
             "read" => {
-                if self.swap == Some(Swap::AfterLook) {
+                if self.swap == Some(Swap::Looked) {
                     self.files.node(&self.path, HOLD)?;
-                    self.swap(Swap::AfterLook);
+                    self.swap(Swap::Looked);
                 }
                 let mut opened = self.files.file(&self.path)?;
-                self.swap(Swap::AfterOpen);
+                self.swap(Swap::Opened);
                 let mut text = String::new();
                 opened.file.read_to_string(&mut text).unwrap();
                 Ok(text)
             }
             "list" => {
                 let opened = self.files.directory(&self.path)?;
-                self.swap(Swap::AfterLook);
-                self.swap(Swap::AfterOpen);
+                self.swap(Swap::Looked);
+                self.swap(Swap::Opened);
                 let names: Vec<OsString> = opened.map(|it| it.unwrap().name).collect();
                 assert!(!names.contains(&"secret.txt".into()), "an outside name was listed");
                 Ok(format!("{names:?}"))
@@ -89,8 +89,8 @@ impl Case {
                     let asked = self.path.clone();
                     return Err(FileError::NotAFile { asked, kind: Kind::Directory });
                 }
-                self.swap(Swap::AfterLook);
-                put(&self.files, &found.path, || self.swap(Swap::AfterOpen))?;
+                self.swap(Swap::Looked);
+                put(&self.files, &found.path, || self.swap(Swap::Opened))?;
                 Ok(String::new())
             }
             "delete" => {
@@ -132,7 +132,7 @@ fn lines(commands: &Value) -> String {
 fn swaps(json: &Value) -> Vec<Option<Swap>> {
     match json["race"].is_null() {
         true => vec![None],
-        false => [Swap::AfterName, Swap::AfterLook, Swap::AfterOpen].map(Some).to_vec(),
+        false => [Swap::Judged, Swap::Looked, Swap::Opened].map(Some).to_vec(),
     }
 }
 

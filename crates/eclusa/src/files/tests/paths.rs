@@ -168,3 +168,22 @@ fn a_parent_is_reached_through_no_link() {
         }
     }
 }
+
+/// The choice between the kernel and the walk is made once, and can be seen.
+#[test]
+fn the_kernel_keeps_to_the_workspace_where_it_can() {
+    let world = World::new("true", Beneath::Walked);
+    let chosen = Files::open(world.files.root(), Blocked::default()).unwrap();
+    assert_eq!(chosen.beneath(), Beneath::Kernel);
+    assert_eq!(chosen.root(), world.files.root());
+}
+
+/// As many links as the kernel follows itself, and not one more.
+#[test]
+fn links_are_counted() {
+    let setup = "cd ws; ln -s a.txt l1; for i in $(seq 2 41); do ln -s l$((i-1)) l$i; done";
+    for world in World::both(setup) {
+        assert_eq!(world.read("l40").unwrap(), "INSIDE");
+        assert!(matches!(world.files.file("l41"), Err(FileError::Loop { .. })));
+    }
+}

@@ -1,7 +1,5 @@
 //! Links that are swapped while files are opened: zero escapes.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use rustix::fs::{RenameFlags, renameat_with};
 
 use super::*;
@@ -9,28 +7,10 @@ use super::*;
 const TRIES: usize = 20_000;
 
 /// Runs `try_it` over and over while `ws/x` and `ws/y` change places all the time.
-fn while_swapping(world: &World, tries: usize, mut try_it: impl FnMut()) {
+fn while_swapping(world: &World, tries: usize, try_it: impl FnMut()) {
     let ws = File::open(world.tmp.path().join("ws")).unwrap();
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                let swap = RenameFlags::EXCHANGE;
-                renameat_with(ws.as_fd(), "x", ws.as_fd(), "y", swap).unwrap();
-            }
-        });
-        // The swapping ends however the tries do.
-        struct End<'a>(&'a AtomicBool);
-        impl Drop for End<'_> {
-            fn drop(&mut self) {
-                self.0.store(true, Ordering::Relaxed);
-            }
-        }
-        let _end = End(&done);
-        for _ in 0..tries {
-            try_it();
-        }
-    });
+    let swap = || renameat_with(&ws, "x", &ws, "y", RenameFlags::EXCHANGE).unwrap();
+    while_another(swap, tries, try_it);
 }
 
 /// S4.17: a file and a link to an outside file.
