@@ -142,10 +142,16 @@ fn no_path_reaches_outside() {
     assert_eq!(worlds[0].read("zigzag").as_deref(), Ok("INSIDE"), "the links are not as meant");
 }
 
-/// What the kernel does in one step and what is done by hand come to the same.
+/// What the kernel does in one step and what is done by hand come to the same, and so does what is
+/// done where the disk might know other spellings of a name.
 #[test]
-fn both_ways_answer_alike() {
-    let worlds = World::both(SETUP);
+fn all_ways_answer_alike() {
+    let [kernel, walked] = World::both(SETUP);
+    let mut spelled = World::new(SETUP, Beneath::Kernel);
+    let mut workspace = Arc::into_inner(spelled.files.0).unwrap();
+    workspace.any_case = true;
+    spelled.files = Files(Arc::new(workspace));
+    let worlds = [kernel, walked, spelled];
     proptest!(cases(), |(path in path())| {
         let answers = worlds.each_ref().map(|world| {
             let tmp = world.tmp.path().to_str().unwrap();
@@ -153,6 +159,7 @@ fn both_ways_answer_alike() {
             answer.map_err(|err| err.to_string().replace(tmp, "{TMP}"))
         });
         prop_assert_eq!(&answers[0], &answers[1]);
+        prop_assert_eq!(&answers[0], &answers[2]);
     });
 }
 
