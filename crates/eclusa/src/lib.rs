@@ -63,9 +63,11 @@ mod approve;
 mod audit;
 mod call;
 mod challenge;
+mod changes;
 mod config;
 mod digest;
 mod event;
+pub mod files;
 mod gate;
 mod metrics;
 pub mod parse;
@@ -93,12 +95,14 @@ pub use audit::{
 };
 pub use call::{Asked, Malformed, Origin, Stage, ToolCall};
 pub use challenge::{Advice, Checkpoint, Deliverable, Pass, ReverseThinker};
+pub use changes::{Change, Changes, Content, ContentDigest, FileNode, Node, Stamp};
 pub use config::{
     CommandTool, Config, ConfigError, ConfigErrors, Durability, Layer, Reach, RedactRule,
     RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust, UnknownTool,
 };
 pub use digest::digest;
 pub use event::{Event, Events};
+pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
 pub use gate::{
     Cut, Gate, House, Limits,
     execute::{Job, Raw},

@@ -1,0 +1,332 @@
+//! The one way to a file of the workspace, for every tool and every rule.
+//!
+//! [`Files`] holds an open handle of the workspace, and everything is opened beneath it. A path is
+//! taken in three steps, and there is nothing between them that a swapped link could slip into:
+//!
+//! 1. The name asked for is judged in words, before anything is looked at ([`Files::name`]).
+//! 2. Links are followed by hand (`follow.rs`) to the name reached, which is judged as well, and
+//!    so is every name on the way. This gives a name and no access.
+//! 3. The directory of that very name is opened from the handle without following any link
+//!    (`beneath.rs`), and the file in it likewise. If a link is there now, step 2 is done again.
+//!
+//! So what is opened is what was judged. The opened object is then looked at: only regular files
+//! are read, and a pipe or a device is never waited for. Hard links are not told from other files:
+//! a second name of an outside file *is* a file of the workspace, made by somebody who could read
+//! it, and package managers fill workspaces with such names. Writing replaces the name and leaves
+//! the other file alone.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rustix::{
+    fs::{AtFlags, CWD, Dir, Mode, OFlags, Stat, fcntl_setfl, fstat, openat, readlinkat, statat},
+    io::Errno,
+};
+
+use crate::Node;
+
+mod asked;
+mod beneath;
+mod blocked;
+mod case;
+mod error;
+mod follow;
+mod listing;
+mod near;
+mod place;
+mod read;
+
+#[cfg(test)]
+mod tests;
+
+pub use beneath::Beneath;
+pub use blocked::Blocked;
+pub use error::FileError;
+pub use listing::{Entry, Kind, OpenedDirectory};
+pub use read::Opened;
+
+use asked::Asked;
+use error::shown;
+use follow::Last;
+use place::{Place, is_swapped};
+
+/// So often is a path looked at again when links or contents change under our eyes.
+const TRIES: usize = 16;
+/// So often is a file read again that was written to meanwhile.
+const READS: usize = 3;
+
+/// The files of a workspace. A clone is the same workspace.
+#[derive(Debug, Clone)]
+pub struct Files(Arc<Workspace>);
+
+#[derive(Debug)]
+struct Workspace {
+    root: PathBuf,
+    /// The names of the absolute paths that are known to mean the workspace.
+    spellings: Vec<Vec<OsString>>,
+    handle: OwnedFd,
+    device_and_inode: (u64, u64),
+    beneath: Beneath,
+    any_case: bool,
+    blocked: Blocked,
+}
+
+/// What is at a place in the workspace now: the `before` of a [`Change`](crate::Change).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The name that was reached, relative to the workspace, without a link in it.
+    pub path: PathBuf,
+    /// What is there. `None`: nothing.
+    pub node: Option<Node>,
+}
+
+impl Files {
+    /// The workspace at `root`.
+    pub fn open(root: &Path, blocked: Blocked) -> Result<Files, FileError> {
+        Files::open_as(root, blocked, None)
+    }
+
+    fn open_as(root: &Path, blocked: Blocked, how: Option<Beneath>) -> Result<Files, FileError> {
+        let failed = |err: Errno| match err {
+            Errno::NOENT => FileError::vanished(root),
+            err => FileError::io(&shown(root), err),
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = openat(CWD, root, flags, Mode::empty()).map_err(failed)?;
+        let stat = fstat(&handle).map_err(failed)?;
+        let given = std::path::absolute(root).map_err(|err| FileError::io(&shown(root), err))?;
+        let real = root.canonicalize().map_err(|err| FileError::io(&shown(root), err))?;
+        // What was opened and what has this path are the same, or the path was swapped meanwhile.
+        let named = statat(CWD, &real, AtFlags::empty()).map_err(failed)?;
+        if (named.st_dev, named.st_ino) != (stat.st_dev, stat.st_ino) {
+            return Err(FileError::vanished(root));
+        }
+        let mut spellings: Vec<_> =
+            [&real, &given].into_iter().filter_map(|it| asked::names(it)).collect();
+        spellings.dedup();
+        Ok(Files(Arc::new(Workspace {
+            root: real,
+            spellings,
+            device_and_inode: (stat.st_dev, stat.st_ino),
+            beneath: how.unwrap_or_else(|| Beneath::of(handle.as_fd())),
+            any_case: case::is_any(handle.as_fd()),
+            handle,
+            blocked,
+        })))
+    }
+
+    /// Where the workspace is: absolute, without links. For showing, and for programs that are
+    /// started there; files are reached through the methods here.
+    pub fn root(&self) -> &Path {
+        &self.0.root
+    }
+
+    /// How directories are opened beneath the workspace on this machine.
+    pub fn beneath(&self) -> Beneath {
+        self.0.beneath
+    }
+
+    /// True where the disk takes names that differ only in the case of letters for the same.
+    pub fn any_case(&self) -> bool {
+        self.0.any_case
+    }
+
+    /// The pattern that blocks a path, which is relative to the workspace.
+    pub fn is_blocked(&self, path: &Path) -> Option<&str> {
+        self.0.blocked.by(path)
+    }
+
+    /// The name asked for, relative to the workspace, in words alone: `..` takes back the name
+    /// before it, and `.` is the workspace itself. It is judged; where it leads is not known yet.
+    /// Only an absolute path that does not begin like the workspace's is looked at, in case it is
+    /// another way there.
+    pub fn name(&self, asked: &str) -> Result<PathBuf, FileError> {
+        let name = self.named(&Asked::new(OsStr::new(asked))?)?;
+        Ok(if name.as_os_str().is_empty() { PathBuf::from(".") } else { name })
+    }
+
+    /// Opens a file for reading.
+    pub fn file(&self, asked: &str) -> Result<Opened, FileError> {
+        self.read(&Asked::new(OsStr::new(asked))?)
+    }
+
+    /// Opens a file that was found by walking the workspace, whose name need not be UTF-8. It is
+    /// judged and checked like any other.
+    pub fn reach(&self, path: &Path) -> Result<Opened, FileError> {
+        self.read(&Asked::new(path.as_os_str())?)
+    }
+
+    /// What a path leads to, links followed: for what reads or writes a file. Content of up to
+    /// `hold` bytes is held, that of a larger file is hashed and stays where it is.
+    pub fn node(&self, asked: &str, hold: u64) -> Result<Found, FileError> {
+        let asked = Asked::new(OsStr::new(asked))?;
+        let found = self.found(&asked, hold, Last::Followed)?;
+        if found.node.is_none() && asked.parts.last().is_some_and(|it| it == ".") {
+            return Err(self.missing(&asked.shown));
+        }
+        Ok(found)
+    }
+
+    /// What has this very name, a link at its end not followed: for what deletes, moves or makes.
+    pub fn entry(&self, asked: &str, hold: u64) -> Result<Found, FileError> {
+        self.found(&Asked::new(OsStr::new(asked))?, hold, Last::Itself)
+    }
+
+    /// Opens a directory to list it.
+    pub fn directory(&self, asked: &str) -> Result<OpenedDirectory, FileError> {
+        let asked = Asked::new(OsStr::new(asked))?;
+        for _ in 0..TRIES {
+            let place = self.resolve(&asked, Last::Followed)?;
+            let Some(stat) = &place.stat else { return Err(self.missing(&asked.shown)) };
+            if Kind::of(stat) != Kind::Directory {
+                let (path, kind) = (shown(&place.path), Kind::of(stat));
+                return Err(FileError::NotADirectory { asked: asked.shown, path, kind });
+            }
+            let handle = self.beneath().directory(self.handle(), &place.path, OFlags::RDONLY);
+            match handle.and_then(Dir::new) {
+                Ok(entries) => {
+                    return Ok(OpenedDirectory::new(
+                        self.clone(),
+                        place.path,
+                        asked.shown,
+                        entries,
+                    ));
+                }
+                Err(err) if is_swapped(err) => {}
+                Err(err) => return Err(FileError::io(&asked.shown, err)),
+            }
+        }
+        Err(FileError::Changing { asked: asked.shown })
+    }
+
+    /// The open directory that a path is in, and the path's last name: for changing what is there.
+    /// The path is one that was reached before; no link is followed on the way, nor in the end by
+    /// whoever uses the name with `renameat` or `unlinkat`.
+    pub fn parent(&self, path: &Path) -> Result<(OwnedFd, OsString), FileError> {
+        let asked = Asked::new(path.as_os_str())?;
+        let Some(plain) = asked.plain() else {
+            return Err(FileError::Outside { asked: asked.shown });
+        };
+        self.judge(&asked, &plain)?;
+        let (Some(parent), Some(name)) = (plain.parent(), plain.file_name()) else {
+            return Err(FileError::Workspace { asked: asked.shown });
+        };
+        let handle = self.beneath().directory(self.handle(), parent, OFlags::RDONLY);
+        let handle = handle.map_err(|err| match err {
+            Errno::NOENT => self.gone().unwrap_or_else(|| self.missing(&asked.shown)),
+            err if is_swapped(err) => FileError::Linked { asked: asked.shown.clone() },
+            err => FileError::io(&asked.shown, err),
+        })?;
+        Ok((handle, name.to_owned()))
+    }
+
+    /// The error for a path at which nothing is, with a guess at what was meant.
+    pub fn missing(&self, asked: &str) -> FileError {
+        let near = Asked::new(OsStr::new(asked)).and_then(|it| self.named(&it));
+        let near = near.ok().and_then(|it| self.near(&it)).map(|it| shown(&it));
+        FileError::NotFound { asked: crate::one_line(asked), near }
+    }
+
+    fn found(&self, asked: &Asked, hold: u64, last: Last) -> Result<Found, FileError> {
+        let mut reads = 0;
+        for _ in 0..TRIES {
+            let place = self.resolve(asked, last)?;
+            let Some(stat) = &place.stat else {
+                return Ok(Found { path: place.path, node: None });
+            };
+            let name = place.path.file_name();
+            let (Some(directory), Some(name)) = (&place.directory, name) else {
+                return Err(FileError::Workspace { asked: asked.shown.clone() });
+            };
+            let node = match Kind::of(stat) {
+                Kind::Directory => Node::Directory { mode: stat.st_mode & 0o7777 },
+                Kind::Link => match readlinkat(directory, name, Vec::new()) {
+                    Ok(target) => Node::Link { target: follow::to_os(target).into() },
+                    Err(Errno::INVAL | Errno::NOENT) => continue,
+                    Err(err) => return Err(FileError::io(&asked.shown, err)),
+                },
+                _ => {
+                    let Some(opened) = self.opened(asked, &place)? else { continue };
+                    match opened.node(hold).map_err(|err| FileError::io(&asked.shown, err))? {
+                        Some(node) => Node::File(node),
+                        None if reads + 1 == READS => break,
+                        None => {
+                            reads += 1;
+                            continue;
+                        }
+                    }
+                }
+            };
+            return Ok(Found { path: place.path, node: Some(node) });
+        }
+        Err(FileError::Changing { asked: asked.shown.clone() })
+    }
+
+    fn read(&self, asked: &Asked) -> Result<Opened, FileError> {
+        for _ in 0..TRIES {
+            let place = self.resolve(asked, Last::Followed)?;
+            if place.stat.is_none() {
+                return Err(self.missing(&asked.shown));
+            }
+            if let Some(opened) = self.opened(asked, &place)? {
+                return Ok(opened);
+            }
+        }
+        Err(FileError::Changing { asked: asked.shown.clone() })
+    }
+
+    /// Opens what is at a place, if it is a file. `None`: something else is there by now.
+    fn opened(&self, asked: &Asked, place: &Place) -> Result<Option<Opened>, FileError> {
+        let not_a_file = |stat: &Stat| {
+            Err(FileError::NotAFile { asked: asked.shown.clone(), kind: Kind::of(stat) })
+        };
+        // Opening alone can have effects (it wakes who waits at the other end of a pipe), so what
+        // is no file is not even opened. What is swapped in after this look is opened without
+        // waiting, and found out.
+        if let Some(stat) = place.stat.filter(|it| Kind::of(it) != Kind::File) {
+            return not_a_file(&stat);
+        }
+        let (Some(directory), Some(name)) = (&place.directory, place.path.file_name()) else {
+            return Ok(None);
+        };
+        let wary = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = match openat(directory, name, OFlags::RDONLY | wary, Mode::empty()) {
+            Ok(handle) => File::from(handle),
+            Err(err) if is_swapped(err) => return Ok(None),
+            Err(err) => return Err(FileError::io(&asked.shown, err)),
+        };
+        let failed = |err: Errno| FileError::io(&asked.shown, err);
+        let stat = fstat(&file).map_err(failed)?;
+        if Kind::of(&stat) != Kind::File {
+            return not_a_file(&stat);
+        }
+        fcntl_setfl(&file, OFlags::empty()).map_err(failed)?;
+        let stamp = read::stamp(&stat);
+        let (size, mode) = (stamp.size, stat.st_mode & 0o7777);
+        Ok(Some(Opened { file, path: place.path.clone(), stamp, size, mode }))
+    }
+
+    fn handle(&self) -> BorrowedFd<'_> {
+        self.0.handle.as_fd()
+    }
+
+    fn spellings(&self) -> &[Vec<OsString>] {
+        &self.0.spellings
+    }
+
+    /// The names of the directory that the workspace is in.
+    fn above(&self) -> Vec<OsString> {
+        let mut names = self.spellings().first().cloned().unwrap_or_default();
+        names.pop();
+        names
+    }
+
+    fn is_root(&self, directory: BorrowedFd<'_>) -> bool {
+        fstat(directory).is_ok_and(|it| (it.st_dev, it.st_ino) == self.0.device_and_inode)
+    }
+}

@@ -1,0 +1,148 @@
+//! Which files nobody may see: patterns that hold at any depth, for reading, writing, listing and
+//! searching alike.
+
+use std::path::Path;
+
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::FileError;
+
+/// What is blocked where nobody says otherwise: files that hold secrets, and the templates among
+/// them that hold none.
+const SECRETS: [&str; 20] = [
+    ".env",
+    ".env.*",
+    ".envrc",
+    ".ssh/*",
+    ".gnupg/*",
+    ".aws/*",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    "*credentials*",
+    ".netrc",
+    ".pgpass",
+    "!.env.example",
+    "!.env.sample",
+    "!.env.template",
+];
+
+/// Patterns of files that nobody may see.
+///
+/// A pattern fits at any depth, unless it begins with a slash. Letters fit in either case, because
+/// on some disks names that differ in nothing else are the same file. What lies below something
+/// that fits is blocked too, and `keys/*` blocks `keys` itself: its names are half of the secret.
+/// A pattern that begins with `!` is an exception for exactly the files that it names, in exactly
+/// this spelling, wherever nothing above them is blocked.
+#[derive(Debug, Clone)]
+pub struct Blocked {
+    patterns: Vec<String>,
+    /// What fits: one glob for each pattern, then others that belong to the patterns in `of`.
+    own: GlobSet,
+    /// For each glob of `own`, its pattern.
+    of: Vec<usize>,
+    /// What fits, and everything below it: the quick answer for the many files that do not.
+    any: GlobSet,
+    but: GlobSet,
+    /// The patterns could not be read: everything is blocked.
+    all: bool,
+}
+
+impl Default for Blocked {
+    /// What the library ships: files that hold secrets.
+    fn default() -> Blocked {
+        // Were one of the shipped patterns broken, nothing could be seen at all. A test reads them.
+        Blocked::new(SECRETS).unwrap_or_else(|_| Blocked { all: true, ..Blocked::nothing() })
+    }
+}
+
+impl Blocked {
+    /// Blocks nothing.
+    pub fn nothing() -> Blocked {
+        let empty = GlobSet::empty;
+        let (own, any, but) = (empty(), empty(), empty());
+        Blocked { patterns: Vec::new(), own, of: Vec::new(), any, but, all: false }
+    }
+
+    /// Blocks what these patterns fit.
+    pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Blocked, FileError> {
+        let mut blocked = Blocked::nothing();
+        let (mut own, mut any) = (GlobSetBuilder::new(), GlobSetBuilder::new());
+        let mut but = GlobSetBuilder::new();
+        for pattern in patterns {
+            let pattern = pattern.as_ref();
+            if let Some(exception) = pattern.strip_prefix('!') {
+                but.add(glob(&anywhere(exception)?, false)?);
+                continue;
+            }
+            let whole = anywhere(pattern)?;
+            let above = whole.strip_suffix("/**").or_else(|| whole.strip_suffix("/*"));
+            for it in [Some(whole.as_str()), above.filter(|it| *it != "**")].into_iter().flatten() {
+                own.add(glob(it, true)?);
+                any.add(glob(it, true)?).add(glob(&format!("{it}/**"), true)?);
+                blocked.of.push(blocked.patterns.len());
+            }
+            blocked.patterns.push(pattern.to_owned());
+        }
+        let built = |set: GlobSetBuilder| {
+            set.build()
+                .map_err(|err| wrong(err.glob().unwrap_or_default(), &err.kind().to_string()))
+        };
+        Ok(Blocked { own: built(own)?, any: built(any)?, but: built(but)?, ..blocked })
+    }
+
+    /// The patterns, without the exceptions.
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+
+    /// The pattern that blocks this path, which is relative to the workspace.
+    pub fn by(&self, path: &Path) -> Option<&str> {
+        if self.all {
+            return Some("*");
+        }
+        if !self.any.is_match(path) {
+            return None;
+        }
+        // Above first: an exception does not reach into a directory that is blocked itself.
+        let mut above: Vec<&Path> = path.ancestors().filter(|it| *it != Path::new("")).collect();
+        above.reverse();
+        above.into_iter().find_map(|it| {
+            let excepted = it == path && self.but.is_match(it);
+            let fits = self.own.matches(it);
+            let pattern = fits.iter().filter_map(|fit| self.of.get(*fit)).min()?;
+            if excepted { None } else { self.patterns.get(*pattern).map(String::as_str) }
+        })
+    }
+}
+
+/// A pattern as a glob over paths relative to the workspace.
+fn anywhere(pattern: &str) -> Result<String, FileError> {
+    let bare = pattern.trim_end_matches('/');
+    if bare.is_empty() || bare.split('/').any(|it| it == ".." || it == ".") {
+        return Err(wrong(pattern, "write a name such as `*.pem`, or a path in the workspace"));
+    }
+    Ok(match bare.strip_prefix('/') {
+        Some(anchored) => anchored.to_owned(),
+        None if bare.starts_with("**/") => bare.to_owned(),
+        None => format!("**/{bare}"),
+    })
+}
+
+fn glob(glob: &str, any_case: bool) -> Result<Glob, FileError> {
+    GlobBuilder::new(glob)
+        .literal_separator(true)
+        .case_insensitive(any_case)
+        .backslash_escape(true)
+        .build()
+        .map_err(|err| wrong(glob, &err.kind().to_string()))
+}
+
+fn wrong(pattern: &str, why: &str) -> FileError {
+    FileError::Pattern { pattern: crate::one_line(pattern), why: why.to_owned() }
+}

@@ -1,0 +1,165 @@
+//! Every case of the corpus of paths that needs no more than a way to a file.
+
+use serde_json::Value;
+
+use super::*;
+
+const CASES: &str = include_str!("../../../../../tests/corpus/paths.jsonl");
+
+/// Cases that wait for the rules over changes: names that are protected from being written,
+/// however they are reached. Reading them is allowed.
+const WAITING: [&str; 10] = [
+    "pa-protected-001",
+    "pa-protected-002",
+    "pa-protected-003",
+    "pa-protected-004",
+    "pa-protected-006",
+    "pa-protected-010",
+    "pa-protected-014",
+    "pa-protected-015",
+    "pa-protected-020",
+    "pa-protected-021",
+];
+
+/// When the links of a race are swapped.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Swap {
+    /// After the name was judged, before anything is opened.
+    Judged,
+    /// After what is there was looked at.
+    Looked,
+    /// With the handle in hand.
+    Opened,
+}
+
+struct Case {
+    json: Value,
+    tmp: TempDir,
+    files: Files,
+    path: String,
+    swap: Option<Swap>,
+}
+
+impl Case {
+    /// Sets the case up. `None` where that takes more rights than there are.
+    fn new(json: &Value, how: Beneath, swap: Option<Swap>) -> Option<Case> {
+        let tmp = tempfile::tempdir().unwrap();
+        let ready = sh(tmp.path(), &lines(&json["setup"]));
+        assert!(ready || json["needs_root"] == true, "{}: not set up", json["id"]);
+        let workspace = json["workspace"].as_str().unwrap();
+        let files = open(&tmp.path().join(workspace), how);
+        let path = json["path"].as_str().unwrap();
+        let path = path.replace("{TMP}", tmp.path().to_str().unwrap());
+        ready.then(|| Case { json: json.clone(), tmp, files, path, swap })
+    }
+
+    fn swap(&self, now: Swap) {
+        if self.swap == Some(now) {
+            assert!(sh(self.tmp.path(), &lines(&self.json["race"]["swap"])));
+        }
+    }
+
+    /// Does what the case says, as a tool would; what came out, if anything did.
+    fn done(&self) -> Result<String, FileError> {
+        self.files.name(&self.path)?;
+        self.swap(Swap::Judged);
+        match self.json["op"].as_str().unwrap() {
+            "read" => {
+                if self.swap == Some(Swap::Looked) {
+                    self.files.node(&self.path, HOLD)?;
+                    self.swap(Swap::Looked);
+                }
+                let mut opened = self.files.file(&self.path)?;
+                self.swap(Swap::Opened);
+                let mut text = String::new();
+                opened.file.read_to_string(&mut text).unwrap();
+                Ok(text)
+            }
+            "list" => {
+                let opened = self.files.directory(&self.path)?;
+                self.swap(Swap::Looked);
+                self.swap(Swap::Opened);
+                let names: Vec<OsString> = opened.map(|it| it.unwrap().name).collect();
+                assert!(!names.contains(&"secret.txt".into()), "an outside name was listed");
+                Ok(format!("{names:?}"))
+            }
+            "write" => {
+                let found = self.files.node(&self.path, HOLD)?;
+                if matches!(found.node, Some(Node::Directory { .. })) {
+                    let asked = self.path.clone();
+                    return Err(FileError::NotAFile { asked, kind: Kind::Directory });
+                }
+                self.swap(Swap::Looked);
+                put(&self.files, &found.path, || self.swap(Swap::Opened))?;
+                Ok(String::new())
+            }
+            "delete" => {
+                let found = self.files.entry(&self.path, HOLD)?;
+                delete(&self.files, found).map(|()| String::new())
+            }
+            op => panic!("no such operation: {op}"),
+        }
+    }
+
+    /// What is wrong with what came of it.
+    fn fault(&self) -> Option<String> {
+        let done = self.done();
+        let text = done.as_deref().unwrap_or_default();
+        if self.json["never_content"].as_str().is_some_and(|it| text.contains(it)) {
+            return Some("gave away the content".to_owned());
+        }
+        if !sh(self.tmp.path(), &lines(&self.json["post"])) {
+            return Some(format!("left things as they must not be: {done:?}"));
+        }
+        let either = self.json["accept_either"] == true;
+        match (&done, self.json["must"].as_str().unwrap()) {
+            (Ok(text), "ok") => {
+                let expected = self.json["expect_content"].as_str()?;
+                (expected != text).then(|| format!("{text} instead of {expected}"))
+            }
+            (Err(_), "refuse") => None,
+            _ if either => None,
+            (done, must) => Some(format!("must {must}, but {done:?}")),
+        }
+    }
+}
+
+fn lines(commands: &Value) -> String {
+    let commands = commands.as_array().into_iter().flatten();
+    commands.map(|it| it.as_str().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+fn swaps(json: &Value) -> Vec<Option<Swap>> {
+    match json["race"].is_null() {
+        true => vec![None],
+        false => [Swap::Judged, Swap::Looked, Swap::Opened].map(Some).to_vec(),
+    }
+}
+
+/// S4.10 to S4.17, facts F: the corpus of paths, races included, in both ways of opening beneath.
+#[test]
+fn every_case_of_the_corpus_of_paths() {
+    let (mut faults, mut waiting, mut run, mut no_rights) = (Vec::new(), Vec::new(), 0, 0);
+    for json in CASES.lines().map(|it| serde_json::from_str::<Value>(it).unwrap()) {
+        let id = json["id"].as_str().unwrap();
+        if WAITING.contains(&id) {
+            waiting.push(id.to_owned());
+            continue;
+        }
+        run += 1;
+        for (how, swap) in BOTH.iter().flat_map(|how| swaps(&json).into_iter().map(|it| (*how, it)))
+        {
+            match Case::new(&json, how, swap) {
+                Some(case) => faults.extend(
+                    case.fault()
+                        .map(|it| format!("{id} ({how:?}, {swap:?}): {it}: {}", json["why"])),
+                ),
+                None => no_rights += 1,
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_eq!(waiting, WAITING);
+    assert_eq!(run, 84);
+    assert!(no_rights <= 2, "{no_rights} cases could not be set up");
+}
