@@ -12,4 +12,7 @@ pub use edit::{Edit, EditError, EditFault, Edited, edit, edit_bytes};
 pub use encoding::{Decoded, Encoding, Format, Undecodable, Unencodable, decode};
 pub use miss::Miss;
 pub use newline::Newline;
-pub(crate) use {near::Nearest, newline::fold, show::Side};
+pub(crate) use {
+    near::{Nearest, plain},
+    show::{Side, short, side_by_side},
+};

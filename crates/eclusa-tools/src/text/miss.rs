@@ -229,7 +229,7 @@ impl fmt::Display for Miss {
             f.write_str(" (only the first 16 MiB were searched for similar text)")?;
         }
         if let Some(shown) = &self.shown {
-            write!(f, " {shown}\n")?;
+            writeln!(f, " {shown}")?;
         } else {
             f.write_str("; ")?;
         }

@@ -25,15 +25,23 @@ pub(super) fn scanned(text: &str) -> &str {
     text.get(..text.floor_char_boundary(SCANNED)).unwrap_or(text)
 }
 
+/// A character without its typography: straight quotes, plain dashes and spaces.
+pub(crate) fn plain(it: char) -> char {
+    match it {
+        '‘' | '’' | '‚' | '‛' | '′' | '´' => '\'',
+        '“' | '”' | '„' | '‟' | '″' | '«' | '»' => '"',
+        '‐' | '‑' | '‒' | '–' | '—' | '―' | '−' => '-',
+        '\u{A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' => ' ',
+        _ => it,
+    }
+}
+
 /// What is left of a character when blanks, typography and case do not count.
 pub(super) fn bone(it: char) -> Option<char> {
     match it {
         _ if it.is_whitespace() => None,
         '\u{200B}'..='\u{200F}' | '\u{2060}' | '\u{FEFF}' | '\u{AD}' => None,
-        '‘' | '’' | '‚' | '‛' | '′' | '´' => Some('\''),
-        '“' | '”' | '„' | '‟' | '″' | '«' | '»' => Some('"'),
-        '‐' | '‑' | '‒' | '–' | '—' | '―' | '−' => Some('-'),
-        _ => Some(it.to_ascii_lowercase()),
+        _ => Some(plain(it).to_ascii_lowercase()),
     }
 }
 
