@@ -14,5 +14,5 @@ pub use miss::Miss;
 pub use newline::Newline;
 pub(crate) use {
     near::{Nearest, plain},
-    show::{Side, short, side_by_side},
+    show::{Side, listing, short, side_by_side},
 };

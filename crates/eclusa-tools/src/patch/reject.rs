@@ -4,7 +4,7 @@
 use std::fmt::{self, Write as _};
 
 use super::hunk::Hunk;
-use crate::text::{Nearest, Side, short, side_by_side};
+use crate::text::{Nearest, Side, listing, short, side_by_side};
 
 /// A file that a patch was not applied to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,11 +108,10 @@ pub(super) fn not_found(
         line
     });
     if let Some(at) = expected.filter(|it| nearest.is_none_or(|near| near.abs_diff(*it) > 3)) {
-        if nearest.is_some() {
-            shown.push('\n');
-        }
-        let (_, lines) = side_by_side(text, at, old.len(), &wanted, Side::Patch);
-        let _ = write!(shown, "; the patch puts it at line {} {lines}", at + 1);
+        let there = listing(text, at, old.len());
+        let there = if there.is_empty() { "      (the end)" } else { &there };
+        let _ =
+            write!(shown, "\nthe patch puts it at line {}, where the file has\n{there}", at + 1);
     }
     let from_one = |it: Option<usize>| it.map(|it| it + 1);
     HunkFault::NotFound {

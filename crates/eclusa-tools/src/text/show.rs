@@ -86,9 +86,10 @@ fn leave_out_surroundings(steps: &mut Vec<Step<'_>>, meant: Range<usize>) {
     let end = steps.iter().rposition(common).unwrap_or(0);
     let mut index = 0;
     steps.retain(|step| {
-        let outer = index < start || index > end;
+        let (before, after) = (index < start, index > end);
         index += 1;
-        !matches!(step, Step::There(number, _) if outer && !meant.contains(number))
+        !matches!(step, Step::There(number, _)
+            if (before && *number < meant.start) || (after && *number >= meant.end))
     });
 }
 
@@ -142,6 +143,13 @@ fn steps<'a>(there: &[&'a str], wanted: &[&'a str], first: usize) -> Vec<Step<'a
             (None, None) => return steps,
         }
     }
+}
+
+/// Some lines of a file from line `first` (from 0), with their numbers.
+pub(crate) fn listing(text: &str, first: usize, count: usize) -> String {
+    let rows = text.split('\n').enumerate().skip(first).take(count.min(LINES));
+    let rows = rows.map(|(at, line)| format!("{:>6}   {}", at + 1, short(line.trim_end())));
+    rows.map(|it| it.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
 /// A line that is not longer than a person reads.

@@ -136,7 +136,8 @@ fn text() -> impl Strategy<Value = String> {
 fn model(text: &str, old: &str, new: &str, all: bool) -> Option<String> {
     let (text, old, new) =
         (text.replace("\r\n", "\n"), old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
-    let places = (0..text.len()).filter(|at| text[*at..].starts_with(&old)).count();
+    let places =
+        (0..text.len()).filter(|at| text.as_bytes()[*at..].starts_with(old.as_bytes())).count();
     let possible = !old.is_empty() && old != new && (places == 1 || (all && places > 1));
     let made = if all { text.replace(&old, &new) } else { text.replacen(&old, &new, 1) };
     possible.then_some(made).filter(|it| *it != text)
