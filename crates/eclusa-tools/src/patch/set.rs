@@ -199,8 +199,9 @@ fn changed(
     }
     let decoded = decode(&bytes).map_err(|err| file.refuse(err.to_string()))?;
     let applied = file.apply(Some(&decoded.text))?;
-    let encode =
-        |text: String| decoded.format.encode(&text).map_err(|err| file.refuse(err.to_string()));
+    let encode = |text: String| {
+        decoded.format.encode_owned(text).map_err(|err| file.refuse(err.to_string()))
+    };
     Ok((applied.text.map(encode).transpose()?, applied.notes))
 }
 

@@ -113,7 +113,7 @@ pub fn edit_bytes(file: Option<&[u8]>, edits: &[Edit<'_>]) -> Result<Edited<Vec<
     let decoded = decode(bytes).map_err(|err| whole(err.into()))?;
     let Edited { content, replaced } = edit(Some(&decoded.text), edits)?;
     let format = if bytes.is_empty() { Format::NEW } else { decoded.format };
-    let content = format.encode(&content).map_err(|err| whole(err.into()))?;
+    let content = format.encode_owned(content).map_err(|err| whole(err.into()))?;
     Ok(Edited { content, replaced })
 }
 

@@ -167,7 +167,7 @@ fn latin1(bytes: &[u8]) -> Result<Decoded<'static>, Undecodable> {
     if let Some((at, &byte)) = bytes.iter().enumerate().find(|(_, byte)| control(**byte)) {
         return Err(Undecodable::Binary { at, byte });
     }
-    let text = bytes.iter().map(|byte| from_latin1(*byte)).collect();
+    let text = bytes.iter().map(|byte| latin1_char(*byte)).collect();
     let format = Format { encoding: Encoding::Latin1, bom: false };
     Ok(Decoded { text: Cow::Owned(text), format })
 }
@@ -179,7 +179,8 @@ const HIGH: [char; 32] = [
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9D}', 'ž', 'Ÿ',
 ];
 
-fn from_latin1(byte: u8) -> char {
+/// The character that a byte of Windows-1252 is.
+pub(super) fn latin1_char(byte: u8) -> char {
     let high = byte.checked_sub(0x80).and_then(|it| HIGH.get(usize::from(it)));
     high.copied().unwrap_or(char::from(byte))
 }
@@ -197,6 +198,11 @@ fn to_latin1(character: char) -> Option<u8> {
 impl Format {
     /// What a new file is written in.
     pub const NEW: Format = Format { encoding: Encoding::Utf8, bom: false };
+
+    /// The same as [`encode`](Format::encode), without a copy where the bytes are there already.
+    pub fn encode_owned(self, text: String) -> Result<Vec<u8>, Unencodable> {
+        if self == Format::NEW { Ok(text.into_bytes()) } else { self.encode(&text) }
+    }
 
     /// The text as bytes of this format.
     pub fn encode(self, text: &str) -> Result<Vec<u8>, Unencodable> {
