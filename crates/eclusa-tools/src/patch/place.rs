@@ -244,11 +244,9 @@ impl Search<'_> {
             lines: places.iter().take(10).map(|it| it + 1).collect(),
             count: places.len(),
         };
-        if let Some(from) = anchor {
-            let next = places.iter().find(|it| **it >= from);
-            if next.is_some() {
-                return Ok(next.copied());
-            }
+        if let Some(after) = anchor {
+            // Many hunks repeat the line that `@@` names as their first.
+            return Ok(places.iter().find(|it| **it + 1 >= after).copied());
         }
         if let [] | [_] = places {
             return Ok(places.first().copied());

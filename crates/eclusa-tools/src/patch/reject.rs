@@ -95,6 +95,9 @@ pub(super) fn not_found(
     if hunk.at_end {
         shown.push_str(" at its end");
     }
+    if !hunk.anchors.is_empty() {
+        shown.push_str(" after the line that `@@` names");
+    }
     if let Some(at) = applied {
         let _ = write!(
             shown,

@@ -137,13 +137,13 @@ impl<R: Read> Source<R> {
                 Encoding::Latin1 => {
                     raw.iter().map(|it| latin1_char(*it)).collect::<String>().into_bytes()
                 }
-                wide => self.from_utf16(&raw, wide == Encoding::Utf16Be),
+                wide => self.utf8_of(&raw, wide == Encoding::Utf16Be),
             };
         }
         Ok(self.chunk.get(self.used..).unwrap_or_default())
     }
 
-    fn from_utf16(&mut self, raw: &[u8], big: bool) -> Vec<u8> {
+    fn utf8_of(&mut self, raw: &[u8], big: bool) -> Vec<u8> {
         let (pairs, odd) = raw.as_chunks::<2>();
         let read =
             |it: &[u8; 2]| if big { u16::from_be_bytes(*it) } else { u16::from_le_bytes(*it) };

@@ -41,6 +41,10 @@ fn anchors_and_ends_of_files_say_where() {
     );
     assert_eq!(exactly(old, &update("@@\n-        pass\n+        go()\n*** End of File")), second);
     assert_eq!(exactly(old, &update("@@ -6,1 +6,1 @@\n-        pass\n+        go()")), second);
+    let repeated = "@@ class B:\n class B:\n     def run(self):\n-        pass\n+        go()";
+    assert_eq!(exactly(old, &update(repeated)), second, "the line may be there again");
+    let before = rejected("one\ntwo\n", &update("@@ two\n-one\n+1"));
+    assert!(before.contains("not in the file after the line that `@@` names"), "{before}");
     assert_eq!(exactly("a\nb\n", &update("@@ a\n+between")), "a\nbetween\nb\n");
 }
 
