@@ -1,0 +1,204 @@
+//! A page of a text: some of its lines with their numbers, from a reader, in bounded memory.
+//!
+//! Neither the file nor a line of it is ever held as a whole. What comes before the page is only
+//! counted, what comes after it is not read.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Read},
+};
+
+use memchr::memchr;
+
+use super::encoding::{Encoding, Format, latin1_char};
+
+/// Which lines, and how much of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// The first line, from 1.
+    pub first: u64,
+    /// How many lines at most.
+    pub lines: u64,
+    /// How many bytes of each line at most; what is longer is cut and says so.
+    pub line_bytes: usize,
+    /// How many bytes at most in all.
+    pub bytes: usize,
+}
+
+/// Some lines of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Page {
+    /// The lines, each with its number and a tab in front.
+    pub text: String,
+    /// How many lines there are on it.
+    pub lines: u64,
+    /// The line to go on with. `None`: the page ends where the file does.
+    pub next: Option<u64>,
+    /// How many lines the file has, if the page reaches its end.
+    pub total: Option<u64>,
+    /// How many lines were cut.
+    pub cut: u64,
+    /// True if there were bytes that are no characters, shown as `\u{FFFD}`.
+    pub broken: bool,
+}
+
+/// How much is read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// Reads a page. `size` is how long the file is now: one that grows meanwhile is read no further.
+pub fn page(reader: impl Read, size: u64, format: Format, window: Window) -> io::Result<Page> {
+    let mut source = Source::new(reader.take(size), format.encoding);
+    let mut page = Page::default();
+    let first = window.first.max(1);
+    let mut number = 1;
+    while number < first {
+        if !source.skip_line()? {
+            page.total = Some(number - 1);
+            return Ok(page);
+        }
+        number += 1;
+    }
+    let mut line = Vec::new();
+    loop {
+        if source.is_done()? {
+            page.total = Some(number - 1);
+            return Ok(page);
+        }
+        if page.lines >= window.lines || page.text.len() >= window.bytes {
+            page.next = Some(number);
+            return Ok(page);
+        }
+        let room = window.line_bytes.min(window.bytes - page.text.len());
+        line.clear();
+        let left = source.line(&mut line, room)?;
+        page.push(number, &line, left);
+        number += 1;
+    }
+}
+
+impl Page {
+    fn push(&mut self, number: u64, line: &[u8], left: u64) {
+        // A byte order mark is no part of the text.
+        let line = if number == 1 {
+            line.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(line)
+        } else {
+            line
+        };
+        let cut = if left > 0 { whole(line) } else { line.strip_suffix(b"\r").unwrap_or(line) };
+        let text = String::from_utf8_lossy(cut);
+        self.broken |= matches!(text, std::borrow::Cow::Owned(_));
+        let _ = write!(self.text, "{number:>6}\t{text}");
+        if left > 0 {
+            let left = left + (line.len() - cut.len()) as u64;
+            let _ = write!(self.text, "… ({left} more bytes in this line)");
+            self.cut += 1;
+        }
+        self.text.push('\n');
+        self.lines += 1;
+    }
+}
+
+/// Without the beginning of a character at the end.
+fn whole(line: &[u8]) -> &[u8] {
+    match std::str::from_utf8(line) {
+        Err(fault) if fault.error_len().is_none() => {
+            line.get(..fault.valid_up_to()).unwrap_or(line)
+        }
+        _ => line,
+    }
+}
+
+/// A reader as UTF-8, a chunk at a time.
+struct Source<R> {
+    reader: R,
+    encoding: Encoding,
+    chunk: Vec<u8>,
+    /// How much of the chunk was used.
+    used: usize,
+    /// What is left of a chunk that ended within a character of UTF-16.
+    rest: Vec<u8>,
+    ended: bool,
+}
+
+impl<R: Read> Source<R> {
+    fn new(reader: R, encoding: Encoding) -> Source<R> {
+        Source { reader, encoding, chunk: Vec::new(), used: 0, rest: Vec::new(), ended: false }
+    }
+
+    /// What is there and not yet used; empty only at the end.
+    fn fill(&mut self) -> io::Result<&[u8]> {
+        while self.used >= self.chunk.len() && !self.ended {
+            let mut raw = std::mem::take(&mut self.rest);
+            let read = self.reader.by_ref().take(CHUNK as u64).read_to_end(&mut raw)?;
+            self.ended = read == 0;
+            self.used = 0;
+            self.chunk = match self.encoding {
+                Encoding::Utf8 => raw,
+                Encoding::Latin1 => {
+                    raw.iter().map(|it| latin1_char(*it)).collect::<String>().into_bytes()
+                }
+                wide => self.utf8_of(&raw, wide == Encoding::Utf16Be),
+            };
+        }
+        Ok(self.chunk.get(self.used..).unwrap_or_default())
+    }
+
+    fn utf8_of(&mut self, raw: &[u8], big: bool) -> Vec<u8> {
+        let (pairs, odd) = raw.as_chunks::<2>();
+        let read =
+            |it: &[u8; 2]| if big { u16::from_be_bytes(*it) } else { u16::from_le_bytes(*it) };
+        let half = pairs.last().is_some_and(|it| (0xD800..0xDC00).contains(&read(it)));
+        let keep = if self.ended { 0 } else { odd.len() + if half { 2 } else { 0 } };
+        let now = raw.len() - keep;
+        self.rest = raw.get(now..).unwrap_or_default().to_vec();
+        let units = pairs.iter().take(now / 2).map(read);
+        let characters = char::decode_utf16(units).map(|it| it.unwrap_or('\u{FFFD}'));
+        let mut text: String = characters.collect();
+        if self.ended && !odd.is_empty() {
+            text.push('\u{FFFD}');
+        }
+        text.into_bytes()
+    }
+
+    fn is_done(&mut self) -> io::Result<bool> {
+        Ok(self.fill()?.is_empty())
+    }
+
+    /// False at the end, where there is no line.
+    fn skip_line(&mut self) -> io::Result<bool> {
+        let mut any = false;
+        loop {
+            let there = self.fill()?;
+            if there.is_empty() {
+                return Ok(any);
+            }
+            any = true;
+            let end = memchr(b'\n', there).map(|it| it + 1);
+            self.used += end.unwrap_or(there.len());
+            if end.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The beginning of a line, and how much of it is left out.
+    fn line(&mut self, line: &mut Vec<u8>, room: usize) -> io::Result<u64> {
+        let mut left = 0;
+        loop {
+            let there = self.fill()?;
+            let end = memchr(b'\n', there);
+            let part = there.get(..end.unwrap_or(there.len())).unwrap_or_default();
+            let fits = part.len().min(room - line.len().min(room));
+            line.extend_from_slice(part.get(..fits).unwrap_or_default());
+            left += (part.len() - fits) as u64;
+            let done = end.is_some() || there.is_empty();
+            self.used += part.len() + usize::from(end.is_some());
+            if done {
+                return Ok(left);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
