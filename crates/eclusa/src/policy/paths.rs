@@ -44,7 +44,7 @@ impl Root {
 
     /// Where a path leads.
     pub(crate) fn place<'a>(&self, path: &'a str) -> Place<'a> {
-        if path.is_empty() || path.contains('\0') || path.starts_with(['~', '$']) {
+        if path.is_empty() || path.contains('\0') || is_for_a_shell(path) {
             return Place::Nowhere;
         }
         let absolute = path.starts_with('/');
@@ -204,4 +204,13 @@ fn compiled(glob: &str, reading: Reading) -> Result<globset::Glob, String> {
         .case_insensitive(reading == Reading::Wide)
         .build()
         .map_err(|err| format!("`{glob}` is not a glob: {}", err.kind()))
+}
+
+/// True when a path begins with what only a shell would replace: `~`, `$NAME` or `${NAME}`. Nobody
+/// replaces it here, and whoever wrote it meant another file. Any other `$` is part of a name.
+fn is_for_a_shell(path: &str) -> bool {
+    match path.strip_prefix('$') {
+        Some(rest) => rest.starts_with(|it: char| it == '{' || it == '_' || it.is_alphabetic()),
+        None => path.starts_with('~'),
+    }
 }

@@ -37,6 +37,8 @@ fn s4_11_paths_stay_in_the_workspace() {
         ("~root/a", None),
         ("$HOME/a", None),
         ("${HOME}/a", None),
+        ("$(touch pwned).txt", Some("$(touch pwned).txt")),
+        ("$", Some("$")),
         ("", None),
         ("a\0b", None),
     ] {
