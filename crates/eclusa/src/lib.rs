@@ -94,7 +94,10 @@ pub use audit::{
 };
 pub use call::{Asked, Malformed, Origin, Stage, ToolCall};
 pub use challenge::{Advice, Checkpoint, Deliverable, Pass, ReverseThinker};
-pub use changes::{Change, Changes, Content, ContentDigest, FileNode, Node, Stamp};
+pub use changes::{
+    Bounds, Change, Changes, Content, ContentDigest, Contents, Diff, FileNode, Held, Node, Side,
+    Sort, Stamp, Summary,
+};
 pub use config::{
     CommandTool, Config, ConfigError, ConfigErrors, Durability, Layer, Reach, RedactRule,
     RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust, UnknownTool,
