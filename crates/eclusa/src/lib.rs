@@ -114,7 +114,7 @@ pub use gate::{
     validate::Validated,
 };
 pub use metrics::{Counts, Metrics};
-pub use policy::{Access, Matcher, Rule, Rules};
+pub use policy::{Access, Author, EffectLimits, Effects, Matcher, Rule, Rules, Spent};
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{
     ExtraArgs, Found, Registered, Registration, Registry, RegistryError, Shape, Shown,
