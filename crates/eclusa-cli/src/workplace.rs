@@ -125,7 +125,8 @@ impl Workplace {
     }
 
     fn house(&self, sink: Arc<dyn AuditSink>) -> Result<House, Failure> {
-        let rules = Rules::new(self.config.rules.clone(), &self.place.workspace);
+        let rules = Rules::new(self.config.rules.clone(), &self.place.workspace)
+            .with_effects(self.config.effects.clone());
         let registry = self.registry()?;
         self.names_are_known(&registry)?;
         let mut house = House::new(Arc::new(registry), rules, sink);

@@ -5,10 +5,27 @@
 //! back from where the command wrote.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+pub use content::{Bounds, Contents, Held, Side, Sort};
+pub use diff::Diff;
+pub use summary::Summary;
+
+mod content;
+mod diff;
+mod digest;
+mod lines;
+mod names;
+mod person;
+mod summary;
+#[cfg(test)]
+pub(crate) mod tests;
+mod unified;
+mod wire;
 
 /// Everything that a call would change: at most one change for each path, sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -97,22 +114,29 @@ impl Changes {
     }
 
     /// These changes, sorted. Those that change nothing are left out; of two for one path, the
-    /// later follows on the earlier.
+    /// later follows on the earlier. What was moved twice comes from where it was first, provided
+    /// that of each move the departure stands before the arrival.
     pub fn of(changes: impl IntoIterator<Item = Change>) -> Changes {
-        let mut all = std::collections::BTreeMap::<PathBuf, Change>::new();
-        for change in changes {
-            match all.remove(&change.path) {
-                Some(earlier) => {
-                    let from = change.from.or(earlier.from);
-                    let joined = Change { before: earlier.before, from, ..change };
-                    all.insert(joined.path.clone(), joined);
-                }
-                None => {
-                    all.insert(change.path.clone(), change);
-                }
+        let mut all = BTreeMap::<PathBuf, Change>::new();
+        for mut change in changes {
+            let left = change.from.as_ref().and_then(|from| all.get(from));
+            if let Some(earlier) = left.filter(|it| it.after.is_none()) {
+                change.from = earlier.from.clone().or(change.from);
+            }
+            if let Some(earlier) = all.remove(&change.path) {
+                change.from = change.from.or(earlier.from);
+                change.before = earlier.before;
+            }
+            all.insert(change.path.clone(), change);
+        }
+        let mut all: Vec<Change> = all.into_values().filter(Change::changes).collect();
+        for change in &mut all {
+            // What is not there was not moved there, and what is at home was not moved.
+            if change.after.is_none() || change.from.as_ref() == Some(&change.path) {
+                change.from = None;
             }
         }
-        Changes(all.into_values().filter(Change::changes).collect())
+        Changes(all)
     }
 
     /// The changes, by path.
@@ -135,6 +159,19 @@ impl Changes {
         let at = self.0.binary_search_by(|it| it.path.as_path().cmp(path)).ok()?;
         self.0.get(at)
     }
+
+    /// Where the thing at this change was before, when it was moved here from a place that it
+    /// left. Moving neither makes it nor deletes it.
+    pub fn source(&self, change: &Change) -> Option<&Change> {
+        let source = self.get(change.from.as_deref()?)?;
+        let (Some(was), Some(is)) = (&source.before, &change.after) else { return None };
+        (source.after.is_none() && was.same_kind(is)).then_some(source)
+    }
+
+    /// The paths that something was moved away from: they are one thing with where it went.
+    pub fn left(&self) -> BTreeSet<&Path> {
+        self.iter().filter_map(|it| self.source(it)).map(|it| it.path.as_path()).collect()
+    }
 }
 
 impl Change {
@@ -153,6 +190,28 @@ impl Node {
         match (self, other) {
             (Node::File(a), Node::File(b)) => a.digest == b.digest && a.mode == b.mode,
             (a, b) => a == b,
+        }
+    }
+
+    /// True when both are files, both directories or both links.
+    pub fn same_kind(&self, other: &Node) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    /// The word for what it is.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Node::File(_) => "file",
+            Node::Directory { .. } => "directory",
+            Node::Link { .. } => "link",
+        }
+    }
+
+    /// The file, if it is one.
+    pub fn file(&self) -> Option<&FileNode> {
+        match self {
+            Node::File(file) => Some(file),
+            Node::Directory { .. } | Node::Link { .. } => None,
         }
     }
 }

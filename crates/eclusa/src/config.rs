@@ -6,7 +6,7 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{ArgsInLog, Limits, Mode, OnNoApprover, Pass, Registry, Rule};
+use crate::{ArgsInLog, EffectLimits, Limits, Mode, OnNoApprover, Pass, Registry, Rule};
 
 pub use error::{ConfigError, ConfigErrors};
 pub use reviewers::{Reach, ReviewerSettings, ReviewsOn};
@@ -70,6 +70,8 @@ pub struct Config {
     pub order: [Pass; 3],
     /// How much a call may use.
     pub limits: Limits,
+    /// What a call may do to the workspace.
+    pub effects: EffectLimits,
     /// How much of the arguments the log holds.
     pub args_in_log: ArgsInLog,
     /// What the log survives.
@@ -200,6 +202,7 @@ impl Config {
             on_no_approver: OnNoApprover::default(),
             order: Pass::ORDER,
             limits: Limits::default(),
+            effects: EffectLimits::default(),
             args_in_log: ArgsInLog::default(),
             durability: Durability::default(),
             redact: RedactSettings { on: true, ..RedactSettings::default() },

@@ -95,7 +95,10 @@ pub use audit::{
 };
 pub use call::{Asked, Malformed, Origin, Stage, ToolCall};
 pub use challenge::{Advice, Checkpoint, Deliverable, Pass, ReverseThinker};
-pub use changes::{Change, Changes, Content, ContentDigest, FileNode, Node, Stamp};
+pub use changes::{
+    Bounds, Change, Changes, Content, ContentDigest, Contents, Diff, FileNode, Held, Node, Side,
+    Sort, Stamp, Summary,
+};
 pub use config::{
     CommandTool, Config, ConfigError, ConfigErrors, Durability, Layer, Reach, RedactRule,
     RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust, UnknownTool,
@@ -113,7 +116,7 @@ pub use gate::{
     validate::Validated,
 };
 pub use metrics::{Counts, Metrics};
-pub use policy::{Access, Matcher, Rule, Rules};
+pub use policy::{Access, Author, EffectLimits, Effects, Matcher, Rule, Rules, Spent};
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{
     ExtraArgs, Found, Registered, Registration, Registry, RegistryError, Shape, Shown,

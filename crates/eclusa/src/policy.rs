@@ -7,6 +7,7 @@ use std::{borrow::Cow, collections::HashMap, path::Path};
 
 use crate::{Decision, PermissionClass, Policy, Reason, Source, Touch, Validated, Verdict};
 
+pub use effects::{Author, EffectLimits, Effects, Spent};
 pub use matcher::Matcher;
 pub use rule::{Access, Rule};
 
@@ -15,6 +16,7 @@ pub(crate) use names::Names;
 pub(crate) use paths::Root;
 pub(crate) use rule::Subject;
 
+mod effects;
 mod matcher;
 mod names;
 mod paths;
@@ -49,6 +51,7 @@ pub struct Rules {
     /// Places in `rules` of the others.
     others: Vec<usize>,
     root: Root,
+    effects: EffectLimits,
 }
 
 impl Rules {
@@ -65,7 +68,8 @@ impl Rules {
                 None => others.push(at),
             }
         }
-        Rules { rules, by_tool, others, root: Root::new(workspace) }
+        let (root, effects) = (Root::new(workspace), EffectLimits::default());
+        Rules { rules, by_tool, others, root, effects }
     }
 
     /// The rules, in the order in which they were written.

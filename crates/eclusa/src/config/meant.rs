@@ -9,7 +9,7 @@ use super::{
     source::Source,
     tools, units,
     words::{At, Named, Word},
-    written::{self, Size, Written},
+    written::{self, Most, Size, Written},
 };
 use crate::{Decision, Matcher, Pass};
 
@@ -21,6 +21,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
     without(source, below, file);
     words(source, below, file);
     limits(source, below, &file.limits);
+    effects(source, below, &file.effects);
     redact(source, below, &file.redact);
     review(source, below, &file.review);
     for written in &file.rules {
@@ -196,6 +197,51 @@ fn limits(source: &mut Source<'_>, below: &mut Config, file: &written::Limits) {
     }
     if let Some(cut) = &file.cut {
         put_own(source, &cut.span, &mut limits.cut, cut.it.0);
+    }
+}
+
+fn effects(source: &mut Source<'_>, below: &mut Config, file: &written::Effects) {
+    let effects = &mut below.effects;
+    // No limit is the loosest of all.
+    let looser = |new: &Option<u64>, old: &Option<u64>| match (new, old) {
+        (Some(new), Some(old)) => new > old,
+        (None, old) => old.is_some(),
+        (Some(_), None) => false,
+    };
+    let counts =
+        [(&file.max_files, &mut effects.max_files), (&file.max_lines, &mut effects.max_lines)];
+    for (written, below) in counts {
+        let Some(written) = written else { continue };
+        let most = match written.it {
+            Most::Number(most) => Some(most),
+            Most::Any(_) => None,
+        };
+        put(source, &written.span, below, most, looser);
+    }
+    if let Some(written) = &file.max_bytes {
+        let most = match &written.it {
+            Size::Bytes(bytes) => Ok(Some(*bytes as u64)),
+            Size::Text(text) if text == "none" => Ok(None),
+            Size::Text(text) => units::size(text).map(|it| Some(it as u64)),
+        };
+        if let Some(most) = source.keep(&written.span, most) {
+            put(source, &written.span, &mut effects.max_bytes, most, looser);
+        }
+    }
+    if let Some(written) = &file.allow_delete {
+        let looser = |new: &bool, old: &bool| *new && !*old;
+        put(source, &written.span, &mut effects.allow_delete, written.it, looser);
+    }
+    if let Some(written) = &file.executable {
+        match written.it.0 {
+            Decision::Stage => {
+                let text = "what is executable is allowed, asked about or denied; it is staged by the time it is judged";
+                source.wrong(Problem::new(&written.span, text));
+            }
+            decision => {
+                put(source, &written.span, &mut effects.executable, decision, |new, old| new < old);
+            }
+        }
     }
 }
 

@@ -95,6 +95,14 @@ impl<T> OneOrMany<T> {
     }
 }
 
+/// No limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NoLimit;
+
+impl Named for NoLimit {
+    const WORDS: &'static [(&'static str, NoLimit)] = &[("none", NoLimit)];
+}
+
 impl Named for Mode {
     const WORDS: &'static [(&'static str, Mode)] = &[
         ("confirm-all", Mode::ConfirmAll),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{
     Durability, ReviewsOn,
-    words::{At, OnError, OneOrMany, Word},
+    words::{At, NoLimit, OnError, OneOrMany, Word},
 };
 use crate::{Access, ArgsInLog, Cut, Decision, Mode, OnNoApprover, Pass, PermissionClass};
 
@@ -29,6 +29,9 @@ pub(super) struct Written {
     /// How much a call may use, and how long anybody may take to decide about it.
     #[serde(default)]
     pub(super) limits: Limits,
+    /// What a call may do to the workspace, whichever way.
+    #[serde(default)]
+    pub(super) effects: Effects,
     /// The log.
     #[serde(default)]
     pub(super) audit: Audit,
@@ -75,6 +78,34 @@ pub(super) struct Limits {
     pub(super) checkpoint: Option<At<String>>,
     /// Time for a record to become durable.
     pub(super) audit: Option<At<String>>,
+}
+
+/// What a call may do to the workspace, whichever way.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Effects {
+    /// How many files may change, or "none" for no limit; one that is moved counts once.
+    pub(super) max_files: Option<At<Most>>,
+    /// How many lines may come and go, or "none" for no limit.
+    pub(super) max_lines: Option<At<Most>>,
+    /// How much may be in the files that are written, in bytes or as a size, or "none".
+    pub(super) max_bytes: Option<At<Size>>,
+    /// Whether anything may be deleted.
+    pub(super) allow_delete: Option<At<bool>>,
+    /// What becomes of changes that make files executable.
+    pub(super) executable: Option<At<Word<Decision>>>,
+}
+
+/// A number, or the word for no limit.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(super) enum Most {
+    /// This many.
+    Number(u64),
+    /// Any number.
+    Any(Word<NoLimit>),
 }
 
 /// A number of bytes, or a size like "100KB".

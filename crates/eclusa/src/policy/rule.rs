@@ -175,6 +175,11 @@ impl Rule {
             || self.access.is_some()
     }
 
+    /// True when it asks which paths a call touches, and how.
+    pub(super) fn is_about_paths(&self) -> bool {
+        self.paths.is_some() || self.access.is_some()
+    }
+
     /// The tools it names without globs.
     pub(crate) fn named_tools(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().flat_map(Names::named)

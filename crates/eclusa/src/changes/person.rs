@@ -1,0 +1,159 @@
+//! Changes as a person sees them before saying yes: nothing hidden, nothing that passes for
+//! something else, and never more than can be read.
+
+use std::fmt::Write;
+
+use super::{
+    Diff, Node,
+    content::bytes,
+    diff::{Body, Part},
+    lines::{Compared, Sign},
+    names::readable,
+};
+use crate::show::one_line;
+
+impl Diff<'_> {
+    /// The changes for a person. Each begins with a line that says what becomes of which path;
+    /// lines of files stand behind a sign and a space, so that none can pass for such a line.
+    pub fn shown(&self) -> String {
+        let mut page = Page { out: String::new(), room: self.bounds.shown };
+        for part in &self.parts {
+            page.part(part);
+        }
+        page.out
+    }
+}
+
+struct Page {
+    out: String,
+    /// How many bytes of lines may still be shown.
+    room: usize,
+}
+
+impl Page {
+    fn part(&mut self, part: &Part<'_>) {
+        let _ = writeln!(self.out, "{}", part.told());
+        if let Body::Text { old, new, compared } = &part.body
+            && part.is_file()
+        {
+            self.lines(compared, old, new);
+        }
+    }
+
+    fn lines(&mut self, compared: &Compared, old: &str, new: &str) {
+        let (mut added, mut removed) = (0, 0);
+        for hunk in &compared.hunks {
+            if self.room == 0 {
+                break;
+            }
+            let _ = writeln!(self.out, "{}", hunk.range());
+            hunk.each(old, new, |sign, line| {
+                let fits = self.line(sign, line);
+                added += u64::from(fits && sign == Sign::Added);
+                removed += u64::from(fits && sign == Sign::Removed);
+                fits
+            });
+        }
+        let (added, removed) = (compared.added - added, compared.removed - removed);
+        if added + removed > 0 {
+            let _ = writeln!(self.out, "# left out here, for want of room: +{added} -{removed}");
+        }
+    }
+
+    /// Writes a line, unless there is no room for it.
+    fn line(&mut self, sign: Sign, line: &str) -> bool {
+        let (text, whole) = match line.strip_suffix('\n') {
+            Some(text) => (text, true),
+            None => (line, false),
+        };
+        if text.len() >= self.room {
+            self.room = 0;
+            return false;
+        }
+        self.room -= text.len() + 1;
+        let _ = writeln!(self.out, "{} {}", sign.as_char(), behind_a_sign(text));
+        if !whole {
+            self.out.push_str("\\ no newline at the end\n");
+        }
+        true
+    }
+}
+
+/// A line with everything visible. Spaces that it begins with are seen, because it stands behind
+/// a sign.
+fn behind_a_sign(line: &str) -> String {
+    let shown = one_line(&format!("|{line}"));
+    match shown.strip_prefix('|') {
+        Some(shown) => shown.to_owned(),
+        // The bar became a part of something that is repeated.
+        None => one_line(line),
+    }
+}
+
+impl Part<'_> {
+    /// What becomes of which path, and what stands in place of lines that are not shown.
+    pub(super) fn told(&self) -> String {
+        let mut text = heading(self);
+        match &self.body {
+            Body::Same | Body::Text { .. } => {}
+            Body::Opaque { old, new } => {
+                for (side, node, sort) in [("before", self.old, old), ("after", self.new, new)] {
+                    if let (Some(Node::File(file)), Some(sort)) = (node, sort) {
+                        let size = bytes(file.size);
+                        let _ = write!(text, "\n# {side}: {size}, {}", sort.as_str());
+                    }
+                }
+            }
+            Body::Unread(why) => {
+                let _ = write!(text, "\n# the lines are left out: {}", one_line(why));
+            }
+        }
+        text
+    }
+
+    /// True when it is about a file and nothing else.
+    pub(super) fn is_file(&self) -> bool {
+        self.old.or(self.new).is_some_and(|it| it.file().is_some())
+    }
+}
+
+/// `moved a -> b, mode 0644 -> 0755, +1 -1`
+fn heading(part: &Part<'_>) -> String {
+    let kind = match part.new.or(part.old) {
+        Some(Node::File(_)) | None => "",
+        Some(node) => node.kind(),
+    };
+    let gap = if kind.is_empty() { "" } else { " " };
+    let what = match (part.moved, part.old, part.new) {
+        (Some(_), _, _) => "moved",
+        (None, None, _) => "made",
+        (None, _, None) => "deleted",
+        (None, Some(_), Some(_)) => "altered",
+    };
+    let mut text = format!("{kind}{gap}{what} ");
+    if let Some(from) = part.moved {
+        let _ = write!(text, "{} -> ", readable(from));
+    }
+    text.push_str(&readable(&part.change.path));
+    if let Some(target) = part.new.or(part.old).and_then(Node::target) {
+        let _ = write!(text, ", leads to {}", readable(target));
+    }
+    if let Some(old) = part.old.and_then(Node::target).filter(|_| part.new.is_some())
+        && part.new.and_then(Node::target) != Some(old)
+    {
+        let _ = write!(text, ", led to {}", readable(old));
+    }
+    match (part.modes(), part.new.and_then(Node::mode)) {
+        (Some((old, new)), _) => {
+            let _ = write!(text, ", mode {old:04o} -> {new:04o}");
+        }
+        (None, Some(mode)) if part.old.is_none() => {
+            let _ = write!(text, ", mode {mode:04o}");
+        }
+        _ => {}
+    }
+    if let (Body::Text { compared, .. }, true) = (&part.body, part.is_file()) {
+        let _ = write!(text, ", +{} -{}", compared.added, compared.removed);
+    }
+    text
+}

@@ -1,0 +1,357 @@
+//! What rules say of changes that a call has made but that are not real yet.
+//!
+//! The rules about paths are heard once more, now over what the call does instead of what it
+//! said: each change writes its path. Beside them stand the limits of `[effects]` and a few
+//! things that no rule can loosen. Pure: nothing here looks at a disk.
+
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use super::{Access, Place, Rules, Subject, reason};
+use crate::{
+    Change, Changes, Decision, Node, PermissionClass, Reason, Source, Touch, Validated, Verdict,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// How many paths a reason names.
+const NAMED: usize = 3;
+/// The bits that let a program run as somebody else.
+const SET_ID: u32 = 0o6000;
+/// The bits that let a file be run.
+const EXECUTE: u32 = 0o111;
+
+/// Directories with files in them that programs run by themselves.
+const TRUSTED: [&str; 6] = [".git", ".github", ".gitea", ".forgejo", ".gitlab", ".config"];
+
+/// How much may change, whoever changes it and whichever way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EffectLimits {
+    /// How many files; one that changes twice or is moved counts once. `None`: any number.
+    pub max_files: Option<u64>,
+    /// How many lines may come and go. `None`: any number.
+    pub max_lines: Option<u64>,
+    /// How many bytes may be in the files that are written. `None`: any number.
+    pub max_bytes: Option<u64>,
+    /// Whether anything may be deleted, on any route (C25). A thing that is moved is not deleted,
+    /// one that is moved onto is; an emptied file is still there.
+    pub allow_delete: bool,
+    /// What becomes of changes that make files executable.
+    pub executable: Decision,
+}
+
+impl Default for EffectLimits {
+    fn default() -> EffectLimits {
+        EffectLimits {
+            max_files: None,
+            max_lines: None,
+            max_bytes: None,
+            allow_delete: false,
+            executable: Decision::Ask,
+        }
+    }
+}
+
+/// Who changes something, as far as rules ask.
+#[derive(Debug, Clone, Copy)]
+pub struct Author<'a> {
+    /// The tool's name.
+    pub name: &'a str,
+    /// Its other names.
+    pub aliases: &'a [String],
+    /// Its class.
+    pub class: PermissionClass,
+    /// The server it comes from.
+    pub server: Option<&'a str>,
+    /// The arguments of the call.
+    pub args: &'a Value,
+    /// What the call said it would touch.
+    pub touches: &'a [Touch],
+}
+
+impl<'a> From<&'a Validated> for Author<'a> {
+    fn from(call: &'a Validated) -> Author<'a> {
+        Author {
+            name: call.name(),
+            aliases: &call.facts().aliases,
+            class: call.class(),
+            server: call.server(),
+            args: call.args(),
+            touches: call.touches(),
+        }
+    }
+}
+
+/// What was changed before, where limits are meant for more than one call. What was refused is
+/// never added.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spent {
+    files: BTreeSet<PathBuf>,
+    lines: u64,
+    bytes: u64,
+}
+
+impl Spent {
+    /// Adds changes that became real, and how many lines of them came and went.
+    pub fn add(&mut self, changes: &Changes, lines: u64) {
+        self.files.extend(counted(changes).map(Path::to_owned));
+        self.lines = self.lines.saturating_add(lines);
+        self.bytes = self.bytes.saturating_add(written(changes));
+    }
+}
+
+/// Changes that wait to be judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Effects<'a> {
+    /// Who made them.
+    pub author: Author<'a>,
+    /// What they are.
+    pub changes: &'a Changes,
+    /// How many lines come and go, see [`Diff::lines`](crate::Diff::lines). Looked at only where
+    /// there is a limit; `None` says that nobody could count them.
+    pub lines: Option<u64>,
+    /// What was changed before.
+    pub spent: &'a Spent,
+    /// What holds where no rule allows: `Allow` for what was permitted before it ran, `Ask` for
+    /// what ran so that its changes could be judged.
+    pub unruled: Decision,
+}
+
+impl Rules {
+    /// The same rules with these limits on effects.
+    pub fn with_effects(self, effects: EffectLimits) -> Rules {
+        Rules { effects, ..self }
+    }
+
+    /// The limits on effects.
+    pub fn effects(&self) -> &EffectLimits {
+        &self.effects
+    }
+
+    /// Judges changes: `Allow` commits them, `Ask` shows them to a person first, `Deny` discards
+    /// them. Same changes, same verdict.
+    pub fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {
+        if effects.changes.is_empty() {
+            let text = "it changes nothing";
+            return Verdict::of(vec![reason(Decision::Allow, Source::Default, "effects", text)]);
+        }
+        let mut because = self.hear_effects(effects);
+        let allowed = because.iter().any(|it| it.decision == Decision::Allow);
+        self.effect_floors(effects.changes, &mut because);
+        limits(&self.effects, effects, &mut because);
+        if !allowed {
+            let (decision, text) = match effects.unruled {
+                Decision::Allow => (Decision::Allow, "it was permitted before it ran"),
+                Decision::Stage | Decision::Ask => {
+                    (Decision::Ask, "no rule allows all that it changes")
+                }
+                Decision::Deny => (Decision::Deny, "no rule allows all that it changes"),
+            };
+            because.push(reason(decision, Source::Default, "defaults", text));
+        }
+        Verdict::of(because)
+    }
+
+    /// The reasons of all rules about paths that apply. Those about anything else were heard
+    /// before the call ran, and what a rule wanted staged is staged by now.
+    fn hear_effects(&self, effects: &Effects<'_>) -> Vec<Reason> {
+        let author = &effects.author;
+        let paths = self.written_paths(effects.changes);
+        let subject = |touches| Subject {
+            name: author.name,
+            aliases: author.aliases,
+            class: author.class,
+            server: author.server,
+            args: author.args,
+            touches,
+            paths: &paths,
+            root: &self.root,
+        };
+        // What the call said it would touch is behind it: these are all its effects on files.
+        let (tight, loose) = (subject(author.touches), subject(&[]));
+        let heard = self.rules.iter().filter(|it| it.is_about_paths()).filter(|rule| {
+            match rule.decision() {
+                Decision::Allow => rule.applies(&loose),
+                Decision::Ask | Decision::Deny => rule.applies(&tight),
+                Decision::Stage => false,
+            }
+        });
+        heard.map(|it| it.reason()).collect()
+    }
+
+    /// Every path that is written, and what new links lead to: it gets a further name.
+    fn written_paths<'a>(&self, changes: &'a Changes) -> Vec<(Access, Cow<'a, str>)> {
+        let mut paths = Vec::with_capacity(changes.len());
+        for change in changes {
+            paths.push((Access::Write, change.path.to_string_lossy()));
+            if let Some(Node::Link { target }) = &change.after
+                && let Place::Inside(target) = self.root.place(&led(&change.path, target))
+            {
+                paths.push((Access::Write, Cow::Owned(target.into_owned())));
+            }
+        }
+        paths
+    }
+
+    /// What no rule can loosen.
+    fn effect_floors(&self, changes: &Changes, because: &mut Vec<Reason>) {
+        let mut floor = |decision, source, origin: &'static str, text: &str, paths: Vec<&Path>| {
+            if !paths.is_empty() {
+                let text = format!("{text} {}", listed(&paths)).into();
+                because.push(Reason { decision, source, origin: origin.into(), text });
+            }
+        };
+        let paths = |holds: &dyn Fn(&Change) -> bool| -> Vec<&Path> {
+            changes.iter().filter(|it| holds(it)).map(|it| it.path.as_path()).collect()
+        };
+        let (deny, fixed) = (Decision::Deny, Source::Floor);
+        let outside = paths(&|it| !is_clean(&it.path));
+        floor(deny, fixed, "workspace", "it would change what is outside the workspace:", outside);
+        if !self.effects.allow_delete {
+            let left = changes.left();
+            let text = "deleting is switched off (`allow_delete = false`), and it would delete";
+            let deleted = paths(&|it| deletes(changes, &left, it));
+            floor(deny, fixed, "effects.allow_delete", text, deleted);
+        }
+        let text = "it would let a program run as somebody else:";
+        floor(deny, fixed, "effects", text, paths(&sets_id));
+        let text = "it would make a link that leads out of the workspace:";
+        floor(deny, fixed, "workspace", text, paths(&|it| self.leads_out(it)));
+        let text = "it would put something else in the place of a directory that programs trust:";
+        floor(deny, fixed, "effects", text, paths(&stands_in));
+        if self.effects.executable > Decision::Stage {
+            let text = "it would make executable:";
+            let executable = paths(&|it| makes_executable(changes, it));
+            let decision = self.effects.executable;
+            floor(decision, Source::Rule, "effects.executable", text, executable);
+        }
+    }
+
+    fn leads_out(&self, change: &Change) -> bool {
+        match &change.after {
+            Some(Node::Link { target }) => {
+                !matches!(self.root.place(&led(&change.path, target)), Place::Inside(_))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Where a link leads, in words alone.
+fn led(link: &Path, target: &Path) -> String {
+    let target = target.to_string_lossy();
+    match (target.is_empty() || target.starts_with('/'), link.parent()) {
+        (true, _) | (_, None) => target.into_owned(),
+        // The dot keeps a name like `~x` from being more than a name.
+        (false, Some(parent)) => format!("./{}/{target}", parent.to_string_lossy()),
+    }
+}
+
+/// True when a path is what a change says it is: relative, and each part a name. Looked at byte
+/// by byte, because globs see it that way too.
+fn is_clean(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.split(|it| *it == b'/').all(|part| !matches!(part, b"" | b"." | b".."))
+}
+
+/// True when something that was there is nowhere afterwards.
+fn deletes(changes: &Changes, left: &BTreeSet<&Path>, change: &Change) -> bool {
+    let Some(was) = &change.before else { return false };
+    match &change.after {
+        None => !left.contains(change.path.as_path()),
+        Some(is) => !was.same_kind(is) || changes.source(change).is_some(),
+    }
+}
+
+/// True when a file runs as its owner or group, or a directory begins to hand down its own.
+fn sets_id(change: &Change) -> bool {
+    match (&change.before, &change.after) {
+        (_, Some(Node::File(file))) => file.mode & SET_ID != 0,
+        (Some(Node::Directory { mode: old }), Some(Node::Directory { mode: new })) => {
+            new & SET_ID & !old != 0
+        }
+        _ => false,
+    }
+}
+
+/// True when a file can be run that could not be run before, here or where it came from.
+fn makes_executable(changes: &Changes, change: &Change) -> bool {
+    let Some(Node::File(new)) = &change.after else { return false };
+    let before = changes.source(change).map_or(&change.before, |it| &it.before);
+    let old = before.as_ref().and_then(Node::file).map_or(0, |it| it.mode);
+    new.mode & EXECUTE & !old != 0
+}
+
+/// True when a file or a link takes the place of a directory whose files programs trust: what it
+/// names would be trusted instead, and its path would not show.
+fn stands_in(change: &Change) -> bool {
+    let name = change.path.file_name().unwrap_or_default();
+    TRUSTED.iter().any(|it| name.eq_ignore_ascii_case(it))
+        && matches!(change.after, Some(Node::File(_) | Node::Link { .. }))
+}
+
+fn limits(limits: &EffectLimits, effects: &Effects<'_>, because: &mut Vec<Reason>) {
+    let spent = effects.spent;
+    let files = || {
+        let new = counted(effects.changes).filter(|it| !spent.files.contains(*it)).count();
+        Some((spent.files.len() as u64).saturating_add(new as u64))
+    };
+    let lines = || Some(spent.lines.saturating_add(effects.lines?));
+    let bytes = || Some(spent.bytes.saturating_add(written(effects.changes)));
+    let all: [(_, _, _, &dyn Fn() -> Option<u64>); 3] = [
+        (limits.max_files, "effects.max_files", "files", &files),
+        (limits.max_lines, "effects.max_lines", "lines", &lines),
+        (limits.max_bytes, "effects.max_bytes", "bytes", &bytes),
+    ];
+    for (most, origin, unit, count) in all {
+        let Some(most) = most else { continue };
+        let text = match count() {
+            Some(count) if count <= most => continue,
+            Some(count) => format!("{count} {unit} would have changed, and {most} are the most"),
+            None => format!("nobody can count the {unit} that change, and {most} are the most"),
+        };
+        let (decision, source) = (Decision::Deny, Source::Floor);
+        because.push(Reason { decision, source, origin: origin.into(), text: text.into() });
+    }
+}
+
+/// The paths that count as files: each thing once, and directories only where nothing in them
+/// counts.
+fn counted(changes: &Changes) -> impl Iterator<Item = &Path> {
+    let left = changes.left();
+    let nexts = changes.iter().skip(1).map(Some).chain([None]);
+    changes.iter().zip(nexts).filter_map(move |(change, next)| {
+        let inner = next.is_some_and(|it| it.path.starts_with(&change.path));
+        let is_directory = |it: &Node| matches!(it, Node::Directory { .. });
+        let only = [&change.before, &change.after].into_iter().flatten().all(is_directory);
+        let path = change.path.as_path();
+        let apart = left.contains(path) || (inner && only);
+        (!apart).then_some(path)
+    })
+}
+
+/// How many bytes are in the files that are written.
+fn written(changes: &Changes) -> u64 {
+    let sizes = changes.iter().filter_map(|it| {
+        let new = it.after.as_ref()?.file()?;
+        let old = it.before.as_ref().and_then(Node::file);
+        (old.map(|it| it.digest) != Some(new.digest)).then_some(new.size)
+    });
+    sizes.fold(0, u64::saturating_add)
+}
+
+/// `a`, `b` and 2 more
+fn listed(paths: &[&Path]) -> String {
+    let name = |path: &&Path| format!("`{}`", path.to_string_lossy().escape_debug());
+    let named: Vec<String> = paths.iter().take(NAMED).map(name).collect();
+    match paths.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}

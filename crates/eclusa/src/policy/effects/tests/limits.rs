@@ -1,0 +1,116 @@
+//! How much may change.
+
+use super::*;
+
+fn rules(limits: EffectLimits) -> Rules {
+    Rules::new(vec![], "/ws".as_ref()).with_effects(limits)
+}
+
+fn judge(limits: EffectLimits, changes: &Changes, lines: Option<u64>, spent: &Spent) -> Verdict {
+    let args = json!({});
+    let author =
+        Author { name: "tool", aliases: &[], class: File, server: None, args: &args, touches: &[] };
+    rules(limits).judge_effects(&Effects { author, changes, lines, spent, unruled: Allow })
+}
+
+fn files(most: u64) -> EffectLimits {
+    EffectLimits { max_files: Some(most), ..EffectLimits::default() }
+}
+
+/// G: with two files at most, the third is refused.
+#[test]
+fn g_a_third_file_is_refused() {
+    let none = Spent::default();
+    let two = Changes::of([made("a"), made("b")]);
+    let three = Changes::of([made("a"), made("b"), made("c")]);
+    assert_eq!(judge(files(2), &two, None, &none).decision, Allow);
+    let refused = judge(files(2), &three, None, &none);
+    assert_eq!(refused.decision, Deny);
+    let why = "3 files would have changed, and 2 are the most (effects.max_files)";
+    assert_eq!(&*refused.why(), why);
+}
+
+/// G: the same file changed twice counts once, in one call and in several; what was refused does
+/// not count.
+#[test]
+fn g_each_file_counts_once() {
+    let twice = Changes::of([made("a"), change("a", file("x\n", 0o644), file("y", 0o644))]);
+    assert_eq!(judge(files(1), &twice, None, &Spent::default()).decision, Allow);
+    let node = file("x", 0o644);
+    let move_ = Changes::of(moved("a", "b", node.clone(), node));
+    assert_eq!(judge(files(1), &move_, None, &Spent::default()).decision, Allow);
+
+    let mut spent = Spent::default();
+    spent.add(&Changes::of([made("a")]), 1);
+    spent.add(&Changes::of([made("b")]), 1);
+    let again = Changes::of([change("a", file("x\n", 0o644), file("y", 0o644))]);
+    let third = Changes::of([made("c")]);
+    assert_eq!(judge(files(2), &third, None, &spent).decision, Deny);
+    assert_eq!(judge(files(2), &again, None, &spent).decision, Allow, "the refused one is not in");
+}
+
+#[test]
+fn directories_count_where_nothing_in_them_does() {
+    let one = [change("d", None, directory()), change("d/e", None, directory()), made("d/e/f")];
+    assert_eq!(judge(files(1), &Changes::of(one), None, &Spent::default()).decision, Allow);
+    let empty = [change("d", None, directory()), change("e", None, directory())];
+    assert_eq!(judge(files(1), &Changes::of(empty), None, &Spent::default()).decision, Deny);
+}
+
+#[test]
+fn lines_and_bytes_have_limits() {
+    let limits = EffectLimits { max_lines: Some(10), max_bytes: Some(8), ..Default::default() };
+    let mut spent = Spent::default();
+    let small = Changes::of([change("a", file("12345678", 0o644), file("1234", 0o644))]);
+    assert_eq!(judge(limits.clone(), &small, Some(10), &spent).decision, Allow);
+    assert_eq!(judge(limits.clone(), &small, Some(11), &spent).decision, Deny);
+    let uncounted = judge(limits.clone(), &small, None, &spent);
+    assert!(uncounted.why().contains("nobody can count the lines"), "{}", uncounted.why());
+    assert_eq!(uncounted.decision, Deny);
+    let large = Changes::of([change("a", None, file("123456789", 0o644))]);
+    assert_eq!(judge(limits.clone(), &large, Some(1), &spent).decision, Deny);
+    spent.add(&small, 6);
+    assert_eq!(judge(limits.clone(), &small, Some(4), &spent).decision, Allow);
+    assert_eq!(judge(limits.clone(), &small, Some(5), &spent).decision, Deny);
+    spent.add(&small, 0);
+    assert_eq!(judge(limits, &small, Some(1), &spent).decision, Deny);
+}
+
+/// The keys of `[effects]`, and that a project's file only tightens them.
+#[test]
+fn limits_come_from_the_configuration() {
+    let text = "[effects]\nmax_files = 2\nmax_lines = 'none'\nmax_bytes = '1KB'\n\
+                allow_delete = true\nexecutable = 'deny'\n";
+    let mine = Layer::of_person("mine.toml", text);
+    let config = Config::load(std::slice::from_ref(&mine)).unwrap();
+    let meant = EffectLimits {
+        max_files: Some(2),
+        max_lines: None,
+        max_bytes: Some(1024),
+        allow_delete: true,
+        executable: Deny,
+    };
+    assert_eq!(config.effects, meant);
+    assert_eq!(Config::load(&[]).unwrap().effects, EffectLimits::default());
+    let project = |text: &str| {
+        let found = Layer::of_project("eclusa.toml", format!("[effects]\n{text}"));
+        Config::load(&[mine.clone(), found])
+    };
+    for tighter in ["max_files = 1", "max_lines = 0", "max_bytes = 7", "allow_delete = false"] {
+        assert!(project(tighter).is_ok(), "{tighter}");
+    }
+    for looser in [
+        "max_files = 3",
+        "max_files = 'none'",
+        "max_bytes = '2KB'",
+        "max_bytes = 'none'",
+        "executable = 'ask'",
+    ] {
+        let told = project(looser).unwrap_err().to_string();
+        assert!(told.contains("can only tighten"), "{looser}: {told}");
+    }
+    for wrong in ["max_files = -1", "max_files = 'some'", "executable = 'stage'", "max_dirs = 1"] {
+        let layer = Layer::of_person("mine.toml", format!("[effects]\n{wrong}"));
+        assert!(Config::load(&[layer]).is_err(), "{wrong}");
+    }
+}
