@@ -64,6 +64,7 @@ mod audit;
 mod call;
 mod challenge;
 mod changes;
+mod commit;
 mod config;
 mod digest;
 mod event;
@@ -82,6 +83,7 @@ mod spool;
 mod stop;
 mod tool;
 mod typed;
+mod undo;
 mod verdict;
 
 pub use approve::{
@@ -95,6 +97,9 @@ pub use audit::{
 pub use call::{Asked, Malformed, Origin, Stage, ToolCall};
 pub use challenge::{Advice, Checkpoint, Deliverable, Pass, ReverseThinker};
 pub use changes::{Change, Changes, Content, ContentDigest, FileNode, Node, Stamp};
+pub use commit::{
+    Aside, Clash, CommitError, Committed, Conflict, Fault, Left, Recovered, Workspace,
+};
 pub use config::{
     CommandTool, Config, ConfigError, ConfigErrors, Durability, Layer, Reach, RedactRule,
     RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust, UnknownTool,
@@ -126,4 +131,5 @@ pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
 pub use tool::{Facts, Output, PermissionClass, Scene, Tool, ToolError, Touch, Undo};
 pub use typed::TypedTool;
+pub use undo::{By, Compacted, Entry, Evicted, Keep, Obstacle, Status, UndoError, Undone};
 pub use verdict::{Decision, Policy, Reason, Source, Text, Verdict};
