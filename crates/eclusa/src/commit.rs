@@ -186,11 +186,22 @@ pub(crate) struct Dirs {
 
 impl Workspace {
     /// Opens a workspace whose transactions are kept in `state`, which is made if need be, and
-    /// takes back what died in the middle.
+    /// puts right what died in the middle.
     pub fn open(
         root: impl Into<PathBuf>,
         state: impl Into<PathBuf>,
     ) -> Result<(Workspace, Recovered), Fault> {
+        let workspace = Workspace::attach(root, state)?;
+        let recovered = workspace.recover()?;
+        Ok((workspace, recovered))
+    }
+
+    /// The same, but what died in the middle is put right only by [`Workspace::recover`] or by
+    /// the next transaction.
+    pub fn attach(
+        root: impl Into<PathBuf>,
+        state: impl Into<PathBuf>,
+    ) -> Result<Workspace, Fault> {
         let (root, state) = (root.into(), state.into());
         let at = Fault::at("make", &state);
         std::fs::create_dir_all(&state).map_err(at)?;
@@ -205,9 +216,7 @@ impl Workspace {
         }
         let lock = lock::Lock::open(&handle).map_err(Fault::at("open", &state.join("lock")))?;
         let aside = probe(&directory(&root)?, &handle);
-        let workspace = Workspace { root, state, aside, lock: Arc::new(lock), watch: None };
-        let recovered = workspace.recover()?;
-        Ok((workspace, recovered))
+        Ok(Workspace { root, state, aside, lock: Arc::new(lock), watch: None })
     }
 
     /// Calls this before every step that touches the disk, with the name of what comes next: for

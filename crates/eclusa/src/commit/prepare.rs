@@ -56,10 +56,14 @@ pub(crate) fn slot(
     Ok(())
 }
 
-/// Whose a file is that will be replaced, so that the new one is theirs too.
+/// Whose a file is that will be replaced, so that the new one is theirs too. If it is no longer
+/// there, the look that follows will say so.
 fn owner(path: &Path, parents: &mut Parents<'_>) -> io::Result<Option<(u32, u32)>> {
-    let look = Look::at(&*parents.of(path)?, parents::name(path))?;
-    Ok(look.map(|it| it.owner))
+    match parents.of(path).and_then(|dir| Look::at(&*dir, parents::name(path))) {
+        Ok(look) => Ok(look.map(|it| it.owner)),
+        Err(err) if parents::is_absent(&err) => Ok(None),
+        Err(err) => Err(err),
+    }
 }
 
 /// A slot that will hold a file.

@@ -14,94 +14,94 @@ use eclusa::{
 
 /// What can be told of a node by looking at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Snap {
+pub(crate) enum Snap {
     File(Vec<u8>, u32),
     Directory(u32),
     Link(PathBuf),
 }
 
 /// Everything below a directory.
-pub type Tree = BTreeMap<PathBuf, Snap>;
+pub(crate) type Tree = BTreeMap<PathBuf, Snap>;
 
 /// A workspace and its state, side by side in a directory that goes with it.
-pub struct World {
-    pub dir: tempfile::TempDir,
-    pub workspace: Workspace,
+pub(crate) struct World {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) workspace: Workspace,
 }
 
 impl World {
-    pub fn new() -> World {
+    pub(crate) fn new() -> World {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("ws")).unwrap();
         World::at(dir)
     }
 
-    pub fn at(dir: tempfile::TempDir) -> World {
+    pub(crate) fn at(dir: tempfile::TempDir) -> World {
         let workspace = open(dir.path());
         World { dir, workspace }
     }
 
-    pub fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.dir.path().join("ws").join(path)
     }
 
-    pub fn write(&self, path: &str, content: &str) {
+    pub(crate) fn write(&self, path: &str, content: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
 
-    pub fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.path(path)).unwrap()
     }
 
-    pub fn tree(&self) -> Tree {
+    pub(crate) fn tree(&self) -> Tree {
         tree(&self.dir.path().join("ws"))
     }
 
     /// A change of a path from what is there now.
-    pub fn change(&self, path: &str, after: Option<Node>) -> Change {
+    pub(crate) fn change(&self, path: &str, after: Option<Node>) -> Change {
         change(&self.dir.path().join("ws"), path, after)
     }
 
-    pub fn commit(&self, call: u64, changes: &[(&str, Option<Node>)]) -> Committed {
+    pub(crate) fn commit(&self, call: u64, changes: &[(&str, Option<Node>)]) -> Committed {
         let changes = changes.iter().map(|(path, after)| self.change(path, after.clone()));
         let changes = Changes::of(changes.collect::<Vec<_>>());
         self.workspace.commit(call, &changes, Durability::Crash).unwrap()
     }
 
     /// Nothing unfinished, and nothing of a transaction in sight.
-    pub fn is_clean(&self) -> bool {
+    pub(crate) fn is_clean(&self) -> bool {
         let open = fs::read_dir(self.workspace.state().join("open")).unwrap().count();
         let stray = self.tree().keys().any(|it| it.to_string_lossy().contains(".eclusa"));
         open == 0 && !stray
     }
 }
 
-pub fn open(dir: &Path) -> Workspace {
+pub(crate) fn open(dir: &Path) -> Workspace {
     let (workspace, _) = Workspace::open(dir.join("ws"), dir.join("state")).unwrap();
     workspace
 }
 
-pub fn change(root: &Path, path: &str, after: Option<Node>) -> Change {
+pub(crate) fn change(root: &Path, path: &str, after: Option<Node>) -> Change {
     let before = node(&root.join(path));
     Change { path: path.into(), from: None, before, after }
 }
 
-pub fn file(content: &str) -> Option<Node> {
+pub(crate) fn file(content: &str) -> Option<Node> {
     Some(Node::File(FileNode::new(content.as_bytes(), 0o644)))
 }
 
-pub fn link(target: &str) -> Option<Node> {
+pub(crate) fn link(target: &str) -> Option<Node> {
     Some(Node::Link { target: target.into() })
 }
 
-pub fn directory(mode: u32) -> Option<Node> {
+pub(crate) fn directory(mode: u32) -> Option<Node> {
     Some(Node::Directory { mode })
 }
 
 /// What is at a path, as a tool would describe it.
-pub fn node(path: &Path) -> Option<Node> {
+pub(crate) fn node(path: &Path) -> Option<Node> {
     use std::os::unix::fs::MetadataExt;
     let meta = fs::symlink_metadata(path).ok()?;
     let mode = meta.permissions().mode() & 0o7777;
@@ -129,7 +129,7 @@ pub fn node(path: &Path) -> Option<Node> {
     }))
 }
 
-pub fn tree(root: &Path) -> Tree {
+pub(crate) fn tree(root: &Path) -> Tree {
     let mut tree = Tree::new();
     walk(root, Path::new(""), &mut tree);
     tree
@@ -152,7 +152,7 @@ fn walk(root: &Path, below: &Path, tree: &mut Tree) {
 }
 
 /// Makes a tree real.
-pub fn build(root: &Path, tree: &Tree) {
+pub(crate) fn build(root: &Path, tree: &Tree) {
     for (path, snap) in tree {
         let path = root.join(path);
         match snap {
@@ -172,7 +172,7 @@ pub fn build(root: &Path, tree: &Tree) {
 }
 
 /// What makes one tree of another.
-pub fn difference(root: &Path, before: &Tree, after: &Tree) -> Changes {
+pub(crate) fn difference(root: &Path, before: &Tree, after: &Tree) -> Changes {
     let mut changes = Vec::new();
     for path in before.keys().chain(after.keys()) {
         if before.get(path) == after.get(path) {
