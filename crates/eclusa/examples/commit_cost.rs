@@ -55,7 +55,8 @@ fn populate(root: &Path, kind: &str, files: usize) {
 fn alter(root: &Path, n: u64, round: u64) -> Change {
     use std::os::unix::fs::MetadataExt;
     let path = format!("d{}/file{n}", n / 100);
-    let (content, meta) = (fs::read(root.join(&path)).unwrap(), fs::metadata(root.join(&path)).unwrap());
+    let (content, meta) =
+        (fs::read(root.join(&path)).unwrap(), fs::metadata(root.join(&path)).unwrap());
     let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
     let before = FileNode {
         digest: ContentDigest::of(&content),

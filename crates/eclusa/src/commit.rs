@@ -7,7 +7,6 @@
 //!
 //! ```text
 //! STATE/lock               one transaction at a time; the last sequence number
-//! STATE/calls/42           which transaction call 42 made
 //! STATE/open/17-42/        a transaction that is going on: journal, and slots 0, 1, 2 …
 //! STATE/done/17-42/        the same, finished: the slots hold what was replaced or removed
 //! STATE/store/             contents of old transactions, compressed, each kept once
@@ -44,9 +43,9 @@ pub(crate) use check::contents;
 pub use conflict::{Clash, Conflict};
 pub(crate) use lock::Held;
 pub(crate) use prepare::copy;
-pub(crate) use transaction::Intent;
-pub(crate) use recover::{names, sequence};
 pub use recover::{Left, Recovered};
+pub(crate) use recover::{call, names, sequence};
+pub(crate) use transaction::Intent;
 
 /// A workspace, and where the state of its transactions is kept.
 #[derive(Clone)]
@@ -181,7 +180,6 @@ pub(crate) struct Dirs {
     pub(crate) state: OwnedFd,
     pub(crate) open: OwnedFd,
     pub(crate) done: OwnedFd,
-    pub(crate) calls: OwnedFd,
 }
 
 impl Workspace {
@@ -198,17 +196,14 @@ impl Workspace {
 
     /// The same, but what died in the middle is put right only by [`Workspace::recover`] or by
     /// the next transaction.
-    pub fn attach(
-        root: impl Into<PathBuf>,
-        state: impl Into<PathBuf>,
-    ) -> Result<Workspace, Fault> {
+    pub fn attach(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> Result<Workspace, Fault> {
         let (root, state) = (root.into(), state.into());
         let at = Fault::at("make", &state);
         std::fs::create_dir_all(&state).map_err(at)?;
         let root = root.canonicalize().map_err(Fault::at("open the workspace", &root))?;
         let state = state.canonicalize().map_err(Fault::at("open", &state))?;
         let handle = directory(&state)?;
-        for name in ["calls", "open", "done", "store"] {
+        for name in ["open", "done", "store"] {
             match rustix::fs::mkdirat(&handle, name, Mode::from_raw_mode(0o700)) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(err) => return Err(Fault::at("make", &state.join(name))(err.into())),
@@ -253,11 +248,11 @@ impl Workspace {
     ) -> Result<Committed, CommitError> {
         let items = op::plan(changes)?;
         self.keep_out(changes)?;
-        let held = self.hold()?;
+        let mut held = self.hold()?;
         let paths = changes.len();
         if !items.is_empty() {
             let intent = Intent { call, undoes: &[], irreversible: None };
-            self.transact(&held, &intent, items, durability)?;
+            self.transact(&mut held, &intent, items, durability)?;
         }
         Ok(Committed { call, paths, aside: self.aside })
     }
@@ -297,13 +292,7 @@ impl Workspace {
             let opened = look::open_dir(&state, name.as_ref());
             opened.map_err(Fault::at("open", &self.state.join(name)))
         };
-        Ok(Dirs {
-            open: below("open")?,
-            done: below("done")?,
-            calls: below("calls")?,
-            root: directory(&self.root)?,
-            state,
-        })
+        Ok(Dirs { open: below("open")?, done: below("done")?, root: directory(&self.root)?, state })
     }
 }
 
@@ -320,7 +309,6 @@ fn probe(root: &OwnedFd, state: &OwnedFd) -> Aside {
     let devices = (rustix::fs::fstat(root), rustix::fs::fstat(state));
     let same = matches!(&devices, (Ok(root), Ok(state)) if root.st_dev == state.st_dev);
     let nothing = "eclusa-probe-of-nothing";
-    let renamed =
-        rustix::fs::renameat_with(state, nothing, root, nothing, RenameFlags::NOREPLACE);
+    let renamed = rustix::fs::renameat_with(state, nothing, root, nothing, RenameFlags::NOREPLACE);
     if same && renamed != Err(Errno::XDEV) { Aside::Renamed } else { Aside::Copied }
 }

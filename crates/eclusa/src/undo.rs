@@ -111,13 +111,13 @@ impl Workspace {
         targets: &[u64],
         durability: Durability,
     ) -> Result<Undone, UndoError> {
-        let held = self.hold()?;
+        let mut held = self.hold()?;
         let dirs = self.dirs()?;
         let plan = plan::Plan::of(self, &dirs, targets)?;
         let undone = plan.outcome();
         let (items, past) = plan.items(self, &dirs)?;
         let intent = Intent { call, undoes: &undone.calls, irreversible: None };
-        match self.transact(&held, &intent, items, durability) {
+        match self.transact(&mut held, &intent, items, durability) {
             Ok(()) => Ok(undone),
             Err(CommitError::Conflicts(found)) => {
                 Err(UndoError::Conflicts(past.blame(self, &dirs, found)?))
@@ -165,8 +165,8 @@ impl Workspace {
         why: &str,
         durability: Durability,
     ) -> Result<(), CommitError> {
-        let held = self.hold()?;
+        let mut held = self.hold()?;
         let intent = Intent { call, undoes: &[], irreversible: Some(why) };
-        self.transact(&held, &intent, Vec::new(), durability)
+        self.transact(&mut held, &intent, Vec::new(), durability)
     }
 }

@@ -70,8 +70,7 @@ impl<'a> Field<'a> {
         }
         if matches!(op.act, Act::Swap | Act::Take)
             && let Some(old) = &op.old
-            && let Some(found) =
-                self.came_out(op, old).map_err(Fault::at("look at", &op.path))?
+            && let Some(found) = self.came_out(op, old).map_err(Fault::at("look at", &op.path))?
         {
             return Err(clash(found));
         }
@@ -88,12 +87,13 @@ impl<'a> Field<'a> {
         let slots = self.slots(op)?;
         let slots = slots.as_ref().map_or(self.own, |it| it.as_fd());
         let (only_new, exchange) = (RenameFlags::NOREPLACE, RenameFlags::EXCHANGE);
-        Ok(match op.act {
+        match op.act {
             Act::Put => rustix::fs::renameat_with(slots, &*slot, &*dir, name, only_new)?,
             Act::Swap => rustix::fs::renameat_with(slots, &*slot, &*dir, name, exchange)?,
             Act::Take => rustix::fs::renameat_with(&*dir, name, slots, &*slot, only_new)?,
             Act::Mode => {}
-        })
+        }
+        Ok(())
     }
 
     /// What is wrong with what a step moved out of the workspace.
@@ -239,12 +239,7 @@ pub(crate) fn settle(ops: &mut [&mut Op], parents: &mut Parents<'_>) -> Result<(
 }
 
 /// Sets a mode on exactly the node that is expected, not on what may have taken its place.
-fn set_mode(
-    dir: &OwnedFd,
-    name: &OsStr,
-    old: Option<&Seen>,
-    new: Option<&Seen>,
-) -> io::Result<()> {
+fn set_mode(dir: &OwnedFd, name: &OsStr, old: Option<&Seen>, new: Option<&Seen>) -> io::Result<()> {
     let (Some(old), Some(new)) = (old, new) else { return Err(Errno::INVAL.into()) };
     let mode = Mode::from_raw_mode(new.mode);
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;

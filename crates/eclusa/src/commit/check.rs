@@ -133,9 +133,7 @@ fn differs(
     let same = match &old.what {
         What::Directory => true,
         What::File(_) if old.id == Some(now.id) => true,
-        What::File(digest) => {
-            look::digest(&*parents.of(path)?, parents::name(path))? == *digest
-        }
+        What::File(digest) => look::digest(&*parents.of(path)?, parents::name(path))? == *digest,
         What::Link(target) => look::target(&*parents.of(path)?, parents::name(path))? == *target,
     };
     Ok((!same).then_some(Clash::Altered))

@@ -90,7 +90,11 @@ pub(crate) fn arrange<'a>(wishes: impl Iterator<Item = Wish<'a>>) -> Vec<Item<'a
         {
             let opens = new.mode & !old.mode & 0o300 != 0;
             let item = item(Act::Mode, Some(old.clone()), Some(new.clone()), None);
-            if opens { open.push(item) } else { close.push(item) }
+            if opens {
+                open.push(item)
+            } else {
+                close.push(item)
+            }
             continue;
         }
         // A directory that lets its owner do nothing is emptied and filled while it does.

@@ -78,8 +78,7 @@ pub(crate) fn is_absent(err: &io::Error) -> bool {
 fn beneath(root: BorrowedFd<'_>, path: &Path) -> io::Result<OwnedFd> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let resolve =
-        ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {
         // An old kernel, or a filter that does not know the call.
         Err(Errno::NOSYS | Errno::PERM) => step_by_step(root, path),

@@ -49,8 +49,7 @@ impl Workspace {
         open.sort_unstable_by(|a, b| b.cmp(a));
         for name in &open {
             let at = state.join("open").join(name);
-            let txn =
-                Transaction::found(self, &dirs, name).map_err(Fault::at("open", &at))?;
+            let txn = Transaction::found(self, &dirs, name).map_err(Fault::at("open", &at))?;
             self.put_right(&txn, &at, &mut recovered)?;
         }
         let done = names(&dirs.done, state)?;
@@ -110,6 +109,11 @@ impl Workspace {
 /// The place of a transaction among all, from the name of its directory.
 pub(crate) fn sequence(name: &str) -> Option<u64> {
     name.split('-').next()?.parse().ok()
+}
+
+/// The call of a transaction, from the name of its directory.
+pub(crate) fn call(name: &str) -> Option<u64> {
+    name.split('-').nth(1)?.parse().ok()
 }
 
 /// The names of the transactions in a directory.

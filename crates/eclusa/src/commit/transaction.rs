@@ -7,10 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-use rustix::{
-    fs::{AtFlags, Mode, OFlags, RenameFlags},
-    io::Errno,
-};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 
 use super::{
     Aside, CommitError, Dirs, Fault, Held, Workspace,
@@ -20,6 +17,7 @@ use super::{
     op::{Act, Item, Op},
     parents::Parents,
     prepare,
+    recover::{call, names},
 };
 use crate::Durability;
 
@@ -53,7 +51,7 @@ impl Workspace {
     /// Takes steps as one transaction.
     pub(crate) fn transact(
         &self,
-        held: &Held<'_>,
+        held: &mut Held<'_>,
         intent: &Intent<'_>,
         mut items: Vec<Item<'_>>,
         durability: Durability,
@@ -66,10 +64,17 @@ impl Workspace {
         let sync = durability == Durability::PowerLoss;
         let number = held.next(sync).map_err(Fault::at("number", self.state()))?;
         let head = journal::Head::new(number, intent, self.aside());
-        let ended = match Transaction::begin(self, &dirs, &head) {
-            Ok(txn) => txn.run(&head, &mut items, sync),
-            Err(err) => Err(err),
+        let list =
+            || Ok(names(&dirs.done, self.state())?.iter().filter_map(|it| call(it)).collect());
+        let ended = match held.has_made(intent.call, number, list) {
+            Err(fault) => Err(CommitError::Failed(fault)),
+            Ok(true) => Err(CommitError::Twice(intent.call)),
+            Ok(false) => Transaction::begin(self, &dirs, &head)
+                .and_then(|txn| txn.run(&head, &mut items, sync)),
         };
+        if matches!(ended, Ok(()) | Err(CommitError::Unsafe(_))) {
+            held.made(intent.call);
+        }
         // What is stuck stays marked, so that whoever comes next tries again.
         if !matches!(ended, Err(CommitError::Stuck { .. })) {
             held.rest(0).map_err(Fault::at("unlock", self.state()))?;
@@ -110,18 +115,6 @@ impl<'a> Transaction<'a> {
             .map_err(|err| Fault::at("make", &at)(err.into()))?;
         let own = look::open_dir(&dirs.open, name.as_ref()).map_err(Fault::at("open", &at))?;
         let mut txn = Transaction { workspace, dirs, name, call: head.call, own, stage: None };
-        workspace.step("begin");
-        let sequence = head.sequence.to_string();
-        match rustix::fs::symlinkat(&sequence, &dirs.calls, head.call.to_string()) {
-            Ok(()) => {}
-            Err(err) => {
-                txn.remove();
-                return Err(match err {
-                    Errno::EXIST => CommitError::Twice(head.call),
-                    err => Fault::at("make", &at)(err.into()).into(),
-                });
-            }
-        }
         if workspace.aside() == Aside::Copied {
             workspace.step("begin");
             let stage = txn.stage_name();
@@ -145,7 +138,7 @@ impl<'a> Transaction<'a> {
         name: &str,
     ) -> io::Result<Transaction<'a>> {
         let own = look::open_dir(&dirs.open, name.as_ref())?;
-        let call = name.split('-').nth(1).and_then(|it| it.parse().ok()).unwrap_or_default();
+        let call = call(name).unwrap_or_default();
         let mut txn =
             Transaction { workspace, dirs, name: name.to_owned(), call, own, stage: None };
         match look::open_dir(&dirs.root, txn.stage_name().as_ref()) {
@@ -205,8 +198,9 @@ impl<'a> Transaction<'a> {
         conflicts(found).map_err(Stop::Before)?;
 
         workspace.step("journal");
-        let mut journal =
-            self.write_journal(head, &ops, sync).map_err(Fault::at("journal", workspace.state()))?;
+        let mut journal = self
+            .write_journal(head, &ops, sync)
+            .map_err(Fault::at("journal", workspace.state()))?;
         let mut field = Field::new(root, self.slots(), &self.dirs.done);
         if let Err(halt) = self.take_steps(&mut field, &mut ops, sync) {
             return Err(self.take_back(&mut field, &ops, halt));
@@ -229,7 +223,7 @@ impl<'a> Transaction<'a> {
         }
         let after = |err| Stop::After(Fault::at("sync", workspace.state())(err));
         if sync {
-            for dir in [&self.dirs.open, &self.dirs.done, &self.dirs.calls] {
+            for dir in [&self.dirs.open, &self.dirs.done] {
                 rustix::fs::fsync(dir).map_err(|err| after(err.into()))?;
             }
         }
@@ -248,12 +242,7 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    fn write_journal(
-        &self,
-        head: &journal::Head,
-        ops: &[&mut Op],
-        sync: bool,
-    ) -> io::Result<File> {
+    fn write_journal(&self, head: &journal::Head, ops: &[&mut Op], sync: bool) -> io::Result<File> {
         let text = journal::begin(head, ops.iter().map(|it| &**it))?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.own, "journal", flags, Mode::from_raw_mode(0o600))?;
@@ -323,9 +312,7 @@ impl<'a> Transaction<'a> {
             Err(fault) => return self.stuck(because_text, fault),
         };
         match self.rescue() {
-            Ok(kept) => {
-                Stop::Between(CommitError::Disturbed { because: because_text, left, kept })
-            }
+            Ok(kept) => Stop::Between(CommitError::Disturbed { because: because_text, left, kept }),
             Err(fault) => self.stuck(because_text, fault),
         }
     }
@@ -383,7 +370,6 @@ impl<'a> Transaction<'a> {
                 }
             }
             rustix::fs::renameat(&self.dirs.open, &self.name, &to, &self.name)?;
-            self.forget_call();
             Ok(())
         });
         moved.map_err(Fault::at("rescue", &rescued))?;
@@ -396,7 +382,6 @@ impl<'a> Transaction<'a> {
         self.workspace.step("discard");
         self.remove_stage();
         if !finished {
-            self.forget_call();
             self.remove();
         }
     }
@@ -420,17 +405,6 @@ impl<'a> Transaction<'a> {
         if let Ok(handle) = look::open_dir(&dirs.root, stage.as_ref()) {
             empty(&handle);
             let _ = rustix::fs::unlinkat(&dirs.root, stage, AtFlags::REMOVEDIR);
-        }
-    }
-
-    /// The call may commit again, unless another transaction is the one it is known by.
-    fn forget_call(&self) {
-        let call = self.call.to_string();
-        let ours = self.name.split('-').next().and_then(|it| it.parse::<u64>().ok());
-        let known = look::target(&self.dirs.calls, call.as_ref()).ok();
-        let known = known.and_then(|it| it.to_str()?.parse::<u64>().ok());
-        if ours.is_some() && known == ours {
-            let _ = rustix::fs::unlinkat(&self.dirs.calls, call, AtFlags::empty());
         }
     }
 }

@@ -78,8 +78,8 @@ impl Workspace {
                 continue;
             }
             let journal = history::journal(&dirs, oldest, self.state());
-            let journal = journal
-                .map_err(|_| plan::damaged(self.state(), "a journal cannot be read"))?;
+            let journal =
+                journal.map_err(|_| plan::damaged(self.state(), "a journal cannot be read"))?;
             let paths = journal.ops.into_iter().map(|it| it.path).collect();
             compacted.evicted.push(Evicted { call: oldest.call, paths });
             needed = self.needed(&dirs, &past).map_err(at)?;

@@ -10,7 +10,7 @@ use super::UndoError;
 use crate::{
     Workspace,
     commit::{
-        Dirs, Fault,
+        Dirs, Fault, call,
         journal::{self, Head, Journal},
         look, names, sequence,
     },
@@ -59,7 +59,7 @@ pub(super) fn all(dirs: &Dirs, state: &Path) -> Result<Vec<Past>, Fault> {
     let names = names(&dirs.done, state)?;
     let past = names.into_iter().filter_map(|name| {
         let sequence = sequence(&name)?;
-        let call = name.split('-').nth(1)?.parse().ok()?;
+        let call = call(&name)?;
         let is_undo = name.ends_with("-undo");
         Some(Past { name, sequence, call, is_undo })
     });
@@ -91,11 +91,7 @@ pub(super) fn head(dirs: &Dirs, past: &Past) -> Option<Head> {
 }
 
 /// The journal of a finished transaction.
-pub(super) fn journal(
-    dirs: &Dirs,
-    past: &Past,
-    state: &Path,
-) -> Result<Journal, UndoError> {
+pub(super) fn journal(dirs: &Dirs, past: &Past, state: &Path) -> Result<Journal, UndoError> {
     let at = state.join("done").join(&past.name);
     let read = || {
         let dir = look::open_dir(&dirs.done, past.name.as_ref())?;

@@ -42,11 +42,7 @@ pub(super) struct History {
 
 impl Plan {
     /// Finds the calls, and the steps that take them back.
-    pub(super) fn of(
-        workspace: &Workspace,
-        dirs: &Dirs,
-        calls: &[u64],
-    ) -> Result<Plan, UndoError> {
+    pub(super) fn of(workspace: &Workspace, dirs: &Dirs, calls: &[u64]) -> Result<Plan, UndoError> {
         let past = history::all(dirs, workspace.state())?;
         let undone = history::undone(dirs, &past);
         let (mut targets, mut irreversible) = (Vec::new(), Vec::new());
@@ -137,9 +133,7 @@ impl Plan {
         for (path, (first, last, holds)) in wishes {
             let source = match (&last.new, holds) {
                 (Some(new), Some(op)) => match &new.what {
-                    What::File(digest) => {
-                        Some(self.history.source(workspace, dirs, &op, *digest)?)
-                    }
+                    What::File(digest) => Some(self.history.source(workspace, dirs, &op, *digest)?),
                     _ => None,
                 },
                 _ => None,
@@ -168,9 +162,9 @@ fn slots_are_in_place(dirs: &Dirs, ops: &mut [Op]) -> bool {
         let handle = homes
             .entry(home.clone())
             .or_insert_with(|| look::open_dir(&dirs.done, home.as_ref()).ok());
-        let look = handle.as_ref().and_then(|it| {
-            Look::at(it, op.slot.to_string().as_ref()).ok().flatten()
-        });
+        let look = handle
+            .as_ref()
+            .and_then(|it| Look::at(it, op.slot.to_string().as_ref()).ok().flatten());
         let good = look.filter(|it| it.is_still(new) && it.mode == new.mode);
         if let Some(look) = good {
             new.id = Some(look.id);
@@ -204,9 +198,8 @@ impl History {
         found: Vec<Conflict>,
     ) -> Result<Vec<Obstacle>, UndoError> {
         let later = self.past.iter().rev().take_while(|it| it.sequence > self.since);
-        let later = later.filter(|it| {
-            !self.undone.contains_key(&it.call) && !self.targets.contains(&it.call)
-        });
+        let later = later
+            .filter(|it| !self.undone.contains_key(&it.call) && !self.targets.contains(&it.call));
         let mut journals = Vec::new();
         for past in later {
             let journal = history::journal(dirs, past, workspace.state())?;

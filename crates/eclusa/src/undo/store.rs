@@ -29,7 +29,8 @@ pub(super) fn pack(state: &Path, from: &mut dyn Read, mark: &str) -> io::Result<
     let part = state.join("store").join(format!("part-{mark}"));
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
     let file = rustix::fs::open(&part, flags, Mode::from_raw_mode(0o600))?;
-    let mut encoder = DeflateEncoder::new(io::BufWriter::new(File::from(file)), Compression::fast());
+    let mut encoder =
+        DeflateEncoder::new(io::BufWriter::new(File::from(file)), Compression::fast());
     let digest = commit::copy(from, &mut encoder)?;
     let file = encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
     // What it replaces is deleted next, so it must be on the disk for good.

@@ -44,7 +44,8 @@ fn u_old_contents_are_kept_once_and_compressed_and_undo_works_from_there() {
 fn noise(seed: u64) -> String {
     let mut state = seed;
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         char::from(b' ' + (state >> 33) as u8 % 94)
     };
     (0..20_000).map(|_| next()).collect()

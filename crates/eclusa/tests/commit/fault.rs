@@ -70,10 +70,8 @@ fn a_full_disk_stops_the_commit_and_all_is_as_before() {
     let elsewhere = tempfile::tempdir().unwrap();
     for state in [small.0.path().join("state"), elsewhere.path().join("state")] {
         let ws = Workspace::attach(&root, state).unwrap();
-        let changes = Changes::of([
-            change(&root, "a", file("new")),
-            change(&root, "large", file(&large)),
-        ]);
+        let changes =
+            Changes::of([change(&root, "a", file("new")), change(&root, "large", file(&large))]);
         let err = ws.commit(1, &changes, Durability::Crash).unwrap_err();
         let CommitError::Failed(fault) = &err else { panic!("{err}") };
         assert_eq!(fault.kind(), std::io::ErrorKind::StorageFull, "{err}");

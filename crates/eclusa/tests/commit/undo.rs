@@ -24,7 +24,10 @@ fn u_one_in_the_middle_is_undone_when_nothing_later_touches_its_files() {
     assert_eq!(would.paths, ["a", "new"].map(std::path::PathBuf::from));
     assert_eq!(world.read("a"), "7", "a dry run changes nothing");
     world.workspace.undo(10, &[7], CRASH).unwrap();
-    assert_eq!((world.read("a"), world.read("b"), world.read("c")), ("0".into(), "8".into(), "9".into()));
+    assert_eq!(
+        (world.read("a"), world.read("b"), world.read("c")),
+        ("0".into(), "8".into(), "9".into())
+    );
     assert!(!world.path("new").exists());
     let committed = |call| (call, Status::Committed);
     let expected = [(7, Status::Undone { by: 10 }), committed(8), committed(9), committed(10)];
@@ -47,7 +50,8 @@ fn u_a_later_call_or_an_edit_in_the_way_is_named_and_nothing_changes() {
         let text = err.to_string();
         let UndoError::Conflicts(mut found) = err else { panic!("{text}") };
         found.sort_by(|a, b| a.conflict.path.cmp(&b.conflict.path));
-        let told: Vec<_> = found.iter().map(|it| (it.conflict.path.to_str().unwrap(), it.by)).collect();
+        let told: Vec<_> =
+            found.iter().map(|it| (it.conflict.path.to_str().unwrap(), it.by)).collect();
         let expected = [("a", By::Call(8)), ("b", By::Outside), ("dir", By::Call(9))];
         assert_eq!(told, expected);
         assert!(matches!(found[2].conflict.clash, Clash::NotEmpty { .. }));
@@ -57,7 +61,10 @@ fn u_a_later_call_or_an_edit_in_the_way_is_named_and_nothing_changes() {
     // What stands in the way may go with it, in reverse order.
     world.write("b", "7");
     world.workspace.undo(10, &[7, 8, 9], CRASH).unwrap();
-    assert_eq!((world.read("a"), world.read("b"), world.read("e")), ("0".into(), "0".into(), "0".into()));
+    assert_eq!(
+        (world.read("a"), world.read("b"), world.read("e")),
+        ("0".into(), "0".into(), "0".into())
+    );
     assert!(!world.path("dir").exists());
     // A call between two that are undone together stands in the way as well.
     world.commit(11, &[("a", file("11"))]);
