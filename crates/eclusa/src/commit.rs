@@ -29,6 +29,7 @@ use crate::{Changes, Durability};
 
 mod apply;
 mod check;
+mod clear;
 pub(crate) mod conflict;
 pub(crate) mod journal;
 mod lock;

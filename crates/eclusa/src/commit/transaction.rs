@@ -7,13 +7,12 @@ use std::{
     path::PathBuf,
 };
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{Mode, OFlags, RenameFlags};
 
 use super::{
     Aside, CommitError, Dirs, Fault, Held, Workspace,
     apply::{self, Field, Halt},
-    check, journal,
-    look::{self, Look},
+    check, journal, look,
     op::{Act, Item, Op},
     parents::Parents,
     prepare,
@@ -26,15 +25,15 @@ const MANY: usize = 16;
 
 /// A transaction that is going on.
 pub(super) struct Transaction<'a> {
-    workspace: &'a Workspace,
-    dirs: &'a Dirs,
+    pub(super) workspace: &'a Workspace,
+    pub(super) dirs: &'a Dirs,
     /// The name of its directory.
     pub(super) name: String,
     call: u64,
     /// Its directory in the state.
-    own: OwnedFd,
+    pub(super) own: OwnedFd,
     /// Its directory in the workspace, where renames to the state are not possible.
-    stage: Option<OwnedFd>,
+    pub(super) stage: Option<OwnedFd>,
 }
 
 /// What a transaction is for.
@@ -149,7 +148,7 @@ impl<'a> Transaction<'a> {
         Ok(txn)
     }
 
-    fn stage_name(&self) -> String {
+    pub(super) fn stage_name(&self) -> String {
         format!(".eclusa-{}", self.name)
     }
 
@@ -353,69 +352,6 @@ impl<'a> Transaction<'a> {
             }
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(err) => Err(err),
-        }
-    }
-
-    /// Puts everything that is aside where nobody deletes it, and says where.
-    pub(super) fn rescue(&self) -> Result<PathBuf, Fault> {
-        let rescued = self.workspace.state().join("rescued");
-        let moved = std::fs::create_dir_all(&rescued).and_then(|()| {
-            let to = look::open_dir(&self.dirs.state, "rescued".as_ref())?;
-            if let Some(stage) = &self.stage {
-                for name in look::names(stage)? {
-                    let name = name.to_string_lossy().into_owned();
-                    let Some(look) = Look::at(stage, name.as_ref())? else { continue };
-                    let _ = rustix::fs::unlinkat(&self.own, &name, AtFlags::empty());
-                    prepare::carry(stage, &name, &look, &self.own, false)?;
-                }
-            }
-            rustix::fs::renameat(&self.dirs.open, &self.name, &to, &self.name)?;
-            Ok(())
-        });
-        moved.map_err(Fault::at("rescue", &rescued))?;
-        self.remove_stage();
-        Ok(rescued.join(&self.name))
-    }
-
-    /// Nothing of it shall remain. With `finished`, only what it left in the workspace goes.
-    pub(super) fn discard(&self, finished: bool) {
-        self.workspace.step("discard");
-        self.remove_stage();
-        if !finished {
-            self.remove();
-        }
-    }
-
-    /// What cannot be removed is tried again when the workspace is next opened.
-    fn remove(&self) {
-        empty(&self.own);
-        let _ = rustix::fs::unlinkat(&self.dirs.open, &self.name, AtFlags::REMOVEDIR);
-    }
-
-    fn remove_stage(&self) {
-        if let Some(stage) = &self.stage {
-            empty(stage);
-            let _ = rustix::fs::unlinkat(&self.dirs.root, self.stage_name(), AtFlags::REMOVEDIR);
-        }
-    }
-
-    /// Removes the directory in the workspace that a finished transaction left behind.
-    pub(super) fn sweep(dirs: &Dirs, name: &str) {
-        let stage = format!(".eclusa-{name}");
-        if let Ok(handle) = look::open_dir(&dirs.root, stage.as_ref()) {
-            empty(&handle);
-            let _ = rustix::fs::unlinkat(&dirs.root, stage, AtFlags::REMOVEDIR);
-        }
-    }
-}
-
-/// Removes the files and empty directories in a directory, the journal first: without it, nothing
-/// that is gone will be missed.
-fn empty(dir: &OwnedFd) {
-    let _ = rustix::fs::unlinkat(dir, "journal", AtFlags::empty());
-    for name in look::names(dir).unwrap_or_default() {
-        if rustix::fs::unlinkat(dir, &name, AtFlags::empty()).is_err() {
-            let _ = rustix::fs::unlinkat(dir, &name, AtFlags::REMOVEDIR);
         }
     }
 }
