@@ -64,6 +64,7 @@ mod audit;
 mod call;
 mod challenge;
 mod changes;
+mod commit;
 mod config;
 mod digest;
 mod event;
@@ -83,6 +84,7 @@ mod spool;
 mod stop;
 mod tool;
 mod typed;
+mod undo;
 mod verdict;
 
 pub use approve::{
@@ -98,6 +100,9 @@ pub use challenge::{Advice, Checkpoint, Deliverable, Pass, ReverseThinker};
 pub use changes::{
     Bounds, Change, Changes, Content, ContentDigest, Contents, Diff, FileNode, Held, Node, Side,
     Sort, Stamp, Summary,
+};
+pub use commit::{
+    Aside, Clash, CommitError, Committed, Conflict, Fault, Left, Recovered, Workspace,
 };
 pub use config::{
     CommandTool, Config, ConfigError, ConfigErrors, Durability, Layer, Reach, RedactRule,
@@ -131,4 +136,5 @@ pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
 pub use tool::{Facts, Output, PermissionClass, Scene, Tool, ToolError, Touch, Undo};
 pub use typed::TypedTool;
+pub use undo::{By, Compacted, Entry, Evicted, Keep, Obstacle, Status, UndoError, Undone};
 pub use verdict::{Decision, Policy, Reason, Source, Text, Verdict};

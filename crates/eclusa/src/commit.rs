@@ -1,0 +1,315 @@
+//! Makes changes real, all or none of them, and keeps what was there before.
+//!
+//! A commit copies nothing that it replaces: the new file waits in a directory of its own, and the
+//! two change places by one rename, so that a reader sees the old or the new content and the old
+//! one is kept aside for an undo. What is about to happen is in a journal before it happens; a
+//! transaction that died is taken back when the workspace is next opened or changed.
+//!
+//! ```text
+//! STATE/lock               one transaction at a time; the last sequence number
+//! STATE/open/17-42/        a transaction that is going on: journal, and slots 0, 1, 2 …
+//! STATE/done/17-42/        the same, finished: the slots hold what was replaced or removed
+//! STATE/store/             contents of old transactions, compressed, each kept once
+//! STATE/rescued/           what could not be put back because somebody changed its place
+//! ```
+
+use std::{
+    fmt, io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rustix::{
+    fs::{Mode, OFlags, RenameFlags},
+    io::Errno,
+};
+
+use crate::{Changes, Durability};
+
+mod apply;
+mod check;
+mod clear;
+pub(crate) mod conflict;
+pub(crate) mod journal;
+mod lock;
+pub(crate) mod look;
+pub(crate) mod op;
+pub(crate) mod parents;
+mod prepare;
+mod recover;
+mod transaction;
+
+pub(crate) use check::contents;
+pub use conflict::{Clash, Conflict};
+pub(crate) use lock::Held;
+pub(crate) use prepare::copy;
+pub use recover::{Left, Recovered};
+pub(crate) use recover::{call, names, sequence};
+pub(crate) use transaction::Intent;
+
+/// A workspace, and where the state of its transactions is kept.
+#[derive(Clone)]
+pub struct Workspace {
+    root: PathBuf,
+    state: PathBuf,
+    aside: Aside,
+    lock: Arc<lock::Lock>,
+    watch: Option<Arc<dyn Fn(&'static str) + Send + Sync>>,
+}
+
+/// How old contents are kept when they are replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aside {
+    /// Renamed: the state is on the filesystem of the workspace, and nothing is copied.
+    Renamed,
+    /// Copied, because the state is on another filesystem. While a commit goes on, its files wait
+    /// in a directory `.eclusa-…` of the workspace.
+    Copied,
+}
+
+/// Changes that are now real.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    /// The call that they belong to.
+    pub call: u64,
+    /// How many paths changed.
+    pub paths: usize,
+    /// How what was there before is kept.
+    pub aside: Aside,
+}
+
+/// Why changes were not made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// What the changes rest on has changed. Nothing was written.
+    #[error(
+        "nothing was written, because the workspace has changed since this was prepared: {}; \
+         read again what changed and prepare it again",
+        conflict::list(.0)
+    )]
+    Conflicts(Vec<Conflict>),
+    /// A change that no workspace could take. Nothing was written.
+    #[error("nothing was written, because `{}` cannot be changed: {why}", path.display())]
+    Unfit {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// This call has committed already. Nothing was written.
+    #[error("nothing was written, because call {0} has made its changes already")]
+    Twice(u64),
+    /// The disk or the kernel refused. Nothing has changed.
+    #[error("nothing has changed, because of an error: {0}")]
+    Failed(#[source] Fault),
+    /// The commit failed, and so did taking it back. The journal is kept, and it is tried again
+    /// before the next commit and when the workspace is next opened.
+    #[error(
+        "call {call} is half done: {because}; it could not be taken back: {fault}; \
+         it is tried again before the next change"
+    )]
+    Stuck {
+        /// The call.
+        call: u64,
+        /// Why it was to be taken back.
+        because: String,
+        /// Why that failed.
+        fault: Fault,
+    },
+    /// The commit was taken back, except where somebody changed a path in the middle of it.
+    #[error(
+        "{because}; it was taken back, except for {}, changed by somebody else in the middle of \
+         it; what was there before is kept in `{}`",
+        conflict::quoted(left),
+        kept.display()
+    )]
+    Disturbed {
+        /// Why it was to be taken back.
+        because: String,
+        /// What was not put back.
+        left: Vec<PathBuf>,
+        /// Where everything is that was aside.
+        kept: PathBuf,
+    },
+    /// The changes are made, and may be lost with the power.
+    #[error("the changes are made, but may not survive a power failure: {0}")]
+    Unsafe(#[source] Fault),
+}
+
+/// What the kernel refused to do.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {doing} `{}`: {source}", path.display())]
+pub struct Fault {
+    /// What was tried, as a verb.
+    doing: &'static str,
+    /// With what.
+    path: PathBuf,
+    /// What the kernel said.
+    source: io::Error,
+}
+
+impl Fault {
+    /// Says what was being done, and where.
+    pub(crate) fn at(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Fault {
+        move |source| Fault { doing, path: path.to_owned(), source }
+    }
+
+    /// What the kernel said.
+    pub fn kind(&self) -> io::ErrorKind {
+        self.source.kind()
+    }
+}
+
+impl From<Fault> for CommitError {
+    fn from(fault: Fault) -> CommitError {
+        CommitError::Failed(fault)
+    }
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Workspace { root, state, aside, .. } = self;
+        write!(f, "Workspace({}, state {}, {aside:?})", root.display(), state.display())
+    }
+}
+
+/// The directories of a transaction, open.
+pub(crate) struct Dirs {
+    pub(crate) root: OwnedFd,
+    pub(crate) state: OwnedFd,
+    pub(crate) open: OwnedFd,
+    pub(crate) done: OwnedFd,
+}
+
+impl Workspace {
+    /// Opens a workspace whose transactions are kept in `state`, which is made if need be, and
+    /// puts right what died in the middle.
+    pub fn open(
+        root: impl Into<PathBuf>,
+        state: impl Into<PathBuf>,
+    ) -> Result<(Workspace, Recovered), Fault> {
+        let workspace = Workspace::attach(root, state)?;
+        let recovered = workspace.recover()?;
+        Ok((workspace, recovered))
+    }
+
+    /// The same, but what died in the middle is put right only by [`Workspace::recover`] or by
+    /// the next transaction.
+    pub fn attach(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> Result<Workspace, Fault> {
+        let (root, state) = (root.into(), state.into());
+        let at = Fault::at("make", &state);
+        std::fs::create_dir_all(&state).map_err(at)?;
+        let root = root.canonicalize().map_err(Fault::at("open the workspace", &root))?;
+        let state = state.canonicalize().map_err(Fault::at("open", &state))?;
+        let handle = directory(&state)?;
+        for name in ["open", "done", "store"] {
+            match rustix::fs::mkdirat(&handle, name, Mode::from_raw_mode(0o700)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(err) => return Err(Fault::at("make", &state.join(name))(err.into())),
+            }
+        }
+        let lock = lock::Lock::open(&handle).map_err(Fault::at("open", &state.join("lock")))?;
+        let aside = probe(&directory(&root)?, &handle);
+        Ok(Workspace { root, state, aside, lock: Arc::new(lock), watch: None })
+    }
+
+    /// Calls this before every step that touches the disk, with the name of what comes next: for
+    /// tests that interrupt or disturb a transaction anywhere.
+    pub fn watched(mut self, watch: impl Fn(&'static str) + Send + Sync + 'static) -> Workspace {
+        self.watch = Some(Arc::new(watch));
+        self
+    }
+
+    /// Where the workspace is.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where the state of its transactions is.
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// How old contents are kept.
+    pub fn aside(&self) -> Aside {
+        self.aside
+    }
+
+    /// Makes changes real, all or none.
+    ///
+    /// Everything that the changes rest on is compared first: anything that is not as `before`
+    /// says is a conflict (A16), and then nothing is written. The call can be undone afterwards.
+    pub fn commit(
+        &self,
+        call: u64,
+        changes: &Changes,
+        durability: Durability,
+    ) -> Result<Committed, CommitError> {
+        let items = op::plan(changes)?;
+        self.keep_out(changes)?;
+        let mut held = self.hold()?;
+        let paths = changes.len();
+        if !items.is_empty() {
+            let intent = Intent { call, undoes: &[], irreversible: None };
+            self.transact(&mut held, &intent, items, durability)?;
+        }
+        Ok(Committed { call, paths, aside: self.aside })
+    }
+
+    /// No change may touch the state, should that be inside the workspace.
+    fn keep_out(&self, changes: &Changes) -> Result<(), CommitError> {
+        let Ok(state) = self.state.strip_prefix(&self.root) else { return Ok(()) };
+        let inside = changes.iter().find(|it| it.path.starts_with(state));
+        match inside {
+            None => Ok(()),
+            Some(change) => Err(CommitError::Unfit {
+                path: change.path.clone(),
+                why: "what is kept for undo is there".to_owned(),
+            }),
+        }
+    }
+
+    /// Waits for the lock, and first takes back what somebody left unfinished.
+    pub(crate) fn hold(&self) -> Result<Held<'_>, Fault> {
+        let held = self.lock.hold().map_err(Fault::at("lock", &self.state))?;
+        if held.is_busy().map_err(Fault::at("read the lock of", &self.state))? {
+            let recovered = self.recover_held(&held)?;
+            tracing::warn!(?recovered, "a transaction had died and was put right");
+        }
+        Ok(held)
+    }
+
+    pub(crate) fn step(&self, next: &'static str) {
+        if let Some(watch) = &self.watch {
+            watch(next);
+        }
+    }
+
+    pub(crate) fn dirs(&self) -> Result<Dirs, Fault> {
+        let state = directory(&self.state)?;
+        let below = |name: &str| {
+            let opened = look::open_dir(&state, name.as_ref());
+            opened.map_err(Fault::at("open", &self.state.join(name)))
+        };
+        Ok(Dirs { open: below("open")?, done: below("done")?, root: directory(&self.root)?, state })
+    }
+}
+
+/// Opens a directory by its path.
+fn directory(path: &Path) -> Result<OwnedFd, Fault> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(path, flags, Mode::empty());
+    opened.map_err(|err| Fault::at("open", path)(err.into()))
+}
+
+/// Whether files can be renamed between the two. The kernel compares the mounts before it looks
+/// for names, so that a rename of nothing tells it without writing anything.
+fn probe(root: &OwnedFd, state: &OwnedFd) -> Aside {
+    let devices = (rustix::fs::fstat(root), rustix::fs::fstat(state));
+    let same = matches!(&devices, (Ok(root), Ok(state)) if root.st_dev == state.st_dev);
+    let nothing = "eclusa-probe-of-nothing";
+    let renamed = rustix::fs::renameat_with(state, nothing, root, nothing, RenameFlags::NOREPLACE);
+    if same && renamed != Err(Errno::XDEV) { Aside::Renamed } else { Aside::Copied }
+}

@@ -1,0 +1,280 @@
+//! Takes steps and takes them back. Which steps were taken is told by what is in their slots,
+//! where nobody else has business, so that a step can be taken back at any time, twice if need be.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ffi::OsStr,
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::PathBuf,
+    rc::Rc,
+};
+
+use rustix::{
+    fs::{Mode, OFlags, RenameFlags},
+    io::Errno,
+};
+
+use super::{
+    Fault,
+    conflict::{Clash, Conflict},
+    look::{self, Look, Seen, What},
+    op::{Act, Op},
+    parents::{self, Parents},
+};
+
+/// Where steps are taken.
+pub(crate) struct Field<'a> {
+    pub(crate) parents: Parents<'a>,
+    /// The slots of the transaction that is going on.
+    own: BorrowedFd<'a>,
+    /// Finished transactions, whose slots an undo uses.
+    done: BorrowedFd<'a>,
+    homes: HashMap<String, Rc<OwnedFd>>,
+}
+
+/// Why a step was not taken, or must be taken back.
+pub(crate) enum Halt {
+    Clash(Conflict),
+    Fault(Fault),
+}
+
+impl From<Fault> for Halt {
+    fn from(fault: Fault) -> Halt {
+        Halt::Fault(fault)
+    }
+}
+
+impl<'a> Field<'a> {
+    pub(crate) fn new(root: &'a OwnedFd, own: &'a OwnedFd, done: &'a OwnedFd) -> Field<'a> {
+        let homes = HashMap::new();
+        Field { parents: Parents::new(root), own: own.as_fd(), done: done.as_fd(), homes }
+    }
+
+    /// Takes a step, and makes sure that what it moved out is what it should have.
+    pub(crate) fn take(&mut self, op: &Op) -> Result<(), Halt> {
+        let clash = |clash| Halt::Clash(Conflict { path: op.path.clone(), clash });
+        match self.attempt(op) {
+            Ok(()) => {}
+            Err(err) if parents::is_absent(&err) => {
+                let absent = if op.act == Act::Put { Clash::NoDirectory } else { Clash::Deleted };
+                return Err(clash(absent));
+            }
+            Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(clash(Clash::Appeared));
+            }
+            Err(err) => return Err(Fault::at("change", &op.path)(err).into()),
+        }
+        if op.moves_directory() {
+            self.parents.forget();
+        }
+        if matches!(op.act, Act::Swap | Act::Take)
+            && let Some(old) = &op.old
+            && let Some(found) = self.came_out(op, old).map_err(Fault::at("look at", &op.path))?
+        {
+            return Err(clash(found));
+        }
+        Ok(())
+    }
+
+    fn attempt(&mut self, op: &Op) -> io::Result<()> {
+        let dir = self.parents.of(&op.path)?;
+        let name = parents::name(&op.path);
+        let slot = op.slot.to_string();
+        if op.act == Act::Mode {
+            return set_mode(&dir, name, op.old.as_ref(), op.new.as_ref());
+        }
+        let slots = self.slots(op)?;
+        let slots = slots.as_ref().map_or(self.own, |it| it.as_fd());
+        let (only_new, exchange) = (RenameFlags::NOREPLACE, RenameFlags::EXCHANGE);
+        match op.act {
+            Act::Put => rustix::fs::renameat_with(slots, &*slot, &*dir, name, only_new)?,
+            Act::Swap => rustix::fs::renameat_with(slots, &*slot, &*dir, name, exchange)?,
+            Act::Take => rustix::fs::renameat_with(&*dir, name, slots, &*slot, only_new)?,
+            Act::Mode => {}
+        }
+        Ok(())
+    }
+
+    /// What is wrong with what a step moved out of the workspace.
+    fn came_out(&mut self, op: &Op, old: &Seen) -> io::Result<Option<Clash>> {
+        let Some(now) = self.aside(op)? else { return Ok(Some(Clash::Deleted)) };
+        if now.kind != old.what.kind() {
+            return Ok(Some(Clash::Replaced { by: now.kind.article() }));
+        }
+        if !now.is_still(old) {
+            return Ok(Some(Clash::Altered));
+        }
+        if now.mode != old.mode && !matches!(old.what, What::Link(_)) {
+            return Ok(Some(Clash::Mode { expected: old.mode, found: now.mode }));
+        }
+        if old.what == What::Directory {
+            let slots = self.slots(op)?;
+            let slots = slots.as_ref().map_or(self.own, |it| it.as_fd());
+            let inside = look::names(look::open_dir(slots, op.slot.to_string().as_ref())?)?;
+            return Ok(inside.first().map(|it| Clash::NotEmpty { holds: op.path.join(it) }));
+        }
+        Ok(None)
+    }
+
+    /// Takes a step back if it was taken. True: there was nothing to do, or it is done. False:
+    /// somebody has changed the path meanwhile, and what they did stays.
+    pub(crate) fn take_back(&mut self, op: &Op) -> io::Result<bool> {
+        let aside = if op.act == Act::Mode { None } else { self.aside(op)? };
+        let taken = match (op.act, &aside, &op.new) {
+            (Act::Put, aside, _) => aside.is_none(),
+            (Act::Take, aside, _) => aside.is_some(),
+            (Act::Swap, Some(aside), Some(new)) => {
+                new.id.is_none_or(|it| it.inode != aside.id.inode)
+            }
+            (Act::Swap, ..) => false,
+            (Act::Mode, ..) => true,
+        };
+        if !taken {
+            return Ok(true);
+        }
+        let dir = match self.parents.of(&op.path) {
+            Ok(dir) => dir,
+            // A step on the mode of what is in no directory was not taken yet.
+            Err(err) if parents::is_absent(&err) => return Ok(op.act == Act::Mode),
+            Err(err) => return Err(err),
+        };
+        let now = Look::at(&*dir, parents::name(&op.path))?;
+        let ours = match (&now, &op.new) {
+            (Some(now), Some(new)) => now.is_still(new),
+            (None, None) => true,
+            _ => false,
+        };
+        if op.act == Act::Mode {
+            return restore_mode(&dir, op, now);
+        }
+        if !ours || (op.moves_directory() && !self.is_bare(op, &dir)?) {
+            return Ok(false);
+        }
+        let back = Op { home: op.home.clone(), ..op.inverse("") };
+        match self.attempt(&back) {
+            Ok(()) => {}
+            Err(err) if err.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            Err(err) => return Err(err),
+        }
+        if op.moves_directory() {
+            self.parents.forget();
+        }
+        // Whatever came out now would be thrown away, so it had better be ours.
+        match &op.new {
+            Some(new) => Ok(self.aside(op)?.is_some_and(|it| it.is_still(new))),
+            None => Ok(true),
+        }
+    }
+
+    /// True unless what goes back is a directory in which somebody has put something.
+    fn is_bare(&self, op: &Op, dir: &OwnedFd) -> io::Result<bool> {
+        if !op.new.as_ref().is_some_and(|it| it.what == What::Directory) {
+            return Ok(true);
+        }
+        Ok(look::names(look::open_dir(dir, parents::name(&op.path))?)?.is_empty())
+    }
+
+    /// What is in the slot of a step.
+    pub(crate) fn aside(&mut self, op: &Op) -> io::Result<Option<Look>> {
+        let slots = self.slots(op)?;
+        let slots = slots.as_ref().map_or(self.own, |it| it.as_fd());
+        Look::at(slots, op.slot.to_string().as_ref())
+    }
+
+    /// The directory that has the slot of a step. `None`: the transaction's own.
+    fn slots(&mut self, op: &Op) -> io::Result<Option<Rc<OwnedFd>>> {
+        let Some(home) = &op.home else { return Ok(None) };
+        if let Some(handle) = self.homes.get(home) {
+            return Ok(Some(handle.clone()));
+        }
+        let handle = Rc::new(look::open_dir(self.done, home.as_ref())?);
+        self.homes.insert(home.clone(), handle.clone());
+        Ok(Some(handle))
+    }
+
+    /// Makes renames last, also through a power failure.
+    pub(crate) fn sync(&mut self, ops: &[&Op], root: &OwnedFd) -> io::Result<()> {
+        const MANY: usize = 16;
+        let dirs: HashSet<PathBuf> =
+            ops.iter().filter_map(|it| it.path.parent()).map(PathBuf::from).collect();
+        if dirs.len() > MANY {
+            rustix::fs::syncfs(root)?;
+        } else {
+            for dir in &dirs {
+                match self.parents.of(&dir.join("_")) {
+                    Ok(handle) => rustix::fs::fsync(&*handle)?,
+                    // It went with this transaction, and its parent is among these.
+                    Err(err) if parents::is_absent(&err) => {}
+                    Err(err) => return Err(err),
+                }
+            }
+        }
+        self.homes.values().try_for_each(|it| Ok(rustix::fs::fsync(&**it)?))
+    }
+}
+
+/// After the last step: notes when each path was last changed. What somebody changed right after
+/// is their change, and an undo will see it; what cannot be reached by its path was never made.
+pub(crate) fn settle(ops: &mut [&mut Op], parents: &mut Parents<'_>) -> Result<(), Halt> {
+    let mut seen = HashSet::new();
+    for op in ops.iter_mut().rev() {
+        let last = seen.insert(op.path.clone());
+        let Op { path, new, .. } = &mut **op;
+        let Some(new) = new else { continue };
+        let look = match parents.of(path) {
+            Ok(dir) => Look::at(&*dir, parents::name(path)).map_err(Fault::at("look at", path))?,
+            Err(err) if parents::is_absent(&err) && last => {
+                let clash = Clash::NoDirectory;
+                return Err(Halt::Clash(Conflict { path: path.clone(), clash }));
+            }
+            Err(_) => None,
+        };
+        let ours = look.filter(|it| last && it.is_still(new) && it.mode == new.mode);
+        if let Some(id) = &mut new.id {
+            id.changed = ours.and_then(|it| it.id.changed);
+        }
+    }
+    Ok(())
+}
+
+/// Sets a mode on exactly the node that is expected, not on what may have taken its place.
+fn set_mode(dir: &OwnedFd, name: &OsStr, old: Option<&Seen>, new: Option<&Seen>) -> io::Result<()> {
+    let (Some(old), Some(new)) = (old, new) else { return Err(Errno::INVAL.into()) };
+    let mode = Mode::from_raw_mode(new.mode);
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let node = rustix::fs::openat(dir, name, flags, Mode::empty())?;
+    let look = Look::from(rustix::fs::fstat(&node)?);
+    if !look.is_still(old) || look.mode != old.mode {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    // A handle that is good for nothing but naming the node works for nodes that may not be read.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match rustix::fs::openat(dir, name, flags, Mode::empty()) {
+        Ok(open) if Look::from(rustix::fs::fstat(&open)?).id.inode == look.id.inode => {
+            Ok(rustix::fs::fchmod(open, mode)?)
+        }
+        Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(Errno::ACCESS) => {
+            let through = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&node));
+            Ok(rustix::fs::chmod(through, mode)?)
+        }
+        Err(err) => Err(err.into()),
+    }
+}
+
+/// Takes back a change of mode. What has a third mode by now was changed by somebody else.
+fn restore_mode(dir: &OwnedFd, op: &Op, now: Option<Look>) -> io::Result<bool> {
+    let (Some(now), Some(old), Some(new)) = (now, &op.old, &op.new) else { return Ok(true) };
+    let same = old.id.is_none_or(|it| it.inode == now.id.inode);
+    if !same || now.mode == old.mode {
+        // Another node is there only if a step before this one was never taken.
+        return Ok(true);
+    }
+    if now.mode != new.mode {
+        return Ok(false);
+    }
+    let current = Seen { id: Some(now.id), ..new.clone() };
+    set_mode(dir, parents::name(&op.path), Some(&current), Some(old))?;
+    Ok(true)
+}

@@ -1,0 +1,170 @@
+//! Compares what steps rest on with what is there now. Nothing is written here.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Fault,
+    conflict::{Clash, Conflict},
+    look::{self, Kind, Look, Seen, What},
+    op::{Made, Op},
+    parents::{self, Parents},
+};
+
+/// Compares every path with what the steps expect, content included, and fills in how what is
+/// there can be recognised. Returns what is not as expected.
+pub(crate) fn contents<'a>(
+    ops: impl Iterator<Item = &'a mut Op>,
+    parents: &mut Parents<'_>,
+) -> Result<Vec<Conflict>, Fault> {
+    let mut made = Made::new();
+    let mut conflicts = Vec::new();
+    for op in ops {
+        let clash = match made.get(&op.path) {
+            Some(earlier) => follows(op.old.as_ref(), earlier.as_ref()),
+            None => first(op, parents, &made).map_err(Fault::at("look at", &op.path))?,
+        };
+        let clash = match clash {
+            None if op.removes_directory() => {
+                occupied(&op.path, parents, &made).map_err(Fault::at("look into", &op.path))?
+            }
+            clash => clash,
+        };
+        conflicts.extend(clash.map(|clash| Conflict { path: op.path.clone(), clash }));
+        made.insert(op.path.clone(), op.new.clone());
+    }
+    Ok(conflicts)
+}
+
+/// Looks again, without reading, just before the first step: nothing may have moved since the
+/// contents were compared. Also tells steps on one path what the step before will have left.
+pub(crate) fn stamps<'a>(
+    ops: impl Iterator<Item = &'a mut Op>,
+    parents: &mut Parents<'_>,
+) -> Result<Vec<Conflict>, Fault> {
+    let mut made = Made::new();
+    let mut conflicts = Vec::new();
+    for op in ops {
+        if let Some(earlier) = made.get(&op.path) {
+            let id = earlier.as_ref().and_then(|it| it.id);
+            if let Some(old) = &mut op.old {
+                old.id = id;
+            }
+            if op.act == super::op::Act::Mode
+                && let Some(new) = &mut op.new
+            {
+                new.id = id;
+            }
+        } else {
+            let now = seek(&op.path, parents, &made).map_err(Fault::at("look at", &op.path))?;
+            let clash = match (now, &op.old) {
+                (Err(clash), _) => Some(clash),
+                (Ok(None), None) => None,
+                (Ok(Some(now)), Some(old)) if now.is_still(old) => mode(&now, old),
+                (Ok(Some(now)), Some(old)) if now.kind != old.what.kind() => {
+                    Some(Clash::Replaced { by: now.kind.article() })
+                }
+                (Ok(Some(_)), Some(_)) => Some(Clash::Altered),
+                (Ok(None), Some(_)) => Some(Clash::Deleted),
+                (Ok(Some(_)), None) => Some(Clash::Appeared),
+            };
+            conflicts.extend(clash.map(|clash| Conflict { path: op.path.clone(), clash }));
+        }
+        made.insert(op.path.clone(), op.new.clone());
+    }
+    Ok(conflicts)
+}
+
+/// A path that no earlier step has made anything of.
+fn first(op: &mut Op, parents: &mut Parents<'_>, made: &Made) -> io::Result<Option<Clash>> {
+    let now = match seek(&op.path, parents, made)? {
+        Ok(now) => now,
+        Err(clash) => return Ok(Some(clash)),
+    };
+    let clash = match (&op.old, &now) {
+        (None, None) => None,
+        (None, Some(_)) => Some(Clash::Appeared),
+        (Some(_), None) => Some(Clash::Deleted),
+        (Some(old), Some(now)) => differs(old, now, &op.path, parents)?,
+    };
+    if let (Some(old), Some(now)) = (&mut op.old, now) {
+        old.id = Some(now.id);
+        if op.act == super::op::Act::Mode
+            && let Some(new) = &mut op.new
+        {
+            new.id = Some(now.id);
+        }
+    }
+    Ok(clash)
+}
+
+/// What is at a path. A path below what an earlier step makes a directory has nothing in it yet.
+fn seek(
+    path: &Path,
+    parents: &mut Parents<'_>,
+    made: &Made,
+) -> io::Result<Result<Option<Look>, Clash>> {
+    match parents.of(path) {
+        Ok(dir) => Look::at(&*dir, parents::name(path)).map(Ok),
+        Err(err) if parents::is_absent(&err) => {
+            let parent = path.parent().and_then(|it| made.get(it));
+            let made = matches!(parent, Some(Some(Seen { what: What::Directory, .. })));
+            Ok(if made { Ok(None) } else { Err(Clash::NoDirectory) })
+        }
+        Err(err) => Err(err),
+    }
+}
+
+/// How what is there differs from what was expected, content included.
+fn differs(
+    old: &Seen,
+    now: &Look,
+    path: &Path,
+    parents: &mut Parents<'_>,
+) -> io::Result<Option<Clash>> {
+    if now.kind != old.what.kind() {
+        return Ok(Some(Clash::Replaced { by: now.kind.article() }));
+    }
+    if let Some(clash) = mode(now, old) {
+        return Ok(Some(clash));
+    }
+    let same = match &old.what {
+        What::Directory => true,
+        What::File(_) if old.id == Some(now.id) => true,
+        What::File(digest) => look::digest(&*parents.of(path)?, parents::name(path))? == *digest,
+        What::Link(target) => look::target(&*parents.of(path)?, parents::name(path))? == *target,
+    };
+    Ok((!same).then_some(Clash::Altered))
+}
+
+fn mode(now: &Look, old: &Seen) -> Option<Clash> {
+    let differs = now.kind != Kind::Link && now.mode != old.mode;
+    differs.then_some(Clash::Mode { expected: old.mode, found: now.mode })
+}
+
+/// Whether a step fits to what an earlier step on the same path leaves.
+fn follows(old: Option<&Seen>, earlier: Option<&Seen>) -> Option<Clash> {
+    match (old, earlier) {
+        (None, None) => None,
+        (Some(old), Some(earlier)) => (!old.same(earlier)).then_some(Clash::Altered),
+        (Some(_), None) => Some(Clash::Deleted),
+        (None, Some(_)) => Some(Clash::Appeared),
+    }
+}
+
+/// What is in a directory that should go, beyond what goes before it.
+fn occupied(path: &Path, parents: &mut Parents<'_>, made: &Made) -> io::Result<Option<Clash>> {
+    let Ok(parent) = parents.of(path) else { return Ok(None) };
+    let dir = match look::open_dir(&*parent, parents::name(path)) {
+        Ok(dir) => dir,
+        // Made by an earlier step, hence empty.
+        Err(err) if parents::is_absent(&err) => return Ok(None),
+        Err(err) => return Err(err),
+    };
+    let names = look::names(dir)?;
+    let mut inside = names.into_iter().map(|name| path.join(name));
+    let stays = |it: &PathBuf| !matches!(made.get(it), Some(None));
+    Ok(inside.find(stays).map(|holds| Clash::NotEmpty { holds }))
+}

@@ -1,0 +1,120 @@
+//! One transaction at a time for a workspace, whoever makes it, and a number for each.
+
+use std::{
+    collections::HashSet,
+    fs::File,
+    io,
+    os::{fd::OwnedFd, unix::fs::FileExt},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use rustix::fs::{FlockOperation, Mode, OFlags};
+
+/// The lock of a state directory: between threads by itself, between processes by its file. The
+/// file holds the last sequence number and whether a transaction is going on.
+#[derive(Debug)]
+pub(crate) struct Lock(Mutex<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    file: File,
+    /// Which calls have made a transaction, up to this number.
+    calls: HashSet<u64>,
+    known: Option<u64>,
+}
+
+/// The lock, held. It is given back when dropped, and by the kernel when the process dies.
+pub(crate) struct Held<'a>(MutexGuard<'a, Inner>);
+
+impl Lock {
+    /// Opens the lock file in a state directory.
+    pub(crate) fn open(state: &OwnedFd) -> io::Result<Lock> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(state, "lock", flags, Mode::from_raw_mode(0o600))?;
+        let file = File::from(file);
+        Ok(Lock(Mutex::new(Inner { file, calls: HashSet::new(), known: None })))
+    }
+
+    /// Waits for the lock.
+    pub(crate) fn hold(&self) -> io::Result<Held<'_>> {
+        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match rustix::fs::flock(&inner.file, FlockOperation::LockExclusive) {
+                Ok(()) => return Ok(Held(inner)),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(err) => return Err(err.into()),
+            }
+        }
+    }
+}
+
+impl Held<'_> {
+    /// The last number given, and whether the transaction that has it may be unfinished.
+    fn read(&self) -> io::Result<(u64, bool)> {
+        let mut bytes = [0; 9];
+        match self.0.file.read_exact_at(&mut bytes, 0) {
+            Ok(()) => {
+                let [number @ .., busy] = bytes;
+                Ok((u64::from_le_bytes(number), busy != 0))
+            }
+            Err(err) if err.kind() == io::ErrorKind::UnexpectedEof => Ok((0, false)),
+            Err(err) => Err(err),
+        }
+    }
+
+    fn write(&self, number: u64, busy: bool) -> io::Result<()> {
+        let [a, b, c, d, e, f, g, h] = number.to_le_bytes();
+        self.0.file.write_all_at(&[a, b, c, d, e, f, g, h, u8::from(busy)], 0)
+    }
+
+    /// True when whoever had the lock before died in the middle.
+    pub(crate) fn is_busy(&self) -> io::Result<bool> {
+        Ok(self.read()?.1)
+    }
+
+    /// The next number. The state counts as busy until [`Held::rest`].
+    pub(crate) fn next(&self, sync: bool) -> io::Result<u64> {
+        let number = self.read()?.0 + 1;
+        self.write(number, true)?;
+        if sync {
+            self.0.file.sync_data()?;
+        }
+        Ok(number)
+    }
+
+    /// Whether a call has made a transaction before this one. `list` reads which have, and is asked
+    /// only if somebody else has made transactions since.
+    pub(crate) fn has_made<E>(
+        &mut self,
+        call: u64,
+        number: u64,
+        list: impl FnOnce() -> Result<HashSet<u64>, E>,
+    ) -> Result<bool, E> {
+        if self.0.known.is_none() || self.0.known != number.checked_sub(1) {
+            self.0.calls = list()?;
+        }
+        self.0.known = Some(number);
+        Ok(self.0.calls.contains(&call))
+    }
+
+    /// A call has made its transaction.
+    pub(crate) fn made(&mut self, call: u64) {
+        self.0.calls.insert(call);
+    }
+
+    /// Nothing is unfinished, and no number up to this one will be given again.
+    pub(crate) fn rest(&self, at_least: u64) -> io::Result<()> {
+        let (number, busy) = self.read()?;
+        if busy || number < at_least {
+            self.write(number.max(at_least), false)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // The kernel would do it when the file is closed; a failure here has no cure.
+        let _ = rustix::fs::flock(&self.0.file, FlockOperation::Unlock);
+    }
+}

@@ -1,0 +1,199 @@
+//! What is at a name right now, and how one state of it is told from another.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::OsStringExt,
+    },
+    path::PathBuf,
+};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+
+use crate::{ContentDigest, Node, Stamp};
+
+/// What a node is, as far as a commit cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Directory,
+    Link,
+    /// A pipe, a socket, a device: never made, never moved.
+    Other,
+}
+
+/// What tells one state of a node from another. A rename changes only `changed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Id {
+    pub(crate) inode: u64,
+    pub(crate) size: u64,
+    pub(crate) modified: i64,
+    /// `None`: not known, because it was set after the last look.
+    pub(crate) changed: Option<i64>,
+}
+
+/// A look at a name, without following it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    pub(crate) kind: Kind,
+    pub(crate) mode: u32,
+    pub(crate) id: Id,
+    pub(crate) owner: (u32, u32),
+}
+
+/// A node that is expected somewhere, or was seen there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) what: What,
+    /// Permission bits; those of a link mean nothing.
+    pub(crate) mode: u32,
+    /// `None`: not looked at yet.
+    pub(crate) id: Option<Id>,
+}
+
+/// What a node holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum What {
+    File(ContentDigest),
+    Directory,
+    Link(PathBuf),
+}
+
+impl Look {
+    /// What is at this name. `None`: nothing.
+    pub(crate) fn at(dir: impl AsFd, name: &OsStr) -> io::Result<Option<Look>> {
+        match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(Look::from(stat))),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(err) => Err(err.into()),
+        }
+    }
+
+    /// True when this is still what was seen. When it was last renamed or linked does not count.
+    pub(crate) fn is_still(&self, seen: &Seen) -> bool {
+        let Some(id) = seen.id else { return false };
+        let same = self.kind == seen.what.kind() && self.id.inode == id.inode;
+        match seen.what {
+            // What goes on in a directory changes its size and time, and is somebody else's change.
+            What::Directory => same,
+            What::Link(_) => same && self.id.modified == id.modified,
+            What::File(_) => same && self.id.size == id.size && self.id.modified == id.modified,
+        }
+    }
+}
+
+impl From<Stat> for Look {
+    #[allow(
+        clippy::unnecessary_cast,
+        clippy::useless_conversion,
+        reason = "the fields have other widths on other machines"
+    )]
+    fn from(stat: Stat) -> Look {
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Directory,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Other,
+        };
+        let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000) + nanos;
+        Look {
+            kind,
+            mode: stat.st_mode as u32 & 0o7777,
+            id: Id {
+                inode: stat.st_ino as u64,
+                size: stat.st_size as u64,
+                modified: nanos(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+                changed: Some(nanos(stat.st_ctime as i64, stat.st_ctime_nsec as i64)),
+            },
+            owner: (stat.st_uid, stat.st_gid),
+        }
+    }
+}
+
+impl From<Stamp> for Id {
+    fn from(stamp: Stamp) -> Id {
+        Id {
+            inode: stamp.inode,
+            size: stamp.size,
+            modified: i64::try_from(stamp.modified).unwrap_or(i64::MAX),
+            changed: i64::try_from(stamp.changed).ok(),
+        }
+    }
+}
+
+impl Seen {
+    /// The same node, whenever and wherever it was seen.
+    pub(crate) fn same(&self, other: &Seen) -> bool {
+        let mode = self.mode == other.mode || matches!(self.what, What::Link(_));
+        mode && self.what == other.what
+    }
+}
+
+impl From<&Node> for Seen {
+    fn from(node: &Node) -> Seen {
+        match node {
+            Node::File(file) => Seen {
+                what: What::File(file.digest),
+                mode: file.mode & 0o7777,
+                id: file.stamp.map(Id::from),
+            },
+            Node::Directory { mode } => {
+                Seen { what: What::Directory, mode: mode & 0o7777, id: None }
+            }
+            Node::Link { target } => {
+                Seen { what: What::Link(target.clone()), mode: 0o777, id: None }
+            }
+        }
+    }
+}
+
+impl What {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            What::File(_) => Kind::File,
+            What::Directory => Kind::Directory,
+            What::Link(_) => Kind::Link,
+        }
+    }
+}
+
+/// Opens a file for reading: never through a link, and never waiting for a pipe.
+pub(crate) fn open_file(dir: impl AsFd, name: &OsStr) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::openat(dir, name, flags, Mode::empty())?))
+}
+
+/// Opens a directory that is not a link.
+pub(crate) fn open_dir(dir: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(dir, name, flags, Mode::empty())?)
+}
+
+/// The digest of a file.
+pub(crate) fn digest(dir: impl AsFd, name: &OsStr) -> io::Result<ContentDigest> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(open_file(dir, name)?)?;
+    Ok(ContentDigest(*hasher.finalize().as_bytes()))
+}
+
+/// What a link says.
+pub(crate) fn target(dir: impl AsFd, name: &OsStr) -> io::Result<PathBuf> {
+    let target = rustix::fs::readlinkat(dir, name, Vec::new())?;
+    Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
+}
+
+/// The names in a directory.
+pub(crate) fn names(dir: impl AsFd) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(dir)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(OsString::from_vec(name.to_vec()));
+        }
+    }
+    Ok(names)
+}

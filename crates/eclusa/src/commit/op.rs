@@ -1,0 +1,191 @@
+//! One step on the workspace: a rename between it and a place aside, or a change of mode.
+
+use std::{
+    collections::HashMap,
+    path::{Component, Path, PathBuf},
+};
+
+use super::{
+    CommitError,
+    look::{Kind, Seen, What},
+};
+use crate::{Change, Changes, Content, Node};
+
+/// One step. INVARIANT: it can be taken back by renames alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Op {
+    pub(crate) path: PathBuf,
+    pub(crate) act: Act,
+    /// The finished transaction whose directory has the slot. `None`: the one that is going on.
+    pub(crate) home: Option<String>,
+    /// The name of the place aside: what is not in the workspace is there.
+    pub(crate) slot: usize,
+    /// What is in the workspace before.
+    pub(crate) old: Option<Seen>,
+    /// What is in the workspace afterwards.
+    pub(crate) new: Option<Seen>,
+}
+
+/// How a step is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// From the slot to where nothing is.
+    Put,
+    /// Slot and workspace change places.
+    Swap,
+    /// From the workspace to the slot.
+    Take,
+    /// In place: only the mode changes.
+    Mode,
+}
+
+/// A step, and where the content comes from that it needs in its slot.
+pub(crate) struct Item<'a> {
+    pub(crate) op: Op,
+    pub(crate) source: Option<Source<'a>>,
+}
+
+/// Where a new content comes from.
+pub(crate) enum Source<'a> {
+    Bytes(&'a [u8]),
+    /// A file outside the workspace.
+    File(PathBuf),
+    /// A file of the workspace.
+    Workspace(PathBuf),
+    /// A compressed file of the store.
+    Packed(PathBuf),
+}
+
+/// What shall become of a path.
+pub(crate) struct Wish<'a> {
+    pub(crate) path: PathBuf,
+    pub(crate) old: Option<Seen>,
+    pub(crate) new: Option<Seen>,
+    pub(crate) source: Option<Source<'a>>,
+}
+
+/// The steps that make these changes.
+pub(crate) fn plan(changes: &Changes) -> Result<Vec<Item<'_>>, CommitError> {
+    changes.iter().try_for_each(|it| validate(&it.path))?;
+    Ok(arrange(changes.iter().map(|change| Wish {
+        path: change.path.clone(),
+        old: change.before.as_ref().map(Seen::from),
+        new: change.after.as_ref().map(Seen::from),
+        source: source(change),
+    })))
+}
+
+/// The steps that grant these wishes, which are sorted by path, in an order in which each step
+/// can be taken: what opens directories, what goes, deepest first, what comes, what closes them.
+pub(crate) fn arrange<'a>(wishes: impl Iterator<Item = Wish<'a>>) -> Vec<Item<'a>> {
+    let mut phases: [Vec<Item<'a>>; 4] = Default::default();
+    let [open, remove, place, close] = &mut phases;
+    for Wish { path, mut old, mut new, source } in wishes {
+        let item = |act, old, new, source| {
+            let op = Op { path: path.clone(), act, home: None, slot: 0, old, new };
+            Item { op, source }
+        };
+        if let (Some(old), Some(new)) = (&old, &new)
+            && only_mode(old, new)
+        {
+            let opens = new.mode & !old.mode & 0o300 != 0;
+            let item = item(Act::Mode, Some(old.clone()), Some(new.clone()), None);
+            if opens {
+                open.push(item)
+            } else {
+                close.push(item)
+            }
+            continue;
+        }
+        // A directory that lets its owner do nothing is emptied and filled while it does.
+        if let Some(closed) = closed(&old) {
+            old = Some(Seen { mode: closed.mode | 0o700, ..closed.clone() });
+            open.push(item(Act::Mode, Some(closed), old.clone(), None));
+        }
+        if let Some(closed) = closed(&new) {
+            new = Some(Seen { mode: closed.mode | 0o700, ..closed.clone() });
+            close.push(item(Act::Mode, new.clone(), Some(closed), None));
+        }
+        let empties = old.as_ref().is_some_and(|old| old.what == What::Directory);
+        match (old, new) {
+            (None, None) => {}
+            (old, None) => remove.push(item(Act::Take, old, None, None)),
+            (None, new) => place.push(item(Act::Put, None, new, source)),
+            (old, new) if empties => remove.push(item(Act::Swap, old, new, source)),
+            (old, new) => place.push(item(Act::Swap, old, new, source)),
+        }
+    }
+    remove.reverse();
+    close.reverse();
+    let mut items: Vec<Item<'a>> = phases.into_iter().flatten().collect();
+    for (slot, item) in items.iter_mut().enumerate() {
+        item.op.slot = slot;
+    }
+    items
+}
+
+/// A directory in which its owner cannot work.
+fn closed(node: &Option<Seen>) -> Option<Seen> {
+    let is = |it: &&Seen| it.what == What::Directory && it.mode & 0o700 != 0o700;
+    node.as_ref().filter(is).cloned()
+}
+
+/// True when nothing but the mode differs, so that nothing need be moved.
+fn only_mode(old: &Seen, new: &Seen) -> bool {
+    old.what == new.what && old.what.kind() != Kind::Link
+}
+
+fn source(change: &Change) -> Option<Source<'_>> {
+    let Some(Node::File(file)) = &change.after else { return None };
+    Some(match &file.content {
+        Content::Bytes(bytes) => Source::Bytes(bytes),
+        Content::At(path) => Source::File(path.clone()),
+        Content::InPlace => {
+            Source::Workspace(change.from.clone().unwrap_or_else(|| change.path.clone()))
+        }
+    })
+}
+
+/// A path that is not made of names alone could lead anywhere.
+fn validate(path: &Path) -> Result<(), CommitError> {
+    let names = path.components().all(|it| matches!(it, Component::Normal(_)));
+    if path.as_os_str().is_empty() || !names {
+        let why = "it is not a path below the workspace".to_owned();
+        return Err(CommitError::Unfit { path: path.to_owned(), why });
+    }
+    Ok(())
+}
+
+impl Op {
+    /// The step that takes this one back, with what is aside where this one left it.
+    pub(crate) fn inverse(&self, home: &str) -> Op {
+        let act = match self.act {
+            Act::Put => Act::Take,
+            Act::Take => Act::Put,
+            act @ (Act::Swap | Act::Mode) => act,
+        };
+        Op {
+            path: self.path.clone(),
+            act,
+            home: Some(self.home.clone().unwrap_or_else(|| home.to_owned())),
+            slot: self.slot,
+            old: self.new.clone(),
+            new: self.old.clone(),
+        }
+    }
+
+    /// True when a directory leaves the workspace: it must be empty then.
+    pub(crate) fn removes_directory(&self) -> bool {
+        let was = self.old.as_ref().is_some_and(|it| it.what == What::Directory);
+        was && matches!(self.act, Act::Take | Act::Swap)
+    }
+
+    /// True when handles of directories may lead elsewhere afterwards.
+    pub(crate) fn moves_directory(&self) -> bool {
+        let is = |it: &Option<Seen>| it.as_ref().is_some_and(|it| it.what == What::Directory);
+        self.act != Act::Mode && (is(&self.old) || is(&self.new))
+    }
+}
+
+/// What earlier steps have made of a path, for the steps that come after.
+pub(crate) type Made = HashMap<PathBuf, Option<Seen>>;

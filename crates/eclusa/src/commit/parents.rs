@@ -1,0 +1,104 @@
+//! Open handles of the directories that changes are made in, reached without following any link.
+
+use std::{
+    collections::HashMap,
+    ffi::OsStr,
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use rustix::{
+    fs::{Mode, OFlags, ResolveFlags},
+    io::Errno,
+};
+
+/// How many handles are kept: well below what a process may have.
+const KEPT: usize = 64;
+
+/// Directories of the workspace by path. A stage of a commit uses handles of its own, so that it
+/// sees a directory that was moved away since the stage before.
+pub(crate) struct Parents<'a> {
+    root: BorrowedFd<'a>,
+    open: HashMap<PathBuf, Rc<OwnedFd>>,
+    last: Option<(PathBuf, Rc<OwnedFd>)>,
+}
+
+impl<'a> Parents<'a> {
+    pub(crate) fn new(root: &'a OwnedFd) -> Parents<'a> {
+        Parents { root: root.as_fd(), open: HashMap::new(), last: None }
+    }
+
+    /// The directory that holds this path.
+    ///
+    /// Fails with `NotFound` or `NotADirectory` if it is not there, and with a loop if the
+    /// way to it leads through a link.
+    pub(crate) fn of(&mut self, path: &Path) -> io::Result<Rc<OwnedFd>> {
+        let parent = path.parent().unwrap_or(Path::new(""));
+        if let Some((at, handle)) = &self.last
+            && at == parent
+        {
+            return Ok(handle.clone());
+        }
+        let handle = match self.open.get(parent) {
+            Some(handle) => handle.clone(),
+            None => {
+                let handle = Rc::new(beneath(self.root, parent)?);
+                if self.open.len() >= KEPT {
+                    self.open.clear();
+                }
+                self.open.insert(parent.to_owned(), handle.clone());
+                handle
+            }
+        };
+        self.last = Some((parent.to_owned(), handle.clone()));
+        Ok(handle)
+    }
+
+    /// Forgets all handles, because a directory was moved.
+    pub(crate) fn forget(&mut self) {
+        self.open.clear();
+        self.last = None;
+    }
+}
+
+/// The last part of a path that has been checked to be made of names.
+pub(crate) fn name(path: &Path) -> &OsStr {
+    path.file_name().unwrap_or_default()
+}
+
+/// True for an error of [`Parents::of`] that says that there is no such directory.
+pub(crate) fn is_absent(err: &io::Error) -> bool {
+    let errno = Errno::from_io_error(err);
+    errno.is_some_and(|it| matches!(it, Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
+}
+
+/// Opens a directory below another, refusing every link on the way.
+fn beneath(root: BorrowedFd<'_>, path: &Path) -> io::Result<OwnedFd> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {
+        // An old kernel, or a filter that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM) => step_by_step(root, path),
+        Err(err) => Err(err.into()),
+        Ok(handle) => Ok(handle),
+    }
+}
+
+/// The same, one name at a time.
+fn step_by_step(root: BorrowedFd<'_>, path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut at = rustix::fs::openat(root, ".", flags, Mode::empty())?;
+    for part in path.components() {
+        match part {
+            std::path::Component::Normal(name) => {
+                at = rustix::fs::openat(&at, name, flags, Mode::empty())?;
+            }
+            std::path::Component::CurDir => {}
+            _ => return Err(Errno::XDEV.into()),
+        }
+    }
+    Ok(at)
+}

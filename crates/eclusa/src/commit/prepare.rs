@@ -1,0 +1,202 @@
+//! Writes new contents aside, where nobody sees them yet.
+
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    os::fd::{AsFd, OwnedFd},
+    path::Path,
+};
+
+use rustix::{
+    fs::{Gid, Mode, OFlags, Uid},
+    io::Errno,
+};
+
+use super::{
+    Fault,
+    look::{self, Look, Seen, What},
+    op::{Act, Item, Source},
+    parents::{self, Parents},
+};
+use crate::{ContentDigest, undo::store};
+
+/// Puts what a step needs into its slot, and notes how to recognise it.
+pub(crate) fn slot(
+    item: &mut Item<'_>,
+    slots: &OwnedFd,
+    parents: &mut Parents<'_>,
+    sync: bool,
+) -> Result<(), Fault> {
+    let op = &mut item.op;
+    if op.home.is_some() || !matches!(op.act, Act::Put | Act::Swap) {
+        return Ok(());
+    }
+    let Some(new) = &mut op.new else { return Ok(()) };
+    let name = op.slot.to_string();
+    let made = match &new.what {
+        What::Directory => directory(slots, &name, new.mode),
+        What::Link(target) => rustix::fs::symlinkat(target, slots, &name)
+            .map_err(io::Error::from)
+            .and_then(|()| present(Look::at(slots, name.as_ref())?)),
+        What::File(digest) => {
+            let owner = match op.act {
+                Act::Swap => owner(&op.path, parents).map_err(Fault::at("look at", &op.path))?,
+                _ => None,
+            };
+            match &item.source {
+                Some(source) => {
+                    let slot = Slot { slots, name: &name, owner, sync };
+                    fill(&slot, new, *digest, source, parents)
+                }
+                None => Err(io::Error::other("nobody said where its content is")),
+            }
+        }
+    };
+    new.id = Some(made.map_err(Fault::at("prepare", &op.path))?.id);
+    Ok(())
+}
+
+/// Whose a file is that will be replaced, so that the new one is theirs too. If it is no longer
+/// there, the look that follows will say so.
+fn owner(path: &Path, parents: &mut Parents<'_>) -> io::Result<Option<(u32, u32)>> {
+    match parents.of(path).and_then(|dir| Look::at(&*dir, parents::name(path))) {
+        Ok(look) => Ok(look.map(|it| it.owner)),
+        Err(err) if parents::is_absent(&err) => Ok(None),
+        Err(err) => Err(err),
+    }
+}
+
+/// A slot that will hold a file.
+struct Slot<'a> {
+    slots: &'a OwnedFd,
+    name: &'a str,
+    /// Whose the file shall be.
+    owner: Option<(u32, u32)>,
+    sync: bool,
+}
+
+fn open<'a>(source: &'a Source<'_>, parents: &mut Parents<'_>) -> io::Result<Box<dyn Read + 'a>> {
+    Ok(match source {
+        Source::Bytes(bytes) => Box::new(*bytes),
+        Source::File(path) => Box::new(File::open(path)?),
+        Source::Packed(path) => Box::new(store::unpack(File::open(path)?)),
+        Source::Workspace(path) => {
+            Box::new(look::open_file(&*parents.of(path)?, parents::name(path))?)
+        }
+    })
+}
+
+/// A file in a slot: content first, then owner and mode, then a look at what came of it.
+fn fill(
+    slot: &Slot<'_>,
+    new: &Seen,
+    digest: ContentDigest,
+    source: &Source<'_>,
+    parents: &mut Parents<'_>,
+) -> io::Result<Look> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(new.mode & 0o777 | 0o200);
+    let mut to = File::from(rustix::fs::openat(slot.slots, slot.name, flags, mode)?);
+    let written = match source {
+        Source::Bytes(bytes) => {
+            to.write_all(bytes)?;
+            ContentDigest::of(bytes)
+        }
+        source => copy(&mut *open(source, parents)?, &mut to)?,
+    };
+    if written != digest {
+        return Err(io::Error::other("its content is not the one that was judged"));
+    }
+    let mut look = Look::from(rustix::fs::fstat(&to)?);
+    if let Some(owner) = slot.owner.filter(|it| *it != look.owner) {
+        keep_owner(&to, look.owner, owner)?;
+        look = Look::from(rustix::fs::fstat(&to)?);
+    }
+    if look.mode != new.mode {
+        rustix::fs::fchmod(&to, Mode::from_raw_mode(new.mode))?;
+    }
+    if slot.sync {
+        rustix::fs::fsync(&to)?;
+    }
+    Ok(look)
+}
+
+/// Gives a file to whom the old one belonged, as far as the kernel lets us: only the superuser may
+/// give a file away. What cannot be given stays with whoever runs the commit, as in any editor.
+fn keep_owner(file: &File, has: (u32, u32), wants: (u32, u32)) -> io::Result<()> {
+    let user = (has.0 != wants.0).then(|| Uid::from_raw(wants.0));
+    let group = (has.1 != wants.1).then(|| Gid::from_raw(wants.1));
+    for (user, group) in [(user, group), (None, group)] {
+        match rustix::fs::fchown(file, user, group) {
+            Ok(()) => return Ok(()),
+            Err(Errno::PERM) => {}
+            Err(err) => return Err(err.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Copies, and returns the digest of what was copied.
+pub(crate) fn copy(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<ContentDigest> {
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let read = match from.read(&mut buffer) {
+            Ok(0) => return Ok(ContentDigest(*hasher.finalize().as_bytes())),
+            Ok(read) => read,
+            Err(err) if err.kind() == io::ErrorKind::Interrupted => continue,
+            Err(err) => return Err(err),
+        };
+        let part = buffer.get(..read).unwrap_or_default();
+        hasher.update(part);
+        to.write_all(part)?;
+    }
+}
+
+fn directory(slots: &OwnedFd, name: &str, mode: u32) -> io::Result<Look> {
+    rustix::fs::mkdirat(slots, name, Mode::from_raw_mode(mode | 0o700))?;
+    let made = present(Look::at(slots, name.as_ref())?)?;
+    if made.mode != mode {
+        rustix::fs::chmodat(slots, name, Mode::from_raw_mode(mode), rustix::fs::AtFlags::empty())?;
+    }
+    Ok(made)
+}
+
+fn present(look: Option<Look>) -> io::Result<Look> {
+    look.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+}
+
+/// Copies what lies in a slot to another directory, mode and time included: pre-images of a
+/// workspace on another filesystem cannot be renamed.
+pub(crate) fn carry(
+    from: impl AsFd,
+    name: &str,
+    look: &Look,
+    to: impl AsFd,
+    sync: bool,
+) -> io::Result<()> {
+    match look.kind {
+        look::Kind::Directory => Ok(directory_like(to, name, look.mode)?),
+        look::Kind::Link => {
+            let target = look::target(from, name.as_ref())?;
+            Ok(rustix::fs::symlinkat(target, to, name)?)
+        }
+        look::Kind::File => {
+            let mut old = look::open_file(from, name.as_ref())?;
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            let made = rustix::fs::openat(to, name, flags, Mode::from_raw_mode(0o600))?;
+            let mut made = File::from(made);
+            io::copy(&mut old, &mut made)?;
+            rustix::fs::fchmod(&made, Mode::from_raw_mode(look.mode))?;
+            if sync {
+                rustix::fs::fsync(&made)?;
+            }
+            Ok(())
+        }
+        look::Kind::Other => Err(io::Error::other("it is neither file nor directory")),
+    }
+}
+
+fn directory_like(to: impl AsFd, name: &str, mode: u32) -> io::Result<()> {
+    Ok(rustix::fs::mkdirat(to, name, Mode::from_raw_mode(mode | 0o700))?)
+}

@@ -1,0 +1,127 @@
+//! Puts right what died in the middle: a transaction is taken back, unless all of it was done.
+
+use std::path::PathBuf;
+
+use super::{Fault, Held, Workspace, journal, look, transaction::Transaction};
+
+/// What was found unfinished, and what became of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Calls whose changes were taken back.
+    pub taken_back: Vec<u64>,
+    /// Calls whose changes were all made, and which are now finished.
+    pub finished: Vec<u64>,
+    /// Paths that somebody changed after the crash: what they did stays.
+    pub left: Vec<Left>,
+}
+
+/// A path that was not put back, because somebody has changed it meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// The call that was to be taken back.
+    pub call: u64,
+    /// Which, relative to the workspace.
+    pub path: PathBuf,
+    /// Where the content is kept that it had before the call, if it had any.
+    pub kept: PathBuf,
+}
+
+impl Recovered {
+    /// True when nothing was unfinished.
+    pub fn is_nothing(&self) -> bool {
+        self.taken_back.is_empty() && self.finished.is_empty() && self.left.is_empty()
+    }
+}
+
+impl Workspace {
+    /// Finishes or takes back what died in the middle. Doing it twice does no harm.
+    pub fn recover(&self) -> Result<Recovered, Fault> {
+        let held = self.lock.hold().map_err(Fault::at("lock", self.state()))?;
+        self.recover_held(&held)
+    }
+
+    pub(super) fn recover_held(&self, held: &Held<'_>) -> Result<Recovered, Fault> {
+        let dirs = self.dirs()?;
+        let mut recovered = Recovered::default();
+        let state = self.state();
+        let mut open = names(&dirs.open, state)?;
+        // The last first, should there ever be two.
+        open.sort_unstable_by(|a, b| b.cmp(a));
+        for name in &open {
+            let at = state.join("open").join(name);
+            let txn = Transaction::found(self, &dirs, name).map_err(Fault::at("open", &at))?;
+            self.put_right(&txn, &at, &mut recovered)?;
+        }
+        let done = names(&dirs.done, state)?;
+        self.sweep(&dirs, &done);
+        let last = done.iter().chain(&open).filter_map(|it| sequence(it)).max();
+        held.rest(last.unwrap_or(0)).map_err(Fault::at("unlock", state))?;
+        Ok(recovered)
+    }
+
+    fn put_right(
+        &self,
+        txn: &Transaction<'_>,
+        at: &std::path::Path,
+        recovered: &mut Recovered,
+    ) -> Result<(), Fault> {
+        let bytes = txn.journal().map_err(Fault::at("read the journal in", at))?;
+        let read = journal::read(&bytes).map_err(std::io::Error::other);
+        let Some(journal) = read.map_err(Fault::at("recover", at))? else {
+            // It was cut short before the first step.
+            txn.discard(false);
+            return Ok(());
+        };
+        let call = journal.head.call;
+        if journal.finished {
+            self.step("done");
+            txn.file_away().map_err(Fault::at("finish", at))?;
+            txn.discard(true);
+            recovered.finished.push(call);
+            return Ok(());
+        }
+        let left = txn.roll_back(&mut txn.field(), journal.ops.iter())?;
+        recovered.taken_back.push(call);
+        if left.is_empty() {
+            txn.discard(false);
+        } else {
+            let rescued = txn.rescue()?;
+            let left = left.into_iter().map(|(path, slot)| {
+                let kept = rescued.join(slot.to_string());
+                Left { call, path, kept }
+            });
+            recovered.left.extend(left);
+        }
+        Ok(())
+    }
+
+    /// Removes what a transaction that was finished just before a crash left in the workspace.
+    fn sweep(&self, dirs: &super::Dirs, done: &[String]) {
+        if self.aside() == super::Aside::Renamed {
+            return;
+        }
+        for name in done.iter().filter(|it| it.starts_with(|c: char| c.is_ascii_digit())) {
+            Transaction::sweep(dirs, name);
+        }
+    }
+}
+
+/// The place of a transaction among all, from the name of its directory.
+pub(crate) fn sequence(name: &str) -> Option<u64> {
+    name.split('-').next()?.parse().ok()
+}
+
+/// The call of a transaction, from the name of its directory.
+pub(crate) fn call(name: &str) -> Option<u64> {
+    name.split('-').nth(1)?.parse().ok()
+}
+
+/// The names of the transactions in a directory.
+pub(crate) fn names(
+    dir: &std::os::fd::OwnedFd,
+    state: &std::path::Path,
+) -> Result<Vec<String>, Fault> {
+    let names = look::names(dir).map_err(Fault::at("list", state))?;
+    let names = names.into_iter().filter_map(|it| it.into_string().ok());
+    Ok(names.filter(|it| sequence(it).is_some()).collect())
+}

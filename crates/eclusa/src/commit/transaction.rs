@@ -1,0 +1,361 @@
+//! One transaction from its first file aside to its place among the finished ones.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    os::fd::OwnedFd,
+    path::PathBuf,
+};
+
+use rustix::fs::{Mode, OFlags, RenameFlags};
+
+use super::{
+    Aside, CommitError, Dirs, Fault, Held, Workspace,
+    apply::{self, Field, Halt},
+    check, journal, look,
+    op::{Act, Item, Op},
+    parents::Parents,
+    prepare,
+    recover::{call, names},
+};
+use crate::Durability;
+
+/// More files than this are synced all at once.
+const MANY: usize = 16;
+
+/// A transaction that is going on.
+pub(super) struct Transaction<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) dirs: &'a Dirs,
+    /// The name of its directory.
+    pub(super) name: String,
+    call: u64,
+    /// Its directory in the state.
+    pub(super) own: OwnedFd,
+    /// Its directory in the workspace, where renames to the state are not possible.
+    pub(super) stage: Option<OwnedFd>,
+}
+
+/// What a transaction is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Intent<'a> {
+    pub(crate) call: u64,
+    /// The calls that it undoes.
+    pub(crate) undoes: &'a [u64],
+    /// Why the call cannot be undone.
+    pub(crate) irreversible: Option<&'a str>,
+}
+
+impl Workspace {
+    /// Takes steps as one transaction.
+    pub(crate) fn transact(
+        &self,
+        held: &mut Held<'_>,
+        intent: &Intent<'_>,
+        mut items: Vec<Item<'_>>,
+        durability: Durability,
+    ) -> Result<(), CommitError> {
+        let dirs = self.dirs()?;
+        self.step("check");
+        let ops = items.iter_mut().map(|it| &mut it.op);
+        conflicts(check::contents(ops, &mut Parents::new(&dirs.root))?)?;
+
+        let sync = durability == Durability::PowerLoss;
+        let number = held.next(sync).map_err(Fault::at("number", self.state()))?;
+        let head = journal::Head::new(number, intent, self.aside());
+        let list =
+            || Ok(names(&dirs.done, self.state())?.iter().filter_map(|it| call(it)).collect());
+        let ended = match held.has_made(intent.call, number, list) {
+            Err(fault) => Err(CommitError::Failed(fault)),
+            Ok(true) => Err(CommitError::Twice(intent.call)),
+            Ok(false) => Transaction::begin(self, &dirs, &head)
+                .and_then(|txn| txn.run(&head, &mut items, sync)),
+        };
+        if matches!(ended, Ok(()) | Err(CommitError::Unsafe(_))) {
+            held.made(intent.call);
+        }
+        // What is stuck stays marked, so that whoever comes next tries again.
+        if !matches!(ended, Err(CommitError::Stuck { .. })) {
+            held.rest(0).map_err(Fault::at("unlock", self.state()))?;
+        }
+        ended
+    }
+}
+
+/// Where a transaction stopped.
+enum Stop {
+    /// Nothing is left of it in the workspace.
+    Before(CommitError),
+    /// It is done, but something after it failed.
+    After(Fault),
+    /// Something is left of it.
+    Between(CommitError),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Stop {
+        Stop::Before(CommitError::Failed(fault))
+    }
+}
+
+impl<'a> Transaction<'a> {
+    /// Makes the directories.
+    fn begin(
+        workspace: &'a Workspace,
+        dirs: &'a Dirs,
+        head: &journal::Head,
+    ) -> Result<Transaction<'a>, CommitError> {
+        let kind = if head.undoes.is_empty() { "" } else { "-undo" };
+        let name = format!("{:012}-{}{kind}", head.sequence, head.call);
+        let private = Mode::from_raw_mode(0o700);
+        let at = workspace.state().join("open").join(&name);
+        workspace.step("begin");
+        rustix::fs::mkdirat(&dirs.open, &name, private)
+            .map_err(|err| Fault::at("make", &at)(err.into()))?;
+        let own = look::open_dir(&dirs.open, name.as_ref()).map_err(Fault::at("open", &at))?;
+        let mut txn = Transaction { workspace, dirs, name, call: head.call, own, stage: None };
+        if workspace.aside() == Aside::Copied {
+            workspace.step("begin");
+            let stage = txn.stage_name();
+            let made = rustix::fs::mkdirat(&dirs.root, &stage, private).map_err(io::Error::from);
+            let made = made.and_then(|()| look::open_dir(&dirs.root, stage.as_ref()));
+            match made {
+                Ok(handle) => txn.stage = Some(handle),
+                Err(err) => {
+                    txn.discard(false);
+                    return Err(Fault::at("make", &workspace.root().join(stage))(err).into());
+                }
+            }
+        }
+        Ok(txn)
+    }
+
+    /// A transaction that somebody left behind.
+    pub(super) fn found(
+        workspace: &'a Workspace,
+        dirs: &'a Dirs,
+        name: &str,
+    ) -> io::Result<Transaction<'a>> {
+        let own = look::open_dir(&dirs.open, name.as_ref())?;
+        let call = call(name).unwrap_or_default();
+        let mut txn =
+            Transaction { workspace, dirs, name: name.to_owned(), call, own, stage: None };
+        match look::open_dir(&dirs.root, txn.stage_name().as_ref()) {
+            Ok(stage) => txn.stage = Some(stage),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => {}
+            Err(err) => return Err(err),
+        }
+        Ok(txn)
+    }
+
+    pub(super) fn stage_name(&self) -> String {
+        format!(".eclusa-{}", self.name)
+    }
+
+    /// Where its slots are.
+    fn slots(&self) -> &OwnedFd {
+        self.stage.as_ref().unwrap_or(&self.own)
+    }
+
+    fn run(
+        &self,
+        head: &journal::Head,
+        items: &mut [Item<'_>],
+        sync: bool,
+    ) -> Result<(), CommitError> {
+        match self.perform(head, items, sync) {
+            Ok(()) => Ok(()),
+            Err(Stop::Before(err)) => {
+                self.discard(false);
+                Err(err)
+            }
+            Err(Stop::Between(err)) => Err(err),
+            Err(Stop::After(fault)) => Err(CommitError::Unsafe(fault)),
+        }
+    }
+
+    fn perform(
+        &self,
+        head: &journal::Head,
+        items: &mut [Item<'_>],
+        sync: bool,
+    ) -> Result<(), Stop> {
+        let workspace = self.workspace;
+        let root = &self.dirs.root;
+        let mut parents = Parents::new(root);
+        let each = sync && items.len() <= MANY;
+        for item in items.iter_mut() {
+            workspace.step("prepare");
+            prepare::slot(item, self.slots(), &mut parents, each)?;
+        }
+        let mut ops: Vec<&mut Op> = items.iter_mut().map(|it| &mut it.op).collect();
+        self.sync_slots(sync, each).map_err(Fault::at("sync", workspace.state()))?;
+
+        workspace.step("check again");
+        let again = ops.iter_mut().map(|it| &mut **it);
+        let found = check::stamps(again, &mut Parents::new(root))?;
+        conflicts(found).map_err(Stop::Before)?;
+
+        workspace.step("journal");
+        let mut journal = self
+            .write_journal(head, &ops, sync)
+            .map_err(Fault::at("journal", workspace.state()))?;
+        let mut field = Field::new(root, self.slots(), &self.dirs.done);
+        if let Err(halt) = self.take_steps(&mut field, &mut ops, sync) {
+            return Err(self.take_back(&mut field, &ops, halt));
+        }
+
+        workspace.step("finish");
+        let name = &self.name;
+        let finish = journal::finish(ops.iter().map(|it| &**it)).map_err(io::Error::from);
+        let finished = finish.and_then(|it| journal.write_all(&it)).and_then(|()| {
+            if sync {
+                journal.sync_data()?;
+                rustix::fs::fsync(&self.own)?;
+            }
+            workspace.step("done");
+            self.file_away()
+        });
+        if let Err(err) = finished {
+            let halt = Halt::Fault(Fault::at("finish", &workspace.state().join(name))(err));
+            return Err(self.take_back(&mut field, &ops, halt));
+        }
+        let after = |err| Stop::After(Fault::at("sync", workspace.state())(err));
+        if sync {
+            for dir in [&self.dirs.open, &self.dirs.done] {
+                rustix::fs::fsync(dir).map_err(|err| after(err.into()))?;
+            }
+        }
+        workspace.step("clean");
+        self.remove_stage();
+        Ok(())
+    }
+
+    fn sync_slots(&self, sync: bool, each: bool) -> io::Result<()> {
+        if sync && !each {
+            rustix::fs::syncfs(self.slots())?;
+        }
+        if sync {
+            rustix::fs::fsync(self.slots())?;
+        }
+        Ok(())
+    }
+
+    fn write_journal(&self, head: &journal::Head, ops: &[&mut Op], sync: bool) -> io::Result<File> {
+        let text = journal::begin(head, ops.iter().map(|it| &**it))?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.own, "journal", flags, Mode::from_raw_mode(0o600))?;
+        let mut file = File::from(file);
+        file.write_all(&text)?;
+        if sync {
+            file.sync_data()?;
+            rustix::fs::fsync(&self.own)?;
+            rustix::fs::fsync(&self.dirs.open)?;
+        }
+        Ok(file)
+    }
+
+    fn take_steps(
+        &self,
+        field: &mut Field<'_>,
+        ops: &mut [&mut Op],
+        sync: bool,
+    ) -> Result<(), Halt> {
+        for op in ops.iter() {
+            self.workspace.step("apply");
+            field.take(op)?;
+        }
+        self.workspace.step("settle");
+        apply::settle(ops, &mut Parents::new(&self.dirs.root))?;
+        if self.stage.is_some() {
+            self.carry(field, ops, sync)?;
+        }
+        if sync {
+            let ops: Vec<&Op> = ops.iter().map(|it| &**it).collect();
+            let synced = field.sync(&ops, &self.dirs.root);
+            synced.map_err(Fault::at("sync", self.workspace.root()))?;
+        }
+        Ok(())
+    }
+
+    /// Copies what was replaced from the workspace to the state.
+    fn carry(&self, field: &mut Field<'_>, ops: &[&mut Op], sync: bool) -> Result<(), Fault> {
+        for op in ops.iter().filter(|it| matches!(it.act, Act::Swap | Act::Take)) {
+            self.workspace.step("carry");
+            let name = op.slot.to_string();
+            let carried = field.aside(op).and_then(|look| match look {
+                Some(look) => prepare::carry(self.slots(), &name, &look, &self.own, sync),
+                None => Err(io::ErrorKind::NotFound.into()),
+            });
+            carried.map_err(Fault::at("keep a copy of", &op.path))?;
+        }
+        Ok(())
+    }
+
+    /// From the open transactions to the finished ones: from here on it is done.
+    pub(super) fn file_away(&self) -> io::Result<()> {
+        let (open, done) = (&self.dirs.open, &self.dirs.done);
+        let flags = RenameFlags::NOREPLACE;
+        Ok(rustix::fs::renameat_with(open, &self.name, done, &self.name, flags)?)
+    }
+
+    fn take_back(&self, field: &mut Field<'_>, ops: &[&mut Op], halt: Halt) -> Stop {
+        let because = match halt {
+            Halt::Clash(conflict) => CommitError::Conflicts(vec![conflict]),
+            Halt::Fault(fault) => CommitError::Failed(fault),
+        };
+        let because_text = because.to_string();
+        let left = match self.roll_back(field, ops.iter().map(|it| &**it)) {
+            Ok(left) if left.is_empty() => return Stop::Before(because),
+            Ok(left) => left.into_iter().map(|(path, _)| path).collect(),
+            Err(fault) => return self.stuck(because_text, fault),
+        };
+        match self.rescue() {
+            Ok(kept) => Stop::Between(CommitError::Disturbed { because: because_text, left, kept }),
+            Err(fault) => self.stuck(because_text, fault),
+        }
+    }
+
+    fn stuck(&self, because: String, fault: Fault) -> Stop {
+        Stop::Between(CommitError::Stuck { call: self.call, because, fault })
+    }
+
+    /// Takes back every step that was taken, the last first. Returns the paths that somebody has
+    /// changed meanwhile.
+    pub(super) fn roll_back<'b>(
+        &self,
+        field: &mut Field<'_>,
+        ops: impl DoubleEndedIterator<Item = &'b Op>,
+    ) -> Result<Vec<(PathBuf, usize)>, Fault> {
+        let mut left = Vec::new();
+        for op in ops.rev() {
+            self.workspace.step("take back");
+            if !field.take_back(op).map_err(Fault::at("restore", &op.path))? {
+                left.push((op.path.clone(), op.slot));
+            }
+        }
+        Ok(left)
+    }
+
+    /// The field of a transaction that somebody left behind.
+    pub(super) fn field(&self) -> Field<'_> {
+        Field::new(&self.dirs.root, self.slots(), &self.dirs.done)
+    }
+
+    /// The bytes of its journal; none if it has none.
+    pub(super) fn journal(&self) -> io::Result<Vec<u8>> {
+        match look::open_file(&self.own, "journal".as_ref()) {
+            Ok(mut file) => {
+                let mut bytes = Vec::new();
+                io::Read::read_to_end(&mut file, &mut bytes)?;
+                Ok(bytes)
+            }
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(err) => Err(err),
+        }
+    }
+}
+
+fn conflicts(found: Vec<super::Conflict>) -> Result<(), CommitError> {
+    if found.is_empty() { Ok(()) } else { Err(CommitError::Conflicts(found)) }
+}

@@ -1,0 +1,172 @@
+//! Takes back what calls changed: one call or several, the latest or one in the middle, as long as
+//! nothing that came later stands on it.
+//!
+//! An undo is a transaction like a commit, with a call of its own, so that undoing the undo is a
+//! redo. Where the old contents were renamed aside they change places again with those in the
+//! workspace; where they were copied or compacted they are written anew.
+
+use std::{fmt, path::PathBuf};
+
+use crate::{
+    CommitError, Conflict, Durability, Workspace,
+    commit::{Fault, Intent, conflict},
+};
+
+mod compact;
+mod history;
+mod plan;
+mod show;
+pub(crate) mod store;
+
+pub use compact::{Compacted, Evicted, Keep};
+pub use history::{Entry, Status};
+
+/// What was undone, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undone {
+    /// The calls, the latest first.
+    pub calls: Vec<u64>,
+    /// The paths that are as they were before, sorted.
+    pub paths: Vec<PathBuf>,
+    /// Calls among those asked for that cannot be undone, and why.
+    pub irreversible: Vec<(u64, String)>,
+}
+
+/// Why nothing was undone.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UndoError {
+    /// No transaction belongs to this call.
+    #[error("call {0} has changed nothing, so there is nothing to undo")]
+    Unknown(u64),
+    /// It has been undone before.
+    #[error("call {call} is undone already, by call {by}; redo call {by} to have it back")]
+    Already {
+        /// The call.
+        call: u64,
+        /// The call that undid it.
+        by: u64,
+    },
+    /// None of the calls can be undone.
+    #[error("{}", irreversible(.0))]
+    Irreversible(Vec<(u64, String)>),
+    /// The workspace is no longer as the calls left it. Nothing was changed.
+    #[error("nothing was undone, because {}", conflict::list(.0))]
+    Conflicts(Vec<Obstacle>),
+    /// There is no undo to take back.
+    #[error("call {0} is not an undo, so there is nothing to redo")]
+    NoUndo(u64),
+    /// The disk or the kernel refused.
+    #[error(transparent)]
+    Failed(#[from] CommitError),
+}
+
+/// A path that is not as an undo expects it, and by whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obstacle {
+    /// The path, and what has become of it.
+    pub conflict: Conflict,
+    /// Who did it.
+    pub by: By,
+}
+
+/// Who changed a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// A later call: undo that one first, or both together.
+    Call(u64),
+    /// Somebody else.
+    Outside,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.by {
+            By::Call(call) => write!(f, "{} (by call {call}: undo that first)", self.conflict),
+            By::Outside => write!(f, "{} (by an edit outside Eclusa)", self.conflict),
+        }
+    }
+}
+
+fn irreversible(calls: &[(u64, String)]) -> String {
+    let told: Vec<String> =
+        calls.iter().map(|(call, why)| format!("call {call} cannot be undone: {why}")).collect();
+    told.join("; ")
+}
+
+impl From<Fault> for UndoError {
+    fn from(fault: Fault) -> UndoError {
+        UndoError::Failed(CommitError::Failed(fault))
+    }
+}
+
+impl Workspace {
+    /// Undoes these calls together, all or none, the latest first. `call` is the call that the
+    /// undo belongs to; undoing that one is the redo.
+    ///
+    /// Calls among them that cannot be undone are left out and listed, unless none is left.
+    pub fn undo(
+        &self,
+        call: u64,
+        targets: &[u64],
+        durability: Durability,
+    ) -> Result<Undone, UndoError> {
+        let mut held = self.hold()?;
+        let dirs = self.dirs()?;
+        let plan = plan::Plan::of(self, &dirs, targets)?;
+        let undone = plan.outcome();
+        let (items, past) = plan.items(self, &dirs)?;
+        let intent = Intent { call, undoes: &undone.calls, irreversible: None };
+        match self.transact(&mut held, &intent, items, durability) {
+            Ok(()) => Ok(undone),
+            Err(CommitError::Conflicts(found)) => {
+                Err(UndoError::Conflicts(past.blame(self, &dirs, found)?))
+            }
+            Err(err) => Err(err.into()),
+        }
+    }
+
+    /// What [`Workspace::undo`] would do. Nothing is changed.
+    pub fn would_undo(&self, targets: &[u64]) -> Result<Undone, UndoError> {
+        let _held = self.hold()?;
+        let dirs = self.dirs()?;
+        let plan = plan::Plan::of(self, &dirs, targets)?;
+        plan.check(self, &dirs)?;
+        Ok(plan.outcome())
+    }
+
+    /// Takes back an undo. `None`: the latest that stands.
+    pub fn redo(
+        &self,
+        call: u64,
+        undo: Option<u64>,
+        durability: Durability,
+    ) -> Result<Undone, UndoError> {
+        let entries = self.entries()?;
+        let stands = |it: &&Entry| it.status == Status::Committed && !it.undoes.is_empty();
+        let found = match undo {
+            Some(undo) => entries.iter().find(|it| it.call == undo && !it.undoes.is_empty()),
+            // An undo of an undo is a redo, and not meant here.
+            None => entries.iter().rev().filter(stands).find(|it| {
+                let undoes = |it: &Entry| !it.undoes.is_empty();
+                !it.undoes.iter().any(|of| entries.iter().any(|e| e.call == *of && undoes(e)))
+            }),
+        };
+        match found {
+            Some(entry) => self.undo(call, &[entry.call], durability),
+            None => Err(UndoError::NoUndo(undo.unwrap_or(call))),
+        }
+    }
+
+    /// Puts a call on the list whose effects cannot be undone, so that nobody believes they can.
+    pub fn note_irreversible(
+        &self,
+        call: u64,
+        why: &str,
+        durability: Durability,
+    ) -> Result<(), CommitError> {
+        let mut held = self.hold()?;
+        let intent = Intent { call, undoes: &[], irreversible: Some(why) };
+        self.transact(&mut held, &intent, Vec::new(), durability)
+    }
+}

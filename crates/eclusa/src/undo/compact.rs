@@ -1,0 +1,203 @@
+//! Makes what is kept for undo smaller, away from the way of any call: old contents go into the
+//! store, and when that is too large, the oldest go for good, which is told.
+
+use std::{
+    collections::HashSet,
+    fs::File,
+    io::{self, Read, Write},
+    os::fd::OwnedFd,
+    path::PathBuf,
+};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+
+use super::{
+    history::{self, Past},
+    plan, store,
+};
+use crate::{
+    ContentDigest, Workspace,
+    commit::{
+        Dirs, Fault,
+        look::{self, Kind, Look},
+    },
+};
+
+/// What is kept, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// This many of the latest transactions stay as they are: they are undone by renames.
+    pub recent: usize,
+    /// All that is kept may take this many bytes.
+    pub bytes: u64,
+}
+
+/// What compaction did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Compacted {
+    /// Calls whose old contents are now in the store.
+    pub packed: Vec<u64>,
+    /// Calls that can no longer be undone.
+    pub evicted: Vec<Evicted>,
+    /// What is still kept, in bytes.
+    pub bytes: u64,
+}
+
+/// A call that can no longer be undone, because what it replaced took too much space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evicted {
+    /// The call.
+    pub call: u64,
+    /// The paths whose old content is gone.
+    pub paths: Vec<PathBuf>,
+}
+
+impl Workspace {
+    /// Compresses what old transactions keep, and evicts the oldest if all of it is too large.
+    /// Commits may go on meanwhile. Nothing is evicted without being in the answer.
+    pub fn compact(&self, keep: Keep) -> Result<Compacted, Fault> {
+        let at = |err| Fault::at("compact", self.state())(err);
+        let dirs = self.dirs()?;
+        let past = history::all(&dirs, self.state())?;
+        let mut compacted = Compacted::default();
+        let old = past.len().saturating_sub(keep.recent);
+        for past in past.iter().take(old) {
+            if self.pack(&dirs, past).map_err(at)? {
+                compacted.packed.push(past.call);
+            }
+        }
+        let held = self.hold()?;
+        let mut needed = self.needed(&dirs, &past).map_err(at)?;
+        store::prune(self.state(), &needed).map_err(at)?;
+        for oldest in &past {
+            compacted.bytes = self.bytes(&dirs, &past).map_err(at)?;
+            if compacted.bytes <= keep.bytes {
+                break;
+            }
+            if !self.evict(&dirs, oldest).map_err(at)? {
+                continue;
+            }
+            let journal = history::journal(&dirs, oldest, self.state());
+            let journal =
+                journal.map_err(|_| plan::damaged(self.state(), "a journal cannot be read"))?;
+            let paths = journal.ops.into_iter().map(|it| it.path).collect();
+            compacted.evicted.push(Evicted { call: oldest.call, paths });
+            needed = self.needed(&dirs, &past).map_err(at)?;
+            store::prune(self.state(), &needed).map_err(at)?;
+        }
+        compacted.bytes = self.bytes(&dirs, &past).map_err(at)?;
+        drop(held);
+        Ok(compacted)
+    }
+
+    /// Moves the files that a transaction keeps into the store. False: there were none.
+    fn pack(&self, dirs: &Dirs, past: &Past) -> io::Result<bool> {
+        let dir = look::open_dir(&dirs.done, past.name.as_ref())?;
+        let mut packed = Vec::new();
+        for (slot, before) in files(&dir)? {
+            // Compressing takes long, and nobody need wait for it.
+            let mut file = look::open_file(&dir, slot.as_ref())?;
+            let mark = format!("{}-{slot}", past.name);
+            let digest = store::pack(self.state(), &mut file, &mark)?;
+            packed.push((slot, before, digest));
+        }
+        if packed.is_empty() {
+            return Ok(false);
+        }
+        self.step("pack");
+        let _held = self.hold().map_err(io::Error::other)?;
+        // An undo may have been quicker.
+        packed.retain(|(slot, before, digest)| {
+            let now = Look::at(&dir, slot.as_ref()).ok().flatten();
+            let same = now.is_some_and(|now| now.id == before.id);
+            same && store::path(self.state(), *digest).exists()
+        });
+        let mut list = read_list(&dir)?;
+        for (_, _, digest) in &packed {
+            list.push_str(&format!("{digest}\n"));
+        }
+        write_list(&dir, &list)?;
+        self.step("unlink packed");
+        for (slot, _, _) in &packed {
+            rustix::fs::unlinkat(&dir, slot, AtFlags::empty())?;
+        }
+        Ok(true)
+    }
+
+    /// Forgets what a transaction keeps. False: it keeps nothing.
+    fn evict(&self, dirs: &Dirs, past: &Past) -> io::Result<bool> {
+        let dir = look::open_dir(&dirs.done, past.name.as_ref())?;
+        let files = files(&dir)?;
+        if (files.is_empty() && read_list(&dir)?.is_empty())
+            || history::is_evicted(dirs, &past.name)
+        {
+            return Ok(false);
+        }
+        self.step("evict");
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+        rustix::fs::openat(&dir, "evicted", flags, Mode::from_raw_mode(0o600))?;
+        for (slot, _) in files {
+            rustix::fs::unlinkat(&dir, slot, AtFlags::empty())?;
+        }
+        write_list(&dir, "")?;
+        Ok(true)
+    }
+
+    /// What the transactions keep in the store.
+    fn needed(&self, dirs: &Dirs, past: &[Past]) -> io::Result<HashSet<PathBuf>> {
+        let mut needed = HashSet::new();
+        for past in past {
+            let dir = look::open_dir(&dirs.done, past.name.as_ref())?;
+            for line in read_list(&dir)?.lines() {
+                let hash = blake3::Hash::from_hex(line).map_err(io::Error::other)?;
+                needed.insert(store::path(self.state(), ContentDigest(*hash.as_bytes())));
+            }
+        }
+        Ok(needed)
+    }
+
+    /// What all that is kept takes.
+    fn bytes(&self, dirs: &Dirs, past: &[Past]) -> io::Result<u64> {
+        let mut bytes = store::kept(self.state())?.values().sum();
+        for past in past {
+            let dir = look::open_dir(&dirs.done, past.name.as_ref())?;
+            bytes += files(&dir)?.iter().map(|(_, look)| look.id.size).sum::<u64>();
+        }
+        Ok(bytes)
+    }
+}
+
+/// The files in the slots of a transaction.
+fn files(dir: &OwnedFd) -> io::Result<Vec<(String, Look)>> {
+    let mut files = Vec::new();
+    for name in look::names(dir)? {
+        let Ok(name) = name.into_string() else { continue };
+        if name.parse::<usize>().is_err() {
+            continue;
+        }
+        if let Some(look) = Look::at(dir, name.as_ref())?.filter(|it| it.kind == Kind::File) {
+            files.push((name, look));
+        }
+    }
+    Ok(files)
+}
+
+/// What a transaction has in the store: a digest in each line.
+fn read_list(dir: &OwnedFd) -> io::Result<String> {
+    let mut list = String::new();
+    match look::open_file(dir, "packed".as_ref()) {
+        Ok(mut file) => file.read_to_string(&mut list).map(|_| list),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(list),
+        Err(err) => Err(err),
+    }
+}
+
+fn write_list(dir: &OwnedFd, list: &str) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(dir, "packed.part", flags, Mode::from_raw_mode(0o600))?;
+    let mut file = File::from(file);
+    file.write_all(list.as_bytes())?;
+    file.sync_data()?;
+    rustix::fs::renameat(dir, "packed.part", dir, "packed")?;
+    Ok(rustix::fs::fsync(dir)?)
+}

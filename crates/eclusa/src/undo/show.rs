@@ -1,0 +1,95 @@
+//! What a past call did, as the changes that it made.
+
+use std::io::Read;
+
+use super::{UndoError, history, plan};
+use crate::{
+    Change, Changes, Content, ContentDigest, FileNode, Node, Stamp, Workspace,
+    commit::{
+        Dirs,
+        look::{Look, Seen, What},
+        op::{Op, Source},
+        parents::{self, Parents},
+    },
+};
+
+/// Contents of the store up to this size are held in memory.
+const HELD: u64 = 16 * 1024 * 1024;
+
+impl Workspace {
+    /// The changes that a call made, whether or not they still stand.
+    ///
+    /// A content that is kept nowhere, or is too large to unpack, counts as being in the
+    /// workspace: its digest tells whether what is there now is still it.
+    pub fn changes(&self, call: u64) -> Result<Changes, UndoError> {
+        let dirs = self.dirs()?;
+        let past = history::all(&dirs, self.state())?;
+        let found = past.iter().find(|it| it.call == call).ok_or(UndoError::Unknown(call))?;
+        let journal = history::journal(&dirs, found, self.state())?;
+        let mut parents = Parents::new(&dirs.root);
+        let mut node = |seen: &Option<Seen>, op: &Op| {
+            let seen = seen.as_ref()?;
+            Some(match &seen.what {
+                What::Directory => Node::Directory { mode: seen.mode },
+                What::Link(target) => Node::Link { target: target.clone() },
+                What::File(digest) => {
+                    let home = op.home.clone().unwrap_or_else(|| found.name.clone());
+                    let op = Op { home: Some(home), ..op.clone() };
+                    let content = match is_in_place(seen, &op, &mut parents) {
+                        true => Content::InPlace,
+                        false => self.content(&dirs, &past, &op, *digest),
+                    };
+                    Node::File(file(seen, *digest, content))
+                }
+            })
+        };
+        let changes = journal.ops.iter().map(|op| Change {
+            path: op.path.clone(),
+            from: None,
+            before: node(&op.old, op),
+            after: node(&op.new, op),
+        });
+        Ok(Changes::of(changes.collect::<Vec<Change>>()))
+    }
+
+    fn content(
+        &self,
+        dirs: &Dirs,
+        past: &[history::Past],
+        op: &Op,
+        digest: ContentDigest,
+    ) -> Content {
+        match plan::find(self, dirs, past, Some(op), digest) {
+            Some(Source::File(path)) => Content::At(path),
+            Some(Source::Packed(path)) => unpacked(&path, digest).unwrap_or(Content::InPlace),
+            _ => Content::InPlace,
+        }
+    }
+}
+
+fn is_in_place(seen: &Seen, op: &Op, parents: &mut Parents<'_>) -> bool {
+    let look = parents.of(&op.path).and_then(|it| Look::at(&*it, parents::name(&op.path)));
+    look.is_ok_and(|it| it.is_some_and(|it| it.is_still(seen)))
+}
+
+fn file(seen: &Seen, digest: ContentDigest, content: Content) -> FileNode {
+    let stamp = seen.id.and_then(|id| {
+        Some(Stamp {
+            device: 0,
+            inode: id.inode,
+            size: id.size,
+            modified: id.modified.into(),
+            changed: id.changed?.into(),
+        })
+    });
+    let size = seen.id.map_or(0, |it| it.size);
+    FileNode { digest, size, mode: seen.mode, content, stamp }
+}
+
+fn unpacked(path: &std::path::Path, digest: ContentDigest) -> Option<Content> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).ok()?;
+    super::store::unpack(file).take(HELD + 1).read_to_end(&mut bytes).ok()?;
+    let right = bytes.len() as u64 <= HELD && ContentDigest::of(&bytes) == digest;
+    right.then(|| Content::Bytes(bytes.into()))
+}

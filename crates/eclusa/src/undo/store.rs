@@ -1,0 +1,71 @@
+//! Contents of old transactions: compressed, and each kept once under its digest.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
+use rustix::fs::{CWD, Mode, OFlags};
+
+use crate::{ContentDigest, commit};
+
+/// Where a content is kept, or would be.
+pub(crate) fn path(state: &Path, digest: ContentDigest) -> PathBuf {
+    let hex = blake3::Hash::from_bytes(digest.0).to_hex().to_string();
+    let (shelf, name) = hex.split_at_checked(2).unwrap_or(("", &hex));
+    state.join("store").join(shelf).join(name)
+}
+
+/// Reads a kept content.
+pub(crate) fn unpack(file: File) -> impl Read {
+    DeflateDecoder::new(io::BufReader::new(file))
+}
+
+/// Keeps a content, unless it is kept already, and returns its digest.
+pub(super) fn pack(state: &Path, from: &mut dyn Read, mark: &str) -> io::Result<ContentDigest> {
+    let part = state.join("store").join(format!("part-{mark}"));
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+    let file = rustix::fs::open(&part, flags, Mode::from_raw_mode(0o600))?;
+    let mut encoder =
+        DeflateEncoder::new(io::BufWriter::new(File::from(file)), Compression::fast());
+    let digest = commit::copy(from, &mut encoder)?;
+    let file = encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    // What it replaces is deleted next, so it must be on the disk for good.
+    file.sync_data()?;
+    let place = path(state, digest);
+    if let Some(shelf) = place.parent() {
+        std::fs::create_dir_all(shelf)?;
+    }
+    rustix::fs::renameat(CWD, &part, CWD, &place)?;
+    if let Some(shelf) = place.parent() {
+        File::open(shelf)?.sync_all()?;
+    }
+    Ok(digest)
+}
+
+/// What is kept, and how many bytes each takes.
+pub(super) fn kept(state: &Path) -> io::Result<BTreeMap<PathBuf, u64>> {
+    let mut kept = BTreeMap::new();
+    for shelf in std::fs::read_dir(state.join("store"))? {
+        let shelf = shelf?;
+        if !shelf.file_type()?.is_dir() {
+            continue;
+        }
+        for content in std::fs::read_dir(shelf.path())? {
+            let content = content?;
+            kept.insert(content.path(), content.metadata()?.len());
+        }
+    }
+    Ok(kept)
+}
+
+/// Removes what nobody needs any more.
+pub(super) fn prune(state: &Path, needed: &HashSet<PathBuf>) -> io::Result<()> {
+    for path in kept(state)?.keys().filter(|it| !needed.contains(*it)) {
+        rustix::fs::unlink(path)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! Undo and redo: one call, several, one in the middle, and who stands in the way.
+
+use std::fs;
+
+use eclusa::{By, Clash, Content, Durability, Node, Status, UndoError};
+
+use crate::tree::{World, directory, file, open};
+
+const CRASH: Durability = Durability::Crash;
+
+fn statuses(world: &World) -> Vec<(u64, Status)> {
+    world.workspace.entries().unwrap().into_iter().map(|it| (it.call, it.status)).collect()
+}
+
+#[test]
+fn u_one_in_the_middle_is_undone_when_nothing_later_touches_its_files() {
+    let world = World::new();
+    world.write("a", "0");
+    world.write("b", "0");
+    world.commit(7, &[("a", file("7")), ("new", file("7"))]);
+    world.commit(8, &[("b", file("8"))]);
+    world.commit(9, &[("c", file("9"))]);
+    let would = world.workspace.would_undo(&[7]).unwrap();
+    assert_eq!(would.paths, ["a", "new"].map(std::path::PathBuf::from));
+    assert_eq!(world.read("a"), "7", "a dry run changes nothing");
+    world.workspace.undo(10, &[7], CRASH).unwrap();
+    assert_eq!(
+        (world.read("a"), world.read("b"), world.read("c")),
+        ("0".into(), "8".into(), "9".into())
+    );
+    assert!(!world.path("new").exists());
+    let committed = |call| (call, Status::Committed);
+    let expected = [(7, Status::Undone { by: 10 }), committed(8), committed(9), committed(10)];
+    assert_eq!(statuses(&world), expected);
+}
+
+#[test]
+fn u_a_later_call_or_an_edit_in_the_way_is_named_and_nothing_changes() {
+    let world = World::new();
+    world.write("a", "0");
+    world.write("b", "0");
+    world.write("e", "0");
+    world.commit(7, &[("a", file("7")), ("b", file("7")), ("dir", directory(0o755))]);
+    world.commit(8, &[("a", file("8")), ("e", file("8"))]);
+    world.commit(9, &[("dir/inside", file("9"))]);
+    fs::write(world.path("b"), "by hand").unwrap();
+    let before = world.tree();
+    for result in [world.workspace.would_undo(&[7]), world.workspace.undo(10, &[7], CRASH)] {
+        let err = result.unwrap_err();
+        let text = err.to_string();
+        let UndoError::Conflicts(mut found) = err else { panic!("{text}") };
+        found.sort_by(|a, b| a.conflict.path.cmp(&b.conflict.path));
+        let told: Vec<_> =
+            found.iter().map(|it| (it.conflict.path.to_str().unwrap(), it.by)).collect();
+        let expected = [("a", By::Call(8)), ("b", By::Outside), ("dir", By::Call(9))];
+        assert_eq!(told, expected);
+        assert!(matches!(found[2].conflict.clash, Clash::NotEmpty { .. }));
+        assert!(text.contains("by call 8") && text.contains("outside"), "{text}");
+        assert_eq!(world.tree(), before);
+    }
+    // What stands in the way may go with it, in reverse order.
+    world.write("b", "7");
+    world.workspace.undo(10, &[7, 8, 9], CRASH).unwrap();
+    assert_eq!(
+        (world.read("a"), world.read("b"), world.read("e")),
+        ("0".into(), "0".into(), "0".into())
+    );
+    assert!(!world.path("dir").exists());
+    // A call between two that are undone together stands in the way as well.
+    world.commit(11, &[("a", file("11"))]);
+    world.commit(12, &[("a", file("12"))]);
+    world.commit(13, &[("a", file("13"))]);
+    let err = world.workspace.undo(14, &[11, 13], CRASH).unwrap_err();
+    let UndoError::Conflicts(found) = err else { panic!("{err}") };
+    assert_eq!(found[0].by, By::Call(12));
+    assert_eq!(world.read("a"), "13");
+}
+
+#[test]
+fn u_an_undo_is_undone_and_done_again_across_restarts() {
+    let mut world = World::new();
+    world.write("a", "0");
+    world.commit(1, &[("a", file("1"))]);
+    let inode = |world: &World| {
+        use std::os::unix::fs::MetadataExt;
+        fs::metadata(world.path("a")).unwrap().ino()
+    };
+    let committed = inode(&world);
+    for round in 0..3 {
+        world.workspace = open(world.dir.path());
+        world.workspace.undo(10 + round * 2, &[1], CRASH).unwrap();
+        assert_eq!(world.read("a"), "0");
+        let err = world.workspace.undo(99, &[1], CRASH).unwrap_err();
+        assert!(matches!(err, UndoError::Already { call: 1, .. }), "{err}");
+        world.workspace = open(world.dir.path());
+        world.workspace.redo(11 + round * 2, None, CRASH).unwrap();
+        assert_eq!(world.read("a"), "1");
+        assert_eq!(inode(&world), committed, "renamed, not copied");
+    }
+    let err = world.workspace.redo(98, None, CRASH).unwrap_err();
+    assert!(matches!(err, UndoError::NoUndo(_)), "{err}");
+    let err = world.workspace.undo(98, &[55], CRASH).unwrap_err();
+    assert!(matches!(err, UndoError::Unknown(55)), "{err}");
+}
+
+#[test]
+fn u_irreversible_entries_are_listed_and_the_rest_is_undone() {
+    let world = World::new();
+    world.write("a", "0");
+    world.commit(1, &[("a", file("1"))]);
+    world.workspace.note_irreversible(2, "it sent a message", CRASH).unwrap();
+    let undone = world.workspace.undo(3, &[1, 2], CRASH).unwrap();
+    assert_eq!(undone.calls, [1]);
+    assert_eq!(undone.irreversible, [(2, "it sent a message".to_owned())]);
+    assert_eq!(world.read("a"), "0");
+    let err = world.workspace.undo(4, &[2], CRASH).unwrap_err();
+    assert_eq!(err.to_string(), "call 2 cannot be undone: it sent a message");
+    assert_eq!(statuses(&world)[1].1, Status::Irreversible("it sent a message".into()));
+}
+
+/// An edit in place, and back to the same content, is no obstacle; its digest is what counts.
+#[test]
+fn u_a_file_that_was_only_touched_since_is_undone() {
+    let world = World::new();
+    world.write("a", "0");
+    world.commit(1, &[("a", file("1"))]);
+    fs::write(world.path("a"), "1").unwrap();
+    world.workspace.undo(2, &[1], CRASH).unwrap();
+    assert_eq!(world.read("a"), "0");
+}
+
+/// A pre-image that somebody still wrote to through an open handle is not passed off as the old.
+#[test]
+fn u_a_pre_image_that_changed_aside_is_not_restored() {
+    use std::io::Write;
+    let world = World::new();
+    world.write("a", "0");
+    let mut handle = fs::OpenOptions::new().append(true).open(world.path("a")).unwrap();
+    world.commit(1, &[("a", file("1"))]);
+    handle.write_all(b" and more").unwrap();
+    let err = world.workspace.undo(2, &[1], CRASH).unwrap_err();
+    assert!(err.to_string().contains("`a` cannot be changed"), "{err}");
+    assert_eq!(world.read("a"), "1");
+}
+
+#[test]
+fn u_what_a_past_call_did_can_be_shown() {
+    let world = World::new();
+    world.write("a", "before");
+    world.commit(1, &[("a", file("after")), ("b", file("made"))]);
+    world.commit(2, &[("a", file("later"))]);
+    let text = |node: &Option<Node>, path: &str| match node {
+        Some(Node::File(it)) => match &it.content {
+            Content::At(at) => fs::read_to_string(at).unwrap(),
+            Content::InPlace => world.read(path),
+            Content::Bytes(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+        },
+        other => panic!("{other:?}"),
+    };
+    for compacted in [false, true] {
+        let changes = world.workspace.changes(1).unwrap();
+        let a = changes.get("a".as_ref()).unwrap();
+        assert_eq!((text(&a.before, "a"), text(&a.after, "a")), ("before".into(), "after".into()));
+        let b = changes.get("b".as_ref()).unwrap();
+        assert!(b.before.is_none());
+        assert_eq!(text(&b.after, "b"), "made");
+        if !compacted {
+            world.workspace.compact(eclusa::Keep { recent: 0, bytes: u64::MAX }).unwrap();
+        }
+    }
+}
