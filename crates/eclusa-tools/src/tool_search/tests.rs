@@ -1,0 +1,1 @@
+//! Tests of tool_search, through the gate.
