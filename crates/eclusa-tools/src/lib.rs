@@ -14,6 +14,8 @@ mod read;
 pub mod text;
 mod todo;
 mod tool_search;
+#[cfg(test)]
+mod world;
 
 pub use output::PagedOutput;
 pub use read::Read;
