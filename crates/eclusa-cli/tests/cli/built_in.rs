@@ -12,7 +12,21 @@ fn s4_6_a_file_is_read_by_any_of_the_tools_names_and_is_on_record() {
         &["run", "read", r#"{"path": "a.txt", "offset": 2}"#],
         &["run", "read_file", r#"{"path": "a.txt", "lines": 1}"#],
         &["run", "read", r#"{"path": "b.txt"}"#],
-    ]), @"");
+    ]), @r#"
+    $ eclusa run read {"path": "a.txt", "offset": 2}
+         2	two
+         3	three
+    (lines 2 to 3; the file ends with line 3)
+    exit 0
+    $ eclusa run read_file {"path": "a.txt", "lines": 1}
+         1	one
+    (line 1; more follow, go on with offset 2)
+    exit 0
+    $ eclusa run read {"path": "b.txt"}
+    stderr:
+    failed: no such file: `b.txt`; did you mean `a.txt`?
+    exit 1
+    "#);
     let log = world.eclusa(&["log", "list"]);
     assert!(log.out.contains("read") && log.code == 0, "{log:?}");
 }

@@ -76,13 +76,16 @@ pub(super) fn told(
 
 fn remarks(page: &Page, format: Format, first: u64) -> Vec<String> {
     let mut said = Vec::new();
-    let last = first + page.lines.saturating_sub(1);
+    let shown = match page.lines {
+        0 | 1 => format!("line {first}"),
+        lines => format!("lines {first} to {}", first.saturating_add(lines - 1)),
+    };
     match (page.next, page.total) {
         (Some(next), _) => {
-            said.push(format!("lines {first} to {last}; more follow, go on with offset {next}"));
+            said.push(format!("{shown}; more follow, go on with offset {next}"));
         }
         (None, Some(total)) if first > 1 => {
-            said.push(format!("lines {first} to {last}; the file ends with line {total}"));
+            said.push(format!("{shown}; the file ends with line {total}"));
         }
         _ => {}
     }

@@ -8,7 +8,10 @@ use std::{
 
 use serde_json::json;
 
-use super::{super::Watched, read, shown};
+use super::{
+    super::{Reading, SHOWN, Wanted, Watch, Watched},
+    read, shown,
+};
 use crate::world::World;
 
 const GIGABYTE: u64 = 1 << 30;
@@ -70,6 +73,35 @@ async fn pages_put_together_are_the_file_and_none_is_cut_by_the_gate() {
     assert_eq!(seen, lines);
 }
 
+/// The most memory that showing the beginning of a file takes at once.
+fn memory(world: &World, path: &str) -> u64 {
+    let opened = world.files().file(path).unwrap();
+    let used = allocation_counter::measure(|| {
+        let reading = Reading::of(opened, Arc::default()).unwrap();
+        reading.show(Wanted::Lines { first: 1, count: 2000 }, SHOWN).unwrap();
+    });
+    used.bytes_max
+}
+
+#[test]
+fn neither_long_lines_nor_odd_notebooks_take_much_memory() {
+    let world = World::new();
+    world.write("line.txt", "x".repeat(30_000_000));
+    assert!(memory(&world, "line.txt") < 1_000_000);
+    // As much structure as a notebook may have, and more than it may have.
+    let objects = r#"{"":0},"#.repeat(19_000);
+    let values = "[],".repeat(150_000);
+    let text = "x".repeat(7_000_000);
+    world.write("a.ipynb", format!(r#"{{"cells": [{objects}{values}"{text}"]}}"#));
+    world.write("b.ipynb", format!(r#"{{"cells": [{}0]}}"#, "[],".repeat(2_500_000)));
+    let cell = format!(r#"{{"cells": [{{"cell_type": "code", "source": "{text}"}}]}}"#);
+    world.write("c.ipynb", cell);
+    for name in ["a.ipynb", "b.ipynb", "c.ipynb"] {
+        let used = memory(&world, name);
+        assert!(used < 64_000_000, "{name}: {used}");
+    }
+}
+
 #[test]
 fn nothing_is_read_for_a_call_that_nobody_waits_for() {
     let world = World::new();
@@ -79,6 +111,6 @@ fn nothing_is_read_for_a_call_that_nobody_waits_for() {
     let mut watched = Watched { file, unwatched: unwatched.clone() };
     let mut one = [0];
     assert_eq!(watched.read(&mut one).unwrap(), 1);
-    drop(super::super::Watch(unwatched));
+    drop(Watch(unwatched));
     assert!(watched.read_to_end(&mut Vec::new()).is_err());
 }
