@@ -20,7 +20,7 @@ pub struct PagedOutput {
     spool: Arc<dyn Spool>,
 }
 
-/// The arguments.
+/// Which output, and which part of it.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct OutputArgs {
     /// What the answer that was cut says its output is kept as.

@@ -19,11 +19,10 @@ pub struct Todo {
     list: Mutex<Vec<Item>>,
 }
 
-/// The arguments.
+/// The new list, if there is one.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct TodoArgs {
     /// The whole list as it is from now on. Leave it out to see the list.
-    #[serde(default)]
     #[schemars(length(max = 200))]
     todos: Option<Vec<Item>>,
 }

@@ -22,7 +22,7 @@ pub struct ToolSearch {
     scene: Scene,
 }
 
-/// The arguments.
+/// What to look for.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SearchArgs {
     /// Words; a tool is found if every one of them is in its name, its hint or its description.

@@ -9,25 +9,27 @@ use serde_json::Number;
 /// How many lines there are on a page where nobody says otherwise.
 const LINES: u64 = 2000;
 
-/// The arguments, as a model writes them.
+/// Which file, and which part of it.
+//
+// What is left out stays left out: a default in the schema would be filled in by the gate, and
+// people and records would see it.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct ReadArgs {
     /// The file, relative to the workspace.
     pub(super) path: String,
     /// The first line to show; 1 is the first of the file.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
     /// How many lines to show at most; 2000 unless given.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     limit: Option<u64>,
     /// Another name for `limit`.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     lines: Option<u64>,
     /// Bytes instead of lines, for very long lines: `0..5000` are the first 5000, `5000..` all
     /// that follow.
-    #[serde(default)]
     #[schemars(regex(pattern = r"^[0-9]*\.\.[0-9]*$"))]
     bytes: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! Files as a model reads them, through the gate.
 
-use eclusa::Reply;
+use eclusa::{Reply, Tool};
 use serde_json::{Value, json};
 
 use super::Read;
@@ -124,4 +124,13 @@ async fn bytes_are_shown_in_whole_characters() {
     let half = "(bytes 2..4 of 10, UTF-16 (little endian); go on with 4..)\na";
     assert_eq!(bytes("3..7").await, half);
     assert_eq!(bytes("6..").await, "(bytes 8..10 of 10, UTF-16 (little endian))\nz");
+}
+
+#[test]
+fn what_is_left_out_stays_left_out() {
+    let schema = Tool::input_schema(&Read::new(World::new().files()));
+    let properties = schema["properties"].as_object().unwrap();
+    assert_eq!(properties.len(), 5);
+    assert!(properties.values().all(|it| it.get("default").is_none()), "{schema}");
+    assert_eq!(schema["required"], json!(["path"]));
 }
