@@ -3,10 +3,12 @@
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    AuditSink, Config, ConfigErrors, Durability, Gate, House, Layer, Mode, Reach, Redactor,
-    Registration, Registry, ReviewCache, Reviewer, Rules, Run, Scene,
+    AuditSink, Blocked, Config, ConfigErrors, Durability, Files, Gate, House, Layer, MemorySpool,
+    Mode, Reach, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer, Rules,
+    Run, Scene, Spool,
 };
 use eclusa_store::{Desk, Options, Store};
+use eclusa_tools::{PagedOutput, Read, Todo, ToolSearch};
 
 use crate::{
     args::Global,
@@ -58,23 +60,47 @@ impl Workplace {
             .map_err(Failure::failed)
     }
 
-    /// The tools: the examples, and those from configuration.
-    pub(crate) fn registry(&self) -> Result<Registry, Failure> {
-        let registry = Registry::default();
+    /// The tools, to look at: nothing that was kept can be read with them.
+    pub(crate) fn registry(&self) -> Result<Arc<Registry>, Failure> {
+        self.registry_with(Arc::new(MemorySpool::default()))
+    }
+
+    /// The tools: the built-in ones, the examples, and those from configuration.
+    fn registry_with(&self, spool: Arc<dyn Spool>) -> Result<Arc<Registry>, Failure> {
+        let registry = Arc::new(Registry::default());
+        let files = Files::open(&self.place.workspace, Blocked::default());
+        let files = files.map_err(Failure::failed)?;
+        self.built_in(&registry, files, spool).map_err(Failure::usage)?;
         examples::add(&registry, &self.place.workspace).map_err(Failure::usage)?;
         for settings in &self.config.tools {
             let tool = CommandTool::new(settings.clone(), self.place.workspace.clone());
-            // A name that the person gave wins over an example.
-            registry
-                .register(Registration::of(tool).replace())
-                .map_err(|err| Failure::usage(format!("{}: {err}", settings.origin)))?;
+            let misnamed = |err| Failure::usage(format!("{}: {err}", settings.origin));
+            // A name that the person gave wins, also over another name of a tool that is here.
+            if let Some(other) = registry.get(&settings.name)
+                && other.name() != settings.name
+            {
+                registry.remove(other.name()).map_err(misnamed)?;
+            }
+            registry.register(Registration::of(tool).replace()).map_err(misnamed)?;
         }
         Ok(registry)
     }
 
+    fn built_in(
+        &self,
+        registry: &Arc<Registry>,
+        files: Files,
+        spool: Arc<dyn Spool>,
+    ) -> Result<(), RegistryError> {
+        registry.add(Read::new(files))?;
+        registry.add(PagedOutput::new(spool))?;
+        registry.add(ToolSearch::new(registry, self.scene()))?;
+        registry.add(Todo::new())
+    }
+
     /// A gate that can say what it would do, and keeps no record.
     pub(crate) fn judge(&self) -> Result<Gate, Failure> {
-        let house = self.house(Arc::new(eclusa::MemoryLog::default()))?;
+        let house = self.house(self.registry()?, Arc::new(eclusa::MemoryLog::default()))?;
         Ok(Gate::new(house).for_run(self.run()))
     }
 
@@ -90,8 +116,10 @@ impl Workplace {
         terminal: Terminal,
         mut reviewers: Vec<Arc<dyn Reviewer>>,
     ) -> Result<Gate, Failure> {
-        let mut house = self.house(Arc::new(store.clone()))?;
-        house.spool = Some(Arc::new(store.clone()));
+        let spool: Arc<dyn Spool> = Arc::new(store.clone());
+        let registry = self.registry_with(spool.clone())?;
+        let mut house = self.house(registry, Arc::new(store.clone()))?;
+        house.spool = Some(spool);
         house.desk = Some(Arc::new(Desk::new(store.clone())));
         let terminal = Arc::new(terminal);
         house.approvers = vec![terminal.clone()];
@@ -124,12 +152,11 @@ impl Workplace {
         }
     }
 
-    fn house(&self, sink: Arc<dyn AuditSink>) -> Result<House, Failure> {
+    fn house(&self, registry: Arc<Registry>, sink: Arc<dyn AuditSink>) -> Result<House, Failure> {
         let rules = Rules::new(self.config.rules.clone(), &self.place.workspace)
             .with_effects(self.config.effects.clone());
-        let registry = self.registry()?;
         self.names_are_known(&registry)?;
-        let mut house = House::new(Arc::new(registry), rules, sink);
+        let mut house = House::new(registry, rules, sink);
         house.redactor = Arc::new(self.redactor()?);
         house.on_no_approver = self.config.on_no_approver;
         house.order = self.config.order;

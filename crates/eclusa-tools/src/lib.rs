@@ -1,11 +1,23 @@
 //! The built-in tools, and the pure text work beneath them.
 //!
+//! - [`Read`], [`PagedOutput`], [`ToolSearch`], [`Todo`]: tools that change nothing.
 //! - [`text`]: what encoding and newlines a file has, and edits that keep both.
 //! - [`patch`]: unified diffs and the `*** Begin Patch` form, parsed and applied.
 //!
-//! Everything here is a function from bytes or text to bytes or text. Paths are only strings, and
-//! no file is opened: whoever calls has read the file through the one way there is to it, and
-//! makes the result into a [`Changes`](eclusa::Changes) value.
+//! `text` and `patch` are functions from bytes or text to bytes or text. Paths are only strings
+//! there, and no file is opened: a tool has read it through the one way there is to it
+//! ([`Files`](eclusa::Files)), and makes the result into a [`Changes`](eclusa::Changes) value.
 
+mod output;
 pub mod patch;
+mod read;
 pub mod text;
+mod todo;
+mod tool_search;
+#[cfg(test)]
+mod world;
+
+pub use output::PagedOutput;
+pub use read::Read;
+pub use todo::Todo;
+pub use tool_search::ToolSearch;

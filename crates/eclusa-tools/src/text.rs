@@ -19,6 +19,7 @@ pub use newline::Newline;
 pub use notebook::notebook;
 pub use page::{Page, Window, page};
 pub(crate) use {
+    encoding::latin1_char,
     near::{Nearest, plain},
     show::{Side, listing, short, side_by_side},
 };

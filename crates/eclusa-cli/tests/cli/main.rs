@@ -6,6 +6,7 @@
     reason = "a test that panics has failed"
 )]
 
+mod built_in;
 mod check;
 mod command_tools;
 mod configuration;

@@ -180,7 +180,7 @@ const HIGH: [char; 32] = [
 ];
 
 /// The character that a byte of Windows-1252 is.
-pub(super) fn latin1_char(byte: u8) -> char {
+pub(crate) fn latin1_char(byte: u8) -> char {
     let high = byte.checked_sub(0x80).and_then(|it| HIGH.get(usize::from(it)));
     high.copied().unwrap_or(char::from(byte))
 }

@@ -64,14 +64,16 @@ pub fn page(reader: impl Read, size: u64, format: Format, window: Window) -> io:
             page.total = Some(number - 1);
             return Ok(page);
         }
-        if page.lines >= window.lines || page.text.len() >= window.bytes {
+        // A page ends with a whole line: the next one begins only if there is room for it.
+        let left = window.bytes.saturating_sub(page.text.len());
+        if page.lines >= window.lines || (page.lines > 0 && left < window.line_bytes) {
             page.next = Some(number);
             return Ok(page);
         }
-        let room = window.line_bytes.min(window.bytes - page.text.len());
+        let room = window.line_bytes.min(left);
         line.clear();
-        let left = source.line(&mut line, room)?;
-        page.push(number, &line, left);
+        let rest = source.line(&mut line, room)?;
+        page.push(number, &line, rest);
         number += 1;
     }
 }

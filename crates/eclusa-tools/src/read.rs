@@ -1,0 +1,187 @@
+//! `read`: lines of a file with their numbers, or what the file is where it is not text.
+//!
+//! Neither a file nor a line is held as a whole (`text/page.rs`); only notebooks are, up to a
+//! size. Which files there are is the business of [`Files`], and what may be read that of rules.
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use eclusa::{
+    Facts, Files, Job, Opened, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
+    one_line,
+};
+use serde_json::json;
+
+use crate::text::{HEAD, Image, Look, look};
+
+mod arguments;
+mod book;
+mod lines;
+mod span;
+
+#[cfg(test)]
+mod tests;
+
+use arguments::{ReadArgs, Wanted};
+
+/// How many bytes one answer shows: a little less than what the gate lets through by default.
+const SHOWN: usize = 90_000;
+
+/// Reads files of the workspace.
+#[derive(Debug, Clone)]
+pub struct Read {
+    files: Files,
+    shown: usize,
+}
+
+impl Read {
+    /// Reads files of this workspace.
+    pub fn new(files: Files) -> Read {
+        Read { files, shown: SHOWN }
+    }
+
+    /// Shows about this many bytes at once, for houses whose limit on outputs is another.
+    pub fn shown(self, bytes: usize) -> Read {
+        Read { shown: bytes, ..self }
+    }
+}
+
+impl TypedTool for Read {
+    type Args = ReadArgs;
+    const NAME: &'static str = "read";
+
+    fn description(&self, _: &Scene) -> String {
+        "Reads a file of the workspace: its lines, each with its number and a tab in front.\n\
+         Long files come in pages, and the end of a page says with which `offset` to go on. \
+         Notebooks are shown as cells; of images and other binary files it is said what they are. \
+         Example: {\"path\": \"src/main.rs\", \"offset\": 120, \"limit\": 40}"
+            .to_owned()
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            concurrent: true,
+            read_only: true,
+            aliases: vec!["read_file".to_owned(), "Read".to_owned()],
+            search_hint: "view show open cat file lines text notebook".to_owned(),
+            class: Some(PermissionClass::ReadOnly),
+            audit_operation: "read".to_owned(),
+            ..Facts::default()
+        }
+    }
+
+    fn touches(&self, args: &ReadArgs) -> Vec<Touch> {
+        vec![Touch::Read(args.path.clone())]
+    }
+
+    async fn run(&self, args: ReadArgs, _: &Job) -> Result<Output, ToolError> {
+        let wanted = args.wanted().map_err(ToolError::new)?;
+        let (files, shown, path) = (self.files.clone(), self.shown, args.path.clone());
+        let watch = Watch::default();
+        let unwatched = watch.0.clone();
+        let reading = move || {
+            let opened = files.file(&path).map_err(|err| ToolError::new(err.to_string()))?;
+            Reading::of(opened, unwatched)?.show(wanted, shown)
+        };
+        let read = tokio::task::spawn_blocking(reading).await;
+        read.unwrap_or_else(|_| {
+            Err(ToolError::new(format!("reading `{}` broke off; try again", one_line(&args.path))))
+        })
+    }
+}
+
+/// Says that nobody waits for the answer any more: a call that was taken back or is out of time
+/// is dropped, and the thread that reads for it stops.
+#[derive(Default)]
+struct Watch(Arc<AtomicBool>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A file that is read for as long as somebody waits.
+struct Watched {
+    file: File,
+    unwatched: Arc<AtomicBool>,
+}
+
+impl io::Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.unwatched.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("nobody waits for it any more")),
+            false => self.file.read(buffer),
+        }
+    }
+}
+
+/// A file being read: its beginning, and the rest.
+struct Reading {
+    /// The name that was reached.
+    path: String,
+    /// Its length when it was opened: what is added meanwhile is not read.
+    size: u64,
+    head: Vec<u8>,
+    rest: Watched,
+}
+
+impl Reading {
+    fn of(opened: Opened, unwatched: Arc<AtomicBool>) -> Result<Reading, ToolError> {
+        let path = one_line(&opened.path.to_string_lossy());
+        let mut rest = Watched { file: opened.file, unwatched };
+        let length = opened.size.min(HEAD as u64);
+        let mut head = Vec::with_capacity(usize::try_from(length).unwrap_or(HEAD));
+        let begun = rest.by_ref().take(length).read_to_end(&mut head);
+        begun.map_err(|err| failed(&path, &err))?;
+        Ok(Reading { path, size: opened.size, head, rest })
+    }
+
+    fn show(self, wanted: Wanted, shown: usize) -> Result<Output, ToolError> {
+        let format = match look(&self.head) {
+            Look::Text(format) => format,
+            Look::Image(image) => return Ok(self.picture(image)),
+            Look::Binary(what) => return Ok(self.binary(what)),
+        };
+        match wanted {
+            Wanted::Bytes(range) => span::show(self, format, range, shown),
+            Wanted::Lines { first, count } if self.path.ends_with(".ipynb") => {
+                book::show(self, format, first, count, shown)
+            }
+            Wanted::Lines { first, count } => lines::show(self, format, first, count, shown),
+        }
+    }
+
+    /// An output carries text and no pictures.
+    fn picture(self, image: Image) -> Output {
+        let (path, size, media) = (&self.path, self.size, image.media_type());
+        Output {
+            text: format!(
+                "`{path}` is an image ({media}, {size} bytes); it cannot be shown as text"
+            ),
+            data: Some(json!({"path": path, "bytes": size, "media_type": media})),
+            ..Output::default()
+        }
+    }
+
+    fn binary(self, what: Option<&str>) -> Output {
+        let (path, size) = (&self.path, self.size);
+        let named = what.map(|it| format!(": {it}")).unwrap_or_default();
+        Output {
+            text: format!("`{path}` is binary{named} ({size} bytes); it cannot be shown as text"),
+            data: Some(json!({"path": path, "bytes": size, "binary": true, "what": what})),
+            ..Output::default()
+        }
+    }
+}
+
+/// The machine refused in the middle.
+fn failed(path: &str, err: &io::Error) -> ToolError {
+    ToolError::new(format!("cannot read `{path}`: {}", err.to_string().to_lowercase()))
+}
