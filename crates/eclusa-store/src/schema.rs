@@ -94,7 +94,7 @@ pub(crate) fn open_to_write(
         return Err(StoreError::ReadOnly { path: path.to_owned(), what });
     }
     // Before anything is written: is it ours to write to?
-    recognise(&connection, path)?;
+    look(&connection, path)?;
     use_wal(&connection, path, busy)?;
     let level = match durability {
         Durability::PowerLoss => "FULL",
@@ -126,7 +126,7 @@ pub(crate) fn open_to_read(path: &Path, busy: Duration) -> Result<Connection, St
         let flags = flags | OpenFlags::SQLITE_OPEN_URI;
         connection = Connection::open_with_flags(immutable(path), flags).at(path)?;
     }
-    match recognise(&connection, path)? {
+    match look(&connection, path)? {
         0 => return Err(StoreError::Missing(path.to_owned())),
         _ => probe(&connection, path)?,
     }
@@ -162,7 +162,14 @@ fn recent_enough(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The format of the file, if it is ours and we know it.
+/// The format of the file, at one moment: another process may be making it meanwhile, and must not
+/// be seen half done.
+fn look(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let moment = connection.unchecked_transaction().at(path)?;
+    recognise(&moment, path)
+}
+
+/// The format of the file, if it is ours and we know it. INVARIANT: inside a transaction.
 fn recognise(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
     let application: i64 = number("application_id").at(path)?;

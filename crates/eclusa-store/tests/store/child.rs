@@ -56,6 +56,11 @@ impl Running {
         None
     }
 
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Ends it without a warning (SIGKILL), and returns what it had said by then.
     pub(crate) fn kill(mut self) -> Vec<String> {
         self.child.kill().unwrap();

@@ -89,11 +89,12 @@ fn what_was_acknowledged_survives_a_kill_at_crash() {
 #[test]
 fn a17_a_parked_question_survives_the_process_that_asked() {
     let room = Room::new();
-    let child = Running::start(command("ask", &room.path()));
+    let mut child = Running::start(command("ask", &room.path()));
     let desk = Desk::new(room.open());
     let before = loop {
         match desk.list().unwrap().pop() {
             Some(parked) => break parked,
+            None if child.has_ended() => panic!("the child ended without asking"),
             None => std::thread::sleep(std::time::Duration::from_millis(5)),
         }
     };
@@ -101,4 +102,18 @@ fn a17_a_parked_question_survives_the_process_that_asked() {
     drop(desk);
     let desk = Desk::new(room.open());
     assert_eq!(format!("{:?}", desk.list().unwrap()), format!("{:?}", [before]));
+}
+
+/// A store that somebody else is making at the same moment is never seen half made.
+#[test]
+fn many_make_one_store_at_once() {
+    for _ in 0..40 {
+        let room = Room::new();
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                let path = room.path();
+                scope.spawn(move || Store::open(&path, eclusa_store::Options::default()).unwrap());
+            }
+        });
+    }
 }
