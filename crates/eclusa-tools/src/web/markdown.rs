@@ -34,11 +34,8 @@ pub fn markdown(html: &str, base: &Url) -> String {
     for token in Tokenizer::new_with_emitter(html, emitter) {
         let Ok(token) = token;
         match token {
-            Token::StartTag(tag) => {
-                if !hidden.opens(&tag) {
-                    page.open(&name(&tag.name), |key| attribute(&tag, key));
-                }
-            }
+            Token::StartTag(tag) if hidden.opens(&tag) => {}
+            Token::StartTag(tag) => page.open(&name(&tag.name), |key| attribute(&tag, key)),
             Token::EndTag(tag) => {
                 let name = name(&tag.name);
                 if !hidden.closes(&name) {

@@ -5,6 +5,7 @@ mod corpus;
 mod pages;
 mod range;
 mod server;
+mod tool;
 mod wire;
 
 use std::{

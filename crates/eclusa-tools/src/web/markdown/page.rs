@@ -182,8 +182,19 @@ impl<'a> Page<'a> {
                 }
                 self.cells = 0;
             }
-            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "table" => self.lines(2),
-            "li" => self.lines(1),
+            "table" => {
+                self.cells = 0;
+                self.lines(2);
+            }
+            // What was empty leaves no mark behind for the text after it.
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
+                self.lead.clear();
+                self.lines(2);
+            }
+            "li" => {
+                self.lead.clear();
+                self.lines(1);
+            }
             "a" => self.end_link(),
             _ => self.both(tag),
         }
@@ -194,11 +205,11 @@ impl<'a> Page<'a> {
         match tag {
             "code" | "kbd" | "samp" if self.code.is_none() => self.word("`"),
             "p" | "div" | "section" | "header" | "footer" | "nav" | "aside" | "figure" | "form"
-            | "dl" | "fieldset" | "details" | "address" | "body" | "noscript" => {
+            | "dl" | "fieldset" | "details" | "address" | "body" | "noscript"
                 // A table's cells and an entry's first paragraph stay on their line.
-                if self.cells == 0 && self.lead.is_empty() {
-                    self.lines(if self.lists.is_empty() { 2 } else { 1 });
-                }
+                if self.cells == 0 && self.lead.is_empty() =>
+            {
+                self.lines(if self.lists.is_empty() { 2 } else { 1 });
             }
             "dt" | "dd" | "summary" | "figcaption" | "option" | "button" | "legend" => {
                 self.lines(1);

@@ -81,7 +81,7 @@ fn the_main_part_is_shown_where_a_page_says_which_it_is() {
 
 #[test]
 fn a_hostile_page_costs_no_more_than_its_length() {
-    let many = 100_000;
+    let many = 20_000;
     for html in [
         "<div>".repeat(many),
         "<b a=1><p>".repeat(many),
@@ -93,9 +93,7 @@ fn a_hostile_page_costs_no_more_than_its_length() {
         "<svg>".repeat(many),
         "<".repeat(many),
     ] {
-        let t = std::time::Instant::now();
         let text = shown(&html);
-        eprintln!("{:?} {}", t.elapsed(), html.get(..10).unwrap());
         assert!(text.len() <= 2 * html.len() + 70_000, "{} became {}", html.len(), text.len());
     }
 }
