@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use super::{
-    Address, Answer, Checked, HostRules, HttpTransport, Resolver, SystemResolver, Transport,
+    Address, Answer, Checked, Host, HostRules, HttpTransport, Resolver, SystemResolver, Transport,
     WebError, cache::Cache, check,
 };
 
@@ -166,12 +166,16 @@ impl Fetcher {
     ) -> Result<Checked, WebError> {
         let next = here.redirect(location)?;
         let known = next.authority() == start.authority() || self.rules.names(&next);
-        let next = self.check(next).await?;
-        if !known && self.elsewhere == Elsewhere::Named {
-            let (from, to) = (here.to_string(), next.address().to_string());
-            return Err(WebError::Elsewhere { from, to });
+        if known || self.elsewhere == Elsewhere::Allowed {
+            return self.check(next).await;
         }
-        Ok(next)
+        // The name is not even resolved: the question alone would tell its owner something.
+        self.rules.judge(&next)?;
+        let (from, to) = (here.to_string(), next.to_string());
+        if let Host::Ip(_) = next.host() {
+            self.check(next).await?;
+        }
+        Err(WebError::Elsewhere { from, to })
     }
 
     async fn check(&self, address: Address) -> Result<Checked, WebError> {

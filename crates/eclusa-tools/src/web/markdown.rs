@@ -97,9 +97,13 @@ impl Hidden {
     }
 }
 
-/// True for what the page itself says is not shown. People would not see it, so that it must
+/// True for what the page itself says is not shown, or is decoration. People would not see it, so that it must
 /// not speak to the model behind their backs.
 fn not_for_people<S: html5gum::SpanBound>(tag: &StartTag<S>) -> bool {
+    // Some pages show themselves only when their script has run.
+    if matches!(name(&tag.name).as_str(), "html" | "body") {
+        return false;
+    }
     if attribute(tag, "hidden").is_some()
         || attribute(tag, "aria-hidden").is_some_and(|value| value == "true")
     {

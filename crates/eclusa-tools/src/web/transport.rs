@@ -108,9 +108,10 @@ async fn read(mut response: Response, most: usize) -> reqwest::Result<Answer> {
             .get(name)
             .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
     };
+    let redirects = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let mut answer = Answer {
         status: response.status().as_u16(),
-        location: header(LOCATION).filter(|_| response.status().is_redirection()),
+        location: header(LOCATION).filter(|_| redirects),
         content_type: header(CONTENT_TYPE),
         length: header(CONTENT_LENGTH).and_then(|length| length.parse().ok()),
         ..Answer::default()
@@ -121,7 +122,7 @@ async fn read(mut response: Response, most: usize) -> reqwest::Result<Answer> {
     // The length that a server states is not believed, and what it packed counts unpacked.
     while let Some(chunk) = response.chunk().await? {
         let room = most.saturating_sub(answer.body.len());
-        answer.body.extend(chunk.iter().take(room));
+        answer.body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
         if chunk.len() > room {
             answer.cut = true;
             break;

@@ -78,6 +78,10 @@ async fn serve(
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await.ok()?);
+        // Whoever speaks TLS is not understood, and hears so.
+        if head.first() != Some(&b'G') {
+            return None;
+        }
     }
     let head = String::from_utf8(head).unwrap();
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
