@@ -54,7 +54,8 @@ async fn run(case: &Value) -> Result<(), String> {
         names = names.with(name, &answers);
     }
     let redirects = case["redirects"].as_array().into_iter().flatten().map(strings);
-    let redirects = redirects.map(|hop| (hop[0].clone(), hop[1].clone())).collect();
+    let normal = |url: &str| Address::parse(url).map_or(url.to_owned(), |url| url.to_string());
+    let redirects = redirects.map(|hop| (normal(&hop[0]), hop[1].clone())).collect();
     let replay = Replay { redirects, ..Replay::default() };
     let fetcher = Fetcher::new(rules, Limits::default())
         .with_resolver(names)
