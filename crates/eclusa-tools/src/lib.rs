@@ -3,6 +3,7 @@
 //! - [`Read`], [`PagedOutput`], [`ToolSearch`], [`Todo`]: tools that change nothing.
 //! - [`text`]: what encoding and newlines a file has, and edits that keep both.
 //! - [`patch`]: unified diffs and the `*** Begin Patch` form, parsed and applied.
+//! - [`web`]: which addresses may be fetched, and the tool `web_fetch`.
 //!
 //! `text` and `patch` are functions from bytes or text to bytes or text. Paths are only strings
 //! there, and no file is opened: a tool has read it through the one way there is to it
@@ -14,6 +15,7 @@ mod read;
 pub mod text;
 mod todo;
 mod tool_search;
+pub mod web;
 #[cfg(test)]
 mod world;
 

@@ -1,0 +1,222 @@
+//! An address as it is written, and the one meaning it has.
+
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr},
+};
+
+use unicode_general_category::{GeneralCategory, get_general_category};
+use url::Url;
+
+use super::WebError;
+
+/// The longest address that is accepted, in bytes.
+const LONGEST: usize = 8 * 1024;
+
+/// An `http` or `https` address that was parsed once, in its normal form.
+///
+/// Whoever is asked about it, whoever resolves it and whoever connects sees this value and
+/// never the text it was made from, so that nobody can read the text in another way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    url: Url,
+    host: Host,
+    port: u16,
+}
+
+/// Who is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Host {
+    /// A name: lower case, in ASCII (IDNA), without a final dot.
+    Name(String),
+    /// An address. An IPv4 address that is dressed as IPv6 is the IPv4 address.
+    Ip(IpAddr),
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Host::Name(name) => f.write_str(name),
+            Host::Ip(IpAddr::V4(ip)) => ip.fmt(f),
+            Host::Ip(IpAddr::V6(ip)) => write!(f, "[{ip}]"),
+        }
+    }
+}
+
+impl Address {
+    /// Reads an address, if it is written in the normal way: nothing that other programs read
+    /// differently is accepted, even where the standard has a meaning for it.
+    pub fn parse(text: &str) -> Result<Address, WebError> {
+        read(text).map_err(|why| WebError::Written { text: visible(text), why })
+    }
+
+    /// Where a redirect from here leads, as the `Location` header says it.
+    pub fn redirect(&self, location: &str) -> Result<Address, WebError> {
+        let wrong = |why: String| WebError::Written { text: visible(location), why };
+        plain(location).map_err(wrong)?;
+        let joined = self.url.join(location).map_err(|err| wrong(err.to_string()))?;
+        let next = Address::parse(joined.as_str())?;
+        if self.encrypted() && !next.encrypted() {
+            return Err(WebError::Downgrade { from: self.to_string(), to: next.to_string() });
+        }
+        Ok(next)
+    }
+
+    /// The host.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The port, written out or not.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// True if the port is the one that the scheme has anyway.
+    pub fn usual_port(&self) -> bool {
+        self.url.port().is_none()
+    }
+
+    /// True for `https`.
+    pub fn encrypted(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
+    /// The host, with its port where that is not the usual one: what rules and people judge.
+    pub fn authority(&self) -> String {
+        match self.url.port() {
+            Some(port) => format!("{}:{port}", self.host),
+            None => self.host.to_string(),
+        }
+    }
+
+    /// The address as a URL, without a fragment.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.url.as_str())
+    }
+}
+
+fn read(text: &str) -> Result<Address, String> {
+    plain(text)?;
+    let (scheme, rest) = text
+        .split_once(':')
+        .ok_or("it has no scheme; write the whole address, as in `https://example.com/`")?;
+    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+        return Err("only http and https addresses are fetched".to_owned());
+    }
+    let rest = rest.strip_prefix("//").ok_or("after the scheme there must be `//` and a host")?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.is_empty() {
+        return Err("it has no host".to_owned());
+    }
+    if authority.contains('@') {
+        return Err(
+            "names and passwords in addresses are refused; leave out what is before `@`".to_owned()
+        );
+    }
+    if authority.contains('%') {
+        return Err("its host is written with `%`; write the name itself".to_owned());
+    }
+    let mut url = Url::parse(text).map_err(|err| err.to_string())?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("only http and https addresses are fetched".to_owned());
+    }
+    let host = match url.host().map(|host| host.to_owned()) {
+        Some(url::Host::Domain(name)) => Host::Name(proper_name(&name)?),
+        Some(url::Host::Ipv4(ip)) => Host::Ip(IpAddr::V4(proper_v4(ip, authority)?)),
+        Some(url::Host::Ipv6(ip)) => Host::Ip(IpAddr::V6(ip).to_canonical()),
+        None => return Err("it has no host".to_owned()),
+    };
+    match &host {
+        Host::Name(name) => url.set_host(Some(name)).map_err(|err| err.to_string())?,
+        Host::Ip(ip) => url.set_ip_host(*ip).map_err(|()| "its host cannot be written out")?,
+    }
+    url.set_fragment(None);
+    let port = url.port_or_known_default().ok_or("it has no port")?;
+    if port == 0 {
+        return Err("port 0 cannot be connected to".to_owned());
+    }
+    Ok(Address { url, host, port })
+}
+
+/// Refuses what cannot be seen, what parsers drop, and what they disagree about.
+fn plain(text: &str) -> Result<(), String> {
+    if text.len() > LONGEST {
+        return Err(format!("it is longer than {LONGEST} bytes"));
+    }
+    if text.contains('\\') {
+        return Err("it has a backslash, which programs read in two ways; write %5C".to_owned());
+    }
+    match text.chars().find(|&char| unseen(char)) {
+        Some(' ') => Err("it has a blank; write %20, or leave it out at the ends".to_owned()),
+        Some(char) => Err(format!(
+            "it has a character that cannot be seen (U+{:04X}); leave it out",
+            u32::from(char)
+        )),
+        None => Ok(()),
+    }
+}
+
+fn unseen(char: char) -> bool {
+    use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator, SpaceSeparator};
+    matches!(
+        get_general_category(char),
+        Control | Format | LineSeparator | ParagraphSeparator | SpaceSeparator
+    ) || ignorable(char)
+}
+
+/// Letters and marks that are drawn as nothing, and that IDNA drops.
+fn ignorable(char: char) -> bool {
+    matches!(char,
+        '\u{34F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
+        | '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFA0}' | '\u{E0100}'..='\u{E01EF}')
+}
+
+/// A name as rules compare it: without its final dot, and without anything no host has.
+pub(super) fn proper_name(name: &str) -> Result<String, String> {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    if name.len() > 253 {
+        return Err("its host is longer than a name can be".to_owned());
+    }
+    for label in name.split('.') {
+        if label.is_empty() || label.len() > 63 {
+            return Err("its host has an empty or overlong part between dots".to_owned());
+        }
+        if !label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
+            return Err("its host has characters that names of hosts do not have".to_owned());
+        }
+    }
+    Ok(name.to_ascii_lowercase())
+}
+
+/// An IPv4 address, if it is written as four decimal numbers.
+fn proper_v4(ip: Ipv4Addr, authority: &str) -> Result<Ipv4Addr, String> {
+    let written = authority.split(':').next().unwrap_or_default();
+    if written == ip.to_string() {
+        return Ok(ip);
+    }
+    Err(format!("its host is another spelling of {ip}; write the address in the normal way"))
+}
+
+/// Text for a message: nothing in it is invisible, and it is not long.
+fn visible(text: &str) -> String {
+    let mut shown = String::new();
+    for (at, char) in text.chars().enumerate() {
+        if at == 200 {
+            shown.push('…');
+            break;
+        }
+        if unseen(char) && char != ' ' {
+            shown.extend(char.escape_unicode());
+        } else {
+            shown.push(char);
+        }
+    }
+    shown
+}

@@ -1,0 +1,89 @@
+//! From a name to the addresses that may be connected to.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+};
+
+use futures::future::BoxFuture;
+
+use super::{Address, Host, HostRules, WebError, special};
+
+/// The longest list of addresses that one name may have.
+const MOST: usize = 64;
+
+/// Tells the addresses of a name.
+pub trait Resolver: Send + Sync {
+    /// All addresses of a name. Asked once for each hop; nobody asks again before connecting.
+    fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
+}
+
+/// Asks the operating system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemResolver;
+
+impl Resolver for SystemResolver {
+    fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            Ok(tokio::net::lookup_host((name, 0)).await?.map(|found| found.ip()).collect())
+        })
+    }
+}
+
+/// An address whose host was judged, with the places that were judged for it.
+///
+/// [`check`] is the only way to one, so that nothing can be connected to without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    address: Address,
+    places: Vec<SocketAddr>,
+}
+
+impl Checked {
+    /// The address.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Where to connect, and nowhere else. Never empty.
+    pub fn places(&self) -> &[SocketAddr] {
+        &self.places
+    }
+}
+
+/// Judges the host by the rules, resolves it once and judges every answer. One bad answer among
+/// good ones is a no: an honest name has none.
+pub async fn check(
+    address: Address,
+    rules: &HostRules,
+    resolver: &dyn Resolver,
+) -> Result<Checked, WebError> {
+    rules.judge(&address)?;
+    let ips = match address.host() {
+        Host::Ip(ip) => vec![*ip],
+        Host::Name(name) => {
+            let unresolved = |why: String| WebError::Unresolved { host: name.clone(), why };
+            let ips = resolver.resolve(name).await.map_err(|err| unresolved(err.to_string()))?;
+            if ips.is_empty() {
+                return Err(unresolved("it has no address".to_owned()));
+            }
+            if ips.len() > MOST {
+                return Err(unresolved(format!("it has more than {MOST} addresses")));
+            }
+            ips
+        }
+    };
+    let mut places = Vec::with_capacity(ips.len());
+    for ip in ips {
+        let place = SocketAddr::new(ip, address.port());
+        if let Some(what) = special(ip)
+            && !rules.allows_private(place)
+        {
+            return Err(WebError::Special { host: address.host().to_string(), ip, what });
+        }
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    Ok(Checked { address, places })
+}
