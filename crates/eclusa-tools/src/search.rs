@@ -22,6 +22,9 @@ mod told;
 mod walk;
 mod work;
 
+#[cfg(test)]
+mod tests;
+
 pub use glob::{Glob, GlobArgs};
 pub use grep::{Grep, GrepArgs, How, Shape};
 pub use list::{List, ListArgs};

@@ -52,6 +52,7 @@ pub(super) trait Visit: Send + Sync + 'static {
 impl Ground {
     /// The directory that is asked for, which is there.
     pub(super) fn new(files: &Files, path: &str, ignored: bool) -> Result<Ground, FileError> {
+        files.still_there()?;
         let from = files.directory(path)?.path;
         Ok(Ground { files: files.clone(), from, ignored, types: None })
     }
