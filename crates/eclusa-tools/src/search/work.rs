@@ -30,7 +30,7 @@ impl Halt {
 }
 
 /// Calls the halt when the future that waits for the work is dropped.
-struct Waiting(Halt);
+pub(super) struct Waiting(pub(super) Halt);
 
 impl Drop for Waiting {
     fn drop(&mut self) {

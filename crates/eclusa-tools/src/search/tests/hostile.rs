@@ -142,9 +142,8 @@ fn binary_files_are_left_out_and_counted() {
 #[test]
 fn a_vanished_workspace_is_an_answer() {
     let place = Place::new();
-    fs::rename(place.root(), place.outer.path().join("elsewhere")).unwrap();
     #[expect(clippy::disallowed_methods, reason = "the test is about a workspace that is gone")]
-    fs::remove_dir_all(place.outer.path().join("elsewhere")).unwrap();
+    fs::remove_dir_all(place.root()).unwrap();
     for (tool, args) in
         [("list", json!({})), ("glob", json!({"pattern": "*"})), ("grep", json!({"pattern": "x"}))]
     {

@@ -2,7 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::*;
+use super::{
+    super::{
+        GrepArgs,
+        seek::grep,
+        work::{Halt, Waiting},
+    },
+    *,
+};
 
 #[test]
 fn a_million_matches_end_at_the_limit() {
@@ -69,4 +76,23 @@ fn a_search_stops_when_the_call_is_taken_back_or_its_time_is_up() {
     run.cancel.cancel();
     let reply = place.gate.for_run(run).pass_blocking(ToolCall::new("1", "grep", args)).unwrap();
     assert_eq!(reply.code(), "cancelled", "{}", reply.content());
+}
+
+#[test]
+fn nothing_is_looked_at_once_a_halt_is_called() {
+    let place = Place::new();
+    place.file("a.txt", "x\n").file("d/b.txt", "x\n");
+    let files = Files::open(&place.root(), Blocked::default()).unwrap();
+    let searched = |path: Option<&str>, halt: &Halt| {
+        let path = path.map(str::to_owned);
+        let args = GrepArgs { pattern: "x".to_owned(), path, ..GrepArgs::default() };
+        let data = grep(&files, &args, halt).unwrap().data.unwrap();
+        data["searched"].as_u64().unwrap()
+    };
+    let wanted = Halt::until(Instant::now() + Duration::from_secs(3600));
+    assert_eq!((searched(None, &wanted), searched(Some("a.txt"), &wanted)), (2, 1));
+    let late = Halt::until(Instant::now());
+    assert_eq!((searched(None, &late), searched(Some("a.txt"), &late)), (0, 0));
+    drop(Waiting(wanted.clone()));
+    assert_eq!((searched(None, &wanted), searched(Some("a.txt"), &wanted)), (0, 0));
 }
