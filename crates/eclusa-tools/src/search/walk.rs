@@ -15,6 +15,9 @@ use super::{ignores::Ignores, work::Halt};
 
 /// More threads than this gain nothing, and each holds something.
 const THREADS: usize = 6;
+/// So many files wait for a worker; further ones are worked on at once, because a directory of
+/// 200,000 of them would take 70 MB to wait. Tests have few files, and are to get there too.
+const WAITING: usize = if cfg!(test) { 64 } else { 1 << 15 };
 
 /// Where to walk, and what to leave out.
 #[derive(Debug, Clone)]
@@ -60,6 +63,7 @@ impl Ground {
     /// Shows every name to the visitor, in any order.
     pub(super) fn walk<V: Visit>(&self, visit: &Arc<V>, halt: &Halt) -> LeftOut {
         let left_out = Arc::new(LeftOut::default());
+        let waiting = Arc::new(AtomicUsize::new(0));
         let mut builder = WalkBuilder::new(self.files.root().join(&self.from));
         let threads = std::thread::available_parallelism().map_or(1, |it| it.get().min(THREADS));
         // What is ignored is judged below: the walker would open what it finds by name, and would
@@ -72,19 +76,21 @@ impl Ground {
             files: self.files.clone(),
             ignores: (!self.ignored).then(|| Ignores::new(self.files.clone())),
             left_out: Arc::clone(&left_out),
+            waiting: Arc::clone(&waiting),
             visit: Arc::clone(visit),
             halt: halt.clone(),
         };
         builder.filter_entry(move |entry| sieve.lets_through(entry));
         let root = self.files.root();
         builder.build_parallel().run(|| {
-            let (mut work, left_out) = (visit.worker(), &left_out);
+            let (mut work, left_out, waiting) = (visit.worker(), &left_out, &waiting);
             Box::new(move |found| {
                 if halt.is_called() {
                     return WalkState::Quit;
                 }
                 match found {
                     Ok(entry) if entry.file_type().is_some_and(|it| it.is_file()) => {
+                        waiting.fetch_sub(1, Relaxed);
                         if let Ok(path) = entry.path().strip_prefix(root) {
                             work(path);
                         }
@@ -111,6 +117,8 @@ struct Sieve<V> {
     files: Files,
     ignores: Option<Ignores>,
     left_out: Arc<LeftOut>,
+    /// How many files wait for a worker.
+    waiting: Arc<AtomicUsize>,
     visit: Arc<V>,
     halt: Halt,
 }
@@ -137,7 +145,15 @@ impl<V: Visit> Sieve<V> {
             self.left_out.ignored.fetch_add(1, Relaxed);
             return false;
         }
-        self.visit.see(path, kind)
+        if !self.visit.see(path, kind) {
+            return false;
+        }
+        if kind == Kind::File && self.waiting.fetch_add(1, Relaxed) >= WAITING {
+            self.waiting.fetch_sub(1, Relaxed);
+            self.visit.worker()(path);
+            return false;
+        }
+        true
     }
 }
 

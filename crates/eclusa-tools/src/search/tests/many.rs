@@ -51,8 +51,12 @@ fn too_much_for_one_answer_is_cut_where_the_next_page_begins() {
 fn a_directory_of_many_entries_is_paged() {
     let place = Place::new();
     for at in 0..5000 {
-        place.file(format!("d/f{at:05}"), "");
+        place.file(format!("d/f{at:05}"), "hit\n");
     }
+    // More files than wait for a worker: none is left out, none is counted twice.
+    let data = place.data("grep", json!({"pattern": "hit", "output": "count", "offset": 4999}));
+    assert_eq!(data["counts"], json!([{"path": "d/f04999", "count": 1}]));
+    assert_eq!((&data["searched"], &data["next_offset"]), (&json!(5000), &Value::Null));
     for recursive in [false, true] {
         let args = json!({"path": "d", "recursive": recursive, "offset": 4000, "limit": 2});
         let data = place.data("list", args);
