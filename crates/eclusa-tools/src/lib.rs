@@ -3,6 +3,7 @@
 //! - [`Read`], [`PagedOutput`], [`ToolSearch`], [`Todo`]: tools that change nothing.
 //! - [`text`]: what encoding and newlines a file has, and edits that keep both.
 //! - [`patch`]: unified diffs and the `*** Begin Patch` form, parsed and applied.
+//! - [`search`]: the tools `list`, `glob` and `grep`.
 //! - [`web`]: which addresses may be fetched, and the tool `web_fetch`.
 //!
 //! `text` and `patch` are functions from bytes or text to bytes or text. Paths are only strings
@@ -12,6 +13,7 @@
 mod output;
 pub mod patch;
 mod read;
+pub mod search;
 pub mod text;
 mod todo;
 mod tool_search;

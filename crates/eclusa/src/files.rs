@@ -232,6 +232,16 @@ impl Files {
         FileError::NotFound { asked: crate::one_line(asked), near }
     }
 
+    /// An error unless the workspace still has its path: for whoever walks it by that path. What is
+    /// opened here is the workspace wherever it is by now.
+    pub fn still_there(&self) -> Result<(), FileError> {
+        let here = statat(CWD, self.root(), AtFlags::SYMLINK_NOFOLLOW);
+        match here.is_ok_and(|it| (it.st_dev, it.st_ino) == self.0.device_and_inode) {
+            true => Ok(()),
+            false => Err(FileError::vanished(self.root())),
+        }
+    }
+
     fn found(&self, asked: &Asked, hold: u64, last: Last) -> Result<Found, FileError> {
         let mut reads = 0;
         for _ in 0..TRIES {

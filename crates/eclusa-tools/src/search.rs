@@ -1,0 +1,30 @@
+//! The tools that look for files and for text in them: [`List`], [`Glob`] and [`Grep`].
+//!
+//! They are made of the crates that ripgrep is made of, with three differences. Which names are
+//! ignored is read from the `.gitignore` files of the workspace alone, through the one way to a
+//! file (`ignores.rs`): nothing above the workspace and nothing of the machine's own settings has
+//! a say. Every file is opened through [`Files`](eclusa::Files), so that links, blocked names,
+//! pipes and devices are never read. And what is kept is bounded (`page.rs`, `matches.rs`): the
+//! walk runs on several threads in any order, and only what can still be on the page is held.
+
+mod glob;
+mod grep;
+mod ignores;
+mod line;
+mod list;
+mod matches;
+mod names;
+mod page;
+mod report;
+mod seek;
+mod sink;
+mod told;
+mod walk;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+pub use glob::{Glob, GlobArgs};
+pub use grep::{Grep, GrepArgs, How, Shape};
+pub use list::{List, ListArgs};

@@ -1,0 +1,191 @@
+//! `list`: what is in a directory.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering::Relaxed},
+};
+
+use eclusa::{Facts, Files, Job, Output, Scene, ToolError, Touch, TypedTool, files::Kind};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    ignores::Ignores,
+    names::Names,
+    page::{Item, Page},
+    told::{self, Notes},
+    walk::{Ground, LeftOut, Visit, is_store},
+    work::{Halt, blocking},
+};
+
+const USUAL: usize = 200;
+const MOST: usize = 1000;
+
+/// Lists what is in a directory of the workspace.
+#[derive(Debug, Clone)]
+pub struct List {
+    files: Files,
+}
+
+impl List {
+    /// Lists directories of this workspace.
+    pub fn new(files: Files) -> List {
+        List { files }
+    }
+}
+
+/// The arguments of `list`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ListArgs {
+    /// The directory; the workspace if left out.
+    pub path: Option<String>,
+    /// Also what is in the directories beneath it.
+    pub recursive: Option<bool>,
+    /// Only names that fit, such as `*.rs`.
+    pub glob: Option<String>,
+    /// Also what .gitignore hides.
+    pub ignored: Option<bool>,
+    /// So many entries are passed over.
+    pub offset: Option<usize>,
+    /// So many entries are shown: 200 if left out, 1000 at most.
+    pub limit: Option<usize>,
+}
+
+impl TypedTool for List {
+    type Args = ListArgs;
+    const NAME: &'static str = "list";
+
+    fn description(&self, _: &Scene) -> String {
+        "Lists a directory, sorted; directories end in `/`, links in `@`. What .gitignore hides is \
+         left out. Example: {\"path\": \"src\", \"recursive\": true, \"glob\": \"*.rs\"}"
+            .to_owned()
+    }
+
+    fn facts(&self) -> Facts {
+        told::facts(&["list_files", "ListDir"], "list directory contents, files and folders, ls")
+    }
+
+    fn touches(&self, args: &ListArgs) -> Vec<Touch> {
+        vec![Touch::Read(told::asked(args.path.as_deref()).to_owned())]
+    }
+
+    async fn run(&self, args: ListArgs, job: &Job) -> Result<Output, ToolError> {
+        let files = self.files.clone();
+        blocking(job, move |halt| list(&files, &args, halt)).await
+    }
+}
+
+/// What is known of an entry: its kind, and its size where it costs nothing to know.
+type Known = (Kind, Option<u64>);
+
+fn list(files: &Files, args: &ListArgs, halt: &Halt) -> Result<Output, ToolError> {
+    let (offset, limit) = told::window(args.offset, args.limit, USUAL, MOST)?;
+    let names = args.glob.as_deref().map(Names::new).transpose()?;
+    let asked = told::asked(args.path.as_deref());
+    let ignored = args.ignored.unwrap_or(false);
+    let ground = Ground::new(files, asked, ignored).map_err(told::unreachable)?;
+    let from = ground.from.clone();
+    let listing = Arc::new(Listing { ground, names, page: Mutex::new(Page::new(offset, limit)) });
+    let left_out = match args.recursive.unwrap_or(false) {
+        true => listing.ground.walk(&listing, halt),
+        false => listing.one(asked, halt)?,
+    };
+    let page = std::mem::replace(&mut *listing.page(), Page::new(0, 0));
+    let (items, total) = page.finish();
+    let mut text: String = items.iter().map(line).collect();
+    let notes = Notes::of(&left_out);
+    let sum = match total {
+        0 => format!("nothing to list in `{}`", told::path(&from)),
+        _ => told::page(items.len(), offset, total, "entries"),
+    };
+    text.push_str(&format!("[{sum}{}]", notes.in_words()));
+    let data = json!({
+        "path": told::path(&from),
+        "entries": items.iter().map(entry).collect::<Vec<_>>(),
+        "total": total,
+        "offset": offset,
+        "left_out": notes.data(),
+    });
+    Ok(Output { text, data: Some(data), ..Output::default() })
+}
+
+struct Listing {
+    ground: Ground,
+    names: Option<Names>,
+    page: Mutex<Page<Known>>,
+}
+
+impl Listing {
+    fn page(&self) -> std::sync::MutexGuard<'_, Page<Known>> {
+        self.page.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The directory alone, read from its handle.
+    fn one(&self, asked: &str, halt: &Halt) -> Result<LeftOut, ToolError> {
+        let Ground { files, ignored, .. } = &self.ground;
+        let ignores = (!ignored).then(|| Ignores::new(files.clone()));
+        let mut directory = files.directory(asked).map_err(told::unreachable)?;
+        let left_out = LeftOut::default();
+        let from = directory.path.clone();
+        for entry in directory.by_ref() {
+            if halt.is_called() {
+                break;
+            }
+            let Ok(entry) = entry else {
+                left_out.unreadable.fetch_add(1, Relaxed);
+                continue;
+            };
+            let path = from.join(&entry.name);
+            let hides = |it: &Ignores| it.hide(&path, entry.kind == Kind::Directory);
+            if !is_store(&path) && ignores.as_ref().is_some_and(hides) {
+                left_out.ignored.fetch_add(1, Relaxed);
+            } else {
+                self.add(&path, entry.kind, (entry.kind == Kind::File).then_some(entry.size));
+            }
+        }
+        left_out.blocked.store(directory.blocked(), Relaxed);
+        Ok(left_out)
+    }
+
+    fn add(&self, path: &Path, kind: Kind, size: Option<u64>) {
+        let below = path.strip_prefix(&self.ground.from).unwrap_or(path);
+        if self.names.as_ref().is_none_or(|it| it.fit(below)) {
+            self.page().add(path, (kind, size));
+        }
+    }
+}
+
+impl Visit for Listing {
+    fn see(&self, path: &Path, kind: Kind) -> bool {
+        self.add(path, kind, None);
+        kind == Kind::Directory
+    }
+}
+
+fn line(item: &Item<Known>) -> String {
+    let path = told::path(&item.path);
+    match item.value {
+        (Kind::Directory, _) => format!("{path}/\n"),
+        (Kind::Link, _) => format!("{path}@\n"),
+        (Kind::File, Some(size)) => format!("{path}  {size} bytes\n"),
+        (Kind::File, None) => format!("{path}\n"),
+        (kind, _) => format!("{path}  ({kind})\n"),
+    }
+}
+
+fn entry(item: &Item<Known>) -> Value {
+    let (kind, size) = item.value;
+    let word = match kind {
+        Kind::File => "file",
+        Kind::Directory => "directory",
+        Kind::Link => "link",
+        _ => "other",
+    };
+    let mut entry = json!({"path": told::path(&item.path), "kind": word});
+    if let (Some(size), Value::Object(fields)) = (size, &mut entry) {
+        fields.insert("size".to_owned(), size.into());
+    }
+    entry
+}

@@ -1,0 +1,227 @@
+//! One search: which files, what is found in them, and what is said of it.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use eclusa::{FileError, Files, Opened, Output, ToolError, files::Kind, one_line};
+use grep_regex::RegexMatcher;
+use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
+use ignore::types::{Types, TypesBuilder};
+
+use super::{
+    grep::{GrepArgs, Shape},
+    matches::Matches,
+    names::Names,
+    page::Page,
+    report::Report,
+    sink::{InFile, Keeper},
+    told,
+    walk::{Ground, LeftOut, Visit},
+    work::Halt,
+};
+
+const USUAL: usize = 100;
+const MOST: usize = 1000;
+/// A line longer than this, or with `multiline` a file, is not searched.
+const LONGEST: usize = 8 << 20;
+
+pub(super) fn grep(files: &Files, args: &GrepArgs, halt: &Halt) -> Result<Output, ToolError> {
+    let (offset, limit) = told::window(args.offset, args.limit, USUAL, MOST)?;
+    let shape = args.output.unwrap_or_default();
+    let (before, after) = if shape == Shape::Content { args.around() } else { (0, 0) };
+    let mut how = SearcherBuilder::new();
+    how.binary_detection(BinaryDetection::quit(0))
+        .memory_map(MmapChoice::never())
+        .heap_limit(Some(LONGEST))
+        .multi_line(args.multiline.unwrap_or(false))
+        .line_number(shape == Shape::Content)
+        .before_context(before)
+        .after_context(after);
+    let needed = offset + limit + 1;
+    let mut seek = Seek {
+        files: files.clone(),
+        regex: args.regex()?,
+        names: args.glob.as_deref().map(Names::new).transpose()?,
+        from: PathBuf::new(),
+        how,
+        shape,
+        needed,
+        halt: halt.clone(),
+        first: Mutex::new(Matches::new(needed, shape != Shape::Content)),
+        counts: Mutex::new(Page::new(offset, limit)),
+        tally: Tally::default(),
+    };
+    let types = args.file_type.as_deref().map(types).transpose()?;
+    let asked = told::asked(args.path.as_deref());
+    let (seek, left_out) = match Ground::new(files, asked, args.ignored.unwrap_or(false)) {
+        Ok(ground) => {
+            seek.from.clone_from(&ground.from);
+            let seek = Arc::new(seek);
+            let left_out = Ground { types, ..ground }.walk(&seek, halt);
+            (seek, left_out)
+        }
+        Err(FileError::NotADirectory { .. }) => {
+            let opened = files.file(asked).map_err(told::unreachable)?;
+            seek.from.clone_from(&opened.path);
+            seek.search(&mut seek.how.build(), opened);
+            (Arc::new(seek), LeftOut::default())
+        }
+        Err(err) => return Err(told::unreachable(err)),
+    };
+    let report = Report {
+        from: &seek.from,
+        pattern: &args.pattern,
+        glob: args.glob.as_deref().or(args.file_type.as_deref()),
+        offset,
+        limit,
+        tally: &seek.tally,
+        left_out: &left_out,
+    };
+    Ok(match shape {
+        Shape::Count => {
+            let counts = std::mem::replace(&mut *seek.counts(), Page::new(0, 0));
+            report.counts(counts)
+        }
+        Shape::Files => report.files(seek.take_first()),
+        Shape::Content => report.content(seek.take_first(), before + after > 0),
+    })
+}
+
+/// How many files, and what became of them.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) searched: AtomicUsize,
+    pub(super) matches: AtomicUsize,
+    pub(super) binary: AtomicUsize,
+    pub(super) long: AtomicUsize,
+    pub(super) unreadable: AtomicUsize,
+}
+
+struct Seek {
+    files: Files,
+    regex: RegexMatcher,
+    names: Option<Names>,
+    from: PathBuf,
+    how: SearcherBuilder,
+    shape: Shape,
+    needed: usize,
+    halt: Halt,
+    first: Mutex<Matches>,
+    counts: Mutex<Page<usize>>,
+    tally: Tally,
+}
+
+impl Seek {
+    fn first(&self) -> MutexGuard<'_, Matches> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Page<usize>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_first(&self) -> Matches {
+        std::mem::replace(&mut *self.first(), Matches::new(0, true))
+    }
+
+    fn want(&self, path: &Path) -> bool {
+        self.shape == Shape::Count || self.first().want(path)
+    }
+
+    fn search(&self, searcher: &mut Searcher, opened: Opened) {
+        let most = match self.shape {
+            Shape::Content => self.needed,
+            Shape::Files => 1,
+            Shape::Count => usize::MAX,
+        };
+        let mut keeper = Keeper {
+            regex: &self.regex,
+            halt: &self.halt,
+            most,
+            lines: self.shape == Shape::Content,
+            found: InFile::default(),
+        };
+        let watched = Watched { file: opened.file, halt: &self.halt };
+        let searched = searcher.search_reader(&self.regex, watched, &mut keeper);
+        let (found, tally) = (keeper.found, &self.tally);
+        match searched {
+            _ if found.binary => {
+                tally.binary.fetch_add(1, Relaxed);
+                return;
+            }
+            Ok(()) => tally.searched.fetch_add(1, Relaxed),
+            Err(err) if err.to_string().contains("allocation limit") => {
+                tally.long.fetch_add(1, Relaxed)
+            }
+            Err(_) => tally.unreadable.fetch_add(1, Relaxed),
+        };
+        if found.matches == 0 {
+            return;
+        }
+        tally.matches.fetch_add(found.matches, Relaxed);
+        match self.shape {
+            Shape::Count => self.counts().add(&opened.path, found.matches),
+            Shape::Content | Shape::Files => self.first().add(&opened.path, found),
+        }
+    }
+}
+
+impl Visit for Seek {
+    fn see(&self, path: &Path, kind: Kind) -> bool {
+        let below = path.strip_prefix(&self.from).unwrap_or(path);
+        match kind {
+            Kind::Directory => self.want(path),
+            Kind::File => self.names.as_ref().is_none_or(|it| it.fit(below)) && self.want(path),
+            _ => false,
+        }
+    }
+
+    fn worker(&self) -> Box<dyn FnMut(&Path) + Send + '_> {
+        let mut searcher = self.how.build();
+        Box::new(move |path| {
+            if !self.want(path) {
+                return;
+            }
+            match self.files.reach(path) {
+                // A link that was put there meanwhile leads to a file that is searched anyway.
+                Ok(opened) if opened.path == path => self.search(&mut searcher, opened),
+                _ => {
+                    self.tally.unreadable.fetch_add(1, Relaxed);
+                }
+            }
+        })
+    }
+}
+
+/// A file that has no more to say when nobody waits for it any more.
+struct Watched<'a> {
+    file: File,
+    halt: &'a Halt,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.halt.is_called() {
+            true => Err(io::Error::other("halted")),
+            false => self.file.read(into),
+        }
+    }
+}
+
+fn types(asked: &str) -> Result<Types, ToolError> {
+    let mut builder = TypesBuilder::new();
+    builder.add_defaults().select(asked);
+    builder.build().map_err(|_| {
+        let asked = one_line(asked);
+        ToolError::new(format!(
+            "`{asked}` is no type of file that is known; use `glob` instead, such as `*.{asked}`"
+        ))
+    })
+}
