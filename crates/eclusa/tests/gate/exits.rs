@@ -192,7 +192,7 @@ async fn a_dry_run_succeeds_unless_it_is_denied() {
     assert_eq!(world.ran(), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_caller_who_leaves_is_on_record() {
     // S1.47: a dropped caller is recorded, with the stage it had reached.
     let running = world().close();

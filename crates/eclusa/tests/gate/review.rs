@@ -74,7 +74,7 @@ impl Reviewer for Obeys {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_whole_matrix() {
     // Fact W: {approve, deny, modify, raise, panic, time out} x {input, output} x {sync, async};
     // S0.1, S0.10-S0.15, S0.19, S0.27, S0.31, C22, W1
@@ -91,7 +91,7 @@ async fn the_whole_matrix() {
         };
         let down = "it could not decide: the service is down";
         let crashed = "it could not decide: it crashed";
-        let silent = "it could not decide: it said nothing within 50 ms";
+        let silent = "it could not decide: it said nothing within 5 s";
         check(world(), call("echo", "approve"), "did: approve", ok).await;
         check(world(), call("echo", "deny"), &stopped("not today"), denied).await;
         check(world(), call("echo", "modify"), "did: changed", ok).await;

@@ -161,11 +161,13 @@ pub(crate) fn world() -> World {
     }
     let log = Arc::new(MemoryLog::default());
     let mut house = House::new(Arc::new(registry), Prefixes, log.clone());
-    house.limits.time = Duration::from_millis(200);
-    house.limits.review = Duration::from_millis(50);
-    house.limits.checkpoint = Duration::from_millis(50);
-    house.limits.approval = Duration::from_millis(50);
-    house.limits.audit = Duration::from_millis(50);
+    // Long for a busy machine; tests in which something hangs run on a clock that jumps.
+    let limit = Duration::from_secs(5);
+    house.limits.time = limit;
+    house.limits.review = limit;
+    house.limits.checkpoint = limit;
+    house.limits.approval = limit;
+    house.limits.audit = limit;
     house.limits.output = 40;
     World { house, run: Run::default(), log, counters, person: Arc::default() }
 }
