@@ -183,7 +183,12 @@ pub(crate) fn difference(root: &Path, before: &Tree, after: &Tree) -> Changes {
             Snap::Directory(mode) => Node::Directory { mode: *mode },
             Snap::Link(target) => Node::Link { target: target.clone() },
         });
-        changes.push(change(root, path.to_str().unwrap(), wanted));
+        let mut one = change(root, path.to_str().unwrap(), wanted);
+        if !before.contains_key(path) {
+            // A path beneath a link leads somewhere, and still nothing is there.
+            one.before = None;
+        }
+        changes.push(one);
     }
     changes.dedup_by(|a, b| a.path == b.path);
     changes.sort_by(|a, b| a.path.cmp(&b.path));
