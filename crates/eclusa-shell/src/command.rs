@@ -1,0 +1,64 @@
+//! A simple command: words, assignments and redirections, wherever in a script it stands.
+
+use crate::Word;
+
+/// `NAME=value` before a command, or alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    /// The name, with an index if it has one.
+    pub name: String,
+    /// What it is set to.
+    pub value: Word,
+}
+
+/// What a redirection does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RedirectKind {
+    /// `<`
+    Read,
+    /// `>`, `>|`, `&>`: the file is emptied first.
+    Write,
+    /// `>>`, `&>>`
+    Append,
+    /// `<>`
+    ReadWrite,
+    /// `2>&1`, `<&3`, `>&-`: no file.
+    Descriptor,
+    /// `<<` and `<<<`: the text is in the script. Commands inside are listed on their own.
+    Text,
+}
+
+/// A redirection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirect {
+    /// What it does.
+    pub kind: RedirectKind,
+    /// The file, the descriptor, or the text.
+    pub target: Word,
+}
+
+/// One simple command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Command {
+    /// Name and arguments. Empty when there are only assignments or redirections.
+    pub words: Vec<Word>,
+    /// Assignments before the name.
+    pub assignments: Vec<Assignment>,
+    /// Redirections, also those of the groups around it.
+    pub redirects: Vec<Redirect>,
+    /// True when it goes on running after the script goes on (`&`, `coproc`).
+    pub background: bool,
+    /// How it is reached, outermost first: `sudo`, `$(…)`, `find -exec`, `bash -c`. Empty for a
+    /// command that stands in the script itself.
+    pub via: Vec<String>,
+}
+
+/// Why the list of commands may not be the whole truth. Any doubt makes the verdict at least a
+/// question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubt {
+    /// What is not known, for people: one clause, lower case.
+    pub what: String,
+    /// The text that raises it.
+    pub at: String,
+}
