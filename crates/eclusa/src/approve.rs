@@ -57,7 +57,11 @@ pub struct Question {
     pub destructive: bool,
     /// What a reverse-thinking pass said about it, if there was one.
     pub deliverable: Option<Deliverable>,
-    /// What the answer is bound to: tool, revision and final arguments.
+    /// What the call would change, once it has run where nothing is real: then the question is
+    /// about this. `None`: it is about running the call.
+    pub preview: Option<Preview>,
+    /// What the answer is bound to: tool, revision and final arguments, and the changes where
+    /// there is a preview of them.
     pub binding: String,
     /// What "for this conversation" and "always" would cover; `None` where they are not offered.
     pub grant: Option<Grant>,
@@ -69,6 +73,15 @@ pub struct Question {
     pub conversation: String,
     /// How long an answer is waited for.
     pub time: Duration,
+}
+
+/// Changes, as a person sees them before they are real.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preview {
+    /// In one line: `3 files changed, +12 -4`.
+    pub summary: String,
+    /// What becomes of which path, with the lines that differ ([`Diff::shown`](crate::Diff::shown)).
+    pub diff: String,
 }
 
 /// What a person said.

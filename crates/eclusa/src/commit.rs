@@ -31,6 +31,7 @@ mod apply;
 mod check;
 mod clear;
 pub(crate) mod conflict;
+mod contents;
 pub(crate) mod journal;
 mod lock;
 pub(crate) mod look;

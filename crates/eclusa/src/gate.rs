@@ -11,9 +11,10 @@ use futures::FutureExt;
 use tracing::Instrument as _;
 
 use crate::{
-    ArgsInLog, Asked, AuditSink, Checkpoint, Clock, Event, Events, Metrics, OnNoApprover, Pass,
-    PermissionClass, Permit, Policy, Redactor, Registry, Released, Remember, Reply, ReverseThinker,
-    ReviewCache, Reviewer, Run, Spool, Stage, Stop, SystemClock, ToolCall, Verdict,
+    ArgsInLog, Asked, AuditSink, Checkpoint, Clock, Durability, Event, Events, Metrics,
+    OnNoApprover, Pass, PermissionClass, Permit, Policy, Redactor, Registry, Released, Remember,
+    Reply, ReverseThinker, ReviewCache, Reviewer, Run, Spool, Stage, Stop, SystemClock, ToolCall,
+    Verdict, Workspace,
     approve::memory::Memory,
     audit::ledger::{Entry, Ledger, millis},
     stop::Decider,
@@ -119,6 +120,10 @@ pub struct House {
     pub clock: Arc<dyn Clock>,
     /// Where long outputs are kept whole.
     pub spool: Option<Arc<dyn Spool>>,
+    /// Where changes become real. `None`: nothing can be staged, and changes are discarded.
+    pub workspace: Option<Workspace>,
+    /// What committed changes survive.
+    pub durability: Durability,
     /// Takes secrets out of what leaves.
     pub redactor: Arc<Redactor>,
     /// Where "always" is kept.
@@ -154,6 +159,8 @@ impl House {
             args_in_log: ArgsInLog::default(),
             clock: Arc::new(SystemClock),
             spool: None,
+            workspace: None,
+            durability: Durability::default(),
             redactor: Arc::default(),
             remember: None,
             limits: Limits::default(),
@@ -354,7 +361,8 @@ impl Gate {
         });
         let raw = execute::execute(self, permit, entry.start_seq(), started).await?;
         entry.reached(Stage::Ran);
-        let settled = settle::settle(raw);
+        let number = entry.start_seq();
+        let settled = settle::settle(&self.house, &self.run, raw, number, &mut entry.trail).await?;
         entry.reached(Stage::Settled);
         let released = release::release(&self.house, settled, &mut entry.trail).await?;
         entry.reached(Stage::Released);

@@ -88,8 +88,8 @@ mod undo;
 mod verdict;
 
 pub use approve::{
-    Answer, Approver, Grant, Line, NotAsked, OnNoApprover, Question, Remember, Rendered, Role,
-    render,
+    Answer, Approver, Grant, Line, NotAsked, OnNoApprover, Preview, Question, Remember, Rendered,
+    Role, render,
 };
 pub use audit::{
     Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Hash, Head, MemoryLog,
@@ -134,7 +134,7 @@ pub use run::{Inside, Mode, Run};
 pub use show::{one_line, visible};
 pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
-pub use tool::{Facts, Output, PermissionClass, Scene, Tool, ToolError, Touch, Undo};
+pub use tool::{Facts, Image, Output, PermissionClass, Scene, Tool, ToolError, Touch, Undo};
 pub use typed::TypedTool;
 pub use undo::{By, Compacted, Entry, Evicted, Keep, Obstacle, Status, UndoError, Undone};
 pub use verdict::{Decision, Policy, Reason, Source, Text, Verdict};

@@ -126,6 +126,31 @@ impl Policy for Rules {
         }
         Verdict::of(because)
     }
+
+    fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {
+        Rules::judge_effects(self, effects)
+    }
+
+    fn counts_lines(&self) -> bool {
+        self.effects.max_lines.is_some()
+    }
+
+    fn hides(&self, call: &Validated, path: &Path) -> bool {
+        let path = path.to_string_lossy();
+        let touches = [Touch::Read(path.clone().into_owned())];
+        let subject = Subject {
+            name: call.name(),
+            aliases: &call.facts().aliases,
+            class: call.class(),
+            server: call.server(),
+            args: call.args(),
+            touches: &touches,
+            paths: &[(Access::Read, path)],
+            root: &self.root,
+        };
+        let strict = self.rules.iter().filter(|it| it.decision() >= Decision::Ask);
+        strict.filter(|it| it.is_about_paths()).any(|it| it.applies(&subject))
+    }
 }
 
 /// What no rule can loosen. Gives the paths in the workspace that the call touches.
@@ -191,11 +216,19 @@ fn unruled(call: &Validated) -> (Decision, &'static str) {
         PermissionClass::File if touches.all(|it| matches!(it, Touch::Read(_))) => {
             (Decision::Allow, "it only reads in the workspace")
         }
+        PermissionClass::File if call.facts().stages && touches_files(call) => {
+            (Decision::Stage, "what it changes is judged before it is real")
+        }
         PermissionClass::File => (Decision::Ask, "it does more than read files"),
         PermissionClass::Shell => (Decision::Ask, "it runs shell text"),
         PermissionClass::Web => (Decision::Ask, "it talks to a host"),
         PermissionClass::Generic => (Decision::Ask, "no rule allows it"),
     }
+}
+
+/// True when a call touches nothing but files.
+fn touches_files(call: &Validated) -> bool {
+    call.touches().iter().all(|it| matches!(it, Touch::Read(_) | Touch::Write(_)))
 }
 
 fn reason(decision: Decision, source: Source, origin: &'static str, text: &'static str) -> Reason {

@@ -1,5 +1,6 @@
 //! One result, in every shape that somebody expects it in.
 
+use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use serde_json::{Map, Value, json};
 
 use crate::{Reply, audit::ledger::millis};
@@ -75,6 +76,9 @@ impl<'a> CallResult<'a> {
         fields.put("output", self.output());
         fields.put_some("error", reply.error());
         fields.put_some("data", reply.data().cloned());
+        if !reply.images().is_empty() {
+            fields.put("images", self.images().collect::<Value>());
+        }
         fields.put_some("undo", self.undo());
         fields.put("truncated", reply.truncated());
         fields.put_some("spool", reply.spool());
@@ -124,7 +128,8 @@ impl<'a> CallResult<'a> {
 
     fn mcp(&self) -> Value {
         let mut fields = Fields::default();
-        fields.put("content", json!([{"type": "text", "text": self.reply.content()}]));
+        let text = json!({"type": "text", "text": self.reply.content()});
+        fields.put("content", std::iter::once(text).chain(self.images()).collect::<Value>());
         // MCP wants an object here; anything else goes in under a name.
         fields.put_some(
             "structuredContent",
@@ -135,6 +140,13 @@ impl<'a> CallResult<'a> {
         );
         fields.put("isError", self.reply.is_error());
         fields.into()
+    }
+
+    /// The pictures, as MCP has them.
+    fn images(&self) -> impl Iterator<Item = Value> {
+        self.reply.images().iter().map(|it| {
+            json!({"type": "image", "data": BASE64.encode(&it.bytes), "mimeType": it.media_type})
+        })
     }
 
     fn undo(&self) -> Option<Value> {

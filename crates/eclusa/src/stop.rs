@@ -53,6 +53,16 @@ pub enum Stop {
     },
     /// The tool panicked.
     Panicked,
+    /// The tool ran, and what it would have changed was discarded for this reason: the workspace
+    /// is as it was.
+    Discarded(Box<Stop>),
+    /// What the tool would have changed could not be made real.
+    NotCommitted {
+        /// Whether something that the changes rest on has changed meanwhile.
+        conflict: bool,
+        /// What happened, and what the workspace is like now.
+        why: String,
+    },
     /// The tool ran, but its output may not be shown.
     Withheld(String),
     /// A person ended the whole turn.
@@ -130,6 +140,12 @@ impl Stop {
             Stop::TooLate => "too_late",
             Stop::Cancelled { .. } => "cancelled",
             Stop::Panicked => "tool_panicked",
+            Stop::Discarded(because) => match &**because {
+                Stop::Aborted { .. } => because.code(),
+                _ => "changes_discarded",
+            },
+            Stop::NotCommitted { conflict: true, .. } => "conflict",
+            Stop::NotCommitted { conflict: false, .. } => "commit_failed",
             Stop::Withheld(_) => "executed_output_withheld",
             Stop::Aborted { .. } => "aborted",
             Stop::TooDeep(_) => "too_deep",
@@ -144,7 +160,7 @@ impl Stop {
         !matches!(self, Stop::DryRun { verdict, .. } if verdict.decision != Decision::Deny)
     }
 
-    /// True when the call was refused before anything ran.
+    /// True when the call was refused: before anything ran, or before what it changed was real.
     pub fn is_refusal(&self) -> bool {
         match self {
             Stop::UnknownTool { .. }
@@ -158,12 +174,14 @@ impl Stop {
             | Stop::Cancelled { ran: false }
             | Stop::Aborted { ran: false }
             | Stop::TooDeep(_)
-            | Stop::Unrecorded(_) => true,
+            | Stop::Unrecorded(_)
+            | Stop::Discarded(_) => true,
             Stop::DryRun { .. } => self.is_error(),
             Stop::TimedOut(_)
             | Stop::Cancelled { ran: true }
             | Stop::Aborted { ran: true }
             | Stop::Panicked
+            | Stop::NotCommitted { .. }
             | Stop::Withheld(_)
             | Stop::EndUnrecorded(_) => false,
         }
@@ -227,6 +245,13 @@ impl Stop {
             Stop::Panicked => {
                 return "the tool crashed; what it had done by then may have happened".into();
             }
+            Stop::Discarded(because) => {
+                format!(
+                    "its changes were discarded, so the workspace is as it was: {}",
+                    because.discarding()
+                )
+            }
+            Stop::NotCommitted { why, .. } => why.clone(),
             Stop::Withheld(why) => {
                 format!(
                     "the tool ran, but its output is withheld: {why}; do not run it again to get the output"
@@ -252,6 +277,20 @@ impl Stop {
                 )
             }
         })
+    }
+}
+
+impl Stop {
+    /// The reason for discarding changes, in words for the model.
+    fn discarding(&self) -> Cow<'static, str> {
+        match self {
+            Stop::Denied { by, why } => format!("denied by {by}: {why}").into(),
+            Stop::NoApprover => "a person must approve them and nobody can be asked; a person can run it on a terminal, add an allow rule, or choose another mode".into(),
+            Stop::ApprovalExpired => "nobody approved them in time; do not repeat it unless a person asks for it".into(),
+            Stop::Cancelled { .. } => "the call was cancelled".into(),
+            Stop::Aborted { .. } => "a person ended this turn".into(),
+            other => other.message(),
+        }
     }
 }
 

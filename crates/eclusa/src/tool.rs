@@ -1,11 +1,11 @@
 //! What a tool is, and what it says about itself.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::Job;
+use crate::{Changes, Job};
 
 /// One thing a model may ask to have done.
 ///
@@ -84,6 +84,9 @@ pub struct Facts {
     pub needs_reverse_thinking: bool,
     /// Ask about it even where its class would not be asked about.
     pub sensitive: bool,
+    /// Changes nothing in the workspace by itself: what it would change is in
+    /// [`Output::changes`], and the gate makes it real or does not.
+    pub stages: bool,
 }
 
 /// Which rules apply to a tool.
@@ -168,7 +171,12 @@ pub struct Output {
     pub text: String,
     /// The same as structure, for programs and other tools.
     pub data: Option<Value>,
-    /// How to take it back, if it can be.
+    /// Pictures for the model.
+    pub images: Vec<Image>,
+    /// What it would change in the workspace. Nothing of it is real yet: the gate judges it, and
+    /// commits or discards it.
+    pub changes: Changes,
+    /// How to take it back, if it can be. For [`changes`](Output::changes) the gate fills it in.
     pub undo: Option<Undo>,
     /// Set when the tool could not do it: one sentence that says why. The text is kept.
     pub error: Option<String>,
@@ -179,6 +187,15 @@ impl Output {
     pub fn text(text: impl Into<String>) -> Output {
         Output { text: text.into(), ..Output::default() }
     }
+}
+
+/// A picture, as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Its type, for example `image/png`.
+    pub media_type: String,
+    /// The file, byte for byte.
+    pub bytes: Arc<[u8]>,
 }
 
 /// How to take a call back, told by the tool that did it.

@@ -1,8 +1,8 @@
 //! What policy says of a call, and why.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{borrow::Cow, fmt, path::Path, sync::Arc};
 
-use crate::Validated;
+use crate::{Effects, Validated};
 
 /// How strict an answer is. The strictest of all that apply wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -147,4 +147,28 @@ impl Verdict {
 pub trait Policy: Send + Sync {
     /// Judges a call.
     fn judge(&self, call: &Validated) -> Verdict;
+
+    /// Judges what a call would change: `Allow` commits it, `Ask` shows it to a person first,
+    /// `Deny` discards it. A policy that says nothing of effects leaves it at what was said
+    /// before the call ran.
+    fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {
+        let text = "these rules say nothing of effects";
+        Verdict::of(vec![Reason {
+            decision: effects.unruled,
+            source: Source::Default,
+            origin: "effects".into(),
+            text: text.into(),
+        }])
+    }
+
+    /// True when [`Effects::lines`] must be counted, which means comparing files.
+    fn counts_lines(&self) -> bool {
+        false
+    }
+
+    /// True when a call may not look at this path, relative to the workspace, without being asked
+    /// about. For tools that come upon paths which the call did not name.
+    fn hides(&self, _call: &Validated, _path: &Path) -> bool {
+        false
+    }
 }

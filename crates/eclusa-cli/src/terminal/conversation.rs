@@ -44,7 +44,8 @@ impl Conversation {
         self.keys.forget()?;
         loop {
             let choices = self.choices();
-            let Some(line) = self.ask(&format!("run it? [{choices}] "))? else {
+            let what = if self.question.preview.is_some() { "make it real?" } else { "run it?" };
+            let Some(line) = self.ask(&format!("{what} [{choices}] "))? else {
                 return Ok(Answer::No("nobody answered".to_owned()));
             };
             let answer = match line.to_lowercase().as_str() {
@@ -52,7 +53,7 @@ impl Conversation {
                 "n" | "no" => Some(self.no()?),
                 "s" if self.question.grant.is_some() => Some(Answer::Session),
                 "a" if self.can_always() => self.always()?,
-                "e" => self.edited()?,
+                "e" if self.question.preview.is_none() => self.edited()?,
                 "q" => Some(Answer::Abort),
                 "?" | "h" => self.help()?,
                 "" => {
@@ -84,7 +85,10 @@ impl Conversation {
         if self.can_always() {
             choices.push("a");
         }
-        choices.extend(["e", "q", "?"]);
+        if self.question.preview.is_none() {
+            choices.push("e");
+        }
+        choices.extend(["q", "?"]);
         choices.join("/")
     }
 

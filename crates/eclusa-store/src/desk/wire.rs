@@ -4,8 +4,8 @@
 use std::{borrow::Cow, time::Duration};
 
 use eclusa::{
-    Advice, Decision, Deliverable, Grant, Hash, PermissionClass, Question, Reason, Source, Touch,
-    Verdict,
+    Advice, Decision, Deliverable, Grant, Hash, PermissionClass, Preview, Question, Reason, Source,
+    Touch, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,6 +25,8 @@ struct Wire<'a> {
     reason: Option<Cow<'a, str>>,
     destructive: bool,
     deliverable: Option<Challenge<'a>>,
+    #[serde(default)]
+    preview: Option<Before<'a>>,
     binding: Cow<'a, str>,
     grant: Option<Covers<'a>>,
     can_always: bool,
@@ -47,6 +49,12 @@ struct Challenge<'a> {
     failure_scenarios: Cow<'a, [String]>,
     verdict: Cow<'a, str>,
     verdict_reason: Cow<'a, str>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Before<'a> {
+    summary: Cow<'a, str>,
+    diff: Cow<'a, str>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -76,6 +84,10 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
             verdict: it.verdict.as_str().into(),
             verdict_reason: (&it.verdict_reason).into(),
         }),
+        preview: question
+            .preview
+            .as_ref()
+            .map(|it| Before { summary: (&it.summary).into(), diff: (&it.diff).into() }),
         binding: (&question.binding).into(),
         grant: question.grant.as_ref().map(|it| Covers {
             tool: (&it.tool).into(),
@@ -109,6 +121,9 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
         reason: wire.reason.map(Cow::into_owned),
         destructive: wire.destructive,
         deliverable: wire.deliverable.map(deliverable_in).transpose()?,
+        preview: wire
+            .preview
+            .map(|it| Preview { summary: it.summary.into_owned(), diff: it.diff.into_owned() }),
         binding: wire.binding.into_owned(),
         grant: wire.grant.map(grant_in).transpose()?,
         can_always: wire.can_always,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use eclusa::{
     Advice, Answer, Approver, Decision, Deliverable, Grant, Hash, NotAsked, PermissionClass,
-    Question, Reason, Source, Touch, Verdict,
+    Preview, Question, Reason, Source, Touch, Verdict,
 };
 use eclusa_store::{Desk, DeskError, Parked, Status, Store};
 use serde_json::json;
@@ -34,6 +34,10 @@ pub(crate) fn question(time: Duration) -> Question {
             failure_scenarios: vec!["it cannot".to_owned()],
             verdict: Advice::Ask,
             verdict_reason: "look first".to_owned(),
+        }),
+        preview: Some(Preview {
+            summary: "1 file changed, +1 -0".to_owned(),
+            diff: "made a\n+ x\n".to_owned(),
         }),
         binding: "b1".to_owned(),
         grant: Some(Grant {

@@ -15,7 +15,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::{Deliverable, PermissionClass, Question, Touch, one_line, visible};
+use crate::{Deliverable, PermissionClass, Preview, Question, Touch, one_line, visible};
 
 mod html;
 mod json;
@@ -40,6 +40,8 @@ pub enum Role {
     Argument,
     /// Something that the call would touch.
     Touch,
+    /// A line of what the call would change.
+    Change,
     /// A rule that led here.
     Rule,
     /// What arguing the other side brought up.
@@ -60,6 +62,7 @@ impl Role {
             Role::Title => "title",
             Role::Argument => "argument",
             Role::Touch => "touch",
+            Role::Change => "change",
             Role::Rule => "rule",
             Role::Thought => "thought",
             Role::Model => "model",
@@ -107,9 +110,21 @@ impl fmt::Display for Rendered {
 pub fn render(question: &Question) -> Rendered {
     let mut page = lines::Page::default();
     tool(question, &mut page);
-    arguments(&question.args, &mut page);
-    spellings(question, &mut page);
-    touches(question, &mut page);
+    match &question.preview {
+        Some(preview) => {
+            changes(preview, &mut page);
+            // What a file tool was told is in its changes, line by line.
+            if question.class != PermissionClass::File {
+                arguments(&question.args, &mut page);
+                spellings(question, &mut page);
+            }
+        }
+        None => {
+            arguments(&question.args, &mut page);
+            spellings(question, &mut page);
+            touches(question, &mut page);
+        }
+    }
     rules(question, &mut page);
     if let Some(deliverable) = &question.deliverable {
         thoughts(deliverable, &mut page);
@@ -138,6 +153,18 @@ fn tool(question: &Question, page: &mut lines::Page) {
 /// The server in a name such as `mcp__files__delete`.
 fn server_in(tool: &str) -> Option<&str> {
     tool.strip_prefix("mcp__")?.split_once("__").map(|(server, _)| server)
+}
+
+/// What the call has done where nothing is real. It is made visible by whoever compared it; the
+/// look here is for a question that came from somewhere else.
+fn changes(preview: &Preview, page: &mut lines::Page) {
+    page.title(&format!("it has run, and nothing is real yet; {}:", unbarred(&preview.summary)));
+    let clean = |line: &str| match line.chars().any(char::is_control) {
+        true => one_line(line),
+        false => line.to_owned(),
+    };
+    let lines: Vec<String> = preview.diff.lines().map(clean).collect();
+    page.block(Role::Change, vec![(String::new(), lines.join("\n"))]);
 }
 
 fn arguments(args: &Value, page: &mut lines::Page) {
@@ -247,7 +274,13 @@ fn answers(question: &Question, page: &mut lines::Page) {
     let mut answer = |key: &str, meaning: &str| {
         page.line(Role::Answer, format!("  {key}  {meaning}"));
     };
-    answer("y", "yes, this once, with exactly these arguments");
+    answer(
+        "y",
+        match question.preview {
+            Some(_) => "yes, make exactly these changes",
+            None => "yes, this once, with exactly these arguments",
+        },
+    );
     match &question.grant {
         Some(grant) => {
             let grant = unbarred(&grant.to_string());
@@ -262,7 +295,15 @@ fn answers(question: &Question, page: &mut lines::Page) {
             answer("a", "(always) is not offered here");
         }
     }
-    answer("e", "edit the arguments; what you write is checked and judged again");
-    answer("n", "no; you can say why");
+    match question.preview {
+        Some(_) => {
+            answer("e", "(edit) is not offered here, because it has run");
+            answer("n", "no, discard them; you can say why");
+        }
+        None => {
+            answer("e", "edit the arguments; what you write is checked and judged again");
+            answer("n", "no; you can say why");
+        }
+    }
     answer("q", "no, and end the whole turn");
 }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use super::trail::ChangesTrail;
 use crate::{Deliverable, Hash, Reason, Redactor, Text};
 
 /// How much of the arguments a record holds. The digest is always there.
@@ -36,6 +37,8 @@ pub(crate) struct Body<'a> {
     #[serde(skip_serializing_if = "Because::is_empty")]
     pub(crate) because: Because<'a>,
     pub(crate) call: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) changes: Option<ChangesNote<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) checkpoint: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,6 +158,8 @@ pub(crate) struct ReviewNote {
 pub(crate) struct OutputNote<'a> {
     pub(crate) bytes: usize,
     #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) images: usize,
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) redacted: usize,
     pub(crate) sha256: Hex,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,6 +168,35 @@ pub(crate) struct OutputNote<'a> {
     pub(crate) truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) undo: Option<&'a str>,
+}
+
+/// What the call would change, and what became of that.
+#[derive(Debug, Serialize)]
+pub(crate) struct ChangesNote<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<&'a Approval>,
+    #[serde(skip_serializing_if = "Because::is_empty")]
+    because: Because<'a>,
+    count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<&'static str>,
+    outcome: &'static str,
+    paths: Vec<Cow<'a, str>>,
+    sha256: Hex,
+}
+
+impl<'a> ChangesNote<'a> {
+    pub(crate) fn of(it: &'a ChangesTrail, redactor: &'a Redactor) -> ChangesNote<'a> {
+        ChangesNote {
+            approval: it.approval.as_ref(),
+            because: Because(it.verdict.as_ref().map(|it| (&*it.because, redactor))),
+            count: it.count,
+            decision: it.verdict.as_ref().map(|it| it.decision.as_str()),
+            outcome: it.outcome,
+            paths: it.paths.iter().map(|it| redactor.text(it).0).collect(),
+            sha256: Hex(it.digest),
+        }
+    }
 }
 
 /// What came of arguing the other side.

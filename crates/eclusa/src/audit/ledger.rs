@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     Appending, ArgsInLog, AuditError, AuditSink, Clock, Draft, Receipt, Reply,
-    body::{Because, Body, DeliverableNote, Hex, OutputNote, args_for_log},
+    body::{Because, Body, ChangesNote, DeliverableNote, Hex, OutputNote, args_for_log},
     reply::Ended,
     trail::Trail,
 };
@@ -205,6 +205,7 @@ impl Entry<'_> {
             let after = trail.reviews.iter().position(|it| it.on == "output");
             body.reviews = after.and_then(|at| trail.reviews.get(at..)).unwrap_or_default();
         }
+        body.changes = trail.changes.as_ref().map(|it| ChangesNote::of(it, redactor));
         match ended {
             Some((ended, took)) => {
                 body.code = Some(ended.code);
@@ -237,6 +238,7 @@ impl<'a> OutputNote<'a> {
     fn of(released: &'a Released) -> OutputNote<'a> {
         OutputNote {
             bytes: released.bytes(),
+            images: released.images().len(),
             redacted: released.redacted(),
             sha256: Hex(released.sha256()),
             spool: released.spool(),

@@ -5,7 +5,7 @@ use std::{borrow::Cow, time::Duration};
 use serde_json::Value;
 
 use super::{Receipt, trail::Trail};
-use crate::{Released, Stop, Undo};
+use crate::{Image, Released, Stop, Undo};
 
 /// How a call ended, in the form that both the record and the reply are made of.
 #[derive(Debug)]
@@ -111,6 +111,11 @@ impl Reply {
         self.ended.released.as_ref().and_then(Released::data)
     }
 
+    /// The pictures that the tool produced.
+    pub fn images(&self) -> &[Image] {
+        self.ended.released.as_ref().map_or(&[], Released::images)
+    }
+
     /// Why the call failed or was refused, in words for the model. `None` when it did not.
     pub fn error(&self) -> Option<&str> {
         self.ended.is_error.then_some(self.ended.message.as_str())
@@ -121,7 +126,8 @@ impl Reply {
         self.ended.is_error
     }
 
-    /// True when nothing was run.
+    /// True when somebody or something said no: nothing was run, or nothing of what it changed
+    /// is real.
     pub fn refused(&self) -> bool {
         self.ended.refused
     }

@@ -8,7 +8,7 @@ use super::{
     Hash,
     body::{Approval, ReviewNote},
 };
-use crate::{Deliverable, ToolCall, Verdict, registry::Registered};
+use crate::{Changes, Deliverable, ToolCall, Verdict, registry::Registered};
 
 /// What is known of a call so far: everything that its records will say.
 pub(crate) struct Trail {
@@ -24,6 +24,37 @@ pub(crate) struct Trail {
     pub(crate) deliverable: Option<Deliverable>,
     pub(crate) checkpoint: Option<String>,
     pub(crate) warnings: Vec<String>,
+    /// What it would change, and what became of that.
+    pub(crate) changes: Option<ChangesTrail>,
+}
+
+/// What is known of the changes of a call.
+pub(crate) struct ChangesTrail {
+    pub(crate) digest: Hash,
+    /// How many paths there are, and the first of them.
+    pub(crate) count: usize,
+    pub(crate) paths: Vec<String>,
+    pub(crate) verdict: Option<Verdict>,
+    pub(crate) approval: Option<Approval>,
+    /// `discarded` until they are being committed.
+    pub(crate) outcome: &'static str,
+}
+
+impl ChangesTrail {
+    /// How many paths a record names.
+    const NAMED: usize = 32;
+
+    pub(crate) fn new(changes: &Changes) -> ChangesTrail {
+        let paths = changes.iter().take(Self::NAMED);
+        ChangesTrail {
+            digest: changes.digest(),
+            count: changes.len(),
+            paths: paths.map(|it| it.path.to_string_lossy().into_owned()).collect(),
+            verdict: None,
+            approval: None,
+            outcome: "discarded",
+        }
+    }
 }
 
 impl Trail {
@@ -39,6 +70,7 @@ impl Trail {
             deliverable: None,
             checkpoint: None,
             warnings: Vec::new(),
+            changes: None,
         }
     }
 

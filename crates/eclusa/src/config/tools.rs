@@ -172,6 +172,7 @@ fn facts(it: &Tool) -> Facts {
         needs_checkpoint: it.checkpoint,
         needs_reverse_thinking: it.reverse_thinking,
         sensitive: it.sensitive,
+        stages: false,
     }
 }
 

@@ -4,10 +4,11 @@ use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt;
 use serde_json::Value;
+use tokio::sync::MutexGuard;
 
 use crate::{
-    Answer, Approver, Decision, Event, Grant, NotAsked, OnNoApprover, Question, Run, Stop,
-    Validated, Verdict,
+    Answer, Approver, Decision, Event, Grant, NotAsked, OnNoApprover, Preview, Question, Reason,
+    Run, Source, Stop, Validated, Verdict,
     audit::{body::Approval, trail::Trail},
     gate::{House, judge::judge},
     stop::Decider,
@@ -41,32 +42,14 @@ pub(crate) async fn ask(
         note(trail, call, "remembered", by);
         return Ok(Approved::Yes);
     }
-    let _turn = tokio::select! {
-        turn = house.asking.lock() => turn,
-        () = run.cancel.cancelled() => return Err(Stop::Cancelled { ran: false }),
-    };
+    let _turn = turn(house, run).await?;
     // While this call waited for its turn, another answer may have covered it.
     if let Some(by) = house.memory.covers(&run.conversation, &grant) {
         note(trail, call, "remembered", by);
         return Ok(Approved::Yes);
     }
     let question = question(house, run, call, trail, grant);
-    house.events.send(|| Event::Asked { call: question.call.clone(), tool: question.tool.clone() });
-    let answered = tokio::select! {
-        answered = reach(house, &question) => answered,
-        () = run.cancel.cancelled() => Err(Stop::Cancelled { ran: false }),
-    };
-    let answered = match answered {
-        Err(Stop::NoApprover) if house.on_no_approver == OnNoApprover::AllowWithWarning => {
-            let warning = "a person should have approved this call, and nobody could be asked: it ran without approval";
-            trail.warnings.push(warning.to_owned());
-            house.events.send(|| Event::Warning {
-                call: Some(call.id().to_owned()),
-                text: warning.to_owned(),
-            });
-            tracing::warn!(tool = call.name(), "{warning}");
-            Answered { answer: Answer::Once, by: "no_handler".to_owned() }
-        }
+    let answered = match put(house, run, call, &question, trail).await {
         Err(stop) => {
             note(trail, call, stop.code(), "nobody".to_owned());
             tell(house, call, false, stop.code());
@@ -75,6 +58,104 @@ pub(crate) async fn ask(
         Ok(answered) => answered,
     };
     understood(house, run, call, question, answered, trail)
+}
+
+/// Gets a person's answer about what a call would change. The answer is bound to exactly these
+/// changes, and there is nothing to edit: the call has run.
+///
+/// An earlier answer for the tool covers them where only the defaults ask. What a rule over
+/// effects asks about was not seen when that answer was given.
+pub(crate) async fn ask_about_changes(
+    house: &House,
+    run: &Run,
+    call: &Validated,
+    verdict: Verdict,
+    preview: Preview,
+    trail: &mut Trail,
+) -> Result<(), Stop> {
+    let by_default = |it: &Reason| it.decision < Decision::Ask || it.source == Source::Default;
+    let grant = verdict.because.iter().all(by_default).then(|| Grant::covering(call));
+    let covered = |grant: &Grant| house.memory.covers(&run.conversation, grant);
+    let digest = trail.changes.as_ref().map_or_else(String::new, |it| it.digest.to_string());
+    let binding = format!("{} {digest}", call.binding());
+    let noted = |trail: &mut Trail, answer, by| {
+        let binding = binding.clone();
+        if let Some(changes) = &mut trail.changes {
+            changes.approval = Some(Approval { answer, binding, by });
+        }
+    };
+    if let Some(by) = grant.as_ref().and_then(covered) {
+        noted(trail, "remembered", by);
+        return Ok(());
+    }
+    let _turn = turn(house, run).await?;
+    if let Some(by) = grant.as_ref().and_then(covered) {
+        noted(trail, "remembered", by);
+        return Ok(());
+    }
+    let question = Question {
+        verdict,
+        preview: Some(preview),
+        binding: binding.clone(),
+        can_always: house.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
+        grant: grant.clone(),
+        ..question(house, run, call, trail, Grant::covering(call))
+    };
+    let answered = match put(house, run, call, &question, trail).await {
+        Err(stop) => {
+            noted(trail, stop.code(), "nobody".to_owned());
+            tell(house, call, false, stop.code());
+            return Err(stop);
+        }
+        Ok(answered) => answered,
+    };
+    noted(trail, word(&answered.answer), answered.by.clone());
+    let yes = matches!(answered.answer, Answer::Once | Answer::Session | Answer::Always);
+    tell(house, call, yes, &answered.by);
+    match answered.answer {
+        Answer::Edit(_) => {
+            let why = "the changes are made already, and cannot be edited";
+            Err(Stop::denied(Decider::Approver(answered.by), why))
+        }
+        answer => accepted(house, run, answer, grant, trail),
+    }
+}
+
+/// One question at a time.
+async fn turn<'a>(house: &'a House, run: &Run) -> Result<MutexGuard<'a, ()>, Stop> {
+    tokio::select! {
+        turn = house.asking.lock() => Ok(turn),
+        () = run.cancel.cancelled() => Err(Stop::Cancelled { ran: false }),
+    }
+}
+
+/// Puts the question to whoever can be reached. Where nobody can, the configuration may say that
+/// the answer is yes, with a warning.
+async fn put(
+    house: &House,
+    run: &Run,
+    call: &Validated,
+    question: &Question,
+    trail: &mut Trail,
+) -> Result<Answered, Stop> {
+    house.events.send(|| Event::Asked { call: question.call.clone(), tool: question.tool.clone() });
+    let answered = tokio::select! {
+        answered = reach(house, question) => answered,
+        () = run.cancel.cancelled() => Err(Stop::Cancelled { ran: false }),
+    };
+    match answered {
+        Err(Stop::NoApprover) if house.on_no_approver == OnNoApprover::AllowWithWarning => {
+            let warning = "a person should have approved this call, and nobody could be asked: it ran without approval";
+            trail.warnings.push(warning.to_owned());
+            house.events.send(|| Event::Warning {
+                call: Some(call.id().to_owned()),
+                text: warning.to_owned(),
+            });
+            tracing::warn!(tool = call.name(), "{warning}");
+            Ok(Answered { answer: Answer::Once, by: "no_handler".to_owned() })
+        }
+        answered => answered,
+    }
 }
 
 /// What the person's answer means.
@@ -87,24 +168,31 @@ fn understood(
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
     let Answered { answer, by } = answered;
-    let word = match &answer {
-        Answer::Once => "once",
-        Answer::Session => "session",
-        Answer::Always => "always",
-        Answer::Edit(_) => "edit",
-        Answer::No(_) => "no",
-        Answer::Abort => "abort",
-    };
-    note(trail, call, word, by.clone());
+    note(trail, call, word(&answer), by.clone());
     let yes = matches!(answer, Answer::Once | Answer::Session | Answer::Always);
     tell(house, call, yes, &by);
-    match (answer, question.grant) {
+    match answer {
+        Answer::Edit(args) => return Ok(Approved::Edited(args)),
+        answer => accepted(house, run, answer, question.grant, trail)?,
+    }
+    still_bound(house, run, call)?;
+    Ok(Approved::Yes)
+}
+
+/// Keeps what an answer says beyond this call; a no is a stop.
+fn accepted(
+    house: &House,
+    run: &Run,
+    answer: Answer,
+    grant: Option<Grant>,
+    trail: &mut Trail,
+) -> Result<(), Stop> {
+    match (answer, grant) {
         (Answer::No(why), _) => {
             let why = if why.is_empty() { "no".to_owned() } else { why };
             return Err(Stop::denied(Decider::Person, why));
         }
         (Answer::Abort, _) => return Err(Stop::Aborted { ran: false }),
-        (Answer::Edit(args), _) => return Ok(Approved::Edited(args)),
         (Answer::Session, Some(grant)) => house.memory.session(&run.conversation, grant),
         (Answer::Always, Some(grant)) => {
             if let Err(why) = house.memory.always(grant) {
@@ -113,10 +201,21 @@ fn understood(
                     .push(format!("approved this once, but `always` could not be kept: {why}"));
             }
         }
-        (Answer::Once | Answer::Session | Answer::Always, _) => {}
+        (Answer::Once | Answer::Session | Answer::Always | Answer::Edit(_), _) => {}
     }
-    still_bound(house, run, call)?;
-    Ok(Approved::Yes)
+    Ok(())
+}
+
+/// The word for an answer in records.
+fn word(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Once => "once",
+        Answer::Session => "session",
+        Answer::Always => "always",
+        Answer::Edit(_) => "edit",
+        Answer::No(_) => "no",
+        Answer::Abort => "abort",
+    }
 }
 
 /// While a person thought, the rules or the tool may have changed: then the yes is to something
@@ -146,6 +245,7 @@ fn question(house: &House, run: &Run, call: &Validated, trail: &Trail, grant: Gr
         reason: call.reason().map(str::to_owned),
         destructive: call.facts().destructive,
         deliverable: trail.deliverable.clone(),
+        preview: None,
         binding: call.binding().to_string(),
         can_always: house.memory.can_always() && grant.can_last(),
         grant: Some(grant),

@@ -2,7 +2,8 @@
 //! [`Raw`].
 
 use std::{
-    panic::AssertUnwindSafe,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -30,6 +31,25 @@ impl Job {
     /// The model's id for the call.
     pub fn id(&self) -> &str {
         self.call.id()
+    }
+
+    /// The conversation that the call is part of.
+    pub fn conversation(&self) -> &str {
+        &self.gate.run().conversation
+    }
+
+    /// The number of the call in the log.
+    pub fn number(&self) -> Option<u64> {
+        self.start
+    }
+
+    /// True when this call may not look at this path of the workspace: a rule denies it, or
+    /// wants a person asked first. For tools that come upon paths nobody named, such as a search.
+    pub fn is_hidden(&self, path: &Path) -> bool {
+        let policy = self.gate.house().policy.load();
+        let hides = AssertUnwindSafe(|| policy.hides(&self.call, path));
+        // A policy that panics has hidden it.
+        catch_unwind(hides).unwrap_or(true)
     }
 
     /// The arguments that were permitted.
@@ -127,8 +147,8 @@ pub(crate) async fn execute(
         Ok(Ok(Err(failed))) => Output {
             text: failed.output,
             data: failed.data,
-            undo: None,
             error: Some(failed.message),
+            ..Output::default()
         },
         Ok(Err(_panic)) => return Err(Stop::Panicked),
         Err(_elapsed) => return Err(Stop::TimedOut(limit)),

@@ -15,9 +15,8 @@ pub(crate) fn judge(house: &House, run: &Run, call: &Validated) -> Verdict {
             text: "the policy crashed".into(),
         }])
     });
-    if verdict.decision == Decision::Stage {
-        // No tool stages its changes here, so what would be staged is asked about, and the
-        // record says why.
+    if verdict.decision == Decision::Stage && !can_stage(house, call) {
+        // What cannot be staged is asked about, and the record says why.
         verdict.because.insert(
             0,
             Reason {
@@ -30,4 +29,10 @@ pub(crate) fn judge(house: &House, run: &Run, call: &Validated) -> Verdict {
         verdict.decision = Decision::Ask;
     }
     run.mode.apply(verdict)
+}
+
+/// True when what this call changes is a value before it is real. Only a tool of our own is
+/// believed when it says so.
+fn can_stage(house: &House, call: &Validated) -> bool {
+    house.workspace.is_some() && call.facts().stages && call.server().is_none()
 }

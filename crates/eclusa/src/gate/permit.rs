@@ -84,8 +84,9 @@ async fn pass_all(
     call: &Validated,
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
+    // What is staged is asked about once its changes are known, if at all.
     let must_ask =
-        |trail: &Trail| trail.verdict.as_ref().is_none_or(|it| it.decision != Decision::Allow);
+        |trail: &Trail| trail.verdict.as_ref().is_none_or(|it| it.decision >= Decision::Ask);
     let mut asked = false;
     for pass in house.order {
         match pass {

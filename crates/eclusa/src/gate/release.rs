@@ -6,7 +6,7 @@ use futures::FutureExt;
 use serde_json::Value;
 
 use crate::{
-    Hash, Output, Review, ReviewError, Settled, Stop, Undo, Validated,
+    Hash, Image, Output, Review, ReviewError, Settled, Stop, Undo, Validated,
     audit::trail::Trail,
     gate::{
         Cut, House,
@@ -36,6 +36,11 @@ impl Released {
     /// The structured result.
     pub fn data(&self) -> Option<&Value> {
         self.output.data.as_ref()
+    }
+
+    /// The pictures.
+    pub fn images(&self) -> &[Image] {
+        &self.output.images
     }
 
     /// Why the tool could not do it.
@@ -127,12 +132,7 @@ fn merged(said: Review<Output>, output: &Output) -> Result<Review<Output>, Revie
         return Err(ReviewError("it merges into a structured result, and there is none".into()));
     };
     merge(&mut data, patch);
-    Ok(Review::Modify(Output {
-        text: data.to_string(),
-        data: Some(data),
-        undo: output.undo.clone(),
-        error: output.error.clone(),
-    }))
+    Ok(Review::Modify(Output { text: data.to_string(), data: Some(data), ..output.clone() }))
 }
 
 /// Takes secrets out of everything that leaves, and counts them.

@@ -1,14 +1,24 @@
 //! Fifth gate: are the changes to the workspace to become real? The only file that makes a
 //! [`Settled`].
 
-use std::time::Duration;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
-use crate::{Output, Raw, Validated};
+use serde_json::json;
+
+use crate::{
+    Bounds, Changes, CommitError, Decision, Diff, Effects, Mode, Output, Preview, Raw, Reason, Run,
+    Source, Spent, Stop, Touch, Undo, Validated, Verdict, Workspace,
+    audit::trail::{ChangesTrail, Trail},
+    gate::{House, ask::ask_about_changes},
+    stop::Decider,
+};
 
 /// A call whose changes to the workspace were judged, and committed or discarded.
-///
-/// The tools so far change nothing that is staged, so every call passes; the judging and the
-/// commit of changes find their place here.
 pub struct Settled {
     call: Validated,
     output: Output,
@@ -22,8 +32,208 @@ impl Settled {
     }
 }
 
-/// Settles a call that changed nothing.
-pub(crate) fn settle(raw: Raw) -> Settled {
-    let (call, output, time) = raw.unseal_for_settling();
-    Settled { call, output, time }
+/// Settles a call: its changes are judged, shown to a person where the rules say so, and then
+/// made real all together or not at all. A call that changes nothing passes.
+pub(crate) async fn settle(
+    house: &House,
+    run: &Run,
+    raw: Raw,
+    number: Option<u64>,
+    trail: &mut Trail,
+) -> Result<Settled, Stop> {
+    let (call, mut output, time) = raw.unseal_for_settling();
+    if !output.changes.is_empty() {
+        let changes = Arc::new(std::mem::take(&mut output.changes));
+        trail.changes = Some(ChangesTrail::new(&changes));
+        // Boxed, because most calls change nothing: what is not needed takes no room.
+        output.undo = Some(Box::pin(make_real(house, run, &call, &changes, number, trail)).await?);
+    }
+    Ok(Settled { call, output, time })
+}
+
+/// Judges, asks and commits, in this order. Whatever ends it early leaves the workspace as it was.
+async fn make_real(
+    house: &House,
+    run: &Run,
+    call: &Validated,
+    changes: &Arc<Changes>,
+    number: Option<u64>,
+    trail: &mut Trail,
+) -> Result<Undo, Stop> {
+    let discarded = |stop| Stop::Discarded(Box::new(stop));
+    let denied = |why: &str| discarded(Stop::denied(Decider::Gate, why));
+    let (Some(workspace), Some(number)) = (&house.workspace, number) else {
+        return Err(denied("no workspace is set up for changes"));
+    };
+    let counted = house.policy.load().counts_lines();
+    let lines = match counted {
+        true => compare(workspace, changes, |diff| diff.lines()).await,
+        false => None,
+    };
+    let judge = |trail: &Trail| judged(house, run, call, changes, lines.flatten(), trail);
+    let verdict = judge(trail);
+    let decision = verdict.decision;
+    let why = verdict.why();
+    note(trail, |it| it.verdict = Some(verdict.clone()));
+    match decision {
+        Decision::Deny => return Err(discarded(Stop::denied(Decider::Policy, why))),
+        Decision::Ask => {
+            let preview = compare(workspace, changes, |diff| Preview {
+                summary: diff.summary().to_string(),
+                diff: diff.shown(),
+            });
+            let preview = preview.await.ok_or_else(|| denied("the comparison crashed"))?;
+            let asking = ask_about_changes(house, run, call, verdict, preview, trail);
+            asking.await.map_err(discarded)?;
+            // While a person thought, the rules may have changed.
+            let verdict = judge(trail);
+            if verdict.decision == Decision::Deny {
+                return Err(discarded(Stop::denied(Decider::Policy, verdict.why())));
+            }
+        }
+        Decision::Allow | Decision::Stage => {}
+    }
+    if run.cancel.is_cancelled() {
+        return Err(discarded(Stop::Cancelled { ran: true }));
+    }
+    commit(house, workspace, changes, number, trail).await
+}
+
+/// What the rules say of the changes. A policy that panics has denied.
+fn judged(
+    house: &House,
+    run: &Run,
+    call: &Validated,
+    changes: &Changes,
+    lines: Option<u64>,
+    trail: &Trail,
+) -> Verdict {
+    let before = trail.verdict.as_ref();
+    // What was permitted before it ran stands, unless a rule over effects says otherwise; what
+    // ran only so that its changes could be seen is not permitted yet.
+    let unruled = match before.map(|it| it.decision) {
+        Some(Decision::Allow | Decision::Ask) => Decision::Allow,
+        Some(Decision::Stage | Decision::Deny) | None => Decision::Ask,
+    };
+    let spent = Spent::default();
+    let effects = Effects { author: call.into(), changes, lines, spent: &spent, unruled };
+    let judged = catch_unwind(AssertUnwindSafe(|| house.policy.load().judge_effects(&effects)));
+    let verdict = judged.unwrap_or_else(|_panic| {
+        Verdict::of(vec![Reason {
+            decision: Decision::Deny,
+            source: Source::Floor,
+            origin: "policy".into(),
+            text: "the policy crashed".into(),
+        }])
+    });
+    let approved =
+        trail.approval.is_some() && before.is_some_and(|it| it.decision == Decision::Ask);
+    let verdict = match approved && is_as_said(house, call, changes) {
+        true => answered(verdict, before),
+        false => verdict,
+    };
+    match run.mode {
+        // It has asked about the call already.
+        Mode::ConfirmAll => verdict,
+        mode => mode.apply(verdict),
+    }
+}
+
+/// True when every path that changes is one that the call said it would write.
+fn is_as_said(house: &House, call: &Validated, changes: &Changes) -> bool {
+    let Some(workspace) = &house.workspace else { return false };
+    let said = |path: &Path| {
+        call.touches().iter().any(|touch| match touch {
+            Touch::Write(said) => {
+                let said = Path::new(said);
+                said.strip_prefix(workspace.root()).unwrap_or(said) == path
+            }
+            Touch::Run(_) | Touch::Read(_) | Touch::Fetch(_) | Touch::Unknown => false,
+        })
+    };
+    changes.iter().all(|it| said(&it.path))
+}
+
+/// The verdict without the questions that a person has answered already, before the call ran.
+fn answered(verdict: Verdict, before: Option<&Verdict>) -> Verdict {
+    let asked = |it: &Reason| {
+        let asked = before.into_iter().flat_map(|it| &it.because);
+        let mut asked = asked.filter(|it| it.decision == Decision::Ask);
+        it.decision == Decision::Ask && asked.any(|asked| asked.origin == it.origin)
+    };
+    let mut because = verdict.because;
+    because.retain(|it| !asked(it));
+    because.push(Reason {
+        decision: Decision::Allow,
+        source: Source::Default,
+        origin: "approval".into(),
+        text: "a person said yes to it before it ran".into(),
+    });
+    Verdict::of(because)
+}
+
+/// Makes the changes real. It is not given up in the middle: once begun, it ends.
+async fn commit(
+    house: &House,
+    workspace: &Workspace,
+    changes: &Arc<Changes>,
+    number: u64,
+    trail: &mut Trail,
+) -> Result<Undo, Stop> {
+    note(trail, |it| it.outcome = "committing");
+    let committing = {
+        let (workspace, changes) = (workspace.clone(), changes.clone());
+        let durability = house.durability;
+        tokio::task::spawn_blocking(move || workspace.commit(number, &changes, durability))
+    };
+    let (outcome, conflict, why) = match committing.await {
+        Ok(Ok(_)) => {
+            note(trail, |it| it.outcome = "committed");
+            return Ok(undo(number, changes));
+        }
+        Ok(Err(err @ CommitError::Unsafe(_))) => {
+            note(trail, |it| it.outcome = "committed");
+            trail.warnings.push(err.to_string());
+            return Ok(undo(number, changes));
+        }
+        Ok(Err(err @ CommitError::Conflicts(_))) => ("conflict", true, err.to_string()),
+        Ok(Err(err)) => ("failed", false, err.to_string()),
+        Err(_panic) => {
+            let why = "making the changes real crashed; what was done of it is taken back before the next change";
+            ("failed", false, why.to_owned())
+        }
+    };
+    note(trail, |it| it.outcome = outcome);
+    Err(Stop::NotCommitted { conflict, why })
+}
+
+/// How the changes can be taken back.
+fn undo(number: u64, changes: &Changes) -> Undo {
+    let paths = match changes.len() {
+        1 => "1 path".to_owned(),
+        count => format!("{count} paths"),
+    };
+    Undo {
+        description: format!("undo call {number}: {paths} will be as before"),
+        data: json!({"call": number}),
+    }
+}
+
+/// Compares files, which reads them, away from the threads that calls pass on.
+async fn compare<T: Send + 'static>(
+    workspace: &Workspace,
+    changes: &Arc<Changes>,
+    take: impl FnOnce(&Diff<'_>) -> T + Send + 'static,
+) -> Option<T> {
+    let (workspace, changes) = (workspace.clone(), changes.clone());
+    let comparing = tokio::task::spawn_blocking(move || {
+        take(&Diff::of(&changes, &workspace, Bounds::default()))
+    });
+    comparing.await.ok()
+}
+
+fn note(trail: &mut Trail, write: impl FnOnce(&mut ChangesTrail)) {
+    if let Some(changes) = &mut trail.changes {
+        write(changes);
+    }
 }

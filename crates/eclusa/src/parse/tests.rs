@@ -39,7 +39,7 @@ impl Tool for Echo {
         let undo = undo.then(|| Undo { description: "unsay it".into(), data: json!({"n": 1}) });
         let data = args.get("data").cloned();
         let error = args["fail"].as_str().map(str::to_owned);
-        Box::pin(async move { Ok(Output { text, data, undo, error }) })
+        Box::pin(async move { Ok(Output { text, data, undo, error, ..Output::default() }) })
     }
 }
 

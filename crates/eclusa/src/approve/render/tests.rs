@@ -32,6 +32,7 @@ fn question(tool: &str, args: Value) -> Question {
         reason: None,
         destructive: false,
         deliverable: None,
+        preview: None,
         binding: String::new(),
         grant: Some(Grant { tool: tool.to_owned(), revision: "r1".to_owned(), args: None }),
         can_always: true,
