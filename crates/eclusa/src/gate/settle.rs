@@ -11,8 +11,8 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    Bounds, Changes, CommitError, Decision, Diff, Effects, Mode, Output, Preview, Raw, Reason, Run,
-    Source, Spent, Stop, Touch, Undo, Validated, Verdict, Workspace,
+    Bounds, Changes, CommitError, Decision, Diff, Effects, Mode, Node, Output, Preview, Raw,
+    Reason, Run, Source, Spent, Stop, Touch, Undo, Validated, Verdict, Workspace,
     audit::trail::{ChangesTrail, Trail},
     gate::{House, ask::ask_about_changes},
     stop::Decider,
@@ -109,11 +109,12 @@ fn judged(
     trail: &Trail,
 ) -> Verdict {
     let before = trail.verdict.as_ref();
-    // What was permitted before it ran stands, unless a rule over effects says otherwise; what
-    // ran only so that its changes could be seen is not permitted yet.
+    let as_said = is_as_said(house, call, changes);
+    // What was permitted before it ran stands, for what the call said it would write. What ran
+    // only so that its changes could be seen is not permitted yet.
     let unruled = match before.map(|it| it.decision) {
-        Some(Decision::Allow | Decision::Ask) => Decision::Allow,
-        Some(Decision::Stage | Decision::Deny) | None => Decision::Ask,
+        Some(Decision::Allow | Decision::Ask) if as_said => Decision::Allow,
+        Some(_) | None => Decision::Ask,
     };
     let spent = Spent::default();
     let effects = Effects { author: call.into(), changes, lines, spent: &spent, unruled };
@@ -128,10 +129,7 @@ fn judged(
     });
     let approved =
         trail.approval.is_some() && before.is_some_and(|it| it.decision == Decision::Ask);
-    let verdict = match approved && is_as_said(house, call, changes) {
-        true => answered(verdict, before),
-        false => verdict,
-    };
+    let verdict = if approved && as_said { answered(verdict, before) } else { verdict };
     match run.mode {
         // It has asked about the call already.
         Mode::ConfirmAll => verdict,
@@ -139,19 +137,24 @@ fn judged(
     }
 }
 
-/// True when every path that changes is one that the call said it would write.
+/// True when everything that changes is what the call said it would write, lies beneath it, or is
+/// a directory made on the way to it.
 fn is_as_said(house: &House, call: &Validated, changes: &Changes) -> bool {
     let Some(workspace) = &house.workspace else { return false };
-    let said = |path: &Path| {
-        call.touches().iter().any(|touch| match touch {
-            Touch::Write(said) => {
-                let said = Path::new(said);
-                said.strip_prefix(workspace.root()).unwrap_or(said) == path
-            }
-            Touch::Run(_) | Touch::Read(_) | Touch::Fetch(_) | Touch::Unknown => false,
-        })
-    };
-    changes.iter().all(|it| said(&it.path))
+    let said = call.touches().iter().filter_map(|touch| match touch {
+        Touch::Write(path) => {
+            let path = Path::new(path);
+            let path = path.strip_prefix(workspace.root()).unwrap_or(path);
+            Some(path.strip_prefix(".").unwrap_or(path))
+        }
+        Touch::Run(_) | Touch::Read(_) | Touch::Fetch(_) | Touch::Unknown => None,
+    });
+    let said: Vec<&Path> = said.collect();
+    changes.iter().all(|it| {
+        let made = it.before.is_none() && matches!(it.after, Some(Node::Directory { .. }));
+        let path = it.path.as_path();
+        said.iter().any(|said| path.starts_with(said) || (made && said.starts_with(path)))
+    })
 }
 
 /// The verdict without the questions that a person has answered already, before the call ran.

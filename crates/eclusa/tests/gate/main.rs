@@ -17,5 +17,6 @@ mod registry;
 mod release;
 mod review;
 mod schedule;
+mod settle;
 mod validate;
 mod world;
