@@ -84,6 +84,8 @@ pub enum Content {
     Bytes(Arc<[u8]>),
     /// In a file of its own, outside the workspace's sight: staged, or set aside.
     At(PathBuf),
+    /// In a file that was made for this change and is its to take: a commit moves it into place.
+    Staged(PathBuf),
     /// In the workspace, at the path of the change: too large to hold.
     InPlace,
 }
@@ -242,7 +244,7 @@ impl FileNode {
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.content {
             Content::Bytes(bytes) => Some(bytes),
-            Content::At(_) | Content::InPlace => None,
+            Content::At(_) | Content::Staged(_) | Content::InPlace => None,
         }
     }
 }
@@ -271,6 +273,7 @@ impl fmt::Debug for Content {
         match self {
             Content::Bytes(bytes) => write!(f, "{} bytes", bytes.len()),
             Content::At(path) => write!(f, "at {}", path.display()),
+            Content::Staged(path) => write!(f, "staged at {}", path.display()),
             Content::InPlace => f.write_str("in place"),
         }
     }

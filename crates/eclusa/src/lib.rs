@@ -134,7 +134,9 @@ pub use run::{Inside, Mode, Run};
 pub use show::{one_line, visible};
 pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
-pub use tool::{Facts, Image, Output, PermissionClass, Scene, Tool, ToolError, Touch, Undo};
+pub use tool::{
+    Facts, Image, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo,
+};
 pub use typed::TypedTool;
 pub use undo::{By, Compacted, Entry, Evicted, Keep, Obstacle, Status, UndoError, Undone};
 pub use verdict::{Decision, Policy, Reason, Source, Text, Verdict};

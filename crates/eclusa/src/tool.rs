@@ -1,6 +1,6 @@
 //! What a tool is, and what it says about itself.
 
-use std::{fmt, str::FromStr, sync::Arc, time::Duration};
+use std::{any::Any, fmt, str::FromStr, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -176,6 +176,8 @@ pub struct Output {
     /// What it would change in the workspace. Nothing of it is real yet: the gate judges it, and
     /// commits or discards it.
     pub changes: Changes,
+    /// What holds staged contents of the changes, let go once they are settled.
+    pub staged: Option<Staged>,
     /// How to take it back, if it can be. For [`changes`](Output::changes) the gate fills it in.
     pub undo: Option<Undo>,
     /// Set when the tool could not do it: one sentence that says why. The text is kept.
@@ -186,6 +188,30 @@ impl Output {
     /// Plain text and nothing else.
     pub fn text(text: impl Into<String>) -> Output {
         Output { text: text.into(), ..Output::default() }
+    }
+}
+
+/// Holds the place where staged contents lie. Once the changes are committed or discarded it is
+/// dropped, and whatever it holds cleans up after itself.
+#[derive(Clone)]
+pub struct Staged(Arc<dyn Any + Send + Sync>);
+
+impl Staged {
+    /// Keeps this until the changes are settled.
+    pub fn new(place: impl Any + Send + Sync) -> Staged {
+        Staged(Arc::new(place))
+    }
+}
+
+impl fmt::Debug for Staged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("staged")
+    }
+}
+
+impl PartialEq for Staged {
+    fn eq(&self, other: &Staged) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 

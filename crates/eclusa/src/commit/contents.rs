@@ -24,7 +24,7 @@ impl Contents for Workspace {
         };
         match &file.content {
             Content::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
-            Content::At(path) => whole(File::open(path)?, file),
+            Content::At(path) | Content::Staged(path) => whole(File::open(path)?, file),
             Content::InPlace => {
                 let root = directory(self.root()).map_err(io::Error::other)?;
                 let parent = Parents::new(&root).of(&change.path)?;

@@ -50,6 +50,8 @@ pub(crate) enum Source<'a> {
     Bytes(&'a [u8]),
     /// A file outside the workspace.
     File(PathBuf),
+    /// The same, to be moved and not copied where that can be done.
+    Staged(PathBuf),
     /// A file of the workspace.
     Workspace(PathBuf),
     /// A compressed file of the store.
@@ -140,6 +142,7 @@ fn source(change: &Change) -> Option<Source<'_>> {
     Some(match &file.content {
         Content::Bytes(bytes) => Source::Bytes(bytes),
         Content::At(path) => Source::File(path.clone()),
+        Content::Staged(path) => Source::Staged(path.clone()),
         Content::InPlace => {
             Source::Workspace(change.from.clone().unwrap_or_else(|| change.path.clone()))
         }

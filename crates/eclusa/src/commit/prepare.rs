@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{Gid, Mode, OFlags, Uid},
+    fs::{CWD, Gid, Mode, OFlags, RenameFlags, Uid},
     io::Errno,
 };
 
@@ -78,7 +78,7 @@ struct Slot<'a> {
 fn open<'a>(source: &'a Source<'_>, parents: &mut Parents<'_>) -> io::Result<Box<dyn Read + 'a>> {
     Ok(match source {
         Source::Bytes(bytes) => Box::new(*bytes),
-        Source::File(path) => Box::new(File::open(path)?),
+        Source::File(path) | Source::Staged(path) => Box::new(File::open(path)?),
         Source::Packed(path) => Box::new(store::unpack(File::open(path)?)),
         Source::Workspace(path) => {
             Box::new(look::open_file(&*parents.of(path)?, parents::name(path))?)
@@ -94,6 +94,11 @@ fn fill(
     source: &Source<'_>,
     parents: &mut Parents<'_>,
 ) -> io::Result<Look> {
+    if let Source::Staged(path) = source
+        && let Some(taken) = take(slot, new, digest, path)?
+    {
+        return Ok(taken);
+    }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode(new.mode & 0o777 | 0o200);
     let mut to = File::from(rustix::fs::openat(slot.slots, slot.name, flags, mode)?);
@@ -107,18 +112,54 @@ fn fill(
     if written != digest {
         return Err(io::Error::other("its content is not the one that was judged"));
     }
-    let mut look = Look::from(rustix::fs::fstat(&to)?);
+    finish(slot, new, &to)
+}
+
+/// Owner and mode of a file in a slot, and a look at what came of it.
+fn finish(slot: &Slot<'_>, new: &Seen, file: &File) -> io::Result<Look> {
+    let mut look = Look::from(rustix::fs::fstat(file)?);
     if let Some(owner) = slot.owner.filter(|it| *it != look.owner) {
-        keep_owner(&to, look.owner, owner)?;
-        look = Look::from(rustix::fs::fstat(&to)?);
+        keep_owner(file, look.owner, owner)?;
+        look = Look::from(rustix::fs::fstat(file)?);
     }
     if look.mode != new.mode {
-        rustix::fs::fchmod(&to, Mode::from_raw_mode(new.mode))?;
+        rustix::fs::fchmod(file, Mode::from_raw_mode(new.mode))?;
     }
     if slot.sync {
-        rustix::fs::fsync(&to)?;
+        rustix::fs::fsync(file)?;
     }
     Ok(look)
+}
+
+/// Moves a staged file into a slot, so that nothing is copied. `None`: it lies on another
+/// filesystem. What is not as it was when it was judged is read again, and refused if it differs.
+fn take(
+    slot: &Slot<'_>,
+    new: &Seen,
+    digest: ContentDigest,
+    path: &Path,
+) -> io::Result<Option<Look>> {
+    let changed = || io::Error::other("its content is not the one that was judged");
+    let moved = rustix::fs::renameat_with(CWD, path, slot.slots, slot.name, RenameFlags::NOREPLACE);
+    match moved {
+        Ok(()) => {}
+        Err(Errno::XDEV) => return Ok(None),
+        Err(err) => return Err(err.into()),
+    }
+    // Looked at where nobody else reaches it any more.
+    let look = present(Look::at(slot.slots, slot.name.as_ref())?)?;
+    if look.kind != look::Kind::File {
+        return Err(changed());
+    }
+    if look.mode & 0o600 != 0o600 {
+        let mode = Mode::from_raw_mode(look.mode | 0o600);
+        rustix::fs::chmodat(slot.slots, slot.name, mode, rustix::fs::AtFlags::empty())?;
+    }
+    let file = look::open_file(slot.slots, slot.name.as_ref())?;
+    if !look.is_still(new) && look::digest(slot.slots, slot.name.as_ref())? != digest {
+        return Err(changed());
+    }
+    finish(slot, new, &file).map(Some)
 }
 
 /// Gives a file to whom the old one belonged, as far as the kernel lets us: only the superuser may

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     Bounds, Changes, CommitError, Decision, Diff, Effects, Mode, Node, Output, Preview, Raw,
-    Reason, Run, Source, Spent, Stop, Touch, Undo, Validated, Verdict, Workspace,
+    Reason, Run, Source, Spent, Staged, Stop, Touch, Undo, Validated, Verdict, Workspace,
     audit::trail::{ChangesTrail, Trail},
     gate::{House, ask::ask_about_changes},
     stop::Decider,
@@ -42,11 +42,17 @@ pub(crate) async fn settle(
     trail: &mut Trail,
 ) -> Result<Settled, Stop> {
     let (call, mut output, time) = raw.unseal_for_settling();
+    let staged = output.staged.take();
     if !output.changes.is_empty() {
         let changes = Arc::new(std::mem::take(&mut output.changes));
         trail.changes = Some(ChangesTrail::new(&changes));
         // Boxed, because most calls change nothing: what is not needed takes no room.
-        output.undo = Some(Box::pin(make_real(house, run, &call, &changes, number, trail)).await?);
+        let settling = make_real(house, run, &call, &changes, staged.clone(), number, trail);
+        let settled = Box::pin(settling).await;
+        let_go(staged).await;
+        output.undo = Some(settled?);
+    } else {
+        let_go(staged).await;
     }
     Ok(Settled { call, output, time })
 }
@@ -57,6 +63,7 @@ async fn make_real(
     run: &Run,
     call: &Validated,
     changes: &Arc<Changes>,
+    staged: Option<Staged>,
     number: Option<u64>,
     trail: &mut Trail,
 ) -> Result<Undo, Stop> {
@@ -96,7 +103,7 @@ async fn make_real(
     if run.cancel.is_cancelled() {
         return Err(discarded(Stop::Cancelled { ran: true }));
     }
-    commit(house, workspace, changes, number, trail).await
+    commit(house, workspace, changes, staged, number, trail).await
 }
 
 /// What the rules say of the changes. A policy that panics has denied.
@@ -180,6 +187,7 @@ async fn commit(
     house: &House,
     workspace: &Workspace,
     changes: &Arc<Changes>,
+    staged: Option<Staged>,
     number: u64,
     trail: &mut Trail,
 ) -> Result<Undo, Stop> {
@@ -187,7 +195,12 @@ async fn commit(
     let committing = {
         let (workspace, changes) = (workspace.clone(), changes.clone());
         let durability = house.durability;
-        tokio::task::spawn_blocking(move || workspace.commit(number, &changes, durability))
+        tokio::task::spawn_blocking(move || {
+            let committed = workspace.commit(number, &changes, durability);
+            // It stays for as long as the commit takes, whether or not anybody waits for it.
+            drop(staged);
+            committed
+        })
     };
     let (outcome, conflict, why) = match committing.await {
         Ok(Ok(_)) => {
@@ -219,6 +232,14 @@ fn undo(number: u64, changes: &Changes) -> Undo {
     Undo {
         description: format!("undo call {number}: {paths} will be as before"),
         data: json!({"call": number}),
+    }
+}
+
+/// Removes what changes were staged in, away from the threads that calls pass on.
+async fn let_go(staged: Option<Staged>) {
+    if let Some(staged) = staged {
+        // A guard that panics has left something behind, and nothing else is wrong.
+        let _ = tokio::task::spawn_blocking(move || drop(staged)).await;
     }
 }
 

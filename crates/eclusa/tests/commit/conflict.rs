@@ -194,6 +194,45 @@ fn a16_a_staged_content_that_changed_is_not_committed() {
     assert_eq!(world.read("a"), "judged");
 }
 
+/// A content that is the change's to take is moved: nothing is copied, and the mode is set.
+#[test]
+fn a_staged_file_is_moved_into_place() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let world = world();
+    let staged = world.dir.path().join("staged");
+    fs::write(&staged, "judged").unwrap();
+    fs::set_permissions(&staged, fs::Permissions::from_mode(0o000)).unwrap();
+    let inode = fs::metadata(&staged).unwrap().ino();
+    let mut node = FileNode::new(*b"judged", 0o640);
+    node.content = Content::Staged(staged.clone());
+    let changes = Changes::of([world.change("a", Some(Node::File(node)))]);
+    let before = world.tree();
+    world.workspace.commit(1, &changes, Durability::Crash).unwrap();
+    assert_eq!(world.read("a"), "judged");
+    let now = fs::metadata(world.path("a")).unwrap();
+    assert_eq!((now.ino(), now.mode() & 0o7777), (inode, 0o640));
+    assert!(!staged.exists());
+    world.workspace.undo(2, &[1], Durability::Crash).unwrap();
+    assert_eq!(world.tree(), before);
+}
+
+#[test]
+fn a16_a_staged_file_that_became_another_is_not_taken() {
+    let world = world();
+    let staged = world.dir.path().join("staged");
+    let mut node = FileNode::new(*b"judged", 0o644);
+    node.content = Content::Staged(staged.clone());
+    let changes = Changes::of([world.change("a", Some(Node::File(node)))]);
+    let before = world.tree();
+    fs::write(&staged, "swapped").unwrap();
+    let err = world.workspace.commit(1, &changes, Durability::Crash).unwrap_err();
+    assert!(err.to_string().contains("not the one that was judged"), "{err}");
+    symlink("/etc/passwd", &staged).unwrap();
+    let err = world.workspace.commit(1, &changes, Durability::Crash).unwrap_err();
+    assert!(err.to_string().contains("not the one that was judged"), "{err}");
+    assert_eq!(world.tree(), before);
+}
+
 #[test]
 fn a_path_that_leads_elsewhere_is_refused() {
     let world = world();

@@ -151,7 +151,7 @@ fn u_what_a_past_call_did_can_be_shown() {
     world.commit(2, &[("a", file("later"))]);
     let text = |node: &Option<Node>, path: &str| match node {
         Some(Node::File(it)) => match &it.content {
-            Content::At(at) => fs::read_to_string(at).unwrap(),
+            Content::At(at) | Content::Staged(at) => fs::read_to_string(at).unwrap(),
             Content::InPlace => world.read(path),
             Content::Bytes(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
         },
