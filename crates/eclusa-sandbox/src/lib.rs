@@ -8,6 +8,8 @@ mod cell;
 mod child;
 mod clone;
 mod filter;
+#[doc(hidden)]
+pub mod forbid;
 mod ground;
 mod init;
 mod kernel;

@@ -33,7 +33,7 @@ pub(crate) struct Recipe {
     /// Made inside the private directories, parents first.
     pub(crate) directories: Vec<CString>,
     pub(crate) masks: Vec<Mask>,
-    pub(crate) tmp_size: CString,
+    pub(crate) tmp_options: CString,
     pub(crate) var_tmp: bool,
     pub(crate) proc: bool,
     pub(crate) pid_max: Option<Vec<u8>>,
@@ -111,7 +111,7 @@ impl Recipe {
             binds: places.binds()?,
             directories: places.directories()?,
             masks: places.masks()?,
-            tmp_size: c_string(OsStr::new(&plan.limits.tmp.to_string()))?,
+            tmp_options: c_string(OsStr::new(&format!("mode=1777,size={}", plan.limits.tmp)))?,
             var_tmp: std::fs::symlink_metadata("/var/tmp").is_ok_and(|at| at.is_dir()),
             proc: ground.proc,
             pid_max: plan.limits.processes.map(|most| most.max(301).to_string().into_bytes()),

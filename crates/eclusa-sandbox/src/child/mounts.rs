@@ -172,15 +172,7 @@ fn tmpfs(place: &CStr, options: &CStr) -> Result<()> {
 fn private_directories(recipe: &Recipe) -> Done {
     let failed = at(Step::Tmp);
     tmpfs(c"/run", c"mode=755,size=16m").map_err(at(Step::Run))?;
-    let context = rustix::mount::fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(&failed)?;
-    let set = |key, value: &CStr| rustix::mount::fsconfig_set_string(&context, key, value);
-    set(c"mode", c"1777").map_err(&failed)?;
-    set(c"size", &recipe.tmp_size).map_err(&failed)?;
-    rustix::mount::fsconfig_create(&context).map_err(&failed)?;
-    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    let mount = rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
-        .map_err(&failed)?;
-    attach_at(&mount, &open_place(c"/tmp").map_err(&failed)?).map_err(&failed)?;
+    tmpfs(c"/tmp", &recipe.tmp_options).map_err(&failed)?;
     if recipe.var_tmp {
         let mount = take(c"/tmp", true).map_err(&failed)?;
         attach_at(&mount, &open_place(c"/var/tmp").map_err(&failed)?).map_err(&failed)?;

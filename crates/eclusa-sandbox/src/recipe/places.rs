@@ -9,6 +9,9 @@ use crate::ground::Walls;
 use crate::plan::{Plan, Staging};
 use crate::step::CellError;
 
+/// Devices that are written to.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
 /// Directories that every cell has of its own.
 const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
 
@@ -157,16 +160,16 @@ impl Places {
     ) -> Result<Rules, CellError> {
         let mut write = self.write.clone();
         write.extend(self.stage.iter().map(|one| one.lower.clone()));
+        write.extend(DEVICES.map(PathBuf::from));
         let read = if walls == Walls::None {
-            write.extend(["/dev/null", "/dev/zero", "/dev/full"].map(PathBuf::from));
             around::readable(&self.read, &self.hide)
         } else {
-            write.extend(["/tmp", "/var/tmp", "/run", "/dev"].map(PathBuf::from));
+            write.extend(["/tmp", "/var/tmp", "/run", "/dev/shm", "/dev/pts"].map(PathBuf::from));
             let mut read = self.read.clone();
             if plan.read.is_empty() {
                 read.push("/".into());
             } else {
-                read.push("/proc".into());
+                read.extend(["/proc", "/dev"].map(PathBuf::from));
             }
             read
         };

@@ -61,6 +61,20 @@ fn staged_changes_are_in_the_upper_layer_and_nowhere_else() {
 }
 
 #[test]
+fn a_workspace_beneath_tmp_is_there_although_the_rest_of_tmp_is_not() {
+    let world = World::in_tmp();
+    let exit = run(&world.staged("echo new > new.txt; cat in.txt; ls ..; ls -A /tmp | wc -l"));
+    assert_eq!(exit.output.text(), "inside\nws\n1\n");
+    assert_eq!(world.read("state/upper/new.txt"), "new\n");
+    assert!(run(&world.in_place("echo real > real.txt")).success());
+    assert_eq!(world.read("ws/real.txt"), "real\n");
+    let mut plan = world.read_only("cat in.txt; touch x");
+    plan.read = vec![world.ws(), "/".into()];
+    let exit = run(&plan);
+    assert!(exit.output.text().starts_with("inside\ntouch: "), "{}", exit.output.text());
+}
+
+#[test]
 fn changes_in_place_are_real() {
     let world = World::new();
     assert!(run(&world.in_place("echo new > new.txt")).success());

@@ -9,4 +9,9 @@
 )]
 
 mod basics;
+mod escape;
+mod ladder;
+mod limits;
+mod network;
+mod user;
 mod world;
