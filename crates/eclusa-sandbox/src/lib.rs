@@ -1,2 +1,30 @@
 //! A cell for one command: a plan says what it may reach, the kernel holds it to that, and what it
 //! would do to the workspace is read back from an overlay before it is real.
+//!
+//! [`probe`] finds out what this machine can hold a command to. [`Plan`] says what a command may
+//! reach. [`Cell::spawn`] starts it, or refuses if the machine can't hold it to the plan.
+
+mod cell;
+mod child;
+mod clone;
+mod filter;
+#[doc(hidden)]
+pub mod forbid;
+mod ground;
+mod init;
+mod kernel;
+mod output;
+mod plan;
+mod probe;
+mod recipe;
+mod step;
+
+pub use cell::{Cancel, Cell, Ended, Exit, How};
+pub use ground::{Enforcement, Ground, Missing, Rung};
+pub use output::Output;
+pub use plan::{Keep, Limits, Plan, SYSTEM_ROOTS, Staging};
+pub use probe::probe;
+pub use step::{CellError, Step};
+
+/// Where the listener of a cell with hosts is, on its own loopback interface.
+pub const PROXY_PORT: u16 = 3128;

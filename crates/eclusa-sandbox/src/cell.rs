@@ -1,0 +1,321 @@
+//! A running command: started, watched by a thread of its own, ended with everything it started.
+
+mod supervise;
+mod survivors;
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::event::EventfdFlags;
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
+};
+use rustix::pipe::PipeFlags;
+
+use crate::child::Order;
+use crate::clone::{self, Child};
+use crate::ground::{Enforcement, Ground, Walls};
+use crate::init;
+use crate::output::Output;
+use crate::plan::Plan;
+use crate::recipe::Recipe;
+use crate::step::{CellError, Step, trying};
+
+/// A command that runs. Dropping it ends the command.
+///
+/// Everything happens in one thread, which lives as long as the command: the kernel ends a cell
+/// when the thread that made it ends. An asynchronous caller waits in a blocking task.
+#[derive(Debug)]
+pub struct Cell {
+    thread: Option<JoinHandle<Result<Exit, CellError>>>,
+    cancel: Cancel,
+    listener: Option<OwnedFd>,
+    enforcement: Enforcement,
+}
+
+/// Ends a command from elsewhere. Clones end the same command.
+#[derive(Debug, Clone)]
+pub struct Cancel(Arc<OwnedFd>);
+
+impl Cancel {
+    /// Asks for the end: politely first, for sure after the grace of the plan.
+    pub fn cancel(&self) {
+        // It can only fail where it has been done so often before that the counter is full.
+        let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
+    }
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exit {
+    /// What the command's own process left with.
+    pub how: How,
+    /// Why the cell ended it, if the cell did.
+    pub ended: Option<Ended>,
+    /// Time on the clock.
+    pub wall: Duration,
+    /// Processor time of all its processes.
+    pub cpu: Duration,
+    /// The most memory that one of its processes had.
+    pub peak_memory: u64,
+    /// What it wrote.
+    pub output: Output,
+    /// What held it.
+    pub enforcement: Enforcement,
+}
+
+/// What a process leaves behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// It ended by itself, with this code.
+    Code(i32),
+    /// A signal ended it.
+    Signal(i32),
+}
+
+/// Why a cell ended its command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It took too long.
+    Time,
+    /// Somebody asked for it.
+    Cancelled,
+    /// It wrote too much.
+    Output,
+    /// It filled the disk.
+    Disk,
+}
+
+impl Exit {
+    /// Whether the command ended by itself, and well.
+    #[must_use]
+    pub fn success(&self) -> bool {
+        self.how == How::Code(0) && self.ended.is_none()
+    }
+}
+
+/// What the thread tells before the command runs.
+type Begun = Result<Option<OwnedFd>, CellError>;
+
+impl Cell {
+    /// Starts the command of a plan. `progress` gets all output as it comes, in the cell's thread,
+    /// and must not block for long.
+    pub fn spawn(
+        plan: &Plan,
+        ground: &Ground,
+        progress: impl FnMut(&[u8]) + Send + 'static,
+    ) -> Result<Cell, CellError> {
+        let recipe = Recipe::build(plan, ground)?;
+        let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(trying("make an event descriptor"))?;
+        let cancel = Cancel(Arc::new(event));
+        let (tell, told) = mpsc::sync_channel::<Begun>(1);
+        let enforcement = ground.enforcement();
+        let watch = supervise::Watch::of(plan, cancel.clone(), enforcement.clone());
+        let thread = std::thread::Builder::new()
+            .name("cell".into())
+            .spawn(move || match Started::new(recipe) {
+                Err(error) => {
+                    let message = io::Error::other(error.to_string());
+                    let _ = tell.send(Err(error));
+                    Err(CellError::System { what: "start the command", source: message })
+                }
+                Ok((started, handed)) => {
+                    let _ = tell.send(Ok(handed));
+                    drop(tell);
+                    supervise::see_through(started, watch, progress)
+                }
+            })
+            .map_err(trying("start a thread"))?;
+        let begun = told.recv().unwrap_or_else(|_| {
+            let gone = io::Error::other("the thread of the cell is gone");
+            Err(CellError::System { what: "start the command", source: gone })
+        });
+        let listener = begun?;
+        Ok(Cell { thread: Some(thread), cancel, listener, enforcement })
+    }
+
+    /// Builds the cell of a plan and runs nothing in it.
+    pub(crate) fn trial(plan: &Plan, ground: &Ground) -> Result<(), CellError> {
+        let mut recipe = Recipe::build(plan, ground)?;
+        recipe.argv.truncate(1);
+        let (started, _) = Started::new(recipe)?;
+        crate::kernel::wait(started.child.pid).map_err(trying("wait for the self-test")).map(drop)
+    }
+
+    /// A handle that ends the command.
+    #[must_use]
+    pub fn canceller(&self) -> Cancel {
+        self.cancel.clone()
+    }
+
+    /// What holds the command.
+    #[must_use]
+    pub fn enforcement(&self) -> &Enforcement {
+        &self.enforcement
+    }
+
+    /// The listener on the cell's loopback interface, if the plan names hosts. Whoever serves it
+    /// is the command's only way to the network.
+    pub fn take_listener(&mut self) -> Option<OwnedFd> {
+        self.listener.take()
+    }
+
+    /// Waits for the end of the command and of everything it started.
+    pub fn wait(mut self) -> Result<Exit, CellError> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Result<Exit, CellError> {
+        let thread = self.thread.take().map(JoinHandle::join);
+        let gone = || io::Error::other("the thread of the cell is gone");
+        match thread {
+            Some(Ok(exit)) => exit,
+            _ => Err(CellError::System { what: "wait for the command", source: gone() }),
+        }
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            self.cancel.cancel();
+            let _ = self.join();
+        }
+    }
+}
+
+/// A command that has started: its first process, and the ends of its pipes.
+struct Started {
+    child: Child,
+    /// Whether killing the first process kills all.
+    namespace: bool,
+    output: OwnedFd,
+    status: OwnedFd,
+}
+
+/// A descriptor above those that the child rearranges.
+fn high(fd: OwnedFd) -> Result<OwnedFd, CellError> {
+    rustix::io::fcntl_dupfd_cloexec(fd, 10).map_err(trying("duplicate a descriptor"))
+}
+
+fn pipe() -> Result<(OwnedFd, OwnedFd), CellError> {
+    let (read, write) =
+        rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(trying("make a pipe"))?;
+    Ok((high(read)?, high(write)?))
+}
+
+impl Started {
+    /// Starts the first process, and hands out what it handed over.
+    fn new(recipe: Recipe) -> Result<(Started, Option<OwnedFd>), CellError> {
+        let (output, output_end) = pipe()?;
+        let (status, status_end) = pipe()?;
+        let (failure, failure_end) = pipe()?;
+        // A large pipe, so that a fast writer isn't stopped at each 64 KiB.
+        let _ = rustix::pipe::fcntl_setpipe_size(&output, supervise::CHUNK);
+        let null = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(trying("open /dev/null"))?;
+        let (null, init) =
+            (high(null)?, high(init::program().map_err(trying("make the first program"))?)?);
+        let hand = if recipe.listen || recipe.notify.is_some() { Some(hands()?) } else { None };
+        let pointers = |strings: &[std::ffi::CString]| {
+            let mut list: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
+            list.push(std::ptr::null());
+            list
+        };
+        let (argv, env) = (pointers(&recipe.argv), pointers(&recipe.env));
+        let order = Order {
+            recipe: &recipe,
+            argv: &argv,
+            env: &env,
+            input: null.as_fd(),
+            output: output_end.as_fd(),
+            status: status_end.as_fd(),
+            failure: failure_end.as_fd(),
+            hand: hand.as_ref().map(|(_, theirs)| theirs.as_fd()),
+            init: init.as_raw_fd(),
+        };
+        let child = clone::child(&order).map_err(|source| CellError::Step {
+            step: Step::Clone,
+            path: None,
+            source,
+        })?;
+        drop((output_end, status_end, failure_end));
+        let mut message = [0; 7];
+        let read = rustix::io::read(&failure, &mut message).map_err(trying("hear of the child"))?;
+        if read == message.len() {
+            let _ = crate::kernel::wait(child.pid);
+            return Err(failed(message, &recipe));
+        }
+        let handed = match &hand {
+            Some((ours, _)) => Some(receive(ours)?),
+            None => None,
+        };
+        let namespace = recipe.walls != Walls::None;
+        Ok((Started { child, namespace, output, status }, handed))
+    }
+}
+
+/// Two ends for handing a descriptor over.
+fn hands() -> Result<(OwnedFd, OwnedFd), CellError> {
+    let (ours, theirs) = rustix::net::socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .map_err(trying("make a pair of sockets"))?;
+    Ok((high(ours)?, high(theirs)?))
+}
+
+fn receive(from: &OwnedFd) -> Result<OwnedFd, CellError> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let mut into = [io::IoSliceMut::new(&mut byte)];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    rustix::net::recvmsg(from, &mut into, &mut ancillary, flags)
+        .map_err(trying("receive a descriptor"))?;
+    let fd = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
+    });
+    let none = || trying("receive a descriptor")(io::Error::other("none was sent"));
+    fd.ok_or_else(none)
+}
+
+/// What the child said about the step that failed.
+fn failed([step, low, high, a, b, c, d]: [u8; 7], recipe: &Recipe) -> CellError {
+    let source = io::Error::from_raw_os_error(i32::from_le_bytes([a, b, c, d]));
+    let which = usize::from(u16::from_le_bytes([low, high]));
+    match Step::from_number(step) {
+        Some(step) => CellError::Step { step, path: recipe.path_of(step, which), source },
+        None => CellError::System { what: "build the cell", source },
+    }
+}
+
+impl Recipe {
+    /// The path that a step was about.
+    fn path_of(&self, step: Step, which: usize) -> Option<PathBuf> {
+        let path = match step {
+            Step::Bind | Step::Attach => self.binds.get(which).map(|bind| &bind.path),
+            Step::Live => self.live.get(which).map(|live| &live.target),
+            Step::Overlay => self.overlays.get(which).map(|overlay| &overlay.lower),
+            Step::Directories => self.directories.get(which),
+            Step::Hide => self.masks.get(which).map(|mask| &mask.path),
+            Step::Directory => Some(&self.cwd),
+            _ => None,
+        };
+        path.map(|path| {
+            use std::os::unix::ffi::OsStrExt as _;
+            PathBuf::from(std::ffi::OsStr::from_bytes(path.to_bytes()))
+        })
+    }
+}

@@ -1,0 +1,182 @@
+//! What happens between clone and exec, in a process that shares the caller's memory.
+//!
+//! INVARIANT: nothing here allocates, takes a lock, panics or drops anything of the caller's.
+//! Whatever is needed is borrowed from the [`Recipe`]; descriptors live on this stack.
+
+mod device;
+mod files;
+mod mounts;
+mod network;
+
+use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, Signal};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use crate::ground::Walls;
+use crate::kernel;
+use crate::recipe::Recipe;
+use crate::step::Step;
+
+/// What the child gets besides the recipe: descriptors, all of them above 9.
+pub(crate) struct Order<'a> {
+    pub(crate) recipe: &'a Recipe,
+    pub(crate) argv: &'a [*const libc::c_char],
+    pub(crate) env: &'a [*const libc::c_char],
+    pub(crate) input: BorrowedFd<'a>,
+    pub(crate) output: BorrowedFd<'a>,
+    /// Where the first process reports the end of the command.
+    pub(crate) status: BorrowedFd<'a>,
+    /// Where a failure is reported; it closes when everything went well.
+    pub(crate) failure: BorrowedFd<'a>,
+    /// Where descriptors are handed over.
+    pub(crate) hand: Option<BorrowedFd<'a>>,
+    pub(crate) init: RawFd,
+}
+
+/// A step that failed, and for which of several paths.
+pub(crate) struct Failed {
+    step: Step,
+    which: u16,
+    errno: Errno,
+}
+
+pub(crate) type Done = Result<(), Failed>;
+
+/// For `map_err`: which step it was.
+pub(crate) fn at(step: Step) -> impl Fn(Errno) -> Failed {
+    move |errno| Failed { step, which: u16::MAX, errno }
+}
+
+/// For `map_err`: which step it was, and for which of several paths.
+pub(crate) fn at_nth(step: Step, n: usize) -> impl Fn(Errno) -> Failed {
+    move |errno| Failed { step, which: u16::try_from(n).unwrap_or(u16::MAX), errno }
+}
+
+/// Builds the cell around this process and becomes its first program. Never returns.
+pub(crate) fn run(order: &Order<'_>) -> ! {
+    if let Err(failed) = build(order) {
+        let [low, high] = failed.which.to_le_bytes();
+        let [a, b, c, d] = failed.errno.raw_os_error().to_le_bytes();
+        let message = [failed.step.number(), low, high, a, b, c, d];
+        let _ = rustix::io::write(order.failure, &message);
+    }
+    kernel::leave(126)
+}
+
+fn build(order: &Order<'_>) -> Done {
+    let recipe = order.recipe;
+    if let Some(procs) = &recipe.cgroup {
+        rustix::io::write(procs, b"0").map_err(at(Step::Cgroup))?;
+    }
+    rustix::process::setsid().map_err(at(Step::Session))?;
+    streams(order)?;
+    if recipe.walls == Walls::User {
+        map_user(recipe)?;
+    }
+    if recipe.walls != Walls::None {
+        mounts::build(recipe)?;
+        let _ = rustix::system::sethostname(b"cell");
+    }
+    if recipe.network {
+        network::build(recipe, order.hand)?;
+    }
+    rustix::process::chdir(recipe.cwd.as_c_str()).map_err(at(Step::Directory))?;
+    for (n, (resource, most)) in recipe.rlimits.iter().enumerate() {
+        limit(*resource, *most).map_err(at_nth(Step::Rlimit, n))?;
+    }
+    confine(order)?;
+    let errno = kernel::execute(order.init, order.argv, order.env);
+    Err(at(Step::Init)(errno))
+}
+
+/// Standard input is empty, output and error are one pipe, and 3 is for the first process.
+fn streams(order: &Order<'_>) -> Done {
+    let failed = at(Step::Streams);
+    rustix::stdio::dup2_stdin(order.input).map_err(&failed)?;
+    rustix::stdio::dup2_stdout(order.output).map_err(&failed)?;
+    rustix::stdio::dup2_stderr(order.output).map_err(&failed)?;
+    kernel::duplicate(order.status.as_raw_fd(), 3).map_err(&failed)
+}
+
+fn map_user(recipe: &Recipe) -> Done {
+    write_to(c"/proc/self/setgroups", b"deny").map_err(at(Step::Groups))?;
+    write_to(c"/proc/self/gid_map", &recipe.gid_map).map_err(at(Step::UserMap))?;
+    write_to(c"/proc/self/uid_map", &recipe.uid_map).map_err(at(Step::UserMap))
+}
+
+/// Writes a short text to a file of the kernel's.
+pub(crate) fn write_to(path: &std::ffi::CStr, text: &[u8]) -> rustix::io::Result<()> {
+    let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(&file, text).map(drop)
+}
+
+fn limit(resource: u32, most: u64) -> rustix::io::Result<()> {
+    let resource = match resource {
+        libc::RLIMIT_CORE => Resource::Core,
+        libc::RLIMIT_CPU => Resource::Cpu,
+        libc::RLIMIT_AS => Resource::As,
+        libc::RLIMIT_FSIZE => Resource::Fsize,
+        libc::RLIMIT_NPROC => Resource::Nproc,
+        _ => return Err(Errno::INVAL),
+    };
+    // A limit that the caller is held to is not raised.
+    let hard = rustix::process::getrlimit(resource).maximum.unwrap_or(u64::MAX);
+    let most = Some(most.min(hard));
+    rustix::process::setrlimit(resource, Rlimit { current: most, maximum: most })
+}
+
+/// Gives up everything that could be used against the caller, in an order in which each step still
+/// may be taken.
+fn confine(order: &Order<'_>) -> Done {
+    let recipe = order.recipe;
+    kernel::new_session_keyring();
+    drop_capabilities().map_err(at(Step::Capabilities))?;
+    rustix::thread::set_no_new_privs(true).map_err(at(Step::NoNewPrivileges))?;
+    if recipe.walls == Walls::None {
+        // Orphans come back to the first process, where they can be found.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+    if let Some(rules) = &recipe.landlock {
+        files::restrict(rules)?;
+    }
+    kernel::default_signals();
+    kernel::close_on_exec_from(4).map_err(at(Step::Descriptors))?;
+    stay_with_parent(order)?;
+    if let (Some(program), Some(hand)) = (&recipe.notify, order.hand) {
+        let listener = kernel::seccomp(program, true).map_err(at(Step::Seccomp))?;
+        if let Some(listener) = &listener {
+            network::hand_over(hand, listener).map_err(at(Step::HandOver))?;
+        }
+    }
+    if !recipe.filter.is_empty() {
+        kernel::seccomp(&recipe.filter, false).map_err(at(Step::Seccomp))?;
+    }
+    Ok(())
+}
+
+fn drop_capabilities() -> rustix::io::Result<()> {
+    for capability in 0..64 {
+        if kernel::drop_from_bounding_set(capability).is_err() {
+            break;
+        }
+    }
+    let _ = rustix::thread::clear_ambient_capability_set();
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::set_capabilities(None, sets)
+}
+
+/// The cell dies with the thread that made it. If that is dead already, nobody reads failures.
+fn stay_with_parent(order: &Order<'_>) -> Done {
+    let failed = at(Step::Orphaned);
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(&failed)?;
+    let mut polled = [PollFd::from_borrowed_fd(order.failure, PollFlags::OUT)];
+    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    rustix::event::poll(&mut polled, Some(&now)).map_err(&failed)?;
+    let [polled] = polled;
+    if polled.revents().contains(PollFlags::ERR) { Err(failed(Errno::PIPE)) } else { Ok(()) }
+}

@@ -1,0 +1,197 @@
+//! The file system of a cell: everything read-only, a few directories of its own, and what the
+//! plan makes writable at its own place.
+
+use std::ffi::CStr;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::{Errno, Result};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags,
+};
+
+use super::{Done, at, at_nth, device, write_to};
+use crate::kernel;
+use crate::recipe::{MOST, Overlay, Recipe};
+use crate::step::Step;
+
+/// Descriptors of mounts that aren't attached yet.
+type Detached = [Option<OwnedFd>; MOST];
+
+const fn none() -> Detached {
+    [const { None }; MOST]
+}
+
+pub(super) fn build(recipe: &Recipe) -> Done {
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    rustix::mount::mount_change(c"/", private).map_err(at(Step::Private))?;
+
+    // Taken before everything becomes read-only, attached afterwards.
+    let (mut binds, mut live, mut overlays) = (none(), none(), none());
+    for ((n, bind), slot) in recipe.binds.iter().enumerate().zip(&mut binds) {
+        *slot = Some(take(&bind.path, bind.writable).map_err(at_nth(Step::Bind, n))?);
+    }
+    for ((n, one), slot) in recipe.live.iter().enumerate().zip(&mut live) {
+        *slot = Some(take_beneath(&one.root, &one.beneath).map_err(at_nth(Step::Live, n))?);
+    }
+    for ((n, overlay), slot) in recipe.overlays.iter().enumerate().zip(&mut overlays) {
+        *slot = Some(lay(overlay).map_err(at_nth(Step::Overlay, n))?);
+    }
+    let devices = device::take();
+
+    let locked = kernel::RDONLY | kernel::NOSUID | kernel::NODEV;
+    let root = CWD.as_raw_fd();
+    kernel::mount_setattr(root, c"/", true, locked).map_err(at(Step::ReadOnly))?;
+
+    let masks = prepare_masks(recipe)?;
+    private_directories(recipe)?;
+    device::build(devices)?;
+    for (n, directory) in recipe.directories.iter().enumerate() {
+        match rustix::fs::mkdir(directory.as_c_str(), Mode::from(0o755)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(at_nth(Step::Directories, n)(errno)),
+        }
+    }
+    for ((n, overlay), mount) in recipe.overlays.iter().enumerate().zip(&overlays) {
+        attach(mount, &overlay.lower).map_err(at_nth(Step::Overlay, n))?;
+    }
+    for ((n, bind), mount) in recipe.binds.iter().enumerate().zip(&binds) {
+        attach(mount, &bind.path).map_err(at_nth(Step::Attach, n))?;
+    }
+    for ((n, one), mount) in recipe.live.iter().enumerate().zip(&live) {
+        attach(mount, &one.target).map_err(at_nth(Step::Live, n))?;
+    }
+    if let Some(masks) = masks {
+        hide(recipe, &masks)?;
+    }
+    if recipe.proc { fresh_proc(recipe) } else { Ok(()) }
+}
+
+/// A copy of the mount at `path`, not attached, on which set-user-id and devices mean nothing.
+fn take(path: &CStr, writable: bool) -> Result<OwnedFd> {
+    let place = open_place(path)?;
+    take_from(&place, writable)
+}
+
+fn take_from(place: &OwnedFd, writable: bool) -> Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let mount = rustix::mount::open_tree(place, c"", flags)?;
+    let locked = kernel::NOSUID | kernel::NODEV | if writable { 0 } else { kernel::RDONLY };
+    kernel::mount_setattr(mount.as_raw_fd(), c"", true, locked)?;
+    Ok(mount)
+}
+
+/// The same for a directory beneath another, whatever links were put in its way.
+fn take_beneath(root: &CStr, beneath: &CStr) -> Result<OwnedFd> {
+    let root = open_place(root)?;
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let place = rustix::fs::openat2(&root, beneath, flags, Mode::empty(), resolve)?;
+    take_from(&place, true)
+}
+
+/// Opens a real path. If somebody has put a link there since the plan was checked, it fails.
+fn open_place(path: &CStr) -> Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
+/// An overlay that isn't attached yet. `userxattr`, because the kernel asks for it in a user
+/// namespace, and so that the upper layer reads the same as root. `volatile`, because otherwise
+/// its end waits for the disk.
+fn lay(overlay: &Overlay) -> Result<OwnedFd> {
+    let context = rustix::mount::fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_set_flag(&context, c"userxattr")?;
+    let set = |key: &CStr, value: &CStr| rustix::mount::fsconfig_set_string(&context, key, value);
+    set(c"lowerdir+", &overlay.lower).or_else(|_| set(c"lowerdir", &overlay.lower))?;
+    set(c"upperdir", &overlay.upper)?;
+    set(c"workdir", &overlay.work)?;
+    rustix::mount::fsconfig_set_flag(&context, c"volatile")?;
+    rustix::mount::fsconfig_create(&context)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+fn attach(mount: &Option<OwnedFd>, place: &CStr) -> Result<()> {
+    let Some(mount) = mount else { return Err(Errno::BADF) };
+    let place = open_place(place)?;
+    attach_at(mount, &place)
+}
+
+fn attach_at(mount: &OwnedFd, place: &OwnedFd) -> Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    rustix::mount::move_mount(mount, c"", place, c"", flags)
+}
+
+/// What covers a hidden path: an empty directory and an empty file that nobody may open.
+struct Masks {
+    directory: OwnedFd,
+    file: OwnedFd,
+}
+
+/// Makes both on a filesystem of their own, at `/run`, which is covered right after. They are
+/// read-only, so that their owner can't change their mode.
+fn prepare_masks(recipe: &Recipe) -> std::result::Result<Option<Masks>, super::Failed> {
+    if recipe.masks.is_empty() {
+        return Ok(None);
+    }
+    let make = || {
+        tmpfs(c"/run", c"mode=755,size=4k,nr_inodes=8")?;
+        let run = open_place(c"/run")?;
+        rustix::fs::mkdirat(&run, c"directory", Mode::empty())?;
+        let new = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+        rustix::fs::openat(&run, c"file", new, Mode::empty())?;
+        kernel::mount_setattr(run.as_raw_fd(), c"", false, kernel::RDONLY)?;
+        Ok(Masks { directory: open_place(c"/run/directory")?, file: open_place(c"/run/file")? })
+    };
+    make().map(Some).map_err(at(Step::Masks))
+}
+
+fn hide(recipe: &Recipe, masks: &Masks) -> Done {
+    for (n, mask) in recipe.masks.iter().enumerate() {
+        let cover = if mask.directory { &masks.directory } else { &masks.file };
+        let hide = || {
+            let cover = take_from(cover, false)?;
+            attach_at(&cover, &open_place(&mask.path)?)
+        };
+        hide().map_err(at_nth(Step::Hide, n))?;
+    }
+    Ok(())
+}
+
+fn tmpfs(place: &CStr, options: &CStr) -> Result<()> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    rustix::mount::mount(c"tmpfs", place, c"tmpfs", flags, options)
+}
+
+/// `/tmp`, which is also `/var/tmp`, and an empty `/run`.
+fn private_directories(recipe: &Recipe) -> Done {
+    let failed = at(Step::Tmp);
+    tmpfs(c"/run", c"mode=755,size=16m").map_err(at(Step::Run))?;
+    tmpfs(c"/tmp", &recipe.tmp_options).map_err(&failed)?;
+    if recipe.var_tmp {
+        let mount = take(c"/tmp", true).map_err(&failed)?;
+        attach_at(&mount, &open_place(c"/var/tmp").map_err(&failed)?).map_err(&failed)?;
+    }
+    Ok(())
+}
+
+/// The processes of the cell and no others, read-only: its owner may otherwise set the kernel's
+/// parameters, if the owner is root.
+fn fresh_proc(recipe: &Recipe) -> Done {
+    let failed = at(Step::Proc);
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    rustix::mount::mount(c"proc", c"/proc", c"proc", flags, None::<&CStr>).map_err(&failed)?;
+    if let Some(most) = &recipe.pid_max {
+        // Since Linux 6.14 this is the namespace's own; before, it is the machine's and refused,
+        // or as root must not be touched.
+        if recipe.own_pid_max {
+            write_to(c"/proc/sys/kernel/pid_max", most).map_err(at(Step::Processes))?;
+        }
+    }
+    kernel::mount_setattr(CWD.as_raw_fd(), c"/proc", true, kernel::RDONLY).map_err(&failed)
+}

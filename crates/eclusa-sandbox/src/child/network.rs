@@ -1,0 +1,41 @@
+//! A network that ends at the loopback interface, and the one listener that the caller serves.
+
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+
+use super::{Done, at};
+use crate::PROXY_PORT;
+use crate::kernel;
+use crate::recipe::Recipe;
+use crate::step::Step;
+
+pub(super) fn build(recipe: &Recipe, hand: Option<BorrowedFd<'_>>) -> Done {
+    let socket =
+        |kind| rustix::net::socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, None);
+    let control = socket(SocketType::DGRAM).map_err(at(Step::Loopback))?;
+    kernel::loopback_up(control.as_fd()).map_err(at(Step::Loopback))?;
+    let Some(hand) = hand.filter(|_| recipe.listen) else { return Ok(()) };
+    let failed = at(Step::Listen);
+    let listener = socket(SocketType::STREAM).map_err(&failed)?;
+    let address = SocketAddrV4::new(Ipv4Addr::LOCALHOST, PROXY_PORT);
+    rustix::net::bind(&listener, &address).map_err(&failed)?;
+    rustix::net::listen(&listener, 128).map_err(&failed)?;
+    hand_over(hand, &listener).map_err(at(Step::HandOver))
+}
+
+/// Sends a descriptor through the caller's socket. A socket stays in the network namespace in
+/// which it was made, so the caller then accepts connections from inside the cell.
+pub(super) fn hand_over(hand: BorrowedFd<'_>, what: &OwnedFd) -> rustix::io::Result<()> {
+    let fds = [what.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    ancillary.push(SendAncillaryMessage::ScmRights(&fds));
+    let byte = [IoSlice::new(&[0])];
+    rustix::net::sendmsg(hand, &byte, &mut ancillary, SendFlags::empty()).map(drop)
+}

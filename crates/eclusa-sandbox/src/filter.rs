@@ -1,0 +1,248 @@
+//! Which system calls a cell refuses: a seccomp filter, written down as a table.
+//!
+//! A list of what is allowed would break programs whenever a C library learns a new call; a list
+//! of what is refused would miss calls that a newer kernel adds. So: what is known to be dangerous
+//! is refused by name, everything newer than this table doesn't exist, and the rest is allowed.
+
+use libc::{ENOSYS, EPERM, c_long, sock_filter};
+
+/// Where the kernel puts what a filter may look at.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+
+/// The lower half of an argument, counted from 0.
+const fn argument(n: u32) -> u32 {
+    16 + 8 * n
+}
+
+const LOAD: u16 = 0x20;
+const EQUAL: u16 = 0x15;
+const AT_LEAST: u16 = 0x35;
+const ANY_BIT: u16 = 0x45;
+const AND: u16 = 0x54;
+const RETURN: u16 = 0x06;
+
+const X86_64: u32 = 0xc000_003e;
+/// System calls of the x32 interface have this bit.
+const X32: u32 = 0x4000_0000;
+/// The newest system call that this table has an opinion on (`removexattrat`).
+const NEWEST: u32 = 466;
+
+const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | EPERM as u32;
+const UNKNOWN: u32 = libc::SECCOMP_RET_ERRNO | ENOSYS as u32;
+const KILL: u32 = libc::SECCOMP_RET_KILL_PROCESS;
+
+/// Flags of `clone` and `unshare` that make a namespace.
+const NAMESPACES: u32 = 0x7e02_0080;
+
+/// What no command needs, and what the ways out of sandboxes were made of.
+const REFUSED: [c_long; 56] = [
+    // Looking into other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // Mounts and roots.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsmount,
+    libc::SYS_fsconfig,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    // Namespaces. `clone` and `unshare` are looked at below.
+    libc::SYS_setns,
+    // Files by handle, past every path.
+    libc::SYS_open_by_handle_at,
+    libc::SYS_fanotify_init,
+    // Programs and modules in the kernel.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    // Keyrings.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // A favourite of exploits.
+    libc::SYS_userfaultfd,
+    libc::SYS_vmsplice,
+    libc::SYS_modify_ldt,
+    libc::SYS_lookup_dcookie,
+    // The machine.
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_nfsservctl,
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
+    libc::SYS_mbind,
+    libc::SYS_set_mempolicy,
+    libc::SYS_ustat,
+];
+
+/// What programs have a second way for, and take it if the call doesn't exist. `clone3` hides its
+/// flags behind a pointer, where no filter can look.
+const ABSENT: [c_long; 6] = [
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_clone3,
+    libc::SYS_memfd_secret,
+    libc::SYS_set_mempolicy_home_node,
+];
+
+/// How much of the network the filter leaves to sockets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sockets {
+    /// Internet sockets, because the network namespace has nothing but a loopback.
+    Internet,
+    /// None that reach another host, because there is no namespace.
+    None,
+}
+
+fn load(at: u32) -> sock_filter {
+    sock_filter { code: LOAD, jt: 0, jf: 0, k: at }
+}
+
+fn give(action: u32) -> sock_filter {
+    sock_filter { code: RETURN, jt: 0, jf: 0, k: action }
+}
+
+fn jump(code: u16, value: u32, yes: u8, no: u8) -> sock_filter {
+    sock_filter { code, jt: yes, jf: no, k: value }
+}
+
+/// If the loaded value compares so: this action.
+fn when(code: u16, value: u32, action: u32) -> [sock_filter; 2] {
+    [jump(code, value, 0, 1), give(action)]
+}
+
+/// For one system call: these instructions, the last of which gives an action.
+fn on(call: c_long, body: &[sock_filter]) -> Vec<sock_filter> {
+    let skip = u8::try_from(body.len()).unwrap_or(u8::MAX);
+    let mut part = vec![jump(EQUAL, call as u32, 0, skip)];
+    part.extend_from_slice(body);
+    part
+}
+
+/// For one system call: refused if an argument has any of these bits.
+fn refuse_bits(call: c_long, n: u32, bits: u32) -> Vec<sock_filter> {
+    let [test, no] = when(ANY_BIT, bits, REFUSE);
+    on(call, &[load(argument(n)), test, no, give(ALLOW)])
+}
+
+/// The filter of a cell.
+pub(crate) fn cell(sockets: Sockets) -> Vec<sock_filter> {
+    let mut program = vec![load(ARCHITECTURE), jump(EQUAL, X86_64, 1, 0), give(KILL), load(NUMBER)];
+    program.extend(when(AT_LEAST, X32, REFUSE));
+    program.extend(when(AT_LEAST, NEWEST + 1, UNKNOWN));
+    for call in REFUSED {
+        program.extend(when(EQUAL, call as u32, REFUSE));
+    }
+    for call in ABSENT {
+        program.extend(when(EQUAL, call as u32, UNKNOWN));
+    }
+    program.extend(refuse_bits(libc::SYS_clone, 0, NAMESPACES));
+    program.extend(refuse_bits(libc::SYS_unshare, 0, NAMESPACES));
+    program.extend(no_setuid_files());
+    program.extend(no_devices());
+    program.extend(no_typing_for_others());
+    program.extend(sockets_of(sockets));
+    program.push(give(ALLOW));
+    program
+}
+
+/// The bit that lends a file's owner to whoever runs it can't be set.
+fn no_setuid_files() -> Vec<sock_filter> {
+    let modes = [
+        (libc::SYS_chmod, 1),
+        (libc::SYS_fchmod, 1),
+        (libc::SYS_fchmodat, 2),
+        (libc::SYS_fchmodat2, 2),
+    ];
+    modes.into_iter().flat_map(|(call, n)| refuse_bits(call, n, libc::S_ISUID)).collect()
+}
+
+/// Character and block devices can't be made: their types are the only two with this bit and
+/// without the one of regular files and sockets.
+fn no_devices() -> Vec<sock_filter> {
+    let mut part = Vec::new();
+    for (call, n) in [(libc::SYS_mknod, 1), (libc::SYS_mknodat, 2)] {
+        let mut body = vec![load(argument(n)), jump(AND, libc::S_IFMT, 0, 0)];
+        body.extend(when(EQUAL, libc::S_IFCHR, REFUSE));
+        body.extend(when(EQUAL, libc::S_IFBLK, REFUSE));
+        body.push(give(ALLOW));
+        part.extend(on(call, &body));
+    }
+    part
+}
+
+/// Nobody puts characters into a terminal's input (`TIOCSTI`, `TIOCLINUX`) or takes a terminal.
+fn no_typing_for_others() -> Vec<sock_filter> {
+    let mut body = vec![load(argument(1))];
+    for request in [libc::TIOCSTI, 0x541c, libc::TIOCSETD] {
+        body.extend(when(EQUAL, request as u32, REFUSE));
+    }
+    body.push(give(ALLOW));
+    on(libc::SYS_ioctl, &body)
+}
+
+/// Internet sockets at most, and the one netlink family that lists interfaces. Sockets in the
+/// file system reach daemons through read-only mounts, so they are refused; pairs are not.
+fn sockets_of(sockets: Sockets) -> Vec<sock_filter> {
+    let mut body = vec![load(argument(0))];
+    if sockets == Sockets::Internet {
+        body.extend(when(EQUAL, libc::AF_INET as u32, ALLOW));
+        body.extend(when(EQUAL, libc::AF_INET6 as u32, ALLOW));
+        body.extend([
+            jump(EQUAL, libc::AF_NETLINK as u32, 0, 3),
+            load(argument(2)),
+            jump(EQUAL, libc::NETLINK_ROUTE as u32, 0, 1),
+            give(ALLOW),
+        ]);
+    }
+    body.push(give(REFUSE));
+    let mut part = on(libc::SYS_socket, &body);
+    let [unix, yes] = when(EQUAL, libc::AF_UNIX as u32, ALLOW);
+    part.extend(on(libc::SYS_socketpair, &[load(argument(0)), unix, yes, give(REFUSE)]));
+    part
+}
+
+/// A filter that refuses these calls and nothing else, to see a machine that hasn't got them.
+pub(crate) fn refusing(calls: &[c_long], namespaces: bool) -> Vec<sock_filter> {
+    let mut program = vec![load(NUMBER)];
+    for call in calls {
+        program.extend(when(EQUAL, *call as u32, REFUSE));
+    }
+    if namespaces {
+        program.extend(when(EQUAL, libc::SYS_clone3 as u32, UNKNOWN));
+        program.extend(refuse_bits(libc::SYS_clone, 0, NAMESPACES));
+        program.extend(refuse_bits(libc::SYS_unshare, 0, NAMESPACES));
+    }
+    program.push(give(ALLOW));
+    program
+}

@@ -1,0 +1,148 @@
+//! What a command may reach: the plan that a caller writes and the kernel holds the command to.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::ground::Missing;
+
+/// What one command may read, write and use. A new plan allows reading and nothing else.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The program and its arguments. The program is an absolute path, so that nothing is searched.
+    pub argv: Vec<OsString>,
+    /// The whole environment of the command: nothing is inherited.
+    pub env: Vec<(OsString, OsString)>,
+    /// Where the command starts.
+    pub cwd: PathBuf,
+    /// What may be read. Empty: everything that is not hidden. Otherwise these and what the plan
+    /// makes writable; [`SYSTEM_ROOTS`] is what most programs need.
+    pub read: Vec<PathBuf>,
+    /// What may be written at once, without staging.
+    pub write: Vec<PathBuf>,
+    /// What may be written into a layer of its own, to be looked at before it is real.
+    pub stage: Vec<Staging>,
+    /// What is neither read nor listed, wherever it lies.
+    pub hide: Vec<PathBuf>,
+    /// Hosts that a proxy of the caller will let through. With none there is no listener, and no
+    /// network at all.
+    pub hosts: Vec<String>,
+    /// How much of everything the command may use.
+    pub limits: Limits,
+    /// How much of the output is kept in memory.
+    pub keep: Keep,
+    /// What may be lacking on this machine. Empty: only [`Full`](crate::Enforcement::Full) will do.
+    pub may_lack: Vec<Missing>,
+    /// A cgroup v2 directory that was delegated to this process and has the controllers `memory`
+    /// and `pids` enabled for its children. Without one the caps hold for each process alone.
+    pub cgroup: Option<PathBuf>,
+}
+
+/// One directory that is written through an overlay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Staging {
+    /// The real directory. It appears at its own path, and is not changed.
+    pub lower: PathBuf,
+    /// Where changes go: an empty directory on the same filesystem, so that a commit can rename.
+    pub upper: PathBuf,
+    /// The overlay's own scratch directory: empty, beside `upper`.
+    pub work: PathBuf,
+    /// Directories beneath `lower`, relative to it, that are written at once and can't be undone.
+    /// One that is missing is made, because it is going to be real.
+    pub live: Vec<PathBuf>,
+}
+
+/// How much a command may use before it is stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Time on the clock, from the moment the command starts.
+    pub wall: Option<Duration>,
+    /// From the polite end (SIGTERM) to the certain one (SIGKILL).
+    pub grace: Duration,
+    /// Processor time of each process.
+    pub cpu: Option<Duration>,
+    /// Memory: of the whole cell with a cgroup, otherwise of each process.
+    pub memory: Option<u64>,
+    /// Processes at once. Without a cgroup, and as root, the kernel can't count below 301.
+    pub processes: Option<u32>,
+    /// Size of any one file.
+    pub file: Option<u64>,
+    /// By how much the filesystem beneath the first stage or writable root may shrink. Looked at
+    /// five times a second, so it is a bound on damage and not an exact quota.
+    pub disk: Option<u64>,
+    /// Size of the private `/tmp`.
+    pub tmp: u64,
+    /// Bytes of output after which the command is ended. `None`: it may go on; only
+    /// [`Keep`] bounds the memory.
+    pub output: Option<u64>,
+}
+
+/// How much of the output is kept: its beginning and its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// Bytes from the start.
+    pub head: usize,
+    /// Bytes from the end.
+    pub tail: usize,
+}
+
+/// The directories that programs are installed in.
+pub const SYSTEM_ROOTS: [&str; 9] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix/store"];
+
+/// Where bash is looked for, so that one on PATH can't take its place.
+const BASH: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
+
+impl Plan {
+    /// A plan for `argv`, started in `cwd`, which may write nothing.
+    #[must_use]
+    pub fn new(argv: Vec<OsString>, cwd: impl Into<PathBuf>) -> Plan {
+        Plan {
+            argv,
+            env: Vec::new(),
+            cwd: cwd.into(),
+            read: Vec::new(),
+            write: Vec::new(),
+            stage: Vec::new(),
+            hide: Vec::new(),
+            hosts: Vec::new(),
+            limits: Limits::default(),
+            keep: Keep::default(),
+            may_lack: Vec::new(),
+            cgroup: None,
+        }
+    }
+
+    /// A plan for a shell text: a bash at a known place that reads no start-up file, no
+    /// `BASH_ENV` and no functions from the environment.
+    #[must_use]
+    pub fn bash(text: &str, cwd: impl Into<PathBuf>) -> Plan {
+        let bash = BASH.iter().find(|path| Path::new(path).exists()).unwrap_or(&"/bin/bash");
+        let argv = [bash, "--norc", "--noprofile", "-p", "-c", text];
+        Plan::new(argv.into_iter().map(OsString::from).collect(), cwd)
+    }
+}
+
+impl Default for Limits {
+    /// Thirty seconds, two of grace, and room for an ordinary build.
+    fn default() -> Limits {
+        Limits {
+            wall: Some(Duration::from_secs(30)),
+            grace: Duration::from_secs(2),
+            cpu: None,
+            memory: Some(8 << 30),
+            processes: Some(1024),
+            file: Some(4 << 30),
+            disk: Some(8 << 30),
+            tmp: 1 << 30,
+            output: None,
+        }
+    }
+}
+
+impl Default for Keep {
+    /// A hundred kilobytes: four fifths from the start, one from the end (C16).
+    fn default() -> Keep {
+        Keep { head: 80_000, tail: 20_000 }
+    }
+}

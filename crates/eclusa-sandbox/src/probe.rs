@@ -1,0 +1,105 @@
+//! The self-test: what this machine can do is found by doing it.
+
+use std::path::Path;
+
+use crate::cell::Cell;
+use crate::ground::{Ground, Walls};
+use crate::kernel;
+use crate::plan::{Plan, Staging};
+use crate::step::{CellError, Step};
+
+/// Finds out what this machine can hold a command to, in some milliseconds. `state` is where the
+/// layers of staged commands will be: whether they work depends on its filesystem. Two directories
+/// are made there and removed.
+#[must_use]
+pub fn probe(state: &Path) -> Ground {
+    let filter = libc::SECCOMP_RET_ERRNO;
+    let known = kernel::seccomp_knows(filter);
+    let mut ground = Ground {
+        walls: Walls::None,
+        overlay: false,
+        proc: false,
+        landlock: kernel::landlock_version(),
+        seccomp: known,
+        notify: known && kernel::seccomp_knows(libc::SECCOMP_RET_USER_NOTIF),
+        because: None,
+    };
+    for walls in [Walls::Root, Walls::User] {
+        if walls == Walls::Root && !rustix::process::geteuid().is_root() {
+            continue;
+        }
+        if let Some(found) = with_walls(&mut ground, walls, state) {
+            return found;
+        }
+    }
+    ground
+}
+
+/// What there is with namespaces, if there are namespaces.
+fn with_walls(ground: &mut Ground, walls: Walls, state: &Path) -> Option<Ground> {
+    let mut with = Ground { walls, overlay: true, proc: true, ..ground.clone() };
+    match trial(&with, Some(state)) {
+        Ok(()) => return Some(with),
+        Err(error) => {
+            let overlay = matches!(&error, CellError::Step { step: Step::Overlay, .. });
+            with.overlay = !overlay;
+            with.proc = !matches!(&error, CellError::Step { step: Step::Proc, .. });
+            ground.because.get_or_insert(error.to_string());
+            with.because.clone_from(&ground.because);
+        }
+    }
+    if trial(&with, with.overlay.then_some(state)).is_ok() {
+        return Some(with);
+    }
+    let bare = Ground { overlay: false, proc: false, ..with };
+    trial(&bare, None).ok().map(|()| bare)
+}
+
+/// Runs a cell that does nothing.
+fn trial(ground: &Ground, state: Option<&Path>) -> Result<(), CellError> {
+    let layers = match state {
+        Some(state) => Some(Layers::new(state)?),
+        None => None,
+    };
+    let mut plan = Plan::new(vec!["/".into()], "/");
+    plan.may_lack = ground.missing();
+    plan.stage.extend(layers.as_ref().map(Layers::staging));
+    Cell::trial(&plan, ground)
+}
+
+/// Three empty directories, gone afterwards.
+struct Layers(std::path::PathBuf);
+
+impl Layers {
+    fn new(state: &Path) -> Result<Layers, CellError> {
+        let failed =
+            |source| CellError::System { what: "make a directory for the self-test", source };
+        let nanos = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+        let layers = Layers(state.join(format!(".probe-{}-{nanos}", std::process::id())));
+        std::fs::create_dir(&layers.0).map_err(failed)?;
+        for name in ["lower", "upper", "work"] {
+            std::fs::create_dir(layers.0.join(name)).map_err(failed)?;
+        }
+        Ok(layers)
+    }
+
+    fn staging(&self) -> Staging {
+        let [lower, upper, work] = ["lower", "upper", "work"].map(|name| self.0.join(name));
+        Staging { lower, upper, work, live: Vec::new() }
+    }
+}
+
+impl Drop for Layers {
+    #[expect(clippy::disallowed_methods, reason = "its own directory, made a moment ago")]
+    fn drop(&mut self) {
+        use std::os::unix::fs::PermissionsExt as _;
+        // The overlay leaves a directory of mode 0.
+        let inner = self.0.join("work").join("work");
+        let _ = std::fs::set_permissions(&inner, std::fs::Permissions::from_mode(0o700));
+        let volatile = inner.join("incompat");
+        let _ = std::fs::set_permissions(&volatile, std::fs::Permissions::from_mode(0o700));
+        let volatile = volatile.join("volatile");
+        let _ = std::fs::set_permissions(&volatile, std::fs::Permissions::from_mode(0o700));
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,117 @@
+//! The steps of building a cell, so that a failure can be named, and the errors of this crate.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::ground::{Enforcement, Missing};
+
+macro_rules! steps {
+    ($($name:ident => $what:literal,)*) => {
+        /// One step of building a cell, in the order in which they are taken.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "the text of each is beside it")]
+        pub enum Step { $($name,)* }
+
+        impl Step {
+            const ALL: &[Step] = &[$(Step::$name,)*];
+
+            /// What the step does, for a message.
+            #[must_use]
+            pub fn what(self) -> &'static str {
+                match self { $(Step::$name => $what,)* }
+            }
+        }
+    };
+}
+
+steps! {
+    Clone => "make a process in new namespaces",
+    Cgroup => "enter the control group",
+    Session => "start a session of its own",
+    Streams => "connect input and output",
+    Groups => "give up supplementary groups",
+    UserMap => "map the user into its namespace",
+    Private => "make the mounts private",
+    Bind => "take a writable directory",
+    Live => "take a directory that is written live",
+    Overlay => "lay an overlay over a directory",
+    ReadOnly => "make everything read-only",
+    Masks => "prepare what hides secrets",
+    Tmp => "mount a private /tmp",
+    Run => "mount an empty /run",
+    Directories => "make the places of mounts",
+    Attach => "attach a directory",
+    Hide => "hide a path",
+    Dev => "build a minimal /dev",
+    Proc => "mount a /proc of its own",
+    Processes => "limit the number of processes",
+    Loopback => "switch the loopback interface on",
+    Listen => "listen for the proxy",
+    HandOver => "hand a descriptor to the caller",
+    Directory => "enter the working directory",
+    Rlimit => "set a resource limit",
+    Capabilities => "drop capabilities",
+    NoNewPrivileges => "give up new privileges",
+    Landlock => "restrict files with Landlock",
+    Descriptors => "close descriptors",
+    Orphaned => "stay with its parent, which is gone",
+    Seccomp => "filter system calls",
+    Init => "start the cell's first process",
+    Execute => "execute the program",
+}
+
+impl Step {
+    pub(crate) fn number(self) -> u8 {
+        self as u8
+    }
+
+    pub(crate) fn from_number(number: u8) -> Option<Step> {
+        Step::ALL.get(usize::from(number)).copied()
+    }
+}
+
+/// Why a cell was not made, or not seen to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CellError {
+    /// The plan can't be meant.
+    #[error("the plan can't be carried out: {0}")]
+    Plan(String),
+    /// The machine can't hold the command to this plan, and the plan doesn't accept less.
+    #[error(
+        "this machine lacks {lacking}, and the plan doesn't accept that; enforcement here is {enforcement}"
+    )]
+    Unable {
+        /// The first thing that is missing and not tolerated.
+        lacking: Missing,
+        /// What there is.
+        enforcement: Enforcement,
+    },
+    /// The kernel refused a step.
+    #[error("could not {}{}: {source}", step.what(), named(path.as_ref()))]
+    Step {
+        /// Which.
+        step: Step,
+        /// What it was about, where the step is taken for several paths.
+        path: Option<PathBuf>,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Something outside the cell failed.
+    #[error("could not {what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn named(path: Option<&PathBuf>) -> String {
+    path.map(|path| format!(" (`{}`)", path.display())).unwrap_or_default()
+}
+
+/// For `map_err`: what was tried outside the cell.
+pub(crate) fn trying<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> CellError {
+    move |error| CellError::System { what, source: error.into() }
+}

@@ -1,0 +1,151 @@
+//! The rungs of the ladder: each is found by the self-test where the kernel refuses the one above,
+//! holds what it says it holds, and is not used by a plan that wants more.
+
+use std::time::Duration;
+
+use eclusa_sandbox::{Cell, CellError, Ended, Enforcement, Ground, How, Missing, Plan, Rung};
+use eclusa_sandbox::{forbid, probe};
+
+use crate::world::{World, test_root};
+
+/// The self-test on a thread that has just lost something.
+fn probed() -> Ground {
+    let state = tempfile::tempdir_in(test_root()).unwrap();
+    let ground = probe(state.path());
+    assert_eq!(std::fs::read_dir(state.path()).unwrap().count(), 0, "the self-test left something");
+    ground
+}
+
+fn refused(plan: &Plan, ground: &Ground) -> Missing {
+    match Cell::spawn(plan, ground, |_| {}) {
+        Err(CellError::Unable { lacking, enforcement }) => {
+            assert_eq!(enforcement, ground.enforcement());
+            lacking
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn without_overlays_nothing_is_staged_but_everything_else_holds() {
+    forbid::overlays().unwrap();
+    let ground = probed();
+    assert_eq!(ground.enforcement(), Enforcement::Partial(vec![Missing::Staging]));
+    assert_eq!(ground.rung(), Rung::UndoLog);
+    assert!(ground.because().unwrap().contains("overlay"), "{:?}", ground.because());
+    let world = World::new();
+    // A plan that stages is refused whatever it tolerates; one that doesn't has to say so.
+    let mut staged = world.staged("touch new");
+    staged.may_lack.push(Missing::Staging);
+    assert_eq!(refused(&staged, &ground), Missing::Staging);
+    let mut plan = world.in_place("touch new; touch ../outside/new; ls -d /proc/[0-9]* | wc -l");
+    assert_eq!(refused(&plan, &ground), Missing::Staging);
+    assert!(!world.has("ws/new"));
+    plan.may_lack.push(Missing::Staging);
+    let exit = Cell::spawn(&plan, &ground, |_| {}).unwrap().wait().unwrap();
+    assert!(exit.output.text().contains("Read-only file system"), "{}", exit.output.text());
+    assert_eq!(exit.enforcement, Enforcement::Partial(vec![Missing::Staging]));
+    assert!(world.has("ws/new"));
+}
+
+const WITHOUT_NAMESPACES: [Missing; 3] =
+    [Missing::Staging, Missing::Namespaces, Missing::FreshProc];
+
+/// A machine without namespaces, and a plan that accepts it.
+fn in_place(world: &World, text: &str) -> (Plan, Ground) {
+    forbid::namespaces().unwrap();
+    let ground = probed();
+    assert_eq!(ground.enforcement(), Enforcement::Partial(WITHOUT_NAMESPACES.to_vec()));
+    let mut plan = world.in_place(text);
+    plan.may_lack = WITHOUT_NAMESPACES.to_vec();
+    plan.env.push(("OUT".into(), world.path("outside").into()));
+    (plan, ground)
+}
+
+#[test]
+fn without_namespaces_landlock_and_seccomp_still_hold() {
+    let world = World::new();
+    let before = world.outside();
+    std::fs::create_dir(world.path("hidden")).unwrap();
+    std::fs::write(world.path("hidden/key"), "secret").unwrap();
+    let text =
+        "touch new; echo x > $OUT/new; echo x >> $OUT/out.txt; rm $OUT/out.txt; mv in.txt $OUT
+        cat $OUT/../hidden/key; ls $OUT/../hidden; cat $OUT/out.txt
+        unshare -U true; echo x > /dev/tcp/127.0.0.1/22; echo x > /dev/udp/127.0.0.1/53
+        cat /proc/$PPID/environ";
+    let (mut plan, ground) = in_place(&world, text);
+    assert_eq!(ground.rung(), Rung::UndoLog);
+    plan.hide.push(world.path("hidden"));
+    let exit = Cell::spawn(&plan, &ground, |_| {}).unwrap().wait().unwrap();
+    let said = exit.output.text();
+    let count = |what: &str| said.matches(what).count();
+    assert_eq!(count("secret"), 0, "{said}");
+    assert_eq!(count("outside\n"), 1, "{said}");
+    assert!(count("Permission denied") >= 7, "{said}");
+    assert!(count("Operation not permitted") >= 3, "{said}");
+    assert!(world.has("ws/new"));
+    let after: Vec<_> =
+        world.outside().into_iter().filter(|line| line.contains("out.txt")).collect();
+    assert!(after.iter().all(|line| before.contains(line)));
+    assert!(!world.has("outside/new") && !world.has("outside/in.txt"));
+}
+
+#[test]
+fn without_namespaces_the_tree_is_ended_too() {
+    let world = World::new();
+    let text =
+        "(setsid sleep 1235.1 &); perl -e 'fork and exit; exec qw(sleep 1235.1)'; sleep 1235.1";
+    let (mut plan, ground) = in_place(&world, text);
+    plan.limits.wall = Some(Duration::from_millis(300));
+    plan.limits.grace = Duration::from_millis(100);
+    let exit = Cell::spawn(&plan, &ground, |_| {}).unwrap().wait().unwrap();
+    assert_eq!((exit.ended, exit.how), (Some(Ended::Time), How::Signal(15)));
+    assert_eq!(crate::limits::alive("1235.1"), Vec::<String>::new());
+}
+
+#[test]
+fn without_landlock_the_namespaces_hold_and_the_status_says_so() {
+    forbid::landlock().unwrap();
+    let ground = probed();
+    assert_eq!(ground.enforcement(), Enforcement::Partial(vec![Missing::Landlock]));
+    assert_eq!(ground.landlock_version(), 0);
+    let world = World::new();
+    let mut plan = world.staged("touch new; touch ../outside/new");
+    assert_eq!(refused(&plan, &ground), Missing::Landlock);
+    plan.may_lack.push(Missing::Landlock);
+    let exit = Cell::spawn(&plan, &ground, |_| {}).unwrap().wait().unwrap();
+    assert!(exit.output.text().contains("Read-only file system"));
+    assert!(world.has("state/upper/new"));
+}
+
+#[test]
+fn without_filters_no_command_runs() {
+    forbid::filters().unwrap();
+    let ground = probed();
+    assert_eq!((ground.enforcement(), ground.rung()), (Enforcement::None, Rung::Refuse));
+    let mut plan = World::new().read_only("true");
+    plan.may_lack = vec![Missing::Seccomp, Missing::Staging, Missing::Namespaces];
+    refused(&plan, &ground);
+}
+
+#[test]
+fn with_nothing_at_all_no_command_runs() {
+    forbid::landlock().unwrap();
+    forbid::namespaces().unwrap();
+    let ground = probed();
+    assert_eq!((ground.enforcement(), ground.rung()), (Enforcement::None, Rung::Refuse));
+    let mut plan = World::new().read_only("true");
+    plan.may_lack = ground.missing();
+    refused(&plan, &ground);
+}
+
+#[test]
+fn a_foreign_proc_is_said_to_be_one() {
+    let ground = crate::world::ground().clone().without(Missing::FreshProc);
+    let world = World::new();
+    let mut plan = world.staged("cat /proc/$PPID/environ /proc/self/environ");
+    assert_eq!(refused(&plan, &ground), Missing::FreshProc);
+    plan.may_lack.push(Missing::FreshProc);
+    let exit = Cell::spawn(&plan, &ground, |_| {}).unwrap().wait().unwrap();
+    assert_eq!(exit.enforcement, Enforcement::Partial(vec![Missing::FreshProc]));
+}
