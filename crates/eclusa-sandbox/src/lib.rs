@@ -16,7 +16,9 @@ mod kernel;
 mod output;
 mod plan;
 mod probe;
+pub mod proxy;
 mod recipe;
+pub mod scan;
 mod step;
 
 pub use cell::{Cancel, Cell, Ended, Exit, How};
