@@ -10,6 +10,8 @@
 //! there, and no file is opened: a tool has read it through the one way there is to it
 //! ([`Files`](eclusa::Files)), and makes the result into a [`Changes`](eclusa::Changes) value.
 
+mod bash;
+mod cells;
 mod output;
 pub mod patch;
 mod read;
@@ -21,6 +23,8 @@ pub mod web;
 #[cfg(test)]
 mod world;
 
+pub use bash::{Bash, BashArgs, Jobs, JobsArgs};
+pub use cells::{CellSettings, Cells, Order, Ran, RunError, Running, Writes};
 pub use output::PagedOutput;
 pub use read::Read;
 pub use todo::Todo;

@@ -188,7 +188,10 @@ fn floors<'a>(
         }
     }
     if runs {
-        because.push(reason(Decision::Ask, Source::Floor, "shell", "it runs shell text"));
+        because.push(match call.facts().stages {
+            true => reason(Decision::Stage, Source::Floor, "shell", "it runs shell text"),
+            false => reason(Decision::Ask, Source::Floor, "shell", "it runs shell text"),
+        });
     }
     if unknown {
         let text = "nobody can tell what it would touch";
@@ -220,6 +223,9 @@ fn unruled(call: &Validated) -> (Decision, &'static str) {
             (Decision::Stage, "what it changes is judged before it is real")
         }
         PermissionClass::File => (Decision::Ask, "it does more than read files"),
+        PermissionClass::Shell if call.facts().stages => {
+            (Decision::Stage, "what it changes is judged before it is real")
+        }
         PermissionClass::Shell => (Decision::Ask, "it runs shell text"),
         PermissionClass::Web => (Decision::Ask, "it talks to a host"),
         PermissionClass::Generic => (Decision::Ask, "no rule allows it"),

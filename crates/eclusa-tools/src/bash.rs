@@ -1,0 +1,219 @@
+//! `bash`: a shell command in a cell. What it would do to the workspace is staged.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use eclusa::{
+    Facts, FileError, Files, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
+    one_line,
+};
+use eclusa_sandbox::Cancel;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::cells::{Cells, Order, Ran, RunError, Writes};
+
+mod background;
+mod directories;
+mod told;
+
+#[cfg(test)]
+mod tests;
+
+pub use background::{Jobs, JobsArgs};
+
+use background::Background;
+use directories::Directories;
+
+/// Time to run, where the call does not say (S1.17).
+const TIME: Duration = Duration::from_secs(30);
+/// Beyond its time a command has a moment to end politely, and its changes are read back.
+const MARGIN: Duration = Duration::from_secs(10);
+
+/// Runs shell commands.
+#[derive(Debug)]
+pub struct Bash {
+    cells: Cells,
+    files: Files,
+    time: Duration,
+    directories: Directories,
+    background: Arc<Background>,
+}
+
+/// A command.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BashArgs {
+    /// The command, as you would type it into bash.
+    #[schemars(length(min = 1))]
+    command: String,
+    /// How long it may run, in milliseconds. Default 30000.
+    #[schemars(range(min = 1))]
+    timeout_ms: Option<u64>,
+    /// The directory to start in, inside the workspace. Later commands start there too.
+    cwd: Option<String>,
+    /// True to start it and go on; `jobs` reads its output and ends it.
+    #[serde(default)]
+    background: bool,
+    /// What it is for, in a few words, for the person who may be asked.
+    #[serde(rename = "description")]
+    _description: Option<String>,
+}
+
+impl Bash {
+    /// Runs commands in these cells. `files` says which directories there are.
+    pub fn new(cells: Cells, files: Files) -> Bash {
+        let background = Arc::new(Background::new(cells.clone()));
+        Bash { cells, files, time: TIME, directories: Directories::default(), background }
+    }
+
+    /// Lets commands run this long where the call does not say.
+    pub fn time(self, time: Duration) -> Bash {
+        Bash { time, ..self }
+    }
+
+    /// The tool that reads and ends what was started in the background.
+    pub fn jobs(&self) -> Jobs {
+        Jobs::new(self.background.clone())
+    }
+
+    /// The cells that commands run in.
+    pub fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
+    /// Where a command starts, as an absolute path: where it says, or where the last one of its
+    /// conversation was told to.
+    fn directory(&self, conversation: &str, cwd: Option<&str>) -> Result<PathBuf, FileError> {
+        let Some(cwd) = cwd else {
+            return Ok(self.directories.of(conversation, self.files.root()));
+        };
+        let opened = self.files.directory(cwd)?;
+        let path = self.files.root().join(&opened.path);
+        self.directories.set(conversation, &path);
+        Ok(path)
+    }
+}
+
+impl TypedTool for Bash {
+    type Args = BashArgs;
+    const NAME: &'static str = "bash";
+
+    fn description(&self, _: &Scene) -> String {
+        "Runs a bash command in a sandbox, in the workspace. It has no network unless a person \
+         allowed hosts, cannot write outside the workspace, and what it writes elsewhere (home, \
+         /tmp) is gone when it ends. What it changes in the workspace is judged afterwards and \
+         becomes real all together or not at all. A `cd` holds for one command; give `cwd` to \
+         move. Example: {\"command\": \"cargo test -q 2>&1 | tail -20\", \"timeout_ms\": 120000}"
+            .to_owned()
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            destructive: true,
+            aliases: vec!["Bash".to_owned(), "run_command".to_owned()],
+            search_hint: "shell command terminal run execute script".to_owned(),
+            class: Some(PermissionClass::Shell),
+            audit_operation: "execute".to_owned(),
+            stages: true,
+            ..Facts::default()
+        }
+    }
+
+    fn touches(&self, args: &BashArgs) -> Vec<Touch> {
+        let mut touches = vec![Touch::Run(args.command.clone())];
+        // In the background it runs live; and a cell that lacks something is not what the rules
+        // count on.
+        if args.background || !self.cells.is_full() {
+            touches.push(Touch::Unknown);
+        }
+        touches
+    }
+
+    fn time(&self, args: &Value) -> Option<Duration> {
+        let asked = args.get("timeout_ms").and_then(Value::as_u64).map(Duration::from_millis);
+        Some(asked.unwrap_or(self.time) + MARGIN)
+    }
+
+    async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {
+        let cwd = self.directory(job.conversation(), args.cwd.as_deref());
+        let cwd = cwd.map_err(|err| ToolError::new(err.to_string()))?;
+        let left = job.deadline().saturating_duration_since(std::time::Instant::now());
+        let asked = args.timeout_ms.map_or(self.time, Duration::from_millis);
+        let time = asked.min(left.saturating_sub(MARGIN).max(Duration::from_millis(1)));
+        let command = args.command;
+        if args.background {
+            let order = Order { command, cwd, writes: Writes::Real, time: Duration::MAX };
+            let id = self.background.start(job.conversation(), order);
+            let id = id.map_err(|err| ToolError::new(err.to_string()))?;
+            return Ok(told::started(id));
+        }
+        let order = Order { writes: Writes::Staged, command, cwd, time };
+        let ran = run(self.cells.clone(), order, job).await;
+        let ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
+        Ok(told::output(ran, &self.cells, time))
+    }
+}
+
+/// Ends a command that nobody waits for any more.
+struct Watch(Arc<Mutex<Watched>>);
+
+#[derive(Default)]
+struct Watched {
+    cancel: Option<Cancel>,
+    gone: bool,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.gone = true;
+        if let Some(cancel) = &watched.cancel {
+            cancel.cancel();
+        }
+    }
+}
+
+/// Runs a command for as long as somebody waits, and tells how it goes.
+async fn run(cells: Cells, order: Order, job: &Job) -> Result<Ran, RunError> {
+    let watch = Watch(Arc::default());
+    let watched = watch.0.clone();
+    let (tell, mut told) = tokio::sync::mpsc::channel::<String>(8);
+    let mut running = tokio::task::spawn_blocking(move || {
+        let progress = move |bytes: &[u8]| {
+            // Whoever listens sees the latest; a slow one misses some, and holds up nobody.
+            let _ = tell.try_send(last_line(bytes));
+        };
+        let running = cells.start(&order, progress)?;
+        let gone = {
+            let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
+            watched.cancel = Some(running.canceller());
+            watched.gone
+        };
+        if gone {
+            running.canceller().cancel();
+        }
+        running.wait()
+    });
+    let ran = loop {
+        tokio::select! {
+            ran = &mut running => break ran,
+            Some(line) = told.recv() => job.progress(0.0, &line),
+        }
+    };
+    drop(watch);
+    ran.unwrap_or_else(|_| Err(RunError::Effects("the thread that ran it crashed".to_owned())))
+}
+
+/// The last line of some output, for people who watch.
+fn last_line(bytes: &[u8]) -> String {
+    let end = bytes.trim_ascii_end();
+    let start = memchr::memrchr(b'\n', end).map_or(0, |at| at + 1);
+    let line = end.get(start..).unwrap_or_default();
+    let line = line.get(..line.len().min(200)).unwrap_or_default();
+    one_line(&String::from_utf8_lossy(line))
+}

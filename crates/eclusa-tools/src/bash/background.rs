@@ -1,0 +1,258 @@
+//! Commands that run while the conversation goes on, and the tool `jobs` that looks after them.
+//!
+//! They run live: what they write is real at once. They end with their conversation, and with the
+//! program at the latest.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use eclusa::{Facts, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool, one_line};
+use eclusa_sandbox::{Cancel, How};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::cells::{Cells, Order, RunError};
+
+/// Output that is kept of each job: its last part.
+const KEPT: usize = 1 << 20;
+/// Jobs of one conversation, ended ones included.
+const MOST: usize = 32;
+
+/// Every job of this program.
+#[derive(Debug)]
+pub(super) struct Background {
+    cells: Cells,
+    next: AtomicU64,
+    jobs: Mutex<BTreeMap<u64, Started>>,
+}
+
+#[derive(Debug)]
+struct Started {
+    conversation: String,
+    command: String,
+    began: Instant,
+    cancel: Cancel,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// What a job has written, and how it ended.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The last bytes.
+    kept: Vec<u8>,
+    /// All bytes.
+    total: u64,
+    /// How much was read by the conversation.
+    read: u64,
+    ended: Option<String>,
+}
+
+impl Seen {
+    fn add(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let fresh = bytes.get(bytes.len().saturating_sub(KEPT)..).unwrap_or_default();
+        let over = (self.kept.len() + fresh.len()).saturating_sub(KEPT);
+        self.kept.drain(..over);
+        self.kept.extend_from_slice(fresh);
+    }
+
+    /// What came since the last look, and how many bytes of it are gone.
+    fn fresh(&mut self) -> (String, u64) {
+        let first = self.total - self.kept.len() as u64;
+        let from = usize::try_from(self.read.saturating_sub(first)).unwrap_or(usize::MAX);
+        let lost = first.saturating_sub(self.read);
+        self.read = self.total;
+        let text = String::from_utf8_lossy(self.kept.get(from..).unwrap_or_default());
+        (text.into_owned(), lost)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Background {
+    pub(super) fn new(cells: Cells) -> Background {
+        Background { cells, next: AtomicU64::new(1), jobs: Mutex::default() }
+    }
+
+    /// Starts a command and goes on.
+    pub(super) fn start(&self, conversation: &str, order: Order) -> Result<u64, RunError> {
+        self.make_room(conversation)?;
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let heard = seen.clone();
+        let command = order.command.clone();
+        // A year is as good as no limit, and can be added to any clock.
+        let order = Order { time: order.time.min(Duration::from_secs(365 * 86_400)), ..order };
+        let running = self.cells.start(&order, move |bytes| locked(&heard).add(bytes))?;
+        let (cancel, ending) = (running.canceller(), seen.clone());
+        let watch = move || {
+            let ended = match running.wait() {
+                Ok(ran) => match ran.exit.how {
+                    How::Code(code) => format!("ended with exit code {code}"),
+                    How::Signal(signal) => format!("ended by signal {signal}"),
+                },
+                Err(err) => err.to_string(),
+            };
+            locked(&ending).ended = Some(ended);
+        };
+        let spawned = std::thread::Builder::new().name("job".to_owned()).spawn(watch);
+        spawned.map_err(|err| RunError::Effects(format!("no thread can be started: {err}")))?;
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let conversation = conversation.to_owned();
+        let started = Started { conversation, command, began: Instant::now(), cancel, seen };
+        locked(&self.jobs).insert(id, started);
+        Ok(id)
+    }
+
+    /// Forgets the oldest job that has ended, if there are too many.
+    fn make_room(&self, conversation: &str) -> Result<(), RunError> {
+        let mut jobs = locked(&self.jobs);
+        let ours = |job: &Started| job.conversation == conversation;
+        if jobs.values().filter(|it| ours(it)).count() < MOST {
+            return Ok(());
+        }
+        let ended = |job: &Started| locked(&job.seen).ended.is_some();
+        let oldest = jobs.iter().find(|(_, it)| ours(it) && ended(it)).map(|(id, _)| *id);
+        match oldest {
+            Some(id) => drop(jobs.remove(&id)),
+            None => {
+                let text = format!("{MOST} jobs run already; end one with `jobs` first");
+                return Err(RunError::Effects(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends every job of a conversation.
+    pub(super) fn end(&self, conversation: &str) {
+        locked(&self.jobs).retain(|_, job| {
+            let ours = job.conversation == conversation;
+            if ours {
+                job.cancel.cancel();
+            }
+            !ours
+        });
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        for job in locked(&self.jobs).values() {
+            job.cancel.cancel();
+        }
+    }
+}
+
+/// Looks after commands in the background.
+#[derive(Debug)]
+pub struct Jobs(Arc<Background>);
+
+/// What to do with which job.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobsArgs {
+    /// `list` all jobs, `read` what one has written since the last look, or `end` one.
+    action: Action,
+    /// Which job, for `read` and `end`.
+    id: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Action {
+    List,
+    Read,
+    End,
+}
+
+impl Jobs {
+    pub(super) fn new(background: Arc<Background>) -> Jobs {
+        Jobs(background)
+    }
+
+    /// Ends every job of a conversation that is over.
+    pub fn end_conversation(&self, conversation: &str) {
+        self.0.end(conversation);
+    }
+}
+
+impl TypedTool for Jobs {
+    type Args = JobsArgs;
+    const NAME: &'static str = "jobs";
+
+    fn description(&self, _: &Scene) -> String {
+        "Looks after commands that `bash` started in the background: lists them, reads what one \
+         has written since the last look, ends one (politely first). They end with the \
+         conversation. Example: {\"action\": \"read\", \"id\": 1}"
+            .to_owned()
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            aliases: vec!["BashOutput".to_owned(), "KillShell".to_owned()],
+            search_hint: "background job process output kill stop list".to_owned(),
+            class: Some(PermissionClass::ReadOnly),
+            audit_operation: "jobs".to_owned(),
+            ..Facts::default()
+        }
+    }
+
+    // Its jobs are its own: what they may do was decided when they were started.
+    fn touches(&self, _: &JobsArgs) -> Vec<Touch> {
+        Vec::new()
+    }
+
+    async fn run(&self, args: JobsArgs, job: &Job) -> Result<Output, ToolError> {
+        let jobs = locked(&self.0.jobs);
+        let mine = |it: &&Started| it.conversation == job.conversation();
+        if args.action == Action::List {
+            let all = jobs.iter().filter(|(_, it)| mine(it));
+            let (lines, data): (Vec<String>, Vec<Value>) =
+                all.map(|(id, it)| line(*id, it)).unzip();
+            let text = if lines.is_empty() { "no jobs".to_owned() } else { lines.join("\n") };
+            return Ok(Output { data: Some(json!({"jobs": data})), ..Output::text(text) });
+        }
+        let id = args.id.ok_or_else(|| ToolError::new("say which job: `id` is missing"))?;
+        let Some(found) = jobs.get(&id).filter(mine) else {
+            let text = format!("there is no job {id}; {{\"action\": \"list\"}} lists them");
+            return Err(ToolError::new(text));
+        };
+        if args.action == Action::End {
+            found.cancel.cancel();
+            return Ok(Output::text(format!("job {id} is being ended")));
+        }
+        let mut seen = locked(&found.seen);
+        let (mut text, lost) = seen.fresh();
+        if lost > 0 {
+            text = format!("[{lost} bytes came and went before this look]\n{text}");
+        }
+        let state = seen.ended.clone().unwrap_or_else(|| "runs".to_owned());
+        let data = json!({"job": id, "state": state, "total_bytes": seen.total});
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        Ok(Output { data: Some(data), ..Output::text(format!("{text}[job {id} {state}]")) })
+    }
+}
+
+fn line(id: u64, job: &Started) -> (String, Value) {
+    let seen = locked(&job.seen);
+    let state = seen.ended.clone().unwrap_or_else(|| "runs".to_owned());
+    let seconds = job.began.elapsed().as_secs();
+    let command = one_line(&job.command);
+    let text = format!("{id}  {state}, started {seconds} s ago, {} bytes: {command}", seen.total);
+    let data = json!({
+        "job": id, "state": state, "command": job.command, "total_bytes": seen.total,
+        "started_s_ago": seconds,
+    });
+    (text, data)
+}

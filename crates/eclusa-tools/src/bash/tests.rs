@@ -1,0 +1,296 @@
+//! Commands through the whole gate, in real cells.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use eclusa::{
+    Answer, Approver, Blocked, Durability, EffectLimits, Files, Gate, House, MemoryLog, Mode,
+    NotAsked, Question, Registry, Reply, Rules, Run, ToolCall, Workspace,
+};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::Bash;
+use crate::{CellSettings, Cells};
+
+/// A workspace, and a gate with `bash` and `jobs` around it.
+struct World {
+    dir: TempDir,
+    gate: Gate,
+    log: Arc<MemoryLog>,
+    asked: Arc<Mutex<Vec<Question>>>,
+}
+
+/// Always gives the same answer.
+struct Person(Answer, Arc<Mutex<Vec<Question>>>);
+
+impl Approver for Person {
+    fn name(&self) -> &str {
+        "person"
+    }
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
+        self.1.lock().unwrap().push(question.clone());
+        Box::pin(async { Ok(self.0.clone()) })
+    }
+}
+
+impl World {
+    fn new(answer: Answer, settle: impl FnOnce(&mut CellSettings)) -> World {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("workspace");
+        fs::create_dir(&root).unwrap();
+        let (workspace, _) = Workspace::open(&root, dir.path().join("state")).unwrap();
+        let mut settings = CellSettings::new(workspace.root(), workspace.state());
+        settle(&mut settings);
+        let files = Files::open(&root, Blocked::default()).unwrap();
+        let bash = Bash::new(Cells::new(settings).unwrap(), files);
+        let registry = Registry::new();
+        registry.add(bash.jobs()).unwrap();
+        registry.add(bash).unwrap();
+        let effects = EffectLimits { allow_delete: true, ..EffectLimits::default() };
+        let rules = Rules::new(Vec::new(), &root).with_effects(effects);
+        let log = Arc::new(MemoryLog::default());
+        let mut house = House::new(Arc::new(registry), rules, log.clone());
+        house.workspace = Some(workspace);
+        house.durability = Durability::Crash;
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        house.approvers.push(Arc::new(Person(answer, asked.clone())));
+        World { dir, gate: Gate::new(house), log, asked }
+    }
+
+    fn yes() -> World {
+        World::new(Answer::Once, |_| {})
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join("workspace").join(name)
+    }
+
+    fn read(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.path(name)).ok()
+    }
+
+    async fn pass(&self, tool: &str, args: Value) -> Reply {
+        self.gate.pass(ToolCall::new("c1", tool, args)).await
+    }
+
+    async fn bash(&self, command: &str) -> Reply {
+        self.pass("bash", json!({"command": command})).await
+    }
+
+    fn previews(&self) -> Vec<String> {
+        let asked = self.asked.lock().unwrap();
+        asked.iter().filter_map(|it| Some(it.preview.as_ref()?.diff.clone())).collect()
+    }
+
+    /// Layers that were left behind.
+    fn layers(&self) -> usize {
+        let stages = self.dir.path().join("state/stages");
+        fs::read_dir(stages).map_or(0, Iterator::count)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_without_effects_asks_nobody() {
+    let world = World::yes();
+    let reply = world.bash("echo out; echo err >&2").await;
+    assert_eq!((reply.code(), reply.text()), ("ok", "out\nerr\n"));
+    assert_eq!(world.asked.lock().unwrap().len(), 0);
+    assert_eq!(reply.data().unwrap()["enforcement"], "full", "this kernel has all of it");
+    assert_eq!(world.layers(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_it_changes_is_shown_and_then_real_and_can_be_undone() {
+    let world = World::yes();
+    fs::create_dir(world.path("d")).unwrap();
+    for (name, text) in [("a", "one\n"), ("d/b", "two\n"), ("gone", "x")] {
+        fs::File::create(world.path(name)).unwrap();
+        fs::OpenOptions::new()
+            .write(true)
+            .open(world.path(name))
+            .and_then(|mut it| std::io::Write::write_all(&mut it, text.as_bytes()))
+            .unwrap();
+    }
+    let script =
+        "echo more >> a; mv d/b d/c; rm gone; mkdir -p new/deep; echo n > new/deep/f; ln -s a link";
+    let reply = world.bash(script).await;
+    assert_eq!(reply.code(), "ok", "{}", reply.content());
+    let previews = world.previews();
+    let [shown] = previews.as_slice() else { panic!("{previews:?}") };
+    for line in ["altered a", "+ more", "moved d/b -> d/c", "deleted gone", "made new/deep/f"] {
+        assert!(shown.contains(line), "`{line}` is not in\n{shown}");
+    }
+    assert_eq!(world.read("a").as_deref(), Some("one\nmore\n"));
+    assert_eq!((world.read("d/b"), world.read("d/c").as_deref()), (None, Some("two\n")));
+    assert_eq!(world.read("new/deep/f").as_deref(), Some("n\n"));
+    assert!(world.path("link").is_symlink() && world.read("gone").is_none());
+    assert_eq!(world.layers(), 0, "the layer is gone");
+    let workspace = world.gate.house().workspace.clone().unwrap();
+    workspace.undo(900, &[reply.number().unwrap()], Durability::Crash).unwrap();
+    assert_eq!(world.read("a").as_deref(), Some("one\n"));
+    assert_eq!(world.read("d/b").as_deref(), Some("two\n"));
+    assert_eq!(world.read("gone").as_deref(), Some("x"));
+    assert!(!world.path("new").exists() && !world.path("link").is_symlink());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_no_leaves_nothing() {
+    let world = World::new(Answer::No("leave it".to_owned()), |_| {});
+    let reply = world.bash("echo x > a; mkdir d").await;
+    assert_eq!(reply.code(), "changes_discarded");
+    assert!(!world.path("a").exists() && !world.path("d").exists());
+    assert_eq!(world.layers(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e8_exit_codes_and_signals_are_told_and_the_output_is_kept() {
+    let world = World::yes();
+    let reply = world.bash("echo partly; exit 3").await;
+    assert_eq!(
+        (reply.code(), reply.error(), reply.text()),
+        ("tool_failed", Some("exit code 3"), "partly\n")
+    );
+    assert_eq!(reply.data().unwrap()["exit_code"], 3);
+    let reply = world.bash("kill -9 $$").await;
+    assert_eq!(reply.code(), "tool_failed");
+    assert_eq!(reply.data().unwrap()["signal"], 9, "{}", reply.content());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_fails_is_judged_by_what_it_did() {
+    let world = World::yes();
+    let reply = world.bash("echo x > a; false").await;
+    assert_eq!((reply.error(), world.read("a").as_deref()), (Some("exit code 1"), Some("x\n")));
+    assert!(reply.undo().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_takes_too_long_ends_with_everything_it_started() {
+    let world = World::yes();
+    let args =
+        json!({"command": "echo begun; (setsid sleep 1000 &) ; sleep 1000", "timeout_ms": 300});
+    let reply = world.pass("bash", args).await;
+    assert_eq!((reply.code(), reply.text()), ("tool_failed", "begun\n"));
+    assert!(reply.error().unwrap().contains("did not finish within 300 ms"), "{:?}", reply.error());
+    assert_eq!(reply.data().unwrap()["timed_out"], true);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_nobody_waits_for_ends() {
+    let world = World::yes();
+    let run = Run { mode: Mode::Yolo, ..Run::default() };
+    let cancel = run.cancel.clone();
+    let gate = world.gate.for_run(run);
+    let call = ToolCall::new("c1", "bash", json!({"command": "echo x > a; sleep 1000"}));
+    let passing = tokio::spawn(async move { gate.pass(call).await });
+    while world.layers() == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    cancel.cancel();
+    assert_eq!(passing.await.unwrap().code(), "cancelled");
+    assert!(!world.path("a").exists());
+    // The thread that watches it removes the layer once everything in the cell is gone.
+    for _ in 0..1000 {
+        if world.layers() == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the layer is still there");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_a_conversation_works_is_remembered() {
+    let world = World::yes();
+    fs::create_dir(world.path("sub")).unwrap();
+    let reply = world.pass("bash", json!({"command": "pwd", "cwd": "sub"})).await;
+    assert!(reply.text().ends_with("/workspace/sub\n"), "{}", reply.content());
+    let reply = world.bash("pwd; cd /").await;
+    assert!(reply.text().ends_with("/workspace/sub\n"), "{}", reply.content());
+    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let reply = other.pass(ToolCall::new("c1", "bash", json!({"command": "pwd"}))).await;
+    assert!(reply.text().ends_with("/workspace\n"), "{}", reply.content());
+    let reply = world.pass("bash", json!({"command": "pwd", "cwd": "../.."})).await;
+    assert_eq!(reply.code(), "tool_failed");
+    assert!(reply.content().contains("outside"), "{}", reply.content());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pipes_are_told_and_left_out() {
+    let world = World::yes();
+    let reply = world.bash("mkfifo pipe; echo x > a").await;
+    assert!(reply.text().contains("`pipe` is left out"), "{}", reply.content());
+    assert!(!world.path("pipe").exists());
+    assert_eq!(world.read("a").as_deref(), Some("x\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn live_directories_are_written_at_once() {
+    let world = World::new(Answer::No(String::new()), |it| it.live = vec!["target".into()]);
+    let reply = world.bash("mkdir -p target; echo x > target/a").await;
+    assert_eq!(reply.code(), "ok", "{}", reply.content());
+    assert_eq!(world.read("target/a").as_deref(), Some("x\n"));
+    assert_eq!(reply.data().unwrap()["live"], json!(["target"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_is_no_network_and_nothing_outside_can_be_written() {
+    let world = World::yes();
+    let outside = world.dir.path().join("outside");
+    let script = format!("echo x > {}; exec 3<>/dev/tcp/127.0.0.1/1", outside.display());
+    let reply = world.bash(&script).await;
+    assert_eq!(reply.code(), "tool_failed", "{}", reply.content());
+    assert!(!outside.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c26_binary_output_is_described() {
+    let world = World::yes();
+    let reply = world.bash("head -c 100 /dev/zero").await;
+    assert!(reply.text().contains("100 bytes that are not text"), "{}", reply.content());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_run_in_the_background_and_end() {
+    let world = World::yes();
+    let args = json!({"command": "echo one; echo real > live; sleep 1000", "background": true});
+    let reply = world.pass("bash", args).await;
+    assert_eq!(reply.code(), "ok", "{}", reply.content());
+    let asked = world.asked.lock().unwrap().clone();
+    assert!(asked[0].preview.is_none(), "it runs live, so it is asked about before");
+    let id = reply.data().unwrap()["job"].as_u64().unwrap();
+    let read = json!({"action": "read", "id": id});
+    let mut text = String::new();
+    while !text.contains("one") {
+        text.push_str(world.pass("jobs", read.clone()).await.text());
+    }
+    while world.read("live").is_none() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let reply = world.pass("jobs", json!({"action": "list"})).await;
+    assert!(reply.text().contains("runs"), "{}", reply.text());
+    world.pass("jobs", json!({"action": "end", "id": id})).await;
+    while !text.contains("ended") {
+        text.push_str(world.pass("jobs", read.clone()).await.text());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let reply = other.pass(ToolCall::new("c1", "jobs", read)).await;
+    assert!(reply.content().contains("there is no job"), "{}", reply.content());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_record_says_what_became_of_the_changes() {
+    let world = World::yes();
+    world.bash("echo x > a").await;
+    let records = world.log.records();
+    let end: Value = serde_json::from_str(&records.last().unwrap().body).unwrap();
+    assert_eq!(end["changes"]["outcome"], "committed");
+    assert_eq!(end["changes"]["paths"], json!(["a"]));
+}

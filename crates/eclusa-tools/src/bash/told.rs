@@ -1,0 +1,99 @@
+//! What the model and programs are told of a command that ran.
+
+use std::{fmt::Write as _, time::Duration};
+
+use eclusa::Output;
+use eclusa_sandbox::{Ended, Exit, How, proxy::Attempt};
+use serde_json::json;
+
+use crate::cells::{Cells, Ran};
+
+/// A command that ran to its end, or was ended.
+pub(super) fn output(ran: Ran, cells: &Cells, time: Duration) -> Output {
+    let Ran { exit, changes, staged, notes, attempts } = ran;
+    let mut text = printed(&exit);
+    let mut line = |line: String| {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let _ = writeln!(text, "[{line}]");
+    };
+    notes.iter().for_each(|note| line(note.clone()));
+    for attempt in &attempts {
+        if let Err(why) = &attempt.outcome {
+            let grant = attempt.grant().map_or_else(String::new, |grant| {
+                format!("; a person can allow it by adding `{grant}` to the hosts of commands")
+            });
+            line(format!("network: {why}{grant}"));
+        }
+    }
+    let (code, signal) = match exit.how {
+        How::Code(code) => (Some(code), None),
+        How::Signal(signal) => (None, Some(signal)),
+    };
+    let data = json!({
+        "exit_code": code,
+        "signal": signal,
+        "timed_out": exit.ended == Some(Ended::Time),
+        "truncated": exit.output.truncated(),
+        "output_bytes": exit.output.total(),
+        "execution_time_ms": u64::try_from(exit.wall.as_millis()).unwrap_or(u64::MAX),
+        "cpu_time_ms": u64::try_from(exit.cpu.as_millis()).unwrap_or(u64::MAX),
+        "enforcement": exit.enforcement.to_string(),
+        "network": attempts.iter().map(attempted).collect::<Vec<_>>(),
+        "notes": notes,
+        "live": cells.settings().live,
+    });
+    let error = failure(&exit, time);
+    Output { text, data: Some(data), changes, staged, error, ..Output::default() }
+}
+
+fn printed(exit: &Exit) -> String {
+    let output = &exit.output;
+    match output.total() {
+        0 => String::new(),
+        total if output.is_binary() => {
+            format!("[{total} bytes that are not text; write them to a file to look at them]\n")
+        }
+        _ => output.text(),
+    }
+}
+
+/// Why it is no success, in one sentence.
+fn failure(exit: &Exit, time: Duration) -> Option<String> {
+    let ms = time.as_millis();
+    Some(match (exit.ended, exit.how) {
+        (Some(Ended::Time), _) => format!(
+            "the command did not finish within {ms} ms and was ended with everything it started; \
+             give a larger timeout_ms or do less at once"
+        ),
+        (Some(Ended::Cancelled), _) => "the command was cancelled".to_owned(),
+        (Some(Ended::Output), _) => {
+            "the command wrote too much and was ended; send its output to a file or filter it"
+                .to_owned()
+        }
+        (Some(Ended::Disk), _) => "the command filled the disk and was ended".to_owned(),
+        (None, How::Code(0)) => return None,
+        (None, How::Code(code)) => format!("exit code {code}"),
+        (None, How::Signal(signal)) => format!("ended by signal {signal}"),
+    })
+}
+
+fn attempted(attempt: &Attempt) -> serde_json::Value {
+    json!({
+        "host": attempt.host,
+        "port": attempt.port,
+        "allowed": attempt.outcome.is_ok(),
+        "why": attempt.outcome.as_ref().err().map(ToString::to_string),
+        "sent": attempt.sent,
+        "received": attempt.received,
+    })
+}
+
+/// A command that was started in the background.
+pub(super) fn started(id: u64) -> Output {
+    let text = format!(
+        "started as job {id}; `jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output"
+    );
+    Output { data: Some(json!({"job": id})), ..Output::text(text) }
+}

@@ -1,0 +1,277 @@
+//! Where commands run: a cell for each, made from what the program was told of this machine and
+//! this workspace.
+//!
+//! Nothing here comes from a model but the shell text and the directory it starts in. What a
+//! command writes to the workspace goes to a layer of its own and is read back as
+//! [`Changes`](eclusa::Changes); what it writes to the home directory or to `/tmp` is gone when it
+//! ends.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use eclusa::{Changes, Staged};
+use eclusa_sandbox::{
+    Cancel, Cell, CellError, Enforcement, Exit, Ground, Keep, Limits, Missing, PROXY_PORT, Plan,
+    proxy::{Attempt, Hosts, Proxy, Serving},
+};
+
+mod changes;
+mod stage;
+
+pub(crate) use changes::ReadBack;
+use stage::Stage;
+
+/// What every command of a workspace has in common.
+#[derive(Debug, Clone)]
+pub struct CellSettings {
+    /// The workspace. Commands start in it, and what they write there is staged.
+    pub root: PathBuf,
+    /// Where layers are made: outside the workspace, on its filesystem.
+    pub state: PathBuf,
+    /// The home directory, if there is one: readable, and what is written there is lost.
+    pub home: Option<PathBuf>,
+    /// The whole environment, besides what keeps git and the proxy in order.
+    pub env: Vec<(OsString, OsString)>,
+    /// What is neither read nor listed.
+    pub hide: Vec<PathBuf>,
+    /// Hosts that may be reached: `example.org`, `*.example.org`, `example.org:8080`.
+    pub hosts: Vec<String>,
+    /// Directories of the workspace that are written at once and cannot be undone.
+    pub live: Vec<PathBuf>,
+    /// How much a command may use; the time is that of the call.
+    pub limits: Limits,
+    /// How much of the output is kept.
+    pub keep: Keep,
+}
+
+impl CellSettings {
+    /// Settings for a workspace, with nothing but a path to look for programs in.
+    pub fn new(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> CellSettings {
+        CellSettings {
+            root: root.into(),
+            state: state.into(),
+            home: None,
+            env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            hide: Vec::new(),
+            hosts: Vec::new(),
+            live: Vec::new(),
+            limits: Limits::default(),
+            keep: Keep::default(),
+        }
+    }
+}
+
+/// Makes cells. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Cells(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    settings: CellSettings,
+    hosts: Hosts,
+    ground: OnceLock<Ground>,
+}
+
+/// What becomes of what a command writes to the workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writes {
+    /// Nothing can be written.
+    Refused,
+    /// It is staged, and read back.
+    Staged,
+    /// It is real at once, and cannot be undone.
+    Real,
+}
+
+/// One command.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// The shell text, which bash gets byte for byte.
+    pub command: String,
+    /// Where it starts: an absolute path.
+    pub cwd: PathBuf,
+    /// What becomes of what it writes.
+    pub writes: Writes,
+    /// How long it may run.
+    pub time: Duration,
+}
+
+/// A command that runs.
+pub struct Running {
+    cell: Cell,
+    root: PathBuf,
+    stage: Option<Stage>,
+    network: Option<Network>,
+}
+
+struct Network {
+    serving: Serving,
+    attempts: Arc<Mutex<Vec<Attempt>>>,
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub struct Ran {
+    /// How.
+    pub exit: Exit,
+    /// What it would change.
+    pub changes: Changes,
+    /// What holds the new contents.
+    pub staged: Option<Staged>,
+    /// What a person must know about its effects beyond the changes.
+    pub notes: Vec<String>,
+    /// Whom it tried to reach.
+    pub attempts: Vec<Attempt>,
+}
+
+/// Why a command was not run, or why what it did cannot be told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// There is no cell for it.
+    #[error(transparent)]
+    Cell(#[from] CellError),
+    /// The layer could not be made.
+    #[error("could not make a layer for the changes in `{}`: {source}", path.display())]
+    Layer {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// What it changed cannot be read back. Nothing of it is real.
+    #[error("what the command changed cannot be told, so it was discarded: {0}")]
+    Effects(String),
+}
+
+impl Cells {
+    /// Cells with these settings. An entry of `hosts` that cannot be read is an error.
+    pub fn new(settings: CellSettings) -> Result<Cells, String> {
+        let hosts = Hosts::new(&settings.hosts).map_err(|err| err.to_string())?;
+        Ok(Cells(Arc::new(Inner { settings, hosts, ground: OnceLock::new() })))
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &CellSettings {
+        &self.0.settings
+    }
+
+    /// What this machine can hold a command to: found by trying, once.
+    pub fn ground(&self) -> &Ground {
+        self.0.ground.get_or_init(|| {
+            // Where it cannot be made, the self-test says that nothing can be staged.
+            let _ = std::fs::create_dir_all(&self.0.settings.state);
+            eclusa_sandbox::probe(&self.0.settings.state)
+        })
+    }
+
+    /// Whether every layer holds here.
+    pub fn is_full(&self) -> bool {
+        self.ground().enforcement() == Enforcement::Full
+    }
+
+    /// Starts a command. `progress` gets its output as it comes.
+    pub fn start(
+        &self,
+        order: &Order,
+        progress: impl FnMut(&[u8]) + Send + 'static,
+    ) -> Result<Running, RunError> {
+        let settings = self.settings();
+        let mut plan = Plan::bash(&order.command, &order.cwd);
+        plan.env = self.environment();
+        plan.hide = settings.hide.clone();
+        plan.hosts = settings.hosts.clone();
+        plan.limits = Limits { wall: Some(order.time), ..settings.limits.clone() };
+        plan.keep = settings.keep;
+        // Whether that is enough is for the rules to say: they were told before the call ran.
+        plan.may_lack = self.ground().missing();
+        let stage = match order.writes {
+            Writes::Refused => None,
+            Writes::Staged if self.stages() => {
+                let made = Stage::new(&settings.state);
+                let path = settings.state.clone();
+                Some(made.map_err(|source| RunError::Layer { path, source })?)
+            }
+            Writes::Staged | Writes::Real => {
+                plan.write.push(settings.root.clone());
+                None
+            }
+        };
+        if let Some(stage) = &stage {
+            plan.stage.push(stage.over(&settings.root, &settings.live));
+        }
+        let mut cell = Cell::spawn(&plan, self.ground(), progress)?;
+        let network = cell.take_listener().map(|listener| self.serve(listener)).transpose()?;
+        Ok(Running { cell, root: settings.root.clone(), stage, network })
+    }
+
+    /// Whether what a command writes can be staged here.
+    pub fn stages(&self) -> bool {
+        !self.ground().missing().contains(&Missing::Staging)
+    }
+
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        let settings = self.settings();
+        let mut env = settings.env.clone();
+        let mut put = |name: &str, value: OsString| {
+            env.retain(|(it, _)| it != name);
+            env.push((name.into(), value));
+        };
+        let home = settings.home.as_ref().map_or_else(|| "/tmp".into(), OsString::from);
+        put("HOME", home);
+        put("TMPDIR", "/tmp".into());
+        if !settings.hosts.is_empty() {
+            let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
+            for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+                put(name, proxy.clone().into());
+            }
+        }
+        env
+    }
+
+    fn serve(&self, listener: std::os::fd::OwnedFd) -> Result<Network, RunError> {
+        let attempts = Arc::new(Mutex::new(Vec::new()));
+        let noted = attempts.clone();
+        let report = move |attempt| {
+            noted.lock().unwrap_or_else(PoisonError::into_inner).push(attempt);
+        };
+        let serving = Proxy::new(self.0.hosts.clone(), report).serve(listener);
+        let path = PathBuf::from("the proxy");
+        let serving = serving.map_err(|source| RunError::Layer { path, source })?;
+        Ok(Network { serving, attempts })
+    }
+}
+
+impl Running {
+    /// Ends the command from elsewhere.
+    pub fn canceller(&self) -> Cancel {
+        self.cell.canceller()
+    }
+
+    /// Waits for the end, and reads back what it changed.
+    pub fn wait(self) -> Result<Ran, RunError> {
+        let exit = self.cell.wait()?;
+        let attempts = self.network.map_or_else(Vec::new, |network| {
+            network.serving.stop();
+            std::mem::take(&mut *network.attempts.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        let read = match self.stage {
+            None => ReadBack::default(),
+            Some(stage) => {
+                let read = stage.read_back(&self.root);
+                read.map_err(|err| RunError::Effects(err.to_string()))?
+            }
+        };
+        let ReadBack { changes, staged, notes } = read;
+        Ok(Ran { exit, changes, staged, notes, attempts })
+    }
+}
+
+/// Where layers are made in a directory of state.
+pub(crate) fn layers(state: &Path) -> PathBuf {
+    state.join("stages")
+}
