@@ -144,7 +144,7 @@ impl TypedTool for Bash {
         let cwd = cwd.map_err(|err| ToolError::new(err.to_string()))?;
         let left = job.deadline().saturating_duration_since(std::time::Instant::now());
         let asked = args.timeout_ms.map_or(self.time, Duration::from_millis);
-        let time = asked.min(left.saturating_sub(MARGIN).max(Duration::from_millis(1)));
+        let time = asked.min(left.max(Duration::from_millis(1)));
         let command = args.command;
         if args.background {
             let order = Order { command, cwd, writes: Writes::Real, time: Duration::MAX };
