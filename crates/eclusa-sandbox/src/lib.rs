@@ -7,9 +7,11 @@
 mod cell;
 mod child;
 mod clone;
+mod environment;
 mod filter;
 #[doc(hidden)]
 pub mod forbid;
+mod git;
 mod ground;
 mod init;
 mod kernel;
@@ -17,13 +19,17 @@ mod output;
 mod plan;
 mod probe;
 mod recipe;
+mod secrets;
 mod step;
 
 pub use cell::{Cancel, Cell, Ended, Exit, How};
+pub use environment::clean_environment;
+pub use git::{Identity, git_environment};
 pub use ground::{Enforcement, Ground, Missing, Rung};
 pub use output::Output;
 pub use plan::{Keep, Limits, Plan, SYSTEM_ROOTS, Staging};
 pub use probe::probe;
+pub use secrets::{SECRET_NAMES, SECRET_PLACES, secrets};
 pub use step::{CellError, Step};
 
 /// Where the listener of a cell with hosts is, on its own loopback interface.

@@ -9,6 +9,7 @@
 )]
 
 mod basics;
+mod context;
 mod escape;
 mod ladder;
 mod limits;
