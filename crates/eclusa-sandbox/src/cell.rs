@@ -19,6 +19,7 @@ use rustix::net::{
 };
 use rustix::pipe::PipeFlags;
 
+use crate::caps::{Caps, Group};
 use crate::child::Order;
 use crate::clone::{self, Child};
 use crate::ground::{Enforcement, Ground, Walls};
@@ -38,6 +39,7 @@ pub struct Cell {
     cancel: Cancel,
     listener: Option<OwnedFd>,
     enforcement: Enforcement,
+    caps: Caps,
 }
 
 /// Ends a command from elsewhere. Clones end the same command.
@@ -69,6 +71,8 @@ pub struct Exit {
     pub output: Output,
     /// What held it.
     pub enforcement: Enforcement,
+    /// What its caps held for.
+    pub caps: Caps,
 }
 
 /// What a process leaves behind.
@@ -118,6 +122,7 @@ impl Cell {
         let cancel = Cancel(Arc::new(event));
         let (tell, told) = mpsc::sync_channel::<Begun>(1);
         let enforcement = ground.enforcement();
+        let caps = recipe.caps;
         let watch = supervise::Watch::of(plan, cancel.clone(), enforcement.clone());
         let thread = std::thread::Builder::new()
             .name("cell".into())
@@ -139,7 +144,7 @@ impl Cell {
             Err(CellError::System { what: "start the command", source: gone })
         });
         let listener = begun?;
-        Ok(Cell { thread: Some(thread), cancel, listener, enforcement })
+        Ok(Cell { thread: Some(thread), cancel, listener, enforcement, caps })
     }
 
     /// Builds the cell of a plan and runs nothing in it.
@@ -160,6 +165,12 @@ impl Cell {
     #[must_use]
     pub fn enforcement(&self) -> &Enforcement {
         &self.enforcement
+    }
+
+    /// What the caps of the plan hold for.
+    #[must_use]
+    pub fn caps(&self) -> Caps {
+        self.caps
     }
 
     /// The listener on the cell's loopback interface, if the plan names hosts. Whoever serves it
@@ -199,6 +210,8 @@ struct Started {
     namespace: bool,
     output: OwnedFd,
     status: OwnedFd,
+    caps: Caps,
+    group: Option<Group>,
 }
 
 /// A descriptor above those that the child rearranges.
@@ -214,7 +227,7 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), CellError> {
 
 impl Started {
     /// Starts the first process, and hands out what it handed over.
-    fn new(recipe: Recipe) -> Result<(Started, Option<OwnedFd>), CellError> {
+    fn new(mut recipe: Recipe) -> Result<(Started, Option<OwnedFd>), CellError> {
         let (output, output_end) = pipe()?;
         let (status, status_end) = pipe()?;
         let (failure, failure_end) = pipe()?;
@@ -222,8 +235,8 @@ impl Started {
         let _ = rustix::pipe::fcntl_setpipe_size(&output, supervise::CHUNK);
         let null = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .map_err(trying("open /dev/null"))?;
-        let (null, init) =
-            (high(null)?, high(init::program().map_err(trying("make the first program"))?)?);
+        let null = high(null)?;
+        let init = init::program().map_err(trying("make the first program"))?;
         let hand = if recipe.listen || recipe.notify.is_some() { Some(hands()?) } else { None };
         let pointers = |strings: &[std::ffi::CString]| {
             let mut list: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
@@ -259,7 +272,8 @@ impl Started {
             None => None,
         };
         let namespace = recipe.walls != Walls::None;
-        Ok((Started { child, namespace, output, status }, handed))
+        let (caps, group) = (recipe.caps, recipe.group.take());
+        Ok((Started { child, namespace, output, status, caps, group }, handed))
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`probe`] finds out what this machine can hold a command to. [`Plan`] says what a command may
 //! reach. [`Cell::spawn`] starts it, or refuses if the machine can't hold it to the plan.
 
+mod caps;
 mod cell;
 mod child;
 mod clone;
@@ -22,6 +23,7 @@ mod recipe;
 mod secrets;
 mod step;
 
+pub use caps::{Cap, Caps};
 pub use cell::{Cancel, Cell, Ended, Exit, How};
 pub use environment::clean_environment;
 pub use git::{Identity, git_environment};

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use libc::sock_filter;
 
+use crate::caps::{Caps, Group};
 use crate::filter::{self, Sockets};
 use crate::ground::{Ground, Missing, Walls};
 use crate::plan::Plan;
@@ -47,7 +48,10 @@ pub(crate) struct Recipe {
     pub(crate) filter: Vec<sock_filter>,
     /// A filter whose calls go to a supervisor, installed before the other.
     pub(crate) notify: Option<Vec<sock_filter>>,
+    /// Where the child enters its control group.
     pub(crate) cgroup: Option<OwnedFd>,
+    pub(crate) group: Option<Group>,
+    pub(crate) caps: Caps,
     pub(crate) argv: Vec<CString>,
     pub(crate) env: Vec<CString>,
 }
@@ -101,6 +105,8 @@ impl Recipe {
         let walls = ground.walls;
         let places = Places::of(plan)?;
         let network = walls != Walls::None;
+        let own_pid_max = kernel_is_at_least((6, 14));
+        let group = Group::new(plan)?;
         let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
         Ok(Recipe {
             walls,
@@ -115,7 +121,7 @@ impl Recipe {
             var_tmp: std::fs::symlink_metadata("/var/tmp").is_ok_and(|at| at.is_dir()),
             proc: ground.proc,
             pid_max: plan.limits.processes.map(|most| most.max(301).to_string().into_bytes()),
-            own_pid_max: kernel_is_at_least((6, 14)),
+            own_pid_max,
             network,
             listen: network && !plan.hosts.is_empty(),
             cwd: c_path(&places.cwd)?,
@@ -126,7 +132,9 @@ impl Recipe {
             },
             filter: if ground.seccomp { seccomp(network) } else { Vec::new() },
             notify: None,
-            cgroup: None,
+            cgroup: group.as_ref().map(Group::entrance).transpose()?,
+            group,
+            caps: Caps::of(plan, walls, own_pid_max),
             argv: argv(plan)?,
             env: env(plan, network)?,
         })

@@ -232,6 +232,9 @@ impl<F: FnMut(&[u8])> Course<F> {
         if !self.started.namespace {
             survivors::kill_all(self.started.child.pid);
         }
+        if let Some(group) = &self.started.group {
+            group.kill();
+        }
         let pidfd = self.started.child.pidfd.as_fd();
         let _ = rustix::process::pidfd_send_signal(pidfd, Signal::KILL);
         let used = self.reap();
@@ -256,6 +259,7 @@ impl<F: FnMut(&[u8])> Course<F> {
             peak_memory: used.map_or(0, |used| used.peak_kib.saturating_mul(1024)),
             output: self.keeper.finish(),
             enforcement: self.watch.enforcement,
+            caps: self.started.caps,
         })
     }
 

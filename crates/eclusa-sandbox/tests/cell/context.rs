@@ -61,7 +61,7 @@ impl Place {
         let mut plan = Plan::bash(text, &self.cwd);
         let mut given = vec![("PATH".into(), path().into())];
         given.extend_from_slice(env);
-        plan.env = clean_environment(given, &[self.ws.clone()]);
+        plan.env = clean_environment(given, std::slice::from_ref(&self.ws));
         plan.env.extend(git_environment(&[self.cwd.clone(), self.ws.clone()], None));
         if walls {
             let [upper, work] =
@@ -241,7 +241,7 @@ fn a7_variables_that_start_programs_do_not_get_in() {
     given.push(("CARGO_HOME".into(), format!("{root}/link").into()));
     given.push(("LANG".into(), "C.UTF-8".into()));
     given.push(("LC_ALL".into(), "() { :; }; touch MARK".into()));
-    let env = clean_environment(given.clone(), &[place.ws.clone()]);
+    let env = clean_environment(given.clone(), std::slice::from_ref(&place.ws));
     for (name, value) in &env {
         let name = name.to_str().unwrap();
         assert!(!names.contains(&name), "{name} got in");

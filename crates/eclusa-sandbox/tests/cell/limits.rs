@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use eclusa_sandbox::{Cell, Ended, How, Keep};
+use eclusa_sandbox::{Cap, Cell, Ended, How, Keep};
 
-use crate::world::{World, ground, run};
+use crate::world::{World, ground, is_root, run};
 
 /// Command lines of processes on this machine that contain a mark.
 pub(crate) fn alive(mark: &str) -> Vec<String> {
@@ -227,4 +227,52 @@ fn caller_that_is_killed() {
     plan.env.push(("PATH".into(), "/usr/bin:/bin".into()));
     plan.write.push(ws.into());
     run(&plan);
+}
+
+#[test]
+fn what_the_caps_hold_for_is_said() {
+    let world = World::new();
+    let mut plan = world.staged("true");
+    let caps = run(&plan).caps;
+    assert_eq!((caps.memory, caps.processes), (Cap::EachProcess, Cap::Cell));
+    plan = world.read_only("true");
+    plan.limits.memory = None;
+    plan.limits.processes = None;
+    let caps = run(&plan).caps;
+    assert_eq!((caps.memory, caps.processes), (Cap::Open, Cap::Open));
+}
+
+#[test]
+fn a_control_group_that_can_not_hold_the_limits_is_an_error() {
+    let world = World::new();
+    let mut plan = world.staged("true");
+    plan.cgroup = Some(world.path("outside"));
+    let error = Cell::spawn(&plan, ground(), |_| {}).unwrap_err().to_string();
+    assert!(error.contains("memory.max") && error.contains("control group"), "{error}");
+    assert_eq!(std::fs::read_dir(world.path("outside")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_delegated_control_group_is_entered_and_removed() {
+    // Only root can make one here; its controllers may be bound to the old hierarchy.
+    let parent = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(std::path::PathBuf::from);
+    let Some(parent) = parent
+        .into_iter()
+        .find(|at| at.join("cgroup.kill").exists() || at.join("cgroup.controllers").exists())
+    else {
+        return;
+    };
+    let parent = parent.join(format!("eclusa-test-{}", std::process::id()));
+    if !is_root() || std::fs::create_dir(&parent).is_err() {
+        return;
+    }
+    let world = World::new();
+    let mut plan = world.staged("grep ^0:: /proc/self/cgroup; (setsid sleep 1236.1 &)");
+    plan.cgroup = Some(parent.clone());
+    plan.limits.memory = None;
+    plan.limits.processes = None;
+    let said = run(&plan).output.text();
+    assert!(said.contains("/cell-"), "{said}");
+    assert_eq!(alive("1236.1"), Vec::<String>::new());
+    std::fs::remove_dir(&parent).unwrap();
 }
