@@ -24,6 +24,7 @@ use crate::child::Order;
 use crate::clone::{self, Child};
 use crate::ground::{Enforcement, Ground, Walls};
 use crate::init;
+use crate::notify::Mended;
 use crate::output::Output;
 use crate::plan::Plan;
 use crate::recipe::Recipe;
@@ -38,6 +39,7 @@ pub struct Cell {
     thread: Option<JoinHandle<Result<Exit, CellError>>>,
     cancel: Cancel,
     listener: Option<OwnedFd>,
+    held: Option<OwnedFd>,
     enforcement: Enforcement,
     caps: Caps,
 }
@@ -69,6 +71,8 @@ pub struct Exit {
     pub peak_memory: u64,
     /// What it wrote.
     pub output: Output,
+    /// Directories that were renamed for it piece by piece.
+    pub mended: Mended,
     /// What held it.
     pub enforcement: Enforcement,
     /// What its caps held for.
@@ -106,7 +110,14 @@ impl Exit {
 }
 
 /// What the thread tells before the command runs.
-type Begun = Result<Option<OwnedFd>, CellError>;
+type Begun = Result<Handed, CellError>;
+
+/// What the child handed over.
+#[derive(Default)]
+struct Handed {
+    listener: Option<OwnedFd>,
+    held: Option<OwnedFd>,
+}
 
 impl Cell {
     /// Starts the command of a plan. `progress` gets all output as it comes, in the cell's thread,
@@ -132,10 +143,11 @@ impl Cell {
                     let _ = tell.send(Err(error));
                     Err(CellError::System { what: "start the command", source: message })
                 }
-                Ok((started, handed)) => {
+                Ok((started, mut handed)) => {
+                    let mender = watch.mend(&mut handed.held);
                     let _ = tell.send(Ok(handed));
                     drop(tell);
-                    supervise::see_through(started, watch, progress)
+                    supervise::see_through(started, watch, progress, mender)
                 }
             })
             .map_err(trying("start a thread"))?;
@@ -143,8 +155,8 @@ impl Cell {
             let gone = io::Error::other("the thread of the cell is gone");
             Err(CellError::System { what: "start the command", source: gone })
         });
-        let listener = begun?;
-        Ok(Cell { thread: Some(thread), cancel, listener, enforcement, caps })
+        let Handed { listener, held } = begun?;
+        Ok(Cell { thread: Some(thread), cancel, listener, held, enforcement, caps })
     }
 
     /// Builds the cell of a plan and runs nothing in it.
@@ -179,8 +191,17 @@ impl Cell {
         self.listener.take()
     }
 
+    /// Where the calls of a plan with [`Hold::Writes`](crate::Hold) wait. They wait for ever if
+    /// nobody answers them; when the listener is closed, they fail.
+    pub fn take_held(&mut self) -> Option<OwnedFd> {
+        self.held.take()
+    }
+
     /// Waits for the end of the command and of everything it started.
+    ///
+    /// Calls that wait for an answer, and whose listener nobody took, fail from now on.
     pub fn wait(mut self) -> Result<Exit, CellError> {
+        drop(self.held.take());
         self.join()
     }
 
@@ -197,6 +218,7 @@ impl Cell {
 impl Drop for Cell {
     fn drop(&mut self) {
         if self.thread.is_some() {
+            drop(self.held.take());
             self.cancel.cancel();
             let _ = self.join();
         }
@@ -227,7 +249,7 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), CellError> {
 
 impl Started {
     /// Starts the first process, and hands out what it handed over.
-    fn new(mut recipe: Recipe) -> Result<(Started, Option<OwnedFd>), CellError> {
+    fn new(mut recipe: Recipe) -> Result<(Started, Handed), CellError> {
         let (output, output_end) = pipe()?;
         let (status, status_end) = pipe()?;
         let (failure, failure_end) = pipe()?;
@@ -267,10 +289,15 @@ impl Started {
             let _ = crate::kernel::wait(child.pid);
             return Err(failed(message, &recipe));
         }
-        let handed = match &hand {
-            Some((ours, _)) => Some(receive(ours)?),
-            None => None,
-        };
+        let mut handed = Handed::default();
+        if let Some((ours, _)) = &hand {
+            if recipe.listen {
+                handed.listener = Some(receive(ours)?);
+            }
+            if recipe.notify.is_some() {
+                handed.held = Some(receive(ours)?);
+            }
+        }
         let namespace = recipe.walls != Walls::None;
         let (caps, group) = (recipe.caps, recipe.group.take());
         Ok((Started { child, namespace, output, status, caps, group }, handed))

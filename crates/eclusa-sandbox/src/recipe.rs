@@ -14,7 +14,8 @@ use libc::sock_filter;
 use crate::caps::{Caps, Group};
 use crate::filter::{self, Sockets};
 use crate::ground::{Ground, Missing, Walls};
-use crate::plan::Plan;
+use crate::notify;
+use crate::plan::{Hold, Plan};
 use crate::step::CellError;
 use places::Places;
 
@@ -131,7 +132,7 @@ impl Recipe {
                 version => Some(places.rules(plan, version, walls)?),
             },
             filter: if ground.seccomp { seccomp(network) } else { Vec::new() },
-            notify: None,
+            notify: held(plan, ground),
             cgroup: group.as_ref().map(Group::entrance).transpose()?,
             group,
             caps: Caps::of(plan, walls, own_pid_max),
@@ -144,6 +145,9 @@ impl Recipe {
 /// Refuses a plan that wants more than there is: nothing is ever weakened silently.
 fn demand(plan: &Plan, ground: &Ground) -> Result<(), CellError> {
     let enforcement = ground.enforcement();
+    if plan.hold == Hold::Writes && !ground.notify {
+        return Err(CellError::Unable { lacking: Missing::Seccomp, enforcement });
+    }
     let lacking = if enforcement == crate::Enforcement::None {
         ground.missing().into_iter().next()
     } else {
@@ -153,6 +157,16 @@ fn demand(plan: &Plan, ground: &Ground) -> Result<(), CellError> {
         })
     };
     lacking.map_or(Ok(()), |lacking| Err(CellError::Unable { lacking, enforcement }))
+}
+
+/// The filter whose calls wait. A plan that wants an undo log is refused where there can be none;
+/// renames that can't be mended fail as the overlay lets them fail, and harm nothing.
+fn held(plan: &Plan, ground: &Ground) -> Option<Vec<sock_filter>> {
+    match plan.hold {
+        Hold::Renames if ground.notify && !plan.stage.is_empty() => Some(notify::renames()),
+        Hold::Writes => Some(notify::writes()),
+        _ => None,
+    }
 }
 
 fn seccomp(network: bool) -> Vec<sock_filter> {

@@ -9,6 +9,7 @@
 mod basics;
 mod context;
 mod escape;
+mod held;
 mod ladder;
 mod limits;
 mod network;

@@ -1,0 +1,114 @@
+//! Makes what lies in the upper layer ready to be taken into the workspace.
+
+use std::{ffi::OsStr, os::fd::OwnedFd, path::Path};
+
+use rustix::{
+    fs::{AtFlags, Mode, OFlags},
+    io::Errno,
+};
+
+use super::{
+    Effects, FileNode, Layer, Node, ScanError,
+    handle::{self, Look},
+};
+
+impl Layer {
+    /// Frees the new files of these effects from the marks of the overlay, so that they can be
+    /// renamed or linked into the workspace, and opens the directories that they lie in. Their
+    /// stamps in `effects` follow.
+    ///
+    /// What is not as it was read back is an error, and then nothing may be committed. Afterwards
+    /// the layer can be taken from and discarded, but not read back again: moves and the modes of
+    /// directories are known to `effects` only.
+    pub fn release(&self, effects: &mut Effects) -> Result<(), ScanError> {
+        for entry in &mut effects.entries {
+            let path = &entry.path;
+            match &mut entry.after {
+                Some(Node::File(file)) => self.free(path, file)?,
+                Some(Node::Directory { .. }) => {
+                    self.open_up(path).map_err(ScanError::at("open", path))?;
+                }
+                Some(Node::Link { .. } | Node::Other(_)) | None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn free(&self, path: &Path, file: &mut FileNode) -> Result<(), ScanError> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(ScanError::Disturbed(path.to_owned()));
+        };
+        let dir = self.open_parents(parent).map_err(ScanError::at("open", parent))?;
+        let look = Look::at(&dir, name).map_err(ScanError::at("look at", path))?;
+        let Some(look) = look.filter(|it| is_still(it, file)) else {
+            return Err(ScanError::Disturbed(path.to_owned()));
+        };
+        let failed = ScanError::at("remove an attribute of", path);
+        let now = strip(&dir, name, &look).map_err(failed)?;
+        file.stamp = now.stamp;
+        Ok(())
+    }
+
+    /// Opens a directory whose parents may be shut.
+    fn open_parents(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
+        match handle::beneath(&self.upper, path, OFlags::PATH) {
+            Err(Errno::ACCESS) => {
+                let above: Vec<&Path> = path.ancestors().collect();
+                above.iter().rev().try_for_each(|it| self.open_up(it))?;
+                handle::beneath(&self.upper, path, OFlags::PATH)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Lets the owner of a directory take things out of it.
+    fn open_up(&self, path: &Path) -> rustix::io::Result<()> {
+        let dir = match handle::beneath(&self.upper, path, OFlags::PATH) {
+            Err(Errno::ACCESS) => {
+                path.parent().map_or(Ok(()), |parent| self.open_up(parent))?;
+                handle::beneath(&self.upper, path, OFlags::PATH)?
+            }
+            opened => opened?,
+        };
+        let mode = Look::of(&dir)?.mode;
+        if mode & 0o700 == 0o700 {
+            return Ok(());
+        }
+        let through = handle::through(&dir, OsStr::new(""));
+        rustix::fs::chmod(through, Mode::from_raw_mode(mode | 0o700))
+    }
+}
+
+/// True when this is what was read. Its last change may be younger: shared files are freed at each
+/// of their names, and a directory that was shut had to be opened.
+fn is_still(look: &Look, file: &FileNode) -> bool {
+    let (now, then) = (look.stamp, file.stamp);
+    let same = (now.device, now.inode, now.size) == (then.device, then.inode, then.size);
+    same && now.modified == then.modified && look.mode == file.mode
+}
+
+/// Removes the overlay's attributes from a file. Attributes of users can be removed only by those
+/// who may write to it.
+fn strip(dir: &OwnedFd, name: &OsStr, look: &Look) -> rustix::io::Result<Look> {
+    let mut marks = handle::attributes(dir, name)?;
+    marks.retain(|it| handle::is_overlays(it));
+    if marks.is_empty() {
+        return Ok(*look);
+    }
+    let path = handle::through(dir, name);
+    let set = |mode| rustix::fs::chmodat(dir, name, Mode::from_raw_mode(mode), AtFlags::empty());
+    let locked = look.mode & 0o200 == 0;
+    if locked {
+        set(look.mode | 0o200)?;
+    }
+    let removed =
+        marks.iter().try_for_each(|mark| match rustix::fs::lremovexattr(&path, &**mark) {
+            Ok(()) | Err(Errno::NODATA) => Ok(()),
+            Err(err) => Err(err),
+        });
+    if locked {
+        set(look.mode)?;
+    }
+    removed?;
+    Look::at(dir, name)?.ok_or(Errno::NOENT)
+}

@@ -1,0 +1,383 @@
+//! Walks the upper layer beside what is below it.
+
+use std::{
+    collections::HashSet,
+    ffi::{OsStr, OsString},
+    os::fd::{AsFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{AtFlags, Mode, OFlags},
+    io::Errno,
+};
+
+use super::{
+    Effect, Effects, FileNode, Layer, Node, Note, ScanError,
+    handle::{self, Look, Sort},
+    moves::{self, Moves},
+};
+
+/// A directory that is still to be visited.
+enum Pending {
+    /// It is in the upper layer; `below` says whether one is below it too. With `hides`, it is in
+    /// an opaque directory and as opaque as that, though it has no mark of its own.
+    Layered { path: PathBuf, below: bool, hides: bool },
+    /// It was below, and everything in it is gone.
+    Gone { path: PathBuf },
+}
+
+struct Walk<'a> {
+    layer: &'a Layer,
+    entries: Vec<Effect>,
+    moves: Moves,
+    unchanged: u64,
+    /// How many names may still be looked at.
+    left: usize,
+    pending: Vec<Pending>,
+    shut: Shut<'a>,
+}
+
+/// Directories of the upper layer that their owner may not enter, opened for the walk. They are
+/// shut again when this is dropped, the deepest first.
+struct Shut<'a> {
+    upper: &'a OwnedFd,
+    opened: Vec<(PathBuf, u32)>,
+}
+
+/// Reads a layer back.
+pub(super) fn run(layer: &Layer) -> Result<Effects, ScanError> {
+    let root = Path::new("");
+    let look = |dir: &OwnedFd| Look::of(dir).map_err(ScanError::at("look at", root));
+    let (was, is) = (look(&layer.lower)?.mode, look(&layer.upper)?.mode);
+    let mut walk = Walk {
+        layer,
+        entries: Vec::new(),
+        moves: Moves::default(),
+        unchanged: 0,
+        left: layer.bounds.names,
+        pending: vec![Pending::Layered { path: PathBuf::new(), below: true, hides: false }],
+        shut: Shut { upper: &layer.upper, opened: Vec::new() },
+    };
+    while let Some(next) = walk.pending.pop() {
+        match next {
+            Pending::Layered { path, below, hides } => walk.layered(&path, below, hides)?,
+            Pending::Gone { path } => walk.gone_inside(&path)?,
+        }
+    }
+    let Walk { mut entries, moves, unchanged, .. } = walk;
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    moves::find(&mut entries, &moves);
+    Ok(Effects { entries, root: (was != is).then_some((was, is)), unchanged })
+}
+
+impl Walk<'_> {
+    /// A directory of the upper layer, and the one below it.
+    fn layered(&mut self, path: &Path, below: bool, hides: bool) -> Result<(), ScanError> {
+        let upper = self.shut.open(path).map_err(ScanError::at("open", path))?;
+        let names = self.names(&upper, path)?;
+        let lower = if below { self.below(path)? } else { None };
+        let hides =
+            hides || is_opaque(&upper).map_err(ScanError::at("read an attribute of", path))?;
+        if let Some(lower) = lower.as_ref().filter(|_| hides) {
+            let here: HashSet<&OsString> = names.iter().collect();
+            for name in self.names(lower, path)? {
+                if !here.contains(&name) {
+                    self.gone(lower, &name, path.join(&name))?;
+                }
+            }
+        }
+        for name in names {
+            self.entry((&upper, hides), lower.as_ref(), &name, path.join(&name))?;
+        }
+        Ok(())
+    }
+
+    /// The directory of the workspace at this path. `None`: somebody took it away meanwhile.
+    fn below(&self, path: &Path) -> Result<Option<OwnedFd>, ScanError> {
+        match handle::beneath(&self.layer.lower, path, OFlags::RDONLY) {
+            Ok(dir) => Ok(Some(dir)),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+            // It can still be looked into by name, which is all that a merged directory needs.
+            Err(Errno::ACCESS) => handle::beneath(&self.layer.lower, path, OFlags::PATH)
+                .map(Some)
+                .map_err(ScanError::at("open", path)),
+            Err(err) => Err(ScanError::at("open", path)(err)),
+        }
+    }
+
+    /// A name in the upper layer.
+    fn entry(
+        &mut self,
+        (upper, hides): (&OwnedFd, bool),
+        lower: Option<&OwnedFd>,
+        name: &OsStr,
+        path: PathBuf,
+    ) -> Result<(), ScanError> {
+        let Some(above) = look(upper, name, &path)? else {
+            return Err(ScanError::Disturbed(path));
+        };
+        let _readable = Readable::make(upper, name, &above);
+        if is_whiteout(upper, name, &above).map_err(ScanError::at("look at", &path))? {
+            return lower.map_or(Ok(()), |lower| self.gone(lower, name, path));
+        }
+        let under = match lower {
+            Some(lower) => look(lower, name, &path)?.map(|it| (lower, it)),
+            None => None,
+        };
+        let mut notes = Vec::new();
+        let before = match &under {
+            Some((lower, under)) => Some(self.before(lower, name, under, &path, &mut notes)?),
+            None => None,
+        };
+        let after = self.after(upper, name, &above, &path, &mut notes)?;
+        let merges = matches!(under, Some((_, under)) if under.sort == Sort::Directory);
+        if above.sort == Sort::Directory {
+            self.pending.push(Pending::Layered { path: path.clone(), below: merges, hides });
+        } else if merges {
+            self.pending.push(Pending::Gone { path: path.clone() });
+        }
+        self.compare(
+            (upper, &above),
+            under.as_ref().map(|(dir, look)| (*dir, look)),
+            name,
+            &mut notes,
+        )
+        .map_err(ScanError::at("read an attribute of", &path))?;
+        let same = before.as_ref().is_some_and(|it| it.same(&after));
+        let shares =
+            |it: &Note| !matches!(it, Note::Linked { .. } | Note::Shared { .. } | Note::Since);
+        if same && !notes.iter().any(shares) {
+            self.unchanged += u64::from(above.sort != Sort::Directory);
+            return Ok(());
+        }
+        if before.is_none() {
+            self.moves
+                .arrived(upper, name, &path, &above)
+                .map_err(ScanError::at("look at", &path))?;
+        }
+        self.entries.push(Effect { path, from: None, before, after: Some(after), notes });
+        Ok(())
+    }
+
+    /// Notes what the nodes do not say: owners and extended attributes.
+    fn compare(
+        &self,
+        (upper, above): (&OwnedFd, &Look),
+        under: Option<(&OwnedFd, &Look)>,
+        name: &OsStr,
+        notes: &mut Vec<Note>,
+    ) -> rustix::io::Result<()> {
+        let under = under.filter(|(_, under)| under.sort == above.sort);
+        if let Some((_, under)) = under
+            && under.owner != above.owner
+        {
+            notes.push(Note::Owner { before: under.owner, after: above.owner });
+        }
+        if notes.iter().any(|it| matches!(it, Note::Unread(_))) {
+            return Ok(());
+        }
+        let new = ours(upper, name)?;
+        let mut differ: Vec<OsString> = Vec::new();
+        if let Some((lower, _)) = under {
+            let old = ours(lower, name)?;
+            differ.extend(old.iter().filter(|it| !new.contains(it)).cloned());
+            for key in new {
+                if !old.contains(&key)
+                    || handle::value(upper, name, &key)? != handle::value(lower, name, &key)?
+                {
+                    differ.push(key);
+                }
+            }
+        } else {
+            differ = new;
+        }
+        if !differ.is_empty() {
+            notes.push(Note::Attributes(differ));
+        }
+        Ok(())
+    }
+
+    /// A name that was below, and is no longer seen.
+    fn gone(&mut self, lower: &OwnedFd, name: &OsStr, path: PathBuf) -> Result<(), ScanError> {
+        // The mark of a deletion outlives what was deleted, if somebody else deleted it too.
+        let Some(under) = look(lower, name, &path)? else { return Ok(()) };
+        let mut notes = Vec::new();
+        let before = self.before(lower, name, &under, &path, &mut notes)?;
+        if under.sort == Sort::Directory {
+            self.pending.push(Pending::Gone { path: path.clone() });
+        }
+        self.moves.left(&path, &under);
+        self.entries.push(Effect { path, from: None, before: Some(before), after: None, notes });
+        Ok(())
+    }
+
+    /// Everything in a directory that is gone.
+    fn gone_inside(&mut self, path: &Path) -> Result<(), ScanError> {
+        let opened = handle::beneath(&self.layer.lower, path, OFlags::RDONLY);
+        match opened {
+            Ok(lower) => {
+                for name in self.names(&lower, path)? {
+                    self.gone(&lower, &name, path.join(&name))?;
+                }
+                Ok(())
+            }
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+            Err(err @ (Errno::ACCESS | Errno::XDEV)) => {
+                let why = match err {
+                    Errno::XDEV => "something is mounted on it".to_owned(),
+                    err => std::io::Error::from(err).to_string(),
+                };
+                let of = self.entries.iter_mut().rev().find(|it| it.path == path);
+                of.into_iter().for_each(|it| it.notes.push(Note::Unread(why.clone())));
+                Ok(())
+            }
+            Err(err) => Err(ScanError::at("open", path)(err)),
+        }
+    }
+
+    /// What was at a name of the workspace.
+    fn before(
+        &self,
+        lower: &OwnedFd,
+        name: &OsStr,
+        look: &Look,
+        path: &Path,
+        notes: &mut Vec<Note>,
+    ) -> Result<Node, ScanError> {
+        if look.sort != Sort::Directory {
+            if look.stamp.changed > self.layer.began.0 {
+                notes.push(Note::Since);
+            }
+            if look.links > 1 {
+                notes.push(Note::Linked { names: look.links });
+            }
+        }
+        node(lower, name, look, notes).map_err(ScanError::at("read", path))
+    }
+
+    /// What is at a name of the upper layer.
+    fn after(
+        &self,
+        upper: &OwnedFd,
+        name: &OsStr,
+        look: &Look,
+        path: &Path,
+        notes: &mut Vec<Note>,
+    ) -> Result<Node, ScanError> {
+        if look.sort != Sort::Directory && look.links > 1 {
+            notes.push(Note::Shared { names: look.links });
+        }
+        node(upper, name, look, notes).map_err(ScanError::at("read", path))
+    }
+
+    fn names(&mut self, dir: &OwnedFd, path: &Path) -> Result<Vec<OsString>, ScanError> {
+        let names = handle::names(dir, self.left).map_err(ScanError::at("list", path))?;
+        match self.left.checked_sub(names.len()) {
+            Some(left) => self.left = left,
+            None => return Err(ScanError::TooMany(self.layer.bounds.names)),
+        }
+        Ok(names)
+    }
+}
+
+fn look(dir: &OwnedFd, name: &OsStr, path: &Path) -> Result<Option<Look>, ScanError> {
+    Look::at(dir, name).map_err(ScanError::at("look at", path))
+}
+
+/// The node that is at a name. A file that may not be read has no digest, and a note says why.
+fn node(
+    dir: &OwnedFd,
+    name: &OsStr,
+    look: &Look,
+    notes: &mut Vec<Note>,
+) -> rustix::io::Result<Node> {
+    Ok(match look.sort {
+        Sort::Directory => Node::Directory { mode: look.mode },
+        Sort::Link => Node::Link { target: handle::target(dir, name)? },
+        Sort::Other(special) => Node::Other(special),
+        Sort::File => {
+            let read =
+                handle::open_file(dir, name).map_err(std::io::Error::from).and_then(|file| {
+                    // The stamp is older than what is read: whoever writes meanwhile changes it.
+                    let stamp = Look::of(&file)?.stamp;
+                    Ok((stamp, Some(handle::digest(&file)?)))
+                });
+            let (stamp, digest) = read.unwrap_or_else(|err| {
+                notes.push(Note::Unread(err.to_string()));
+                (look.stamp, None)
+            });
+            Node::File(FileNode { digest, size: stamp.size, mode: look.mode, stamp })
+        }
+    })
+}
+
+/// Something in the upper layer that its owner may not read, readable until this is dropped.
+struct Readable<'a>(Option<(&'a OwnedFd, &'a OsStr, u32)>);
+
+impl<'a> Readable<'a> {
+    /// If it cannot be made readable, it will be said to be unread.
+    fn make(upper: &'a OwnedFd, name: &'a OsStr, look: &Look) -> Readable<'a> {
+        let shut = matches!(look.sort, Sort::File | Sort::Directory) && look.mode & 0o400 == 0;
+        let done = shut && set_mode(upper, name, look.mode | 0o400).is_ok();
+        Readable(done.then_some((upper, name, look.mode)))
+    }
+}
+
+impl Drop for Readable<'_> {
+    fn drop(&mut self) {
+        if let Some((upper, name, mode)) = self.0 {
+            // What stays readable is discarded with the layer; its mode is known.
+            let _ = set_mode(upper, name, mode);
+        }
+    }
+}
+
+fn set_mode(dir: impl AsFd, name: &OsStr, mode: u32) -> rustix::io::Result<()> {
+    rustix::fs::chmodat(dir, name, Mode::from_raw_mode(mode), AtFlags::empty())
+}
+
+fn is_opaque(dir: &OwnedFd) -> rustix::io::Result<bool> {
+    // `x` instead of `y` says only that files marked as whiteouts are in it.
+    let marked = |key| Ok(handle::attribute(dir, OsStr::new("."), key)?.as_deref() == Some(b"y"));
+    Ok(marked("user.overlay.opaque")? || marked("trusted.overlay.opaque")?)
+}
+
+fn is_whiteout(dir: &OwnedFd, name: &OsStr, look: &Look) -> rustix::io::Result<bool> {
+    let marked = |key| Ok(handle::attribute(dir, name, key)?.is_some());
+    let empty = look.sort == Sort::File && look.stamp.size == 0;
+    Ok(look.is_whiteout()
+        || (empty && (marked("user.overlay.whiteout")? || marked("trusted.overlay.whiteout")?)))
+}
+
+/// The extended attributes that are not the overlay's, nor a label that the system gives anyway.
+fn ours(dir: &OwnedFd, name: &OsStr) -> rustix::io::Result<Vec<OsString>> {
+    let mut names = handle::attributes(dir, name)?;
+    names.retain(|it| !handle::is_overlays(it) && it != "security.selinux");
+    Ok(names)
+}
+
+impl Shut<'_> {
+    /// Opens a directory of the upper layer. Those above it have been opened before.
+    fn open(&mut self, path: &Path) -> rustix::io::Result<OwnedFd> {
+        let handle = handle::beneath(self.upper, path, OFlags::PATH)?;
+        let mode = Look::of(&handle)?.mode;
+        let shut = mode & 0o500 != 0o500 && !rustix::process::geteuid().is_root();
+        if shut {
+            let through = handle::through(&handle, OsStr::new(""));
+            rustix::fs::chmod(through, Mode::from_raw_mode(mode | 0o700))?;
+            self.opened.push((path.to_owned(), mode));
+        }
+        handle::beneath(self.upper, path, OFlags::RDONLY)
+    }
+}
+
+impl Drop for Shut<'_> {
+    fn drop(&mut self) {
+        while let Some((path, mode)) = self.opened.pop() {
+            // What cannot be shut again is discarded with the layer.
+            let _ = handle::beneath(self.upper, &path, OFlags::RDONLY)
+                .and_then(|dir| rustix::fs::fchmod(dir, Mode::from_raw_mode(mode)));
+        }
+    }
+}

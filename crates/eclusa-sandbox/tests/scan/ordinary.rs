@@ -1,0 +1,25 @@
+//! Runs every test of this file's siblings again as a user without privileges.
+
+use std::os::unix::fs::{PermissionsExt, chown};
+
+use crate::overlay::program;
+
+const NOBODY: u32 = 65534;
+
+#[test]
+fn everything_holds_for_an_ordinary_user() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let binary = dir.path().join("tests");
+    std::fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let own = dir.path().join("own");
+    std::fs::create_dir(&own).unwrap();
+    chown(&own, Some(NOBODY), Some(NOBODY)).unwrap();
+    let mut command = program("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&binary);
+    let done = command.env("TMPDIR", &own).env("HOME", &own).current_dir(&own).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+}
