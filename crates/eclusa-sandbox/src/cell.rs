@@ -163,8 +163,8 @@ impl Cell {
     pub(crate) fn trial(plan: &Plan, ground: &Ground) -> Result<(), CellError> {
         let mut recipe = Recipe::build(plan, ground)?;
         recipe.argv.truncate(1);
-        let (started, _) = Started::new(recipe)?;
-        crate::kernel::wait(started.child.pid).map_err(trying("wait for the self-test")).map(drop)
+        let (mut started, _) = Started::new(recipe)?;
+        started.child.wait().map_err(trying("wait for the self-test")).map(drop)
     }
 
     /// A handle that ends the command.
@@ -286,7 +286,6 @@ impl Started {
         let mut message = [0; 7];
         let read = rustix::io::read(&failure, &mut message).map_err(trying("hear of the child"))?;
         if read == message.len() {
-            let _ = crate::kernel::wait(child.pid);
             return Err(failed(message, &recipe));
         }
         let mut handed = Handed::default();

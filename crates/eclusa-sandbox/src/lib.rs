@@ -34,7 +34,7 @@ pub use ground::{Enforcement, Ground, Missing, Rung};
 pub use output::Output;
 pub use plan::{Hold, Keep, Limits, Plan, SYSTEM_ROOTS, Staging};
 pub use probe::probe;
-pub use secrets::{SECRET_NAMES, SECRET_PLACES, secrets};
+pub use secrets::{SECRET_NAMES, SECRET_PLACES, SYSTEM_SECRETS, secrets};
 pub use step::{CellError, Step};
 
 /// Where the listener of a cell with hosts is, on its own loopback interface.

@@ -150,6 +150,34 @@ pub const SECRET_PLACES: &[&str] = &[
     ".config/environment.d",
 ];
 
+/// Places of the machine that only root can read, and that root's commands need no more than others'.
+pub const SYSTEM_SECRETS: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/security/opasswd",
+    "/etc/ssh/ssh_host_dsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/krb5.keytab",
+    "/etc/wireguard",
+    "/etc/NetworkManager/system-connections",
+    "/etc/letsencrypt",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/var/lib/kubelet",
+    "/var/lib/docker",
+    "/var/lib/containerd",
+    "/var/lib/sss",
+    "/var/spool/cron",
+];
+
 /// Names of secrets anywhere in a workspace. A `*` stands for anything.
 pub const SECRET_NAMES: &[&str] = &[
     ".env",
@@ -195,11 +223,13 @@ const DEPTH: usize = 3;
 const ENTRIES: usize = 4000;
 const SKIPPED: [&str; 4] = ["node_modules", "target", ".git", ".venv"];
 
-/// The secrets that exist here: those beneath `home` by place, those in each workspace by name,
+/// The secrets that exist here: the machine's that could be read, those beneath `home` by place, those in each workspace by name,
 /// a few levels deep. The workspace itself is never among them.
 #[must_use]
 pub fn secrets(home: Option<&Path>, workspaces: &[PathBuf]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let readable = |path: &&&str| rustix::fs::access(**path, rustix::fs::Access::READ_OK).is_ok();
+    let mut found: Vec<PathBuf> =
+        SYSTEM_SECRETS.iter().filter(readable).map(PathBuf::from).collect();
     if let Some(home) = home {
         for place in SECRET_PLACES {
             expand(home, place, &mut found);

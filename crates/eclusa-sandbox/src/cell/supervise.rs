@@ -1,6 +1,6 @@
 //! The watch over a running command: its output, its time, its end, and the end of its children.
 
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -260,8 +260,7 @@ impl<F: FnMut(&[u8])> Course<F> {
         if let Some(group) = &self.started.group {
             group.kill();
         }
-        let pidfd = self.started.child.pidfd.as_fd();
-        let _ = rustix::process::pidfd_send_signal(pidfd, Signal::KILL);
+        self.started.child.kill();
         let used = self.reap();
         // Nobody writes any more, so what is in the pipe is all there is.
         let mut left = CHUNK;
@@ -290,15 +289,18 @@ impl<F: FnMut(&[u8])> Course<F> {
     }
 
     /// Waits for the end of the first process, but not for ever.
-    fn reap(&self) -> Option<kernel::Used> {
+    fn reap(&mut self) -> Option<kernel::Used> {
         let until = Instant::now() + DEATH;
         loop {
             let mut polled = [PollFd::new(&self.started.child.pidfd, PollFlags::IN)];
             let left = until.saturating_duration_since(Instant::now());
             let timeout = Timespec::try_from(left).ok()?;
             match rustix::event::poll(&mut polled, Some(&timeout)) {
-                Ok(0) => return None,
-                Ok(_) => return kernel::wait(self.started.child.pid).ok(),
+                Ok(0) => {
+                    self.started.child.abandon();
+                    return None;
+                }
+                Ok(_) => return self.started.child.wait().ok(),
                 Err(Errno::INTR) => {}
                 Err(_) => return None,
             }

@@ -2,7 +2,7 @@
 
 use eclusa_sandbox::{Cell, Enforcement, SYSTEM_ROOTS, secrets};
 
-use crate::world::{World, ground, run};
+use crate::world::{World, ground, is_root, run};
 
 #[test]
 fn live_directories_are_real_at_once_and_the_rest_is_staged() {
@@ -74,16 +74,19 @@ fn shipped_secrets_are_neither_read_nor_listed() {
     std::fs::create_dir_all(world.path("ws/a")).unwrap();
     std::fs::write(world.path("ws/a/.env"), "secret\n").unwrap();
     let mut plan = world.staged(
-        "grep -r secret . $HOME; cat $HOME/.gitconfig; ls $HOME/.ssh; cat a/.env $HOME/.netrc",
+        "grep -r secret . $HOME; cat $HOME/.gitconfig; ls $HOME/.ssh; cat a/.env $HOME/.netrc /etc/shadow",
     );
     plan.env.push(("HOME".into(), home.clone().into()));
     plan.hide = secrets(Some(&home), &[world.ws()]);
-    assert_eq!(plan.hide.len(), 7);
+    let here = plan.hide.iter().filter(|path| path.starts_with(world.path(""))).count();
+    assert_eq!(here, 7);
+    // What only root could read isn't read by root's commands either.
+    assert!(!is_root() || plan.hide.contains(&"/etc/shadow".into()));
     let exit = run(&plan);
     let said = exit.output.text();
     assert!(!said.contains(":secret") && !said.contains("id_ed25519"), "{said}");
     assert!(said.contains("plain\n"), "{said}");
-    assert!(said.matches("Permission denied").count() >= 7, "{said}");
+    assert!(said.matches("Permission denied").count() >= 8, "{said}");
     assert_eq!(exit.enforcement, Enforcement::Full);
 }
 
