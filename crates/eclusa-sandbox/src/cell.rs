@@ -19,10 +19,12 @@ use rustix::net::{
 };
 use rustix::pipe::PipeFlags;
 
+use crate::caps::{Caps, Group};
 use crate::child::Order;
 use crate::clone::{self, Child};
 use crate::ground::{Enforcement, Ground, Walls};
 use crate::init;
+use crate::notify::Mended;
 use crate::output::Output;
 use crate::plan::Plan;
 use crate::recipe::Recipe;
@@ -37,7 +39,9 @@ pub struct Cell {
     thread: Option<JoinHandle<Result<Exit, CellError>>>,
     cancel: Cancel,
     listener: Option<OwnedFd>,
+    held: Option<OwnedFd>,
     enforcement: Enforcement,
+    caps: Caps,
 }
 
 /// Ends a command from elsewhere. Clones end the same command.
@@ -67,8 +71,12 @@ pub struct Exit {
     pub peak_memory: u64,
     /// What it wrote.
     pub output: Output,
+    /// Directories that were renamed for it piece by piece.
+    pub mended: Mended,
     /// What held it.
     pub enforcement: Enforcement,
+    /// What its caps held for.
+    pub caps: Caps,
 }
 
 /// What a process leaves behind.
@@ -102,7 +110,14 @@ impl Exit {
 }
 
 /// What the thread tells before the command runs.
-type Begun = Result<Option<OwnedFd>, CellError>;
+type Begun = Result<Handed, CellError>;
+
+/// What the child handed over.
+#[derive(Default)]
+struct Handed {
+    listener: Option<OwnedFd>,
+    held: Option<OwnedFd>,
+}
 
 impl Cell {
     /// Starts the command of a plan. `progress` gets all output as it comes, in the cell's thread,
@@ -118,6 +133,7 @@ impl Cell {
         let cancel = Cancel(Arc::new(event));
         let (tell, told) = mpsc::sync_channel::<Begun>(1);
         let enforcement = ground.enforcement();
+        let caps = recipe.caps;
         let watch = supervise::Watch::of(plan, cancel.clone(), enforcement.clone());
         let thread = std::thread::Builder::new()
             .name("cell".into())
@@ -127,10 +143,11 @@ impl Cell {
                     let _ = tell.send(Err(error));
                     Err(CellError::System { what: "start the command", source: message })
                 }
-                Ok((started, handed)) => {
+                Ok((started, mut handed)) => {
+                    let mender = watch.mend(&mut handed.held);
                     let _ = tell.send(Ok(handed));
                     drop(tell);
-                    supervise::see_through(started, watch, progress)
+                    supervise::see_through(started, watch, progress, mender)
                 }
             })
             .map_err(trying("start a thread"))?;
@@ -138,16 +155,16 @@ impl Cell {
             let gone = io::Error::other("the thread of the cell is gone");
             Err(CellError::System { what: "start the command", source: gone })
         });
-        let listener = begun?;
-        Ok(Cell { thread: Some(thread), cancel, listener, enforcement })
+        let Handed { listener, held } = begun?;
+        Ok(Cell { thread: Some(thread), cancel, listener, held, enforcement, caps })
     }
 
     /// Builds the cell of a plan and runs nothing in it.
     pub(crate) fn trial(plan: &Plan, ground: &Ground) -> Result<(), CellError> {
         let mut recipe = Recipe::build(plan, ground)?;
         recipe.argv.truncate(1);
-        let (started, _) = Started::new(recipe)?;
-        crate::kernel::wait(started.child.pid).map_err(trying("wait for the self-test")).map(drop)
+        let (mut started, _) = Started::new(recipe)?;
+        started.child.wait().map_err(trying("wait for the self-test")).map(drop)
     }
 
     /// A handle that ends the command.
@@ -162,14 +179,29 @@ impl Cell {
         &self.enforcement
     }
 
+    /// What the caps of the plan hold for.
+    #[must_use]
+    pub fn caps(&self) -> Caps {
+        self.caps
+    }
+
     /// The listener on the cell's loopback interface, if the plan names hosts. Whoever serves it
     /// is the command's only way to the network.
     pub fn take_listener(&mut self) -> Option<OwnedFd> {
         self.listener.take()
     }
 
+    /// Where the calls of a plan with [`Hold::Writes`](crate::Hold) wait. They wait for ever if
+    /// nobody answers them; when the listener is closed, they fail.
+    pub fn take_held(&mut self) -> Option<OwnedFd> {
+        self.held.take()
+    }
+
     /// Waits for the end of the command and of everything it started.
+    ///
+    /// Calls that wait for an answer, and whose listener nobody took, fail from now on.
     pub fn wait(mut self) -> Result<Exit, CellError> {
+        drop(self.held.take());
         self.join()
     }
 
@@ -186,6 +218,7 @@ impl Cell {
 impl Drop for Cell {
     fn drop(&mut self) {
         if self.thread.is_some() {
+            drop(self.held.take());
             self.cancel.cancel();
             let _ = self.join();
         }
@@ -199,6 +232,8 @@ struct Started {
     namespace: bool,
     output: OwnedFd,
     status: OwnedFd,
+    caps: Caps,
+    group: Option<Group>,
 }
 
 /// A descriptor above those that the child rearranges.
@@ -214,7 +249,7 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), CellError> {
 
 impl Started {
     /// Starts the first process, and hands out what it handed over.
-    fn new(recipe: Recipe) -> Result<(Started, Option<OwnedFd>), CellError> {
+    fn new(mut recipe: Recipe) -> Result<(Started, Handed), CellError> {
         let (output, output_end) = pipe()?;
         let (status, status_end) = pipe()?;
         let (failure, failure_end) = pipe()?;
@@ -222,8 +257,8 @@ impl Started {
         let _ = rustix::pipe::fcntl_setpipe_size(&output, supervise::CHUNK);
         let null = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .map_err(trying("open /dev/null"))?;
-        let (null, init) =
-            (high(null)?, high(init::program().map_err(trying("make the first program"))?)?);
+        let null = high(null)?;
+        let init = init::program().map_err(trying("make the first program"))?;
         let hand = if recipe.listen || recipe.notify.is_some() { Some(hands()?) } else { None };
         let pointers = |strings: &[std::ffi::CString]| {
             let mut list: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
@@ -251,15 +286,20 @@ impl Started {
         let mut message = [0; 7];
         let read = rustix::io::read(&failure, &mut message).map_err(trying("hear of the child"))?;
         if read == message.len() {
-            let _ = crate::kernel::wait(child.pid);
             return Err(failed(message, &recipe));
         }
-        let handed = match &hand {
-            Some((ours, _)) => Some(receive(ours)?),
-            None => None,
-        };
+        let mut handed = Handed::default();
+        if let Some((ours, _)) = &hand {
+            if recipe.listen {
+                handed.listener = Some(receive(ours)?);
+            }
+            if recipe.notify.is_some() {
+                handed.held = Some(receive(ours)?);
+            }
+        }
         let namespace = recipe.walls != Walls::None;
-        Ok((Started { child, namespace, output, status }, handed))
+        let (caps, group) = (recipe.caps, recipe.group.take());
+        Ok((Started { child, namespace, output, status, caps, group }, handed))
     }
 }
 

@@ -72,6 +72,8 @@ fn build(order: &Order<'_>) -> Done {
     if let Some(procs) = &recipe.cgroup {
         rustix::io::write(procs, b"0").map_err(at(Step::Cgroup))?;
     }
+    // If memory runs out, the kernel ends a command before anybody else.
+    let _ = write_to(c"/proc/self/oom_score_adj", b"1000");
     rustix::process::setsid().map_err(at(Step::Session))?;
     streams(order)?;
     if recipe.walls == Walls::User {
@@ -118,7 +120,7 @@ fn limit(resource: u32, most: u64) -> rustix::io::Result<()> {
     let resource = match resource {
         libc::RLIMIT_CORE => Resource::Core,
         libc::RLIMIT_CPU => Resource::Cpu,
-        libc::RLIMIT_AS => Resource::As,
+        libc::RLIMIT_DATA => Resource::Data,
         libc::RLIMIT_FSIZE => Resource::Fsize,
         libc::RLIMIT_NPROC => Resource::Nproc,
         _ => return Err(Errno::INVAL),

@@ -5,16 +5,48 @@
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
 
+use rustix::process::Signal;
+
 use crate::child::{self, Order};
 use crate::ground::Walls;
+use crate::kernel;
 
 /// Room for the child's locals; pages that aren't used cost nothing.
 const STACK: usize = 256 * 1024;
 
-/// A process that is being watched.
+/// A process that is being watched. Dropping it ends it, so that none is ever left behind.
 pub(crate) struct Child {
     pub(crate) pid: i32,
     pub(crate) pidfd: OwnedFd,
+    reaped: bool,
+}
+
+impl Child {
+    /// Waits for the end of the process.
+    pub(crate) fn wait(&mut self) -> rustix::io::Result<kernel::Used> {
+        let used = kernel::wait(self.pid)?;
+        self.reaped = true;
+        Ok(used)
+    }
+
+    /// Waits no more, for a process that even a kill doesn't end.
+    pub(crate) fn abandon(&mut self) {
+        self.reaped = true;
+    }
+
+    /// Ends the process, and with it everything in its namespace.
+    pub(crate) fn kill(&self) {
+        let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if !self.reaped {
+            self.kill();
+            let _ = self.wait();
+        }
+    }
 }
 
 fn flags(walls: Walls) -> libc::c_int {
@@ -97,5 +129,5 @@ pub(crate) fn child(order: &Order<'_>) -> io::Result<Child> {
     }
     // SAFETY: the kernel has made this descriptor for us, and nobody else has it.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
-    Ok(Child { pid, pidfd })
+    Ok(Child { pid, pidfd, reaped: false })
 }

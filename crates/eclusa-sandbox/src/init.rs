@@ -8,9 +8,10 @@
 #![expect(unsafe_code, reason = "the program is assembly, read as bytes")]
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 
-use rustix::fs::MemfdFlags;
+use rustix::fs::{MemfdFlags, SealFlags};
 
 /// What the program writes to descriptor 3: one of these, then a number, four bytes each.
 pub(crate) const ENDED: u32 = 0;
@@ -114,15 +115,26 @@ fn code() -> &'static [u8] {
 const BASE: u64 = 0x0040_0000;
 const HEADERS: u64 = 64 + 2 * 56;
 
-/// The program as a file in memory that can be executed.
-pub(crate) fn program() -> io::Result<OwnedFd> {
-    let elf = elf(code());
-    let flags = MemfdFlags::CLOEXEC;
+/// The program as a file in memory that can be executed and no longer written. Made once.
+pub(crate) fn program() -> io::Result<BorrowedFd<'static>> {
+    static PROGRAM: OnceLock<OwnedFd> = OnceLock::new();
+    if let Some(program) = PROGRAM.get() {
+        return Ok(program.as_fd());
+    }
+    let program = make()?;
+    Ok(PROGRAM.get_or_init(|| program).as_fd())
+}
+
+fn make() -> io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // Kernels before 6.3 don't know the second flag, and don't need it.
     let file = rustix::fs::memfd_create(c"cell-init", flags | MemfdFlags::EXEC)
         .or_else(|_| rustix::fs::memfd_create(c"cell-init", flags))?;
-    rustix::io::write(&file, &elf)?;
-    Ok(file)
+    rustix::io::write(&file, &elf(code()))?;
+    let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+    rustix::fs::fcntl_add_seals(&file, seals)?;
+    // Above the descriptors that a child rearranges.
+    Ok(rustix::io::fcntl_dupfd_cloexec(&file, 10)?)
 }
 
 /// The smallest static executable around some code: one segment, and a stack that isn't executable.

@@ -4,28 +4,37 @@
 //! [`probe`] finds out what this machine can hold a command to. [`Plan`] says what a command may
 //! reach. [`Cell::spawn`] starts it, or refuses if the machine can't hold it to the plan.
 
+mod caps;
 mod cell;
 mod child;
 mod clone;
+mod environment;
 mod filter;
 #[doc(hidden)]
 pub mod forbid;
+mod git;
 mod ground;
 mod init;
 mod kernel;
+pub mod notify;
 mod output;
 mod plan;
 mod probe;
 pub mod proxy;
 mod recipe;
 pub mod scan;
+mod secrets;
 mod step;
 
+pub use caps::{Cap, Caps};
 pub use cell::{Cancel, Cell, Ended, Exit, How};
+pub use environment::clean_environment;
+pub use git::{Identity, git_environment};
 pub use ground::{Enforcement, Ground, Missing, Rung};
 pub use output::Output;
-pub use plan::{Keep, Limits, Plan, SYSTEM_ROOTS, Staging};
+pub use plan::{Hold, Keep, Limits, Plan, SYSTEM_ROOTS, Staging};
 pub use probe::probe;
+pub use secrets::{SECRET_NAMES, SECRET_PLACES, SYSTEM_SECRETS, secrets};
 pub use step::{CellError, Step};
 
 /// Where the listener of a cell with hosts is, on its own loopback interface.

@@ -33,9 +33,25 @@ pub struct Plan {
     pub keep: Keep,
     /// What may be lacking on this machine. Empty: only [`Full`](crate::Enforcement::Full) will do.
     pub may_lack: Vec<Missing>,
+    /// Whose system calls wait for an answer from outside.
+    pub hold: Hold,
     /// A cgroup v2 directory that was delegated to this process and has the controllers `memory`
     /// and `pids` enabled for its children. Without one the caps hold for each process alone.
     pub cgroup: Option<PathBuf>,
+}
+
+/// Which system calls of a command wait until somebody outside has looked at them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Hold {
+    /// Renames, if something is staged: an overlay refuses to rename a directory of the workspace,
+    /// and the cell then does it piece by piece ([`notify::mend_renames`](crate::notify)).
+    #[default]
+    Renames,
+    /// Everything that changes a file. The caller takes the listener and answers, which keeps an
+    /// undo log where nothing can be staged.
+    Writes,
+    /// Nothing.
+    Nothing,
 }
 
 /// One directory that is written through an overlay.
@@ -109,6 +125,7 @@ impl Plan {
             limits: Limits::default(),
             keep: Keep::default(),
             may_lack: Vec::new(),
+            hold: Hold::default(),
             cgroup: None,
         }
     }

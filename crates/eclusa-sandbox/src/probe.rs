@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::cell::Cell;
-use crate::ground::{Ground, Walls};
+use crate::ground::{Ground, Rung, Walls};
 use crate::kernel;
-use crate::plan::{Plan, Staging};
+use crate::plan::{Hold, Plan, Staging};
 use crate::step::{CellError, Step};
 
 /// Finds out what this machine can hold a command to, in some milliseconds. `state` is where the
@@ -32,31 +32,58 @@ pub fn probe(state: &Path) -> Ground {
             return found;
         }
     }
+    in_place(ground)
+}
+
+/// What there is with namespaces, if there are namespaces. What fails is left out, and the rest
+/// tried again.
+fn with_walls(ground: &mut Ground, walls: Walls, state: &Path) -> Option<Ground> {
+    let mut with = Ground { walls, overlay: true, proc: true, ..ground.clone() };
+    loop {
+        let error = match trial(&with, with.overlay.then_some(state)) {
+            Ok(()) => return Some(with),
+            Err(error) => error,
+        };
+        ground.because.get_or_insert(error.to_string());
+        with.because.clone_from(&ground.because);
+        match step_of(&error) {
+            Some(Step::Seccomp | Step::HandOver) if with.notify => with.notify = false,
+            Some(Step::Proc | Step::Processes) if with.proc => with.proc = false,
+            Some(Step::Overlay) | None if with.overlay => with.overlay = false,
+            _ => return None,
+        }
+    }
+}
+
+/// What there is without namespaces.
+fn in_place(mut ground: Ground) -> Ground {
+    while ground.seccomp || ground.landlock > 0 {
+        let Err(error) = trial(&ground, None) else { break };
+        ground.because.get_or_insert(error.to_string());
+        match step_of(&error) {
+            Some(Step::Seccomp | Step::HandOver) if ground.notify => ground.notify = false,
+            Some(Step::Landlock) => ground.landlock = 0,
+            _ => {
+                ground.seccomp = false;
+                ground.landlock = 0;
+            }
+        }
+    }
     ground
 }
 
-/// What there is with namespaces, if there are namespaces.
-fn with_walls(ground: &mut Ground, walls: Walls, state: &Path) -> Option<Ground> {
-    let mut with = Ground { walls, overlay: true, proc: true, ..ground.clone() };
-    match trial(&with, Some(state)) {
-        Ok(()) => return Some(with),
-        Err(error) => {
-            let overlay = matches!(&error, CellError::Step { step: Step::Overlay, .. });
-            with.overlay = !overlay;
-            with.proc = !matches!(&error, CellError::Step { step: Step::Proc, .. });
-            ground.because.get_or_insert(error.to_string());
-            with.because.clone_from(&ground.because);
-        }
+fn step_of(error: &CellError) -> Option<Step> {
+    match error {
+        CellError::Step { step, .. } => Some(*step),
+        _ => None,
     }
-    if trial(&with, with.overlay.then_some(state)).is_ok() {
-        return Some(with);
-    }
-    let bare = Ground { overlay: false, proc: false, ..with };
-    trial(&bare, None).ok().map(|()| bare)
 }
 
 /// Runs a cell that does nothing.
 fn trial(ground: &Ground, state: Option<&Path>) -> Result<(), CellError> {
+    if ground.rung() == Rung::Refuse {
+        return Ok(());
+    }
     let layers = match state {
         Some(state) => Some(Layers::new(state)?),
         None => None,
@@ -64,6 +91,9 @@ fn trial(ground: &Ground, state: Option<&Path>) -> Result<(), CellError> {
     let mut plan = Plan::new(vec!["/".into()], "/");
     plan.may_lack = ground.missing();
     plan.stage.extend(layers.as_ref().map(Layers::staging));
+    if ground.notify && plan.stage.is_empty() {
+        plan.hold = Hold::Writes;
+    }
     Cell::trial(&plan, ground)
 }
 

@@ -11,9 +11,11 @@ use std::path::Path;
 
 use libc::sock_filter;
 
+use crate::caps::{Caps, Group};
 use crate::filter::{self, Sockets};
 use crate::ground::{Ground, Missing, Walls};
-use crate::plan::Plan;
+use crate::notify;
+use crate::plan::{Hold, Plan};
 use crate::step::CellError;
 use places::Places;
 
@@ -47,7 +49,10 @@ pub(crate) struct Recipe {
     pub(crate) filter: Vec<sock_filter>,
     /// A filter whose calls go to a supervisor, installed before the other.
     pub(crate) notify: Option<Vec<sock_filter>>,
+    /// Where the child enters its control group.
     pub(crate) cgroup: Option<OwnedFd>,
+    pub(crate) group: Option<Group>,
+    pub(crate) caps: Caps,
     pub(crate) argv: Vec<CString>,
     pub(crate) env: Vec<CString>,
 }
@@ -101,6 +106,8 @@ impl Recipe {
         let walls = ground.walls;
         let places = Places::of(plan)?;
         let network = walls != Walls::None;
+        let own_pid_max = kernel_is_at_least((6, 14));
+        let group = Group::new(plan)?;
         let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
         Ok(Recipe {
             walls,
@@ -115,7 +122,7 @@ impl Recipe {
             var_tmp: std::fs::symlink_metadata("/var/tmp").is_ok_and(|at| at.is_dir()),
             proc: ground.proc,
             pid_max: plan.limits.processes.map(|most| most.max(301).to_string().into_bytes()),
-            own_pid_max: kernel_is_at_least((6, 14)),
+            own_pid_max,
             network,
             listen: network && !plan.hosts.is_empty(),
             cwd: c_path(&places.cwd)?,
@@ -125,8 +132,10 @@ impl Recipe {
                 version => Some(places.rules(plan, version, walls)?),
             },
             filter: if ground.seccomp { seccomp(network) } else { Vec::new() },
-            notify: None,
-            cgroup: None,
+            notify: held(plan, ground),
+            cgroup: group.as_ref().map(Group::entrance).transpose()?,
+            group,
+            caps: Caps::of(plan, walls, own_pid_max),
             argv: argv(plan)?,
             env: env(plan, network)?,
         })
@@ -136,6 +145,9 @@ impl Recipe {
 /// Refuses a plan that wants more than there is: nothing is ever weakened silently.
 fn demand(plan: &Plan, ground: &Ground) -> Result<(), CellError> {
     let enforcement = ground.enforcement();
+    if plan.hold == Hold::Writes && !ground.notify {
+        return Err(CellError::Unable { lacking: Missing::Seccomp, enforcement });
+    }
     let lacking = if enforcement == crate::Enforcement::None {
         ground.missing().into_iter().next()
     } else {
@@ -147,11 +159,22 @@ fn demand(plan: &Plan, ground: &Ground) -> Result<(), CellError> {
     lacking.map_or(Ok(()), |lacking| Err(CellError::Unable { lacking, enforcement }))
 }
 
+/// The filter whose calls wait. A plan that wants an undo log is refused where there can be none;
+/// renames that can't be mended fail as the overlay lets them fail, and harm nothing.
+fn held(plan: &Plan, ground: &Ground) -> Option<Vec<sock_filter>> {
+    match plan.hold {
+        Hold::Renames if ground.notify && !plan.stage.is_empty() => Some(notify::renames()),
+        Hold::Writes => Some(notify::writes()),
+        _ => None,
+    }
+}
+
 fn seccomp(network: bool) -> Vec<sock_filter> {
     filter::cell(if network { Sockets::Internet } else { Sockets::None })
 }
 
-/// What holds for each process. The number of processes counts the user's others too, unless the
+/// What holds for each process. Memory is what it may write to: engines reserve much more than they
+/// ever use. The number of processes counts the user's others too, unless the
 /// user namespace has its own count.
 fn rlimits(plan: &Plan, walls: Walls) -> Vec<(u32, u64)> {
     let limits = &plan.limits;
@@ -160,7 +183,7 @@ fn rlimits(plan: &Plan, walls: Walls) -> Vec<(u32, u64)> {
     [
         (libc::RLIMIT_CORE, Some(0)),
         (libc::RLIMIT_CPU, cpu),
-        (libc::RLIMIT_AS, limits.memory.filter(|_| plan.cgroup.is_none())),
+        (libc::RLIMIT_DATA, limits.memory.filter(|_| plan.cgroup.is_none())),
         (libc::RLIMIT_FSIZE, limits.file),
         (libc::RLIMIT_NPROC, processes),
     ]

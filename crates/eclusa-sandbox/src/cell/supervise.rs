@@ -1,6 +1,6 @@
 //! The watch over a running command: its output, its time, its end, and the end of its children.
 
-use std::os::fd::AsFd as _;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,9 @@ use super::{Cancel, Ended, Exit, How, Started, survivors};
 use crate::ground::Enforcement;
 use crate::init::{ENDED, NOT_EXECUTED};
 use crate::kernel;
+use crate::notify::{self, Mended, Watching};
 use crate::output::Keeper;
-use crate::plan::{Keep, Limits, Plan};
+use crate::plan::{Hold, Keep, Limits, Plan, Staging};
 use crate::step::{CellError, Step, trying};
 
 /// How much is read at once, and the size of the pipe.
@@ -33,7 +34,12 @@ pub(super) struct Watch {
     cancel: Cancel,
     enforcement: Enforcement,
     disk: Option<(PathBuf, u64)>,
+    /// Where renames of directories are mended.
+    staged: Vec<PathBuf>,
 }
+
+/// The thread that mends renames, where there is one.
+pub(super) type Mender = Option<Watching<Mended>>;
 
 impl Watch {
     pub(super) fn of(plan: &Plan, cancel: Cancel, enforcement: Enforcement) -> Watch {
@@ -43,7 +49,21 @@ impl Watch {
             Some((place.clone(), free.saturating_sub(most)))
         });
         let limits = plan.limits.clone();
-        Watch { limits, keep: plan.keep, cancel, enforcement, disk }
+        let real = |one: &Staging| one.lower.canonicalize().ok();
+        let staged = match plan.hold {
+            Hold::Renames => plan.stage.iter().filter_map(real).collect(),
+            Hold::Writes | Hold::Nothing => Vec::new(),
+        };
+        Watch { limits, keep: plan.keep, cancel, enforcement, disk, staged }
+    }
+
+    /// Starts to answer the renames that wait, if it is renames that wait. If no thread can be
+    /// had, they fail, as they would without anybody who mends them.
+    pub(super) fn mend(&self, held: &mut Option<OwnedFd>) -> Mender {
+        if self.staged.is_empty() {
+            return None;
+        }
+        notify::mend_renames(held.take()?, self.staged.clone()).ok()
     }
 }
 
@@ -81,6 +101,7 @@ pub(super) fn see_through(
     started: Started,
     watch: Watch,
     progress: impl FnMut(&[u8]),
+    mender: Mender,
 ) -> Result<Exit, CellError> {
     let began = Instant::now();
     rustix::io::ioctl_fionbio(&started.output, true).map_err(trying("watch the output"))?;
@@ -101,7 +122,11 @@ pub(super) fn see_through(
     while !matches!(course.phase, Phase::Over) {
         course.turn(deadline)?;
     }
-    course.finish(began)
+    let mut exit = course.finish(began)?;
+    if let Some(mender) = mender {
+        exit.mended = mender.finish().unwrap_or_default();
+    }
+    Ok(exit)
 }
 
 impl<F: FnMut(&[u8])> Course<F> {
@@ -232,8 +257,10 @@ impl<F: FnMut(&[u8])> Course<F> {
         if !self.started.namespace {
             survivors::kill_all(self.started.child.pid);
         }
-        let pidfd = self.started.child.pidfd.as_fd();
-        let _ = rustix::process::pidfd_send_signal(pidfd, Signal::KILL);
+        if let Some(group) = &self.started.group {
+            group.kill();
+        }
+        self.started.child.kill();
         let used = self.reap();
         // Nobody writes any more, so what is in the pipe is all there is.
         let mut left = CHUNK;
@@ -255,20 +282,25 @@ impl<F: FnMut(&[u8])> Course<F> {
             cpu: used.as_ref().map(|used| used.cpu).unwrap_or_default(),
             peak_memory: used.map_or(0, |used| used.peak_kib.saturating_mul(1024)),
             output: self.keeper.finish(),
+            mended: Mended::default(),
             enforcement: self.watch.enforcement,
+            caps: self.started.caps,
         })
     }
 
     /// Waits for the end of the first process, but not for ever.
-    fn reap(&self) -> Option<kernel::Used> {
+    fn reap(&mut self) -> Option<kernel::Used> {
         let until = Instant::now() + DEATH;
         loop {
             let mut polled = [PollFd::new(&self.started.child.pidfd, PollFlags::IN)];
             let left = until.saturating_duration_since(Instant::now());
             let timeout = Timespec::try_from(left).ok()?;
             match rustix::event::poll(&mut polled, Some(&timeout)) {
-                Ok(0) => return None,
-                Ok(_) => return kernel::wait(self.started.child.pid).ok(),
+                Ok(0) => {
+                    self.started.child.abandon();
+                    return None;
+                }
+                Ok(_) => return self.started.child.wait().ok(),
                 Err(Errno::INTR) => {}
                 Err(_) => return None,
             }

@@ -52,7 +52,7 @@ impl Places {
         let mut hide: Vec<PathBuf> = plan
             .hide
             .iter()
-            .filter(|path| path.symlink_metadata().is_ok())
+            .filter(|path| !path.is_absolute() || path.canonicalize().is_ok())
             .map(|path| real(path, "hidden path"))
             .collect::<Result<_, _>>()?;
         hide.sort();

@@ -3,9 +3,19 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use eclusa_sandbox::{Cell, Ended, How, Keep};
+use eclusa_sandbox::{Cap, Cell, Ended, How, Keep};
 
-use crate::world::{World, ground, run};
+use crate::world::{World, ground, is_root, run};
+
+/// A time to sleep that no other test, and no other run of the tests, uses.
+pub(crate) fn mark(n: &str) -> String {
+    format!("9{}{n}", std::process::id())
+}
+
+/// A shell text in which each of these times is the mark.
+pub(crate) fn marked(text: &str, n: &str) -> String {
+    text.replace(n, &mark(n))
+}
 
 /// Command lines of processes on this machine that contain a mark.
 pub(crate) fn alive(mark: &str) -> Vec<String> {
@@ -18,26 +28,26 @@ pub(crate) fn alive(mark: &str) -> Vec<String> {
 #[test]
 fn e9_s1_17_s1_28_a_time_out_ends_the_whole_tree() {
     let world = World::new();
-    let mut plan = world.staged("sleep 1234.1 & sleep 1234.1");
+    let mut plan = world.staged(&marked("sleep 1234.1 & sleep 1234.1", "1234.1"));
     plan.limits.wall = Some(Duration::from_millis(300));
     let began = Instant::now();
     let exit = run(&plan);
     assert_eq!((exit.ended, exit.how), (Some(Ended::Time), How::Signal(15)));
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
-    assert_eq!(alive("1234.1"), Vec::<String>::new());
+    assert_eq!(alive(&mark("1234.1")), Vec::<String>::new());
 }
 
 #[test]
 fn who_ignores_the_polite_signal_is_killed_after_the_grace() {
     let world = World::new();
     let text = "trap '' TERM; echo ready; sleep 1234.2; echo on; sleep 1234.2; echo end";
-    let mut plan = world.staged(text);
+    let mut plan = world.staged(&marked(text, "1234.2"));
     plan.limits.wall = Some(Duration::from_millis(200));
     plan.limits.grace = Duration::from_millis(200);
     let exit = run(&plan);
     assert_eq!((exit.ended, exit.how), (Some(Ended::Time), How::Signal(9)));
     assert_eq!(exit.output.text(), "ready\n");
-    assert_eq!(alive("1234.2"), Vec::<String>::new());
+    assert_eq!(alive(&mark("1234.2")), Vec::<String>::new());
 }
 
 #[test]
@@ -66,17 +76,18 @@ fn e9_daemons_end_with_the_command_and_hold_nothing_open() {
     let text = "(setsid bash -c 'sleep 1234.4 & sleep 1234.4' &) ; (setsid setsid sleep 1234.4 &)
         perl -e 'fork and exit; fork and exit; exec qw(sleep 1234.4)'; echo done";
     let began = Instant::now();
-    let exit = run(&world.staged(text));
+    let exit = run(&world.staged(&marked(text, "1234.4")));
     assert_eq!((exit.how, exit.output.text().as_str()), (How::Code(0), "done\n"));
     assert!(began.elapsed() < Duration::from_secs(10));
-    assert_eq!(alive("1234.4"), Vec::<String>::new());
+    assert_eq!(alive(&mark("1234.4")), Vec::<String>::new());
 }
 
 #[test]
 fn s1_28_a_caller_can_cancel() {
     let world = World::new();
     let (said, hear) = std::sync::mpsc::channel();
-    let cell = Cell::spawn(&world.staged("echo up; sleep 1234.5"), ground(), move |bytes| {
+    let text = marked("echo up; sleep 1234.5", "1234.5");
+    let cell = Cell::spawn(&world.staged(&text), ground(), move |bytes| {
         said.send(bytes.to_vec()).unwrap();
     })
     .unwrap();
@@ -84,14 +95,14 @@ fn s1_28_a_caller_can_cancel() {
     cell.canceller().cancel();
     let exit = cell.wait().unwrap();
     assert_eq!((exit.ended, exit.how), (Some(Ended::Cancelled), How::Signal(15)));
-    assert_eq!(alive("1234.5"), Vec::<String>::new());
+    assert_eq!(alive(&mark("1234.5")), Vec::<String>::new());
 }
 
 #[test]
 fn a_cell_that_is_dropped_is_ended() {
     let world = World::new();
-    drop(Cell::spawn(&world.staged("sleep 1234.6"), ground(), |_| {}).unwrap());
-    assert_eq!(alive("1234.6"), Vec::<String>::new());
+    drop(Cell::spawn(&world.staged(&marked("sleep 1234.6", "1234.6")), ground(), |_| {}).unwrap());
+    assert_eq!(alive(&mark("1234.6")), Vec::<String>::new());
 }
 
 #[test]
@@ -203,16 +214,16 @@ fn the_cell_dies_with_its_caller() {
     let world = World::new();
     let mut caller = std::process::Command::new(std::env::current_exe().unwrap());
     caller.args(["--exact", "limits::caller_that_is_killed", "--ignored", "--nocapture"]);
-    caller.env("ECLUSA_KILLED", world.ws()).stdout(std::process::Stdio::null());
-    let mut caller = caller.spawn().unwrap();
+    caller.env("ECLUSA_KILLED", world.ws()).env("ECLUSA_SLEEP", mark("1234.7"));
+    let mut caller = caller.stdout(std::process::Stdio::null()).spawn().unwrap();
     let until = Instant::now() + Duration::from_secs(20);
-    while !world.has("ws/up") && Instant::now() < until {
+    while alive(&mark("1234.7")).is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(alive("1234.7").len(), 1);
+    assert_eq!(alive(&mark("1234.7")).len(), 1);
     caller.kill().unwrap();
     caller.wait().unwrap();
-    let gone = || alive("1234.7").is_empty();
+    let gone = || alive(&mark("1234.7")).is_empty();
     while !gone() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -223,8 +234,58 @@ fn the_cell_dies_with_its_caller() {
 #[ignore = "the other half of the_cell_dies_with_its_caller"]
 fn caller_that_is_killed() {
     let Some(ws) = std::env::var_os("ECLUSA_KILLED") else { return };
-    let mut plan = eclusa_sandbox::Plan::bash("touch up; sleep 1234.7", &ws);
+    let sleep = format!("sleep {}; true", std::env::var("ECLUSA_SLEEP").unwrap());
+    let mut plan = eclusa_sandbox::Plan::bash(&sleep, &ws);
     plan.env.push(("PATH".into(), "/usr/bin:/bin".into()));
     plan.write.push(ws.into());
     run(&plan);
+}
+
+#[test]
+fn what_the_caps_hold_for_is_said() {
+    let world = World::new();
+    let mut plan = world.staged("true");
+    let caps = run(&plan).caps;
+    assert_eq!((caps.memory, caps.processes), (Cap::EachProcess, Cap::Cell));
+    plan = world.read_only("true");
+    plan.limits.memory = None;
+    plan.limits.processes = None;
+    let caps = run(&plan).caps;
+    assert_eq!((caps.memory, caps.processes), (Cap::Open, Cap::Open));
+}
+
+#[test]
+fn a_control_group_that_can_not_hold_the_limits_is_an_error() {
+    let world = World::new();
+    let mut plan = world.staged("true");
+    plan.cgroup = Some(world.path("outside"));
+    let error = Cell::spawn(&plan, ground(), |_| {}).unwrap_err().to_string();
+    assert!(error.contains("memory.max") && error.contains("control group"), "{error}");
+    assert_eq!(std::fs::read_dir(world.path("outside")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_delegated_control_group_is_entered_and_removed() {
+    // Only root can make one here; its controllers may be bound to the old hierarchy.
+    let parent = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(std::path::PathBuf::from);
+    let Some(parent) = parent
+        .into_iter()
+        .find(|at| at.join("cgroup.kill").exists() || at.join("cgroup.controllers").exists())
+    else {
+        return;
+    };
+    let parent = parent.join(format!("eclusa-test-{}", std::process::id()));
+    if !is_root() || std::fs::create_dir(&parent).is_err() {
+        return;
+    }
+    let world = World::new();
+    let text = "grep ^0:: /proc/self/cgroup; (setsid sleep 1236.1 &)";
+    let mut plan = world.staged(&marked(text, "1236.1"));
+    plan.cgroup = Some(parent.clone());
+    plan.limits.memory = None;
+    plan.limits.processes = None;
+    let said = run(&plan).output.text();
+    assert!(said.contains("/cell-"), "{said}");
+    assert_eq!(alive(&mark("1236.1")), Vec::<String>::new());
+    std::fs::remove_dir(&parent).unwrap();
 }

@@ -33,7 +33,7 @@ fn line() -> impl Strategy<Value = String> {
         path().prop_map(|p| format!("rm -rf {p}; mkdir {p}")),
         (path(), path()).prop_map(|(p, q)| format!("mv {p} {q} </dev/null")),
         (path(), path()).prop_map(|(p, q)| format!("mv -T {p} {q} </dev/null")),
-        (path(), path()).prop_map(|(p, q)| format!("cp -a {p} {q}")),
+        (path(), path()).prop_map(|(p, q)| format!("[ -d {p} ] || cp -a {p} {q}")),
         (path(), mode).prop_map(|(p, m)| format!(
             "[ -L {p} ] || chmod {m} {p}; [ -d {p} ] && chmod u+rwx {p}"
         )),

@@ -11,5 +11,6 @@ mod conflicts;
 mod differential;
 mod discarding;
 mod ordinary;
+#[expect(dead_code, reason = "not everything is needed here")]
 mod overlay;
 mod tree;

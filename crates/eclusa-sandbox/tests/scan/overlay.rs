@@ -57,6 +57,11 @@ impl World {
         self.dir.path().join("stage/upper")
     }
 
+    /// Where the overlay is seen by a script.
+    pub(crate) fn merged(&self) -> PathBuf {
+        self.dir.path().join("merged")
+    }
+
     /// The directory that holds both the upper layer and the work directory.
     pub(crate) fn stage(&self) -> PathBuf {
         self.dir.path().join("stage")

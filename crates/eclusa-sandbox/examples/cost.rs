@@ -1,0 +1,104 @@
+//! What a cell costs: `true` and `bash -c true`, plain, in a full cell, and in a full cell with an
+//! overlay, interleaved, medians; and how fast output is taken.
+//!
+//! `cargo run --release -p eclusa-sandbox --example cost [ROUNDS] [MEGABYTES]`: the second number
+//! is memory that the caller holds meanwhile, because a cell must not cost more in a large caller.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a program that measures starts plain programs too, and prints"
+)]
+
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use eclusa_sandbox::{Cell, Ground, Keep, Plan, Staging, probe};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    let number = |n: usize| std::env::args().nth(n).and_then(|text| text.parse().ok());
+    let rounds: usize = number(1).unwrap_or(200);
+    let ballast = vec![1u8; number(2).unwrap_or(0) << 20];
+    let state = tempfile::tempdir_in(".")?;
+    let began = Instant::now();
+    let ground = probe(state.path());
+    println!(
+        "{}: {}, self-test {:.1} ms",
+        ground.rung(),
+        ground.enforcement(),
+        millis(began.elapsed())
+    );
+    let programs: [&[&str]; 2] =
+        [&["/bin/true"], &["/bin/bash", "--norc", "--noprofile", "-p", "-c", "true"]];
+    for argv in programs {
+        let mut times = [const { Vec::new() }; 3];
+        for round in 0..rounds {
+            let [plain, cell, overlay] = &mut times;
+            plain.push(timed(|| plainly(argv))?);
+            cell.push(timed(|| celled(argv, &ground, state.path(), None))?);
+            overlay.push(timed(|| celled(argv, &ground, state.path(), Some(round)))?);
+        }
+        println!("{}", argv.join(" "));
+        for (name, times) in ["plain", "full cell", "full cell, overlay"].iter().zip(&mut times) {
+            times.sort();
+            let at = |part: usize| times.get(times.len() * part / 100).copied().map_or(0.0, millis);
+            println!("  {name:20} min {:6.2}  median {:6.2}  p95 {:6.2} ms", at(0), at(50), at(95));
+        }
+    }
+    output(&ground)?;
+    drop(ballast);
+    Ok(())
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn timed(run: impl FnOnce() -> Outcome<()>) -> Outcome<Duration> {
+    let began = Instant::now();
+    run()?;
+    Ok(began.elapsed())
+}
+
+fn plainly(argv: &[&str]) -> Outcome<()> {
+    let (program, arguments) = argv.split_first().ok_or("no program")?;
+    Command::new(program).args(arguments).output()?;
+    Ok(())
+}
+
+/// One cell. Its layers are made outside of what is measured only in part: a caller has to make
+/// them too, so they count.
+fn celled(argv: &[&str], ground: &Ground, state: &Path, staged: Option<usize>) -> Outcome<()> {
+    let mut plan = Plan::new(argv.iter().map(Into::into).collect(), "/");
+    plan.limits.disk = None;
+    if let Some(round) = staged {
+        let place = state.join(format!("{}-{round}", argv.len()));
+        let [lower, upper, work] = ["lower", "upper", "work"].map(|name| place.join(name));
+        for path in [&place, &lower, &upper, &work] {
+            std::fs::create_dir(path)?;
+        }
+        plan.cwd.clone_from(&lower);
+        plan.stage.push(Staging { lower, upper, work, live: Vec::new() });
+    }
+    let exit = Cell::spawn(&plan, ground, |_| {})?.wait()?;
+    if exit.success() { Ok(()) } else { Err(format!("{:?}", exit.how).into()) }
+}
+
+/// How fast a command can write, when a little of it is kept.
+fn output(ground: &Ground) -> Outcome<()> {
+    let bytes = 4u64 << 30;
+    let mut plan = Plan::bash(&format!("head -c {bytes} /dev/zero"), "/");
+    plan.env.push(("PATH".into(), "/usr/bin:/bin".into()));
+    plan.keep = Keep { head: 48 << 10, tail: 16 << 10 };
+    let exit = Cell::spawn(&plan, ground, |_| {})?.wait()?;
+    let rate = exit.output.total() as f64 / exit.wall.as_secs_f64() / 1e9;
+    println!(
+        "output: {} bytes at {rate:.2} GB/s, {:.0} KiB kept",
+        exit.output.total(),
+        (exit.output.head().len() + exit.output.tail().len()) as f64 / 1024.0
+    );
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! Which repositories a command may meet, and all names in their configuration.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::config::{self, Name};
+
+/// How deep and how wide repositories are looked for beneath a place.
+const DEPTH: usize = 3;
+const ENTRIES: usize = 4000;
+/// A configuration file is short. What is longer is read up to here.
+const LONGEST: u64 = 4 << 20;
+/// Files that one configuration includes, all together.
+const INCLUDES: usize = 100;
+
+/// Directories that hold programs of others in such numbers that a search would take too long.
+const SKIPPED: [&str; 3] = ["node_modules", "target", ".venv"];
+
+/// All names in the configuration of every repository around these places.
+pub(super) fn names(places: &[PathBuf]) -> BTreeSet<Name> {
+    let mut directories = BTreeSet::new();
+    for place in places {
+        for above in place.ancestors() {
+            directories.extend(git_directory(above));
+        }
+        beneath(place, &mut directories);
+    }
+    let mut files = BTreeSet::new();
+    for directory in &directories {
+        configurations(directory, &mut files);
+    }
+    let mut names = BTreeSet::new();
+    for file in files {
+        read(&file, &mut names);
+    }
+    names
+}
+
+/// Looks for repositories a few levels down.
+fn beneath(place: &Path, found: &mut BTreeSet<PathBuf>) {
+    let mut seen = 0;
+    let mut look = VecDeque::from([(place.to_path_buf(), 0)]);
+    while let Some((directory, depth)) = look.pop_front() {
+        found.extend(git_directory(&directory));
+        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+        for entry in entries.flatten() {
+            seen += 1;
+            if seen > ENTRIES {
+                return;
+            }
+            let skipped = SKIPPED.iter().any(|name| entry.file_name() == *name);
+            if depth < DEPTH && !skipped && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                look.push_back((entry.path(), depth + 1));
+            }
+        }
+    }
+}
+
+/// Where the repository of a working tree is, or the directory itself if it is one.
+fn git_directory(tree: &Path) -> Vec<PathBuf> {
+    let git = tree.join(".git");
+    let mut found = Vec::new();
+    if git.is_dir() {
+        found.push(git);
+    } else if let Ok(text) = std::fs::read_to_string(&git)
+        && let Some(to) = text.trim_end().strip_prefix("gitdir: ")
+    {
+        found.push(tree.join(to));
+    }
+    // A directory of plain files that git takes for a repository.
+    if tree.join("HEAD").exists() && tree.join("config").is_file() {
+        found.push(tree.to_path_buf());
+    }
+    found
+}
+
+/// The configuration files of one repository: its own, those it shares, and its submodules'.
+fn configurations(directory: &Path, files: &mut BTreeSet<PathBuf>) {
+    let shared = std::fs::read_to_string(directory.join("commondir")).ok();
+    let shared = shared.map(|to| directory.join(to.trim_end()));
+    for directory in [Some(directory.to_path_buf()), shared].into_iter().flatten() {
+        files.insert(directory.join("config"));
+        files.insert(directory.join("config.worktree"));
+        for inner in ["worktrees", "modules"] {
+            nested(&directory.join(inner), 4, files);
+        }
+    }
+}
+
+/// Configuration files of work trees and submodules, whose names may contain slashes.
+fn nested(directory: &Path, depth: usize, files: &mut BTreeSet<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    for entry in entries.flatten().take(ENTRIES) {
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let at = entry.path();
+        if at.join("HEAD").exists() {
+            files.insert(at.join("config"));
+            files.insert(at.join("config.worktree"));
+            nested(&at.join("modules"), depth.saturating_sub(1), files);
+        } else if depth > 0 {
+            nested(&at, depth - 1, files);
+        }
+    }
+}
+
+/// Adds the names of a file and of all it includes, on whatever condition.
+fn read(file: &Path, names: &mut BTreeSet<Name>) {
+    let mut seen = BTreeSet::new();
+    let mut next = vec![file.to_path_buf()];
+    while let Some(file) = next.pop() {
+        if seen.len() > INCLUDES || !seen.insert(file.clone()) {
+            continue;
+        }
+        for (name, value) in config::read(&text_of(&file)) {
+            if matches!(name.section.as_str(), "include" | "includeif") && name.key == "path" {
+                next.push(included(&file, &value));
+            }
+            names.insert(name);
+        }
+    }
+}
+
+/// Where an include points. `~` is the home directory, which this crate doesn't know; the cell's
+/// git has no home configuration, but an absolute form of the path would be the same file.
+fn included(file: &Path, to: &str) -> PathBuf {
+    file.parent().unwrap_or(Path::new("/")).join(to)
+}
+
+fn text_of(file: &Path) -> String {
+    let mut bytes = Vec::new();
+    // A pipe or device in the place of a file would make us wait.
+    if file.is_file()
+        && let Ok(file) = std::fs::File::open(file)
+    {
+        let _ = file.take(LONGEST).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

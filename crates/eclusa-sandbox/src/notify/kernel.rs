@@ -1,0 +1,70 @@
+//! The kernel's interface to calls that wait for an answer.
+#![expect(unsafe_code, reason = "notifications have no safe interface")]
+
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::io::Errno;
+
+/// A call that waits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    /// Who asks, as long as it waits.
+    pub(super) id: u64,
+    /// The thread that asks, by the numbers of this process.
+    pub(super) thread: u32,
+    /// Which system call.
+    pub(super) number: i64,
+    /// What it was given.
+    pub(super) arguments: [u64; 6],
+}
+
+const RECEIVE: libc::c_ulong = 0xc050_2100;
+const SEND: libc::c_ulong = 0xc018_2101;
+const IS_VALID: libc::c_ulong = 0x4008_2102;
+const SET_FLAGS: libc::c_ulong = 0x4008_2104;
+/// Who answers runs where the call was made, which saves a wake-up on another processor.
+const SYNC_WAKE_UP: u64 = 1;
+
+/// Takes the next call. `None`: whoever made it is gone.
+pub(super) fn receive(listener: &OwnedFd) -> Option<Call> {
+    // SAFETY: all fields are numbers, for which zero is a value; the kernel wants zeros.
+    let mut asked: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one such structure, whose size is part of the request's number.
+    let received = unsafe { libc::ioctl(listener.as_raw_fd(), RECEIVE, &raw mut asked) };
+    (received == 0).then(|| Call {
+        id: asked.id,
+        thread: asked.pid,
+        number: i64::from(asked.data.nr),
+        arguments: asked.data.args,
+    })
+}
+
+/// True when the call still waits, so that its thread is the one that made it.
+pub(super) fn is_valid(listener: &OwnedFd, id: u64) -> bool {
+    // SAFETY: the kernel reads eight bytes from a local that lives through the call.
+    unsafe { libc::ioctl(listener.as_raw_fd(), IS_VALID, &raw const id) == 0 }
+}
+
+/// Lets the kernel do the call.
+pub(super) fn go_on(listener: &OwnedFd, id: u64) -> rustix::io::Result<()> {
+    let flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
+    send(listener, libc::seccomp_notif_resp { id, val: 0, error: 0, flags })
+}
+
+/// Ends the call, with success or with an error.
+pub(super) fn reply(listener: &OwnedFd, id: u64, errno: Option<Errno>) -> rustix::io::Result<()> {
+    let error = errno.map_or(0, |it| -it.raw_os_error());
+    send(listener, libc::seccomp_notif_resp { id, val: 0, error, flags: 0 })
+}
+
+fn send(listener: &OwnedFd, answer: libc::seccomp_notif_resp) -> rustix::io::Result<()> {
+    // SAFETY: the kernel reads one such structure, whose size is part of the request's number.
+    let sent = unsafe { libc::ioctl(listener.as_raw_fd(), SEND, &raw const answer) };
+    if sent == 0 { Ok(()) } else { Err(Errno::NOENT) }
+}
+
+/// Asks for quicker wake-ups. Older kernels have none, and are slower.
+pub(super) fn wake_quickly(listener: &OwnedFd) {
+    // SAFETY: takes a number, not a pointer.
+    unsafe { libc::ioctl(listener.as_raw_fd(), SET_FLAGS, SYNC_WAKE_UP) };
+}

@@ -1,0 +1,11 @@
+//! Calls that wait for an answer, made by real programs over real overlays.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that panics has failed")]
+
+mod held;
+#[path = "../scan/ordinary.rs"]
+mod ordinary;
+#[path = "../scan/overlay.rs"]
+mod overlay;
+mod renames;
+#[path = "../scan/tree.rs"]
+mod tree;
