@@ -15,7 +15,8 @@ use std::{
 
 use eclusa::{Changes, Staged};
 use eclusa_sandbox::{
-    Cancel, Cell, CellError, Enforcement, Exit, Ground, Keep, Limits, Missing, PROXY_PORT, Plan,
+    Cancel, Cell, CellError, Enforcement, Exit, Ground, Identity, Keep, Limits, Missing,
+    PROXY_PORT, Plan, git_environment,
     proxy::{Attempt, Hosts, Proxy, Serving},
 };
 
@@ -34,9 +35,14 @@ pub struct CellSettings {
     pub state: PathBuf,
     /// The home directory, if there is one: readable, and what is written there is lost.
     pub home: Option<PathBuf>,
-    /// The whole environment, besides what keeps git and the proxy in order.
+    /// Where the layer over the home directory is made: outside it, on any filesystem.
+    pub scratch: PathBuf,
+    /// The whole environment, besides what keeps git and the proxy in order:
+    /// [`clean_environment`](eclusa_sandbox::clean_environment) makes one.
     pub env: Vec<(OsString, OsString)>,
-    /// What is neither read nor listed.
+    /// Name and address of whoever commits, where a repository does not say.
+    pub identity: Option<(String, String)>,
+    /// What is neither read nor listed, besides the secrets that everybody has.
     pub hide: Vec<PathBuf>,
     /// Hosts that may be reached: `example.org`, `*.example.org`, `example.org:8080`.
     pub hosts: Vec<String>,
@@ -51,11 +57,14 @@ pub struct CellSettings {
 impl CellSettings {
     /// Settings for a workspace, with nothing but a path to look for programs in.
     pub fn new(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> CellSettings {
+        let state = state.into();
         CellSettings {
             root: root.into(),
-            state: state.into(),
+            scratch: state.clone(),
+            state,
             home: None,
             env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            identity: None,
             hide: Vec::new(),
             hosts: Vec::new(),
             live: Vec::new(),
@@ -182,8 +191,8 @@ impl Cells {
     ) -> Result<Running, RunError> {
         let settings = self.settings();
         let mut plan = Plan::bash(&order.command, &order.cwd);
-        plan.env = self.environment();
-        plan.hide = settings.hide.clone();
+        plan.env = self.environment(&order.cwd);
+        plan.hide = self.hidden();
         plan.hosts = settings.hosts.clone();
         plan.limits = Limits { wall: Some(order.time), ..settings.limits.clone() };
         plan.keep = settings.keep;
@@ -192,7 +201,7 @@ impl Cells {
         let stage = match order.writes {
             Writes::Refused => None,
             Writes::Staged if self.stages() => {
-                let made = Stage::new(&settings.state);
+                let made = Stage::new(&settings.state, &settings.scratch);
                 let path = settings.state.clone();
                 Some(made.map_err(|source| RunError::Layer { path, source })?)
             }
@@ -202,6 +211,7 @@ impl Cells {
             }
         };
         if let Some(stage) = &stage {
+            plan.stage.extend(stage.over_home(settings.home.as_deref(), &settings.root));
             plan.stage.push(stage.over(&settings.root, &settings.live));
         }
         let mut cell = Cell::spawn(&plan, self.ground(), progress)?;
@@ -214,20 +224,26 @@ impl Cells {
         !self.ground().missing().contains(&Missing::Staging)
     }
 
-    fn environment(&self) -> Vec<(OsString, OsString)> {
-        let settings = self.settings();
-        let mut env = settings.env.clone();
-        let mut put = |name: &str, value: OsString| {
-            env.retain(|(it, _)| it != name);
-            env.push((name.into(), value));
-        };
-        let home = settings.home.as_ref().map_or_else(|| "/tmp".into(), OsString::from);
-        put("HOME", home);
-        put("TMPDIR", "/tmp".into());
-        if !settings.hosts.is_empty() {
+    /// What is hidden: what the settings say, and the secrets that are there now.
+    fn hidden(&self) -> Vec<PathBuf> {
+        let CellSettings { root, home, hide, .. } = self.settings();
+        let mut hidden = eclusa_sandbox::secrets(home.as_deref(), std::slice::from_ref(root));
+        hidden.extend(hide.iter().cloned());
+        hidden
+    }
+
+    fn environment(&self, cwd: &Path) -> Vec<(OsString, OsString)> {
+        let CellSettings { root, env, hosts, identity, .. } = self.settings();
+        let identity = identity.as_ref().map(|(name, email)| Identity { name, email });
+        let mut env = env.clone();
+        env.extend(git_environment(&[cwd.to_owned(), root.clone()], identity));
+        if !env.iter().any(|(name, _)| name == "HOME") {
+            env.push(("HOME".into(), "/tmp".into()));
+        }
+        if !hosts.is_empty() {
             let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
             for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
-                put(name, proxy.clone().into());
+                env.push((name.into(), proxy.clone().into()));
             }
         }
         env

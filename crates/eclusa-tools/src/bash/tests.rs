@@ -294,3 +294,36 @@ async fn the_record_says_what_became_of_the_changes() {
     assert_eq!(end["changes"]["outcome"], "committed");
     assert_eq!(end["changes"]["paths"], json!(["a"]));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_at_home_is_gone_and_secrets_are_not_seen() {
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join(".ssh")).unwrap();
+    fs::File::create(home.path().join(".ssh/id_rsa")).unwrap();
+    let inner = home.path().to_owned();
+    let world = World::new(Answer::Once, move |it| {
+        it.env.push(("HOME".into(), inner.clone().into()));
+        it.home = Some(inner);
+    });
+    fs::File::create(world.path(".env")).unwrap();
+    let reply =
+        world.bash("cd ~ && echo x > new && cat new; ls -A .ssh; wc -c < $OLDPWD/.env").await;
+    assert!(reply.text().starts_with("x\n"), "{}", reply.content());
+    assert!(!reply.text().contains("id_rsa"), "{}", reply.content());
+    assert!(!home.path().join("new").exists());
+    assert_eq!(world.asked.lock().unwrap().len(), 0, "nothing lasts, so nobody is asked");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workspace_in_the_home_directory_is_staged_as_well() {
+    let scratch = tempfile::tempdir().unwrap();
+    let world = World::new(Answer::Once, |it| {
+        // The state is in the home directory too, where it is for most people.
+        it.home = it.root.parent().map(Into::into);
+        it.scratch = scratch.path().to_owned();
+    });
+    let reply = world.bash("cd ..; echo x > beside; echo y > workspace/a; ls").await;
+    assert_eq!(reply.code(), "ok", "{}", reply.content());
+    assert_eq!(world.read("a").as_deref(), Some("y\n"));
+    assert!(!world.dir.path().join("beside").exists());
+}

@@ -27,28 +27,37 @@ pub(super) struct Stage {
     began: Moment,
 }
 
-/// Removes the layer when it is dropped.
+/// Removes the layers when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place(PathBuf);
+pub(super) struct Place {
+    /// Of the workspace.
+    layer: PathBuf,
+    /// Of the home directory.
+    home: PathBuf,
+}
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Err(err) = discard(&self.0) {
-            tracing::warn!("a layer in `{}` could not be removed: {err}", self.0.display());
+        for path in [&self.layer, &self.home] {
+            if let Err(err) = discard(path) {
+                tracing::warn!("a layer in `{}` could not be removed: {err}", path.display());
+            }
         }
     }
 }
 
 impl Stage {
-    pub(super) fn new(state: &Path) -> io::Result<Stage> {
+    pub(super) fn new(state: &Path, scratch: &Path) -> io::Result<Stage> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let place = layers(state).join(format!("{}-{number}", process::id()));
-        fs::create_dir_all(&place)?;
-        let place = Arc::new(Place(place));
-        for part in ["upper", "work"] {
-            fs::create_dir(place.0.join(part))?;
+        let name = |kind: &str| format!("{}-{number}{kind}", process::id());
+        let (layer, home) = (layers(state).join(name("")), layers(scratch).join(name("-home")));
+        let place = Arc::new(Place { layer, home });
+        for place in [&place.layer, &place.home] {
+            for part in ["upper", "work"] {
+                fs::create_dir_all(place.join(part))?;
+            }
         }
-        let began = Moment::on(fs::File::open(place.0.join("upper"))?)?;
+        let began = Moment::on(fs::File::open(place.layer.join("upper"))?)?;
         Ok(Stage { place, began })
     }
 
@@ -56,15 +65,24 @@ impl Stage {
     pub(super) fn over(&self, root: &Path, live: &[PathBuf]) -> Staging {
         Staging {
             lower: root.to_owned(),
-            upper: self.place.0.join("upper"),
-            work: self.place.0.join("work"),
+            upper: self.place.layer.join("upper"),
+            work: self.place.layer.join("work"),
             live: live.to_vec(),
         }
     }
 
+    /// The layer over the home directory: whatever is written there goes with the layer. Where
+    /// home is the workspace, or lies in it, there is nothing more to cover.
+    pub(super) fn over_home(&self, home: Option<&Path>, root: &Path) -> Option<Staging> {
+        let home = home?.canonicalize().ok()?;
+        let (upper, work) = (self.place.home.join("upper"), self.place.home.join("work"));
+        let apart = !home.starts_with(root) && !upper.starts_with(&home) && home != Path::new("/");
+        apart.then_some(Staging { lower: home, upper, work, live: Vec::new() })
+    }
+
     /// What was written, as changes whose contents lie in the layer.
     pub(super) fn read_back(self, root: &Path) -> Result<ReadBack, ScanError> {
-        let layer = Layer::open(root, &self.place.0.join("upper"), self.began)?;
+        let layer = Layer::open(root, &self.place.layer.join("upper"), self.began)?;
         let mut effects = layer.scan()?;
         layer.release(&mut effects)?;
         Ok(changes::read_back(&layer, effects, self.place))
