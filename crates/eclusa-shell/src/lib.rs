@@ -4,6 +4,7 @@
 //! Pure: no disk, no clock, no environment, nothing is run.
 
 mod command;
+pub mod programs;
 mod word;
 
 pub use command::{Assignment, Command, Doubt, Redirect, RedirectKind};

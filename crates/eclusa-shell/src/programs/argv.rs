@@ -1,0 +1,251 @@
+//! Flags: the words of a command, taken apart as the program takes them apart.
+
+use crate::Word;
+
+use super::class::{Class, Classes};
+use super::entry::{Arity, Entry, Flag, Order, Reader};
+use super::operands;
+use super::reading::{Reading, behind, is_dynamic, may_be_flag, splits};
+use super::{find, readers, test};
+
+/// Reads the words behind the name of a program.
+pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+    if let [only] = words
+        && only.text().is_some_and(|it| entry.alone.contains(&it.as_ref()))
+    {
+        return;
+    }
+    match entry.reader {
+        Reader::Plain => plain(entry, words, reading),
+        Reader::Find => find::read(entry, words, reading),
+        Reader::Test => test::read(entry, words, reading),
+        Reader::Condition => test::condition(words, reading),
+        Reader::Tar => readers::tar(entry, words, reading),
+        Reader::Dd => readers::dd(entry, words, reading),
+        Reader::Xargs => readers::xargs(entry, words, reading),
+        Reader::Ps => readers::ps(entry, words, reading),
+        Reader::Eval => readers::eval(words, reading),
+        Reader::Set => readers::set(words, reading),
+        Reader::Kill => readers::kill(entry, words, reading),
+    }
+}
+
+/// Reads flags and operands as the entry has them.
+pub(crate) fn plain(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+    reading.add_all(entry.class, || format!("`{}`", entry.name));
+    if !entry.needs.is_empty() {
+        reading.needs.push(entry.needs);
+    }
+    let mut walk = Walk { entry, reading, rest: words, flags: Vec::new(), operands: Vec::new() };
+    if let Some(sub) = walk.flags_and_operands() {
+        let words = walk.rest;
+        read(sub, words, walk.reading);
+        return;
+    }
+    let Walk { flags, operands, .. } = walk;
+    let (spared, class) = entry.unless;
+    if !spared.iter().any(|it| flags.contains(it)) {
+        reading.add_all(class, || format!("`{}` without {}", entry.name, spared.join(" or ")));
+    }
+    if operands.is_empty() {
+        reading.add_all(entry.bare, || format!("`{}` without operands", entry.name));
+    }
+    operands::read(entry, &flags, &operands, reading);
+}
+
+/// The state of taking a command apart.
+struct Walk<'w, 'r> {
+    entry: &'static Entry,
+    reading: &'r mut Reading,
+    rest: &'w [Word],
+    flags: Vec<&'static str>,
+    operands: Vec<Word>,
+}
+
+impl Walk<'_, '_> {
+    /// Sorts the words into flags and operands, up to a subcommand if there is one.
+    fn flags_and_operands(&mut self) -> Option<&'static Entry> {
+        let mut open = self.entry.order != Order::Never;
+        while let Some(word) = self.next() {
+            if open && word.text().as_deref() == Some("--") {
+                open = false;
+            } else if open && self.is_flag(&word) {
+                self.flag(&word);
+            } else {
+                if open && may_be_flag(&word) && is_dynamic(&word) {
+                    self.suspect(&word, "can turn out to be a flag");
+                } else if open && self.entry.order == Order::Permute && splits(&word) {
+                    self.suspect_words_behind(&word);
+                }
+                if self.operands.is_empty() && !self.entry.subs.is_empty() {
+                    match self.subcommand(&word) {
+                        Some(sub) => return Some(sub),
+                        None if !self.entry.subs_optional => return None,
+                        None => {}
+                    }
+                }
+                self.operands.push(word);
+                open &= self.entry.order == Order::Permute;
+            }
+        }
+        None
+    }
+
+    fn next(&mut self) -> Option<Word> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(first.clone())
+    }
+
+    fn is_flag(&self, word: &Word) -> bool {
+        let lead = word.prefix();
+        let dashed = lead.starts_with('-') && (lead.len() > 1 || is_dynamic(word));
+        let plussed = lead.starts_with('+')
+            && (self.entry.flag(lead).is_some() || self.entry.flag("+#").is_some());
+        dashed || plussed
+    }
+
+    /// A word that nobody knows: harmless only where no flag is harmful.
+    fn suspect(&mut self, word: &Word, what: &str) {
+        if !self.entry.harmless && !self.entry.any_flags {
+            let name = self.entry.name;
+            self.reading.doubt(format!("`{}` {what} of `{name}`", word.source));
+        }
+    }
+
+    /// An unknown word with a known beginning can still become several, and those behind the
+    /// first can be flags. A pattern cannot: all that it matches begins as it does.
+    fn suspect_words_behind(&mut self, word: &Word) {
+        let unknown = |it: &crate::Part| matches!(it, crate::Part::Unknown { splits: true, .. });
+        if word.parts.iter().any(unknown) {
+            self.suspect(word, "can become several words, and one a flag");
+        }
+    }
+
+    fn subcommand(&mut self, word: &Word) -> Option<&'static Entry> {
+        let found = word.text().and_then(|it| self.entry.sub(&it));
+        if found.is_none() && !self.entry.subs_optional {
+            let name = self.entry.name;
+            self.reading.doubt(format!("`{}` is not a known subcommand of `{name}`", word.source));
+        }
+        found
+    }
+
+    fn flag(&mut self, word: &Word) {
+        if self.entry.any_flags {
+            self.known_value(word);
+            return;
+        }
+        let lead = word.prefix().to_owned();
+        let (name, value) = match lead.split_once('=') {
+            Some((name, _)) => (name.to_owned(), Some(behind(word, name.len() + 1))),
+            None => (lead.clone(), None),
+        };
+        let cut = value.is_none() && is_dynamic(word);
+        let exact = if cut { None } else { self.entry.flag(&name) };
+        match exact {
+            Some(flag) if name.len() > 2 || value.is_none() => self.take(flag, value, word),
+            _ if lead.starts_with("--") => self.abbreviated(&name, value, word, cut),
+            _ if lead.starts_with('+') => {}
+            _ => self.bundle(word),
+        }
+    }
+
+    /// Where any flag is accepted, those that are listed still say what their argument is.
+    fn known_value(&mut self, word: &Word) {
+        let lead = word.prefix().to_owned();
+        let (name, value) = match lead.split_once('=') {
+            Some((name, _)) => (name.to_owned(), Some(behind(word, name.len() + 1))),
+            None => (lead, None),
+        };
+        if let Some(flag) = self.entry.flag(&name) {
+            self.take(flag, value, word);
+        }
+    }
+
+    /// A long flag that is not in the entry: what it can be short for is taken at its worst.
+    fn abbreviated(&mut self, name: &str, value: Option<Word>, word: &Word, cut: bool) {
+        let mut matched = self.entry.abbreviated(name).peekable();
+        if cut {
+            self.suspect(word, "is not known in full and can be another flag");
+        } else if matched.peek().is_some() {
+            self.reading.doubt(format!("`{name}` is an abbreviated flag of `{}`", self.entry.name));
+        } else {
+            self.reading.doubt(format!("`{name}` is not a known flag of `{}`", self.entry.name));
+        }
+        let mut next = None;
+        for flag in matched {
+            let mut value = value.clone();
+            if value.is_none() && flag.arity == Arity::Required {
+                next = next.or_else(|| self.next());
+                value.clone_from(&next);
+            }
+            self.apply(flag, value.as_ref());
+        }
+    }
+
+    /// Short flags, each a letter, the last perhaps with its argument.
+    fn bundle(&mut self, word: &Word) {
+        let lead = word.prefix().to_owned();
+        let mut at = 1;
+        for letter in lead.chars().skip(1) {
+            let end = at + letter.len_utf8();
+            let name = format!("-{letter}");
+            match self.entry.flag(&name) {
+                Some(flag) if flag.arity == Arity::None => self.apply(flag, None),
+                Some(flag) => {
+                    let rest = behind(word, end);
+                    let value = if rest.parts.is_empty() { None } else { Some(rest) };
+                    self.take(flag, value, word);
+                    return;
+                }
+                None if self.entry.numbers && letter.is_ascii_digit() => {}
+                None => {
+                    let name = self.entry.name;
+                    self.reading.doubt(format!("`-{letter}` is not a known flag of `{name}`"));
+                }
+            }
+            at = end;
+        }
+        if is_dynamic(word) {
+            self.suspect(word, "is not known in full and can be another flag");
+        }
+    }
+
+    /// A flag, with its argument if that is attached.
+    fn take(&mut self, flag: &'static Flag, value: Option<Word>, word: &Word) {
+        let attached = value.is_some();
+        let value = match (flag.arity, value) {
+            (Arity::None, Some(_)) => {
+                self.reading.doubt(format!("`{}` takes no argument", flag.name));
+                None
+            }
+            (Arity::Required, None) => {
+                let next = self.next();
+                if next.as_ref().is_some_and(splits) {
+                    self.suspect(word, "may take another argument than it seems to, as a flag");
+                }
+                next
+            }
+            (_, value) => value,
+        };
+        let unknown = |it: &crate::Part| matches!(it, crate::Part::Unknown { splits: true, .. });
+        if attached && word.parts.iter().any(unknown) {
+            self.suspect(word, "can become several words, and one a flag");
+        }
+        self.apply(flag, value.as_ref());
+    }
+
+    fn apply(&mut self, flag: &'static Flag, value: Option<&Word>) {
+        self.flags.push(flag.name);
+        let name = self.entry.name;
+        self.reading.add_all(flag.class, || format!("`{}` of `{name}`", flag.name));
+        if let Some(value) = value {
+            let what = || format!("the argument of `{}` of `{name}`", flag.name);
+            operands::one(flag.role, value, self.reading, &what);
+        }
+        if flag.class == Classes::of(Class::Unknown) {
+            self.reading.doubt(format!("`{}` of `{name}`", flag.name));
+        }
+    }
+}
