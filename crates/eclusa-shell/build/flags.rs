@@ -162,6 +162,7 @@ fn role(name: &str) -> Result<&'static str, String> {
         "size" => "Size",
         "format" => "Format",
         "revision" => "Revision",
+        "archive" => "Archive",
         "refspec" => "Refspec",
         "gitformat" => "GitFormat",
         "gitconfig" => "GitConfig",

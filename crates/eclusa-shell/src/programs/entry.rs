@@ -43,6 +43,8 @@ pub(crate) enum Role {
     Format,
     /// A revision, a path, or `revision:path`, as git takes them.
     Revision,
+    /// An archive, which is read or written by what else the command says.
+    Archive,
     /// What is pushed where, as git takes it.
     Refspec,
     /// A format of git, in which some fields run a helper.

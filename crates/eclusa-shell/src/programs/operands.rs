@@ -107,7 +107,7 @@ pub(crate) fn one(role: Role, word: &Word, reading: &mut Reading, what: &dyn Fn(
     match role {
         Role::Text | Role::Mode => {}
         Role::Read => file(word, How::Read, reading),
-        Role::List => file(word, How::Listed, reading),
+        Role::List | Role::Archive => file(word, How::Listed, reading),
         Role::Enter => file(word, How::Entered, reading),
         Role::Write => {
             let sink = word.text().is_some_and(|it| SINKS.contains(&it.as_ref()));

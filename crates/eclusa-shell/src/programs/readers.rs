@@ -4,31 +4,54 @@ use crate::{Part, Word};
 
 use super::argv;
 use super::class::Class;
-use super::entry::{Entry, Role};
+use super::entry::{Arity, Entry, Role};
 use super::operands::one;
-use super::reading::{Reading, appended, behind, is_dynamic};
+use super::reading::{How, PathUse, Reading, appended, behind, is_dynamic};
 
-/// tar: the first word can be a bundle without a dash, whose arguments follow in order.
+/// tar: the first word can be a bundle without a dash, whose arguments follow in order; and the
+/// archive is read or written by what is done.
 pub(crate) fn tar(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
-    let Some((first, rest)) = words.split_first() else {
-        return argv::plain(entry, words, reading);
-    };
-    let old = first.text().filter(|it| {
+    let words = dashed(entry, words);
+    argv::plain(entry, &words, reading);
+    let writes = words.iter().any(|it| it.text().is_some_and(|it| writes_archive(&it)));
+    for PathUse { word, how } in &mut reading.paths {
+        if *how == How::Listed {
+            *how = if writes { How::Written } else { How::Read };
+            if writes && word.text().as_deref() != Some("/dev/null") {
+                reading.class |= Class::Writes.into();
+            }
+        }
+    }
+}
+
+/// The words with the dashes that the first may lack.
+fn dashed(entry: &'static Entry, words: &[Word]) -> Vec<Word> {
+    let first = words.first().and_then(Word::text).filter(|it| {
         !it.starts_with('-') && !it.is_empty() && it.chars().all(|it| it.is_ascii_alphabetic())
     });
-    let Some(letters) = old else { return argv::plain(entry, words, reading) };
+    let Some(letters) = first else { return words.to_vec() };
     let mut plain = Vec::new();
-    let mut rest = rest.iter();
+    let mut rest = words.iter().skip(1);
     for letter in letters.chars() {
         let name = format!("-{letter}");
         plain.push(Word::literal(&name));
-        let takes = entry.flag(&name).is_some_and(|it| it.arity == super::entry::Arity::Required);
+        let takes = entry.flag(&name).is_some_and(|it| it.arity == Arity::Required);
         if takes && let Some(value) = rest.next() {
             plain.push(value.clone());
         }
     }
     plain.extend(rest.cloned());
-    argv::plain(entry, &plain, reading);
+    plain
+}
+
+/// True for a flag by which an archive is made or changed. A bundle with such a letter counts even
+/// where the letter is an argument.
+fn writes_archive(text: &str) -> bool {
+    let long = ["--create", "--append", "--update", "--catenate", "--concatenate", "--delete"];
+    match text.strip_prefix("--") {
+        Some(_) => long.iter().any(|it| it.starts_with(text)),
+        None => text.starts_with('-') && text.contains(['c', 'r', 'u', 'A']),
+    }
 }
 
 /// dd: `name=value`, and nothing else.
