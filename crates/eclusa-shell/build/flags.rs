@@ -39,10 +39,7 @@ impl Flags {
 }
 
 /// Reads `-x -[abc] -n= -o=write --color? -i!writes -# @set *`.
-pub(crate) fn flag_list(
-    text: &str,
-    sets: &BTreeMap<String, String>,
-) -> Result<Flags, String> {
+pub(crate) fn flag_list(text: &str, sets: &BTreeMap<String, String>) -> Result<Flags, String> {
     let mut flags = Flags { by_name: BTreeMap::new(), any: false, numbers: false };
     for token in text.split_whitespace() {
         match token {
@@ -156,12 +153,13 @@ fn role(name: &str) -> Result<&'static str, String> {
         "url" => "Url",
         "command" => "Command",
         "script" => "Script",
-        "code" => "Code",
         "assign" => "Assign",
         "name" => "Name",
         "size" => "Size",
         "format" => "Format",
         "revision" => "Revision",
+        "argument" => "Argument",
+        "pattern" => "Pattern",
         "archive" => "Archive",
         "refspec" => "Refspec",
         "gitformat" => "GitFormat",

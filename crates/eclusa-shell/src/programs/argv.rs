@@ -47,7 +47,7 @@ pub(crate) fn plain(entry: &'static Entry, words: &[Word], reading: &mut Reading
     if !spared.iter().any(|it| flags.contains(it)) {
         reading.add_all(class, || format!("`{}` without {}", entry.name, spared.join(" or ")));
     }
-    if operands.is_empty() {
+    if operands.iter().all(|it| splits(it) && !it.is_glob()) {
         reading.add_all(entry.bare, || format!("`{}` without operands", entry.name));
     }
     operands::read(entry, &flags, &operands, reading);

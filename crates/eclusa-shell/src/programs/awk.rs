@@ -59,7 +59,9 @@ fn judge(tokens: &[Token], reading: &mut Reading) {
             Token::Sign('|') => {
                 reading.add(Class::RunsCode, "an awk program runs a command by a pipe".to_owned());
             }
-            Token::Sign('@') => reading.doubt("an awk program calls by name or includes".to_owned()),
+            Token::Sign('@') => {
+                reading.doubt("an awk program calls by name or includes".to_owned())
+            }
             Token::Sign(_) => {}
         }
     }

@@ -31,8 +31,6 @@ pub(crate) enum Role {
     Command,
     /// Shell text.
     Script,
-    /// Code in some other language.
-    Code,
     /// `NAME=value`, for the environment of a command.
     Assign,
     /// The name of a variable that is set, with or without a value.
@@ -43,6 +41,10 @@ pub(crate) enum Role {
     Format,
     /// A revision, a path, or `revision:path`, as git takes them.
     Revision,
+    /// An argument of a script, which must not look like a flag of the shell.
+    Argument,
+    /// A pattern of names: the files that it matches are read.
+    Pattern,
     /// An archive, which is read or written by what else the command says.
     Archive,
     /// What is pushed where, as git takes it.

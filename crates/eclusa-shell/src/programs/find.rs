@@ -56,7 +56,8 @@ impl Walk<'_, '_> {
                 self.term(name.unwrap_or_default());
             } else if begun {
                 let source = &word.source;
-                self.reading.doubt(format!("`{source}` is a place behind the expression of `find`"));
+                self.reading
+                    .doubt(format!("`{source}` is a place behind the expression of `find`"));
             } else {
                 self.places.push(word);
             }
@@ -114,8 +115,8 @@ impl Walk<'_, '_> {
         let base = first.as_deref().and_then(|it| it.rsplit('/').next());
         self.deletes |= base.is_some_and(|it| deletes.contains(&it));
         // A found name begins with its place, so it is no flag unless the place is one.
-        let safe = !matches!(name, "-execdir" | "-okdir")
-            && self.places.iter().all(|it| !may_be_flag(it));
+        let safe =
+            !matches!(name, "-execdir" | "-okdir") && self.places.iter().all(|it| !may_be_flag(it));
         let inner: Vec<Word> = inner.iter().map(|word| found_name(word, safe)).collect();
         if inner.is_empty() {
             self.reading.doubt(format!("`{name}` of `find` without a command"));

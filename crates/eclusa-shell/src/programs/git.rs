@@ -38,7 +38,7 @@ pub(crate) fn revision(word: &Word, reading: &mut Reading) {
 }
 
 /// Git takes `*` in a path as a pattern by itself.
-fn pattern(text: &str) -> Word {
+pub(crate) fn pattern(text: &str) -> Word {
     if text.contains(['*', '?', '[']) {
         Word { parts: vec![Part::Glob(text.to_owned())], source: text.to_owned() }
     } else {

@@ -4,7 +4,7 @@ use crate::{Part, Word};
 
 use super::class::Class;
 use super::entry::{Entry, Operand, Operands, Role};
-use super::reading::{How, Reading, is_dynamic, splits};
+use super::reading::{How, Reading, is_dynamic, may_be_flag, splits};
 use super::variables::{Variable, variable};
 use super::{awk, git, sed};
 
@@ -105,7 +105,6 @@ fn command(words: &[Word], reading: &mut Reading) {
 /// Reads one word by what it is to the program.
 pub(crate) fn one(role: Role, word: &Word, reading: &mut Reading, what: &dyn Fn() -> String) {
     match role {
-        Role::Text | Role::Mode => {}
         Role::Read => file(word, How::Read, reading),
         Role::List | Role::Archive => file(word, How::Listed, reading),
         Role::Enter => file(word, How::Entered, reading),
@@ -138,12 +137,19 @@ pub(crate) fn one(role: Role, word: &Word, reading: &mut Reading, what: &dyn Fn(
         }
         Role::Command => reading.runs.push(vec![word.clone()]),
         Role::Script => script(word, reading),
-        Role::Code => reading.add(Class::RunsCode, format!("{} is code", what())),
         Role::Assign => assignment(word, reading),
         Role::Name => name(word, reading),
         Role::Size => size(word, reading),
         Role::Format => format(word, reading),
         Role::Revision => git::revision(word, reading),
+        Role::Argument if may_be_flag(word) => {
+            reading.doubt(format!("{} looks like a flag", what()));
+        }
+        Role::Text | Role::Mode | Role::Argument => {}
+        Role::Pattern => {
+            let path = word.text().map_or_else(|| word.clone(), |it| git::pattern(&it));
+            reading.path(path, How::Read);
+        }
         Role::Refspec => git::refspec(word, reading),
         Role::GitFormat => git::format(word, reading),
         Role::GitConfig => git::config(word, reading),
@@ -177,7 +183,8 @@ fn assignment(word: &Word, reading: &mut Reading) {
             reading.doubt(format!("what programs make of the variable `{name}` is not known"));
         }
         Variable::Dangerous => {
-            reading.add(Class::RunsCode, format!("the variable `{name}` changes what programs run"));
+            reading
+                .add(Class::RunsCode, format!("the variable `{name}` changes what programs run"));
         }
     }
 }

@@ -82,8 +82,9 @@ pub(crate) fn dd(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
 /// place of a mark.
 pub(crate) fn xargs(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
     argv::plain(entry, words, reading);
-    let mark = mark(words);
     for inner in &mut reading.runs {
+        let own = words.len().saturating_sub(inner.len());
+        let mark = mark(words.get(..own).unwrap_or_default());
         for word in inner.iter_mut() {
             if mark.as_ref().is_some_and(|it| word.source.contains(it)) {
                 *word = Word {
@@ -173,7 +174,8 @@ pub(crate) fn set(words: &[Word], reading: &mut Reading) {
                 if it.ends_with('o') {
                     let name = rest.next().and_then(Word::text);
                     let harmless = ["pipefail", "errexit", "nounset", "noglob", "noclobber"];
-                    let harmless = harmless.iter().chain(&["errtrace", "xtrace", "verbose", "posix"]);
+                    let harmless =
+                        harmless.iter().chain(&["errtrace", "xtrace", "verbose", "posix"]);
                     match name {
                         Some(name) if harmless.clone().any(|it| *it == name) => {}
                         Some(name) => reading.doubt(format!("`set -o {name}` is not known")),

@@ -131,8 +131,9 @@ impl Scan<'_> {
     fn command(&mut self) -> Option<()> {
         match self.next()? {
             '{' => Some(()),
-            'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | '='
-            | 'F' => self.end(),
+            'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | '=' | 'F' => {
+                self.end()
+            }
             '#' => {
                 self.line();
                 Some(())

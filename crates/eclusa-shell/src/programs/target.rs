@@ -254,6 +254,7 @@ fn device(names: &[&str]) -> Target {
 /// True when a file of this place belongs to the system: `chmod 777` there opens the machine.
 pub(crate) fn is_of_system(word: &Word) -> bool {
     let text = word.prefix();
-    let inside = ["/etc/", "/usr/", "/bin/", "/sbin/", "/lib", "/boot/", "/dev/", "/sys/", "/proc/"];
+    let inside =
+        ["/etc/", "/usr/", "/bin/", "/sbin/", "/lib", "/boot/", "/dev/", "/sys/", "/proc/"];
     inside.iter().any(|it| text.starts_with(it)) && !text.starts_with("/usr/local/")
 }

@@ -38,7 +38,7 @@ pub(crate) fn condition(words: &[Word], reading: &mut Reading) {
         let numeric = word.text().is_some_and(|it| NUMERIC.contains(&it.as_ref()));
         let sides = [at.checked_sub(1).and_then(|it| words.get(it)), words.get(at + 1)];
         for side in sides.into_iter().flatten().filter(|_| numeric) {
-            if !side.text().is_some_and(|it| it.parse::<i64>().is_ok()) {
+            if side.text().is_none_or(|it| it.parse::<i64>().is_err()) {
                 reading.doubt(format!("`{}` is evaluated as arithmetic", side.source));
             }
         }
@@ -76,8 +76,8 @@ fn is_operand(before: Option<&Word>, behind: Option<&Word>) -> bool {
     let after_test = text(before).is_some_and(|it| {
         is_unary(&it) || (BINARY.contains(&it.as_str()) && it != "-a" && it != "-o")
     });
-    let before_test = text(behind)
-        .is_some_and(|it| BINARY.contains(&it.as_str()) && it != "-a" && it != "-o");
+    let before_test =
+        text(behind).is_some_and(|it| BINARY.contains(&it.as_str()) && it != "-a" && it != "-o");
     let alone = before.is_none() && text(behind).is_none_or(|it| it == "]");
     after_test || before_test || alone
 }

@@ -1,5 +1,8 @@
 //! Tests of the table of programs: its examples, properties of reading, and the public cases.
 
+mod catastrophes;
+mod corpus;
+mod properties;
 mod split;
 
 use super::*;

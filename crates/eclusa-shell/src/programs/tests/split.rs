@@ -71,9 +71,7 @@ fn word(letters: &mut Letters<'_>) -> Word {
 
 fn variable(letters: &mut Letters<'_>, parts: &mut Vec<Part>, source: &mut String, splits: bool) {
     let mut name = 0;
-    while let Some(it) =
-        letters.next_if(|it| it.is_alphanumeric() || "{}_@!".contains(*it))
-    {
+    while let Some(it) = letters.next_if(|it| it.is_alphanumeric() || "{}_@!".contains(*it)) {
         source.push(it);
         name += 1;
     }
