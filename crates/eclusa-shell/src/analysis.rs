@@ -106,10 +106,10 @@ impl Reading<'_> {
     fn command(&mut self, command: Command, depth: usize) {
         if self.analysis.commands.len() >= MAX_COMMANDS {
             let what = format!("there are more than {MAX_COMMANDS} commands");
-            return self.refuse(Doubt { what, at: shown(&command.words) });
+            return self.refuse(Doubt { what, at: shown(&command) });
         }
         for what in builtins::doubts(&command) {
-            self.doubt(what, shown(&command.words));
+            self.doubt(what, shown(&command));
         }
         let inner = (self.look)(&command.words);
         let name = command.words.first().and_then(Word::text).unwrap_or_default().into_owned();
@@ -171,7 +171,9 @@ fn witness(parser: fn(&str) -> Outline, script: &str) -> Option<Outline> {
     catch_unwind(AssertUnwindSafe(|| parser(script))).ok()
 }
 
-fn shown(words: &[Word]) -> String {
-    let shown: Vec<&str> = words.iter().map(|it| it.source.as_str()).collect();
+fn shown(command: &Command) -> String {
+    let assignments = command.assignments.iter().map(|it| format!("{}={}", it.name, it.value.source));
+    let words = command.words.iter().map(|it| it.source.clone());
+    let shown: Vec<String> = assignments.chain(words).collect();
     shown.join(" ").chars().take(120).collect()
 }

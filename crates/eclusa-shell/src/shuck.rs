@@ -231,9 +231,7 @@ impl<'a> Walk<'_, 'a> {
             seen.assignments.push(offset(assignment.span));
             self.assignment(assignment, place);
         }
-        for redirect in &stmt.redirects {
-            seen.redirects.push(self.redirect(redirect, place));
-        }
+        seen.redirects = self.redirects(&stmt.redirects, place);
         self.outline.commands.push(seen);
     }
 
@@ -242,18 +240,22 @@ impl<'a> Walk<'_, 'a> {
         if redirects.is_empty() {
             return;
         }
-        let redirects = redirects.iter().map(|it| self.redirect(it, place)).collect();
+        let redirects = self.redirects(redirects, place);
         self.outline.commands.push(Seen { redirects, place, ..Seen::default() });
     }
 
-    fn redirect(&mut self, redirect: &'a Redirect, place: usize) -> SeenRedirect {
+    fn redirects(&mut self, redirects: &'a [Redirect], place: usize) -> Vec<SeenRedirect> {
+        redirects.iter().filter_map(|it| self.redirect(it, place)).collect()
+    }
+
+    fn redirect(&mut self, redirect: &'a Redirect, place: usize) -> Option<SeenRedirect> {
         if redirect.fd_var.is_some() {
             self.outline.fail("a descriptor gets a variable's name", offset(redirect.span).start);
         }
         match &redirect.target {
             RedirectTarget::Word(word) => {
                 self.stack.push((Work::Word(word), place));
-                let target = offset(word.span);
+                let target = self.target(word, offset(redirect.span))?;
                 let text = self.source.get(target.start..target.end).unwrap_or_default();
                 let kind = match redirect.kind {
                     Kind::Output | Kind::Clobber | Kind::OutputBoth => crate::sitter::kind(">", text),
@@ -266,7 +268,7 @@ impl<'a> Walk<'_, 'a> {
                     Kind::DupOutput => crate::sitter::kind(">&", text),
                     Kind::DupInput => crate::sitter::kind("<&", text),
                 };
-                SeenRedirect { kind, target, body: None }
+                Some(SeenRedirect { kind, target, body: None })
             }
             RedirectTarget::Heredoc(heredoc) => {
                 let target = offset(heredoc.body.span);
@@ -278,9 +280,27 @@ impl<'a> Walk<'_, 'a> {
                 }
                 let body =
                     Some(Body { expands: delimiter.expands_body, strips_tabs: delimiter.strip_tabs });
-                SeenRedirect { kind: RedirectKind::Text, target, body }
+                Some(SeenRedirect { kind: RedirectKind::Text, target, body })
             }
         }
+    }
+
+    /// Where the target of a redirection stands. The parser has no place for the `1` of `2>&1`,
+    /// and none is there for the second half of `&>>`.
+    fn target(&mut self, word: &Word, redirect: Span) -> Option<Span> {
+        let span = offset(word.span);
+        if span.start < span.end {
+            return Some(span);
+        }
+        let text = self.source.get(redirect.start..redirect.end).unwrap_or_default();
+        if text == "&>>" {
+            return None;
+        }
+        let Some(at) = text.rfind('&') else {
+            self.outline.fail("a redirection has no target", redirect.start);
+            return None;
+        };
+        Some(Span { start: redirect.start + at + 1, end: redirect.end })
     }
 
     fn assignment(&mut self, assignment: &'a Assignment, place: usize) {

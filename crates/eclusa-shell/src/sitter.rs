@@ -301,7 +301,11 @@ impl<'t> Walk<'_, 't> {
             }
         }
         match target {
-            Some(target) => {
+            Some(mut target) => {
+                // The tabs before the closing word are not part of the text.
+                while body.strips_tabs && self.text(target).ends_with('\t') {
+                    target.end -= 1;
+                }
                 if !body.expands {
                     self.outline.literals.push(target);
                 }
@@ -323,7 +327,12 @@ impl<'t> Walk<'_, 't> {
                 let index = self.simple(owner, place);
                 let Some(slot) = self.outline.commands.get_mut(index) else { return };
                 let mut seen = std::mem::take(slot);
+                let mut end = node.child_by_field_name("body").map_or(0, |it| it.end_byte());
                 for redirect in redirects {
+                    // The grammar loses a lone `-` before a here-document.
+                    let gap = Span { start: end, end: redirect.start_byte() };
+                    seen.words.extend(crate::reader::split(self.source, gap));
+                    end = redirect.end_byte();
                     self.redirect(redirect, &mut seen);
                 }
                 if let Some(slot) = self.outline.commands.get_mut(index) {
@@ -378,7 +387,10 @@ fn span(node: Node<'_>) -> Span {
 }
 
 fn holds_assignments(kind: &str) -> bool {
-    matches!(kind, "command" | "variable_assignments" | "declaration_command")
+    matches!(
+        kind,
+        "command" | "variable_assignments" | "declaration_command" | "c_style_for_statement"
+    )
 }
 
 fn no_body(redirect: Node<'_>) -> bool {

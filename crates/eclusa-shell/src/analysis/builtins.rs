@@ -18,13 +18,16 @@ const SETTERS: &[&str] =
 /// Every doubt that this command raises by itself.
 pub(super) fn doubts(command: &Command) -> Vec<String> {
     let mut found = Vec::new();
-    for assignment in &command.assignments {
-        steers(&assignment.name, &mut found);
-    }
     let mut words = command.words.iter();
-    let Some(name) = words.next().and_then(Word::text) else { return found };
+    let name = words.next().and_then(Word::text);
+    for assignment in &command.assignments {
+        // `IFS= read` is how lines are read; it changes nothing else.
+        if assignment.name != "IFS" || name.as_deref() != Some("read") {
+            steers(&assignment.name, &mut found);
+        }
+    }
+    let Some(name) = name.as_deref() else { return found };
     let operands = words.as_slice();
-    let name = &*name;
     if SETTERS.contains(&name) {
         for operand in operands {
             steers(assigned(operand.prefix()).0, &mut found);
