@@ -70,7 +70,9 @@ impl<'s> Reader<'s> {
             Some(words) => words,
             None => vec![vec![Piece::Unknown { why: Unknown::Brace, splits: true }]],
         };
-        words.iter().map(|it| Word { parts: parts::of_word(it), source: source.to_owned() }).collect()
+        // `{a,}`: an alternative that is nothing, and not quoted, is no word.
+        let words = words.iter().filter(|it| !it.is_empty());
+        words.map(|it| Word { parts: parts::of_word(it), source: source.to_owned() }).collect()
     }
 
     /// The target of a redirection, or the text after `<<<`.
@@ -239,7 +241,7 @@ impl<'s> Reader<'s> {
             }
             Some('0'..='9' | '@' | '*' | '#' | '?' | '-' | '$' | '!') => {
                 let name = self.source.get(next..=next).unwrap_or_default();
-                self.variable(name, at, splits, pieces);
+                self.variable(name, at, splits || name == "@", pieces);
                 next + 1
             }
             _ => {
@@ -258,6 +260,8 @@ impl<'s> Reader<'s> {
             pieces.push(Piece::Unknown { why: Unknown::Local, splits: false });
         } else {
             let name = if is_name(inside) { inside } else { "" };
+            // `"${name[@]}"` becomes as many words as there are, in spite of the quotes.
+            let splits = splits || inside.contains('@');
             self.variable(name, at, splits, pieces);
         }
         close

@@ -15,6 +15,15 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
             found.push(("a backslash inside backquotes is read twice", span.start));
         }
     }
+    for seen in first.commands.iter().chain(&second.commands) {
+        for pair in seen.words.windows(2) {
+            if let [one, next] = pair
+                && one.end >= next.start
+            {
+                found.push(("two words without a blank between them", one.start));
+            }
+        }
+    }
     continued(source, second, &mut found);
     if source.ends_with('\\') {
         found.push(("the text ends with a backslash", source.len() - 1));

@@ -4,7 +4,7 @@
 
 use shuck_ast::{
     ArithmeticExprNode, ArrayElem, Assignment, AssignmentValue, BackgroundOperator, BinaryOp,
-    BuiltinCommand, Command, ConditionalExpr, DeclClause, DeclOperand, HeredocBody, Pattern,
+    BuiltinCommand, Command, CompoundCommand, ConditionalExpr, DeclClause, DeclOperand, HeredocBody, Pattern,
     Redirect, RedirectKind as Kind, RedirectTarget, SimpleCommand, Stmt, StmtSeq, StmtTerminator,
     Subscript, VarRef, Word, WordPartNode,
 };
@@ -143,6 +143,10 @@ impl<'a> Walk<'_, 'a> {
                     it.piped |= piped;
                 });
                 let left = if piped { right } else { place };
+                if piped && matches!(&command.right.command, Command::Compound(CompoundCommand::Time(_))) {
+                    // Only at the beginning of a pipe is `time` a word of the shell.
+                    self.outline.fail("`time` is a program here", offset(command.right.span).start);
+                }
                 self.stack.push((Work::Stmt(&command.right), right));
                 self.stack.push((Work::Stmt(&command.left), left));
                 self.group(&stmt.redirects, place);
