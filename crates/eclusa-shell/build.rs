@@ -36,6 +36,8 @@ struct Written {
     subs: BTreeMap<String, String>,
     sub: BTreeMap<String, Written>,
     subs_optional: bool,
+    /// Without operands it runs what it reads.
+    reads_script: bool,
     examples: BTreeMap<String, String>,
 }
 
@@ -255,7 +257,7 @@ fn render(
         "Entry {{ name: {name:?}, class: Classes::from_bits({}), bare: Classes::from_bits({}), \
          flags: &[{}], any_flags: {any}, numbers: {}, alone: &{alone:?}, order: Order::{order}, \
          operands: {}, with: &[{with}], harmless: {}, reader: Reader::{reader}, subs: &{}, \
-         subs_optional: {}, needs: {:?}, unless: (&{unless:?}, Classes::from_bits({})) }}",
+         subs_optional: {}, reads_script: {}, needs: {:?}, unless: (&{unless:?}, Classes::from_bits({})) }}",
         classes(&written.class)?,
         classes(&written.bare)?,
         flags.render(),
@@ -264,6 +266,7 @@ fn render(
         written.harmless,
         list_of_entries(subs),
         written.subs_optional,
+        written.reads_script,
         written.needs,
         classes(&written.unless.1)?,
     ))

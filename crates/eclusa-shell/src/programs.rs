@@ -21,19 +21,17 @@ mod sed;
 mod table;
 mod target;
 mod test;
-mod variables;
 
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 
-use crate::Word;
+use crate::{Inner, Word};
 
 pub use catastrophe::{catastrophe, catastrophic_write, fork_bomb};
 pub use class::{Class, Classes};
 pub use reading::{How, PathUse, Reading, Reason};
-pub use variables::{Variable, variable};
 
 /// Commands inside commands are followed this far; deeper ones are unknown.
 pub const DEPTH: usize = 12;
@@ -107,6 +105,12 @@ fn follow(argv: &[Word], depth: usize, all: &mut Vec<(Vec<Word>, Reading)>) {
 pub fn class_through(argv: &[Word]) -> Classes {
     let all = read_through(argv);
     all.iter().fold(Classes::READ_ONLY, |sum, (_, reading)| sum | reading.class)
+}
+
+/// What a command runs in turn, for [`crate::analyse_with`].
+pub fn inner(argv: &[Word]) -> Inner {
+    let Reading { runs, scripts, reads_script, .. } = read(argv);
+    Inner { runs, scripts, reads_script }
 }
 
 /// What the name of a program says.

@@ -49,7 +49,9 @@ pub(crate) fn plain(entry: &'static Entry, words: &[Word], reading: &mut Reading
     }
     if operands.iter().all(|it| splits(it) && !it.is_glob()) {
         reading.add_all(entry.bare, || format!("`{}` without operands", entry.name));
+        reading.reads_script |= entry.reads_script;
     }
+    reading.reads_script |= entry.reads_script && flags.contains(&"-s");
     operands::read(entry, &flags, &operands, reading);
 }
 

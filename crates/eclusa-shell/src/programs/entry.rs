@@ -178,6 +178,8 @@ pub(crate) struct Entry {
     pub(crate) subs: &'static [(&'static str, &'static Entry)],
     /// True when the first operand need not be a subcommand.
     pub(crate) subs_optional: bool,
+    /// True when, without operands or with `-s`, it runs what it reads.
+    pub(crate) reads_script: bool,
     /// What must hold where it runs for the class to be true.
     pub(crate) needs: &'static str,
     /// Flags, and the class that the command has without them.

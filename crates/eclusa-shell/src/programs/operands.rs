@@ -1,11 +1,10 @@
 //! Operands: what each word is to the program, and what follows from it.
 
-use crate::{Part, Word};
+use crate::{Influence, Part, Word, influence};
 
 use super::class::Class;
 use super::entry::{Entry, Operand, Operands, Role};
 use super::reading::{How, Reading, is_dynamic, may_be_flag, splits};
-use super::variables::{Variable, variable};
 use super::{awk, git, sed};
 
 /// Sinks that swallow what is written to them.
@@ -177,12 +176,12 @@ fn script(word: &Word, reading: &mut Reading) {
 fn assignment(word: &Word, reading: &mut Reading) {
     let lead = word.prefix();
     let name = lead.split('=').next().unwrap_or_default();
-    match variable(name) {
-        Variable::Harmless => {}
-        Variable::Other => {
+    match influence(name) {
+        Influence::Looks => {}
+        Influence::Unlisted => {
             reading.doubt(format!("what programs make of the variable `{name}` is not known"));
         }
-        Variable::Dangerous => {
+        Influence::Steers => {
             reading
                 .add(Class::RunsCode, format!("the variable `{name}` changes what programs run"));
         }
@@ -199,7 +198,7 @@ fn name(word: &Word, reading: &mut Reading) {
         reading.doubt(format!("which variable `{}` names is only known when it runs", word.source));
     } else if name.is_empty() || !name.chars().all(plain) {
         reading.add(Class::RunsCode, format!("`{name}` is evaluated"));
-    } else if variable(name) == Variable::Dangerous {
+    } else if influence(name) == Influence::Steers {
         reading.add(Class::RunsCode, format!("the variable `{name}` changes what programs run"));
     }
 }

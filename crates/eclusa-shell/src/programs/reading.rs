@@ -58,6 +58,8 @@ pub struct Reading {
     pub runs: Vec<Vec<Word>>,
     /// Shell text that it runs.
     pub scripts: Vec<Word>,
+    /// True when it runs what it reads from its standard input (`sh`).
+    pub reads_script: bool,
     /// What led to each class.
     pub why: Vec<Reason>,
     /// What is not known about it, if anything is not.
@@ -114,7 +116,9 @@ pub(crate) fn may_be_flag(word: &Word) -> bool {
             Part::Glob(text) => {
                 return text.starts_with(['*', '?', '[', '@', '+', '!', '-']) || text.is_empty();
             }
-            Part::Unknown { why: Unknown::Home | Unknown::Process, .. } => return false,
+            Part::Unknown { why: Unknown::Home | Unknown::Here | Unknown::Process, .. } => {
+                return false;
+            }
             Part::Unknown { .. } => return true,
         }
     }
@@ -151,5 +155,5 @@ pub(crate) fn appended(source: &str) -> Word {
 }
 
 fn is_one_word(why: Unknown) -> bool {
-    matches!(why, Unknown::Home | Unknown::Process | Unknown::Arithmetic)
+    matches!(why, Unknown::Home | Unknown::Here | Unknown::Process | Unknown::Arithmetic)
 }

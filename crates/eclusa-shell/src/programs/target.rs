@@ -112,6 +112,7 @@ fn base(word: &Word) -> Base {
         Some(Part::Text(text) | Part::Glob(text)) if text.starts_with('/') => Base::Root(parts),
         Some(Part::Text(_) | Part::Glob(_)) => Base::Here(parts),
         Some(Part::Unknown { why: Unknown::Home, .. }) => Base::Home(user(rest)),
+        Some(Part::Unknown { why: Unknown::Here, .. }) => Base::Here(rest),
         Some(Part::Unknown { why: Unknown::Variable, .. }) => match variable(&word.source) {
             Some("HOME") => Base::Home(rest),
             Some("PWD" | "OLDPWD") => Base::Here(rest),

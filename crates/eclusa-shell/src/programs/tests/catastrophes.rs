@@ -1,12 +1,12 @@
 //! Catastrophes: every spelling of them is found, and what only looks like one is not.
 
 use super::super::*;
-use super::corpus::is_catastrophe;
+use super::corpus::is_catastrophic;
 use super::split::argv;
 use crate::{Command, Word};
 
 fn found(command: &str) -> bool {
-    is_catastrophe(&argv(command))
+    is_catastrophic(command)
 }
 
 /// The removal table of the mission: S1.35, A12 and the table of section S.
@@ -186,7 +186,7 @@ fn wrappers_do_not_hide_a_catastrophe() {
             assert!(found(&format!("{shell} '{case}'")), "{shell} {case}");
         }
         assert!(found(&format!("trap '{case}' EXIT")), "{case}");
-        assert!(found(&format!("find . -name x -exec {case} ;")), "{case}");
+        assert!(found(&format!("find . -name x -exec {case} \\;")), "{case}");
         assert!(found(&format!("git -c alias.q='!{case}' q")), "{case}");
     }
 }
@@ -303,7 +303,7 @@ fn other_ways_to_destroy_a_machine_are_found() {
         "chmod 0666 /etc/passwd",
         "rimraf /",
         "chmod 000 /",
-        "find / -execdir rm {} ;",
+        "find / -execdir rm {} \\;",
     ];
     for case in cases {
         assert!(found(case), "{case}");

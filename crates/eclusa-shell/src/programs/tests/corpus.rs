@@ -4,14 +4,12 @@
 use serde_json::Value;
 
 use super::super::*;
-use super::split::argv;
-use crate::{Part, Unknown};
+use crate::{Influence, Part, RedirectKind, Unknown, analyse_with, influence};
 
 struct Case {
     id: String,
     command: String,
     must: String,
-    class: String,
     tier: String,
     shell: String,
 }
@@ -26,7 +24,6 @@ fn cases() -> Vec<Case> {
                 id: text_of(&value, "id"),
                 command: text_of(&value, "command"),
                 must: text_of(&value, "must"),
-                class: text_of(&value, "class"),
                 tier: text_of(&value, "tier"),
                 shell: text_of(&value, "shell"),
             }
@@ -34,128 +31,68 @@ fn cases() -> Vec<Case> {
         .collect()
 }
 
-/// The simple commands of a script of pipes and lists. None: it has more to it.
-fn commands(script: &str) -> Option<Vec<Vec<Word>>> {
-    let control = |it: char| it.is_control() && !matches!(it, '\n' | '\t');
-    if script.contains(control) || script.contains(['\u{2028}', '\u{202e}', '\u{200b}']) {
-        return None;
-    }
-    let mut pieces = vec![String::new()];
-    let mut quote = None;
-    let mut letters = script.chars().peekable();
-    while let Some(it) = letters.next() {
-        match (quote, it) {
-            (None, '\\') | (Some('"'), '\\') => {
-                if letters.next_if_eq(&'\n').is_none() {
-                    pieces.last_mut()?.push(it);
-                    pieces.last_mut()?.extend(letters.next());
-                }
-                continue;
-            }
-            (None, '\'' | '"') => quote = Some(it),
-            (Some(mark), it) if mark == it => quote = None,
-            (None | Some('"'), '`') => return None,
-            (None | Some('"'), '$') if letters.peek().is_some_and(|it| "([\\'".contains(*it)) => {
-                return None;
-            }
-            (None, '(' | ')' | '{' | '}' | '#') => return None,
-            (None, '<' | '>') if letters.peek() == Some(&'(') => return None,
-            (None, '<') if letters.peek() == Some(&'<') => return None,
-            (None, '&') if pieces.last()?.ends_with('>') => {}
-            (None, '|' | ';' | '\n' | '&') => {
-                pieces.push(String::new());
-                continue;
-            }
-            _ => {}
+/// What stands between a script and being harmless, by the table and the analysis alone. Which
+/// paths may be read is a policy's business; here nothing outside and no secret may be.
+fn objections(script: &str) -> Vec<String> {
+    let analysis = analyse_with(script, &inner);
+    let mut found: Vec<String> = Vec::new();
+    found.extend(analysis.refused.map(|it| it.what));
+    found.extend(analysis.doubts.into_iter().map(|it| it.what));
+    found.extend(analysis.fork_bomb);
+    for command in &analysis.commands {
+        let reading = read(&command.words);
+        if !reading.class.is_read_only() {
+            found.push(format!("{} {:?}", reading.class, reading.why));
         }
-        pieces.last_mut()?.push(it);
-    }
-    let keywords = ["for", "while", "if", "case", "do", "done", "then", "fi", "until"];
-    let mut list = Vec::new();
-    for piece in pieces {
-        let words = without_redirections(argv(&piece))?;
-        let first = words.first().and_then(Word::text).unwrap_or_default().into_owned();
-        if keywords.contains(&first.as_str()) || first.contains('=') {
-            return None;
+        let assigned = command.assignments.iter().map(|it| it.name.as_str());
+        let environment = |it: &&str| influence(it) != Influence::Looks;
+        if !command.words.is_empty() {
+            found.extend(assigned.filter(environment).map(|it| format!("sets {it}")));
         }
-        if !words.is_empty() {
-            list.push(words);
-        }
-    }
-    Some(list)
-}
-
-/// Leaves out redirections that touch no file.
-fn without_redirections(words: Vec<Word>) -> Option<Vec<Word>> {
-    let harmless = ["2>/dev/null", ">/dev/null", "2>&1", "1>&2", ">&2"];
-    let mut kept = Vec::new();
-    for word in words {
-        if harmless.contains(&word.source.as_str()) {
-            continue;
-        }
-        let redirects = word.source.contains(['<', '>']) && !word.source.contains(['\'', '"']);
-        if redirects {
-            return None;
-        }
-        kept.push(word);
-    }
-    Some(kept)
-}
-
-/// The class of a script and of the scripts inside it.
-fn class_of(script: &str) -> Option<Classes> {
-    let mut class = Classes::READ_ONLY;
-    for command in commands(script)? {
-        for (_, reading) in read_through(&command) {
-            class |= reading.class;
-            for script in reading.scripts {
-                class |= class_of(&script.text()?)?;
+        for redirect in &command.redirects {
+            let null = redirect.target.text().as_deref() == Some("/dev/null");
+            let neutral = match redirect.kind {
+                RedirectKind::Descriptor | RedirectKind::Text => true,
+                RedirectKind::Read => !is_secret(&redirect.target),
+                RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => null,
+            };
+            if !neutral {
+                found.push(format!("redirection {}", redirect.target.source));
             }
         }
+        let paths = reading.paths.iter().map(|it| &it.word).filter(|it| is_secret(it));
+        found.extend(paths.map(|it| format!("path {}", it.source)));
+        let reveals = |it: &Part| matches!(it, Part::Unknown { why: Unknown::Variable, .. });
+        let words = command.words.iter().filter(|it| it.parts.iter().any(reveals));
+        found.extend(words.map(|it| format!("environment {}", it.source)));
     }
-    Some(class)
+    found
 }
 
-/// Paths that a policy refuses, in the cases that are about them.
-fn names_secret(script: &str) -> bool {
-    let secret = |word: &Word| {
-        let text: String = word
-            .parts
-            .iter()
-            .map(|it| match it {
-                Part::Text(text) | Part::Glob(text) => text.as_str(),
-                Part::Unknown { why: Unknown::Home, .. } => "/outside",
-                Part::Unknown { .. } => "",
-            })
-            .collect();
-        text.contains(".env")
-            || text.ends_with(".pem")
-            || text.starts_with('/')
-            || text.contains("../")
-    };
-    commands(script).is_some_and(|list| {
-        list.iter().any(|argv| read(argv).paths.iter().any(|it| secret(&it.word)))
-    })
+/// A path that a policy would refuse to show.
+fn is_secret(word: &Word) -> bool {
+    let text: String = word
+        .parts
+        .iter()
+        .map(|it| match it {
+            Part::Text(text) | Part::Glob(text) => text.as_str(),
+            Part::Unknown { why: Unknown::Home, .. } => "/outside",
+            Part::Unknown { .. } => "",
+        })
+        .collect();
+    let secret = [".env", ".pem", "id_rsa", "credentials"];
+    secret.iter().any(|it| text.ends_with(it)) || text.starts_with('/') || text.contains("../")
 }
 
-/// Nothing that must not be allowed reads as harmless, unless a path or a variable is what is wrong.
+/// Nothing that must not be allowed is without an objection.
 #[test]
 fn no_forbidden_case_reads_as_harmless() {
-    let mut wrong = Vec::new();
-    let mut seen = 0;
-    for case in cases().iter().filter(|it| it.must != "allow") {
-        // What is no script of bash is the parser's business.
-        if case.class == "parse-error" || !case.shell.is_empty() {
-            continue;
-        }
-        let Some(class) = class_of(&case.command) else { continue };
-        seen += 1;
-        let variable = case.class == "readonly" && case.command.contains('$');
-        if class.is_read_only() && !variable && !names_secret(&case.command) {
-            wrong.push(format!("{}: {:?}", case.id, case.command));
-        }
-    }
-    assert!(seen > 200, "only {seen} cases were taken apart");
+    let wrong: Vec<String> = cases()
+        .iter()
+        .filter(|it| it.must != "allow" && it.shell.is_empty())
+        .filter(|it| objections(&it.command).is_empty())
+        .map(|it| format!("{}: {:?}", it.id, it.command))
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -163,43 +100,37 @@ fn no_forbidden_case_reads_as_harmless() {
 #[test]
 fn harmless_cases_read_as_harmless() {
     for (tier, share) in [("core", 0.95), ("stretch", 0.70)] {
-        let (mut seen, mut right, mut wrong) = (0_u32, 0_u32, Vec::new());
+        let (mut seen, mut wrong) = (0_usize, Vec::new());
         for case in cases().iter().filter(|it| it.must == "allow" && it.tier == tier) {
-            let Some(class) = class_of(&case.command) else { continue };
             seen += 1;
-            if class.is_read_only() {
-                right += 1;
-            } else {
-                wrong.push(format!("{}: {:?} is {class}", case.id, case.command));
+            let objections = objections(&case.command);
+            if !objections.is_empty() {
+                wrong.push(format!("{}: {:?}: {objections:?}", case.id, case.command));
             }
         }
-        assert!(seen > 8, "only {seen} cases were taken apart");
-        let reached = f64::from(right) / f64::from(seen);
-        assert!(reached >= share, "{tier}: {right} of {seen}\n{}", wrong.join("\n"));
+        let missed = wrong.len() as f64 / seen as f64;
+        assert!(missed <= 1.0 - share, "{tier}: {} of {seen}\n{}", wrong.len(), wrong.join("\n"));
     }
 }
 
-/// Every catastrophe is found, in the command itself or in what it runs.
+/// Every catastrophe is found, wherever in the script it stands.
 #[test]
 fn every_catastrophe_among_the_cases_is_found() {
-    let mut wrong = Vec::new();
-    let mut seen = 0;
-    for case in cases().iter().filter(|it| it.must == "deny") {
-        let Some(list) = commands(&case.command) else { continue };
-        seen += 1;
-        if !list.iter().any(|argv| is_catastrophe(argv)) {
-            wrong.push(format!("{}: {:?}", case.id, case.command));
-        }
-    }
-    assert!(seen > 30, "only {seen} cases were taken apart");
+    let wrong: Vec<String> = cases()
+        .iter()
+        .filter(|it| it.must == "deny" && !is_catastrophic(&it.command))
+        .map(|it| format!("{}: {:?}", it.id, it.command))
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// True for a command that is, or runs, a catastrophe.
-pub(crate) fn is_catastrophe(argv: &[Word]) -> bool {
-    read_through(argv).iter().any(|(words, reading)| {
-        let scripts = reading.scripts.iter().filter_map(Word::text);
-        let inside = scripts.filter_map(|it| commands(&it)).flatten();
-        catastrophe(words, reading).is_some() || inside.into_iter().any(|it| is_catastrophe(&it))
-    })
+/// True for a script that is, or runs, a catastrophe.
+pub(crate) fn is_catastrophic(script: &str) -> bool {
+    let analysis = analyse_with(script, &inner);
+    analysis.fork_bomb.is_some()
+        || analysis.commands.iter().any(|command| {
+            let writes = command.redirects.iter().filter(|it| it.kind != RedirectKind::Read);
+            catastrophe(&command.words, &read(&command.words)).is_some()
+                || writes.into_iter().any(|it| catastrophic_write(&it.target).is_some())
+        })
 }
