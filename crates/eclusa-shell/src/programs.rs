@@ -28,6 +28,7 @@ mod tests;
 use std::borrow::Cow;
 
 use crate::{Inner, Word};
+use reading::{is_in_pieces, joined};
 
 pub use catastrophe::{catastrophe, catastrophic_write, fork_bomb};
 pub use class::{Class, Classes};
@@ -51,6 +52,14 @@ const SYSTEM: [&str; 8] = [
 /// Reads one command: name and arguments. What it runs in turn is listed in `runs` and `scripts`,
 /// and not part of the class: see [`read_through`].
 pub fn read(argv: &[Word]) -> Reading {
+    if argv.iter().any(is_in_pieces) {
+        let argv: Vec<Word> = argv.iter().map(joined).collect();
+        return read_joined(&argv);
+    }
+    read_joined(argv)
+}
+
+fn read_joined(argv: &[Word]) -> Reading {
     let mut reading = Reading::default();
     let Some((first, words)) = argv.split_first() else { return reading };
     let Some(name) = first.text() else {

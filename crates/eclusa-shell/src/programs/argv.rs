@@ -2,10 +2,9 @@
 
 use crate::Word;
 
-use super::class::{Class, Classes};
 use super::entry::{Arity, Entry, Flag, Order, Reader};
 use super::operands;
-use super::reading::{Reading, behind, is_dynamic, may_be_flag, splits};
+use super::reading::{Reading, behind, is_dynamic, may_be_flag, splits, splits_at_blanks};
 use super::{find, readers, test};
 
 /// Reads the words behind the name of a program.
@@ -61,26 +60,24 @@ struct Walk<'w, 'r> {
     reading: &'r mut Reading,
     rest: &'w [Word],
     flags: Vec<&'static str>,
-    operands: Vec<Word>,
+    operands: Vec<&'w Word>,
 }
 
-impl Walk<'_, '_> {
+impl<'w> Walk<'w, '_> {
     /// Sorts the words into flags and operands, up to a subcommand if there is one.
     fn flags_and_operands(&mut self) -> Option<&'static Entry> {
         let mut open = self.entry.order != Order::Never;
         while let Some(word) = self.next() {
             if open && word.text().as_deref() == Some("--") {
                 open = false;
-            } else if open && self.is_flag(&word) {
-                self.flag(&word);
+            } else if open && self.is_flag(word) {
+                self.flag(word);
             } else {
-                if open && may_be_flag(&word) && is_dynamic(&word) {
-                    self.suspect(&word, "can turn out to be a flag");
-                } else if open && self.entry.order == Order::Permute && splits(&word) {
-                    self.suspect_words_behind(&word);
+                if open {
+                    self.suspect_operand(word);
                 }
                 if self.operands.is_empty() && !self.entry.subs.is_empty() {
-                    match self.subcommand(&word) {
+                    match self.subcommand(word) {
                         Some(sub) => return Some(sub),
                         None if !self.entry.subs_optional => return None,
                         None => {}
@@ -93,10 +90,10 @@ impl Walk<'_, '_> {
         None
     }
 
-    fn next(&mut self) -> Option<Word> {
+    fn next(&mut self) -> Option<&'w Word> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
-        Some(first.clone())
+        Some(first)
     }
 
     fn is_flag(&self, word: &Word) -> bool {
@@ -107,20 +104,21 @@ impl Walk<'_, '_> {
         dashed || plussed
     }
 
+    /// An operand that can turn out to be a flag, or to become several words of which one is. All
+    /// that a pattern matches begins as the pattern does.
+    fn suspect_operand(&mut self, word: &Word) {
+        if may_be_flag(word) && is_dynamic(word) {
+            self.suspect(word, "can turn out to be a flag");
+        } else if self.entry.order == Order::Permute && splits_at_blanks(word) {
+            self.suspect(word, "can become several words, and one a flag");
+        }
+    }
+
     /// A word that nobody knows: harmless only where no flag is harmful.
     fn suspect(&mut self, word: &Word, what: &str) {
         if !self.entry.harmless && !self.entry.any_flags {
             let name = self.entry.name;
             self.reading.doubt(format!("`{}` {what} of `{name}`", word.source));
-        }
-    }
-
-    /// An unknown word with a known beginning can still become several, and those behind the
-    /// first can be flags. A pattern cannot: all that it matches begins as it does.
-    fn suspect_words_behind(&mut self, word: &Word) {
-        let unknown = |it: &crate::Part| matches!(it, crate::Part::Unknown { splits: true, .. });
-        if word.parts.iter().any(unknown) {
-            self.suspect(word, "can become several words, and one a flag");
         }
     }
 
@@ -133,40 +131,24 @@ impl Walk<'_, '_> {
         found
     }
 
-    fn flag(&mut self, word: &Word) {
-        if self.entry.any_flags {
-            self.known_value(word);
-            return;
-        }
-        let lead = word.prefix().to_owned();
-        let (name, value) = match lead.split_once('=') {
-            Some((name, _)) => (name.to_owned(), Some(behind(word, name.len() + 1))),
-            None => (lead.clone(), None),
-        };
+    fn flag(&mut self, word: &'w Word) {
+        let lead = word.prefix();
+        let name = lead.split('=').next().unwrap_or(lead);
+        let value = (name.len() < lead.len()).then(|| behind(word, name.len() + 1));
         let cut = value.is_none() && is_dynamic(word);
-        let exact = if cut { None } else { self.entry.flag(&name) };
+        let exact = if cut { None } else { self.entry.flag(name) };
         match exact {
             Some(flag) if name.len() > 2 || value.is_none() => self.take(flag, value, word),
-            _ if lead.starts_with("--") => self.abbreviated(&name, value, word, cut),
+            // Where any flag is accepted, only those that are listed say something.
+            _ if self.entry.any_flags => {}
+            _ if lead.starts_with("--") => self.abbreviated(name, value.as_ref(), word, cut),
             _ if lead.starts_with('+') => {}
             _ => self.bundle(word),
         }
     }
 
-    /// Where any flag is accepted, those that are listed still say what their argument is.
-    fn known_value(&mut self, word: &Word) {
-        let lead = word.prefix().to_owned();
-        let (name, value) = match lead.split_once('=') {
-            Some((name, _)) => (name.to_owned(), Some(behind(word, name.len() + 1))),
-            None => (lead, None),
-        };
-        if let Some(flag) = self.entry.flag(&name) {
-            self.take(flag, value, word);
-        }
-    }
-
     /// A long flag that is not in the entry: what it can be short for is taken at its worst.
-    fn abbreviated(&mut self, name: &str, value: Option<Word>, word: &Word, cut: bool) {
+    fn abbreviated(&mut self, name: &str, value: Option<&Word>, word: &Word, cut: bool) {
         let mut matched = self.entry.abbreviated(name).peekable();
         if cut {
             self.suspect(word, "is not known in full and can be another flag");
@@ -177,29 +159,26 @@ impl Walk<'_, '_> {
         }
         let mut next = None;
         for flag in matched {
-            let mut value = value.clone();
             if value.is_none() && flag.arity == Arity::Required {
                 next = next.or_else(|| self.next());
-                value.clone_from(&next);
             }
-            self.apply(flag, value.as_ref());
+            self.apply(flag, value.or(next));
         }
     }
 
     /// Short flags, each a letter, the last perhaps with its argument.
-    fn bundle(&mut self, word: &Word) {
-        let lead = word.prefix().to_owned();
-        let mut at = 1;
-        for letter in lead.chars().skip(1) {
+    fn bundle(&mut self, word: &'w Word) {
+        let lead = word.prefix();
+        for (at, letter) in lead.char_indices().skip(1) {
             let end = at + letter.len_utf8();
-            let name = format!("-{letter}");
-            match self.entry.flag(&name) {
+            let mut name = [0; 5];
+            let name = short(letter, &mut name);
+            match self.entry.flag(name) {
                 Some(flag) if flag.arity == Arity::None => self.apply(flag, None),
                 Some(flag) => {
                     let rest = behind(word, end);
-                    let value = if rest.parts.is_empty() { None } else { Some(rest) };
-                    self.take(flag, value, word);
-                    return;
+                    let value = (!rest.parts.is_empty()).then_some(rest);
+                    return self.take(flag, value, word);
                 }
                 None if self.entry.numbers && letter.is_ascii_digit() => {}
                 None => {
@@ -207,7 +186,6 @@ impl Walk<'_, '_> {
                     self.reading.doubt(format!("`-{letter}` is not a known flag of `{name}`"));
                 }
             }
-            at = end;
         }
         if is_dynamic(word) {
             self.suspect(word, "is not known in full and can be another flag");
@@ -215,39 +193,49 @@ impl Walk<'_, '_> {
     }
 
     /// A flag, with its argument if that is attached.
-    fn take(&mut self, flag: &'static Flag, value: Option<Word>, word: &Word) {
-        let attached = value.is_some();
-        let value = match (flag.arity, value) {
-            (Arity::None, Some(_)) => {
-                self.reading.doubt(format!("`{}` takes no argument", flag.name));
-                None
-            }
-            (Arity::Required, None) => {
-                let next = self.next();
-                if next.as_ref().is_some_and(splits) {
-                    self.suspect(word, "may take another argument than it seems to, as a flag");
-                }
-                next
-            }
-            (_, value) => value,
-        };
-        let unknown = |it: &crate::Part| matches!(it, crate::Part::Unknown { splits: true, .. });
-        if attached && word.parts.iter().any(unknown) {
+    fn take(&mut self, flag: &'static Flag, attached: Option<Word>, word: &Word) {
+        if attached.is_some() && splits_at_blanks(word) {
             self.suspect(word, "can become several words, and one a flag");
         }
-        self.apply(flag, value.as_ref());
+        if flag.arity == Arity::None && attached.is_some() {
+            self.reading.doubt(format!("`{}` takes no argument", flag.name));
+        }
+        if flag.arity == Arity::Two && attached.is_none() {
+            self.separate(word);
+        }
+        let separate = match (flag.arity, &attached) {
+            (Arity::Required | Arity::Two, None) => self.separate(word),
+            _ => None,
+        };
+        self.apply(flag, attached.as_ref().or(separate));
+    }
+
+    /// The argument of a flag, which is the next word.
+    fn separate(&mut self, flag: &Word) -> Option<&'w Word> {
+        let next = self.next();
+        if next.is_some_and(splits) {
+            self.suspect(flag, "may take another argument than it seems to, as a flag");
+        }
+        next
     }
 
     fn apply(&mut self, flag: &'static Flag, value: Option<&Word>) {
         self.flags.push(flag.name);
         let name = self.entry.name;
         self.reading.add_all(flag.class, || format!("`{}` of `{name}`", flag.name));
-        if let Some(value) = value {
+        if let Some(value) = value.filter(|_| flag.arity != Arity::None) {
             let what = || format!("the argument of `{}` of `{name}`", flag.name);
             operands::one(flag.role, value, self.reading, &what);
         }
-        if flag.class == Classes::of(Class::Unknown) {
-            self.reading.doubt(format!("`{}` of `{name}`", flag.name));
-        }
     }
+}
+
+/// The name of a short flag.
+fn short(letter: char, buffer: &mut [u8; 5]) -> &str {
+    if let Some((dash, rest)) = buffer.split_first_mut() {
+        *dash = b'-';
+        let end = letter.encode_utf8(rest).len() + 1;
+        return buffer.get(..end).and_then(|it| str::from_utf8(it).ok()).unwrap_or_default();
+    }
+    ""
 }

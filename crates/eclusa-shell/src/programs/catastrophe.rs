@@ -3,17 +3,35 @@
 //! Judged on final words and resolved targets, never on text: `rm -fr /`, `rm -r -f //` and
 //! `rm --recursive /etc/..` are one command, and `echo 'rm -rf /'` is another.
 
-use crate::{Command, Word};
+use crate::{Command, Part, Word};
 
 use super::class::Class;
 use super::reading::{How, Reading};
 use super::target::{Target, is_of_system, target};
 
 /// Why this command is a catastrophe, if it is one: one clause, for people. What it runs in turn is
-/// judged on its own.
-pub fn catastrophe(argv: &[Word], reading: &Reading) -> Option<String> {
-    let found = reading.paths.iter().find_map(|it| by_path(it.how, &it.word, reading));
+/// judged on its own. `moved` are the directories that the script may have gone to before, from
+/// which a relative path then starts.
+pub fn catastrophe(argv: &[Word], reading: &Reading, moved: &[Word]) -> Option<String> {
+    let found = reading.paths.iter().find_map(|it| {
+        by_path(it.how, &it.word, reading).or_else(|| {
+            moved.iter().find_map(|place| by_path(it.how, &beneath(place, &it.word)?, reading))
+        })
+    });
     found.or_else(|| by_words(argv, reading))
+}
+
+/// A relative path, as it is seen from another directory.
+fn beneath(place: &Word, path: &Word) -> Option<Word> {
+    let absolute =
+        path.prefix().starts_with('/') || matches!(path.parts.first(), Some(Part::Unknown { .. }));
+    if absolute {
+        return None;
+    }
+    let mut parts = place.parts.clone();
+    parts.push(Part::Text("/".to_owned()));
+    parts.extend(path.parts.iter().cloned());
+    Some(Word { parts, source: format!("{}/{}", place.source, path.source) })
 }
 
 /// Why writing to this path is a catastrophe, if it is one: a device, or a switch of the kernel.
@@ -42,7 +60,7 @@ fn by_path(how: How, word: &Word, reading: &Reading) -> Option<String> {
             if let Some(why) = catastrophic_write(word) {
                 return Some(why);
             }
-            if !sweeping {
+            if !reading.class.contains(Class::Sweeping) {
                 return None;
             }
             "overwrites"

@@ -72,6 +72,8 @@ pub(crate) enum Arity {
     None,
     /// It does: attached, or the next word.
     Required,
+    /// It takes two, a name and what the role says: both words of their own.
+    Two,
     /// It may: only attached.
     Optional,
 }

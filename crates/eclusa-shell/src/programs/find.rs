@@ -1,11 +1,11 @@
 //! The expression of find: places, tests, and actions that delete, write or run.
 
-use crate::Word;
+use crate::{Part, Unknown, Word};
 
 use super::class::Class;
 use super::entry::{Arity, Entry};
 use super::operands::one;
-use super::reading::{How, Reading, appended, is_dynamic, may_be_flag};
+use super::reading::{How, Reading, appended, is_dynamic, may_be_flag, splits};
 
 /// Reads the words of find: the entry lists what it accepts, and what each takes.
 pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
@@ -86,7 +86,7 @@ impl Walk<'_, '_> {
         {
             let all = value.text().is_some_and(|it| it.chars().all(|it| "*.".contains(it)));
             self.reading.narrowed |= narrows.contains(&name) && !all;
-            if is_dynamic(&value) && may_split(&value) {
+            if is_dynamic(&value) && splits(&value) {
                 self.reading.doubt(format!("`{}` can become an action of `find`", value.source));
             }
             one(flag.role, &value, self.reading, &what);
@@ -96,13 +96,13 @@ impl Walk<'_, '_> {
     /// `-exec command… ;` or `… {} +`.
     fn command(&mut self, name: &str) {
         let mut inner = Vec::new();
-        let mut ended = false;
+        let (mut ended, mut many) = (false, false);
         while let Some(word) = self.next() {
             let text = word.text();
             let plus = text.as_deref() == Some("+")
                 && inner.last().is_some_and(|it: &Word| it.text().as_deref() == Some("{}"));
             if text.as_deref() == Some(";") || plus {
-                ended = true;
+                (ended, many) = (true, plus);
                 break;
             }
             inner.push(word.clone());
@@ -117,7 +117,7 @@ impl Walk<'_, '_> {
         // A found name begins with its place, so it is no flag unless the place is one.
         let safe =
             !matches!(name, "-execdir" | "-okdir") && self.places.iter().all(|it| !may_be_flag(it));
-        let inner: Vec<Word> = inner.iter().map(|word| found_name(word, safe)).collect();
+        let inner: Vec<Word> = inner.iter().map(|word| found_name(word, safe, many)).collect();
         if inner.is_empty() {
             self.reading.doubt(format!("`{name}` of `find` without a command"));
         } else {
@@ -126,29 +126,21 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The word with `{}` in it stands for what is found: a path, one or several.
-fn found_name(word: &Word, safe: bool) -> Word {
-    match word.text() {
-        Some(text) if text.contains("{}") => {
-            let mut found = appended("{}");
-            if safe && text == "{}" {
-                found.parts.insert(0, crate::Part::Text("./".to_owned()));
-                for part in &mut found.parts {
-                    if let crate::Part::Unknown { splits, .. } = part {
-                        *splits = false;
-                    }
-                }
-            }
-            found
-        }
-        _ => word.clone(),
+/// The word with `{}` in it stands for what is found: a path, one or several. Each begins with the
+/// place where the search began, and so is no flag where the place is none.
+fn found_name(word: &Word, safe: bool, many: bool) -> Word {
+    let Some(text) = word.text().filter(|it| it.contains("{}")) else { return word.clone() };
+    if !safe || text != "{}" {
+        return appended(&text);
     }
-}
-
-fn may_split(word: &Word) -> bool {
-    super::reading::splits(word)
+    let found = if many {
+        Part::Glob("*".to_owned())
+    } else {
+        Part::Unknown { why: Unknown::Unclear, splits: false }
+    };
+    Word { parts: vec![Part::Text("./".to_owned()), found], source: "{}".to_owned() }
 }
 
 fn has_unknown(word: &Word) -> bool {
-    super::reading::splits(word) && !word.is_glob()
+    splits(word) && !word.is_glob()
 }

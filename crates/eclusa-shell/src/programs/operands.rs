@@ -13,25 +13,28 @@ const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"]
 /// Memory that a size may ask for, in KiB: beyond it the machine may suffer.
 const MODEST: u64 = 1 << 20;
 
+/// Words of jq and yq that read files or the environment.
+const OUTSIDE: [&str; 5] = ["import", "include", "strenv", "envsubst", "eval"];
+
 /// Reads the operands of a command, given the flags that it has.
 pub(crate) fn read(
     entry: &'static Entry,
     flags: &[&'static str],
-    words: &[Word],
+    words: &[&Word],
     reading: &mut Reading,
 ) {
     let matches = |names: &[&str]| names.iter().any(|it| flags.contains(it));
     let with = entry.with.iter().find(|(names, _)| matches(names));
     let operands = with.map_or(&entry.operands, |(_, operands)| operands);
-    if operands.rest.is_some_and(|it| it.role == Role::Assign) {
+    if operands.last.first().is_some_and(|it| it.role == Role::Command) {
         return assignments_then_command(entry, words, reading);
     }
-    let first_split = words.iter().position(splits).unwrap_or(words.len());
+    let first_split = words.iter().position(|it| splits(it)).unwrap_or(words.len());
     for (at, word) in words.iter().enumerate() {
         let choices = if at < first_split {
             exact(operands, at, words.len()).map(|it| vec![it])
         } else {
-            possible(operands, first_split, at, words)
+            possible(operands, first_split, words.len() - at - 1)
         };
         let Some(choices) = choices else {
             if !entry.harmless && !entry.any_flags {
@@ -64,16 +67,10 @@ fn exact(operands: &Operands, at: usize, count: usize) -> Option<Operand> {
 }
 
 /// What the operand at a place can be, when a word before it, or it, can be any number of words.
-fn possible(
-    operands: &Operands,
-    first_split: usize,
-    at: usize,
-    words: &[Word],
-) -> Option<Vec<Operand>> {
+fn possible(operands: &Operands, first_split: usize, behind: usize) -> Option<Vec<Operand>> {
     let mut choices: Vec<Operand> = Vec::new();
     choices.extend(operands.first.iter().skip(first_split));
     choices.extend(operands.rest);
-    let behind = words.len().saturating_sub(at + 1);
     if behind < operands.last.len() {
         choices.extend(operands.last.iter());
     }
@@ -81,8 +78,8 @@ fn possible(
     (!choices.is_empty()).then_some(choices)
 }
 
-fn assignments_then_command(entry: &Entry, words: &[Word], reading: &mut Reading) {
-    let is_assignment = |word: &&Word| word.prefix().contains('=');
+fn assignments_then_command(entry: &Entry, words: &[&Word], reading: &mut Reading) {
+    let is_assignment = |word: &&&Word| word.prefix().contains('=');
     let count = words.iter().take_while(is_assignment).count();
     let what = || format!("`{}`", entry.name);
     for word in words.iter().take(count) {
@@ -95,9 +92,15 @@ fn assignments_then_command(entry: &Entry, words: &[Word], reading: &mut Reading
     command(rest, reading);
 }
 
-fn command(words: &[Word], reading: &mut Reading) {
+/// A command inside. One word with blanks in it is a script for those who hand it to a shell.
+fn command(words: &[&Word], reading: &mut Reading) {
+    if let [only] = words
+        && only.text().is_some_and(|it| it.contains(char::is_whitespace))
+    {
+        reading.scripts.push((*only).clone());
+    }
     if !words.is_empty() {
-        reading.runs.push(words.to_vec());
+        reading.runs.push(words.iter().map(|it| (*it).clone()).collect());
     }
 }
 
@@ -106,7 +109,12 @@ pub(crate) fn one(role: Role, word: &Word, reading: &mut Reading, what: &dyn Fn(
     match role {
         Role::Read => file(word, How::Read, reading),
         Role::List | Role::Archive => file(word, How::Listed, reading),
-        Role::Enter => file(word, How::Entered, reading),
+        Role::Enter => {
+            if word.text().as_deref() == Some("-") {
+                reading.doubt("where `-` goes is only known when it runs".to_owned());
+            }
+            reading.path(word.clone(), How::Entered);
+        }
         Role::Write => {
             let sink = word.text().is_some_and(|it| SINKS.contains(&it.as_ref()));
             if !sink {
@@ -250,8 +258,8 @@ fn jq(word: &Word, reading: &mut Reading) {
     for token in text.split(outside) {
         if token == "env" || token.starts_with("env.") || token.starts_with("$ENV") {
             reading.add(Class::Reveals, "the filter prints the environment".to_owned());
-        } else if matches!(token, "import" | "include") {
-            reading.doubt("the filter reads modules".to_owned());
+        } else if token.starts_with("load") || OUTSIDE.contains(&token) {
+            reading.doubt(format!("`{token}` in the filter reaches outside of it"));
         }
     }
 }

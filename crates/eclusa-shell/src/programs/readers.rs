@@ -14,13 +14,21 @@ pub(crate) fn tar(entry: &'static Entry, words: &[Word], reading: &mut Reading) 
     let words = dashed(entry, words);
     argv::plain(entry, &words, reading);
     let writes = words.iter().any(|it| it.text().is_some_and(|it| writes_archive(&it)));
+    let mut found: Vec<(Class, String)> = Vec::new();
     for PathUse { word, how } in &mut reading.paths {
-        if *how == How::Listed {
-            *how = if writes { How::Written } else { How::Read };
-            if writes && word.text().as_deref() != Some("/dev/null") {
-                reading.class |= Class::Writes.into();
-            }
+        if *how != How::Listed {
+            continue;
         }
+        *how = if writes { How::Written } else { How::Read };
+        if writes && word.text().as_deref() != Some("/dev/null") {
+            found.push((Class::Writes, format!("`{}` is written by `tar`", word.source)));
+        }
+        if word.text().is_none_or(|it| it.contains(':')) {
+            found.push((Class::Network, format!("`{}` can be on another machine", word.source)));
+        }
+    }
+    for (class, what) in found {
+        reading.add(class, what);
     }
 }
 
@@ -140,6 +148,7 @@ pub(crate) fn eval(words: &[Word], reading: &mut Reading) {
     if words.is_empty() {
         return;
     }
+    reading.add(Class::RunsCode, "`eval` runs text".to_owned());
     let texts: Option<Vec<String>> =
         words.iter().map(|it| it.text().map(|it| it.into_owned())).collect();
     match texts {

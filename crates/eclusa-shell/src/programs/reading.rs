@@ -107,6 +107,14 @@ pub(crate) fn splits(word: &Word) -> bool {
     })
 }
 
+/// True when the word can become several whose beginnings nobody knows.
+pub(crate) fn splits_at_blanks(word: &Word) -> bool {
+    word.parts.iter().any(|part| match part {
+        Part::Unknown { why, splits } => *splits && !is_one_word(*why),
+        Part::Text(_) | Part::Glob(_) => false,
+    })
+}
+
 /// True when the word can turn out to begin with a dash.
 pub(crate) fn may_be_flag(word: &Word) -> bool {
     for part in &word.parts {
@@ -152,6 +160,27 @@ pub(crate) fn is_dynamic(word: &Word) -> bool {
 pub(crate) fn appended(source: &str) -> Word {
     let part = Part::Unknown { why: Unknown::Unclear, splits: true };
     Word { parts: vec![part], source: source.to_owned() }
+}
+
+/// The word with its known text in one piece, so that a flag in pieces (`"-"o`) is a flag.
+pub(crate) fn joined(word: &Word) -> Word {
+    let mut parts: Vec<Part> = Vec::new();
+    for part in &word.parts {
+        match (parts.last_mut(), part) {
+            (Some(Part::Text(last)), Part::Text(more)) => last.push_str(more),
+            (_, Part::Text(text)) if text.is_empty() => {}
+            (_, part) => parts.push(part.clone()),
+        }
+    }
+    Word { parts, source: word.source.clone() }
+}
+
+/// True when the known text of the word is in several pieces.
+pub(crate) fn is_in_pieces(word: &Word) -> bool {
+    let text = |it: &Part| matches!(it, Part::Text(_));
+    let empty = |it: &Part| matches!(it, Part::Text(text) if text.is_empty());
+    word.parts.iter().any(empty)
+        || word.parts.iter().zip(word.parts.iter().skip(1)).any(|(a, b)| text(a) && text(b))
 }
 
 fn is_one_word(why: Unknown) -> bool {

@@ -130,7 +130,7 @@ pub(crate) fn is_catastrophic(script: &str) -> bool {
     analysis.fork_bomb.is_some()
         || analysis.commands.iter().any(|command| {
             let writes = command.redirects.iter().filter(|it| it.kind != RedirectKind::Read);
-            catastrophe(&command.words, &read(&command.words)).is_some()
+            catastrophe(&command.words, &read(&command.words), &command.moved).is_some()
                 || writes.into_iter().any(|it| catastrophic_write(&it.target).is_some())
         })
 }

@@ -168,7 +168,7 @@ proptest! {
         let mut argv = vec![Word::literal(name)];
         argv.extend(words);
         for (words, reading) in read_through(&argv) {
-            catastrophe(&words, &reading);
+            catastrophe(&words, &reading, &[]);
         }
     }
 
