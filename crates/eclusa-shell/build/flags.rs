@@ -70,8 +70,14 @@ fn one_flag(token: &str, flags: &mut BTreeMap<String, Flag>) -> Result<(), Strin
     let (names, arity, role) = match rest.find(['=', '?']) {
         Some(at) => {
             let (names, tail) = rest.split_at(at);
-            let arity = if tail.starts_with('=') { "Required" } else { "Optional" };
-            (names, arity, role(tail.get(1..).unwrap_or_default())?)
+            let (arity, name) = if let Some(name) = tail.strip_prefix("==") {
+                ("Two", name)
+            } else if let Some(name) = tail.strip_prefix('=') {
+                ("Required", name)
+            } else {
+                ("Optional", tail.trim_start_matches('?'))
+            };
+            (names, arity, role(name)?)
         }
         None => (rest, "None", "Text"),
     };

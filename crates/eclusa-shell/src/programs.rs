@@ -67,6 +67,7 @@ fn read_joined(argv: &[Word]) -> Reading {
         return reading;
     };
     let place = locate(&name);
+    reading.program = place.base.to_string();
     if !place.trusted {
         reading.path(first.clone(), How::Executed);
         reading.add(Class::RunsCode, format!("`{name}` is not a program of the system"));

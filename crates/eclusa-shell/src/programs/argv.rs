@@ -3,7 +3,7 @@
 use crate::Word;
 
 use super::entry::{Arity, Entry, Flag, Order, Reader};
-use super::operands;
+use super::operands::{self, Place};
 use super::reading::{Reading, behind, is_dynamic, may_be_flag, splits, splits_at_blanks};
 use super::{find, readers, test};
 
@@ -31,7 +31,7 @@ pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading)
 
 /// Reads flags and operands as the entry has them.
 pub(crate) fn plain(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
-    reading.add_all(entry.class, || format!("`{}`", entry.name));
+    reading.add_all(entry.class, |it| format!("`{it}`"));
     if !entry.needs.is_empty() {
         reading.needs.push(entry.needs);
     }
@@ -44,10 +44,10 @@ pub(crate) fn plain(entry: &'static Entry, words: &[Word], reading: &mut Reading
     let Walk { flags, operands, .. } = walk;
     let (spared, class) = entry.unless;
     if !spared.iter().any(|it| flags.contains(it)) {
-        reading.add_all(class, || format!("`{}` without {}", entry.name, spared.join(" or ")));
+        reading.add_all(class, |it| format!("`{it}` without {}", spared.join(" or ")));
     }
     if operands.iter().all(|it| splits(it) && !it.is_glob()) {
-        reading.add_all(entry.bare, || format!("`{}` without operands", entry.name));
+        reading.add_all(entry.bare, |it| format!("`{it}` without operands"));
         reading.reads_script |= entry.reads_script;
     }
     reading.reads_script |= entry.reads_script && flags.contains(&"-s");
@@ -117,16 +117,20 @@ impl<'w> Walk<'w, '_> {
     /// A word that nobody knows: harmless only where no flag is harmful.
     fn suspect(&mut self, word: &Word, what: &str) {
         if !self.entry.harmless && !self.entry.any_flags {
-            let name = self.entry.name;
-            self.reading.doubt(format!("`{}` {what} of `{name}`", word.source));
+            let what = format!("`{}` {what} of `{}`", word.source, self.reading.program);
+            self.reading.doubt(what);
         }
     }
 
     fn subcommand(&mut self, word: &Word) -> Option<&'static Entry> {
         let found = word.text().and_then(|it| self.entry.sub(&it));
-        if found.is_none() && !self.entry.subs_optional {
-            let name = self.entry.name;
-            self.reading.doubt(format!("`{}` is not a known subcommand of `{name}`", word.source));
+        let program = &mut self.reading.program;
+        if found.is_some() {
+            program.push(' ');
+            program.push_str(&word.source);
+        } else if !self.entry.subs_optional {
+            let what = format!("`{}` is not a known subcommand of `{program}`", word.source);
+            self.reading.doubt(what);
         }
         found
     }
@@ -153,9 +157,9 @@ impl<'w> Walk<'w, '_> {
         if cut {
             self.suspect(word, "is not known in full and can be another flag");
         } else if matched.peek().is_some() {
-            self.reading.doubt(format!("`{name}` is an abbreviated flag of `{}`", self.entry.name));
+            self.reading.doubt_of(format!("`{name}` is an abbreviated flag"));
         } else {
-            self.reading.doubt(format!("`{name}` is not a known flag of `{}`", self.entry.name));
+            self.reading.doubt_of(format!("`{name}` is not a known flag"));
         }
         let mut next = None;
         for flag in matched {
@@ -181,10 +185,7 @@ impl<'w> Walk<'w, '_> {
                     return self.take(flag, value, word);
                 }
                 None if self.entry.numbers && letter.is_ascii_digit() => {}
-                None => {
-                    let name = self.entry.name;
-                    self.reading.doubt(format!("`-{letter}` is not a known flag of `{name}`"));
-                }
+                None => self.reading.doubt_of(format!("`-{letter}` is not a known flag")),
             }
         }
         if is_dynamic(word) {
@@ -221,11 +222,9 @@ impl<'w> Walk<'w, '_> {
 
     fn apply(&mut self, flag: &'static Flag, value: Option<&Word>) {
         self.flags.push(flag.name);
-        let name = self.entry.name;
-        self.reading.add_all(flag.class, || format!("`{}` of `{name}`", flag.name));
+        self.reading.add_all(flag.class, |it| format!("`{}` of `{it}`", flag.name));
         if let Some(value) = value.filter(|_| flag.arity != Arity::None) {
-            let what = || format!("the argument of `{}` of `{name}`", flag.name);
-            operands::one(flag.role, value, self.reading, &what);
+            operands::one(flag.role, value, Place::Flag(flag.name), self.reading);
         }
     }
 }

@@ -4,12 +4,12 @@ use crate::{Part, Unknown, Word};
 
 use super::class::Class;
 use super::entry::{Arity, Entry};
-use super::operands::one;
+use super::operands::{Place, one};
 use super::reading::{How, Reading, appended, is_dynamic, may_be_flag, splits};
 
 /// Reads the words of find: the entry lists what it accepts, and what each takes.
 pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
-    reading.add_all(entry.class, || format!("`{}`", entry.name));
+    reading.add_all(entry.class, |it| format!("`{it}`"));
     let mut walk = Walk { entry, reading, rest: words, places: Vec::new(), deletes: false };
     walk.expression();
     let Walk { places, deletes, .. } = walk;
@@ -75,8 +75,7 @@ impl Walk<'_, '_> {
             self.reading.doubt(format!("`{name}` is not a known test or action of `find`"));
             return;
         };
-        let what = || format!("`{name}` of `find`");
-        self.reading.add_all(flag.class, what);
+        self.reading.add_all(flag.class, |it| format!("`{name}` of `{it}`"));
         self.deletes |= name == "-delete";
         let narrows = ["-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-wholename"];
         let measures = ["-newer", "-mtime", "-mmin", "-atime", "-ctime", "-size", "-empty"];
@@ -89,7 +88,7 @@ impl Walk<'_, '_> {
             if is_dynamic(&value) && splits(&value) {
                 self.reading.doubt(format!("`{}` can become an action of `find`", value.source));
             }
-            one(flag.role, &value, self.reading, &what);
+            one(flag.role, &value, Place::Flag(flag.name), self.reading);
         }
     }
 

@@ -38,18 +38,16 @@ pub(crate) fn read(
         };
         let Some(choices) = choices else {
             if !entry.harmless && !entry.any_flags {
-                let name = entry.name;
-                reading.doubt(format!("`{}` is one operand more than `{name}` has", word.source));
+                reading.doubt_of(format!("`{}` is one operand too many", word.source));
             }
             return;
         };
         for Operand { role, class } in choices {
-            let what = || format!("operand `{}` of `{}`", word.source, entry.name);
-            reading.add_all(class, what);
+            reading.add_all(class, |it| format!("operand `{}` of `{it}`", word.source));
             if role == Role::Command {
                 return command(words.get(at..).unwrap_or_default(), reading);
             }
-            one(role, word, reading, &what);
+            one(role, word, Place::Operand, reading);
         }
     }
 }
@@ -81,13 +79,12 @@ fn possible(operands: &Operands, first_split: usize, behind: usize) -> Option<Ve
 fn assignments_then_command(entry: &Entry, words: &[&Word], reading: &mut Reading) {
     let is_assignment = |word: &&&Word| word.prefix().contains('=');
     let count = words.iter().take_while(is_assignment).count();
-    let what = || format!("`{}`", entry.name);
     for word in words.iter().take(count) {
-        one(Role::Assign, word, reading, &what);
+        one(Role::Assign, word, Place::Operand, reading);
     }
     let rest = words.get(count..).unwrap_or_default();
     if rest.is_empty() {
-        reading.add_all(entry.bare, || format!("`{}` without a command", entry.name));
+        reading.add_all(entry.bare, |it| format!("`{it}` without a command"));
     }
     command(rest, reading);
 }
@@ -104,8 +101,24 @@ fn command(words: &[&Word], reading: &mut Reading) {
     }
 }
 
+/// Where a word stands, for explanations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place {
+    /// It is an operand.
+    Operand,
+    /// It is the argument of this flag.
+    Flag(&'static str),
+}
+
 /// Reads one word by what it is to the program.
-pub(crate) fn one(role: Role, word: &Word, reading: &mut Reading, what: &dyn Fn() -> String) {
+pub(crate) fn one(role: Role, word: &Word, place: Place, reading: &mut Reading) {
+    let what = |reading: &Reading, then: &str| {
+        let (source, program) = (&word.source, &reading.program);
+        match place {
+            Place::Operand => format!("`{source}`, operand of `{program}`, {then}"),
+            Place::Flag(flag) => format!("`{source}`, argument of `{flag}` of `{program}`, {then}"),
+        }
+    };
     match role {
         Role::Read => file(word, How::Read, reading),
         Role::List | Role::Archive => file(word, How::Listed, reading),
@@ -118,28 +131,28 @@ pub(crate) fn one(role: Role, word: &Word, reading: &mut Reading, what: &dyn Fn(
         Role::Write => {
             let sink = word.text().is_some_and(|it| SINKS.contains(&it.as_ref()));
             if !sink {
-                reading.add(Class::Writes, format!("{} is written", what()));
+                reading.add(Class::Writes, what(reading, "is written"));
             }
             reading.path(word.clone(), How::Written);
         }
         Role::Delete => {
-            reading.add(Class::Destructive, format!("{} is deleted", what()));
+            reading.add(Class::Destructive, what(reading, "is deleted"));
             reading.path(word.clone(), How::Deleted);
         }
         Role::Move => {
-            reading.add(Class::Writes, format!("{} is moved", what()));
+            reading.add(Class::Writes, what(reading, "is moved"));
             reading.path(word.clone(), How::Moved);
         }
         Role::Change => {
-            reading.add(Class::Writes, format!("{} is changed", what()));
+            reading.add(Class::Writes, what(reading, "is changed"));
             reading.path(word.clone(), How::Changed);
         }
         Role::Exec => {
-            reading.add(Class::RunsCode, format!("{} is run", what()));
+            reading.add(Class::RunsCode, what(reading, "is run"));
             reading.path(word.clone(), How::Executed);
         }
         Role::Host | Role::Url => {
-            reading.add(Class::Network, format!("{} is another machine", what()));
+            reading.add(Class::Network, what(reading, "is another machine"));
             reading.hosts.push(word.clone());
         }
         Role::Command => reading.runs.push(vec![word.clone()]),
@@ -150,7 +163,7 @@ pub(crate) fn one(role: Role, word: &Word, reading: &mut Reading, what: &dyn Fn(
         Role::Format => format(word, reading),
         Role::Revision => git::revision(word, reading),
         Role::Argument if may_be_flag(word) => {
-            reading.doubt(format!("{} looks like a flag", what()));
+            reading.doubt(what(reading, "looks like a flag"));
         }
         Role::Text | Role::Mode | Role::Argument => {}
         Role::Pattern => {
@@ -163,7 +176,7 @@ pub(crate) fn one(role: Role, word: &Word, reading: &mut Reading, what: &dyn Fn(
         Role::Sed => sed::read(word, reading),
         Role::Awk => awk::read(word, reading),
         Role::Jq => jq(word, reading),
-        Role::Process => reading.add(Class::Destructive, format!("{} is sent a signal", what())),
+        Role::Process => reading.add(Class::Destructive, what(reading, "is sent a signal")),
     }
 }
 

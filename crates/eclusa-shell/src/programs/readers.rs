@@ -5,7 +5,7 @@ use crate::{Part, Word};
 use super::argv;
 use super::class::Class;
 use super::entry::{Arity, Entry, Role};
-use super::operands::one;
+use super::operands::{Place, one};
 use super::reading::{How, PathUse, Reading, appended, behind, is_dynamic};
 
 /// tar: the first word can be a bundle without a dash, whose arguments follow in order; and the
@@ -64,7 +64,7 @@ fn writes_archive(text: &str) -> bool {
 
 /// dd: `name=value`, and nothing else.
 pub(crate) fn dd(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
-    reading.add_all(entry.class, || format!("`{}`", entry.name));
+    reading.add_all(entry.class, |it| format!("`{it}`"));
     for word in words {
         let lead = word.prefix().to_owned();
         let Some((name, _)) = lead.split_once('=') else {
@@ -72,17 +72,17 @@ pub(crate) fn dd(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
             continue;
         };
         let value = behind(word, name.len() + 1);
-        let role = match name {
-            "if" => Role::Read,
-            "of" => Role::Write,
-            "bs" | "ibs" | "obs" => Role::Size,
-            "cbs" | "count" | "seek" | "skip" | "conv" | "iflag" | "oflag" | "status" => Role::Text,
+        let (role, name) = match name {
+            "if" => (Role::Read, "if="),
+            "of" => (Role::Write, "of="),
+            "bs" | "ibs" | "obs" => (Role::Size, "bs="),
+            "cbs" | "count" | "seek" | "skip" | "conv" | "iflag" | "oflag" | "status" => continue,
             _ => {
                 reading.doubt(format!("`{name}` is not an operand of `dd`"));
                 continue;
             }
         };
-        one(role, &value, reading, &|| format!("`{name}` of `dd`"));
+        one(role, &value, Place::Flag(name), reading);
     }
 }
 
@@ -203,8 +203,8 @@ pub(crate) fn kill(entry: &'static Entry, words: &[Word], reading: &mut Reading)
     if matches!(first.as_deref(), Some("-l" | "-L" | "--list" | "--table")) {
         return;
     }
-    reading.add_all(entry.class, || format!("`{}`", entry.name));
+    reading.add_all(entry.class, |it| format!("`{it}`"));
     if words.iter().any(is_dynamic) {
-        reading.doubt(format!("which process `{}` ends is only known when it runs", entry.name));
+        reading.doubt("which process it ends is only known when it runs".to_owned());
     }
 }

@@ -46,6 +46,8 @@ pub struct Reason {
 /// What the table says about a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reading {
+    /// The program and its subcommands, as they were called.
+    pub program: String,
     /// The entry by which it was read.
     pub entry: Option<&'static str>,
     /// What the command itself can do, without what it runs.
@@ -77,14 +79,22 @@ impl Reading {
         self.why.push(Reason { class, what });
     }
 
-    pub(crate) fn add_all(&mut self, classes: Classes, what: impl Fn() -> String) {
+    /// Adds classes; `what` is given the name of the program.
+    pub(crate) fn add_all(&mut self, classes: Classes, what: impl Fn(&str) -> String) {
         for class in classes.iter() {
+            let what = what(&self.program);
             if class == Class::Unknown {
-                self.doubt(what());
+                self.doubt(what);
             } else {
-                self.add(class, what());
+                self.add(class, what);
             }
         }
+    }
+
+    /// A doubt about words of the program.
+    pub(crate) fn doubt_of(&mut self, what: String) {
+        let what = format!("{what} of `{}`", self.program);
+        self.doubt(what);
     }
 
     pub(crate) fn doubt(&mut self, what: String) {

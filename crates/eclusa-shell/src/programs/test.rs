@@ -20,7 +20,7 @@ const NUMERIC: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
 /// Reads the words of `test` and `[`.
 pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
-    reading.add_all(entry.class, || format!("`{}`", entry.name));
+    reading.add_all(entry.class, |it| format!("`{it}`"));
     for (at, word) in words.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|it| words.get(it));
         if splits(word) && !word.is_glob() {
