@@ -44,13 +44,24 @@ pub struct Command {
     pub words: Vec<Word>,
     /// Assignments before the name.
     pub assignments: Vec<Assignment>,
-    /// Redirections, also those of the groups around it.
+    /// Redirections. Those of a group around commands are listed as a command without words.
     pub redirects: Vec<Redirect>,
     /// True when it goes on running after the script goes on (`&`, `coproc`).
     pub background: bool,
     /// How it is reached, outermost first: `sudo`, `$(…)`, `find -exec`, `bash -c`. Empty for a
     /// command that stands in the script itself.
     pub via: Vec<String>,
+    /// What `cd` and `pushd` were given before it in the script. Relative paths of this command
+    /// may begin at any of these directories instead of where the script began.
+    pub moved: Vec<Word>,
+}
+
+impl Command {
+    /// The here-documents and here-strings that it is given.
+    pub fn texts(&self) -> impl Iterator<Item = &Word> {
+        let texts = self.redirects.iter().filter(|it| it.kind == RedirectKind::Text);
+        texts.map(|it| &it.target)
+    }
 }
 
 /// Why the list of commands may not be the whole truth. Any doubt makes the verdict at least a

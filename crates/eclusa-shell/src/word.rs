@@ -15,8 +15,13 @@ pub enum Unknown {
     Process,
     /// `{a,b}` or `{1..9}` that were not worked out.
     Brace,
-    /// `~` or `~name`.
+    /// `~`, `~name` or `$HOME`.
     Home,
+    /// `$PWD` or `~+`: the directory in which the script began.
+    Here,
+    /// `$NAME` of a variable that certainly got its value from the script (a loop's, or from
+    /// `read`), or that the shell keeps itself (`$?`): unknown, but nothing of the environment's.
+    Local,
     /// The two parsers do not agree, or the word is of a kind nobody worked out.
     Unclear,
 }

@@ -1,0 +1,179 @@
+//! A script, read: every command in it, and every reason to doubt that these are all.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::agree::{agree, line};
+use crate::limits::{MAX_BYTES, MAX_COMMANDS, MAX_NESTING};
+use crate::names::Names;
+use crate::outline::Outline;
+use crate::{Command, Doubt, Word, bytes, screen, shuck, sitter};
+
+mod builtins;
+mod commands;
+
+/// Doubts that are kept. One is enough for a verdict; more are for people.
+const MAX_DOUBTS: usize = 16;
+
+/// What a script does, as far as its text tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Analysis {
+    /// Every simple command anywhere in the script, in the order of the text; what a command runs
+    /// follows it.
+    pub commands: Vec<Command>,
+    /// Why the list may not be the whole truth. Any doubt makes the verdict at least a question.
+    pub doubts: Vec<Doubt>,
+    /// Why the script was not read whole. Deny rules cannot be applied to what was not read, so
+    /// the call is refused.
+    pub refused: Option<Doubt>,
+    /// The name of a function that starts itself again and again.
+    pub fork_bomb: Option<String>,
+}
+
+/// What a command runs in turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inner {
+    /// Commands that it runs, each with its arguments (`env`, `xargs`, `find -exec`).
+    pub runs: Vec<Vec<Word>>,
+    /// Shell text that it runs (`bash -c`, `eval`, `trap`).
+    pub scripts: Vec<Word>,
+    /// True when it runs what it reads from its standard input (`sh`).
+    pub reads_script: bool,
+}
+
+/// Reads `script`; `look` says what a command runs in turn.
+pub fn analyse_with(script: &str, look: &dyn Fn(&[Word]) -> Inner) -> Analysis {
+    let mut reading = Reading { look, analysis: Analysis::default(), bytes: 0 };
+    reading.script(script, &Outer::default());
+    reading.analysis
+}
+
+/// What is around a nested script or command.
+#[derive(Debug, Clone, Default)]
+struct Outer {
+    via: Vec<String>,
+    moved: Vec<Word>,
+    background: bool,
+    depth: usize,
+}
+
+struct Reading<'f> {
+    look: &'f dyn Fn(&[Word]) -> Inner,
+    analysis: Analysis,
+    /// Bytes of all scripts so far.
+    bytes: usize,
+}
+
+impl Reading<'_> {
+    fn script(&mut self, script: &str, outer: &Outer) {
+        self.bytes = self.bytes.saturating_add(script.len());
+        if let Some(doubt) = bytes::refuse(script) {
+            return self.refuse(doubt);
+        }
+        if self.bytes > MAX_BYTES {
+            let what = format!("the scripts in each other have more than {MAX_BYTES} bytes");
+            return self.refuse(Doubt { what, at: line(script, 0) });
+        }
+        if let Some(doubt) = bytes::look(script) {
+            self.doubt(doubt.what, doubt.at);
+        }
+        let Some(first) = witness(sitter::outline, script) else { return self.broken(script) };
+        let Some(second) = witness(shuck::outline, script) else { return self.broken(script) };
+        let account = agree(script, &first, &second);
+        for doubt in account.doubts {
+            self.doubt(doubt.what, doubt.at);
+        }
+        for (what, at) in screen::screen(script, [&first, &second]) {
+            self.doubt(what, line(script, at));
+        }
+        if account.commands.is_empty() {
+            self.doubt("there is no command in it", line(script, 0));
+        }
+        if let Some(name) = second.bomb(script).or_else(|| first.bomb(script)) {
+            self.analysis.fork_bomb.get_or_insert(name);
+        }
+        let mut names = Names::collect(script, [&first, &second]);
+        names.keep_local(script);
+        let commands = commands::read(script, [&first, &second], &names, &account.commands, outer);
+        for (what, at) in commands.doubts {
+            self.doubt(what, line(script, at));
+        }
+        for command in commands.list {
+            self.command(command, outer.depth);
+        }
+    }
+
+    /// Lists a command, and what it runs in turn.
+    fn command(&mut self, command: Command, depth: usize) {
+        if self.analysis.commands.len() >= MAX_COMMANDS {
+            let what = format!("there are more than {MAX_COMMANDS} commands");
+            return self.refuse(Doubt { what, at: shown(&command) });
+        }
+        for what in builtins::doubts(&command) {
+            self.doubt(what, shown(&command));
+        }
+        let inner = (self.look)(&command.words);
+        let name = command.words.first().and_then(Word::text).unwrap_or_default().into_owned();
+        let texts: Vec<Word> = command.texts().cloned().collect();
+        let mut outer = Outer {
+            via: command.via.clone(),
+            moved: command.moved.clone(),
+            background: command.background,
+            depth: depth + 1,
+        };
+        self.analysis.commands.push(command);
+        if inner == Inner::default() {
+            return;
+        }
+        if outer.depth > MAX_NESTING {
+            let what = format!("commands run commands more than {MAX_NESTING} deep");
+            return self.refuse(Doubt { what, at: name });
+        }
+        outer.via.push(name);
+        for words in inner.runs {
+            let inner = Command {
+                words,
+                background: outer.background,
+                via: outer.via.clone(),
+                moved: outer.moved.clone(),
+                ..Command::default()
+            };
+            self.command(inner, outer.depth);
+        }
+        let stdin = texts.into_iter().filter(|_| inner.reads_script);
+        for script in inner.scripts.into_iter().chain(stdin) {
+            match script.text() {
+                Some(text) => self.script(&text, &outer),
+                None => self.doubt("it runs shell text that is not known beforehand", script.source),
+            }
+        }
+    }
+
+    fn broken(&mut self, script: &str) {
+        let what = "reading the text failed; this is a mistake in Eclusa".to_owned();
+        self.refuse(Doubt { what, at: line(script, 0) });
+    }
+
+    fn refuse(&mut self, doubt: Doubt) {
+        self.analysis.refused.get_or_insert(doubt);
+    }
+
+    fn doubt(&mut self, what: impl Into<String>, at: impl Into<String>) {
+        let doubt = Doubt { what: what.into(), at: at.into() };
+        let doubts = &mut self.analysis.doubts;
+        if doubts.len() < MAX_DOUBTS && !doubts.contains(&doubt) {
+            doubts.push(doubt);
+        }
+    }
+}
+
+/// What a parser says; none when it panicked.
+fn witness(parser: fn(&str) -> Outline, script: &str) -> Option<Outline> {
+    catch_unwind(AssertUnwindSafe(|| parser(script))).ok()
+}
+
+fn shown(command: &Command) -> String {
+    let assignments = command.assignments.iter().map(|it| format!("{}={}", it.name, it.value.source));
+    let words = command.words.iter().map(|it| it.source.clone());
+    let shown: Vec<String> = assignments.chain(words).collect();
+    shown.join(" ").chars().take(120).collect()
+}

@@ -1,0 +1,120 @@
+//! Commands of the shell that change how the rest of the script is read, or that run text which
+//! looks like data.
+
+use crate::names::assigned;
+use crate::variables::{Influence, influence};
+use crate::{Command, Part, Word};
+
+/// Builtins that take names of variables, and work out an index in them.
+const INDEXERS: &[&str] = &[
+    "test", "[", "[[", "printf", "read", "declare", "typeset", "local", "export", "readonly",
+    "unset", "mapfile", "readarray", "getopts", "wait",
+];
+
+/// Builtins whose operands are variables that they set.
+const SETTERS: &[&str] =
+    &["declare", "typeset", "local", "export", "readonly", "read", "mapfile", "readarray", "getopts"];
+
+/// Every doubt that this command raises by itself.
+pub(super) fn doubts(command: &Command) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut words = command.words.iter();
+    let name = words.next().and_then(Word::text);
+    for assignment in &command.assignments {
+        // `IFS= read` is how lines are read; it changes nothing else.
+        if assignment.name != "IFS" || name.as_deref() != Some("read") {
+            steers(&assignment.name, &mut found);
+        }
+    }
+    let Some(name) = name.as_deref() else { return found };
+    let operands = words.as_slice();
+    if SETTERS.contains(&name) {
+        for operand in operands {
+            steers(assigned(operand.prefix()).0, &mut found);
+        }
+    }
+    if INDEXERS.contains(&name) && operands.iter().any(runs_index) {
+        found.push("an index in a name is worked out, and can run commands".to_owned());
+    }
+    match name {
+        "let" => found.push("arithmetic over names can run commands that their values hold".to_owned()),
+        "[[" | "test" | "[" => test(operands, name == "[[", &mut found),
+        "printf" => {
+            for target in after(operands, "-v") {
+                match target.text() {
+                    Some(text) => steers(assigned(&text).0, &mut found),
+                    None => found.push("the variable that it sets is not known".to_owned()),
+                }
+            }
+        }
+        "alias" if !operands.is_empty() => {
+            found.push("an alias changes what later words mean".to_owned());
+        }
+        "shopt" if operands.iter().any(|it| it.text().is_none_or(|it| it.starts_with('-') && it.contains('s'))) => {
+            found.push("a shell option changes how the rest is read".to_owned());
+        }
+        _ => {}
+    }
+    found
+}
+
+fn steers(name: &str, found: &mut Vec<String>) {
+    let name = name.split('[').next().unwrap_or(name);
+    if influence(name) == Influence::Steers {
+        found.push(format!("`{name}` decides what later commands run or load"));
+    }
+}
+
+fn runs_index(word: &Word) -> bool {
+    let mut open = false;
+    for part in &word.parts {
+        match part {
+            Part::Text(text) | Part::Glob(text) => {
+                let index = text.split_once('[').map(|(_, index)| index);
+                let inside = if open { Some(text.as_str()) } else { index };
+                if inside.is_some_and(|it| it.contains(['$', '`'])) {
+                    return true;
+                }
+                open |= index.is_some();
+            }
+            Part::Unknown { .. } if open => return true,
+            Part::Unknown { .. } => {}
+        }
+    }
+    false
+}
+
+/// `-v` works out an index; between `[[` and `]]` the comparisons of numbers are arithmetic.
+fn test(operands: &[Word], double: bool, found: &mut Vec<String>) {
+    for flag in ["-v", "-R"] {
+        let plain = |it: &&Word| it.text().is_some_and(|it| !it.contains(['[', '$', '`']));
+        if after(operands, flag).any(|it| !plain(&it)) {
+            found.push(format!("`{flag}` works out the name that it is given"));
+        }
+    }
+    if !double {
+        return;
+    }
+    let compares = |it: &Word| {
+        let text = it.text().unwrap_or_default();
+        matches!(&*text, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
+    };
+    for (index, _) in operands.iter().enumerate().filter(|(_, it)| compares(it)) {
+        let sides = [index.checked_sub(1), Some(index + 1)];
+        let sides = sides.into_iter().flatten().filter_map(|it| operands.get(it));
+        let number = |it: &Word| {
+            it.text().is_some_and(|it| it.trim_start_matches('-').bytes().all(|it| it.is_ascii_digit()))
+        };
+        if sides.into_iter().any(|it| !number(it)) {
+            found.push("comparing numbers works out names, and can run commands".to_owned());
+        }
+    }
+}
+
+/// The operands that follow `flag`.
+fn after<'a>(operands: &'a [Word], flag: &'a str) -> impl Iterator<Item = &'a Word> {
+    operands
+        .windows(2)
+        .filter(move |pair| pair.first().and_then(Word::text).is_some_and(|it| it == flag))
+        .filter_map(|pair| pair.get(1))
+}

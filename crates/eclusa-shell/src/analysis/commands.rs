@@ -1,0 +1,167 @@
+//! From what the parsers saw to commands: words read, loops over known words followed.
+
+use super::Outer;
+use crate::limits::{MAX_COMMANDS, MAX_UNROLLED};
+use crate::names::{Names, assigned};
+use crate::outline::{Outline, Scope, Seen, Shape, Span};
+use crate::reader::{self, Reader};
+use crate::{Assignment, Command, Redirect, Word};
+
+/// The commands of one script.
+pub(super) struct Read {
+    pub(super) list: Vec<Command>,
+    pub(super) doubts: Vec<(&'static str, usize)>,
+}
+
+/// Reads the words of every command that was seen.
+pub(super) fn read(
+    source: &str,
+    outlines: [&Outline; 2],
+    names: &Names,
+    seen: &[(&Seen, &Outline)],
+    outer: &Outer,
+) -> Read {
+    let mut reader = Reader::new(source, outlines, names);
+    let mut list: Vec<Command> = Vec::new();
+    let mut moved = outer.moved.clone();
+    for (seen, outline) in seen {
+        if list.len() > MAX_COMMANDS {
+            break;
+        }
+        if seen.shape == Shape::Loop {
+            // Nothing runs, but its words are read for what is in them.
+            for word in &seen.words {
+                reader.words(*word);
+            }
+            continue;
+        }
+        let mut command = Command { background: outer.background, ..Command::default() };
+        if let Some(place) = outline.places.get(seen.place) {
+            command.background |= place.background;
+            command.via = outer.via.iter().chain(&place.via).cloned().collect();
+        }
+        command.moved.clone_from(&moved);
+        for bound in bindings(&mut reader, names, seen) {
+            reader.bound = bound;
+            let mut command = command.clone();
+            fill(&mut reader, seen, &mut command);
+            note_move(&command, &mut moved);
+            list.push(command);
+        }
+        reader.bound = Vec::new();
+    }
+    Read { list, doubts: reader.doubts }
+}
+
+fn fill(reader: &mut Reader<'_>, seen: &Seen, command: &mut Command) {
+    match seen.shape {
+        Shape::Test => {
+            let spans = seen.words.iter().flat_map(|it| reader.parts_of_test(*it)).collect::<Vec<_>>();
+            command.words = spans.into_iter().map(|it| test_word(reader, it)).collect();
+        }
+        Shape::Simple | Shape::Loop => {
+            command.words = seen.words.iter().flat_map(|it| reader.words(*it)).collect();
+        }
+    }
+    for span in &seen.assignments {
+        let text = reader.text(*span);
+        let (name, value) = assigned(text);
+        let start = value.unwrap_or(text.len());
+        let name = value.and_then(|it| text.get(..it)).unwrap_or(name);
+        let name = name.trim_end_matches('=').trim_end_matches('+').to_owned();
+        let value = reader.value(Span { start: span.start + start, end: span.end });
+        command.assignments.push(Assignment { name, value });
+    }
+    for redirect in &seen.redirects {
+        let target = match redirect.body {
+            Some(body) => reader.body(redirect.target, body),
+            None => reader.target(redirect.target),
+        };
+        command.redirects.push(Redirect { kind: redirect.kind, target });
+    }
+}
+
+fn test_word(reader: &mut Reader<'_>, span: Span) -> Word {
+    match reader.text(span) {
+        operator @ ("&&" | "||" | "<" | ">" | "(" | ")") => Word::literal(operator),
+        _ => reader.value(span),
+    }
+}
+
+impl Reader<'_> {
+    fn parts_of_test(&self, span: Span) -> Vec<Span> {
+        reader::split(self.source(), span)
+    }
+}
+
+/// `cd` and `pushd` with what they were given; `cd` alone goes home.
+fn note_move(command: &Command, moved: &mut Vec<Word>) {
+    let Some(name) = command.words.first().and_then(Word::text) else { return };
+    if !matches!(&*name, "cd" | "pushd" | "popd" | "chdir") {
+        return;
+    }
+    let operand = command.words.iter().skip(1).find(|it| {
+        let text = it.text().unwrap_or_default();
+        !text.starts_with('-') || text == "-"
+    });
+    let known = operand.filter(|it| name != "popd" && it.text().is_none_or(|it| it != "-"));
+    let word = known.cloned().unwrap_or_else(|| {
+        let (why, splits) = (crate::Unknown::Variable, false);
+        let why = if name == "cd" && operand.is_none() { crate::Unknown::Home } else { why };
+        Word { parts: vec![crate::Part::Unknown { why, splits }], source: name.into_owned() }
+    });
+    if !moved.contains(&word) {
+        moved.push(word);
+    }
+}
+
+/// Every combination of values that the loops around a command give to the variables in it.
+/// One empty combination when there is nothing to follow.
+fn bindings<'s>(reader: &mut Reader<'s>, names: &'s Names, seen: &Seen) -> Vec<Vec<(&'s str, Word)>> {
+    let mut all = vec![Vec::new()];
+    let around = names.loops(seen.start().0);
+    for scope in around {
+        if !mentions(reader, seen, &scope.name) {
+            continue;
+        }
+        let Some(values) = values(reader, scope) else { continue };
+        if values.is_empty() || all.len() * values.len() > MAX_UNROLLED {
+            continue;
+        }
+        all = all
+            .iter()
+            .flat_map(|bound| {
+                values.iter().map(move |value| {
+                    let mut bound = bound.clone();
+                    bound.push((scope.name.as_str(), value.clone()));
+                    bound
+                })
+            })
+            .collect();
+    }
+    all
+}
+
+/// The words that a loop goes through, if each is known, or at least a pattern.
+fn values(reader: &mut Reader<'_>, scope: &Scope) -> Option<Vec<Word>> {
+    let before = reader.doubts.len();
+    let words = scope.values.iter().flatten();
+    let words: Vec<Word> = words.flat_map(|it| reader.words(*it)).collect();
+    // The loop itself is read elsewhere, with its doubts.
+    let sure = reader.doubts.len() == before;
+    reader.doubts.truncate(before);
+    let known = |it: &Word| it.text().is_some() || it.is_glob();
+    (sure && words.iter().all(known)).then_some(words)
+}
+
+fn mentions(reader: &Reader<'_>, seen: &Seen, name: &str) -> bool {
+    let words = seen.words.iter().chain(&seen.assignments);
+    let targets = seen.redirects.iter().map(|it| &it.target);
+    words.chain(targets).any(|it| {
+        let text = reader.text(*it);
+        text.match_indices(name).any(|(at, _)| {
+            let before = text.get(..at).unwrap_or_default();
+            before.ends_with('$') || before.ends_with("${")
+        })
+    })
+}

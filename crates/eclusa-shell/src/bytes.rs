@@ -1,0 +1,51 @@
+//! The gate before any parser: characters that people do not see, or see elsewhere than they are.
+
+use unicode_general_category::{GeneralCategory, get_general_category};
+
+use crate::Doubt;
+use crate::limits::MAX_BYTES;
+
+/// Why the text is not read at all, if so.
+pub(crate) fn refuse(script: &str) -> Option<Doubt> {
+    if script.len() > MAX_BYTES {
+        let what = format!("the text has more than {MAX_BYTES} bytes; put it into a file");
+        return Some(Doubt { what, at: format!("{} bytes", script.len()) });
+    }
+    script.contains('\0').then(|| Doubt {
+        what: "a NUL character ends the text for some programs and not for others".to_owned(),
+        at: "U+0000".to_owned(),
+    })
+}
+
+/// The first character that has no business in a command.
+pub(crate) fn look(script: &str) -> Option<Doubt> {
+    if script.bytes().all(|it| matches!(it, b' '..=b'~' | b'\n' | b'\t')) {
+        return None;
+    }
+    let found = script.chars().find(|it| !is_visible(*it))?;
+    let what = match found {
+        '\r' => "a carriage return is part of a word for the shell, and hides text on a screen",
+        _ if found.is_control() => "a control character",
+        _ => "an invisible or direction-changing character",
+    };
+    Some(Doubt { what: what.to_owned(), at: format!("U+{:04X}", u32::from(found)) })
+}
+
+fn is_visible(c: char) -> bool {
+    match c {
+        '\n' | '\t' | ' '..='~' => true,
+        // Fillers, joiners and selectors that are letters or marks by category.
+        '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
+        | '\u{2800}' | '\u{3164}' | '\u{FFA0}' | '\u{E0100}'..='\u{E01EF}' => false,
+        _ => !matches!(
+            get_general_category(c),
+            GeneralCategory::Control
+                | GeneralCategory::Format
+                | GeneralCategory::LineSeparator
+                | GeneralCategory::ParagraphSeparator
+                | GeneralCategory::PrivateUse
+                | GeneralCategory::Surrogate
+                | GeneralCategory::Unassigned
+        ),
+    }
+}

@@ -1,0 +1,169 @@
+//! Forms of shell text that run commands no parser can show, or that shells read differently.
+
+use crate::outline::{Outline, Span};
+
+/// A form that was found, and where.
+pub(crate) type Found = (&'static str, usize);
+
+/// Everything suspicious in `source` that does not depend on which command it stands in.
+pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
+    let mut found = Vec::new();
+    let [first, second] = outlines;
+    for span in &second.substitutions {
+        let text = text(source, *span);
+        if text.starts_with('`') && text.contains('\\') {
+            found.push(("a backslash inside backquotes is read twice", span.start));
+        }
+    }
+    for seen in first.commands.iter().chain(&second.commands) {
+        for pair in seen.words.windows(2) {
+            if let [one, next] = pair
+                && one.end >= next.start
+            {
+                found.push(("two words without a blank between them", one.start));
+            }
+        }
+    }
+    continued(source, second, &mut found);
+    if source.ends_with('\\') {
+        found.push(("the text ends with a backslash", source.len() - 1));
+    }
+    for (at, _) in source.match_indices("$((") {
+        let known = |it: &Outline| it.arithmetic.binary_search_by_key(&at, |it| it.start).is_ok();
+        if !(known(first) && known(second)) && !literal(second, at) {
+            found.push(("`$((` may begin arithmetic or a group of commands", at));
+        }
+    }
+    for span in merged(&first.arithmetic, &second.arithmetic) {
+        if !text(source, span).bytes().all(is_number_or_operator) {
+            found.push(("arithmetic over names can run commands that their values hold", span.start));
+        }
+    }
+    for span in merged(&first.parameters, &second.parameters) {
+        let inside = text(source, span);
+        let inside = inside.strip_prefix("${").unwrap_or(inside);
+        let inside = inside.strip_suffix('}').unwrap_or(inside);
+        if let Some(what) = parameter(inside) {
+            found.push((what, span.start));
+        }
+    }
+    found
+}
+
+/// `\` and a line end in the middle of a word: what is on both sides becomes one word.
+fn continued(source: &str, outline: &Outline, found: &mut Vec<Found>) {
+    for (at, _) in source.match_indices("\\\n") {
+        let before = source.as_bytes().get(..at).and_then(<[u8]>::last);
+        let blank = before.is_none_or(|it| matches!(it, b' ' | b'\t' | b'\n'));
+        if !blank && !literal(outline, at) {
+            found.push(("a word goes on in the next line", at));
+        }
+    }
+}
+
+fn literal(outline: &Outline, at: usize) -> bool {
+    outline.literals.iter().any(|it| it.start <= at && at < it.end)
+}
+
+fn merged(one: &[Span], other: &[Span]) -> Vec<Span> {
+    let mut spans = [one, other].concat();
+    spans.sort_unstable();
+    spans.dedup();
+    spans
+}
+
+fn is_number_or_operator(byte: u8) -> bool {
+    byte.is_ascii_digit() || b" \t\n$(){}[]+-*/%<>=!&|^~?:,".contains(&byte)
+}
+
+/// What is inside `${…}`.
+fn parameter(inside: &str) -> Option<&'static str> {
+    if inside.starts_with('!') {
+        return Some("`${!name}` is the value of a variable that another one names");
+    }
+    let name = inside.strip_prefix('#').unwrap_or(inside);
+    let end = name.find(|it: char| it != '_' && !it.is_ascii_alphanumeric()).unwrap_or(name.len());
+    let mut rest = name.get(end..).unwrap_or_default();
+    if end == 0 {
+        // `$@`, `$*`, `$?` and their like.
+        rest = rest.strip_prefix(['@', '*', '?', '$', '!', '-', '#']).unwrap_or(rest);
+    }
+    if let Some(index) = rest.strip_prefix('[') {
+        let (index, after) = index.split_once(']').unwrap_or((index, ""));
+        if !matches!(index, "@" | "*") && !index.bytes().all(|it| it.is_ascii_digit()) {
+            return Some("an index that is worked out can run commands");
+        }
+        rest = after;
+    }
+    if rest.starts_with('@') {
+        return Some("`${name@…}` can run commands that the value holds");
+    }
+    if let Some(slice) = rest.strip_prefix(':')
+        && !slice.starts_with(['-', '=', '?', '+'])
+        && !slice.bytes().all(|it| it.is_ascii_digit() || matches!(it, b':' | b' ' | b'-'))
+    {
+        return Some("a part of a value whose bounds are worked out can run commands");
+    }
+    None
+}
+
+fn text(source: &str, span: Span) -> &str {
+    source.get(span.start..span.end).unwrap_or_default()
+}
+
+impl Outline {
+    /// A function that starts itself more than once at a time: a fork bomb.
+    pub(crate) fn bomb(&self, source: &str) -> Option<String> {
+        let count = self.functions.len();
+        // calls[f][g]: 1 when f calls g, 2 when it does so beside other commands.
+        let mut calls = vec![vec![0_u8; count]; count];
+        for seen in &self.commands {
+            let Some(word) = seen.words.first() else { continue };
+            let name: String =
+                text(source, *word).chars().filter(|it| !matches!(it, '\'' | '"' | '\\')).collect();
+            let place = self.places.get(seen.place);
+            let forks = place.is_some_and(|it| it.background || it.piped);
+            for (from, outer) in self.functions.iter().enumerate() {
+                if !outer.body.holds(*word) {
+                    continue;
+                }
+                for (to, inner) in self.functions.iter().enumerate() {
+                    let slot = calls.get_mut(from).and_then(|it| it.get_mut(to));
+                    if let Some(slot) = slot
+                        && inner.name == name
+                    {
+                        *slot = (*slot).max(1 + u8::from(forks));
+                    }
+                }
+            }
+        }
+        let start = (0..count).find(|it| loops_with_fork(&calls, *it))?;
+        self.functions.get(start).map(|it| it.name.clone())
+    }
+}
+
+/// True when `start` is reached from itself, with a fork on the way.
+fn loops_with_fork(calls: &[Vec<u8>], start: usize) -> bool {
+    // Each function is visited at most twice: without and with a fork behind it.
+    let mut visited = vec![[false; 2]; calls.len()];
+    let mut stack = vec![(start, false)];
+    while let Some((at, forked)) = stack.pop() {
+        for (to, kind) in calls.get(at).into_iter().flatten().enumerate() {
+            if *kind == 0 {
+                continue;
+            }
+            let forked = forked || *kind == 2;
+            if to == start && forked {
+                return true;
+            }
+            let slot = visited.get_mut(to).and_then(|it| it.get_mut(usize::from(forked)));
+            if let Some(slot) = slot
+                && !*slot
+            {
+                *slot = true;
+                stack.push((to, forked));
+            }
+        }
+    }
+    false
+}

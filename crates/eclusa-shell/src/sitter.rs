@@ -1,0 +1,435 @@
+//! The first witness: the grammar of tree-sitter, lowered to an outline.
+//!
+//! The grammar is generous, so a few of its habits are put right here: words after a redirection
+//! are words of the command, `time` and `coproc` are not programs, and a redirection after a list
+//! belongs to the last command of it.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
+
+use crate::RedirectKind;
+use crate::limits::{NODES_PER_BYTE, STEPS_AT_LEAST, STEPS_PER_BYTE};
+use crate::outline::{Body, Function, Outline, Place, Seen, SeenRedirect, Shape, Span};
+
+thread_local! {
+    static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
+}
+
+/// Reads `source`. Never panics, and never takes more than a bounded number of steps.
+pub(crate) fn outline(source: &str) -> Outline {
+    let mut outline = Outline::default();
+    outline.places.push(Place::default());
+    match parse(source) {
+        Some(tree) => {
+            let mut walk = Walk { source, outline, made: Vec::new(), stack: Vec::new() };
+            walk.run(tree.root_node());
+            outline = walk.outline;
+        }
+        None => outline.fail("the text is too tangled to be read", 0),
+    }
+    outline.settle();
+    outline
+}
+
+fn parse(source: &str) -> Option<Tree> {
+    PARSER.with_borrow_mut(|slot| {
+        if slot.is_none() {
+            let mut parser = Parser::new();
+            parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+            *slot = Some(parser);
+        }
+        let parser = slot.as_mut()?;
+        let mut left = STEPS_AT_LEAST + source.len() * STEPS_PER_BYTE;
+        let mut progress = |_: &tree_sitter::ParseState| match left.checked_sub(100) {
+            Some(rest) => {
+                left = rest;
+                ControlFlow::Continue(())
+            }
+            None => ControlFlow::Break(()),
+        };
+        let bytes = source.as_bytes();
+        let tree = parser.parse_with_options(
+            &mut |at, _| bytes.get(at..).unwrap_or_default(),
+            None,
+            Some(ParseOptions::new().progress_callback(&mut progress)),
+        );
+        if tree.is_none() {
+            // A stopped parse would be taken up again by the next call.
+            parser.reset();
+        }
+        tree
+    })
+}
+
+struct Walk<'s, 't> {
+    source: &'s str,
+    outline: Outline,
+    /// Nodes that have become commands, because a redirection around them was met first.
+    made: Vec<(usize, usize)>,
+    stack: Vec<(Node<'t>, usize)>,
+}
+
+impl<'t> Walk<'_, 't> {
+    fn run(&mut self, root: Node<'t>) {
+        self.stack.push((root, 0));
+        let mut left = 1000 + self.source.len() * NODES_PER_BYTE;
+        while let Some((node, place)) = self.stack.pop() {
+            if left == 0 {
+                self.outline.fail("the text is too tangled to be read", node.start_byte());
+                return;
+            }
+            left -= 1;
+            self.visit(node, place);
+        }
+    }
+
+    fn visit(&mut self, node: Node<'t>, place: usize) {
+        match node.kind() {
+            "comment" | "heredoc_start" | "heredoc_end" => {}
+            "ERROR" => {
+                self.outline.fail("this is not a whole command", node.start_byte());
+                self.children(node, place);
+            }
+            "command"
+            | "test_command"
+            | "declaration_command"
+            | "unset_command"
+            | "variable_assignments" => {
+                self.simple(node, place);
+                self.children(node, place);
+            }
+            "variable_assignment" => {
+                if !node.parent().is_some_and(|it| holds_assignments(it.kind())) {
+                    self.simple(node, place);
+                }
+                self.children(node, place);
+            }
+            "redirected_statement" => {
+                self.redirected(node, place);
+                self.children(node, place);
+            }
+            "function_definition" => self.function(node, place),
+            "for_statement" => {
+                self.loop_words(node, place);
+                self.children(node, place);
+            }
+            "command_substitution" => {
+                let text = if self.text(span(node)).starts_with('`') { "`…`" } else { "$(…)" };
+                self.outline.substitutions.push(span(node));
+                let inside = self.place(place, text);
+                // `$(< file)` reads a file without a command.
+                if let Some(redirect) = node.child_by_field_name("redirect") {
+                    self.group(&[redirect], inside);
+                }
+                self.children(node, inside);
+            }
+            "process_substitution" => {
+                self.outline.substitutions.push(span(node));
+                let writes = self.text(span(node)).starts_with('>');
+                let inside = self.place(place, if writes { ">(…)" } else { "<(…)" });
+                self.children(node, inside);
+            }
+            "expansion" => {
+                self.outline.parameters.push(span(node));
+                self.children(node, place);
+            }
+            "arithmetic_expansion" => {
+                self.outline.arithmetic.push(span(node));
+                self.children(node, place);
+            }
+            "compound_statement" => {
+                if self.text(span(node)).starts_with("((") {
+                    self.outline.arithmetic.push(span(node));
+                }
+                self.children(node, place);
+            }
+            "c_style_for_statement" => {
+                let end = node.child_by_field_name("body").map_or(node.end_byte(), |it| it.start_byte());
+                self.outline.arithmetic.push(Span { start: node.start_byte(), end });
+                self.children(node, place);
+            }
+            _ => {
+                if node.is_missing() {
+                    self.outline.fail("something is missing here", node.start_byte());
+                }
+                self.children(node, place);
+            }
+        }
+    }
+
+    fn children(&mut self, node: Node<'t>, place: usize) {
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            self.stack.push((child, place));
+        }
+    }
+
+    fn place(&mut self, outer: usize, via: &str) -> usize {
+        let mut place = self.outline.places.get(outer).cloned().unwrap_or_default();
+        place.via.push(via.to_owned());
+        self.outline.places.push(place);
+        self.outline.places.len() - 1
+    }
+
+    fn text(&self, span: Span) -> &str {
+        self.source.get(span.start..span.end).unwrap_or_default()
+    }
+
+    /// The command of a node, made if it is not there yet.
+    fn simple(&mut self, node: Node<'t>, place: usize) -> usize {
+        if let Some((_, index)) = self.made.iter().find(|(id, _)| *id == node.id()) {
+            return *index;
+        }
+        let mut seen = Seen { place, ..Seen::default() };
+        match node.kind() {
+            "variable_assignment" => seen.assignments.push(span(node)),
+            "test_command" if self.text(span(node)).starts_with("[[") => {
+                seen.shape = Shape::Test;
+                seen.words.push(span(node));
+            }
+            "test_command" => seen.words = crate::reader::split(self.source, span(node)),
+            _ => self.collect(node, &mut seen),
+        }
+        self.strip_keywords(&mut seen);
+        self.outline.commands.push(seen);
+        let index = self.outline.commands.len() - 1;
+        self.made.push((node.id(), index));
+        index
+    }
+
+    fn collect(&mut self, node: Node<'t>, seen: &mut Seen) {
+        let takes_all = matches!(node.kind(), "declaration_command" | "unset_command");
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "variable_assignment" if !takes_all => seen.assignments.push(span(child)),
+                "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
+                    self.redirect(child, seen);
+                }
+                "comment" => {}
+                // `name (…)`: zsh, or a function whose body is not one.
+                "subshell" => self.outline.fail("a command is followed by a group", child.start_byte()),
+                _ => seen.words.push(span(child)),
+            }
+        }
+    }
+
+    /// `time` and `coproc` are words of the shell, not programs.
+    fn strip_keywords(&self, seen: &mut Seen) {
+        if !seen.assignments.is_empty() || seen.shape != Shape::Simple {
+            return;
+        }
+        while let Some(first) = seen.words.first() {
+            match self.text(*first) {
+                "time" => {
+                    seen.words.remove(0);
+                    while seen.words.first().is_some_and(|it| matches!(self.text(*it), "-p" | "--")) {
+                        seen.words.remove(0);
+                    }
+                }
+                "coproc" => {
+                    seen.words.remove(0);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn redirect(&mut self, node: Node<'t>, seen: &mut Seen) {
+        match node.kind() {
+            "herestring_redirect" => {
+                let mut cursor = node.walk();
+                let target = node.children(&mut cursor).last().map(span);
+                if let Some(target) = target {
+                    seen.redirects.push(SeenRedirect { kind: RedirectKind::Text, target, body: None });
+                }
+            }
+            "heredoc_redirect" => self.heredoc(node, seen),
+            _ => self.file_redirect(node, seen),
+        }
+    }
+
+    fn file_redirect(&mut self, node: Node<'t>, seen: &mut Seen) {
+        let mut operator = "";
+        let mut target = None;
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "file_descriptor" => {}
+                "<" | ">" | ">>" | "&>" | "&>>" | "<&" | ">&" | ">|" => operator = child.kind(),
+                "<&-" | ">&-" => {
+                    operator = child.kind();
+                    let dash = Span { start: child.end_byte() - 1, end: child.end_byte() };
+                    target = Some(dash);
+                }
+                "comment" => {}
+                _ if target.is_none() => target = Some(span(child)),
+                // The grammar takes every word after a redirection for a further target.
+                _ => seen.words.push(span(child)),
+            }
+        }
+        match target {
+            Some(target) => {
+                let kind = kind(operator, self.text(target));
+                seen.redirects.push(SeenRedirect { kind, target, body: None });
+            }
+            None => self.outline.fail("a redirection has no target", node.start_byte()),
+        }
+    }
+
+    fn heredoc(&mut self, node: Node<'t>, seen: &mut Seen) {
+        let mut body = Body { expands: true, strips_tabs: false };
+        let mut target = None;
+        let mut cursor = node.walk();
+        let arguments: Vec<Span> =
+            node.children_by_field_name("argument", &mut cursor).map(span).collect();
+        seen.words.extend(arguments);
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "<<-" => body.strips_tabs = true,
+                "heredoc_start" => {
+                    let quoted = self.text(span(child)).contains(['\'', '"', '\\']);
+                    body.expands = !quoted;
+                }
+                "heredoc_body" => target = Some(span(child)),
+                "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
+                    self.redirect(child, seen);
+                }
+                _ => {}
+            }
+        }
+        match target {
+            Some(mut target) => {
+                // The tabs before the closing word are not part of the text.
+                while body.strips_tabs && self.text(target).ends_with('\t') {
+                    target.end -= 1;
+                }
+                if !body.expands {
+                    self.outline.literals.push(target);
+                }
+                let body = Some(body);
+                seen.redirects.push(SeenRedirect { kind: RedirectKind::Text, target, body });
+            }
+            None => self.outline.fail("a here-document has no text", node.start_byte()),
+        }
+    }
+
+    fn redirected(&mut self, node: Node<'t>, place: usize) {
+        let mut cursor = node.walk();
+        let redirects: Vec<Node<'t>> = node
+            .children(&mut cursor)
+            .filter(|it| it.kind().ends_with("_redirect"))
+            .collect();
+        match node.child_by_field_name("body").and_then(last_simple) {
+            Some(owner) => {
+                let index = self.simple(owner, place);
+                let Some(slot) = self.outline.commands.get_mut(index) else { return };
+                let mut seen = std::mem::take(slot);
+                let mut end = node.child_by_field_name("body").map_or(0, |it| it.end_byte());
+                for redirect in redirects {
+                    // The grammar loses a lone `-` before a here-document.
+                    let gap = Span { start: end, end: redirect.start_byte() };
+                    seen.words.extend(crate::reader::split(self.source, gap));
+                    end = redirect.end_byte();
+                    self.redirect(redirect, &mut seen);
+                }
+                if let Some(slot) = self.outline.commands.get_mut(index) {
+                    *slot = seen;
+                }
+            }
+            None => self.group(&redirects, place),
+        }
+    }
+
+    /// Redirections that belong to no simple command are a command without words.
+    fn group(&mut self, redirects: &[Node<'t>], place: usize) {
+        let mut seen = Seen { place, ..Seen::default() };
+        for redirect in redirects {
+            self.redirect(*redirect, &mut seen);
+        }
+        if !seen.words.is_empty() && !redirects.is_empty() && redirects.iter().all(|it| no_body(*it)) {
+            self.strip_keywords(&mut seen);
+        }
+        self.outline.commands.push(seen);
+    }
+
+    fn function(&mut self, node: Node<'t>, place: usize) {
+        let name = node.child_by_field_name("name").map(span);
+        let name = name.map(|it| self.text(it).to_owned()).unwrap_or_default();
+        let inside = self.place(place, &format!("{name}()"));
+        self.outline.functions.push(Function { name, body: span(node) });
+        let mut cursor = node.walk();
+        let children: Vec<Node<'t>> = node.children(&mut cursor).collect();
+        let redirects: Vec<Node<'t>> =
+            children.iter().copied().filter(|it| it.kind().ends_with("_redirect")).collect();
+        if !redirects.is_empty() {
+            self.group(&redirects, inside);
+        }
+        for child in children {
+            self.stack.push((child, inside));
+        }
+    }
+
+    fn loop_words(&mut self, node: Node<'t>, place: usize) {
+        let mut seen = Seen { shape: Shape::Loop, place, ..Seen::default() };
+        let mut cursor = node.walk();
+        for field in ["variable", "value"] {
+            seen.words.extend(node.children_by_field_name(field, &mut cursor).map(span));
+        }
+        self.outline.commands.push(seen);
+    }
+}
+
+fn span(node: Node<'_>) -> Span {
+    Span { start: node.start_byte(), end: node.end_byte() }
+}
+
+fn holds_assignments(kind: &str) -> bool {
+    matches!(
+        kind,
+        "command" | "variable_assignments" | "declaration_command" | "c_style_for_statement"
+    )
+}
+
+fn no_body(redirect: Node<'_>) -> bool {
+    redirect.parent().is_some_and(|it| it.child_by_field_name("body").is_none())
+}
+
+/// The simple command that a redirection after `node` belongs to.
+fn last_simple(mut node: Node<'_>) -> Option<Node<'_>> {
+    loop {
+        match node.kind() {
+            "command"
+            | "test_command"
+            | "declaration_command"
+            | "unset_command"
+            | "variable_assignment"
+            | "variable_assignments" => return Some(node),
+            "redirected_statement" => node = node.child_by_field_name("body")?,
+            "list" | "pipeline" | "negated_command" => {
+                let last = u32::try_from(node.named_child_count()).ok()?.checked_sub(1)?;
+                node = node.named_child(last)?;
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// What a redirection does, from its operator and the text of its target.
+pub(crate) fn kind(operator: &str, target: &str) -> RedirectKind {
+    let to_descriptor = || {
+        let digits = target.strip_suffix('-').unwrap_or(target);
+        !target.is_empty() && digits.bytes().all(|it| it.is_ascii_digit())
+    };
+    match operator {
+        "<" => RedirectKind::Read,
+        ">>" | "&>>" => RedirectKind::Append,
+        "<>" => RedirectKind::ReadWrite,
+        "<&-" | ">&-" => RedirectKind::Descriptor,
+        "<&" | ">&" if to_descriptor() => RedirectKind::Descriptor,
+        "<&" => RedirectKind::ReadWrite,
+        _ => RedirectKind::Write,
+    }
+}

@@ -1,0 +1,61 @@
+//! What setting a variable does to programs that run later: a table, `data/variables.txt`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// What a variable does to the programs that see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Influence {
+    /// It makes programs run or load something else, or the shell read the rest differently.
+    Steers,
+    /// It changes how output looks.
+    Looks,
+    /// Not in the table.
+    Unlisted,
+}
+
+struct Table {
+    exact: HashMap<&'static str, Influence>,
+    starts: Vec<(&'static str, Influence)>,
+    ends: Vec<(&'static str, Influence)>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| load(include_str!("../data/variables.txt")));
+
+/// What setting `name` does.
+pub fn influence(name: &str) -> Influence {
+    let table = &*TABLE;
+    if let Some(known) = table.exact.get(name) {
+        return *known;
+    }
+    let starts = table.starts.iter().filter(|(start, _)| name.starts_with(start));
+    let ends = table.ends.iter().filter(|(end, _)| name.ends_with(end));
+    let mut found = starts.chain(ends).map(|(_, influence)| *influence);
+    match found.next() {
+        Some(Influence::Looks) if found.any(|it| it == Influence::Steers) => Influence::Steers,
+        Some(influence) => influence,
+        None => Influence::Unlisted,
+    }
+}
+
+fn load(text: &'static str) -> Table {
+    let mut table = Table { exact: HashMap::new(), starts: Vec::new(), ends: Vec::new() };
+    for line in text.lines() {
+        let mut fields = line.split_whitespace();
+        let influence = match fields.next() {
+            Some("!") => Influence::Steers,
+            Some(".") => Influence::Looks,
+            _ => continue,
+        };
+        for name in fields {
+            match (name.strip_prefix('*'), name.strip_suffix('*')) {
+                (Some(end), _) => table.ends.push((end, influence)),
+                (None, Some(start)) => table.starts.push((start, influence)),
+                (None, None) => {
+                    table.exact.insert(name, influence);
+                }
+            }
+        }
+    }
+    table
+}
