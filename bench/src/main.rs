@@ -1,12 +1,13 @@
 //! What the gate costs: each number beside a baseline measured in the same run.
 //!
-//! `cargo run --release -p eclusa-bench [gate|validate|parse|redact|store]`; the numbers that were
+//! `cargo run --release -p eclusa-bench [gate|validate|parse|redact|store|search]`; the numbers that were
 //! seen, and what limits them, are in `bench/README.md`.
 
 mod gate;
 mod measure;
 mod parse;
 mod redact;
+mod search;
 mod store;
 mod validate;
 
@@ -15,17 +16,18 @@ type Section = (&'static str, fn() -> measure::Told);
 
 fn main() -> std::process::ExitCode {
     let only = std::env::args().nth(1);
-    let sections: [Section; 5] = [
+    let sections: [Section; 6] = [
         ("gate", gate::run),
         ("validate", validate::run),
         ("parse", parse::run),
         ("redact", redact::run),
         ("store", store::run),
+        ("search", search::run),
     ];
     if let Some(only) = &only
         && !sections.iter().any(|(name, _)| name == only)
     {
-        println!("`{only}` is not a section; use gate, validate, parse, redact or store");
+        println!("`{only}` is not a section; use gate, validate, parse, redact, store or search");
         return 2.into();
     }
     for (name, run) in sections {

@@ -4,12 +4,14 @@
 //! - [`text`]: what encoding and newlines a file has, and edits that keep both.
 //! - [`patch`]: unified diffs and the `*** Begin Patch` form, parsed and applied.
 //! - [`search`]: the tools `list`, `glob` and `grep`.
+//! - [`diagnostics`]: what the checks say that a person has named.
 //! - [`web`]: which addresses may be fetched, and the tool `web_fetch`.
 //!
 //! `text` and `patch` are functions from bytes or text to bytes or text. Paths are only strings
 //! there, and no file is opened: a tool has read it through the one way there is to it
 //! ([`Files`](eclusa::Files)), and makes the result into a [`Changes`](eclusa::Changes) value.
 
+pub mod diagnostics;
 mod output;
 pub mod patch;
 mod read;

@@ -91,6 +91,10 @@ impl Domain {
             ));
         }
         let (host, port) = split_port(written).ok_or_else(wrong)?;
+        if matches!(port, Some(80 | 443)) {
+            // Who talks to a usual port does not say which: only the scheme of the address does.
+            return Err(format!("`{written}` names a usual port; leave it out, it is meant then"));
+        }
         let pattern = match (host, host.strip_prefix("*.")) {
             ("*", _) => Pattern::Everything,
             (_, Some(above)) => match read_host(above) {
