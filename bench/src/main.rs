@@ -1,6 +1,6 @@
 //! What the gate costs: each number beside a baseline measured in the same run.
 //!
-//! `cargo run --release -p eclusa-bench [gate|validate|parse|redact|store|commit]`; the numbers that were
+//! `cargo run --release -p eclusa-bench [SECTION]`; the numbers that were
 //! seen, and what limits them, are in `bench/README.md`.
 
 mod commit;
@@ -8,6 +8,7 @@ mod gate;
 mod measure;
 mod parse;
 mod redact;
+mod search;
 mod store;
 mod validate;
 
@@ -16,18 +17,20 @@ type Section = (&'static str, fn() -> measure::Told);
 
 fn main() -> std::process::ExitCode {
     let only = std::env::args().nth(1);
-    let sections: [Section; 6] = [
+    let sections: [Section; 7] = [
         ("gate", gate::run),
         ("validate", validate::run),
         ("parse", parse::run),
         ("redact", redact::run),
         ("store", store::run),
         ("commit", commit::run),
+        ("search", search::run),
     ];
     if let Some(only) = &only
         && !sections.iter().any(|(name, _)| name == only)
     {
-        println!("`{only}` is not a section; use gate, validate, parse, redact, store or commit");
+        let names = sections.map(|(name, _)| name).join(", ");
+        println!("`{only}` is not a section; use one of {names}");
         return 2.into();
     }
     for (name, run) in sections {

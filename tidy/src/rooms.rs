@@ -27,7 +27,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
             "eclusa-tools",
         ],
     ),
-    ("eclusa-bench", &["eclusa", "eclusa-store"]),
+    ("eclusa-bench", &["eclusa", "eclusa-store", "eclusa-tools"]),
     ("eclusa-fuzz", &["eclusa", "eclusa-tools"]),
     ("eclusa-tidy", &["eclusa"]),
 ];

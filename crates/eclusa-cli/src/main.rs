@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod args;
+mod checks;
 mod command_tool;
 mod commands;
 mod examples;

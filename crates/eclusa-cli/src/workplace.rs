@@ -3,15 +3,21 @@
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    AuditSink, Blocked, Config, ConfigErrors, Durability, Files, Gate, House, Layer, MemorySpool,
-    Mode, Reach, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer, Rules,
-    Run, Scene, Spool,
+    AuditSink, Config, ConfigErrors, Durability, Files, Gate, House, Layer, MemorySpool, Mode,
+    Reach, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer, Rules, Run,
+    Scene, Spool,
 };
 use eclusa_store::{Desk, Options, Store};
-use eclusa_tools::{PagedOutput, Read, Todo, ToolSearch};
+use eclusa_tools::{
+    PagedOutput, Read, Todo, ToolSearch,
+    diagnostics::Diagnostics,
+    search::{Glob, Grep, List},
+    web::{self, Fetcher, HostRules, WebFetch},
+};
 
 use crate::{
     args::Global,
+    checks::Checks,
     command_tool::CommandTool,
     examples,
     failure::Failure,
@@ -68,8 +74,9 @@ impl Workplace {
     /// The tools: the built-in ones, the examples, and those from configuration.
     fn registry_with(&self, spool: Arc<dyn Spool>) -> Result<Arc<Registry>, Failure> {
         let registry = Arc::new(Registry::default());
-        let files = Files::open(&self.place.workspace, Blocked::default());
+        let files = Files::open(&self.place.workspace, self.config.blocked.clone());
         let files = files.map_err(Failure::failed)?;
+        self.looking(&registry, &files).map_err(Failure::usage)?;
         self.built_in(&registry, files, spool).map_err(Failure::usage)?;
         examples::add(&registry, &self.place.workspace).map_err(Failure::usage)?;
         for settings in &self.config.tools {
@@ -84,6 +91,29 @@ impl Workplace {
             registry.register(Registration::of(tool).replace()).map_err(misnamed)?;
         }
         Ok(registry)
+    }
+
+    /// The tools that look: for files, for text in them, at the web, at what checks say.
+    fn looking(&self, registry: &Registry, files: &Files) -> Result<(), RegistryError> {
+        registry.add(List::new(files.clone()))?;
+        registry.add(Glob::new(files.clone()))?;
+        registry.add(Grep::new(files.clone()))?;
+        let web = &self.config.web;
+        let limits = web::Limits {
+            time: web.time,
+            bytes: web.bytes,
+            most_bytes: web.most_bytes,
+            redirects: web.redirects,
+            keep: web.keep,
+        };
+        // Which hosts, the rules say for each call and each redirect.
+        registry.add(WebFetch::new(Fetcher::new(HostRules::every_host(), limits)))?;
+        let checks = self.config.checks.clone();
+        if checks.is_empty() {
+            return Ok(());
+        }
+        let runner = Checks { workspace: self.place.workspace.clone() };
+        registry.add(Diagnostics::new(checks, files.clone(), runner))
     }
 
     fn built_in(

@@ -36,7 +36,10 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
     }
     for span in merged(&first.arithmetic, &second.arithmetic) {
         if !text(source, span).bytes().all(is_number_or_operator) {
-            found.push(("arithmetic over names can run commands that their values hold", span.start));
+            found.push((
+                "arithmetic over names can run commands that their values hold",
+                span.start,
+            ));
         }
     }
     for span in merged(&first.parameters, &second.parameters) {

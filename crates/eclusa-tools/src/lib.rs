@@ -4,6 +4,7 @@
 //! - [`text`]: what encoding and newlines a file has, and edits that keep both.
 //! - [`patch`]: unified diffs and the `*** Begin Patch` form, parsed and applied.
 //! - [`search`]: the tools `list`, `glob` and `grep`.
+//! - [`diagnostics`]: what the checks say that a person has named.
 //! - [`web`]: which addresses may be fetched, and the tool `web_fetch`.
 //!
 //! `text` and `patch` are functions from bytes or text to bytes or text. Paths are only strings
@@ -12,6 +13,7 @@
 
 mod bash;
 mod cells;
+pub mod diagnostics;
 mod output;
 pub mod patch;
 mod read;

@@ -21,7 +21,7 @@ mod tests;
 
 pub use address::{Address, Host};
 pub use error::WebError;
-pub use fetch::{Elsewhere, Fetched, Fetcher, Limits};
+pub use fetch::{Elsewhere, Fetched, Fetcher, Limits, MayFetch};
 pub use kind::Kind;
 pub use markdown::markdown;
 pub use range::special;

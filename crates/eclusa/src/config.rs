@@ -6,14 +6,18 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{ArgsInLog, EffectLimits, Limits, Mode, OnNoApprover, Pass, Registry, Rule};
+use crate::{ArgsInLog, Blocked, EffectLimits, Limits, Mode, OnNoApprover, Pass, Registry, Rule};
 
+pub use diagnostics::CheckSettings;
 pub use error::{ConfigError, ConfigErrors};
 pub use reviewers::{Reach, ReviewerSettings, ReviewsOn};
 pub use tools::CommandTool;
+pub use web::WebSettings;
 
 mod check;
+mod diagnostics;
 mod error;
+mod files;
 mod meant;
 mod reviewers;
 mod rules;
@@ -22,6 +26,7 @@ mod source;
 mod tests;
 mod tools;
 mod units;
+mod web;
 mod words;
 mod written;
 
@@ -83,11 +88,19 @@ pub struct Config {
     pub review_cache: Option<(Duration, usize)>,
     /// The rules of all layers.
     pub rules: Vec<Rule>,
+    /// Which files nobody may see.
+    pub blocked: Blocked,
+    /// How much one fetch from the web may cost.
+    pub web: WebSettings,
+    /// The checks that a person has named.
+    pub checks: Vec<CheckSettings>,
     /// Tools that are programs.
     pub tools: Vec<CommandTool>,
     /// Reviewers that are programs or web addresses, in the order in which they are consulted.
     pub reviewers: Vec<ReviewerSettings>,
     settings: Vec<Setting>,
+    /// What `blocked` is made of.
+    blocked_patterns: Vec<String>,
     /// What `review_cache` is made of: its parts can come from different layers.
     cache: (Duration, usize),
 }
@@ -208,9 +221,13 @@ impl Config {
             redact: RedactSettings { on: true, ..RedactSettings::default() },
             review_cache: None,
             rules: Vec::new(),
+            blocked: Blocked::nothing(),
+            web: WebSettings::default(),
+            checks: Vec::new(),
             tools: Vec::new(),
             reviewers: Vec::new(),
             settings: Vec::new(),
+            blocked_patterns: Vec::new(),
             cache: (Duration::ZERO, 1024),
         }
     }
@@ -226,11 +243,13 @@ impl Config {
     }
 
     /// The tools that rules and reviewers name and nobody has registered (C19). A rule about a
-    /// tool that is spelt otherwise would never apply.
+    /// tool that is spelt otherwise would never apply. Shipped rules may know tools that are not
+    /// there.
     pub fn unknown_tools(&self, registry: &Registry) -> Vec<UnknownTool> {
         let of_rules = self
             .rules
             .iter()
+            .filter(|rule| !rule.written_at().starts_with("defaults:"))
             .flat_map(|rule| rule.named_tools().map(|name| (name, rule.written_at())));
         let of_reviewers = self
             .reviewers

@@ -105,8 +105,9 @@ pub use commit::{
     Aside, Clash, CommitError, Committed, Conflict, Fault, Left, Recovered, Workspace,
 };
 pub use config::{
-    CommandTool, Config, ConfigError, ConfigErrors, Durability, Layer, Reach, RedactRule,
-    RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust, UnknownTool,
+    CheckSettings, CommandTool, Config, ConfigError, ConfigErrors, Durability, Layer, Reach,
+    RedactRule, RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust, UnknownTool,
+    WebSettings,
 };
 pub use digest::digest;
 pub use event::{Event, Events};
@@ -121,7 +122,7 @@ pub use gate::{
     validate::Validated,
 };
 pub use metrics::{Counts, Metrics};
-pub use policy::{Access, Author, EffectLimits, Effects, Matcher, Rule, Rules, Spent};
+pub use policy::{Access, Author, EffectLimits, Effects, Hidden, Matcher, Rule, Rules, Spent};
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{
     ExtraArgs, Found, Registered, Registration, Registry, RegistryError, Shape, Shown,

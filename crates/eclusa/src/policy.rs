@@ -10,17 +10,20 @@ use crate::{Decision, PermissionClass, Policy, Reason, Source, Touch, Validated,
 pub use effects::{Author, EffectLimits, Effects, Spent};
 pub use matcher::Matcher;
 pub use rule::{Access, Rule};
+pub use sight::Hidden;
 
 pub(crate) use matcher::Pointer;
 pub(crate) use names::Names;
 pub(crate) use paths::Root;
 pub(crate) use rule::Subject;
 
+mod domains;
 mod effects;
 mod matcher;
 mod names;
 mod paths;
 mod rule;
+mod sight;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -77,10 +80,15 @@ impl Rules {
         &self.rules
     }
 
-    /// Adds the reasons of all rules that apply.
-    fn hear(&self, call: &Subject<'_>, because: &mut Vec<Reason>) {
+    /// Adds the reasons of all rules that apply, among those that have a say.
+    fn hear(
+        &self,
+        call: &Subject<'_>,
+        because: &mut Vec<Reason>,
+        has_a_say: impl Fn(&Rule) -> bool,
+    ) {
         let others = self.others.iter().filter_map(|at| self.rules.get(*at));
-        for rule in others.chain(self.naming(call)).filter(|it| it.applies(call)) {
+        for rule in others.chain(self.naming(call)).filter(|it| has_a_say(it) && it.applies(call)) {
             because.push(rule.reason());
         }
     }
@@ -104,17 +112,7 @@ impl Policy for Rules {
         let mut because = Vec::with_capacity(4);
         let paths = floors(call, &self.root, &mut because);
         let floors = because.len();
-        let subject = Subject {
-            name: call.name(),
-            aliases: &call.facts().aliases,
-            class: call.class(),
-            server: call.server(),
-            args: call.args(),
-            touches: call.touches(),
-            paths: &paths,
-            root: &self.root,
-        };
-        self.hear(&subject, &mut because);
+        self.hear(&self.subject(call, call.touches(), &paths), &mut because, |_| true);
         let heard = because.get(floors..).unwrap_or_default();
         if !heard.iter().any(|it| it.decision == Decision::Allow) {
             // Said only where it is news: what is as strict already needs no further reason.
@@ -135,21 +133,12 @@ impl Policy for Rules {
         self.effects.max_lines.is_some()
     }
 
-    fn hides(&self, call: &Validated, path: &Path) -> bool {
-        let path = path.to_string_lossy();
-        let touches = [Touch::Read(path.clone().into_owned())];
-        let subject = Subject {
-            name: call.name(),
-            aliases: &call.facts().aliases,
-            class: call.class(),
-            server: call.server(),
-            args: call.args(),
-            touches: &touches,
-            paths: &[(Access::Read, path)],
-            root: &self.root,
-        };
-        let strict = self.rules.iter().filter(|it| it.decision() >= Decision::Ask);
-        strict.filter(|it| it.is_about_paths()).any(|it| it.applies(&subject))
+    fn hidden(&self, call: &Validated) -> Hidden {
+        self.hidden_from(call)
+    }
+
+    fn judge_host(&self, call: &Validated, host: &str) -> Verdict {
+        Rules::judge_host(self, call, host)
     }
 }
 

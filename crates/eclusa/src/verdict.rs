@@ -1,8 +1,8 @@
 //! What policy says of a call, and why.
 
-use std::{borrow::Cow, fmt, path::Path, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
-use crate::{Effects, Validated};
+use crate::{Effects, Hidden, Validated};
 
 /// How strict an answer is. The strictest of all that apply wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -166,9 +166,19 @@ pub trait Policy: Send + Sync {
         false
     }
 
-    /// True when a call may not look at this path, relative to the workspace, without being asked
-    /// about. For tools that come upon paths which the call did not name.
-    fn hides(&self, _call: &Validated, _path: &Path) -> bool {
-        false
+    /// The paths that a call may not look at although they lie beneath what it was permitted. For
+    /// tools that come upon paths which the call did not name.
+    fn hidden(&self, _call: &Validated) -> Hidden {
+        Hidden::nothing()
+    }
+
+    /// Judges a call that was permitted and is sent on to another host.
+    fn judge_host(&self, _call: &Validated, _host: &str) -> Verdict {
+        Verdict::of(vec![Reason {
+            decision: Decision::Deny,
+            source: Source::Default,
+            origin: "hosts".into(),
+            text: "these rules say nothing of other hosts".into(),
+        }])
     }
 }

@@ -13,6 +13,7 @@ mod configuration;
 mod demo;
 mod http_reviewer;
 mod log;
+mod looking;
 mod prompt;
 mod queue;
 mod reviewers;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use eclusa::{
-    Facts, Files, Job, Output, Scene, ToolError, Touch, TypedTool, files::Kind, one_line,
+    Facts, Files, Hidden, Job, Output, Scene, ToolError, Touch, TypedTool, files::Kind, one_line,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -71,17 +71,18 @@ impl TypedTool for Glob {
     }
 
     async fn run(&self, args: GlobArgs, job: &Job) -> Result<Output, ToolError> {
-        let files = self.files.clone();
-        blocking(job, move |halt| glob(&files, &args, halt)).await
+        let (files, hidden) = (self.files.clone(), job.hidden());
+        blocking(job, move |halt| glob(&files, &hidden, &args, halt)).await
     }
 }
 
-fn glob(files: &Files, args: &GlobArgs, halt: &Halt) -> Result<Output, ToolError> {
+fn glob(files: &Files, hidden: &Hidden, args: &GlobArgs, halt: &Halt) -> Result<Output, ToolError> {
     let (offset, limit) = told::window(args.offset, args.limit, USUAL, MOST)?;
     let names = Names::new(&args.pattern)?;
     let asked = told::asked(args.path.as_deref());
-    let ground = Ground::new(files, asked, args.ignored.unwrap_or(false));
+    let ground = Ground::new(files, hidden.clone(), asked, args.ignored.unwrap_or(false));
     let ground = ground.map_err(told::unreachable)?;
+    told::permitted(hidden, asked, &ground.from)?;
     let finding = Arc::new(Finding {
         from: ground.from.clone(),
         names,

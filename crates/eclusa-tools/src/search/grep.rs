@@ -103,8 +103,8 @@ impl TypedTool for Grep {
     }
 
     async fn run(&self, args: GrepArgs, job: &Job) -> Result<Output, ToolError> {
-        let files = self.files.clone();
-        blocking(job, move |halt| grep(&files, &args, halt)).await
+        let (files, hidden) = (self.files.clone(), job.hidden());
+        blocking(job, move |halt| grep(&files, &hidden, &args, halt)).await
     }
 }
 

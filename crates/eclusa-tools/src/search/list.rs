@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, atomic::Ordering::Relaxed},
 };
 
-use eclusa::{Facts, Files, Job, Output, Scene, ToolError, Touch, TypedTool, files::Kind};
+use eclusa::{Facts, Files, Hidden, Job, Output, Scene, ToolError, Touch, TypedTool, files::Kind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -72,20 +72,21 @@ impl TypedTool for List {
     }
 
     async fn run(&self, args: ListArgs, job: &Job) -> Result<Output, ToolError> {
-        let files = self.files.clone();
-        blocking(job, move |halt| list(&files, &args, halt)).await
+        let (files, hidden) = (self.files.clone(), job.hidden());
+        blocking(job, move |halt| list(&files, &hidden, &args, halt)).await
     }
 }
 
 /// What is known of an entry: its kind, and its size where it costs nothing to know.
 type Known = (Kind, Option<u64>);
 
-fn list(files: &Files, args: &ListArgs, halt: &Halt) -> Result<Output, ToolError> {
+fn list(files: &Files, hidden: &Hidden, args: &ListArgs, halt: &Halt) -> Result<Output, ToolError> {
     let (offset, limit) = told::window(args.offset, args.limit, USUAL, MOST)?;
     let names = args.glob.as_deref().map(Names::new).transpose()?;
     let asked = told::asked(args.path.as_deref());
     let ignored = args.ignored.unwrap_or(false);
-    let ground = Ground::new(files, asked, ignored).map_err(told::unreachable)?;
+    let ground = Ground::new(files, hidden.clone(), asked, ignored).map_err(told::unreachable)?;
+    told::permitted(hidden, asked, &ground.from)?;
     let from = ground.from.clone();
     let listing = Arc::new(Listing { ground, names, page: Mutex::new(Page::new(offset, limit)) });
     let left_out = match args.recursive.unwrap_or(false) {
@@ -124,11 +125,13 @@ impl Listing {
 
     /// The directory alone, read from its handle.
     fn one(&self, asked: &str, halt: &Halt) -> Result<LeftOut, ToolError> {
-        let Ground { files, ignored, .. } = &self.ground;
+        let Ground { files, hidden, ignored, .. } = &self.ground;
         let ignores = (!ignored).then(|| Ignores::new(files.clone()));
         let mut directory = files.directory(asked).map_err(told::unreachable)?;
         let left_out = LeftOut::default();
         let from = directory.path.clone();
+        // It can be another one by now.
+        told::permitted(hidden, asked, &from)?;
         for entry in directory.by_ref() {
             if halt.is_called() {
                 break;
@@ -139,7 +142,9 @@ impl Listing {
             };
             let path = from.join(&entry.name);
             let hides = |it: &Ignores| it.hide(&path, entry.kind == Kind::Directory);
-            if !is_store(&path) && ignores.as_ref().is_some_and(hides) {
+            if hidden.hides(&path) {
+                left_out.kept_back.fetch_add(1, Relaxed);
+            } else if !is_store(&path) && ignores.as_ref().is_some_and(hides) {
                 left_out.ignored.fetch_add(1, Relaxed);
             } else {
                 self.add(&path, entry.kind, (entry.kind == Kind::File).then_some(entry.size));

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use eclusa::{FileError, Files, Opened, Output, ToolError, files::Kind, one_line};
+use eclusa::{FileError, Files, Hidden, Opened, Output, ToolError, files::Kind, one_line};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use ignore::types::{Types, TypesBuilder};
@@ -32,7 +32,12 @@ const MOST: usize = 1000;
 /// A line longer than this, or with `multiline` a file, is not searched.
 const LONGEST: usize = 8 << 20;
 
-pub(super) fn grep(files: &Files, args: &GrepArgs, halt: &Halt) -> Result<Output, ToolError> {
+pub(super) fn grep(
+    files: &Files,
+    hidden: &Hidden,
+    args: &GrepArgs,
+    halt: &Halt,
+) -> Result<Output, ToolError> {
     let (offset, limit) = told::window(args.offset, args.limit, USUAL, MOST)?;
     let shape = args.output.unwrap_or_default();
     let (before, after) = if shape == Shape::Content { args.around() } else { (0, 0) };
@@ -59,9 +64,10 @@ pub(super) fn grep(files: &Files, args: &GrepArgs, halt: &Halt) -> Result<Output
         tally: Tally::default(),
     };
     let types = args.file_type.as_deref().map(types).transpose()?;
-    let asked = told::asked(args.path.as_deref());
-    let (seek, left_out) = match Ground::new(files, asked, args.ignored.unwrap_or(false)) {
+    let (asked, ignored) = (told::asked(args.path.as_deref()), args.ignored.unwrap_or(false));
+    let (seek, left_out) = match Ground::new(files, hidden.clone(), asked, ignored) {
         Ok(ground) => {
+            told::permitted(hidden, asked, &ground.from)?;
             seek.from.clone_from(&ground.from);
             let seek = Arc::new(seek);
             let left_out = Ground { types, ..ground }.walk(&seek, halt);
@@ -69,6 +75,7 @@ pub(super) fn grep(files: &Files, args: &GrepArgs, halt: &Halt) -> Result<Output
         }
         Err(FileError::NotADirectory { .. }) => {
             let opened = files.file(asked).map_err(told::unreachable)?;
+            told::permitted(hidden, asked, &opened.path)?;
             seek.from.clone_from(&opened.path);
             seek.search(&mut seek.how.build(), opened);
             (Arc::new(seek), LeftOut::default())

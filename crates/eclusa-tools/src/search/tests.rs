@@ -3,7 +3,7 @@
 use std::{fs, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
 use eclusa::{
-    Blocked, CallResult, Decision, Files, Gate, House, Limits, MemoryLog, Registry, Reply,
+    Blocked, CallResult, Decision, Files, Gate, Hidden, House, Limits, MemoryLog, Registry, Reply,
     ResultShape, Rule, Rules, Run, Scene, Tool, ToolCall, Touch,
 };
 use serde_json::{Value, json};
@@ -14,6 +14,7 @@ use super::{Glob, Grep, List};
 mod find;
 mod hostile;
 mod many;
+mod ruled;
 
 /// A workspace with a gate before it.
 struct Place {
@@ -31,16 +32,27 @@ impl Place {
         let outer = tempfile::tempdir().unwrap();
         let root = outer.path().join("work");
         fs::create_dir(&root).unwrap();
-        let files = Files::open(&root, Blocked::default()).unwrap();
+        let log = Arc::new(MemoryLog::default());
+        let gate = Gate::new(Place::house(&root, rules, log.clone()));
+        Place { outer, log, gate }
+    }
+
+    /// A gate to the same place, where somebody says yes to everything.
+    fn approving(&self, rules: Vec<Rule>) -> Gate {
+        let mut house = Place::house(&self.root(), rules, self.log.clone());
+        house.on_no_approver = eclusa::OnNoApprover::AllowWithWarning;
+        Gate::new(house)
+    }
+
+    fn house(root: &Path, rules: Vec<Rule>, log: Arc<MemoryLog>) -> House {
+        let files = Files::open(root, Blocked::default()).unwrap();
         let registry = Registry::new();
         registry.add(List::new(files.clone())).unwrap();
         registry.add(Glob::new(files.clone())).unwrap();
         registry.add(Grep::new(files)).unwrap();
-        let log = Arc::new(MemoryLog::default());
-        let rules = Rules::new(rules, &root);
-        let mut house = House::new(Arc::new(registry), rules, log.clone());
+        let mut house = House::new(Arc::new(registry), Rules::new(rules, root), log);
         house.limits = Limits { output: 10 << 20, ..Limits::default() };
-        Place { outer, log, gate: Gate::new(house) }
+        house
     }
 
     fn root(&self) -> std::path::PathBuf {

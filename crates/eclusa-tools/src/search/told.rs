@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::atomic::Ordering::Relaxed};
 
-use eclusa::{Facts, FileError, PermissionClass, ToolError, one_line};
+use eclusa::{Facts, FileError, Hidden, PermissionClass, ToolError, one_line};
 use serde_json::{Map, Value};
 
 use super::{page::FURTHEST, walk::LeftOut};
@@ -18,6 +18,18 @@ pub(super) fn path(path: &Path) -> String {
 /// A file that cannot be reached, as a tool says it.
 pub(super) fn unreachable(error: FileError) -> ToolError {
     ToolError::new(error.to_string())
+}
+
+/// A name that leads to what rules keep back: the call was permitted under another name.
+pub(super) fn permitted(hidden: &Hidden, asked: &str, reached: &Path) -> Result<(), ToolError> {
+    match hidden.hides(reached) {
+        true => Err(ToolError::new(format!(
+            "`{}` leads to `{}`, which rules keep back; ask for it by that name",
+            one_line(asked),
+            path(reached)
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// The offset and limit that were asked for, if they can be had.
@@ -52,6 +64,7 @@ impl Notes {
     pub(super) fn of(left_out: &LeftOut) -> Notes {
         let mut notes = Notes::default();
         notes.add("blocked", left_out.blocked.load(Relaxed), "blocked");
+        notes.add("kept_back", left_out.kept_back.load(Relaxed), "kept back by rules");
         let hint = "hidden by .gitignore (`ignored: true` shows them)";
         notes.add("hidden", left_out.ignored.load(Relaxed), hint);
         notes.add("unreadable", left_out.unreadable.load(Relaxed), "unreadable");

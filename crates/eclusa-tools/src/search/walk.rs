@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use eclusa::{FileError, Files, files::Kind};
+use eclusa::{FileError, Files, Hidden, files::Kind};
 use ignore::{DirEntry, WalkBuilder, WalkState, types::Types};
 
 use super::{ignores::Ignores, work::Halt};
@@ -25,6 +25,8 @@ pub(super) struct Ground {
     pub(super) files: Files,
     /// The directory, relative to the workspace; empty for the workspace.
     pub(super) from: PathBuf,
+    /// What rules keep from this call.
+    pub(super) hidden: Hidden,
     /// Also what `.gitignore` hides.
     pub(super) ignored: bool,
     /// Only files of these types.
@@ -35,6 +37,8 @@ pub(super) struct Ground {
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
     pub(super) blocked: AtomicUsize,
+    /// Rules keep them from this call.
+    pub(super) kept_back: AtomicUsize,
     pub(super) ignored: AtomicUsize,
     pub(super) unreadable: AtomicUsize,
 }
@@ -54,10 +58,15 @@ pub(super) trait Visit: Send + Sync + 'static {
 
 impl Ground {
     /// The directory that is asked for, which is there.
-    pub(super) fn new(files: &Files, path: &str, ignored: bool) -> Result<Ground, FileError> {
+    pub(super) fn new(
+        files: &Files,
+        hidden: Hidden,
+        path: &str,
+        ignored: bool,
+    ) -> Result<Ground, FileError> {
         files.still_there()?;
         let from = files.directory(path)?.path;
-        Ok(Ground { files: files.clone(), from, ignored, types: None })
+        Ok(Ground { files: files.clone(), from, hidden, ignored, types: None })
     }
 
     /// Shows every name to the visitor, in any order.
@@ -74,6 +83,7 @@ impl Ground {
         }
         let sieve = Sieve {
             files: self.files.clone(),
+            hidden: self.hidden.clone(),
             ignores: (!self.ignored).then(|| Ignores::new(self.files.clone())),
             left_out: Arc::clone(&left_out),
             waiting: Arc::clone(&waiting),
@@ -106,6 +116,7 @@ impl Ground {
         // The walker's threads are done, and with them the sieve.
         Arc::try_unwrap(left_out).unwrap_or_else(|shared| LeftOut {
             blocked: shared.blocked.load(Relaxed).into(),
+            kept_back: shared.kept_back.load(Relaxed).into(),
             ignored: shared.ignored.load(Relaxed).into(),
             unreadable: shared.unreadable.load(Relaxed).into(),
         })
@@ -115,6 +126,7 @@ impl Ground {
 /// Judges every name before the walker keeps it.
 struct Sieve<V> {
     files: Files,
+    hidden: Hidden,
     ignores: Option<Ignores>,
     left_out: Arc<LeftOut>,
     /// How many files wait for a worker.
@@ -138,6 +150,10 @@ impl<V: Visit> Sieve<V> {
         }
         let kind = kind(entry);
         if is_store(path) {
+            return false;
+        }
+        if self.hidden.hides(path) {
+            self.left_out.kept_back.fetch_add(1, Relaxed);
             return false;
         }
         let hides = |it: &Ignores| it.hide(path, kind == Kind::Directory);

@@ -66,12 +66,16 @@ pub enum WebError {
         to: String,
     },
     /// A redirect leads to a host that nobody has agreed to.
-    #[error("`{from}` redirects to another host, `{to}`; fetch that address if it is wanted")]
+    #[error(
+        "`{from}` redirects to another host, `{to}`, and was not followed: {why}; fetch that address if it is wanted"
+    )]
     Elsewhere {
         /// From where.
         from: String,
         /// Where to.
         to: String,
+        /// Why it was not followed.
+        why: String,
     },
     /// A redirect leads to something that cannot be fetched.
     #[error("`{from}` redirects: {why}")]

@@ -45,11 +45,17 @@ pub enum Elsewhere {
     Allowed,
 }
 
+/// Says whether a host (with its port where that is not the usual one) may be asked, to which the
+/// fetch was sent on; the error says why not.
+pub type MayFetch<'a> = &'a (dyn Fn(&str) -> Result<(), String> + Sync);
+
 /// What was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
     /// Where it was in the end.
     pub address: Address,
+    /// Every other host that it led over, with its port where that is not the usual one.
+    pub over: Vec<String>,
     /// The status of the last answer.
     pub status: u16,
     /// What the server says it is.
@@ -125,13 +131,26 @@ impl Fetcher {
         address: Address,
         most: Option<usize>,
     ) -> Result<(Arc<Fetched>, bool), WebError> {
+        self.fetch_where(address, most, None).await
+    }
+
+    /// The same, where somebody else says which other hosts it may be sent on to.
+    pub async fn fetch_where(
+        &self,
+        address: Address,
+        most: Option<usize>,
+        may: Option<MayFetch<'_>>,
+    ) -> Result<(Arc<Fetched>, bool), WebError> {
         self.rules.judge(&address)?;
         let most = most.unwrap_or(self.limits.bytes).min(self.limits.most_bytes);
         let url = address.to_string();
-        if let Some(known) = self.cache.get(&url, self.limits.keep, most) {
+        // What is known came over hosts that another call was permitted, and this one may not be.
+        let permitted =
+            |it: &Arc<Fetched>| may.is_none_or(|may| it.over.iter().all(|host| may(host).is_ok()));
+        if let Some(known) = self.cache.get(&url, self.limits.keep, most).filter(permitted) {
             return Ok((known, true));
         }
-        let all = tokio::time::timeout(self.limits.time, self.follow(address, most));
+        let all = tokio::time::timeout(self.limits.time, self.follow(address, most, may));
         let fetched = all
             .await
             .map_err(|_| WebError::Slow { url: url.clone(), limit: self.limits.time })??;
@@ -142,18 +161,28 @@ impl Fetcher {
         Ok((fetched, false))
     }
 
-    async fn follow(&self, start: Address, most: usize) -> Result<Fetched, WebError> {
+    async fn follow(
+        &self,
+        start: Address,
+        most: usize,
+        may: Option<MayFetch<'_>>,
+    ) -> Result<Fetched, WebError> {
         let mut hop = self.check(start.clone()).await?;
+        let mut over = Vec::new();
         for _ in 0..=self.limits.redirects {
             let answer = self.transport.get(&hop, most).await?;
-            let Some(location) = &answer.location else { return Ok(fetched(hop, answer)) };
+            let Some(location) = &answer.location else { return Ok(fetched(hop, over, answer)) };
             let here = hop.address();
-            let next = self.next(&start, here, location).await;
+            let next = self.next(&start, here, location, may).await;
             hop = next.map_err(|why| match why {
                 // These two say by themselves where they come from.
                 WebError::Downgrade { .. } | WebError::Elsewhere { .. } => why,
                 why => WebError::Redirect { from: here.to_string(), why: Box::new(why) },
             })?;
+            let host = hop.address().authority();
+            if host != start.authority() {
+                over.push(host);
+            }
         }
         Err(WebError::Loop { url: start.to_string(), limit: self.limits.redirects })
     }
@@ -163,19 +192,23 @@ impl Fetcher {
         start: &Address,
         here: &Address,
         location: &str,
+        may: Option<MayFetch<'_>>,
     ) -> Result<Checked, WebError> {
         let next = here.redirect(location)?;
-        let known = next.authority() == start.authority() || self.rules.names(&next);
-        if known || self.elsewhere == Elsewhere::Allowed {
-            return self.check(next).await;
-        }
+        let agreed = match may {
+            _ if next.authority() == start.authority() => Ok(()),
+            Some(may) => may(&next.authority()),
+            None if self.rules.names(&next) || self.elsewhere == Elsewhere::Allowed => Ok(()),
+            None => Err("nobody has agreed to that host".to_owned()),
+        };
+        let Err(why) = agreed else { return self.check(next).await };
         // The name is not even resolved: the question alone would tell its owner something.
         self.rules.judge(&next)?;
         let (from, to) = (here.to_string(), next.to_string());
         if let Host::Ip(_) = next.host() {
             self.check(next).await?;
         }
-        Err(WebError::Elsewhere { from, to })
+        Err(WebError::Elsewhere { from, to, why })
     }
 
     async fn check(&self, address: Address) -> Result<Checked, WebError> {
@@ -183,9 +216,10 @@ impl Fetcher {
     }
 }
 
-fn fetched(hop: Checked, answer: Answer) -> Fetched {
+fn fetched(hop: Checked, over: Vec<String>, answer: Answer) -> Fetched {
     Fetched {
         address: hop.address().clone(),
+        over,
         status: answer.status,
         content_type: answer.content_type,
         length: answer.length,

@@ -2,6 +2,7 @@
 
 mod address;
 mod corpus;
+mod domains;
 mod pages;
 mod range;
 mod server;

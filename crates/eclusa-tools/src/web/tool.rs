@@ -33,7 +33,7 @@ pub struct WebFetchArgs {
 }
 
 impl Default for WebFetch {
-    /// Any public host: which ones, the gate decides for each call.
+    /// Any public host: which ones, the gate decides for each call and each redirect.
     fn default() -> WebFetch {
         WebFetch::new(Fetcher::new(HostRules::every_host(), Limits::default()))
     }
@@ -45,10 +45,12 @@ impl WebFetch {
         WebFetch { fetcher: Arc::new(fetcher) }
     }
 
-    async fn answer(&self, args: WebFetchArgs) -> Result<Output, WebError> {
+    async fn answer(&self, args: WebFetchArgs, job: &Job) -> Result<Output, WebError> {
         let address = Address::parse(&args.url)?;
         let most = args.max_bytes.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
-        let (fetched, known) = self.fetcher.fetch(address, most).await?;
+        // Where it is sent on to, the gate has not judged yet.
+        let may = |host: &str| job.may_fetch(host);
+        let (fetched, known) = self.fetcher.fetch_where(address, most, Some(&may)).await?;
         let limits = self.fetcher.limits();
         let most = most.unwrap_or(limits.bytes).min(limits.most_bytes);
         let raw = args.raw.unwrap_or(false);
@@ -89,8 +91,8 @@ impl TypedTool for WebFetch {
         }
     }
 
-    async fn run(&self, args: WebFetchArgs, _: &Job) -> Result<Output, ToolError> {
-        self.answer(args).await.map_err(|err| ToolError::new(err.to_string()))
+    async fn run(&self, args: WebFetchArgs, job: &Job) -> Result<Output, ToolError> {
+        self.answer(args, job).await.map_err(|err| ToolError::new(err.to_string()))
     }
 }
 

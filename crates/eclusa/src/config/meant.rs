@@ -3,18 +3,18 @@
 use std::{ops::Range, time::Duration};
 
 use super::{
-    Config, RedactRule, Setting, Trust,
+    Config, RedactRule, Setting, Trust, diagnostics,
     error::Problem,
-    reviewers, rules,
+    files, reviewers, rules,
     source::Source,
-    tools, units,
+    tools, units, web,
     words::{At, Named, Word},
     written::{self, Most, Size, Written},
 };
 use crate::{Decision, Matcher, Pass};
 
 /// What to do with a project's file that wants more than it may.
-const TRUST: &str = "pass the file with `--config` to trust it for this run";
+pub(super) const TRUST: &str = "pass the file with `--config` to trust it for this run";
 
 /// Lays a file on top of a configuration, as far as its trust reaches.
 pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
@@ -24,8 +24,11 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
     effects(source, below, &file.effects);
     redact(source, below, &file.redact);
     review(source, below, &file.review);
+    files::lay(source, below, &file.files);
+    web::lay(source, below, &file.web);
+    diagnostics::lay(source, below, &file.diagnostics);
     for written in &file.rules {
-        let Some(rule) = rules::meant(source, written) else { continue };
+        let Some(rule) = rules::meant(source, written, &below.blocked) else { continue };
         let taken = below.rules.iter().find(|it| it.name().is_some() && it.name() == rule.name());
         if let (Some(taken), Some(id)) = (taken, &written.it.id) {
             let text = format!("a rule is called `{}` already, at {}", id.it, taken.written_at());
@@ -62,7 +65,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
 /// Replaces what was said of the same keys below, and adds what there can be several of.
 pub(super) fn note(settings: &mut Vec<Setting>, new: Vec<Setting>) {
     for setting in new {
-        let several = ["rules", "reviewers", "redact.rules", "without"];
+        let several = ["rules", "reviewers", "redact.rules", "without", "files.blocked"];
         let adds = |old: &Setting| several.contains(&old.key.as_str()) && old.value != "[]";
         match settings.iter_mut().find(|it| it.key == setting.key && !adds(it)) {
             Some(old) => *old = setting,
@@ -72,7 +75,7 @@ pub(super) fn note(settings: &mut Vec<Setting>, new: Vec<Setting>) {
 }
 
 /// True when the file may do this; a problem otherwise.
-fn granted(source: &mut Source<'_>, span: &Range<usize>, what: &str) -> bool {
+pub(super) fn granted(source: &mut Source<'_>, span: &Range<usize>, what: &str) -> bool {
     if source.trust == Trust::Project {
         let text = format!("a project's file cannot bring {what}");
         source.wrong(Problem::new(span, text).help(TRUST));
@@ -81,7 +84,7 @@ fn granted(source: &mut Source<'_>, span: &Range<usize>, what: &str) -> bool {
 }
 
 /// Puts a value in the place of the one below, unless it is looser and the file may only tighten.
-fn put<T>(
+pub(super) fn put<T>(
     source: &mut Source<'_>,
     span: &Range<usize>,
     below: &mut T,

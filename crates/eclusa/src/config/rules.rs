@@ -9,12 +9,16 @@ use super::{
     written::{self, Example, Tests},
 };
 use crate::{
-    Access, Decision, Matcher, PermissionClass, Rule, Touch,
+    Access, Blocked, Decision, Matcher, PermissionClass, Rule, Touch,
     policy::{Root, Subject},
 };
 
 /// The rule that is meant, or nothing and what is wrong with it.
-pub(super) fn meant(source: &mut Source<'_>, written: &At<written::Rule>) -> Option<Rule> {
+pub(super) fn meant(
+    source: &mut Source<'_>,
+    written: &At<written::Rule>,
+    blocked: &Blocked,
+) -> Option<Rule> {
     let (span, it) = (&written.span, &written.it);
     let before = source.count();
     let mut rule = Rule::new(it.decision.0).origin(source.origin(span));
@@ -45,6 +49,17 @@ pub(super) fn meant(source: &mut Source<'_>, written: &At<written::Rule>) -> Opt
     if let Some(globs) = &it.path {
         rule = or_wrong(source, &globs.span, rule, |rule| rule.path(globs.it.as_slice()));
     }
+    if let Some(said) = &it.blocked {
+        let wanted = match (said.it, &it.path) {
+            (true, None) => Ok(blocked.clone()),
+            (false, _) => Err("leave `blocked` out, or write `true`".to_owned()),
+            (true, Some(_)) => Err("`blocked` takes the place of `path`; keep one".to_owned()),
+        };
+        rule = or_wrong(source, &said.span, rule, |rule| rule.blocked(wanted?));
+    }
+    if let Some(hosts) = &it.domain {
+        rule = or_wrong(source, &hosts.span, rule, |rule| rule.domain(hosts.it.as_slice()));
+    }
     if let Some(access) = it.access {
         rule = rule.access(access.0);
     }
@@ -53,7 +68,7 @@ pub(super) fn meant(source: &mut Source<'_>, written: &At<written::Rule>) -> Opt
     }
     if rule.decision() == Decision::Allow && !rule.has_conditions() {
         let text = "a rule that allows needs a condition";
-        let help = "say which `tool`, `class`, `server`, `arg` or `path` it is for";
+        let help = "say which `tool`, `class`, `server`, `arg`, `path` or `domain` it is for";
         source.wrong(Problem::new(span, text).help(help));
         return None;
     }
@@ -128,13 +143,15 @@ fn applies(rule: &Rule, written: &written::Rule, example: &Example) -> bool {
     let reads = example.reads.iter().map(|it| Touch::Read(it.clone()));
     let writes = example.writes.iter().map(|it| Touch::Write(it.clone()));
     let runs = example.runs.iter().map(|it| Touch::Run(it.clone()));
-    let touches: Vec<Touch> = reads.chain(writes).chain(runs).collect();
+    let fetches = example.fetches.iter().map(|it| Touch::Fetch(it.clone()));
+    let touches: Vec<Touch> = reads.chain(writes).chain(runs).chain(fetches).collect();
     let named = written.tool.as_ref().and_then(|it| it.it.as_slice().first());
     let of_rule = written.class.as_ref().and_then(|it| it.it.as_slice().first());
     let class = example.class.as_ref().or(of_rule);
     let class = match (class, &example.runs) {
         (Some(class), _) => class.0,
         (None, Some(_)) => PermissionClass::Shell,
+        (None, None) if !example.fetches.is_empty() => PermissionClass::Web,
         (None, None) => PermissionClass::Generic,
     };
     let nothing = serde_json::json!({});

@@ -127,12 +127,7 @@ pub(super) fn meant(source: &mut Source<'_>, name: &str, it: &At<Tool>) -> Optio
     let schema = schema(source, span, it);
     let known = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     check_command(source, it, &known);
-    for name in &it.env {
-        if name.it.is_empty() || name.it.contains(['=', '\0']) {
-            let text = format!("`{}` is not the name of an environment variable", name.it);
-            source.wrong(Problem::new(&name.span, text).help("values are never written here"));
-        }
-    }
+    check_env(source, &it.env);
     let touching = touching(source, it, &known);
     let time = it.timeout.as_ref().and_then(|it| time(source, it));
     let tool = CommandTool {
@@ -147,6 +142,16 @@ pub(super) fn meant(source: &mut Source<'_>, name: &str, it: &At<Tool>) -> Optio
         touching,
     };
     (source.count() == before).then_some(tool)
+}
+
+/// Names of environment variables, and never values.
+pub(super) fn check_env(source: &mut Source<'_>, names: &[At<String>]) {
+    for name in names {
+        if name.it.is_empty() || name.it.contains(['=', '\0']) {
+            let text = format!("`{}` is not the name of an environment variable", name.it);
+            source.wrong(Problem::new(&name.span, text).help("values are never written here"));
+        }
+    }
 }
 
 /// A time that is not nothing.

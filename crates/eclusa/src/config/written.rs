@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use super::{
     Durability, ReviewsOn,
+    diagnostics::Diagnostics,
+    files::Files,
+    web::Web,
     words::{At, NoLimit, OnError, OneOrMany, Word},
 };
 use crate::{Access, ArgsInLog, Cut, Decision, Mode, OnNoApprover, Pass, PermissionClass};
@@ -41,6 +44,15 @@ pub(super) struct Written {
     /// Reviewers in general.
     #[serde(default)]
     pub(super) review: Review,
+    /// The files of the workspace.
+    #[serde(default)]
+    pub(super) files: Files,
+    /// How much one fetch from the web may cost.
+    #[serde(default)]
+    pub(super) web: Web,
+    /// The checks that the tool `diagnostics` runs.
+    #[serde(default)]
+    pub(super) diagnostics: Diagnostics,
     /// What may run. All rules are heard, and the strictest decides.
     #[serde(default)]
     pub(super) rules: Vec<At<Rule>>,
@@ -195,6 +207,11 @@ pub(super) struct Rule {
     /// Condition: paths that the call touches, as globs relative to the workspace; `!` before a
     /// glob makes an exception.
     pub(super) path: Option<At<OneOrMany<String>>>,
+    /// Condition: paths that `files.blocked` names. Not for `allow`, and in place of `path`.
+    pub(super) blocked: Option<At<bool>>,
+    /// Condition: hosts that the call talks to: `example.com`, `*.example.com` for all below it,
+    /// `*`, each with or without `:port`; `!` makes an exception.
+    pub(super) domain: Option<At<OneOrMany<String>>>,
     /// Condition: only what the call reads, or only what it writes.
     pub(super) access: Option<Word<Access>>,
     /// Calls that it must apply to; checked when the file is read.
@@ -257,6 +274,9 @@ pub(super) struct Example {
     /// Paths that the call writes.
     #[serde(default)]
     pub(super) writes: Vec<String>,
+    /// Hosts that the call talks to.
+    #[serde(default)]
+    pub(super) fetches: Vec<String>,
     /// Shell text that the call runs.
     pub(super) runs: Option<String>,
 }

@@ -1,36 +1,16 @@
 //! Which files nobody may see: patterns that hold at any depth, for reading, writing, listing and
 //! searching alike.
 
-use std::path::Path;
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::Deserialize;
 
 use super::FileError;
-
-/// What is blocked where nobody says otherwise: files that hold secrets, and the templates among
-/// them that hold none.
-const SECRETS: [&str; 20] = [
-    ".env",
-    ".env.*",
-    ".envrc",
-    ".ssh/*",
-    ".gnupg/*",
-    ".aws/*",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    "*credentials*",
-    ".netrc",
-    ".pgpass",
-    "!.env.example",
-    "!.env.sample",
-    "!.env.template",
-];
+use crate::Config;
 
 /// Patterns of files that nobody may see.
 ///
@@ -53,11 +33,27 @@ pub struct Blocked {
     all: bool,
 }
 
+/// What the library ships: files that hold secrets. There is one list, in the shipped
+/// configuration.
+static SHIPPED: LazyLock<Blocked> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct Defaults {
+        files: Listed,
+    }
+    #[derive(Deserialize)]
+    struct Listed {
+        blocked: Vec<String>,
+    }
+    let list = toml::from_str(Config::DEFAULTS).ok().map(|it: Defaults| it.files.blocked);
+    // Were one of the shipped patterns broken, nothing could be seen at all. A test reads them.
+    let blocked = list.and_then(|it| Blocked::new(it).ok());
+    blocked.unwrap_or_else(|| Blocked { all: true, ..Blocked::nothing() })
+});
+
 impl Default for Blocked {
     /// What the library ships: files that hold secrets.
     fn default() -> Blocked {
-        // Were one of the shipped patterns broken, nothing could be seen at all. A test reads them.
-        Blocked::new(SECRETS).unwrap_or_else(|_| Blocked { all: true, ..Blocked::nothing() })
+        SHIPPED.clone()
     }
 }
 
@@ -106,6 +102,10 @@ impl Blocked {
         if self.all {
             return Some("*");
         }
+        self.fitting(path).or_else(|| self.fitting(&folded(path)?))
+    }
+
+    fn fitting(&self, path: &Path) -> Option<&str> {
         if !self.any.is_match(path) {
             return None;
         }
@@ -119,6 +119,33 @@ impl Blocked {
             if excepted { None } else { self.patterns.get(*pattern).map(String::as_str) }
         })
     }
+}
+
+/// The name for which a disk that does not tell letters apart takes this one, where it is another:
+/// two letters outside ASCII are an `s` and a `k` in another case, and some characters count for
+/// nothing.
+fn folded(path: &Path) -> Option<PathBuf> {
+    if path.as_os_str().is_ascii() {
+        return None;
+    }
+    let path = path.to_string_lossy();
+    let counts = path.chars().filter(|it| !counts_for_nothing(*it));
+    let folded = counts.map(|it| match it {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        it => it,
+    });
+    Some(folded.collect::<String>().into())
+}
+
+/// The characters that Unicode lets be ignored (Default_Ignorable_Code_Point).
+fn counts_for_nothing(it: char) -> bool {
+    matches!(it,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// A pattern as a glob over paths relative to the workspace.

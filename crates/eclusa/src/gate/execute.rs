@@ -13,8 +13,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
-    Event, Gate, Inside, Origin, Output, Permit, Reply, Run, Stop, ToolCall, Validated,
-    audit::ledger::Started,
+    Decision, Event, Gate, Hidden, Inside, Mode, Origin, Output, Permit, Reply, Run, Stop,
+    ToolCall, Touch, Validated, audit::ledger::Started,
 };
 
 /// A permit being used. Tools get this and nothing else.
@@ -43,13 +43,42 @@ impl Job {
         self.start
     }
 
-    /// True when this call may not look at this path of the workspace: a rule denies it, or
-    /// wants a person asked first. For tools that come upon paths nobody named, such as a search.
-    pub fn is_hidden(&self, path: &Path) -> bool {
+    /// What this call may not look at: a rule denies it, or wants a person asked first. For tools
+    /// that come upon paths nobody named, such as a search; it can go to other threads.
+    pub fn hidden(&self) -> Hidden {
         let policy = self.gate.house().policy.load();
-        let hides = AssertUnwindSafe(|| policy.hides(&self.call, path));
-        // A policy that panics has hidden it.
-        catch_unwind(hides).unwrap_or(true)
+        // A policy that panics has hidden everything.
+        let hidden = catch_unwind(AssertUnwindSafe(|| policy.hidden(&self.call)));
+        let hidden = hidden.unwrap_or_else(|_panic| Hidden::everything());
+        match self.gate.run().mode {
+            // Nobody is asked, so what would be asked about is not hidden either.
+            Mode::Yolo => hidden.from(Decision::Deny),
+            Mode::ConfirmAll | Mode::ConfirmSensitive | Mode::AutoApprove => hidden,
+        }
+    }
+
+    /// True when this call may not look at this path of the workspace. Whoever asks about many
+    /// paths asks [`hidden`](Job::hidden) once.
+    pub fn is_hidden(&self, path: &Path) -> bool {
+        self.hidden().hides(path)
+    }
+
+    /// Whether this call, which was sent on to another host, may talk to it (`example.com`, with
+    /// `:port` where that is not the usual one). The error says why not. Nobody is asked: what
+    /// would have to be asked about is refused, because the call is running already.
+    pub fn may_fetch(&self, host: &str) -> Result<(), String> {
+        let own = |it: &Touch| matches!(it, Touch::Fetch(own) if own == host);
+        if self.call.touches().iter().any(own) {
+            return Ok(());
+        }
+        let policy = self.gate.house().policy.load();
+        let judged = catch_unwind(AssertUnwindSafe(|| policy.judge_host(&self.call, host)));
+        let verdict = judged.map_err(|_panic| "the policy crashed".to_owned())?;
+        let verdict = self.gate.run().mode.apply(verdict);
+        match verdict.decision {
+            Decision::Allow => Ok(()),
+            Decision::Stage | Decision::Ask | Decision::Deny => Err(verdict.why().into_owned()),
+        }
     }
 
     /// The arguments that were permitted.

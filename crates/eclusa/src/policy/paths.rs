@@ -155,7 +155,8 @@ impl Globs {
     }
 
     /// True when an inside path fits.
-    pub(crate) fn fit(&self, path: &str) -> bool {
+    pub(crate) fn fit(&self, path: impl AsRef<Path>) -> bool {
+        let path = path.as_ref();
         self.any.is_match(path) && (self.but.is_empty() || !self.but.is_match(path))
     }
 }

@@ -1,15 +1,16 @@
 //! One rule: conditions, and what it decides about the calls that meet them.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, path::Path, sync::Arc};
 
 use serde_json::Value;
 
 use super::{
+    domains::Domains,
     matcher::{Holds, Matcher, Pointer},
     names::Names,
     paths::{Globs, Root},
 };
-use crate::{Decision, PermissionClass, Reason, Source, Text, Touch};
+use crate::{Blocked, Decision, PermissionClass, Reason, Source, Text, Touch};
 
 /// One rule. It applies to a call that meets all its conditions.
 ///
@@ -26,7 +27,8 @@ pub struct Rule {
     classes: Vec<PermissionClass>,
     args: Vec<(Pointer, Matcher)>,
     command: Option<Matcher>,
-    paths: Option<Globs>,
+    paths: Option<Arc<Paths>>,
+    domains: Option<Domains>,
     access: Option<Access>,
 }
 
@@ -37,6 +39,28 @@ pub enum Access {
     Read,
     /// Makes, alters or deletes it.
     Write,
+}
+
+/// Which paths a rule is about.
+#[derive(Debug)]
+pub(crate) enum Paths {
+    /// Those that fit.
+    Globs(Globs),
+    /// Those that nobody may see.
+    Blocked(Blocked),
+    /// All.
+    All,
+}
+
+impl Paths {
+    /// True when it is about this path, which is relative to the workspace.
+    pub(crate) fn fit(&self, path: &Path) -> bool {
+        match self {
+            Paths::Globs(globs) => globs.fit(path),
+            Paths::Blocked(blocked) => blocked.by(path).is_some(),
+            Paths::All => true,
+        }
+    }
 }
 
 /// What a rule looks at.
@@ -73,6 +97,7 @@ impl Rule {
             args: Vec::new(),
             command: None,
             paths: None,
+            domains: None,
             access: None,
         }
     }
@@ -137,7 +162,33 @@ impl Rule {
     /// rule that tightens, a rule that allows must cover them all.
     pub fn path<S: AsRef<str>>(self, globs: impl IntoIterator<Item = S>) -> Result<Rule, String> {
         let globs = Globs::new(globs, self.tightens())?;
-        Ok(Rule { paths: Some(globs), ..self })
+        Ok(Rule { paths: Some(Arc::new(Paths::Globs(globs))), ..self })
+    }
+
+    /// Only calls that touch paths which nobody may see. It cannot allow.
+    pub fn blocked(self, blocked: Blocked) -> Result<Rule, String> {
+        match self.tightens() {
+            false => Err("files that nobody may see cannot be allowed; take their pattern back \
+                          with an exception in `files.blocked`"
+                .to_owned()),
+            true => Ok(Rule { paths: Some(Arc::new(Paths::Blocked(blocked))), ..self }),
+        }
+    }
+
+    /// The same over other files, if it is about those that nobody may see.
+    pub(crate) fn block_again(&mut self, blocked: &Blocked) {
+        if matches!(self.paths.as_deref(), Some(Paths::Blocked(_))) {
+            self.paths = Some(Arc::new(Paths::Blocked(blocked.clone())));
+        }
+    }
+
+    /// Only calls that talk to these hosts: `example.com`, `*.example.com` for all that is below
+    /// it, `*`, each with or without `:port`; `!` makes an exception. One of the call's hosts is
+    /// enough for a rule that tightens, a rule that allows must cover them all, and without a port
+    /// covers the usual ones only.
+    pub fn domain<S: AsRef<str>>(self, hosts: impl IntoIterator<Item = S>) -> Result<Rule, String> {
+        let domains = Domains::new(hosts, self.tightens())?;
+        Ok(Rule { domains: Some(domains), ..self })
     }
 
     /// Only what a call reads, or only what it writes.
@@ -172,12 +223,28 @@ impl Rule {
             || !self.args.is_empty()
             || self.command.is_some()
             || self.paths.is_some()
+            || self.domains.is_some()
             || self.access.is_some()
     }
 
     /// True when it asks which paths a call touches, and how.
     pub(super) fn is_about_paths(&self) -> bool {
         self.paths.is_some() || self.access.is_some()
+    }
+
+    /// True when it asks which paths a call reads, and nothing about hosts.
+    pub(super) fn is_about_reading(&self) -> bool {
+        self.is_about_paths() && self.access != Some(Access::Write) && self.domains.is_none()
+    }
+
+    /// True when it asks what is in the arguments.
+    pub(super) fn looks_at_arguments(&self) -> bool {
+        !self.args.is_empty()
+    }
+
+    /// The paths it is about, if it says.
+    pub(super) fn paths(&self) -> Option<Arc<Paths>> {
+        self.paths.clone()
     }
 
     /// The tools it names without globs.
@@ -210,6 +277,11 @@ impl Rule {
 
     /// Whether it applies.
     pub(crate) fn applies(&self, call: &Subject<'_>) -> bool {
+        self.concerns(call) && self.reaches(call)
+    }
+
+    /// Whether it applies, as far as it does not depend on what the call touches.
+    pub(super) fn concerns(&self, call: &Subject<'_>) -> bool {
         let enough = if self.tightens() { Holds::Doubt } else { Holds::Yes };
         (self.tightens() || self.has_conditions())
             && self.tools.as_ref().is_none_or(|it| self.knows(it, call))
@@ -223,7 +295,6 @@ impl Rule {
                 value.is_some_and(|it| matcher.test(it, call.root, self.tightens()) >= enough)
             })
             && self.command.as_ref().is_none_or(|it| runs(it, call) >= enough)
-            && self.reaches(call)
     }
 
     /// A tool of somebody else cannot slip under a rule that allows by calling itself alike.
@@ -233,26 +304,47 @@ impl Rule {
             || (by_alias && call.aliases.iter().any(|alias| names.matches(alias)))
     }
 
-    /// Whether the paths of a call are those the rule is about.
+    /// Whether the paths and hosts of a call are those the rule is about.
     fn reaches(&self, call: &Subject<'_>) -> bool {
-        if self.paths.is_none() && self.access.is_none() {
-            return true;
-        }
         let fits = |(access, path): &(Access, Cow<'_, str>)| {
             self.access.is_none_or(|it| it == *access)
-                && self.paths.as_ref().is_none_or(|it| it.fit(path))
+                && self.paths.as_ref().is_none_or(|it| it.fit(Path::new(&**path)))
         };
+        let (paths, hosts) = (self.is_about_paths(), self.domains.as_ref());
         match self.tightens() {
-            true => call.paths.iter().any(fits),
+            true => {
+                (!paths || call.paths.iter().any(fits))
+                    && hosts.is_none_or(|it| talks(it, call) >= Holds::Doubt)
+            }
+            false if !paths && hosts.is_none() => true,
             false => {
                 // What else the call touches, the rule says nothing about.
-                let only_paths = |it: &Touch| matches!(it, Touch::Read(_) | Touch::Write(_));
-                call.touches.iter().all(only_paths)
-                    && !call.paths.is_empty()
-                    && call.paths.iter().all(fits)
+                let covered = |it: &Touch| match it {
+                    Touch::Read(_) | Touch::Write(_) => paths,
+                    Touch::Fetch(host) => hosts.is_some_and(|it| it.fit(host) == Holds::Yes),
+                    Touch::Run(_) | Touch::Unknown => false,
+                };
+                let fetches = |it: &Touch| matches!(it, Touch::Fetch(_));
+                call.touches.iter().all(covered)
+                    && (!paths || (!call.paths.is_empty() && call.paths.iter().all(fits)))
+                    && (hosts.is_none() || call.touches.iter().any(fetches))
             }
         }
     }
+}
+
+/// Whether a call talks to one of these hosts. A tool that talks to hosts and does not say to
+/// which leaves it in doubt.
+fn talks(domains: &Domains, call: &Subject<'_>) -> Holds {
+    let hosts = call.touches.iter().filter_map(|it| match it {
+        Touch::Fetch(host) => Some(domains.fit(host)),
+        Touch::Read(_) | Touch::Write(_) | Touch::Run(_) | Touch::Unknown => None,
+    });
+    let silent = match call.class {
+        PermissionClass::Web => Holds::Doubt,
+        _ => Holds::No,
+    };
+    hosts.max().unwrap_or(silent)
 }
 
 /// Whether a call runs shell text that meets a condition. A shell that does not say what it runs

@@ -13,6 +13,7 @@ use crate::{
 
 mod classes;
 mod conditions;
+mod domains;
 mod paths;
 pub(crate) mod properties;
 

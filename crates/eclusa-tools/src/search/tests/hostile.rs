@@ -160,3 +160,47 @@ fn a_vanished_workspace_is_an_answer() {
         fs::remove_dir_all(place.root()).unwrap();
     }
 }
+
+#[test]
+fn what_vanishes_meanwhile_is_missing_and_nothing_else() {
+    let place = Place::new();
+    let root = place.root();
+    for at in 0..50 {
+        place.file(format!("stays/{at}.txt"), "x\n").file(format!("goes/{at}.txt"), "x\n");
+    }
+    let outside = place.outer.path().join("gone");
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                rustix::fs::rename(root.join("goes"), &outside).unwrap();
+                std::thread::yield_now();
+                rustix::fs::rename(&outside, root.join("goes")).unwrap();
+            }
+        });
+        for _ in 0..20 {
+            let text = place.says("grep", json!({"pattern": "x", "limit": 1000}));
+            let found = lines(&text);
+            assert_eq!(found.iter().filter(|it| it.starts_with("stays/")).count(), 50, "{text}");
+            assert!(found.iter().all(|it| it.starts_with("stays/") || it.starts_with("goes/")));
+            place.says("list", json!({"recursive": true}));
+        }
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_loop_of_links_is_an_answer() {
+    let place = Place::new();
+    place.file("a.txt", "x\n");
+    symlink("two", place.root().join("one")).unwrap();
+    symlink("one", place.root().join("two")).unwrap();
+    for (tool, args) in [
+        ("list", json!({"path": "one"})),
+        ("glob", json!({"pattern": "*", "path": "one"})),
+        ("grep", json!({"pattern": "x", "path": "one/two"})),
+    ] {
+        assert!(!place.fails(tool, args).is_empty(), "{tool}");
+    }
+    assert_eq!(lines(&place.says("grep", json!({"pattern": "x"}))), ["a.txt:1:x"]);
+}

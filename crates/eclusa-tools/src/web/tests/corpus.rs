@@ -12,9 +12,9 @@ use crate::web::{
 
 /// Answers with redirects, and writes down where it was sent.
 #[derive(Clone, Default)]
-struct Replay {
+pub(super) struct Replay {
     redirects: Vec<(String, String)>,
-    places: Arc<Mutex<Vec<String>>>,
+    pub(super) places: Arc<Mutex<Vec<String>>>,
 }
 
 impl Transport for Replay {
@@ -30,21 +30,13 @@ impl Transport for Replay {
     }
 }
 
-fn strings(value: &Value) -> Vec<String> {
+pub(super) fn strings(value: &Value) -> Vec<String> {
     let list = value.as_array().map(Vec::as_slice).unwrap_or_default();
     list.iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-/// Runs one case; says what happened where it is not what must happen.
-async fn run(case: &Value) -> Result<(), String> {
-    let policy = &case["policy"];
-    assert_eq!(policy["block_private"], true, "there is no switch that lets private addresses in");
-    let mut rules =
-        HostRules::new(&strings(&policy["allow_domains"]), &strings(&policy["deny_domains"]))
-            .unwrap();
-    for place in strings(&policy["allow_private"]) {
-        rules = rules.with_private(place.parse().unwrap());
-    }
+/// The names and servers of a case.
+pub(super) fn world(case: &Value) -> (Names, Replay) {
     let mut names = Names::default();
     for (name, answers) in case["dns"].as_object().into_iter().flatten() {
         let answers: Vec<Vec<String>> = answers.as_array().unwrap().iter().map(strings).collect();
@@ -56,7 +48,20 @@ async fn run(case: &Value) -> Result<(), String> {
     let redirects = case["redirects"].as_array().into_iter().flatten().map(strings);
     let normal = |url: &str| Address::parse(url).map_or(url.to_owned(), |url| url.to_string());
     let redirects = redirects.map(|hop| (normal(&hop[0]), hop[1].clone())).collect();
-    let replay = Replay { redirects, ..Replay::default() };
+    (names, Replay { redirects, ..Replay::default() })
+}
+
+/// Runs one case; says what happened where it is not what must happen.
+async fn run(case: &Value) -> Result<(), String> {
+    let policy = &case["policy"];
+    let (names, replay) = world(case);
+    assert_eq!(policy["block_private"], true, "there is no switch that lets private addresses in");
+    let mut rules =
+        HostRules::new(&strings(&policy["allow_domains"]), &strings(&policy["deny_domains"]))
+            .unwrap();
+    for place in strings(&policy["allow_private"]) {
+        rules = rules.with_private(place.parse().unwrap());
+    }
     let fetcher = Fetcher::new(rules, Limits::default())
         .with_resolver(names)
         .with_transport(replay.clone())

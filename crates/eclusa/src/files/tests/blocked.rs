@@ -35,6 +35,11 @@ fn secrets_are_blocked_at_any_depth_and_in_any_case() {
         ".ssh/.env.example",
         ".env.example/secret",
         ".ENV.EXAMPLE",
+        // What a disk that does not tell letters apart takes for the same.
+        ".\u{17f}sh/config",
+        "a.\u{212a}ey",
+        ".e\u{200d}nv",
+        "deep/.\u{feff}env.local",
     ] {
         check(path, true);
     }
@@ -48,6 +53,7 @@ fn secrets_are_blocked_at_any_depth_and_in_any_case() {
         "docs/pem-format.md",
         "src/env.rs",
         "monkey.rs",
+        "größe.txt",
         "key.txt",
         "ssh/config",
         "env",

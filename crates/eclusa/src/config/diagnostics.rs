@@ -1,0 +1,115 @@
+//! `[diagnostics]`: the check commands that a person has named.
+
+use std::{collections::BTreeMap, ops::Range, time::Duration};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Config, error::Problem, meant::granted, source::Source, tools, words::At};
+use crate::registry::check_name;
+
+/// The name of the check that is written as `diagnostics.command`.
+const PLAIN: &str = "check";
+
+/// A check that a person has named: a program that looks at the workspace and says what is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckSettings {
+    /// Its name.
+    pub name: String,
+    /// Program and arguments, byte for byte. No shell is involved, and the model has no part in it.
+    pub command: Vec<String>,
+    /// How long it may run; `None`: as long as any tool.
+    pub time: Option<Duration>,
+    /// Environment variables that are passed on to it, by name.
+    pub env: Vec<String>,
+    /// Where it is written: `file:line`.
+    pub origin: String,
+}
+
+/// The checks that the tool `diagnostics` runs.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Diagnostics {
+    /// Program and arguments of the check, where one is enough. It is called `check`.
+    pub(super) command: Option<At<Vec<String>>>,
+    /// How long it may run.
+    pub(super) timeout: Option<At<String>>,
+    /// Environment variables that are passed on to it, by name.
+    #[serde(default)]
+    pub(super) env: Vec<At<String>>,
+    /// Several checks, by name.
+    #[serde(default)]
+    pub(super) checks: BTreeMap<String, At<Check>>,
+}
+
+/// One check.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Check {
+    /// Program and arguments. No shell is involved.
+    pub(super) command: At<Vec<String>>,
+    /// How long it may run.
+    pub(super) timeout: Option<At<String>>,
+    /// Environment variables that are passed on to it, by name.
+    #[serde(default)]
+    pub(super) env: Vec<At<String>>,
+}
+
+/// Adds the checks of a file; one that is named again replaces the earlier one.
+pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Diagnostics) {
+    let own = file.command.as_ref().map(|command| Named {
+        name: PLAIN,
+        span: &command.span,
+        command,
+        time: file.timeout.as_ref(),
+        env: &file.env,
+    });
+    let stray = file.timeout.as_ref().or(file.env.first()).filter(|_| own.is_none());
+    if let Some(stray) = stray {
+        let text = "`diagnostics` has no `command` that this belongs to";
+        source.wrong(Problem::new(&stray.span, text).help("write it into the check it is for"));
+    }
+    let others = file.checks.iter().map(|(name, check)| Named {
+        name,
+        span: &check.span,
+        command: &check.it.command,
+        time: check.it.timeout.as_ref(),
+        env: &check.it.env,
+    });
+    for named in own.into_iter().chain(others) {
+        if !granted(source, named.span, "a check that runs a program") {
+            continue;
+        }
+        if let Some(check) = meant(source, &named) {
+            below.checks.retain(|it| it.name != check.name);
+            below.checks.push(check);
+        }
+    }
+}
+
+struct Named<'a> {
+    name: &'a str,
+    span: &'a Range<usize>,
+    command: &'a At<Vec<String>>,
+    time: Option<&'a At<String>>,
+    env: &'a [At<String>],
+}
+
+fn meant(source: &mut Source<'_>, it: &Named<'_>) -> Option<CheckSettings> {
+    let before = source.count();
+    source.keep(it.span, check_name(it.name).map_err(|err| err.to_string()));
+    if it.command.it.first().is_none_or(String::is_empty) {
+        source.wrong(Problem::new(&it.command.span, "`command` needs a program"));
+    }
+    tools::check_env(source, it.env);
+    let check = CheckSettings {
+        name: it.name.to_owned(),
+        command: it.command.it.clone(),
+        time: it.time.and_then(|it| tools::time(source, it)),
+        env: it.env.iter().map(|it| it.it.clone()).collect(),
+        origin: source.origin(it.span),
+    };
+    (source.count() == before).then_some(check)
+}

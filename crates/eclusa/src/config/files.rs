@@ -1,0 +1,38 @@
+//! `[files]`: which files nobody may see.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Config, Trust, error::Problem, meant::TRUST, source::Source, words::At};
+use crate::Blocked;
+
+/// The files of the workspace.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Files {
+    /// Patterns of files that nobody may see, beside those of the layers below. They fit at any
+    /// depth unless they begin with a slash; `!` makes an exception.
+    pub(super) blocked: Option<At<Vec<At<String>>>>,
+}
+
+/// Adds to what nobody may see.
+pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Files) {
+    let Some(patterns) = &file.blocked else { return };
+    for pattern in &patterns.it {
+        if source.trust == Trust::Project && pattern.it.starts_with('!') {
+            let text = "a project's file can block more, and unblock nothing";
+            source.wrong(Problem::new(&pattern.span, text).help(TRUST));
+            continue;
+        }
+        let usable = Blocked::new([&pattern.it]).map_err(|err| err.to_string());
+        if source.keep(&pattern.span, usable).is_some() {
+            below.blocked_patterns.push(pattern.it.clone());
+        }
+    }
+    let all = Blocked::new(&below.blocked_patterns).map_err(|err| err.to_string());
+    if let Some(all) = source.keep(&patterns.span, all) {
+        below.rules.iter_mut().for_each(|rule| rule.block_again(&all));
+        below.blocked = all;
+    }
+}

@@ -1,0 +1,115 @@
+//! What a call that is running may come upon: paths that it was not asked about by name, and hosts
+//! that it was sent on to.
+
+use std::{fmt, path::Path, sync::Arc};
+
+use super::{Access, Rule, Rules, Subject, floors, rule::Paths, unruled};
+use crate::{Decision, Reason, Source, Touch, Validated, Verdict};
+
+/// The paths that a call may not look at although they lie beneath what it was permitted: rules
+/// deny them, or want a person asked first.
+///
+/// It is made once for a call and then asked about every path that a search comes upon, from any
+/// thread. A clone is the same.
+#[derive(Clone, Default)]
+pub struct Hidden {
+    rules: Arc<[(Decision, Arc<Paths>)]>,
+    from: Option<Decision>,
+    all: bool,
+}
+
+impl Hidden {
+    /// Nothing is hidden.
+    pub fn nothing() -> Hidden {
+        Hidden::default()
+    }
+
+    /// Everything is hidden: what holds where nobody could tell.
+    pub fn everything() -> Hidden {
+        Hidden { all: true, ..Hidden::default() }
+    }
+
+    /// The same, where only rules that are at least so strict hide anything.
+    #[must_use]
+    pub fn from(self, decision: Decision) -> Hidden {
+        Hidden { from: Some(decision), ..self }
+    }
+
+    /// True when the call may not look at this path, which is relative to the workspace.
+    pub fn hides(&self, path: &Path) -> bool {
+        let counts = |decision: &Decision| self.from.is_none_or(|from| *decision >= from);
+        self.all || self.rules.iter().any(|(decision, it)| counts(decision) && it.fit(path))
+    }
+
+    /// True when it hides nothing, whatever is asked.
+    pub fn is_nothing(&self) -> bool {
+        !self.all && self.rules.is_empty()
+    }
+}
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hidden").field("rules", &self.rules.len()).field("all", &self.all).finish()
+    }
+}
+
+impl Rules {
+    /// What this call may not come upon.
+    ///
+    /// A rule that asks and applies to the call as it was written hides nothing: whoever permitted
+    /// the call was told of it.
+    pub(super) fn hidden_from(&self, call: &Validated) -> Hidden {
+        let paths = floors(call, &self.root, &mut Vec::new());
+        let asked = self.subject(call, call.touches(), &paths);
+        let found = self.subject(call, &[], &[]);
+        let hides = |rule: &&Rule| {
+            rule.decision() >= Decision::Ask
+                && rule.is_about_reading()
+                && rule.concerns(&found)
+                && (rule.decision() == Decision::Deny || !rule.applies(&asked))
+        };
+        let rules = self.rules.iter().filter(hides);
+        let rules = rules.map(|rule| (rule.decision(), rule.paths().unwrap_or_else(all_paths)));
+        Hidden { rules: rules.collect(), ..Hidden::default() }
+    }
+
+    /// What is said of this call, were it to talk to this host.
+    pub(super) fn judge_host(&self, call: &Validated, host: &str) -> Verdict {
+        let touches = [Touch::Fetch(host.to_owned())];
+        let subject = self.subject(call, &touches, &[]);
+        let mut because = Vec::new();
+        self.hear(&subject, &mut because, |rule| {
+            // What the arguments say is of the host that was asked for, and not of this one.
+            rule.decision() != Decision::Allow || !rule.looks_at_arguments()
+        });
+        if !because.iter().any(|it| it.decision == Decision::Allow) {
+            let (decision, text) = unruled(call);
+            let (source, origin) = (Source::Default, "defaults".into());
+            because.push(Reason { decision, source, origin, text: text.into() });
+        }
+        Verdict::of(because)
+    }
+
+    pub(super) fn subject<'a>(
+        &'a self,
+        call: &'a Validated,
+        touches: &'a [Touch],
+        paths: &'a [(Access, std::borrow::Cow<'a, str>)],
+    ) -> Subject<'a> {
+        Subject {
+            name: call.name(),
+            aliases: &call.facts().aliases,
+            class: call.class(),
+            server: call.server(),
+            args: call.args(),
+            touches,
+            paths,
+            root: &self.root,
+        }
+    }
+}
+
+/// A rule without globs is about every path.
+fn all_paths() -> Arc<Paths> {
+    Arc::new(Paths::All)
+}
