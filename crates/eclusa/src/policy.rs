@@ -17,6 +17,7 @@ pub(crate) use names::Names;
 pub(crate) use paths::Root;
 pub(crate) use rule::Subject;
 
+mod commands;
 mod domains;
 mod effects;
 mod matcher;
@@ -27,6 +28,7 @@ mod sight;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use commands::Script;
 use paths::Place;
 
 /// Rules over one workspace. Pure: judging looks at nothing but the call.
@@ -110,11 +112,30 @@ impl Rules {
 impl Policy for Rules {
     fn judge(&self, call: &Validated) -> Verdict {
         let mut because = Vec::with_capacity(4);
-        let paths = floors(call, &self.root, &mut because);
+        let scripts: Vec<Script> = call
+            .touches()
+            .iter()
+            .filter_map(|touch| match touch {
+                Touch::Run(text) => Some(Script::read(text)),
+                Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
+            })
+            .collect();
+        let mut paths = floors(call, &self.root, &mut because);
+        for script in &scripts {
+            script.floors(&mut because);
+            script.paths(&self.root, &mut paths);
+        }
         let floors = because.len();
-        self.hear(&self.subject(call, call.touches(), &paths), &mut because, |_| true);
+        let subject = self.subject(call, call.touches(), &paths);
+        self.hear(&subject, &mut because, |it| !it.is_about_commands());
         let heard = because.get(floors..).unwrap_or_default();
-        if !heard.iter().any(|it| it.decision == Decision::Allow) {
+        let allowed = heard.iter().any(|it| it.decision == Decision::Allow);
+        let commands: Vec<&Rule> = self.rules.iter().filter(|it| it.is_about_commands()).collect();
+        for script in &scripts {
+            script.judge(&subject, &commands, allowed, &mut because);
+        }
+        let judged = !scripts.is_empty() && call.facts().stages && !call.facts().sensitive;
+        if !allowed && !judged {
             // Said only where it is news: what is as strict already needs no further reason.
             let strictest = because.iter().map(|it| it.decision).max();
             let (decision, text) = unruled(call);
@@ -176,11 +197,9 @@ fn floors<'a>(
             }
         }
     }
-    if runs {
-        because.push(match call.facts().stages {
-            true => reason(Decision::Stage, Source::Floor, "shell", "it runs shell text"),
-            false => reason(Decision::Ask, Source::Floor, "shell", "it runs shell text"),
-        });
+    // What a command changes is a value first, or a person is asked.
+    if runs && !call.facts().stages {
+        because.push(reason(Decision::Ask, Source::Floor, "shell", "it runs shell text"));
     }
     if unknown {
         let text = "nobody can tell what it would touch";

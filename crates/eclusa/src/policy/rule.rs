@@ -4,7 +4,10 @@ use std::{borrow::Cow, path::Path, sync::Arc};
 
 use serde_json::Value;
 
+use eclusa_shell::{Command, programs::Reading};
+
 use super::{
+    commands::{Fit, Prefix},
     domains::Domains,
     matcher::{Holds, Matcher, Pointer},
     names::Names,
@@ -27,6 +30,7 @@ pub struct Rule {
     classes: Vec<PermissionClass>,
     args: Vec<(Pointer, Matcher)>,
     command: Option<Matcher>,
+    commands: Vec<Prefix>,
     paths: Option<Arc<Paths>>,
     domains: Option<Domains>,
     access: Option<Access>,
@@ -96,6 +100,7 @@ impl Rule {
             classes: Vec::new(),
             args: Vec::new(),
             command: None,
+            commands: Vec::new(),
             paths: None,
             domains: None,
             access: None,
@@ -155,6 +160,24 @@ impl Rule {
             Decision::Stage | Decision::Ask | Decision::Deny => {
                 Ok(Rule { command: Some(matcher), ..self })
             }
+        }
+    }
+
+    /// Only commands of shell text that begin with these words: `git push`, `cargo *`. Each command
+    /// of a text is looked at on its own, wherever it stands; a text is allowed when every command
+    /// of it is. A rule that allows covers a command that is written out: no variable set for it,
+    /// nothing redirected, no word that is only known when it runs.
+    pub fn commands<S: AsRef<str>>(
+        self,
+        beginnings: impl IntoIterator<Item = S>,
+    ) -> Result<Rule, String> {
+        let commands: Result<Vec<Prefix>, String> =
+            beginnings.into_iter().map(|it| Prefix::new(it.as_ref())).collect();
+        match commands? {
+            none if none.is_empty() => {
+                Err("an empty list matches nothing; leave the key out to match all".to_owned())
+            }
+            commands => Ok(Rule { commands, ..self }),
         }
     }
 
@@ -222,9 +245,32 @@ impl Rule {
             || !self.classes.is_empty()
             || !self.args.is_empty()
             || self.command.is_some()
+            || !self.commands.is_empty()
             || self.paths.is_some()
             || self.domains.is_some()
             || self.access.is_some()
+    }
+
+    /// True when it is about single commands of shell text.
+    pub(super) fn is_about_commands(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
+    /// How far one command of a call is what it is about.
+    pub(super) fn fits_command(
+        &self,
+        call: &Subject<'_>,
+        command: &Command,
+        reading: &Reading,
+    ) -> Fit {
+        let fits = self.commands.iter().map(|it| match self.tightens() {
+            true => it.concerns(command, reading),
+            false => it.covers(command),
+        });
+        match fits.max() {
+            Some(fit) if fit > Fit::No && self.concerns(call) && self.reaches(call) => fit,
+            _ => Fit::No,
+        }
     }
 
     /// True when it asks which paths a call touches, and how.

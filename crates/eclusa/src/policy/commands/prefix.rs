@@ -1,0 +1,97 @@
+//! The beginning of a command, word by word, as a rule writes it.
+
+use eclusa_shell::{Command, RedirectKind, Word, programs::Reading};
+
+/// How far a command is what a rule is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fit {
+    /// It is not.
+    No,
+    /// Nobody can tell before it runs.
+    Perhaps,
+    /// It is.
+    Yes,
+}
+
+/// The first words of a command. `*` stands for any one word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Prefix(Vec<String>);
+
+impl Prefix {
+    /// Words between blanks.
+    pub(crate) fn new(text: &str) -> Result<Prefix, String> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        match words.first().map(String::as_str) {
+            None => Err("a command has at least one word".to_owned()),
+            Some("*") => Err("the first word names a program; `*` cannot stand for it".to_owned()),
+            Some(name) if text.contains(['"', '\'', '\\', '$', '`', '|', ';', '&', '<', '>']) => {
+                Err(format!(
+                    "`{name} …` is the beginning of one command, word by word, without quotes or \
+                     operators"
+                ))
+            }
+            Some(_) => Ok(Prefix(words)),
+        }
+    }
+
+    /// For a rule that tightens: whether a command may begin so, by whatever path its program is
+    /// named and whatever stands between it and its subcommand.
+    pub(crate) fn concerns(&self, command: &Command, reading: &Reading) -> Fit {
+        let mut fit = self.begins(&command.words);
+        let called: Vec<Word> = reading.program.split(' ').map(Word::literal).collect();
+        if called.len() > 1 {
+            let rest = command.words.iter().skip(1).filter(|it| !is_among(it, &called));
+            let words: Vec<Word> = called.iter().chain(rest).cloned().collect();
+            fit = fit.max(self.begins(&words));
+        }
+        fit
+    }
+
+    /// For a rule that allows: whether a command begins so and does nothing that its words do not
+    /// say: no variable set for it, nothing redirected, no word that is only known when it runs.
+    pub(crate) fn covers(&self, command: &Command) -> Fit {
+        let plain = command.assignments.is_empty()
+            && !command.background
+            && command.redirects.iter().all(|it| it.kind == RedirectKind::Descriptor)
+            && command.words.iter().all(|it| it.text().is_some());
+        let named = command.words.first().and_then(Word::text);
+        let exact = named.is_some_and(|it| self.0.first().is_some_and(|name| *name == it));
+        if plain && exact && self.begins(&command.words) == Fit::Yes { Fit::Yes } else { Fit::No }
+    }
+
+    fn begins(&self, words: &[Word]) -> Fit {
+        let mut fit = Fit::Yes;
+        let mut words = words.iter();
+        for (at, wanted) in self.0.iter().enumerate() {
+            let Some(word) = words.next() else {
+                return Fit::No;
+            };
+            let same = match word.text() {
+                None => Fit::Perhaps,
+                Some(_) if wanted == "*" => Fit::Yes,
+                Some(text) if at == 0 => is_program(&text, wanted),
+                Some(text) if text == *wanted => Fit::Yes,
+                Some(_) => Fit::No,
+            };
+            fit = fit.min(same);
+            // Whatever comes out of it may be any number of words.
+            if same == Fit::Perhaps && word.may_split() {
+                return Fit::Perhaps;
+            }
+        }
+        fit
+    }
+}
+
+/// A program by its name, wherever it lies.
+fn is_program(text: &str, wanted: &str) -> Fit {
+    let base = text.rsplit('/').next().unwrap_or(text);
+    match text == wanted || base.eq_ignore_ascii_case(wanted) {
+        true => Fit::Yes,
+        false => Fit::No,
+    }
+}
+
+fn is_among(word: &Word, called: &[Word]) -> bool {
+    called.iter().skip(1).any(|it| it.text() == word.text())
+}

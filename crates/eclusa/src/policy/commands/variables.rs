@@ -1,0 +1,54 @@
+//! Variables whose value comes from outside the script: printing one may print a secret.
+
+use eclusa_shell::{Command, Part, Unknown};
+
+use super::{Refused, quoted};
+use crate::Decision;
+
+/// Variables of the environment that tell nothing that the workspace does not.
+const HARMLESS: [&str; 14] = [
+    "PWD",
+    "OLDPWD",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "LANG",
+    "TMPDIR",
+    "RANDOM",
+    "SECONDS",
+    "LINENO",
+    "EPOCHSECONDS",
+    "BASH_VERSION",
+];
+
+/// `Ok` when every variable in the words of a command is set by the script itself, which the
+/// reading of the text knows, or harmless.
+pub(super) fn told(command: &Command) -> Result<(), Refused> {
+    let is_variable = |it: &Part| matches!(it, Part::Unknown { why: Unknown::Variable, .. });
+    for word in command.words.iter().filter(|it| it.parts.iter().any(is_variable)) {
+        for name in names(&word.source) {
+            if !HARMLESS.contains(&name) {
+                let why = format!("uses {}, which comes from the environment", quoted(name));
+                return Err((Decision::Stage, why));
+            }
+        }
+        // `${!NAME}` is whatever the value of another variable names.
+        if word.source.contains("${!") {
+            return Err((Decision::Stage, "uses a variable by way of another".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// The names behind dollar signs. Positions and the like (`$1`, `$?`) have none.
+fn names(source: &str) -> impl Iterator<Item = &str> {
+    source.split('$').skip(1).filter_map(|rest| {
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        let rest = rest.strip_prefix('#').unwrap_or(rest);
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let name = rest.get(..end.unwrap_or(rest.len()))?;
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_').then_some(name)
+    })
+}

@@ -1,0 +1,98 @@
+//! Every public case, by its id.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use eclusa::{Decision, Rule};
+use serde_json::Value;
+
+use crate::world::World;
+
+fn cases(name: &str) -> Vec<Value> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus").join(name);
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Whether a decision is what a case demands. What is staged is not allowed.
+fn holds(must: &str, decision: Decision) -> bool {
+    match must {
+        "allow" => decision == Decision::Allow,
+        "deny" => decision == Decision::Deny,
+        "ask" => matches!(decision, Decision::Stage | Decision::Ask | Decision::Deny),
+        "not_allow" => decision != Decision::Allow,
+        other => panic!("`{other}` is no demand"),
+    }
+}
+
+#[test]
+fn shell_cases_hold_with_the_shipped_rules() {
+    let world = World::shipped();
+    let mut wrong = Vec::new();
+    let mut benign = BTreeMap::<String, (usize, usize)>::new();
+    for case in cases("shell.jsonl") {
+        let (command, must) = (case["command"].as_str().unwrap(), case["must"].as_str().unwrap());
+        let verdict = world.judge(command);
+        let held = holds(must, verdict.decision);
+        if must == "allow" {
+            let count = benign.entry(case["tier"].as_str().unwrap().to_owned()).or_default();
+            count.0 += usize::from(held);
+            count.1 += 1;
+        }
+        if !held {
+            let (id, why) = (case["id"].as_str().unwrap(), verdict.why());
+            wrong.push((
+                must.to_owned(),
+                format!("{id} must be {must}, is {}: {command:?}: {why}", verdict.decision),
+            ));
+        }
+    }
+    let unsafe_ones: Vec<&String> =
+        wrong.iter().filter(|it| it.0 != "allow").map(|it| &it.1).collect();
+    let asked: Vec<&String> = wrong.iter().filter(|it| it.0 == "allow").map(|it| &it.1).collect();
+    println!("{benign:?}\n{asked:#?}");
+    assert!(unsafe_ones.is_empty(), "{unsafe_ones:#?}");
+    let share = |tier: &str| {
+        let (held, all) = benign[tier];
+        held as f64 / all as f64
+    };
+    assert!(share("core") >= 0.95, "{asked:#?}");
+    assert!(share("stretch") >= 0.70, "{asked:#?}");
+}
+
+/// Rules alone: the defaults for commands that only read are not heard, which the cases demand.
+#[test]
+fn rule_cases_hold() {
+    let mut wrong = Vec::new();
+    for case in cases("rules.jsonl") {
+        let rules = case["rules"].as_array().unwrap().iter().map(|it| {
+            let words: Vec<&str> = it["argv_prefix"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|it| it.as_str().unwrap())
+                .collect();
+            let decision = match it["effect"].as_str().unwrap() {
+                "allow" => Decision::Allow,
+                "deny" => Decision::Deny,
+                other => panic!("{other}"),
+            };
+            Rule::new(decision).tool(["bash"]).unwrap().commands([words.join(" ")]).unwrap()
+        });
+        let world = World::with(rules.collect());
+        let (command, must) = (case["command"].as_str().unwrap(), case["must"].as_str().unwrap());
+        let verdict = world.judge(command);
+        let id = case["id"].as_str().unwrap();
+        // Where a case wants a question because no rule speaks for a part of it, the part may be
+        // one that only reads: that is allowed here without a rule.
+        let reads = verdict.because.iter().any(|it| &*it.origin == "commands");
+        let held = holds(must, verdict.decision) || (must == "ask" && reads);
+        if !held {
+            wrong.push(format!(
+                "{id} must be {must}, is {}: {command:?}: {}",
+                verdict.decision,
+                verdict.why()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,0 +1,11 @@
+//! The public cases of shell text, judged by the shipped rules through the front door.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that panics has failed, which is the point"
+)]
+
+mod corpus;
+mod world;
