@@ -136,6 +136,11 @@ impl Files {
         self.0.any_case
     }
 
+    /// Which files nobody may see.
+    pub(crate) fn blocked(&self) -> &Blocked {
+        &self.0.blocked
+    }
+
     /// The pattern that blocks a path, which is relative to the workspace.
     pub fn is_blocked(&self, path: &Path) -> Option<&str> {
         self.0.blocked.by(path)

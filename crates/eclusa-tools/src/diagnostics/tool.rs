@@ -3,8 +3,8 @@
 use std::{collections::HashSet, fmt::Write as _, path::Path, time::Duration};
 
 use eclusa::{
-    CheckSettings, Facts, Files, Hash, Hidden, Job, Output, PermissionClass, Scene, ToolError,
-    Touch, TypedTool, one_line,
+    CheckSettings, Facts, FileError, Files, Hash, Hidden, Job, Output, PermissionClass, Scene,
+    ToolError, Touch, TypedTool, one_line,
 };
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -81,12 +81,16 @@ impl Diagnostics {
     /// A path as the workspace calls it, unless this call may not see it.
     fn seen(&self, it: &mut Diagnostic, hidden: &Hidden) -> bool {
         let Some(path) = &it.path else { return true };
-        let root = self.files.root();
-        let own = Path::new(path).strip_prefix(root).unwrap_or(Path::new(path));
-        let own = own.strip_prefix("./").unwrap_or(own).to_owned();
-        let seen = self.files.is_blocked(&own).is_none() && !hidden.hides(&own);
-        it.path = Some(own.to_string_lossy().into_owned());
-        seen
+        match self.files.name(path) {
+            Ok(own) => {
+                let seen = !hidden.hides(&own);
+                it.path = Some(own.to_string_lossy().into_owned());
+                seen
+            }
+            Err(FileError::Blocked { .. }) => false,
+            // Outside the workspace, such as a library's own file: only its name is told.
+            Err(_) => true,
+        }
     }
 }
 

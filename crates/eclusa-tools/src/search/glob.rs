@@ -71,7 +71,7 @@ impl TypedTool for Glob {
     }
 
     async fn run(&self, args: GlobArgs, job: &Job) -> Result<Output, ToolError> {
-        let (files, hidden) = (self.files.clone(), job.hidden());
+        let (files, hidden) = (self.files.clone(), job.hidden().beside(&self.files));
         blocking(job, move |halt| glob(&files, &hidden, &args, halt)).await
     }
 }

@@ -103,7 +103,7 @@ impl TypedTool for Grep {
     }
 
     async fn run(&self, args: GrepArgs, job: &Job) -> Result<Output, ToolError> {
-        let (files, hidden) = (self.files.clone(), job.hidden());
+        let (files, hidden) = (self.files.clone(), job.hidden().beside(&self.files));
         blocking(job, move |halt| grep(&files, &hidden, &args, halt)).await
     }
 }

@@ -72,7 +72,7 @@ impl TypedTool for List {
     }
 
     async fn run(&self, args: ListArgs, job: &Job) -> Result<Output, ToolError> {
-        let (files, hidden) = (self.files.clone(), job.hidden());
+        let (files, hidden) = (self.files.clone(), job.hidden().beside(&self.files));
         blocking(job, move |halt| list(&files, &hidden, &args, halt)).await
     }
 }

@@ -25,12 +25,12 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Files) {
             source.wrong(Problem::new(&pattern.span, text).help(TRUST));
             continue;
         }
-        let usable = Blocked::new([&pattern.it]).map_err(|err| err.to_string());
+        let usable = Blocked::check(&pattern.it).map_err(|err| err.to_string());
         if source.keep(&pattern.span, usable).is_some() {
             below.blocked_patterns.push(pattern.it.clone());
         }
     }
-    let all = Blocked::new(&below.blocked_patterns).map_err(|err| err.to_string());
+    let all = Blocked::known_or_new(&below.blocked_patterns).map_err(|err| err.to_string());
     if let Some(all) = source.keep(&patterns.span, all) {
         below.rules.iter_mut().for_each(|rule| rule.block_again(&all));
         below.blocked = all;

@@ -21,6 +21,8 @@ use crate::Config;
 /// this spelling, wherever nothing above them is blocked.
 #[derive(Debug, Clone)]
 pub struct Blocked {
+    /// Everything as it was written.
+    written: Vec<String>,
     patterns: Vec<String>,
     /// What fits: one glob for each pattern, then others that belong to the patterns in `of`.
     own: GlobSet,
@@ -62,7 +64,8 @@ impl Blocked {
     pub fn nothing() -> Blocked {
         let empty = GlobSet::empty;
         let (own, any, but) = (empty(), empty(), empty());
-        Blocked { patterns: Vec::new(), own, of: Vec::new(), any, but, all: false }
+        let (written, patterns, of) = (Vec::new(), Vec::new(), Vec::new());
+        Blocked { written, patterns, own, of, any, but, all: false }
     }
 
     /// Blocks what these patterns fit.
@@ -72,6 +75,7 @@ impl Blocked {
         let mut but = GlobSetBuilder::new();
         for pattern in patterns {
             let pattern = pattern.as_ref();
+            blocked.written.push(pattern.to_owned());
             if let Some(exception) = pattern.strip_prefix('!') {
                 but.add(glob(&anywhere(exception)?, false)?);
                 continue;
@@ -92,9 +96,28 @@ impl Blocked {
         Ok(Blocked { own: built(own)?, any: built(any)?, but: built(but)?, ..blocked })
     }
 
+    /// Blocks what these patterns fit; what the library ships is made only once.
+    pub(crate) fn known_or_new(patterns: &[String]) -> Result<Blocked, FileError> {
+        match SHIPPED.written == patterns {
+            true => Ok(Blocked::default()),
+            false => Blocked::new(patterns),
+        }
+    }
+
+    /// Says what is wrong with a pattern, if anything is.
+    pub(crate) fn check(pattern: &str) -> Result<(), FileError> {
+        let bare = pattern.strip_prefix('!').unwrap_or(pattern);
+        glob(&anywhere(bare)?, true).map(drop)
+    }
+
     /// The patterns, without the exceptions.
     pub fn patterns(&self) -> &[String] {
         &self.patterns
+    }
+
+    /// True when both were written alike, so that what one says the other says too.
+    pub(crate) fn same_as(&self, other: &Blocked) -> bool {
+        self.all == other.all && self.written == other.written
     }
 
     /// The pattern that blocks this path, which is relative to the workspace.

@@ -4,7 +4,7 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use super::{Access, Rule, Rules, Subject, floors, rule::Paths, unruled};
-use crate::{Decision, Reason, Source, Touch, Validated, Verdict};
+use crate::{Decision, Files, Reason, Source, Touch, Validated, Verdict};
 
 /// The paths that a call may not look at although they lie beneath what it was permitted: rules
 /// deny them, or want a person asked first.
@@ -39,6 +39,18 @@ impl Hidden {
     pub fn hides(&self, path: &Path) -> bool {
         let counts = |decision: &Decision| self.from.is_none_or(|from| *decision >= from);
         self.all || self.rules.iter().any(|(decision, it)| counts(decision) && it.fit(path))
+    }
+
+    /// The same, for whoever leaves out the blocked files of this workspace anyway: a rule that is
+    /// about the very same files need not be asked again about every name.
+    #[must_use]
+    pub fn beside(self, files: &Files) -> Hidden {
+        let new = |it: &&(Decision, Arc<Paths>)| match &*it.1 {
+            Paths::Blocked(blocked) => !files.blocked().same_as(blocked),
+            Paths::Globs(_) | Paths::All => true,
+        };
+        let rules = self.rules.iter().filter(new).cloned().collect();
+        Hidden { rules, ..self }
     }
 
     /// True when it hides nothing, whatever is asked.

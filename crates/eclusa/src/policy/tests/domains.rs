@@ -80,8 +80,8 @@ fn s3_20_c6_allowed_domains_are_no_question_others_are_and_denied_ones_are_denie
     assert_eq!(decided(&fetches(&["good.example", "other.example"])), Ask);
     assert_eq!(decided(&fetches(&["good.example", "bad.good.example"])), Deny);
     // A rule about hosts allows nothing else, and a web tool that hides its host is in doubt.
-    let also = Touch::Read("a".to_owned());
-    assert_eq!(decided(&fetches(&["good.example"]).touching([also])), Ask);
+    let more = [Touch::Fetch("good.example".to_owned()), read("a")];
+    assert_eq!(decided(&Fake::new(PermissionClass::Web).touching(more)), Ask);
     assert_eq!(decided(&fetches(&[])), Deny);
     assert_eq!(decided(&Fake::new(PermissionClass::Web).touching([Touch::Unknown])), Deny);
     assert_eq!(decided(&Fake::new(PermissionClass::Generic)), Ask);
