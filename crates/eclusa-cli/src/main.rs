@@ -12,6 +12,7 @@ mod command_tool;
 mod commands;
 mod examples;
 mod failure;
+mod keeping;
 mod moment;
 mod place;
 mod remember;
@@ -21,6 +22,7 @@ mod secrets;
 mod spawn;
 mod telemetry;
 mod terminal;
+mod when;
 mod workplace;
 
 use args::Args;
