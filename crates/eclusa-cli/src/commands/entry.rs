@@ -178,7 +178,10 @@ impl Entry {
         if let Some(approval) = self.fields.get("approval") {
             lines.push(asked(approval));
         }
-        lines.extend(self.changes());
+        // A rule that was heard twice is told once.
+        let changes = self.changes();
+        let news: Vec<String> = changes.into_iter().filter(|it| !lines.contains(it)).collect();
+        lines.extend(news);
         lines.iter().map(|it| harmless(it)).collect()
     }
 

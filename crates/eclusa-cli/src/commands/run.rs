@@ -37,7 +37,11 @@ pub(super) async fn run(here: &Workplace, call: RunArgs, json: bool) -> Result<E
     if let (Some(_), Some(workspace)) = (reply.undo(), &gate.house().workspace) {
         keeping::compact_when_due(workspace, here.config.keep, &store);
     }
-    Ok(reply::exit(&reply))
+    // Whoever interrupted a question about changes has ended it, not refused them.
+    match reply.refused() && gate.run().cancel.is_cancelled() {
+        true => Ok(Exit::Aborted),
+        false => Ok(reply::exit(&reply)),
+    }
 }
 
 /// An id that no other call of this log is likely to have.

@@ -17,4 +17,5 @@ mod prompt;
 mod queue;
 mod reviewers;
 mod run;
+mod undo;
 mod world;
