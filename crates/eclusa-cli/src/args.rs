@@ -9,12 +9,16 @@ use clap::{
 use clap_complete::Shell;
 use eclusa::Mode;
 
+use crate::when::{When, when};
+
 const EXAMPLES: &str = "\
 Examples:
   eclusa demo                                   see every gate at work, in a scratch workspace
   eclusa tools                                  what can be called here
   eclusa check note '{\"text\": \"hello\"}'         would it run, and why
   eclusa run note '{\"text\": \"hello\"}'           run it, if it may
+  eclusa changes                                what calls changed, newest last
+  eclusa undo                                   take the last change back
   eclusa log                                    what was decided, newest last
   eclusa log verify                             nothing was changed since
 
@@ -98,6 +102,37 @@ cannot be read is denied in its place. Exit code 3 when a single call would be d
         #[command(subcommand)]
         what: Option<ToolsCommand>,
     },
+    /// Take back what calls changed in the workspace
+    #[command(after_help = "\
+Examples:
+  eclusa undo                                   the last change that stands
+  eclusa undo 7                                 what call 7 changed, keeping what came later
+  eclusa undo 7 9                               both, or neither
+  eclusa undo --turn                            all of the last turn
+  eclusa undo --since 10m                       all of the last ten minutes (or a call, or a time)
+  eclusa undo --dry-run --since 7               what that would be
+
+All of it is undone or nothing. A call in the middle can be undone while nothing later touches the
+same files; otherwise the calls or edits that stand in the way are named (exit code 1). The undo is
+a call of its own in the log, and `eclusa redo` takes it back.")]
+    Undo(UndoArgs),
+    /// Take an undo back
+    #[command(after_help = "\
+Examples:
+  eclusa redo                                   the last undo that stands
+  eclusa redo 7                                 the undo of call 7, or the undo that is call 7")]
+    Redo(RedoArgs),
+    /// Show what calls changed in the workspace, and whether it stands
+    #[command(after_help = "\
+Examples:
+  eclusa changes                                the last calls that changed something
+  eclusa changes show 7                         what call 7 did, for people
+  eclusa changes diff 7                         the same as a patch
+  eclusa changes compact                        make what is kept for undo smaller, now")]
+    Changes {
+        #[command(subcommand)]
+        what: Option<ChangesCommand>,
+    },
     /// Read and verify the audit log of this workspace
     #[command(after_help = "\
 Examples:
@@ -167,6 +202,52 @@ pub(crate) struct CheckArgs {
     /// Read calls from stdin, one JSON object a line
     #[arg(long, conflicts_with = "tool")]
     pub(crate) jsonl: bool,
+}
+
+/// Which calls to take back.
+#[derive(Debug, Group)]
+pub(crate) struct UndoArgs {
+    /// Numbers of the calls, as `eclusa changes` lists them
+    #[arg(value_name = "CALL", conflicts_with_all = ["last", "turn", "since"])]
+    pub(crate) calls: Vec<u64>,
+    /// The last change that stands; so it is without any of these
+    #[arg(long, conflicts_with_all = ["turn", "since"])]
+    pub(crate) last: bool,
+    /// Everything that the turn of the last change did
+    #[arg(long, conflicts_with = "since")]
+    pub(crate) turn: bool,
+    /// Everything since a call (`12`), a while (`10m`) or a time (`2026-03-01 09:30`, UTC)
+    #[arg(long, value_parser = when, value_name = "WHEN")]
+    pub(crate) since: Option<When>,
+}
+
+/// Which undo to take back.
+#[derive(Debug, Group)]
+pub(crate) struct RedoArgs {
+    /// The number of the undo, or of a call that it undid [default: the last undo that stands]
+    pub(crate) call: Option<u64>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChangesCommand {
+    /// The last calls that changed something, newest last
+    List {
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 20)]
+        count: usize,
+    },
+    /// What one call did, for people
+    Show {
+        /// Its number [default: the last]
+        call: Option<u64>,
+    },
+    /// What one call did, as a patch that `git apply` takes
+    Diff {
+        /// Its number [default: the last]
+        call: Option<u64>,
+    },
+    /// Make what is kept for undo smaller, now
+    Compact,
 }
 
 #[derive(Debug, Subcommand)]

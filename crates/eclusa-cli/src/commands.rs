@@ -2,6 +2,7 @@
 
 mod approvals;
 mod call_args;
+pub(crate) mod changes;
 mod check;
 mod completions;
 mod config;
@@ -10,9 +11,11 @@ mod entry;
 mod log;
 mod man;
 mod output;
+mod past;
 mod reply;
 mod run;
 mod tools;
+mod undo;
 
 use crate::{
     args::{Args, Command, Global},
@@ -30,6 +33,9 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Run(call) => run::run(&open(&global)?, call, global.json).await,
         Command::Check(call) => check::run(&open(&global)?, call, global.json),
         Command::Tools { what } => tools::run(&open(&global)?, what, global.json),
+        Command::Undo(calls) => undo::run(&open(&global)?, calls, global.json).await,
+        Command::Redo(call) => undo::redo(&open(&global)?, call, global.json).await,
+        Command::Changes { what } => changes::run(&open(&global)?, what, global.json),
         Command::Log { what } => log::run(&place(&global)?, what, global.json).await,
         Command::Config { what } => config::run(&global, what),
         Command::Approvals { what } => approvals::run(&global, what),

@@ -4,13 +4,11 @@ mod echo;
 mod note;
 mod time;
 
-use std::path::Path;
-
-use eclusa::{Registry, RegistryError};
+use eclusa::{Files, Registry, RegistryError};
 
 /// Adds them to a registry.
-pub(crate) fn add(registry: &Registry, workspace: &Path) -> Result<(), RegistryError> {
+pub(crate) fn add(registry: &Registry, files: Files) -> Result<(), RegistryError> {
     registry.add(echo::Echo)?;
     registry.add(time::Time)?;
-    registry.add(note::Note::new(workspace))
+    registry.add(note::Note::new(files))
 }

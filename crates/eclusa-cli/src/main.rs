@@ -13,6 +13,7 @@ mod command_tool;
 mod commands;
 mod examples;
 mod failure;
+mod keeping;
 mod moment;
 mod place;
 mod remember;
@@ -22,6 +23,7 @@ mod secrets;
 mod spawn;
 mod telemetry;
 mod terminal;
+mod when;
 mod workplace;
 
 use args::Args;

@@ -15,6 +15,40 @@ impl fmt::Display for Moment {
     }
 }
 
+impl Moment {
+    /// Reads a time in UTC: a day, and with it perhaps hours, minutes and seconds.
+    pub(crate) fn read(text: &str) -> Option<Moment> {
+        let text = text.strip_suffix('Z').unwrap_or(text);
+        let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
+        let [year, month, day] = numbers(day, '-')?.try_into().ok()?;
+        let (hour, minute, second) = match *numbers(time, ':')? {
+            [hour, minute] => (hour, minute, 0),
+            [hour, minute, second] => (hour, minute, second),
+            _ => return None,
+        };
+        if !(1970..=9999).contains(&year) || hour > 23 || minute > 59 || second > 59 {
+            return None;
+        }
+        let first = days_before(year)?;
+        // No calendar is needed to go the other way: a year has few days.
+        let found = (first..first + 366).find(|it| date(*it) == (year, month, day))?;
+        Some(Moment((found * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000))
+    }
+}
+
+fn numbers(text: &str, between: char) -> Option<Vec<u64>> {
+    let plain = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+    text.split(between).map(|it| if plain(it) { it.parse().ok() } else { None }).collect()
+}
+
+/// How many days since 1970 there were before a year.
+fn days_before(year: u64) -> Option<u64> {
+    let before = year.checked_sub(1)?;
+    let leaps = before / 4 - before / 100 + before / 400;
+    // The same for 1970 itself.
+    (year * 365 + leaps).checked_sub(1970 * 365 + 477)
+}
+
 /// Year, month and day of a day since 1970, by counting in eras of 400 years that begin in March.
 fn date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;

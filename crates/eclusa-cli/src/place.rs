@@ -55,6 +55,13 @@ impl Place {
         Store::open_read_only(&self.store).map_err(Failure::failed)
     }
 
+    /// What is kept for undo. It stands beside the log and never in the workspace, where somebody
+    /// else could bring a history of their own; on the filesystem of the workspace old contents
+    /// are renamed there, and copied otherwise.
+    pub(crate) fn undo(&self) -> PathBuf {
+        self.store.with_file_name("undo")
+    }
+
     /// The workspace's own configuration.
     pub(crate) fn project(&self) -> PathBuf {
         self.workspace.join(FILE)

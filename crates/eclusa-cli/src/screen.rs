@@ -99,6 +99,11 @@ impl Screen {
         Ok(())
     }
 
+    /// Somebody else's line, to be styled: as it is for a program, made harmless on a terminal.
+    pub(crate) fn harmless_on_a_terminal<'a>(&self, line: &'a str) -> Cow<'a, str> {
+        if self.terminal { Cow::Owned(harmless(line)) } else { Cow::Borrowed(line) }
+    }
+
     /// A JSON value, on one line.
     pub(crate) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
         writeln!(self.out, "{value}")
@@ -155,6 +160,13 @@ pub(crate) fn harmless(text: &str) -> String {
 /// Characters that change the order or place of others.
 fn moves(it: char) -> bool {
     matches!(it, '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
+}
+
+/// Says on stderr what somebody should know.
+pub(crate) fn notice(text: &str) {
+    let paint = Paint::on(&io::stderr());
+    // An error means that nobody reads it.
+    let _ = writeln!(io::stderr(), "{} {}", paint.text(Style::Warn, "note:"), harmless(text));
 }
 
 /// Says on stderr why something was not done.

@@ -3,9 +3,9 @@
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    AuditSink, Config, ConfigErrors, Durability, Files, Gate, House, Layer, MemorySpool, Mode,
-    Reach, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer, Rules, Run,
-    Scene, Spool,
+    Approver, AuditSink, Config, ConfigErrors, Durability, Files, Gate, House, Layer,
+    MemorySpool, Mode, Reach, Redactor, Registration, Registry, RegistryError, ReviewCache,
+    Reviewer, Rules, Run, Scene, Spool, Workspace,
 };
 use eclusa_store::{Desk, Options, Store};
 use eclusa_tools::{
@@ -21,6 +21,7 @@ use crate::{
     command_tool::CommandTool,
     examples,
     failure::Failure,
+    keeping,
     place::Place,
     remember::Keeper,
     reviewers::{At, Outside, service::Service},
@@ -66,6 +67,11 @@ impl Workplace {
             .map_err(Failure::failed)
     }
 
+    /// The workspace, where changes become real and are undone. Nothing is made by naming it.
+    pub(crate) fn workspace(&self) -> Result<Workspace, Failure> {
+        Workspace::named(&self.place.workspace, self.place.undo()).map_err(Failure::failed)
+    }
+
     /// The tools, to look at: nothing that was kept can be read with them.
     pub(crate) fn registry(&self) -> Result<Arc<Registry>, Failure> {
         self.registry_with(Arc::new(MemorySpool::default()))
@@ -77,8 +83,8 @@ impl Workplace {
         let files = Files::open(&self.place.workspace, self.config.blocked.clone());
         let files = files.map_err(Failure::failed)?;
         self.looking(&registry, &files).map_err(Failure::usage)?;
-        self.built_in(&registry, files, spool).map_err(Failure::usage)?;
-        examples::add(&registry, &self.place.workspace).map_err(Failure::usage)?;
+        self.built_in(&registry, files.clone(), spool).map_err(Failure::usage)?;
+        examples::add(&registry, files).map_err(Failure::usage)?;
         for settings in &self.config.tools {
             let tool = CommandTool::new(settings.clone(), self.place.workspace.clone());
             let misnamed = |err| Failure::usage(format!("{}: {err}", settings.origin));
@@ -149,6 +155,9 @@ impl Workplace {
         let spool: Arc<dyn Spool> = Arc::new(store.clone());
         let registry = self.registry_with(spool.clone())?;
         let mut house = self.house(registry, Arc::new(store.clone()))?;
+        if let Some(workspace) = &house.workspace {
+            keeping::recover(workspace, store)?;
+        }
         house.spool = Some(spool);
         house.desk = Some(Arc::new(Desk::new(store.clone())));
         let terminal = Arc::new(terminal);
@@ -162,6 +171,24 @@ impl Workplace {
         if let Some((time, size)) = self.config.review_cache {
             house.review_cache = Some(ReviewCache::new(time, size));
         }
+        Ok(Gate::new(house).for_run(self.run()))
+    }
+
+    /// The gate that an undo passes: the same rules and reviewers, but other tools, which no model
+    /// is offered, and a person who has said yes by typing the command.
+    pub(crate) fn gate_to_take_back(
+        &self,
+        store: &Store,
+        tools: impl FnOnce(&Registry, &Workspace) -> Result<(), RegistryError>,
+        person: Arc<dyn Approver>,
+    ) -> Result<Gate, Failure> {
+        let registry = self.registry()?;
+        let workspace = self.workspace()?;
+        tools(&registry, &workspace).map_err(Failure::usage)?;
+        let mut house = self.house(registry, Arc::new(store.clone()))?;
+        keeping::recover(&workspace, store)?;
+        house.approvers = vec![person];
+        house.reviewers = self.reviewers()?;
         Ok(Gate::new(house).for_run(self.run()))
     }
 
@@ -192,6 +219,8 @@ impl Workplace {
         house.order = self.config.order;
         house.limits = self.config.limits.clone();
         house.args_in_log = self.config.args_in_log;
+        house.workspace = Some(self.workspace()?);
+        house.durability = self.config.commit_durability;
         Ok(house)
     }
 
@@ -205,7 +234,9 @@ impl Workplace {
     /// file may know tools that this person does not have; that is only told.
     pub(crate) fn names_are_known(&self, registry: &Registry) -> Result<(), Failure> {
         let project = format!("{}:", self.place.project().display());
-        for unknown in self.config.unknown_tools(registry) {
+        let unknown = self.config.unknown_tools(registry).into_iter();
+        // Those are there for whoever takes something back, and can be ruled about all the same.
+        for unknown in unknown.filter(|it| !["undo", "redo"].contains(&it.name.as_str())) {
             if !unknown.origin.starts_with(&project) {
                 return Err(Failure::usage(unknown).hint("`eclusa tools` lists the tools"));
             }

@@ -17,7 +17,7 @@ use std::{
     fmt, io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use rustix::{
@@ -54,9 +54,16 @@ pub(crate) use transaction::Intent;
 pub struct Workspace {
     root: PathBuf,
     state: PathBuf,
-    aside: Aside,
-    lock: Arc<lock::Lock>,
+    ready: Arc<OnceLock<Ready>>,
     watch: Option<Arc<dyn Fn(&'static str) + Send + Sync>>,
+}
+
+/// What is known once the state is there.
+struct Ready {
+    /// Where it is, resolved.
+    state: PathBuf,
+    aside: Aside,
+    lock: lock::Lock,
 }
 
 /// How old contents are kept when they are replaced.
@@ -171,8 +178,7 @@ impl From<Fault> for CommitError {
 
 impl fmt::Debug for Workspace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Workspace { root, state, aside, .. } = self;
-        write!(f, "Workspace({}, state {}, {aside:?})", root.display(), state.display())
+        write!(f, "Workspace({}, state {})", self.root().display(), self.state().display())
     }
 }
 
@@ -199,11 +205,32 @@ impl Workspace {
     /// The same, but what died in the middle is put right only by [`Workspace::recover`] or by
     /// the next transaction.
     pub fn attach(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> Result<Workspace, Fault> {
+        let workspace = Workspace::named(root, state)?;
+        workspace.ready()?;
+        Ok(workspace)
+    }
+
+    /// The same, but the state is made only when the first change is: whoever only looks or
+    /// judges leaves nothing behind.
+    pub fn named(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> Result<Workspace, Fault> {
         let (root, state) = (root.into(), state.into());
-        let at = Fault::at("make", &state);
-        std::fs::create_dir_all(&state).map_err(at)?;
         let root = root.canonicalize().map_err(Fault::at("open the workspace", &root))?;
-        let state = state.canonicalize().map_err(Fault::at("open", &state))?;
+        Ok(Workspace { root, state, ready: Arc::default(), watch: None })
+    }
+
+    /// Makes the state, if need be.
+    fn ready(&self) -> Result<&Ready, Fault> {
+        match self.ready.get() {
+            Some(ready) => Ok(ready),
+            // Should two threads make it at once, one of them has made it for both.
+            None => self.make_ready().map(|made| self.ready.get_or_init(|| made)),
+        }
+    }
+
+    fn make_ready(&self) -> Result<Ready, Fault> {
+        let state = &self.state;
+        std::fs::create_dir_all(state).map_err(Fault::at("make", state))?;
+        let state = state.canonicalize().map_err(Fault::at("open", state))?;
         let handle = directory(&state)?;
         for name in ["open", "done", "store"] {
             match rustix::fs::mkdirat(&handle, name, Mode::from_raw_mode(0o700)) {
@@ -212,8 +239,8 @@ impl Workspace {
             }
         }
         let lock = lock::Lock::open(&handle).map_err(Fault::at("open", &state.join("lock")))?;
-        let aside = probe(&directory(&root)?, &handle);
-        Ok(Workspace { root, state, aside, lock: Arc::new(lock), watch: None })
+        let aside = probe(&directory(&self.root)?, &handle);
+        Ok(Ready { state, aside, lock })
     }
 
     /// Calls this before every step that touches the disk, with the name of what comes next: for
@@ -230,12 +257,12 @@ impl Workspace {
 
     /// Where the state of its transactions is.
     pub fn state(&self) -> &Path {
-        &self.state
+        self.ready.get().map_or(&self.state, |it| &it.state)
     }
 
-    /// How old contents are kept.
+    /// How old contents are kept. Where the state cannot be made, nothing can be renamed either.
     pub fn aside(&self) -> Aside {
-        self.aside
+        self.ready().map_or(Aside::Copied, |it| it.aside)
     }
 
     /// Makes changes real, all or none.
@@ -249,6 +276,7 @@ impl Workspace {
         durability: Durability,
     ) -> Result<Committed, CommitError> {
         let items = op::plan(changes)?;
+        self.ready()?;
         self.keep_out(changes)?;
         let mut held = self.hold()?;
         let paths = changes.len();
@@ -256,12 +284,12 @@ impl Workspace {
             let intent = Intent { call, undoes: &[], irreversible: None };
             self.transact(&mut held, &intent, items, durability)?;
         }
-        Ok(Committed { call, paths, aside: self.aside })
+        Ok(Committed { call, paths, aside: self.aside() })
     }
 
     /// No change may touch the state, should that be inside the workspace.
     fn keep_out(&self, changes: &Changes) -> Result<(), CommitError> {
-        let Ok(state) = self.state.strip_prefix(&self.root) else { return Ok(()) };
+        let Ok(state) = self.state().strip_prefix(&self.root) else { return Ok(()) };
         let inside = changes.iter().find(|it| it.path.starts_with(state));
         match inside {
             None => Ok(()),
@@ -274,8 +302,8 @@ impl Workspace {
 
     /// Waits for the lock, and first takes back what somebody left unfinished.
     pub(crate) fn hold(&self) -> Result<Held<'_>, Fault> {
-        let held = self.lock.hold().map_err(Fault::at("lock", &self.state))?;
-        if held.is_busy().map_err(Fault::at("read the lock of", &self.state))? {
+        let held = self.ready()?.lock.hold().map_err(Fault::at("lock", self.state()))?;
+        if held.is_busy().map_err(Fault::at("read the lock of", self.state()))? {
             let recovered = self.recover_held(&held)?;
             tracing::warn!(?recovered, "a transaction had died and was put right");
         }
@@ -289,10 +317,11 @@ impl Workspace {
     }
 
     pub(crate) fn dirs(&self) -> Result<Dirs, Fault> {
-        let state = directory(&self.state)?;
+        self.ready()?;
+        let state = directory(self.state())?;
         let below = |name: &str| {
             let opened = look::open_dir(&state, name.as_ref());
-            opened.map_err(Fault::at("open", &self.state.join(name)))
+            opened.map_err(Fault::at("open", &self.state().join(name)))
         };
         Ok(Dirs { open: below("open")?, done: below("done")?, root: directory(&self.root)?, state })
     }

@@ -6,7 +6,9 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{ArgsInLog, Blocked, EffectLimits, Limits, Mode, OnNoApprover, Pass, Registry, Rule};
+use crate::{
+    ArgsInLog, Blocked, EffectLimits, Keep, Limits, Mode, OnNoApprover, Pass, Registry, Rule,
+};
 
 pub use diagnostics::CheckSettings;
 pub use error::{ConfigError, ConfigErrors};
@@ -81,6 +83,10 @@ pub struct Config {
     pub args_in_log: ArgsInLog,
     /// What the log survives.
     pub durability: Durability,
+    /// What is kept for undo.
+    pub keep: Keep,
+    /// What committed changes survive.
+    pub commit_durability: Durability,
     /// How secrets are taken out of what leaves.
     pub redact: RedactSettings,
     /// How long, and how many, decisions of input reviewers are kept. `None`: they are asked
@@ -105,13 +111,13 @@ pub struct Config {
     cache: (Duration, usize),
 }
 
-/// What the log survives.
+/// What the log, or a committed change, survives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Durability {
-    /// A power failure: a record is on the disk before the call goes on.
+    /// A power failure: it is on the disk before the call goes on.
     #[default]
     PowerLoss,
-    /// A crash of the program: a record is with the operating system before the call goes on.
+    /// A crash of the program: it is with the operating system before the call goes on.
     Crash,
 }
 
@@ -218,6 +224,8 @@ impl Config {
             effects: EffectLimits::default(),
             args_in_log: ArgsInLog::default(),
             durability: Durability::default(),
+            keep: Keep { recent: 50, bytes: 1 << 30 },
+            commit_durability: Durability::Crash,
             redact: RedactSettings { on: true, ..RedactSettings::default() },
             review_cache: None,
             rules: Vec::new(),

@@ -11,6 +11,9 @@ use crate::{Decision, Reason, Source, Verdict};
 pub struct Run {
     /// The conversation: answers "for this conversation" hold within it.
     pub conversation: Arc<str>,
+    /// Which turn of the conversation it is, counted from 1 by whoever holds the conversation;
+    /// 0 says that nobody counts. What one turn changed can be undone together.
+    pub turn: u64,
     /// On whose behalf.
     pub principal: Arc<str>,
     /// When people are asked.
@@ -38,6 +41,7 @@ impl Default for Run {
     fn default() -> Run {
         Run {
             conversation: "default".into(),
+            turn: 0,
             principal: "".into(),
             mode: Mode::default(),
             dry_run: false,

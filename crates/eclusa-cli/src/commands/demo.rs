@@ -6,13 +6,14 @@
 use std::{io::Write, path::Path, sync::Arc};
 
 use eclusa::{
-    Asked, Config, FnReviewer, Gate, Layer, Reply, Review, Run,
+    Asked, Bounds, Config, Diff, FnReviewer, Gate, Layer, Origin, Reply, Review, Run, ToolCall,
+    Workspace,
     parse::fenced::{Fenced, Options, Piece},
 };
 use eclusa_store::Store;
 use serde_json::json;
 
-use super::{entry::Entry, log, reply, run::cancel_on_signal};
+use super::{changes, entry::Entry, log, reply, run::cancel_on_signal, undo::tool};
 use crate::{
     args::Global,
     failure::{Exit, Failure},
@@ -39,7 +40,10 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let terminal = Terminal::new(false, None);
     let gate = here.gate_with(&store, terminal, vec![Arc::new(at_most_three())])?;
     cancel_on_signal(gate.run().cancel.clone());
-    let mut stage = Stage { store: &store, screen: Screen::stdout(), at_start: true };
+    let workspace = here.workspace()?;
+    let gate = gate.for_run(Run { turn: 1, ..gate.run().clone() });
+    let mut stage =
+        Stage { store: &store, workspace: &workspace, screen: Screen::stdout(), at_start: true };
     stage.say("A model streams text with calls in it. Each call passes the gate; what follows it is its record.")?;
     if !stage.play(&gate, CONVERSATION).await? {
         return Ok(Exit::Aborted);
@@ -49,6 +53,14 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     )?;
     let dry = gate.for_run(Run { dry_run: true, ..gate.run().clone() });
     stage.play(&dry, DRY_RUN).await?;
+    stage.say("And what was changed is taken back: `eclusa undo`, which is a call of its own.")?;
+    let durability = here.config.commit_durability;
+    let back = here.gate_to_take_back(
+        &store,
+        |registry, workspace| tool::add(registry, workspace, durability),
+        Arc::new(tool::CommandLine),
+    )?;
+    stage.take_back(&back).await?;
     stage.end()?;
     Ok(Exit::Done)
 }
@@ -86,6 +98,7 @@ fn at_most_three() -> FnReviewer {
 /// Where the conversation is played and told.
 struct Stage<'a> {
     store: &'a Store,
+    workspace: &'a Workspace,
     screen: Screen,
     /// Nothing was said since the last call.
     at_start: bool,
@@ -146,6 +159,17 @@ impl Stage<'_> {
         self.screen.flush()
     }
 
+    /// Undoes the last change, if there was one, and shows that nothing is left of it.
+    async fn take_back(&mut self, gate: &Gate) -> Result<(), Failure> {
+        let entries = self.workspace.entries().map_err(Failure::failed)?;
+        let Some(last) = entries.last() else { return Ok(()) };
+        let call = ToolCall::new("undo", "undo", json!({"calls": [last.call]}));
+        let asked = Asked::Call(call.from(Origin::Person));
+        self.call(&asked)?;
+        let reply = gate.pass(asked).await;
+        self.told(&reply)
+    }
+
     /// What the record says of the call, and what the model gets.
     fn told(&mut self, reply: &Reply) -> Result<(), Failure> {
         if let Some(number) = reply.number() {
@@ -154,6 +178,9 @@ impl Stage<'_> {
             for line in Entry::gather(&records).iter().flat_map(Entry::story) {
                 self.screen.styled(Style::Faint, &format!("    {line}"))?;
             }
+        }
+        if let (Some(number), Some(_)) = (reply.number(), reply.undo()) {
+            self.changed(number)?;
         }
         let style = match reply::exit(reply) {
             Exit::Done => Style::Good,
@@ -166,6 +193,16 @@ impl Stage<'_> {
         }
         self.at_start = true;
         self.screen.line("")?;
+        Ok(())
+    }
+
+    /// What a call changed, as it is kept: the same lines that a person is shown beforehand.
+    fn changed(&mut self, number: u64) -> Result<(), Failure> {
+        let changes = self.workspace.changes(number).map_err(Failure::failed)?;
+        let diff = Diff::of(&changes, self.workspace, Bounds::default());
+        for line in diff.shown().lines() {
+            self.screen.styled(changes::style(line), &harmless(&format!("    {line}")))?;
+        }
         Ok(())
     }
 

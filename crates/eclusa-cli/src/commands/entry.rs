@@ -99,10 +99,11 @@ impl Entry {
 
     /// Everything else, in the order in which it came about.
     pub(in crate::commands) fn details(&self) -> Vec<Vec<String>> {
-        const ORDER: [&str; 24] = [
+        const ORDER: [&str; 25] = [
             "call",
             "principal",
             "conversation",
+            "turn",
             "origin",
             "parent",
             "class",
@@ -140,8 +141,29 @@ impl Entry {
                 value => row(name, line(value)),
             }
         }
+        for line in self.changes() {
+            row("changes", line);
+        }
         row("record", self.text("record").to_owned());
         rows
+    }
+
+    /// What it would change in the workspace, what led to the decision about that, and what became
+    /// of it.
+    fn changes(&self) -> Vec<String> {
+        let Some(changes) = self.fields.get("changes") else { return Vec::new() };
+        let items = |name: &str| changes.get(name).and_then(Value::as_array).into_iter().flatten();
+        let mut lines: Vec<String> = items("because").map(line).collect();
+        if let Some(approval) = changes.get("approval") {
+            lines.push(asked(approval));
+        }
+        let paths: Vec<&str> = items("paths").filter_map(Value::as_str).collect();
+        let count = changes.get("count").and_then(Value::as_u64).unwrap_or_default();
+        let more = count.saturating_sub(paths.len() as u64);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let outcome = changes.get("outcome").and_then(Value::as_str).unwrap_or_default();
+        lines.push(format!("{outcome}: {}{more}", paths.join(", ")));
+        lines
     }
 
     /// What led to the outcome, in a few lines.
@@ -154,9 +176,12 @@ impl Entry {
         }
         lines.extend(items("because").map(line));
         if let Some(approval) = self.fields.get("approval") {
-            let text = |name| approval.get(name).and_then(Value::as_str).unwrap_or_default();
-            lines.push(format!("asked: {} ({})", text("answer"), text("by")));
+            lines.push(asked(approval));
         }
+        // A rule that was heard twice is told once.
+        let changes = self.changes();
+        let news: Vec<String> = changes.into_iter().filter(|it| !lines.contains(it)).collect();
+        lines.extend(news);
         lines.iter().map(|it| harmless(it)).collect()
     }
 
@@ -168,6 +193,12 @@ impl Entry {
         }
         value
     }
+}
+
+/// How a question was answered, and by whom.
+fn asked(approval: &Value) -> String {
+    let text = |name| approval.get(name).and_then(Value::as_str).unwrap_or_default();
+    format!("asked: {} ({})", text("answer"), text("by"))
 }
 
 /// A value in one line: words for what has a sentence in it, JSON otherwise.

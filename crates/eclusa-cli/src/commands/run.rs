@@ -7,6 +7,7 @@ use super::{call_args, reply};
 use crate::{
     args::RunArgs,
     failure::{Exit, Failure},
+    keeping,
     screen::Screen,
     telemetry,
     terminal::Terminal,
@@ -33,11 +34,18 @@ pub(super) async fn run(here: &Workplace, call: RunArgs, json: bool) -> Result<E
         false => reply::print(&reply, &mut screen)?,
     }
     screen.flush()?;
-    Ok(reply::exit(&reply))
+    if let (Some(_), Some(workspace)) = (reply.undo(), &gate.house().workspace) {
+        keeping::compact_when_due(workspace, here.config.keep, &store);
+    }
+    // Whoever interrupted a question about changes has ended it, not refused them.
+    match reply.refused() && gate.run().cancel.is_cancelled() {
+        true => Ok(Exit::Aborted),
+        false => Ok(reply::exit(&reply)),
+    }
 }
 
 /// An id that no other call of this log is likely to have.
-fn id() -> String {
+pub(super) fn id() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     format!("cli-{:x}-{:x}", since.unwrap_or_default().as_micros(), std::process::id())
 }

@@ -1,23 +1,21 @@
 //! `note`: puts a line into the workspace's `notes.txt`.
 
-use std::{
-    fs::OpenOptions,
-    io::Write,
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+use eclusa::{
+    Change, Changes, Facts, FileNode, Files, Job, Node, Output, PermissionClass, Scene, ToolError,
+    Touch, TypedTool,
 };
-
-use eclusa::{Facts, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool};
-use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The one file that notes go to.
 const FILE: &str = "notes.txt";
 
+/// The longest file of notes, in bytes.
+const LONGEST: u64 = 1024 * 1024;
+
 /// Writes notes.
 pub(super) struct Note {
-    file: PathBuf,
+    files: Files,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -28,8 +26,8 @@ pub(super) struct Line {
 }
 
 impl Note {
-    pub(super) fn new(workspace: &Path) -> Note {
-        Note { file: workspace.join(FILE) }
+    pub(super) fn new(files: Files) -> Note {
+        Note { files }
     }
 }
 
@@ -46,7 +44,7 @@ impl TypedTool for Note {
             class: Some(PermissionClass::File),
             search_hint: "write down remember a line example".to_owned(),
             audit_operation: "write".to_owned(),
-            sensitive: true,
+            stages: true,
             ..Facts::default()
         }
     }
@@ -56,19 +54,26 @@ impl TypedTool for Note {
     }
 
     async fn run(&self, line: Line, _: &Job) -> Result<Output, ToolError> {
-        let failed = |err| ToolError::new(format!("`{FILE}` cannot be written: {err}"));
-        // A link in its place could lead anywhere, and a pipe would keep us waiting.
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-        let mut file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .custom_flags(flags)
-            .open(&self.file)
-            .map_err(failed)?;
-        if !file.metadata().map_err(failed)?.is_file() {
-            return Err(ToolError::new(format!("`{FILE}` is not a plain file")));
-        }
-        writeln!(file, "{}", line.text.replace('\n', " ")).map_err(failed)?;
-        Ok(Output::text(format!("added a line to `{FILE}`")))
+        let failed = |why: &dyn std::fmt::Display| {
+            ToolError::new(format!("`{FILE}` cannot be written: {why}"))
+        };
+        // A link in its place could lead anywhere, so the name itself is meant.
+        let before = self.files.entry(FILE, LONGEST).map_err(|err| failed(&err))?.node;
+        let (mut content, mode) = match &before {
+            None => (Vec::new(), 0o644),
+            Some(Node::File(file)) => match file.bytes() {
+                Some(bytes) => (bytes.to_vec(), file.mode),
+                None => return Err(failed(&"it has grown too long")),
+            },
+            Some(_) => return Err(ToolError::new(format!("`{FILE}` is not a plain file"))),
+        };
+        content.extend_from_slice(line.text.replace('\n', " ").as_bytes());
+        content.push(b'\n');
+        let after = Some(Node::File(FileNode::new(content, mode)));
+        let change = Change { path: FILE.into(), from: None, before, after };
+        Ok(Output {
+            changes: Changes::of([change]),
+            ..Output::text(format!("added a line to `{FILE}`"))
+        })
     }
 }

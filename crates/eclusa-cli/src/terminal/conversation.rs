@@ -15,6 +15,7 @@ use super::{
     keys::{Keys, Typed},
 };
 use crate::{
+    commands::changes,
     remember,
     screen::{Paint, Style},
 };
@@ -97,7 +98,17 @@ impl Conversation {
         // Wrapped by the renderer, not by the terminal: every line keeps its bar.
         let columns = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
         let columns = if columns == 0 { 80 } else { columns };
-        write!(out, "\n{}", render(&self.question).wrapped(columns))?;
+        writeln!(out)?;
+        for line in render(&self.question).lines {
+            let style = match (line.role, &line.text) {
+                (Role::Change, Some(text)) => changes::style(text),
+                (Role::Warning, _) => Style::Warn,
+                _ => Style::Plain,
+            };
+            for piece in line.wrapped(columns) {
+                writeln!(out, "{}", self.paint.text(style, &piece))?;
+            }
+        }
         out.flush()
     }
 

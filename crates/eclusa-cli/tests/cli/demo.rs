@@ -30,9 +30,21 @@ fn the_demo_shows_every_gate_and_ends_with_a_chain_that_holds() {
     Then I write something down.
 
       → note {"text":"the lock works"}
-        ask: the tool is sensitive (defaults)
+        allow: notes about the lock are welcome (demo:9)
+        committed: notes.txt
+        made notes.txt, mode 0644, +1 -0
+        @@ -0,0 +1 @@
+        + the lock works
+      ← added a line to `notes.txt`
+
+    And something that nobody has allowed.
+
+      → note {"text":"nobody has looked at the ladder"}
+        stage: what it changes is judged before it is real (defaults)
+        ask: no rule allows all that it changes (defaults)
         asked: no_approver (nobody)
-      ← a person must approve this call and nobody can be asked, so nothing was run; a person can run it on a terminal, add an allow rule, or choose another mode
+        discarded: notes.txt
+      ← its changes were discarded, so the workspace is as it was: a person must approve them and nobody can be asked; a person can run it on a terminal, add an allow rule, or choose another mode
 
     And this I should not write down at all.
 
@@ -45,10 +57,21 @@ fn the_demo_shows_every_gate_and_ends_with_a_chain_that_holds() {
     What would happen if I wrote down one more thing?
 
       → note {"text":"one more thing"}
-        ask: the tool is sensitive (defaults)
-      ← dry run, nothing was done: note({"text":"one more thing"}) would ask a person first, because the tool is sensitive (defaults)
+        stage: what it changes is judged before it is real (defaults)
+      ← dry run, nothing was done: note({"text":"one more thing"}) would run with its changes staged, because what it changes is judged before it is real (defaults)
 
-    log: 7 records, the chain holds; head <hash>
+    And what was changed is taken back: `eclusa undo`, which is a call of its own.
+
+      → undo {"calls":[5]}
+        ask: it does more than read files (defaults)
+        asked: once (command line)
+        deleted notes.txt, +0 -1
+        @@ -1 +0,0 @@
+        - the lock works
+      ← undone: call 5
+          notes.txt
+
+    log: 12 records, the chain holds; head <hash>
     exit 0
     "###);
     // It leaves nothing behind.

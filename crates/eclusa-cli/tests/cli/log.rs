@@ -13,7 +13,7 @@ use crate::world::World;
 fn with_calls() -> World {
     let world = World::new();
     world.eclusa(&["run", "echo", r#"{"text": "one"}"#, "--reason", "to begin"]);
-    world.eclusa(&["run", "note", r#"{"text": "two"}"#]);
+    world.eclusa(&["--mode", "confirm-all", "run", "note", r#"{"text": "two"}"#]);
     world.eclusa(&["--mode", "yolo", "run", "note", r#"{"text": "three"}"#]);
     world
 }
@@ -31,11 +31,11 @@ fn calls_are_listed_and_shown() {
     number  time                  tool  decision  outcome      ms
     1       <time>  echo  allow     ok           <ms>
     3       <time>  note  ask       no_approver  <ms>
-    4       <time>  note  allow     ok           <ms>
+    4       <time>  note  stage     ok           <ms>
     exit 0
     $ eclusa log list -n 1
     number  time                  tool  decision  outcome  ms
-    4       <time>  note  allow     ok       <ms>
+    4       <time>  note  stage     ok       <ms>
     exit 0
     $ eclusa log show 1
     call 1: echo, ok
@@ -112,7 +112,7 @@ fn tail_follows_what_other_processes_write() {
 fn tail_tells_each_record_in_a_line() {
     let world = World::new();
     world.eclusa(&["run", "echo", r#"{"text": "one"}"#]);
-    world.eclusa(&["run", "note", r#"{"text": "two"}"#]);
+    world.eclusa(&["--mode", "confirm-all", "run", "note", r#"{"text": "two"}"#]);
     let told = world.eclusa(&["log", "tail"]);
     let words: Vec<Vec<&str>> =
         told.out.lines().map(|it| it.split_whitespace().collect()).collect();

@@ -18,4 +18,5 @@ mod prompt;
 mod queue;
 mod reviewers;
 mod run;
+mod undo;
 mod world;

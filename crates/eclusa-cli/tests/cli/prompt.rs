@@ -11,7 +11,8 @@ use serde_json::json;
 
 use crate::world::{World, wait_until};
 
-const PROMPT: &str = "run it? [";
+/// Of both questions: `run it? [` and `make it real? [`.
+const PROMPT: &str = "? [";
 const NOTE: [&str; 3] = ["run", "note", r#"{"text": "hello"}"#];
 
 /// A person at a terminal.
@@ -27,6 +28,10 @@ impl Person {
 
     fn starts(mut command: Command) -> Person {
         command.env("NO_COLOR", "1");
+        Person::in_colours(command)
+    }
+
+    fn in_colours(command: Command) -> Person {
         let mut session = Session::spawn(command).unwrap();
         session.set_expect_timeout(Some(Duration::from_secs(60)));
         Person { session, seen: String::new() }
@@ -72,16 +77,13 @@ fn s0_2_s0_23_s1_42_the_question_shows_everything_and_y_runs_it() {
     let (code, seen) = person.ends();
     assert_eq!(code, 0, "{seen}");
     for text in
-        ["tool: note", "class: file", "hello", "the tool is sensitive", "so that nobody forgets"]
+        ["tool: note", "class: file", "hello", "no rule allows all", "so that nobody forgets"]
     {
         assert!(seen.contains(text), "`{text}` is not in {seen}");
     }
     assert_eq!(world.read("workspace/notes.txt"), "hello\n");
-    let record = &world.records()[0];
-    assert_eq!(
-        (&record["approval"]["answer"], &record["approval"]["by"]),
-        (&"once".into(), &"terminal".into())
-    );
+    let approval = &world.records()[1]["changes"]["approval"];
+    assert_eq!((&approval["answer"], &approval["by"]), (&"once".into(), &"terminal".into()));
 }
 
 #[test]
@@ -134,7 +136,7 @@ fn s4_43_c24_q_aborts_with_130() {
     let mut person = Person::runs(&world, &NOTE);
     person.answers("q");
     assert_eq!(person.ends().0, 130);
-    assert_eq!(world.records()[0]["code"], "aborted");
+    assert_eq!(world.records()[1]["code"], "aborted");
 }
 
 #[test]
@@ -144,7 +146,7 @@ fn ctrl_c_at_the_prompt_takes_the_call_back() {
     person.sees(PROMPT);
     person.session.send(ControlCode::EndOfText).unwrap();
     assert_eq!(person.ends().0, 130);
-    assert_eq!(world.records()[0]["code"], "cancelled");
+    assert_eq!(world.records()[1]["code"], "changes_discarded");
 }
 
 #[test]
@@ -155,7 +157,7 @@ fn s_answers_for_the_conversation_and_says_for_what() {
     let (code, seen) = person.ends();
     assert_eq!(code, 0, "{seen}");
     assert!(seen.contains("every call of `note`"), "{seen}");
-    assert_eq!(world.records()[0]["approval"]["answer"], "session");
+    assert_eq!(world.records()[1]["changes"]["approval"]["answer"], "session");
 }
 
 #[test]
@@ -201,7 +203,8 @@ fn e_opens_the_editor_and_what_was_written_is_judged_again() {
     );
     let mode = world.script("mode", "stat -c %a \"$1\" > mode; sed -i s/hello/edited/ \"$1\"");
     let edit = |script: &str| {
-        let mut command = world.command(&NOTE);
+        // What is asked about before it runs can be edited.
+        let mut command = world.command(&[&["--mode", "confirm-all"], &NOTE[..]].concat());
         command.env("EDITOR", script.trim_matches('"'));
         Person::starts(command)
     };
@@ -346,9 +349,34 @@ fn c23_s3_28_a_checkpoint_is_opened_by_the_tools_name_and_by_nothing_else() {
 fn the_demo_asks_on_a_terminal() {
     let world = World::new();
     let mut person = Person::runs(&world, &["demo"]);
+    person.sees("+ nobody has looked at the ladder");
     person.answers("y");
     let (code, seen) = person.ends();
     assert_eq!(code, 0, "{seen}");
-    assert!(seen.contains("added a line to `notes.txt`"), "{seen}");
+    assert!(seen.contains("committed: notes.txt") && seen.contains("undone: call"), "{seen}");
     assert!(seen.contains("the chain holds"), "{seen}");
+}
+
+#[test]
+fn a_change_is_shown_in_colours_before_it_is_real() {
+    let world = World::new();
+    world.write("workspace/notes.txt", "before\n");
+    let mut person = Person::in_colours(world.command(&NOTE));
+    person.sees("\u{1b}[32m   │ + hello\u{1b}[0m");
+    assert_eq!(world.read("workspace/notes.txt"), "before\n");
+    person.sees("make it real? [y/n/s/a/q/?]");
+    person.types("y");
+    assert_eq!(person.ends().0, 0);
+    assert_eq!(world.read("workspace/notes.txt"), "before\nhello\n");
+    let mut person = Person::in_colours(world.command(&["changes", "diff"]));
+    person.sees("\u{1b}[32m+hello\u{1b}[0m");
+    assert_eq!(person.ends().0, 0);
+    // Another no: nothing is written, and the reason goes to the model.
+    let mut person = Person::runs(&world, &NOTE);
+    person.answers("n");
+    person.sees("why?");
+    person.types("once is enough");
+    let (code, seen) = person.ends();
+    assert!(code == 3 && seen.contains("its changes were discarded"), "{seen}");
+    assert_eq!(world.read("workspace/notes.txt"), "before\nhello\n");
 }

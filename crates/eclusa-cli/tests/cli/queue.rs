@@ -43,8 +43,8 @@ fn c1_a_parked_call_runs_once_somebody_says_yes() {
     assert_eq!(world.read("workspace/notes.txt"), "hello\n");
     // A15: who answered is on record; A14: another answer comes too late.
     let records = world.records();
-    let started = records.iter().find(|it| it["event"] == "started").unwrap();
-    assert_eq!(started["approval"]["by"], "desk");
+    let ended = records.iter().find(|it| it["event"] == "ended").unwrap();
+    assert_eq!(ended["changes"]["approval"]["by"], "desk");
     assert_eq!(world.eclusa(&["approvals", "no", &id]).code, 1);
     assert_eq!(world.eclusa(&["approvals"]).out, "nothing waits for an answer\n");
 }
@@ -55,7 +55,7 @@ fn c1_a_parked_call_is_refused_with_the_reason_when_somebody_says_no() {
     let (child, id) = waiting(&world);
     world.eclusa(&["approvals", "no", &id, "not today"]);
     let (code, reply) = ended(child);
-    assert_eq!((code, &reply["code"]), (Some(3), &"denied_by_person".into()));
+    assert_eq!((code, &reply["code"]), (Some(3), &"changes_discarded".into()));
     assert!(reply["error"].as_str().unwrap().contains("not today"));
     assert_eq!(world.read("workspace/notes.txt"), "");
 }

@@ -21,7 +21,7 @@ fn what_is_allowed_runs_and_what_must_be_asked_is_refused_without_a_terminal() {
     exit 0
     $ eclusa run note {"text": "hello"}
     stderr:
-    refused: a person must approve this call and nobody can be asked, so nothing was run; a person can run it on a terminal, add an allow rule, or choose another mode
+    refused: its changes were discarded, so the workspace is as it was: a person must approve them and nobody can be asked; a person can run it on a terminal, add an allow rule, or choose another mode
     exit 3
     "###);
     assert_eq!(world.read("workspace/notes.txt"), "");
@@ -64,7 +64,7 @@ fn s4_58_c9_a_dry_run_works_without_a_terminal_and_does_nothing() {
         &["--dry-run", "run", "echo", r#"{"text": "hello"}"#],
     ]), @r###"
     $ eclusa --dry-run run note {"text": "hello"}
-    dry run, nothing was done: note({"text":"hello"}) would ask a person first, because the tool is sensitive (defaults)
+    dry run, nothing was done: note({"text":"hello"}) would run with its changes staged, because what it changes is judged before it is real (defaults)
     exit 0
     $ eclusa --dry-run run time
     stderr:
@@ -147,10 +147,15 @@ fn json_is_the_whole_reply() {
     assert_eq!(reply["number"], 1);
     assert!(reply["execution_time_ms"].is_u64());
     assert!(reply.get("error").is_none());
-    let reply = world.eclusa(&["--json", "run", "note", r#"{"text": "hello"}"#]).json();
-    assert_eq!(reply["success"], false);
-    assert_eq!(reply["code"], "no_approver");
-    assert!(reply["error"].as_str().unwrap().contains("nobody can be asked"));
+    let refused = |mode: &str| {
+        let args = ["--mode", mode, "--json", "run", "note", r#"{"text": "hello"}"#];
+        let reply = world.eclusa(&args).json();
+        assert_eq!(reply["success"], false);
+        assert!(reply["error"].as_str().unwrap().contains("nobody can be asked"));
+        reply["code"].clone()
+    };
+    assert_eq!(refused("confirm-all"), "no_approver");
+    assert_eq!(refused("confirm-sensitive"), "changes_discarded");
 }
 
 #[test]
@@ -160,8 +165,8 @@ fn s2_20_c1_allow_with_warning_runs_warns_and_says_so_in_the_record() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.err.contains("warning: a person should have approved this call"), "{}", ran.err);
     let records = world.records();
-    assert_eq!(records[0]["approval"]["by"], "no_handler");
-    assert!(records[0]["warnings"][0].as_str().unwrap().contains("nobody could be asked"));
+    assert_eq!(records[1]["changes"]["approval"]["by"], "no_handler");
+    assert!(records[1]["warnings"][0].as_str().unwrap().contains("nobody could be asked"));
 }
 
 #[test]

@@ -82,6 +82,8 @@ pub(crate) struct Body<'a> {
     pub(crate) tool: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tool_revision: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) turn: Option<u64>,
     pub(crate) v: u8,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) warnings: &'a [String],

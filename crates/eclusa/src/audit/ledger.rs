@@ -190,6 +190,7 @@ impl Entry<'_> {
             body.origin = Some(trail.call.origin.as_str());
             body.parent = self.run.inside.parent;
             body.principal = &self.run.principal;
+            body.turn = (self.run.turn > 0).then_some(self.run.turn);
             body.reason = trail.call.reason.as_deref().map(|it| redactor.text(it).0);
             body.reverse_thinking =
                 trail.deliverable.as_ref().map(|it| DeliverableNote::of(it, redactor));

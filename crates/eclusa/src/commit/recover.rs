@@ -36,7 +36,7 @@ impl Recovered {
 impl Workspace {
     /// Finishes or takes back what died in the middle. Doing it twice does no harm.
     pub fn recover(&self) -> Result<Recovered, Fault> {
-        let held = self.lock.hold().map_err(Fault::at("lock", self.state()))?;
+        let held = self.ready()?.lock.hold().map_err(Fault::at("lock", self.state()))?;
         self.recover_held(&held)
     }
 

@@ -22,6 +22,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
     words(source, below, file);
     limits(source, below, &file.limits);
     effects(source, below, &file.effects);
+    undo(source, below, &file.undo);
     redact(source, below, &file.redact);
     review(source, below, &file.review);
     files::lay(source, below, &file.files);
@@ -245,6 +246,22 @@ fn effects(source: &mut Source<'_>, below: &mut Config, file: &written::Effects)
                 put(source, &written.span, &mut effects.executable, decision, |new, old| new < old);
             }
         }
+    }
+}
+
+fn undo(source: &mut Source<'_>, below: &mut Config, file: &written::Undo) {
+    put_word(source, &mut below.commit_durability, file.durability.as_ref());
+    if let Some(written) = &file.keep {
+        let size = match &written.it {
+            Size::Bytes(bytes) => Ok(*bytes),
+            Size::Text(text) => units::size(text),
+        };
+        if let Some(size) = source.keep(&written.span, size) {
+            put_own(source, &written.span, &mut below.keep.bytes, size as u64);
+        }
+    }
+    if let Some(written) = &file.recent {
+        put_own(source, &written.span, &mut below.keep.recent, written.it);
     }
 }
 

@@ -28,7 +28,14 @@ fn s1_24_the_shipped_defaults_are_the_built_in_ones() {
             "{:?}",
             (
                 (it.mode, it.on_no_approver, it.order, &it.limits, it.args_in_log),
-                (it.durability, &it.redact, it.review_cache, it.cache),
+                (
+                    it.durability,
+                    it.keep,
+                    it.commit_durability,
+                    &it.redact,
+                    it.review_cache,
+                    it.cache
+                ),
                 (it.tools.len(), it.reviewers.len()),
             )
         )

@@ -38,6 +38,9 @@ pub(super) struct Written {
     /// The log.
     #[serde(default)]
     pub(super) audit: Audit,
+    /// Taking changes back.
+    #[serde(default)]
+    pub(super) undo: Undo,
     /// Taking secrets out of what leaves.
     #[serde(default)]
     pub(super) redact: Redact,
@@ -139,6 +142,21 @@ pub(super) struct Audit {
     /// How much of the arguments a record holds. The digest is always there.
     pub(super) args: Option<At<Word<ArgsInLog>>>,
     /// What a record survives.
+    pub(super) durability: Option<At<Word<Durability>>>,
+}
+
+/// Taking changes back.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Undo {
+    /// How much may be kept of what was replaced or deleted, in bytes or as a size. Beyond it the
+    /// oldest goes for good, which is told and recorded.
+    pub(super) keep: Option<At<Size>>,
+    /// How many of the latest changes are kept as they are, and undone quickest. Older ones are
+    /// compressed.
+    pub(super) recent: Option<At<usize>>,
+    /// What a committed change survives.
     pub(super) durability: Option<At<Word<Durability>>>,
 }
 

@@ -169,3 +169,21 @@ fn u_what_a_past_call_did_can_be_shown() {
         }
     }
 }
+
+#[test]
+fn naming_a_workspace_makes_nothing_until_something_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, state) = (dir.path().join("root"), dir.path().join("state"));
+    std::fs::create_dir(&root).unwrap();
+    let workspace = eclusa::Workspace::named(&root, &state).unwrap();
+    assert!(!state.exists());
+    let node = eclusa::Node::File(eclusa::FileNode::new(*b"x", 0o644));
+    let change = eclusa::Change { path: "a".into(), from: None, before: None, after: Some(node) };
+    workspace.commit(1, &eclusa::Changes::of([change]), eclusa::Durability::Crash).unwrap();
+    assert_eq!(std::fs::read(root.join("a")).unwrap(), b"x");
+    // Another one, of the same names, finds what was done.
+    let other = eclusa::Workspace::named(&root, &state).unwrap();
+    assert_eq!(other.entries().unwrap().len(), 1);
+    other.undo(2, &[1], eclusa::Durability::Crash).unwrap();
+    assert!(!root.join("a").exists());
+}

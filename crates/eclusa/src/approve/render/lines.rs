@@ -39,25 +39,25 @@ impl Rendered {
     /// go on behind a dotted bar (`┊`). Only where they are broken differs; nothing is left out.
     pub fn wrapped(&self, columns: usize) -> String {
         let mut out = String::new();
-        for line in &self.lines {
-            let Some(text) = &line.text else {
-                out.push_str(&line.label);
-                out.push('\n');
-                continue;
-            };
-            // Room for one wide character, however narrow the surface.
-            let room = columns.saturating_sub(width(&line.label) + 3).max(2);
-            for (index, piece) in pieces(text, room).enumerate() {
-                let head = match index {
-                    0 => format!("{} │ ", line.label),
-                    _ => format!("{} ┊ ", " ".repeat(width(&line.label))),
-                };
-                out.push_str(head.as_str());
-                out.push_str(&piece);
-                out.push('\n');
-            }
+        for piece in self.lines.iter().flat_map(|line| line.wrapped(columns)) {
+            out.push_str(&piece);
+            out.push('\n');
         }
         out
+    }
+}
+
+impl Line {
+    /// The line in pieces, none wider than this many columns; see [`Rendered::wrapped`].
+    pub fn wrapped(&self, columns: usize) -> Vec<String> {
+        let Some(text) = &self.text else { return vec![self.label.clone()] };
+        // Room for one wide character, however narrow the surface.
+        let room = columns.saturating_sub(width(&self.label) + 3).max(2);
+        let piece = |(index, piece): (usize, String)| match index {
+            0 => format!("{} │ {piece}", self.label),
+            _ => format!("{} ┊ {piece}", " ".repeat(width(&self.label))),
+        };
+        pieces(text, room).enumerate().map(piece).collect()
     }
 }
 

@@ -148,3 +148,16 @@ fn further_kinds_of_secrets() {
     assert_eq!(config.redact.rules[0].origin, "eclusa.toml:3");
     assert!(wrong("[[redact.rules]]\nname = 'x'\nregex = '('").contains("regular expression"));
 }
+
+#[test]
+fn what_is_kept_for_undo_is_the_persons_business() {
+    let config = load("[undo]\nkeep = '2MB'\nrecent = 3\ndurability = 'power-loss'");
+    assert_eq!(config.keep, crate::Keep { recent: 3, bytes: 2 << 20 });
+    assert_eq!(config.commit_durability, crate::Durability::PowerLoss);
+    // A project may want more safety, and no less space to go back in.
+    let project = |text: &str| Config::load(&[Layer::of_project("eclusa.toml", text)]);
+    assert!(project("[undo]\ndurability = 'power-loss'").is_ok());
+    assert!(project("[undo]\nkeep = '1KB'").is_err());
+    assert!(project("[undo]\nrecent = 0").is_err());
+    assert!(wrong("[undo]\nkeep = 'much'").contains("is not a size"));
+}

@@ -1,0 +1,199 @@
+//! `eclusa changes`: what past calls did to the workspace, and whether it still stands.
+
+use eclusa::{Bounds, Diff, Entry, Status, Workspace};
+use eclusa_store::Store;
+use serde_json::{Value, json};
+
+use super::{past::Past, undo::unknown};
+use crate::{
+    args::ChangesCommand,
+    failure::{Exit, Failure},
+    keeping,
+    moment::Moment,
+    screen::{Screen, Style, harmless},
+    workplace::Workplace,
+};
+
+/// How many paths of a call are named in a list.
+const NAMED: usize = 3;
+
+pub(super) fn run(
+    here: &Workplace,
+    what: Option<ChangesCommand>,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let mut screen = Screen::stdout();
+    let what = what.unwrap_or(ChangesCommand::List { count: 20 });
+    if !here.place.undo().exists() {
+        return match what {
+            ChangesCommand::Show { call: Some(call) }
+            | ChangesCommand::Diff { call: Some(call) } => Err(unknown(call)),
+            _ if json => Ok(Exit::Done),
+            _ => {
+                screen.line("nothing was changed here")?;
+                screen.flush()?;
+                Ok(Exit::Done)
+            }
+        };
+    }
+    let book = Book { workspace: here.workspace()?, store: here.store()? };
+    keeping::recover(&book.workspace, &book.store)?;
+    match what {
+        ChangesCommand::List { count } => book.list(count, json, &mut screen)?,
+        ChangesCommand::Show { call } => book.show(call, false, json, &mut screen)?,
+        ChangesCommand::Diff { call } => book.show(call, true, json, &mut screen)?,
+        ChangesCommand::Compact => book.compact(here, json, &mut screen)?,
+    }
+    screen.flush()?;
+    Ok(Exit::Done)
+}
+
+/// What was changed, and the log that says by whom.
+struct Book {
+    workspace: Workspace,
+    store: Store,
+}
+
+impl Book {
+    fn list(&self, count: usize, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+        let entries = self.workspace.entries().map_err(Failure::failed)?;
+        let last = entries.get(entries.len().saturating_sub(count)..).unwrap_or_default();
+        let headings = ["call", "time", "tool", "status", "paths"];
+        let mut rows = vec![headings.map(str::to_owned).to_vec()];
+        for entry in last {
+            let past = Past::of(&self.store, entry.call)?;
+            let changes = self.workspace.changes(entry.call).map_err(Failure::failed)?;
+            let paths: Vec<String> =
+                changes.iter().map(|it| it.path.to_string_lossy().into_owned()).collect();
+            if json {
+                let mut value = as_json(entry, &past);
+                if let Some(fields) = value.as_object_mut() {
+                    fields.insert("paths".to_owned(), paths.into());
+                }
+                screen.json(&value)?;
+                continue;
+            }
+            let mut named =
+                paths.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            if paths.len() > NAMED {
+                named.push_str(&format!(" and {} more", paths.len() - NAMED));
+            }
+            rows.push(vec![
+                entry.call.to_string(),
+                Moment(past.at).to_string(),
+                harmless(&past.tool),
+                status(entry),
+                harmless(&named),
+            ]);
+        }
+        match json {
+            true => Ok(()),
+            false => Ok(screen.table(&rows)?),
+        }
+    }
+
+    /// One call: what it did, for a person or as a patch.
+    fn show(
+        &self,
+        call: Option<u64>,
+        patch: bool,
+        json: bool,
+        screen: &mut Screen,
+    ) -> Result<(), Failure> {
+        let entries = self.workspace.entries().map_err(Failure::failed)?;
+        let entry = match call {
+            None => entries.last().ok_or_else(|| Failure::failed("nothing was changed here"))?,
+            Some(call) => entries.iter().find(|it| it.call == call).ok_or_else(|| unknown(call))?,
+        };
+        let past = Past::of(&self.store, entry.call)?;
+        let changes = self.workspace.changes(entry.call).map_err(Failure::failed)?;
+        let diff = Diff::of(&changes, &self.workspace, Bounds::default());
+        if json {
+            let mut value = as_json(entry, &past);
+            if let Some(fields) = value.as_object_mut() {
+                fields.insert("changes".to_owned(), diff.json());
+                if patch {
+                    fields.insert("diff".to_owned(), diff.unified().into());
+                }
+            }
+            return Ok(screen.json(&value)?);
+        }
+        if patch {
+            for line in diff.unified().lines() {
+                let line = screen.harmless_on_a_terminal(line).into_owned();
+                screen.styled(style(&line), &line)?;
+            }
+            return Ok(());
+        }
+        let title = format!("call {}: {}, {}", entry.call, harmless(&past.tool), status(entry));
+        screen.styled(Style::Strong, &title)?;
+        screen.line(&format!("  {}, {}", Moment(past.at), diff.summary()))?;
+        for line in diff.shown().lines() {
+            screen.styled(style(line), &format!("  {}", harmless(line)))?;
+        }
+        Ok(())
+    }
+
+    fn compact(&self, here: &Workplace, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+        let compacted = keeping::compact(&self.workspace, here.config.keep, &self.store)?;
+        let evicted: Vec<u64> = compacted.evicted.iter().map(|it| it.call).collect();
+        if json {
+            let value =
+                json!({"packed": compacted.packed, "evicted": evicted, "bytes": compacted.bytes});
+            return Ok(screen.json(&value)?);
+        }
+        screen.line(&format!(
+            "packed: {}, evicted: {}, kept: {} bytes",
+            compacted.packed.len(),
+            evicted.len(),
+            compacted.bytes
+        ))?;
+        Ok(())
+    }
+}
+
+/// The colour of a line of a diff.
+pub(crate) fn style(line: &str) -> Style {
+    match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Style::Strong,
+        [b'+', ..] => Style::Good,
+        [b'-', ..] => Style::Bad,
+        [b'@', ..] | [b'#', ..] | [b'\\', ..] => Style::Faint,
+        _ => Style::Plain,
+    }
+}
+
+fn status(entry: &Entry) -> String {
+    match &entry.status {
+        Status::Committed => "stands".to_owned(),
+        Status::Undone { by } => format!("undone by {by}"),
+        Status::Evicted => "stands for good".to_owned(),
+        Status::Irreversible(why) => format!("stands for good: {}", harmless(why)),
+    }
+}
+
+/// A call that changed something, for programs. Fields that do not apply are absent.
+fn as_json(entry: &Entry, past: &Past) -> Value {
+    let (word, by, why) = match &entry.status {
+        Status::Committed => ("committed", None, None),
+        Status::Undone { by } => ("rolled_back", Some(*by), None),
+        Status::Evicted => ("evicted", None, None),
+        Status::Irreversible(why) => ("irreversible", None, Some(why)),
+    };
+    let mut value = json!({
+        "call": entry.call,
+        "at": past.at,
+        "tool": past.tool,
+        "status": word,
+    });
+    let optional = [
+        ("undone_by", by.map(Value::from)),
+        ("undoes", (!entry.undoes.is_empty()).then(|| entry.undoes.clone().into())),
+        ("why", why.map(|it| it.clone().into())),
+    ];
+    if let Some(fields) = value.as_object_mut() {
+        let present = optional.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?)));
+        fields.extend(present);
+    }
+    value
+}

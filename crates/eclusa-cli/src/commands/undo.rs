@@ -1,0 +1,162 @@
+//! `eclusa undo` and `eclusa redo`: take back what calls changed, and bring it back.
+
+use std::sync::Arc;
+
+use eclusa::{Gate, Origin, Reply, ToolCall, Undone, Workspace};
+use eclusa_store::Store;
+use serde_json::{Value, json};
+
+use super::{
+    reply,
+    run::{cancel_on_signal, id},
+};
+use crate::{
+    args::{RedoArgs, UndoArgs},
+    failure::{Exit, Failure},
+    keeping,
+    screen::{Screen, harmless},
+    workplace::Workplace,
+};
+
+pub(in crate::commands) mod tool;
+mod which;
+
+pub(in crate::commands) use which::unknown;
+use which::{Meant, Which};
+
+pub(super) async fn run(here: &Workplace, args: UndoArgs, json: bool) -> Result<Exit, Failure> {
+    let which = match args {
+        UndoArgs { since: Some(when), .. } => Which::Since(when),
+        UndoArgs { turn: true, .. } => Which::Turn,
+        UndoArgs { calls, .. } if !calls.is_empty() => Which::Calls(calls),
+        UndoArgs { .. } => Which::Last,
+    };
+    let back = Back::open(here, json)?;
+    let meant = which::find(which, &back.workspace, &back.store, &*here.registry()?)?;
+    let call = json!({"calls": meant.calls});
+    let planned = || back.workspace.would_undo(&meant.calls);
+    back.pass("undo", call, &meant, planned).await
+}
+
+pub(super) async fn redo(here: &Workplace, args: RedoArgs, json: bool) -> Result<Exit, Failure> {
+    let back = Back::open(here, json)?;
+    let undo = which::undo_of(args.call, &back.workspace)?;
+    let meant = Meant { calls: vec![undo], beyond: Vec::new() };
+    let planned = || {
+        let calls = tool::undoes(&back.workspace, undo);
+        Ok(Undone { calls, ..back.workspace.would_undo(&[undo])? })
+    };
+    back.pass("redo", json!({"undo": undo}), &meant, planned).await
+}
+
+/// Everything that taking something back needs.
+struct Back<'a> {
+    here: &'a Workplace,
+    store: Store,
+    workspace: Workspace,
+    gate: Gate,
+    json: bool,
+}
+
+impl<'a> Back<'a> {
+    fn open(here: &'a Workplace, json: bool) -> Result<Back<'a>, Failure> {
+        if !here.place.undo().exists() {
+            return Err(Failure::failed("nothing was changed here, so there is nothing to undo"));
+        }
+        let store = here.store()?;
+        let durability = here.config.commit_durability;
+        let gate = here.gate_to_take_back(
+            &store,
+            |registry, workspace| tool::add(registry, workspace, durability),
+            Arc::new(tool::CommandLine),
+        )?;
+        Ok(Back { here, workspace: here.workspace()?, store, gate, json })
+    }
+
+    /// Passes the call through the gate, and tells what came of it.
+    async fn pass(
+        &self,
+        tool: &str,
+        args: Value,
+        meant: &Meant,
+        planned: impl FnOnce() -> Result<Undone, eclusa::UndoError>,
+    ) -> Result<Exit, Failure> {
+        cancel_on_signal(self.gate.run().cancel.clone());
+        let plan = match self.here.dry_run {
+            true => Some(planned()),
+            false => None,
+        };
+        let call = ToolCall::new(id(), tool, args).from(Origin::Person);
+        let reply = self.gate.pass(call).await;
+        let exit = match &plan {
+            Some(Err(_)) if !reply.refused() => Exit::Failed,
+            _ => reply::exit(&reply),
+        };
+        let mut screen = Screen::stdout();
+        match self.json {
+            true => screen.json(&as_json(&reply, plan.as_ref(), meant))?,
+            false => print(&reply, tool, plan.as_ref(), meant, &mut screen)?,
+        }
+        screen.flush()?;
+        if exit == Exit::Done && plan.is_none() {
+            keeping::compact_when_due(&self.workspace, self.here.config.keep, &self.store);
+        }
+        Ok(exit)
+    }
+}
+
+type Plan = Result<Undone, eclusa::UndoError>;
+
+/// The reply, with the plan of a dry run in place of the data that only a run gives.
+fn as_json(reply: &Reply, plan: Option<&Plan>, meant: &Meant) -> Value {
+    let mut value = reply::as_json(reply);
+    let Some(fields) = value.as_object_mut() else { return value };
+    match plan {
+        Some(Ok(undone)) => {
+            fields.insert("data".to_owned(), tool::as_json(undone));
+        }
+        Some(Err(err)) => {
+            let failed = tool::failed(err, &meant.calls);
+            fields.insert("success".to_owned(), false.into());
+            fields.insert("error".to_owned(), failed.message.into());
+            fields.insert("data".to_owned(), failed.data.unwrap_or_default());
+        }
+        None => {}
+    }
+    if let Some(Value::Object(data)) = fields.get_mut("data")
+        && let Some(Value::Array(listed)) = data.get_mut("irreversible")
+    {
+        listed.extend(meant.beyond.iter().map(|(call, why)| json!({"call": call, "why": why})));
+    }
+    value
+}
+
+fn print(
+    reply: &Reply,
+    tool: &str,
+    plan: Option<&Plan>,
+    meant: &Meant,
+    screen: &mut Screen,
+) -> Result<(), Failure> {
+    match plan {
+        _ if reply.refused() => reply::print(reply, screen)?,
+        Some(Ok(undone)) => {
+            screen.line(&harmless(&format!("would {tool}: {}", tool::told(undone))))?
+        }
+        Some(Err(err)) => {
+            screen.flush()?;
+            let failed = tool::failed(err, &meant.calls);
+            crate::screen::complain(&[format!("error: {}", failed.message)]);
+        }
+        None => reply::print(reply, screen)?,
+    }
+    if !reply.is_error() {
+        for (call, why) in &meant.beyond {
+            screen.line(&harmless(&format!("call {call} cannot be undone: {why}")))?;
+        }
+        if let (None, Some(number), "undo") = (plan, reply.number(), tool) {
+            screen.line(&format!("`eclusa redo {number}` brings it back"))?;
+        }
+    }
+    Ok(())
+}
