@@ -8,7 +8,7 @@ use eclusa::{
     Run, Scene, Spool,
 };
 use eclusa_store::{Desk, Options, Store};
-use eclusa_tools::{PagedOutput, Read, Todo, ToolSearch};
+use eclusa_tools::{Hands, PagedOutput, Todo, ToolSearch};
 
 use crate::{
     args::Global,
@@ -92,7 +92,7 @@ impl Workplace {
         files: Files,
         spool: Arc<dyn Spool>,
     ) -> Result<(), RegistryError> {
-        registry.add(Read::new(files))?;
+        Hands::new(files).max_size(self.config.max_file_size).add_to(registry)?;
         registry.add(PagedOutput::new(spool))?;
         registry.add(ToolSearch::new(registry, self.scene()))?;
         registry.add(Todo::new())

@@ -22,6 +22,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
     words(source, below, file);
     limits(source, below, &file.limits);
     effects(source, below, &file.effects);
+    files(source, below, &file.files);
     redact(source, below, &file.redact);
     review(source, below, &file.review);
     for written in &file.rules {
@@ -242,6 +243,18 @@ fn effects(source: &mut Source<'_>, below: &mut Config, file: &written::Effects)
                 put(source, &written.span, &mut effects.executable, decision, |new, old| new < old);
             }
         }
+    }
+}
+
+fn files(source: &mut Source<'_>, below: &mut Config, file: &written::FileTools) {
+    let Some(written) = &file.max_size else { return };
+    let size = match &written.it {
+        Size::Bytes(bytes) => Ok(*bytes),
+        Size::Text(text) => units::size(text),
+    };
+    if let Some(size) = source.keep(&written.span, size) {
+        let looser = |new: &u64, old: &u64| new > old;
+        put(source, &written.span, &mut below.max_file_size, size as u64, looser);
     }
 }
 

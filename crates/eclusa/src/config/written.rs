@@ -32,6 +32,9 @@ pub(super) struct Written {
     /// What a call may do to the workspace, whichever way.
     #[serde(default)]
     pub(super) effects: Effects,
+    /// The tools that read and write files.
+    #[serde(default)]
+    pub(super) files: FileTools,
     /// The log.
     #[serde(default)]
     pub(super) audit: Audit,
@@ -95,6 +98,15 @@ pub(super) struct Effects {
     pub(super) allow_delete: Option<At<bool>>,
     /// What becomes of changes that make files executable.
     pub(super) executable: Option<At<Word<Decision>>>,
+}
+
+/// The tools that read and write files.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct FileTools {
+    /// How large a file may be that they write or edit, in bytes or as a size.
+    pub(super) max_size: Option<At<Size>>,
 }
 
 /// A number, or the word for no limit.
