@@ -20,9 +20,6 @@ use crate::{
     patch::{FilePatch, Kind, Outcome, apply_all, parse},
 };
 
-#[cfg(test)]
-mod tests;
-
 /// The bits that let a file be run: all that a patch says of permissions.
 const EXECUTE: u32 = 0o111;
 
@@ -100,10 +97,8 @@ fn patched(hands: &Hands, conversation: &str, patch: &str) -> Result<Output, Too
         let found = ground.found(name).map_err(|err| err.message)?;
         Ok(found.node.as_ref().and_then(Node::file).and_then(FileNode::bytes).map(<[u8]>::to_vec))
     });
-    let outcomes = outcomes.map_err(|err| ToolError {
-        output: String::new(),
-        ..ToolError::new(err.to_string())
-    })?;
+    let outcomes = outcomes
+        .map_err(|err| ToolError { output: String::new(), ..ToolError::new(err.to_string()) })?;
     let mut made = Made::default();
     // Of each move the departure stands before the arrival.
     let (gone, put): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(|it| it.content.is_none());
@@ -254,7 +249,8 @@ impl Made {
     }
 
     fn output(self) -> Output {
-        let moved: HashSet<&PathBuf> = self.changes.iter().filter_map(|it| it.from.as_ref()).collect();
+        let moved: HashSet<&PathBuf> =
+            self.changes.iter().filter_map(|it| it.from.as_ref()).collect();
         let deleted = self.changes.iter().filter(|it| it.after.is_none());
         let deleted = deleted.filter(|it| !moved.contains(&it.path)).map(|it| shown(&it.path));
         let mut told = self.told;

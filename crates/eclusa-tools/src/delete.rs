@@ -10,9 +10,6 @@ use crate::{
     tree::tree,
 };
 
-#[cfg(test)]
-mod tests;
-
 /// Deletes things of the workspace.
 #[derive(Debug, Clone)]
 pub struct Delete(Hands);

@@ -14,9 +14,6 @@ use crate::{
     text::{Edit, edit_bytes},
 };
 
-#[cfg(test)]
-mod tests;
-
 /// Edits a file of the workspace in one place, or everywhere.
 #[derive(Debug, Clone)]
 pub struct EditFile(Hands);

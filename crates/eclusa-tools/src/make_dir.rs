@@ -7,9 +7,6 @@ use serde_json::json;
 
 use crate::hands::{self, Hands, make_directory, refused, shown};
 
-#[cfg(test)]
-mod tests;
-
 /// Makes directories of the workspace.
 #[derive(Debug, Clone)]
 pub struct MakeDir(Hands);

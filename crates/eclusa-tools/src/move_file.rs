@@ -15,9 +15,6 @@ use crate::{
     tree::tree,
 };
 
-#[cfg(test)]
-mod tests;
-
 /// Moves things of the workspace.
 #[derive(Debug, Clone)]
 pub struct Move(Hands);
@@ -147,9 +144,7 @@ fn leaves(path: &Path, node: &Node) -> Change {
 fn arrives(path: PathBuf, from: PathBuf, before: Option<Node>, node: Node) -> Change {
     let after = match node {
         // The content is read where it is, when the move becomes real.
-        Node::File(file) => {
-            Node::File(FileNode { content: Content::InPlace, stamp: None, ..file })
-        }
+        Node::File(file) => Node::File(FileNode { content: Content::InPlace, stamp: None, ..file }),
         other => other,
     };
     Change { path, from: Some(from), before, after: Some(after) }

@@ -96,13 +96,7 @@ fn same_content(was: Stamp, is: Stamp) -> bool {
 }
 
 impl Memory {
-    fn keep(
-        &mut self,
-        conversation: &str,
-        path: &Path,
-        was: Was,
-        proposed: Option<ContentDigest>,
-    ) {
+    fn keep(&mut self, conversation: &str, path: &Path, was: Was, proposed: Option<ContentDigest>) {
         if self.count >= REMEMBERED {
             self.forget_the_older_half();
         }

@@ -14,9 +14,6 @@ use crate::{
     text::{Format, Newline, decode},
 };
 
-#[cfg(test)]
-mod tests;
-
 /// Writes whole files of the workspace.
 #[derive(Debug, Clone)]
 pub struct Write(Hands);

@@ -1,9 +1,18 @@
-//! Tools against the programs that they stand beside.
+//! Tools through the gate, and against the programs that they stand beside.
 
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
     reason = "a test that panics has failed"
 )]
 
+mod changes;
+mod edit;
+mod faults;
 mod git;
+mod paths;
+mod world;
+mod write;
