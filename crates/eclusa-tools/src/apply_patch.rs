@@ -10,6 +10,7 @@ use eclusa::{
     Change, Changes, Facts, FileNode, Job, Node, Output, Scene, ToolError, Touch, TypedTool,
     files::Found,
 };
+use memchr::memchr_iter;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -22,6 +23,13 @@ use crate::{
 
 /// The bits that let a file be run: all that a patch says of permissions.
 const EXECUTE: u32 = 0o111;
+
+/// What a patch may take of memory, at about so much for each byte of a file that is UTF-8 or
+/// not, and for each of its lines.
+const ROOM: u64 = 56 << 20;
+const OF_UTF8: u64 = 4;
+const OF_OTHER: u64 = 8;
+const OF_A_LINE: u64 = 16;
 
 /// Applies patches to the workspace.
 #[derive(Debug, Clone)]
@@ -118,12 +126,12 @@ struct Ground<'a> {
     found: HashMap<String, Found>,
     /// Which name of the patch leads to a file.
     names: HashMap<PathBuf, String>,
-    size: u64,
+    room: u64,
 }
 
 impl<'a> Ground<'a> {
     fn new(hands: &'a Hands) -> Ground<'a> {
-        Ground { hands, found: HashMap::new(), names: HashMap::new(), size: 0 }
+        Ground { hands, found: HashMap::new(), names: HashMap::new(), room: 0 }
     }
 
     fn found(&mut self, name: &str) -> Result<&Found, ToolError> {
@@ -134,11 +142,11 @@ impl<'a> Ground<'a> {
                     "the patch calls the same file `{other}` and `{name}`; use one name for it"
                 )));
             }
-            self.size += found.node.as_ref().and_then(Node::file).map_or(0, |it| it.size);
-            if self.size > self.hands.max_size {
-                let most = self.hands.max_size;
+            self.room += found.node.as_ref().and_then(Node::file).map_or(0, room);
+            if self.room > ROOM {
                 return Err(ToolError::new(format!(
-                    "the files of the patch have more than {most} bytes together; apply it in parts"
+                    "the files of the patch are too large together, `{name}` among them; apply \
+                     it in parts, or use `edit`"
                 )));
             }
             self.found.insert(name.to_owned(), found);
@@ -202,6 +210,14 @@ impl<'a> Ground<'a> {
         made.put(change, around, notes);
         Ok(())
     }
+}
+
+/// How much memory a patch of this file takes, about.
+fn room(file: &FileNode) -> u64 {
+    let bytes = file.bytes().unwrap_or_default();
+    let lines = memchr_iter(b'\n', bytes).count() as u64;
+    let each = if std::str::from_utf8(bytes).is_ok() { OF_UTF8 } else { OF_OTHER };
+    file.size.saturating_mul(each).saturating_add(lines.saturating_mul(OF_A_LINE))
 }
 
 /// What the patch makes of the workspace, and what is said about it.

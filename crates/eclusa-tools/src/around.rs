@@ -15,6 +15,8 @@ mod tests;
 const CONTEXT: usize = 3;
 /// So many lines are shown at the most.
 const LINES: usize = 40;
+/// Longer stretches are not compared line by line.
+const COMPARED: usize = 1 << 20;
 
 /// What changed in a text.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -34,8 +36,12 @@ impl Around {
         Some(Around::of_text(&old.text, &new.text))
     }
 
-    fn of_text(old: &str, new: &str) -> Around {
+    /// What changed between two texts.
+    pub(crate) fn of_text(old: &str, new: &str) -> Around {
         let (head, tail) = ends(old.as_bytes(), new.as_bytes());
+        if old.len() + new.len() - 2 * (head + tail) > COMPARED {
+            return Around::coarse(old, new, head, tail);
+        }
         let part = |text: &str| {
             let part = text.as_bytes().get(head..text.len() - tail).unwrap_or_default();
             Node::File(FileNode::new(part, 0))
@@ -58,6 +64,19 @@ impl Around {
         });
         let lines = numbered(new, head, above, shown);
         Around { added: sum.added, removed: sum.removed, lines }
+    }
+
+    /// The same for a long stretch: all its lines went, and all came.
+    fn coarse(old: &str, new: &str, head: usize, tail: usize) -> Around {
+        let count = |text: &str| {
+            let part = part_of(text, head..text.len() - tail);
+            let open = part.last().is_some_and(|it| *it != b'\n');
+            memchr_iter(b'\n', part).count() + usize::from(open)
+        };
+        let (removed, added) = (count(old), count(new));
+        let above = memchr_iter(b'\n', part_of(new, 0..head)).count();
+        let lines = numbered(new, head, above, std::iter::once(above..above + added));
+        Around { added: added as u64, removed: removed as u64, lines }
     }
 
     /// `+3 -1`

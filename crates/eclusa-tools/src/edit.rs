@@ -1,5 +1,7 @@
 //! `edit`: replaces one piece of text by another, exactly.
 
+use std::borrow::Cow;
+
 use eclusa::{
     Change, Changes, Facts, FileNode, Job, Node, Output, Scene, ToolError, Touch, TypedTool,
     files::Found, one_line,
@@ -10,8 +12,8 @@ use serde_json::json;
 
 use crate::{
     around::Around,
-    hands::{self, Hands, put, shown},
-    text::{Edit, edit_bytes},
+    hands::{self, Hands, let_go, put, shown},
+    text::{self, Decoded, Edit, EditError, Edited, Format, decode},
 };
 
 /// Edits a file of the workspace in one place, or everywhere.
@@ -101,18 +103,23 @@ pub(crate) fn edited(
         }
         None => {}
     }
-    let bytes = old.as_ref().and_then(FileNode::bytes);
-    let made = edit_bytes(bytes, edits).map_err(|err| ToolError {
+    let (old, made) = match old {
+        None => (None, made(None, Format::NEW, edits)),
+        Some(file) => {
+            let (file, made) = remade(file, edits);
+            (Some(file), made)
+        }
+    };
+    let Made { content, replaced, around } = made.map_err(|err| ToolError {
         data: Some(json!({"path": shown(&path), "edit": err.index.map(|it| it + 1)})),
         ..ToolError::new(format!("`{}`: {err}", one_line(asked)))
     })?;
-    hands.fits(asked, made.content.len())?;
+    hands.fits(asked, content.len())?;
 
-    let around = Around::of(bytes.unwrap_or_default(), &made.content).unwrap_or_default();
     let parents = if old.is_some() { Vec::new() } else { hands.parents(&path)? };
     let verb = if old.is_some() { "edited" } else { "made" };
     let name = shown(&path);
-    let change = put(&path, old, made.content);
+    let change = put(&path, old, content);
     if let Some(after) = change.after.as_ref().and_then(Node::file) {
         let known = change.before.as_ref().and_then(Node::file);
         hands.seen.proposed(conversation, &path, known, after.digest);
@@ -121,11 +128,51 @@ pub(crate) fn edited(
         text: format!("{verb} `{name}`: {}\n{}", around.counts(), around.lines),
         data: Some(json!({
             "path": name,
-            "replaced": made.replaced,
+            "replaced": replaced,
             "added": around.added,
             "removed": around.removed,
         })),
         changes: Changes::of(parents.into_iter().chain([change]).collect::<Vec<Change>>()),
         ..Output::default()
     })
+}
+
+/// What edits make of a file.
+struct Made {
+    content: Vec<u8>,
+    replaced: Vec<usize>,
+    around: Around,
+}
+
+/// Edits what is in a file. Several copies of a large file are in memory at once, and so what is
+/// not needed any more is let go: the bytes once they are text of another encoding, and the old
+/// text before the new one becomes bytes.
+fn remade(mut file: FileNode, edits: &[Edit<'_>]) -> (FileNode, Result<Made, EditError>) {
+    let bytes = file.bytes().unwrap_or_default();
+    let (format, text) = match decode(bytes) {
+        Ok(Decoded { text: Cow::Borrowed(text), format }) => {
+            let format = if bytes.is_empty() { Format::NEW } else { format };
+            let made = made(Some(Cow::Borrowed(text)), format, edits);
+            return (let_go(file), made);
+        }
+        Ok(Decoded { text: Cow::Owned(text), format }) => (format, text),
+        Err(err) => {
+            let (of, fault) = (edits.len(), err.into());
+            return (file, Err(EditError { index: None, of, fault }));
+        }
+    };
+    file = let_go(file);
+    (file, made(Some(Cow::Owned(text)), format, edits))
+}
+
+fn made(old: Option<Cow<'_, str>>, format: Format, edits: &[Edit<'_>]) -> Result<Made, EditError> {
+    let Edited { content, replaced } = text::edit(old.as_deref(), edits)?;
+    let around = Around::of_text(old.as_deref().unwrap_or_default(), &content);
+    drop(old);
+    let content = format.encode_owned(content).map_err(|err| EditError {
+        index: None,
+        of: edits.len(),
+        fault: err.into(),
+    })?;
+    Ok(Made { content, replaced, around })
 }

@@ -39,6 +39,15 @@ fn what_is_not_text_is_not_shown_and_long_texts_are_cut() {
     assert_eq!((told.added, told.removed, told.lines.as_str()), (0, 1000, ""));
 }
 
+#[test]
+fn a_stretch_that_is_too_long_is_counted_as_a_whole() {
+    let old = "x\n".repeat(COMPARED / 4);
+    let told = around(&format!("a\n{old}z\n"), &format!("a\n{}z\n", old.replace('x', "yy")));
+    let lines = (COMPARED / 4) as u64;
+    assert_eq!((told.added, told.removed), (lines, lines));
+    assert!(told.lines.starts_with("     2\tyy\n"), "{}", told.lines);
+}
+
 proptest! {
     #[test]
     fn every_line_that_is_shown_is_the_line_of_that_number(

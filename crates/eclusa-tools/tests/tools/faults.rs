@@ -178,11 +178,11 @@ fn names_that_are_no_text_are_deleted_and_moved_with_their_directory() {
         fs::write(world.path("dir").join(OsStr::from_bytes(name)), "one\n").unwrap();
     }
     let work = world.work(MAY_DELETE);
-    work.done("move", json!({"from": "dir", "to": "~there"}));
+    work.done("move", json!({"from": "dir", "to": "./~there"}));
     let there = world.path("~there");
     assert_eq!(fs::read_dir(&there).unwrap().count(), 3);
     assert_eq!(fs::read(there.join(OsStr::from_bytes(b"~\xFF"))).unwrap(), b"one\n");
-    work.done("delete", json!({"path": "~there", "recursive": true}));
+    work.done("delete", json!({"path": "./~there", "recursive": true}));
     assert!(world.tree().is_empty());
 }
 

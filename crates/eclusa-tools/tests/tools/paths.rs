@@ -69,7 +69,8 @@ impl<'a> Case<'a> {
                 let count = AtomicUsize::new(0);
                 let workspace = Workspace::attach(&root, &state).unwrap().watched(move |_| {
                     if count.fetch_add(1, Ordering::Relaxed) == step {
-                        assert!(sh(&place, &commands));
+                        // It may come too late to have an effect.
+                        sh(&place, &commands);
                     }
                 });
                 house.workspace = Some(workspace);
