@@ -4,7 +4,6 @@
     clippy::unwrap_used,
     clippy::disallowed_methods,
     clippy::indexing_slicing,
-    clippy::string_slice,
     clippy::panic,
     reason = "a test that panics has failed"
 )]
