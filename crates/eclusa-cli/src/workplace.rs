@@ -3,13 +3,13 @@
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    Approver, AuditSink, Config, ConfigErrors, Durability, Files, Gate, House, Layer,
-    MemorySpool, Mode, Reach, Redactor, Registration, Registry, RegistryError, ReviewCache,
-    Reviewer, Rules, Run, Scene, Spool, Workspace,
+    Approver, AuditSink, Config, ConfigErrors, Durability, Files, Gate, House, Layer, MemorySpool,
+    Mode, Reach, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer, Rules,
+    Run, Scene, Spool, Workspace,
 };
 use eclusa_store::{Desk, Options, Store};
 use eclusa_tools::{
-    PagedOutput, Read, Todo, ToolSearch,
+    Hands, PagedOutput, Todo, ToolSearch,
     diagnostics::Diagnostics,
     search::{Glob, Grep, List},
     web::{self, Fetcher, HostRules, WebFetch},
@@ -128,7 +128,7 @@ impl Workplace {
         files: Files,
         spool: Arc<dyn Spool>,
     ) -> Result<(), RegistryError> {
-        registry.add(Read::new(files))?;
+        Hands::new(files).max_size(self.config.max_file_size).add_to(registry)?;
         registry.add(PagedOutput::new(spool))?;
         registry.add(ToolSearch::new(registry, self.scene()))?;
         registry.add(Todo::new())

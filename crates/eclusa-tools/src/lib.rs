@@ -1,6 +1,8 @@
 //! The built-in tools, and the pure text work beneath them.
 //!
 //! - [`Read`], [`PagedOutput`], [`ToolSearch`], [`Todo`]: tools that change nothing.
+//! - [`Write`], [`EditFile`], [`MultiEdit`], [`ApplyPatch`], [`Delete`], [`Move`], [`MakeDir`]:
+//!   tools that say what they would change, and write nothing. [`Hands`] is what they share.
 //! - [`text`]: what encoding and newlines a file has, and edits that keep both.
 //! - [`patch`]: unified diffs and the `*** Begin Patch` form, parsed and applied.
 //! - [`search`]: the tools `list`, `glob` and `grep`.
@@ -11,23 +13,43 @@
 //! there, and no file is opened: a tool has read it through the one way there is to it
 //! ([`Files`](eclusa::Files)), and makes the result into a [`Changes`](eclusa::Changes) value.
 
+mod apply_patch;
+mod around;
 mod bash;
 mod cells;
+mod delete;
 pub mod diagnostics;
+mod edit;
+mod hands;
+mod make_dir;
+mod move_file;
+mod multi_edit;
 mod output;
 pub mod patch;
 mod read;
 pub mod search;
+mod seen;
 pub mod text;
 mod todo;
 mod tool_search;
+mod tree;
 pub mod web;
 #[cfg(test)]
 mod world;
+mod write;
 
+pub use apply_patch::ApplyPatch;
 pub use bash::{Bash, BashArgs, Jobs, JobsArgs};
 pub use cells::{CellSettings, Cells, Order, Ran, RunError, Running, Writes};
+pub use delete::Delete;
+pub use edit::EditFile;
+pub use hands::Hands;
+pub use make_dir::MakeDir;
+pub use move_file::Move;
+pub use multi_edit::MultiEdit;
 pub use output::PagedOutput;
 pub use read::Read;
+pub use seen::Seen;
 pub use todo::Todo;
 pub use tool_search::ToolSearch;
+pub use write::Write;

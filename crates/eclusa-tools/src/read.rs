@@ -13,12 +13,16 @@ use std::{
 };
 
 use eclusa::{
-    Facts, Files, Job, Opened, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
-    one_line,
+    ContentDigest, Facts, Files, Job, Opened, Output, PermissionClass, Scene, ToolError, Touch,
+    TypedTool, one_line,
 };
 use serde_json::json;
 
-use crate::text::{HEAD, Image, Look, look};
+use crate::{
+    Seen,
+    seen::Was,
+    text::{HEAD, Image, Look, look},
+};
 
 mod arguments;
 mod book;
@@ -33,17 +37,26 @@ use arguments::{ReadArgs, Wanted};
 /// How many bytes one answer shows: a little less than what the gate lets through by default.
 const SHOWN: usize = 90_000;
 
+/// Larger pictures are described and not shown.
+const PICTURE: u64 = 5 << 20;
+
 /// Reads files of the workspace.
 #[derive(Debug, Clone)]
 pub struct Read {
     files: Files,
     shown: usize,
+    seen: Seen,
 }
 
 impl Read {
     /// Reads files of this workspace.
     pub fn new(files: Files) -> Read {
-        Read { files, shown: SHOWN }
+        Read { files, shown: SHOWN, seen: Seen::default() }
+    }
+
+    /// Remembers here what was read, for the tools that edit.
+    pub fn seen(self, seen: Seen) -> Read {
+        Read { seen, ..self }
     }
 
     /// Shows about this many bytes at once, for houses whose limit on outputs is another.
@@ -59,7 +72,8 @@ impl TypedTool for Read {
     fn description(&self, _: &Scene) -> String {
         "Reads a file of the workspace: its lines, each with its number and a tab in front.\n\
          Long files come in pages, and the end of a page says with which `offset` to go on. \
-         Notebooks are shown as cells; of images and other binary files it is said what they are. \
+         Notebooks are shown as cells, images as images; of other binary files it is said what \
+         they are. \
          Example: {\"path\": \"src/main.rs\", \"offset\": 120, \"limit\": 40}"
             .to_owned()
     }
@@ -80,14 +94,23 @@ impl TypedTool for Read {
         vec![Touch::Read(args.path.clone())]
     }
 
-    async fn run(&self, args: ReadArgs, _: &Job) -> Result<Output, ToolError> {
+    async fn run(&self, args: ReadArgs, job: &Job) -> Result<Output, ToolError> {
         let wanted = args.wanted().map_err(ToolError::new)?;
         let (files, shown, path) = (self.files.clone(), self.shown, args.path.clone());
+        let (seen, conversation) = (self.seen.clone(), job.conversation().to_owned());
         let watch = Watch::default();
         let unwatched = watch.0.clone();
         let reading = move || {
             let opened = files.file(&path).map_err(|err| ToolError::new(err.to_string()))?;
-            Reading::of(opened, unwatched)?.show(wanted, shown)
+            let (reached, stamp) = (opened.path.clone(), opened.stamp);
+            let reading = Reading::of(opened, unwatched)?;
+            let was = match reading.head.len() as u64 == reading.size {
+                true => Was::Content(ContentDigest::of(&reading.head)),
+                false => Was::State(stamp),
+            };
+            let shown = reading.show(wanted, shown)?;
+            seen.read(&conversation, &reached, was);
+            Ok(shown)
         };
         let read = tokio::task::spawn_blocking(reading).await;
         read.unwrap_or_else(|_| {
@@ -146,7 +169,7 @@ impl Reading {
     fn show(self, wanted: Wanted, shown: usize) -> Result<Output, ToolError> {
         let format = match look(&self.head) {
             Look::Text(format) => format,
-            Look::Image(image) => return Ok(self.picture(image)),
+            Look::Image(image) => return self.picture(image),
             Look::Binary(what) => return Ok(self.binary(what)),
         };
         match wanted {
@@ -158,16 +181,27 @@ impl Reading {
         }
     }
 
-    /// An output carries text and no pictures.
-    fn picture(self, image: Image) -> Output {
-        let (path, size, media) = (&self.path, self.size, image.media_type());
-        Output {
-            text: format!(
-                "`{path}` is an image ({media}, {size} bytes); it cannot be shown as text"
-            ),
-            data: Some(json!({"path": path, "bytes": size, "media_type": media})),
-            ..Output::default()
+    /// The picture itself, unless it is too large to be looked at.
+    fn picture(mut self, image: Image) -> Result<Output, ToolError> {
+        let (size, media) = (self.size, image.media_type());
+        let data = json!({"path": self.path, "bytes": size, "media_type": media});
+        let told = format!("`{}` is an image ({media}, {size} bytes)", self.path);
+        if size > PICTURE {
+            return Ok(Output {
+                text: format!("{told}; it has more than {PICTURE} bytes and is not shown"),
+                data: Some(data),
+                ..Output::default()
+            });
         }
+        let rest = size.saturating_sub(self.head.len() as u64);
+        let read = self.rest.by_ref().take(rest).read_to_end(&mut self.head);
+        read.map_err(|err| failed(&self.path, &err))?;
+        Ok(Output {
+            text: told,
+            data: Some(data),
+            images: vec![eclusa::Image { media_type: media.to_owned(), bytes: self.head.into() }],
+            ..Output::default()
+        })
     }
 
     fn binary(self, what: Option<&str>) -> Output {

@@ -79,6 +79,8 @@ pub struct Config {
     pub limits: Limits,
     /// What a call may do to the workspace.
     pub effects: EffectLimits,
+    /// How large a file may be that tools write or edit, in bytes.
+    pub max_file_size: u64,
     /// How much of the arguments the log holds.
     pub args_in_log: ArgsInLog,
     /// What the log survives.
@@ -222,6 +224,7 @@ impl Config {
             order: Pass::ORDER,
             limits: Limits::default(),
             effects: EffectLimits::default(),
+            max_file_size: 10 << 20,
             args_in_log: ArgsInLog::default(),
             durability: Durability::default(),
             keep: Keep { recent: 50, bytes: 1 << 30 },

@@ -168,8 +168,8 @@ impl Files {
 
     /// What a path leads to, links followed: for what reads or writes a file. Content of up to
     /// `hold` bytes is held, that of a larger file is hashed and stays where it is.
-    pub fn node(&self, asked: &str, hold: u64) -> Result<Found, FileError> {
-        let asked = Asked::new(OsStr::new(asked))?;
+    pub fn node(&self, asked: impl AsRef<OsStr>, hold: u64) -> Result<Found, FileError> {
+        let asked = Asked::new(asked.as_ref())?;
         let found = self.found(&asked, hold, Last::Followed)?;
         if found.node.is_none() && asked.parts.last().is_some_and(|it| it == ".") {
             return Err(self.missing(&asked.shown));
@@ -178,13 +178,13 @@ impl Files {
     }
 
     /// What has this very name, a link at its end not followed: for what deletes, moves or makes.
-    pub fn entry(&self, asked: &str, hold: u64) -> Result<Found, FileError> {
-        self.found(&Asked::new(OsStr::new(asked))?, hold, Last::Itself)
+    pub fn entry(&self, asked: impl AsRef<OsStr>, hold: u64) -> Result<Found, FileError> {
+        self.found(&Asked::new(asked.as_ref())?, hold, Last::Itself)
     }
 
     /// Opens a directory to list it.
-    pub fn directory(&self, asked: &str) -> Result<OpenedDirectory, FileError> {
-        let asked = Asked::new(OsStr::new(asked))?;
+    pub fn directory(&self, asked: impl AsRef<OsStr>) -> Result<OpenedDirectory, FileError> {
+        let asked = Asked::new(asked.as_ref())?;
         for _ in 0..TRIES {
             let place = self.resolve(&asked, Last::Followed)?;
             let Some(stat) = &place.stat else { return Err(self.missing(&asked.shown)) };

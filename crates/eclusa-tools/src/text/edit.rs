@@ -98,7 +98,7 @@ pub enum EditFault {
 }
 
 /// What one edit may add to a file: a short `old_string` and a long `new_string` multiply.
-const GROWTH: usize = 64 << 20;
+const GROWTH: usize = 16 << 20;
 
 /// How many places are named when there are too many.
 const NAMED: usize = 10;

@@ -167,7 +167,9 @@ fn latin1(bytes: &[u8]) -> Result<Decoded<'static>, Undecodable> {
     if let Some((at, &byte)) = bytes.iter().enumerate().find(|(_, byte)| control(**byte)) {
         return Err(Undecodable::Binary { at, byte });
     }
-    let text = bytes.iter().map(|byte| latin1_char(*byte)).collect();
+    let length = bytes.iter().map(|byte| latin1_char(*byte).len_utf8()).sum();
+    let mut text = String::with_capacity(length);
+    text.extend(bytes.iter().map(|byte| latin1_char(*byte)));
     let format = Format { encoding: Encoding::Latin1, bom: false };
     Ok(Decoded { text: Cow::Owned(text), format })
 }
@@ -206,7 +208,12 @@ impl Format {
 
     /// The text as bytes of this format.
     pub fn encode(self, text: &str) -> Result<Vec<u8>, Unencodable> {
-        let mut bytes = Vec::with_capacity(text.len() + 3);
+        let length = match self.encoding {
+            Encoding::Utf8 => text.len(),
+            Encoding::Utf16Le | Encoding::Utf16Be => 2 * text.encode_utf16().count(),
+            Encoding::Latin1 => text.chars().count(),
+        };
+        let mut bytes = Vec::with_capacity(length + 3);
         match self.encoding {
             Encoding::Utf8 => {
                 bytes.extend_from_slice(if self.bom { UTF8_BOM } else { b"" });

@@ -71,7 +71,10 @@ pub(super) struct Folded {
 
 impl Folded {
     pub(super) fn of(original: &str) -> Folded {
-        let mut folded = Folded { text: String::with_capacity(original.len()), cuts: Vec::new() };
+        // Counted first: what grows by doubling takes twice the room.
+        let count = memchr::memmem::find_iter(original.as_bytes(), b"\r\n").count();
+        let text = String::with_capacity(original.len() - count);
+        let mut folded = Folded { text, cuts: Vec::with_capacity(count) };
         let mut parts = original.split("\r\n");
         folded.text.push_str(parts.next().unwrap_or_default());
         for part in parts {

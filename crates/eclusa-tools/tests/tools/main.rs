@@ -1,9 +1,17 @@
-//! Tools against the programs that they stand beside.
+//! Tools through the gate, and against the programs that they stand beside.
 
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test that panics has failed"
 )]
 
+mod changes;
+mod edit;
+mod faults;
 mod git;
+mod paths;
+mod world;
+mod write;

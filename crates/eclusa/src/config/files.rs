@@ -1,9 +1,17 @@
-//! `[files]`: which files nobody may see.
+//! `[files]`: which files nobody may see, and how large one may be that is written.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Config, Trust, error::Problem, meant::TRUST, source::Source, words::At};
+use super::{
+    Config, Trust,
+    error::Problem,
+    meant::{TRUST, put},
+    source::Source,
+    units,
+    words::At,
+    written::Size,
+};
 use crate::Blocked;
 
 /// The files of the workspace.
@@ -14,10 +22,26 @@ pub(super) struct Files {
     /// Patterns of files that nobody may see, beside those of the layers below. They fit at any
     /// depth unless they begin with a slash; `!` makes an exception.
     pub(super) blocked: Option<At<Vec<At<String>>>>,
+    /// How large a file may be that the tools write or edit, in bytes or as a size.
+    pub(super) max_size: Option<At<Size>>,
+}
+
+/// Lays one file's section over those below.
+pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Files) {
+    block(source, below, file);
+    let Some(written) = &file.max_size else { return };
+    let size = match &written.it {
+        Size::Bytes(bytes) => Ok(*bytes),
+        Size::Text(text) => units::size(text),
+    };
+    if let Some(size) = source.keep(&written.span, size) {
+        let looser = |new: &u64, old: &u64| new > old;
+        put(source, &written.span, &mut below.max_file_size, size as u64, looser);
+    }
 }
 
 /// Adds to what nobody may see.
-pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Files) {
+fn block(source: &mut Source<'_>, below: &mut Config, file: &Files) {
     let Some(patterns) = &file.blocked else { return };
     for pattern in &patterns.it {
         if source.trust == Trust::Project && pattern.it.starts_with('!') {

@@ -1,0 +1,97 @@
+//! `delete`: deletes a file, a link, or a directory with all that is in it.
+
+use eclusa::{Change, Changes, Facts, Job, Node, Output, Scene, ToolError, Touch, TypedTool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{
+    hands::{self, Hands, counted, refused, shown},
+    tree::tree,
+};
+
+/// Deletes things of the workspace.
+#[derive(Debug, Clone)]
+pub struct Delete(Hands);
+
+impl Delete {
+    /// Deletes with these hands.
+    pub fn new(hands: Hands) -> Delete {
+        Delete(hands)
+    }
+}
+
+/// What to delete.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct DeleteArgs {
+    /// The file, link or directory, relative to the workspace. Of a link, the link itself.
+    path: String,
+    /// Needed for a directory that is not empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recursive: Option<bool>,
+}
+
+impl TypedTool for Delete {
+    type Args = DeleteArgs;
+    const NAME: &'static str = "delete";
+
+    fn description(&self, _: &Scene) -> String {
+        "Deletes a file of the workspace, or with `recursive` a directory and all that is in it. \
+         Of a link, the link itself is deleted and never what it leads to. Example: \
+         {\"path\": \"build/old.log\"}"
+            .to_owned()
+    }
+
+    fn facts(&self) -> Facts {
+        let hint = "remove erase unlink rm file directory";
+        let facts = hands::facts(&["delete_file", "Delete", "remove_file"], hint, "delete");
+        Facts { destructive: true, ..facts }
+    }
+
+    fn touches(&self, args: &DeleteArgs) -> Vec<Touch> {
+        vec![Touch::Write(args.path.clone())]
+    }
+
+    async fn run(&self, args: DeleteArgs, job: &Job) -> Result<Output, ToolError> {
+        let hands = self.0.clone();
+        let recursive = args.recursive.unwrap_or(false);
+        hands::work(job, move |_| deleted(&hands, &args.path, recursive)).await
+    }
+}
+
+fn deleted(hands: &Hands, asked: &str, recursive: bool) -> Result<Output, ToolError> {
+    let found = hands.files.entry(asked, 0).map_err(refused)?;
+    let Some(node) = found.node else { return Err(refused(hands.files.missing(asked))) };
+    let (name, kind) = (shown(&found.path), node.kind());
+    if matches!(node, Node::Directory { .. }) && !recursive {
+        let mut listing = hands.files.directory(hands::asked(&found.path)).map_err(refused)?;
+        if listing.next().is_some() || listing.blocked() > 0 {
+            return Err(ToolError::new(format!(
+                "`{name}` is a directory and not empty; set `recursive` to delete all that is in \
+                 it"
+            )));
+        }
+    }
+    let all = tree(hands, &found.path, node)?;
+    let inside = all.len() as u64 - 1;
+    let changes = all.into_iter().map(|(path, node)| Change {
+        path,
+        from: None,
+        before: Some(node),
+        after: None,
+    });
+    let changes = Changes::of(changes.collect::<Vec<_>>());
+    let text = match (kind, inside) {
+        ("directory", inside) => {
+            let inside = counted(inside, "thing", "things");
+            format!("deleted the directory `{name}` and {inside} in it")
+        }
+        (kind, _) => format!("deleted the {kind} `{name}`"),
+    };
+    Ok(Output {
+        text,
+        data: Some(json!({"path": name, "kind": kind, "deleted": changes.len()})),
+        changes,
+        ..Output::default()
+    })
+}

@@ -1,0 +1,178 @@
+//! `edit`: replaces one piece of text by another, exactly.
+
+use std::borrow::Cow;
+
+use eclusa::{
+    Change, Changes, Facts, FileNode, Job, Node, Output, Scene, ToolError, Touch, TypedTool,
+    files::Found, one_line,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{
+    around::Around,
+    hands::{self, Hands, let_go, put, shown},
+    text::{self, Decoded, Edit, EditError, Edited, Format, decode},
+};
+
+/// Edits a file of the workspace in one place, or everywhere.
+#[derive(Debug, Clone)]
+pub struct EditFile(Hands);
+
+impl EditFile {
+    /// Edits with these hands.
+    pub fn new(hands: Hands) -> EditFile {
+        EditFile(hands)
+    }
+}
+
+/// Which file, and what in it.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct EditArgs {
+    /// The file, relative to the workspace.
+    path: String,
+    /// The text that is there, exactly, with enough around it to be unique. Empty: the file is
+    /// made.
+    old_string: String,
+    /// The text that shall be there instead.
+    new_string: String,
+    /// Replaces every occurrence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replace_all: Option<bool>,
+}
+
+impl TypedTool for EditFile {
+    type Args = EditArgs;
+    const NAME: &'static str = "edit";
+
+    fn description(&self, _: &Scene) -> String {
+        "Replaces text in a file of the workspace. `old_string` must be there exactly, blanks \
+         included, and only once unless `replace_all` is set; line ends are the file's own. The \
+         answer shows the lines around the change. Example: {\"path\": \"src/main.rs\", \
+         \"old_string\": \"let x = 1;\", \"new_string\": \"let x = 2;\"}"
+            .to_owned()
+    }
+
+    fn facts(&self) -> Facts {
+        let hint = "replace change modify text string in file";
+        hands::facts(&["Edit", "edit_file", "str_replace"], hint, "edit")
+    }
+
+    fn touches(&self, args: &EditArgs) -> Vec<Touch> {
+        touches(&args.path)
+    }
+
+    async fn run(&self, args: EditArgs, job: &Job) -> Result<Output, ToolError> {
+        let hands = self.0.clone();
+        hands::work(job, move |conversation| {
+            let edit = Edit {
+                old_string: &args.old_string,
+                new_string: &args.new_string,
+                replace_all: args.replace_all.unwrap_or(false),
+            };
+            edited(&hands, conversation, &args.path, &[edit])
+        })
+        .await
+    }
+}
+
+/// What an edit touches: it shows lines of the file, too.
+pub(crate) fn touches(path: &str) -> Vec<Touch> {
+    vec![Touch::Read(path.to_owned()), Touch::Write(path.to_owned())]
+}
+
+/// Makes all edits of a file, or none.
+pub(crate) fn edited(
+    hands: &Hands,
+    conversation: &str,
+    asked: &str,
+    edits: &[Edit<'_>],
+) -> Result<Output, ToolError> {
+    let Found { path, node } = hands.found(asked)?;
+    let old = match node {
+        Some(Node::File(file)) => Some(file),
+        _ => None,
+    };
+    match &old {
+        Some(file) => hands.is_fresh(conversation, &path, file)?,
+        None if edits.first().is_some_and(|it| !it.old_string.is_empty()) => {
+            let missing = hands.files.missing(asked);
+            let how = "an empty `old_string` makes the file";
+            return Err(ToolError::new(format!("{missing} ({how})")));
+        }
+        None => {}
+    }
+    let (old, made) = match old {
+        None => (None, made(None, Format::NEW, edits)),
+        Some(file) => {
+            let (file, made) = remade(file, edits);
+            (Some(file), made)
+        }
+    };
+    let Made { content, replaced, around } = made.map_err(|err| ToolError {
+        data: Some(json!({"path": shown(&path), "edit": err.index.map(|it| it + 1)})),
+        ..ToolError::new(format!("`{}`: {err}", one_line(asked)))
+    })?;
+    hands.fits(asked, content.len())?;
+
+    let parents = if old.is_some() { Vec::new() } else { hands.parents(&path)? };
+    let verb = if old.is_some() { "edited" } else { "made" };
+    let name = shown(&path);
+    let change = put(&path, old, content);
+    if let Some(after) = change.after.as_ref().and_then(Node::file) {
+        let known = change.before.as_ref().and_then(Node::file);
+        hands.seen.proposed(conversation, &path, known, after.digest);
+    }
+    Ok(Output {
+        text: format!("{verb} `{name}`: {}\n{}", around.counts(), around.lines),
+        data: Some(json!({
+            "path": name,
+            "replaced": replaced,
+            "added": around.added,
+            "removed": around.removed,
+        })),
+        changes: Changes::of(parents.into_iter().chain([change]).collect::<Vec<Change>>()),
+        ..Output::default()
+    })
+}
+
+/// What edits make of a file.
+struct Made {
+    content: Vec<u8>,
+    replaced: Vec<usize>,
+    around: Around,
+}
+
+/// Edits what is in a file. Several copies of a large file are in memory at once, and so what is
+/// not needed any more is let go: the bytes once they are text of another encoding, and the old
+/// text before the new one becomes bytes.
+fn remade(mut file: FileNode, edits: &[Edit<'_>]) -> (FileNode, Result<Made, EditError>) {
+    let bytes = file.bytes().unwrap_or_default();
+    let (format, text) = match decode(bytes) {
+        Ok(Decoded { text: Cow::Borrowed(text), format }) => {
+            let format = if bytes.is_empty() { Format::NEW } else { format };
+            let made = made(Some(Cow::Borrowed(text)), format, edits);
+            return (let_go(file), made);
+        }
+        Ok(Decoded { text: Cow::Owned(text), format }) => (format, text),
+        Err(err) => {
+            let (of, fault) = (edits.len(), err.into());
+            return (file, Err(EditError { index: None, of, fault }));
+        }
+    };
+    file = let_go(file);
+    (file, made(Some(Cow::Owned(text)), format, edits))
+}
+
+fn made(old: Option<Cow<'_, str>>, format: Format, edits: &[Edit<'_>]) -> Result<Made, EditError> {
+    let Edited { content, replaced } = text::edit(old.as_deref(), edits)?;
+    let around = Around::of_text(old.as_deref().unwrap_or_default(), &content);
+    drop(old);
+    let content = format.encode_owned(content).map_err(|err| EditError {
+        index: None,
+        of: edits.len(),
+        fault: err.into(),
+    })?;
+    Ok(Made { content, replaced, around })
+}

@@ -1,0 +1,212 @@
+//! What the tools that change files work with: the way to a file, what was read before, and how
+//! large a file may be. They compute what would change, and write nothing.
+
+use std::{
+    borrow::Cow,
+    ffi::{OsStr, OsString},
+    path::Path,
+};
+
+use eclusa::{
+    Change, Content, Facts, FileError, FileNode, Files, Job, Node, Output, PermissionClass,
+    Registry, RegistryError, ToolError, files::Found, one_line,
+};
+
+use crate::{ApplyPatch, Delete, EditFile, MakeDir, Move, MultiEdit, Read, Seen, Write};
+
+/// Directories that have to be made are made with this mode, and files with the one below.
+pub(crate) const DIRECTORY: u32 = 0o755;
+pub(crate) const FILE: u32 = 0o644;
+
+/// What was there is held up to this size, so that it can be shown without reading it again.
+const HELD: u64 = 1 << 20;
+/// The bits that let a program run as somebody else: whoever writes a file takes them away, as
+/// the kernel does.
+const SET_ID: u32 = 0o6000;
+
+/// What the tools share that change files of one workspace. A clone shares the same.
+#[derive(Debug, Clone)]
+pub struct Hands {
+    pub(crate) files: Files,
+    pub(crate) seen: Seen,
+    pub(crate) max_size: u64,
+}
+
+impl Hands {
+    /// How large a file may be that is written or edited, unless somebody says otherwise.
+    pub const MAX_SIZE: u64 = 10 << 20;
+
+    /// Tools for this workspace.
+    pub fn new(files: Files) -> Hands {
+        Hands { files, seen: Seen::default(), max_size: Hands::MAX_SIZE }
+    }
+
+    /// The same for files of up to so many bytes.
+    pub fn max_size(self, bytes: u64) -> Hands {
+        Hands { max_size: bytes, ..self }
+    }
+
+    /// What conversations have read and written.
+    pub fn seen(&self) -> Seen {
+        self.seen.clone()
+    }
+
+    /// Adds `read` and every tool that changes files.
+    pub fn add_to(&self, registry: &Registry) -> Result<(), RegistryError> {
+        registry.add(Read::new(self.files.clone()).seen(self.seen()))?;
+        registry.add(Write::new(self.clone()))?;
+        registry.add(EditFile::new(self.clone()))?;
+        registry.add(MultiEdit::new(self.clone()))?;
+        registry.add(ApplyPatch::new(self.clone()))?;
+        registry.add(Delete::new(self.clone()))?;
+        registry.add(Move::new(self.clone()))?;
+        registry.add(MakeDir::new(self.clone()))
+    }
+
+    /// What a path leads to, links followed. A file is held, or refused because of its size
+    /// before it is read.
+    pub(crate) fn found(&self, path: &str) -> Result<Found, ToolError> {
+        if let Ok(opened) = self.files.file(path)
+            && opened.size > self.max_size
+        {
+            return Err(self.too_large(path, opened.size));
+        }
+        let found = self.files.node(path, self.max_size).map_err(refused)?;
+        match &found.node {
+            Some(Node::File(file)) if file.bytes().is_none() => {
+                Err(self.too_large(path, file.size))
+            }
+            Some(Node::Directory { .. }) => {
+                let name = one_line(path);
+                Err(ToolError::new(format!("`{name}` is a directory; name a file in it")))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// An error when a file would become larger than files may be.
+    pub(crate) fn fits(&self, path: &str, size: usize) -> Result<(), ToolError> {
+        match size as u64 > self.max_size {
+            true => Err(self.too_large(path, size as u64)),
+            false => Ok(()),
+        }
+    }
+
+    fn too_large(&self, path: &str, size: u64) -> ToolError {
+        let (path, most) = (one_line(path), self.max_size);
+        ToolError::new(format!(
+            "`{path}` has {size} bytes, or would have; files of up to {most} bytes are written \
+             and edited (`files.max_size`), so split it, or leave it to a program"
+        ))
+    }
+
+    /// An error when the conversation has read the file, and it has changed since.
+    pub(crate) fn is_fresh(
+        &self,
+        conversation: &str,
+        path: &Path,
+        file: &FileNode,
+    ) -> Result<(), ToolError> {
+        match self.seen.is_stale(conversation, path, file) {
+            false => Ok(()),
+            true => {
+                let path = shown(path);
+                Err(ToolError::new(format!(
+                    "`{path}` has changed since this conversation last read it, by somebody else; \
+                     nothing was changed; read it again, and then change what is there now"
+                )))
+            }
+        }
+    }
+
+    /// The directories that are not there yet on the way to a path, as changes.
+    pub(crate) fn parents(&self, path: &Path) -> Result<Vec<Change>, ToolError> {
+        let mut made = Vec::new();
+        let above = path.ancestors().skip(1).filter(|it| !it.as_os_str().is_empty());
+        for directory in above {
+            match self.files.entry(asked(directory), 0).map_err(refused)?.node {
+                Some(Node::Directory { .. }) => break,
+                None => made.push(make_directory(directory)),
+                Some(other) => {
+                    let (at, kind, path) = (shown(directory), other.kind(), shown(path));
+                    return Err(ToolError::new(format!(
+                        "`{path}` needs a directory where there is none: `{at}` is a {kind}; \
+                         use another path"
+                    )));
+                }
+            }
+        }
+        made.reverse();
+        Ok(made)
+    }
+}
+
+/// A directory that is made.
+pub(crate) fn make_directory(path: &Path) -> Change {
+    let after = Some(Node::Directory { mode: DIRECTORY });
+    Change { path: path.to_owned(), from: None, before: None, after }
+}
+
+/// A file with new content, its mode kept, and what was there.
+pub(crate) fn put(path: &Path, before: Option<FileNode>, content: Vec<u8>) -> Change {
+    let mode = before.as_ref().map_or(FILE, |it| it.mode & !SET_ID);
+    let after = Some(Node::File(FileNode::new(content, mode)));
+    let before = before.map(|it| Node::File(let_go(it)));
+    Change { path: path.to_owned(), from: None, before, after }
+}
+
+/// The file, held no longer where it is large: it can be read where it is.
+pub(crate) fn let_go(file: FileNode) -> FileNode {
+    match file.size > HELD {
+        true => FileNode { content: Content::InPlace, ..file },
+        false => file,
+    }
+}
+
+/// The facts of a tool that changes files.
+pub(crate) fn facts(aliases: &[&str], search_hint: &str, audit_operation: &str) -> Facts {
+    Facts {
+        aliases: aliases.iter().map(|it| (*it).to_owned()).collect(),
+        search_hint: search_hint.to_owned(),
+        class: Some(PermissionClass::File),
+        audit_operation: audit_operation.to_owned(),
+        stages: true,
+        ..Facts::default()
+    }
+}
+
+/// Works away from the threads that calls pass on, with the name of the conversation.
+pub(crate) async fn work(
+    job: &Job,
+    work: impl FnOnce(&str) -> Result<Output, ToolError> + Send + 'static,
+) -> Result<Output, ToolError> {
+    let conversation = job.conversation().to_owned();
+    let done = tokio::task::spawn_blocking(move || work(&conversation)).await;
+    done.unwrap_or_else(|_| Err(ToolError::new("it broke off, and nothing was changed; try again")))
+}
+
+/// A path that was reached, in a form that can be asked for again whatever it begins with.
+pub(crate) fn asked(path: &Path) -> Cow<'_, OsStr> {
+    match path.as_os_str().as_encoded_bytes().starts_with(b"~") {
+        true => Cow::Owned(OsString::from(Path::new(".").join(path))),
+        false => Cow::Borrowed(path.as_os_str()),
+    }
+}
+
+/// A path as it stands in answers.
+pub(crate) fn shown(path: &Path) -> String {
+    one_line(&path.to_string_lossy())
+}
+
+/// Why a path could not be had.
+pub(crate) fn refused(err: FileError) -> ToolError {
+    ToolError::new(err.to_string())
+}
+
+/// `1 line`, `3 lines`
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}

@@ -1,0 +1,128 @@
+//! What a conversation has read and written, so that nobody edits what they have not seen.
+//!
+//! A tool cannot know whether what it proposes becomes real: the gate decides later. So both are
+//! kept, what was there and what was proposed, and the next look tells which of them it is.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use eclusa::{ContentDigest, FileNode, Stamp};
+
+#[cfg(test)]
+mod tests;
+
+/// So many files are remembered, all conversations together. What is forgotten counts as never
+/// read, and exact matches still protect it.
+const REMEMBERED: usize = 4096;
+
+/// What conversations have read and written. A clone is the same memory.
+#[derive(Debug, Clone, Default)]
+pub struct Seen(Arc<Mutex<Memory>>);
+
+#[derive(Debug, Default)]
+struct Memory {
+    conversations: HashMap<String, HashMap<PathBuf, Glance>>,
+    count: usize,
+    /// Counts looks, to tell the older from the newer.
+    looks: u64,
+}
+
+#[derive(Debug)]
+struct Glance {
+    was: Was,
+    /// What the conversation wanted there instead.
+    proposed: Option<ContentDigest>,
+    look: u64,
+}
+
+/// How a conversation knows a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Was {
+    /// By all of its content.
+    Content(ContentDigest),
+    /// By parts of it: too large to be read whole.
+    State(Stamp),
+    /// There was none.
+    Nothing,
+}
+
+impl Seen {
+    /// The conversation has read this file.
+    pub(crate) fn read(&self, conversation: &str, path: &Path, was: Was) {
+        self.memory().keep(conversation, path, was, None);
+    }
+
+    /// The conversation knows that this was there, and proposes something else.
+    pub(crate) fn proposed(
+        &self,
+        conversation: &str,
+        path: &Path,
+        before: Option<&FileNode>,
+        after: ContentDigest,
+    ) {
+        let was = before.map_or(Was::Nothing, |it| Was::Content(it.digest));
+        self.memory().keep(conversation, path, was, Some(after));
+    }
+
+    /// True when the conversation has read or written this file, and it is something else now.
+    pub(crate) fn is_stale(&self, conversation: &str, path: &Path, now: &FileNode) -> bool {
+        let memory = self.memory();
+        let known = memory.conversations.get(conversation).and_then(|it| it.get(path));
+        known.is_some_and(|it| !it.is(now))
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Glance {
+    fn is(&self, now: &FileNode) -> bool {
+        let was = match self.was {
+            Was::Content(digest) => digest == now.digest,
+            Was::State(stamp) => now.stamp.is_some_and(|it| same_content(stamp, it)),
+            Was::Nothing => false,
+        };
+        was || self.proposed == Some(now.digest)
+    }
+}
+
+/// A change of name or mode is none of the content.
+fn same_content(was: Stamp, is: Stamp) -> bool {
+    Stamp { changed: is.changed, ..was } == is
+}
+
+impl Memory {
+    fn keep(&mut self, conversation: &str, path: &Path, was: Was, proposed: Option<ContentDigest>) {
+        if self.count >= REMEMBERED {
+            self.forget_the_older_half();
+        }
+        self.looks += 1;
+        let glance = Glance { was, proposed, look: self.looks };
+        if !self.conversations.contains_key(conversation) {
+            self.conversations.insert(conversation.to_owned(), HashMap::new());
+        }
+        let known = self.conversations.get_mut(conversation);
+        let new = known.is_some_and(|it| it.insert(path.to_owned(), glance).is_none());
+        self.count += usize::from(new);
+    }
+
+    fn forget_the_older_half(&mut self) {
+        let glances = self.conversations.values().flat_map(HashMap::values);
+        let mut looks: Vec<u64> = glances.map(|it| it.look).collect();
+        let middle = looks.len() / 2;
+        if middle >= looks.len() {
+            return;
+        }
+        let (_, oldest_kept, _) = looks.select_nth_unstable(middle);
+        let oldest_kept = *oldest_kept;
+        for files in self.conversations.values_mut() {
+            files.retain(|_, it| it.look >= oldest_kept);
+        }
+        self.conversations.retain(|_, files| !files.is_empty());
+        self.count = self.conversations.values().map(HashMap::len).sum();
+    }
+}
