@@ -5,9 +5,6 @@
 //! Scripts have no `/` in them and only names of programs that do not exist, so they can do nothing
 //! but make files in a directory of their own.
 
-#![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that panics has failed")]
-
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
