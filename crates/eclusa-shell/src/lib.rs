@@ -14,6 +14,7 @@ mod command;
 pub mod limits;
 mod names;
 mod outline;
+pub mod programs;
 mod reader;
 mod screen;
 mod shuck;

@@ -1,0 +1,152 @@
+//! Catastrophes: commands that destroy a machine, a home or a disk, whatever else they say.
+//!
+//! Judged on final words and resolved targets, never on text: `rm -fr /`, `rm -r -f //` and
+//! `rm --recursive /etc/..` are one command, and `echo 'rm -rf /'` is another.
+
+use crate::{Command, Part, Word};
+
+use super::class::Class;
+use super::reading::{How, Reading};
+use super::target::{Target, is_of_system, target};
+
+/// Why this command is a catastrophe, if it is one: one clause, for people. What it runs in turn is
+/// judged on its own. `moved` are the directories that the script may have gone to before, from
+/// which a relative path then starts.
+pub fn catastrophe(argv: &[Word], reading: &Reading, moved: &[Word]) -> Option<String> {
+    let found = reading.paths.iter().find_map(|it| {
+        by_path(it.how, &it.word, reading).or_else(|| {
+            moved.iter().find_map(|place| by_path(it.how, &beneath(place, &it.word)?, reading))
+        })
+    });
+    found.or_else(|| by_words(argv, reading))
+}
+
+/// A relative path, as it is seen from another directory.
+fn beneath(place: &Word, path: &Word) -> Option<Word> {
+    let absolute =
+        path.prefix().starts_with('/') || matches!(path.parts.first(), Some(Part::Unknown { .. }));
+    if absolute {
+        return None;
+    }
+    let mut parts = place.parts.clone();
+    parts.push(Part::Text("/".to_owned()));
+    parts.extend(path.parts.iter().cloned());
+    Some(Word { parts, source: format!("{}/{}", place.source, path.source) })
+}
+
+/// Why writing to this path is a catastrophe, if it is one: a device, or a switch of the kernel.
+pub fn catastrophic_write(word: &Word) -> Option<String> {
+    if word.text().is_some_and(|it| it.contains("/proc/sysrq-trigger")) {
+        return Some("writes to the switch that stops the machine".to_owned());
+    }
+    match target(word) {
+        Target::Device(name) => Some(format!("overwrites the device `/dev/{name}`")),
+        _ => None,
+    }
+}
+
+/// True when a function of this name and with these commands multiplies without end.
+pub fn fork_bomb(name: &str, body: &[Command]) -> bool {
+    let calls = |it: &&Command| it.words.first().and_then(Word::text).as_deref() == Some(name);
+    let own: Vec<&Command> = body.iter().filter(calls).collect();
+    own.iter().any(|it| it.background) || (own.len() >= 2 && own.len() == body.len())
+}
+
+fn by_path(how: How, word: &Word, reading: &Reading) -> Option<String> {
+    let sweeping = reading.class.contains(Class::Sweeping) || unsure_of_flags(reading);
+    let source = &word.source;
+    let gone = match how {
+        How::Written => {
+            if let Some(why) = catastrophic_write(word) {
+                return Some(why);
+            }
+            if !reading.class.contains(Class::Sweeping) {
+                return None;
+            }
+            "overwrites"
+        }
+        How::Deleted if sweeping && !reading.narrowed => "deletes",
+        How::Moved => "moves",
+        How::Changed => {
+            let whole = target(word) == Target::Root;
+            if !sweeping && !whole {
+                return None;
+            }
+            "changes the rights of"
+        }
+        How::Deleted | How::Read | How::Listed | How::Executed | How::Entered => return None,
+    };
+    match target(word) {
+        Target::Root => Some(format!("{gone} the whole file system (`{source}`)")),
+        Target::System(name) => Some(format!("{gone} the system directory `{name}` (`{source}`)")),
+        Target::Home => Some(format!("{gone} a home directory (`{source}`)")),
+        Target::Here if is_removal(how, reading) => {
+            Some(format!("{gone} the whole working directory or one above it (`{source}`)"))
+        }
+        Target::Device(name) if how != How::Changed => {
+            Some(format!("{gone} the device `/dev/{name}`"))
+        }
+        Target::Here | Target::Device(_) | Target::Other => None,
+    }
+}
+
+/// `rm` and its like, not `find`, which is told what to delete by its tests.
+fn is_removal(how: How, reading: &Reading) -> bool {
+    how == How::Deleted && reading.entry != Some("find")
+}
+
+/// A flag that is not known can be the one that descends.
+fn unsure_of_flags(reading: &Reading) -> bool {
+    reading.class.contains(Class::Unknown)
+}
+
+/// Catastrophes that no path shows.
+fn by_words(argv: &[Word], reading: &Reading) -> Option<String> {
+    let texts: Vec<String> =
+        argv.iter().skip(1).filter_map(|it| it.text().map(|it| it.into_owned())).collect();
+    match reading.entry? {
+        "kill" => every_process(&texts).then(|| "ends every process".to_owned()),
+        "killall5" => Some("ends every process".to_owned()),
+        "chmod" => {
+            let opens = texts.iter().any(|it| opens_to_all(it));
+            let found = reading.paths.iter().find(|it| is_of_system(&it.word))?;
+            opens.then(|| format!("opens `{}` of the system to everybody", found.word.source))
+        }
+        _ => None,
+    }
+}
+
+/// `kill -9 -1`: the last word but one may be the signal; `-1` as a process is all of them.
+fn every_process(words: &[String]) -> bool {
+    let mut rest = words.iter().peekable();
+    let mut signalled = false;
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "-s" | "-n" | "--signal" | "-q" | "--queue" => {
+                rest.next();
+                signalled = true;
+            }
+            "--" => signalled = true,
+            "-1" if signalled => return true,
+            "1" => return true,
+            it if it.starts_with('-') => signalled = true,
+            _ => signalled = true,
+        }
+    }
+    false
+}
+
+/// A mode that lets everybody write.
+fn opens_to_all(mode: &str) -> bool {
+    let octal = mode.len() >= 3 && mode.chars().all(|it| ('0'..='7').contains(&it));
+    if octal {
+        return mode.ends_with(['2', '3', '6', '7']);
+    }
+    mode.split(',').any(|it| {
+        it.split_once(['+', '=']).is_some_and(|(who, what)| {
+            (who.is_empty() || who.contains(['o', 'a']))
+                && what.contains('w')
+                && who.chars().all(|it| "ugoa".contains(it))
+        })
+    })
+}

@@ -1,0 +1,88 @@
+//! What words are to git: revisions with paths in them, formats, configuration.
+
+use crate::{Part, Word};
+
+use super::class::Class;
+use super::reading::{How, Reading, is_dynamic};
+
+/// Settings that change how git prints, at most.
+const SETTINGS: [&str; 12] = [
+    "advice.",
+    "color.",
+    "column.",
+    "core.abbrev",
+    "core.quotepath",
+    "diff.context",
+    "diff.renames",
+    "log.date",
+    "log.decorate",
+    "log.follow",
+    "status.",
+    "i18n.logoutputencoding",
+];
+
+/// A revision, a path, or `revision:path`; `:(magic)path` too. Which of them is not always to be
+/// seen, so every word counts as a path.
+pub(crate) fn revision(word: &Word, reading: &mut Reading) {
+    let Some(text) = word.text() else {
+        return reading.path(word.clone(), How::Read);
+    };
+    let path = match text.strip_prefix(":(").and_then(|it| it.split_once(')')) {
+        Some((_, path)) => pattern(path),
+        None => match text.split_once(':') {
+            Some((_, path)) => pattern(path.trim_start_matches(['!', '^', '/', ':'])),
+            None => pattern(&text),
+        },
+    };
+    reading.path(path, How::Read);
+}
+
+/// Git takes `*` in a path as a pattern by itself.
+pub(crate) fn pattern(text: &str) -> Word {
+    if text.contains(['*', '?', '[']) {
+        Word { parts: vec![Part::Glob(text.to_owned())], source: text.to_owned() }
+    } else {
+        Word::literal(text)
+    }
+}
+
+/// `:branch` deletes on the other side, `+branch` rewrites there.
+pub(crate) fn refspec(word: &Word, reading: &mut Reading) {
+    if word.prefix().starts_with([':', '+']) {
+        let what = format!("`{}` deletes or rewrites a branch elsewhere", word.source);
+        reading.add(Class::Destructive, what);
+    } else if is_dynamic(word) {
+        reading.doubt(format!("`{}` can turn out to delete a branch elsewhere", word.source));
+    }
+}
+
+/// `%G…` verifies signatures, which runs a program that the configuration names.
+pub(crate) fn format(word: &Word, reading: &mut Reading) {
+    match word.text() {
+        Some(text) if text.contains("%G") || text.contains("(signature") => {
+            reading.add(Class::RunsCode, "the format verifies signatures".to_owned());
+        }
+        Some(_) => {}
+        None => reading.doubt(format!("the format `{}` is only known when it runs", word.source)),
+    }
+}
+
+/// `key=value`: most settings of git name a program somewhere.
+pub(crate) fn config(word: &Word, reading: &mut Reading) {
+    let lead = word.prefix().to_owned();
+    let key = lead.split('=').next().unwrap_or_default().to_lowercase();
+    let known = lead.contains('=') || !is_dynamic(word);
+    if known && SETTINGS.iter().any(|it| key.starts_with(it)) {
+        return;
+    }
+    if known && key == "core.pager" && lead.ends_with("=cat") && !is_dynamic(word) {
+        return;
+    }
+    reading.add(Class::RunsCode, format!("the setting `{key}` can name a program"));
+    if let Some((_, script)) = lead.split_once("=!")
+        && key.starts_with("alias.")
+        && !is_dynamic(word)
+    {
+        reading.scripts.push(Word::literal(script));
+    }
+}

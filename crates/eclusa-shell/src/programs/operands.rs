@@ -1,0 +1,278 @@
+//! Operands: what each word is to the program, and what follows from it.
+
+use crate::{Influence, Part, Word, influence};
+
+use super::class::Class;
+use super::entry::{Entry, Operand, Operands, Role};
+use super::reading::{How, Reading, is_dynamic, may_be_flag, splits};
+use super::{awk, git, sed};
+
+/// Sinks that swallow what is written to them.
+const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+
+/// Memory that a size may ask for, in KiB: beyond it the machine may suffer.
+const MODEST: u64 = 1 << 20;
+
+/// Words of jq and yq that read files or the environment.
+const OUTSIDE: [&str; 5] = ["import", "include", "strenv", "envsubst", "eval"];
+
+/// Reads the operands of a command, given the flags that it has.
+pub(crate) fn read(
+    entry: &'static Entry,
+    flags: &[&'static str],
+    words: &[&Word],
+    reading: &mut Reading,
+) {
+    let matches = |names: &[&str]| names.iter().any(|it| flags.contains(it));
+    let with = entry.with.iter().find(|(names, _)| matches(names));
+    let operands = with.map_or(&entry.operands, |(_, operands)| operands);
+    if operands.last.first().is_some_and(|it| it.role == Role::Command) {
+        return assignments_then_command(entry, words, reading);
+    }
+    let first_split = words.iter().position(|it| splits(it)).unwrap_or(words.len());
+    for (at, word) in words.iter().enumerate() {
+        let choices = if at < first_split {
+            exact(operands, at, words.len()).map(|it| vec![it])
+        } else {
+            possible(operands, first_split, words.len() - at - 1)
+        };
+        let Some(choices) = choices else {
+            if !entry.harmless && !entry.any_flags {
+                reading.doubt_of(format!("`{}` is one operand too many", word.source));
+            }
+            return;
+        };
+        for Operand { role, class } in choices {
+            reading.add_all(class, |it| format!("operand `{}` of `{it}`", word.source));
+            if role == Role::Command {
+                return command(words.get(at..).unwrap_or_default(), reading);
+            }
+            one(role, word, Place::Operand, reading);
+        }
+    }
+}
+
+/// What the operand at a place is, when every word before it is one word.
+fn exact(operands: &Operands, at: usize, count: usize) -> Option<Operand> {
+    if let Some(first) = operands.first.get(at) {
+        return Some(*first);
+    }
+    let from_end = count.checked_sub(at)?;
+    if let Some(place) = operands.last.len().checked_sub(from_end) {
+        return operands.last.get(place).copied();
+    }
+    operands.rest
+}
+
+/// What the operand at a place can be, when a word before it, or it, can be any number of words.
+fn possible(operands: &Operands, first_split: usize, behind: usize) -> Option<Vec<Operand>> {
+    let mut choices: Vec<Operand> = Vec::new();
+    choices.extend(operands.first.iter().skip(first_split));
+    choices.extend(operands.rest);
+    if behind < operands.last.len() {
+        choices.extend(operands.last.iter());
+    }
+    choices.dedup();
+    (!choices.is_empty()).then_some(choices)
+}
+
+fn assignments_then_command(entry: &Entry, words: &[&Word], reading: &mut Reading) {
+    let is_assignment = |word: &&&Word| word.prefix().contains('=');
+    let count = words.iter().take_while(is_assignment).count();
+    for word in words.iter().take(count) {
+        one(Role::Assign, word, Place::Operand, reading);
+    }
+    let rest = words.get(count..).unwrap_or_default();
+    if rest.is_empty() {
+        reading.add_all(entry.bare, |it| format!("`{it}` without a command"));
+    }
+    command(rest, reading);
+}
+
+/// A command inside. One word with blanks in it is a script for those who hand it to a shell.
+fn command(words: &[&Word], reading: &mut Reading) {
+    if let [only] = words
+        && only.text().is_some_and(|it| it.contains(char::is_whitespace))
+    {
+        reading.scripts.push((*only).clone());
+    }
+    if !words.is_empty() {
+        reading.runs.push(words.iter().map(|it| (*it).clone()).collect());
+    }
+}
+
+/// Where a word stands, for explanations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place {
+    /// It is an operand.
+    Operand,
+    /// It is the argument of this flag.
+    Flag(&'static str),
+}
+
+/// Reads one word by what it is to the program.
+pub(crate) fn one(role: Role, word: &Word, place: Place, reading: &mut Reading) {
+    let what = |reading: &Reading, then: &str| {
+        let (source, program) = (&word.source, &reading.program);
+        match place {
+            Place::Operand => format!("`{source}`, operand of `{program}`, {then}"),
+            Place::Flag(flag) => format!("`{source}`, argument of `{flag}` of `{program}`, {then}"),
+        }
+    };
+    match role {
+        Role::Read => file(word, How::Read, reading),
+        Role::List | Role::Archive => file(word, How::Listed, reading),
+        Role::Enter => {
+            if word.text().as_deref() == Some("-") {
+                reading.doubt("where `-` goes is only known when it runs".to_owned());
+            }
+            reading.path(word.clone(), How::Entered);
+        }
+        Role::Write => {
+            let sink = word.text().is_some_and(|it| SINKS.contains(&it.as_ref()));
+            if !sink {
+                reading.add(Class::Writes, what(reading, "is written"));
+            }
+            reading.path(word.clone(), How::Written);
+        }
+        Role::Delete => {
+            reading.add(Class::Destructive, what(reading, "is deleted"));
+            reading.path(word.clone(), How::Deleted);
+        }
+        Role::Move => {
+            reading.add(Class::Writes, what(reading, "is moved"));
+            reading.path(word.clone(), How::Moved);
+        }
+        Role::Change => {
+            reading.add(Class::Writes, what(reading, "is changed"));
+            reading.path(word.clone(), How::Changed);
+        }
+        Role::Exec => {
+            reading.add(Class::RunsCode, what(reading, "is run"));
+            reading.path(word.clone(), How::Executed);
+        }
+        Role::Host | Role::Url => {
+            reading.add(Class::Network, what(reading, "is another machine"));
+            reading.hosts.push(word.clone());
+        }
+        Role::Command => reading.runs.push(vec![word.clone()]),
+        Role::Script => script(word, reading),
+        Role::Assign => assignment(word, reading),
+        Role::Name => name(word, reading),
+        Role::Size => size(word, reading),
+        Role::Format => format(word, reading),
+        Role::Revision => git::revision(word, reading),
+        Role::Argument if may_be_flag(word) => {
+            reading.doubt(what(reading, "looks like a flag"));
+        }
+        Role::Text | Role::Mode | Role::Argument => {}
+        Role::Pattern => {
+            let path = word.text().map_or_else(|| word.clone(), |it| git::pattern(&it));
+            reading.path(path, How::Read);
+        }
+        Role::Refspec => git::refspec(word, reading),
+        Role::GitFormat => git::format(word, reading),
+        Role::GitConfig => git::config(word, reading),
+        Role::Sed => sed::read(word, reading),
+        Role::Awk => awk::read(word, reading),
+        Role::Jq => jq(word, reading),
+        Role::Process => reading.add(Class::Destructive, what(reading, "is sent a signal")),
+    }
+}
+
+/// A path, unless it is `-`, which is the standard input.
+fn file(word: &Word, how: How, reading: &mut Reading) {
+    if word.text().as_deref() != Some("-") {
+        reading.path(word.clone(), how);
+    }
+}
+
+fn script(word: &Word, reading: &mut Reading) {
+    if is_dynamic(word) {
+        reading.doubt(format!("the script `{}` is only known when it runs", word.source));
+    }
+    reading.scripts.push(word.clone());
+}
+
+fn assignment(word: &Word, reading: &mut Reading) {
+    let lead = word.prefix();
+    let name = lead.split('=').next().unwrap_or_default();
+    match influence(name) {
+        Influence::Looks => {}
+        Influence::Unlisted => {
+            reading.doubt(format!("what programs make of the variable `{name}` is not known"));
+        }
+        Influence::Steers => {
+            reading
+                .add(Class::RunsCode, format!("the variable `{name}` changes what programs run"));
+        }
+    }
+}
+
+/// A variable of the shell. A name with a subscript is evaluated, and evaluation runs code.
+fn name(word: &Word, reading: &mut Reading) {
+    let lead = word.prefix();
+    let name = lead.split('=').next().unwrap_or_default().trim_end_matches('+');
+    let whole = lead.contains('=') || !is_dynamic(word);
+    let plain = |it: char| it == '_' || it.is_ascii_alphanumeric();
+    if !whole || splits_unquoted(word) {
+        reading.doubt(format!("which variable `{}` names is only known when it runs", word.source));
+    } else if name.is_empty() || !name.chars().all(plain) {
+        reading.add(Class::RunsCode, format!("`{name}` is evaluated"));
+    } else if influence(name) == Influence::Steers {
+        reading.add(Class::RunsCode, format!("the variable `{name}` changes what programs run"));
+    }
+}
+
+fn splits_unquoted(word: &Word) -> bool {
+    word.parts.iter().any(|it| matches!(it, Part::Unknown { splits: true, .. }))
+}
+
+fn size(word: &Word, reading: &mut Reading) {
+    if !word.text().is_some_and(|it| is_modest(&it)) {
+        reading.doubt(format!("`{}` may take more memory than there is", word.source));
+    }
+}
+
+/// A number, a number of KiB, or one with a unit, that asks for a gigabyte at most.
+fn is_modest(text: &str) -> bool {
+    let digits = text.trim_end_matches(|it: char| !it.is_ascii_digit());
+    let unit = text.strip_prefix(digits).unwrap_or_default();
+    let Ok(number) = digits.parse::<u64>() else { return false };
+    let limit = match unit.to_ascii_lowercase().as_str() {
+        "" | "k" | "kb" | "kib" => MODEST,
+        "b" => MODEST << 10,
+        "m" | "mb" | "mib" => MODEST >> 10,
+        "g" | "gb" | "gib" => MODEST >> 20,
+        "%" => 50,
+        _ => return false,
+    };
+    number <= limit
+}
+
+fn format(word: &Word, reading: &mut Reading) {
+    if word.prefix().starts_with('+') {
+        return;
+    }
+    if is_dynamic(word) {
+        reading.doubt(format!("`{}` can set the clock", word.source));
+    } else {
+        reading.add(Class::Privilege, format!("`{}` sets the clock", word.source));
+    }
+}
+
+/// A filter of jq writes nothing and runs nothing, but it can print the environment.
+fn jq(word: &Word, reading: &mut Reading) {
+    let Some(text) = word.text() else {
+        reading.doubt(format!("the filter `{}` is only known when it runs", word.source));
+        return;
+    };
+    let outside = |it: char| !(it.is_ascii_alphanumeric() || "_$.".contains(it));
+    for token in text.split(outside) {
+        if token == "env" || token.starts_with("env.") || token.starts_with("$ENV") {
+            reading.add(Class::Reveals, "the filter prints the environment".to_owned());
+        } else if token.starts_with("load") || OUTSIDE.contains(&token) {
+            reading.doubt(format!("`{token}` in the filter reaches outside of it"));
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Small readers, for programs whose words are not quite flags and operands.
+
+use crate::{Part, Word};
+
+use super::argv;
+use super::class::Class;
+use super::entry::{Arity, Entry, Role};
+use super::operands::{Place, one};
+use super::reading::{How, PathUse, Reading, appended, behind, is_dynamic};
+
+/// tar: the first word can be a bundle without a dash, whose arguments follow in order; and the
+/// archive is read or written by what is done.
+pub(crate) fn tar(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+    let words = dashed(entry, words);
+    argv::plain(entry, &words, reading);
+    let writes = words.iter().any(|it| it.text().is_some_and(|it| writes_archive(&it)));
+    let mut found: Vec<(Class, String)> = Vec::new();
+    for PathUse { word, how } in &mut reading.paths {
+        if *how != How::Listed {
+            continue;
+        }
+        *how = if writes { How::Written } else { How::Read };
+        if writes && word.text().as_deref() != Some("/dev/null") {
+            found.push((Class::Writes, format!("`{}` is written by `tar`", word.source)));
+        }
+        if word.text().is_none_or(|it| it.contains(':')) {
+            found.push((Class::Network, format!("`{}` can be on another machine", word.source)));
+        }
+    }
+    for (class, what) in found {
+        reading.add(class, what);
+    }
+}
+
+/// The words with the dashes that the first may lack.
+fn dashed(entry: &'static Entry, words: &[Word]) -> Vec<Word> {
+    let first = words.first().and_then(Word::text).filter(|it| {
+        !it.starts_with('-') && !it.is_empty() && it.chars().all(|it| it.is_ascii_alphabetic())
+    });
+    let Some(letters) = first else { return words.to_vec() };
+    let mut plain = Vec::new();
+    let mut rest = words.iter().skip(1);
+    for letter in letters.chars() {
+        let name = format!("-{letter}");
+        plain.push(Word::literal(&name));
+        let takes = entry.flag(&name).is_some_and(|it| it.arity == Arity::Required);
+        if takes && let Some(value) = rest.next() {
+            plain.push(value.clone());
+        }
+    }
+    plain.extend(rest.cloned());
+    plain
+}
+
+/// True for a flag by which an archive is made or changed. A bundle with such a letter counts even
+/// where the letter is an argument.
+fn writes_archive(text: &str) -> bool {
+    let long = ["--create", "--append", "--update", "--catenate", "--concatenate", "--delete"];
+    match text.strip_prefix("--") {
+        Some(_) => long.iter().any(|it| it.starts_with(text)),
+        None => text.starts_with('-') && text.contains(['c', 'r', 'u', 'A']),
+    }
+}
+
+/// dd: `name=value`, and nothing else.
+pub(crate) fn dd(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+    reading.add_all(entry.class, |it| format!("`{it}`"));
+    for word in words {
+        let lead = word.prefix().to_owned();
+        let Some((name, _)) = lead.split_once('=') else {
+            reading.doubt(format!("`{}` is not an operand of `dd`", word.source));
+            continue;
+        };
+        let value = behind(word, name.len() + 1);
+        let (role, name) = match name {
+            "if" => (Role::Read, "if="),
+            "of" => (Role::Write, "of="),
+            "bs" | "ibs" | "obs" => (Role::Size, "bs="),
+            "cbs" | "count" | "seek" | "skip" | "conv" | "iflag" | "oflag" | "status" => continue,
+            _ => {
+                reading.doubt(format!("`{name}` is not an operand of `dd`"));
+                continue;
+            }
+        };
+        one(role, &value, Place::Flag(name), reading);
+    }
+}
+
+/// xargs: what it runs gets further words, which nobody knows beforehand. With `-I` they take the
+/// place of a mark.
+pub(crate) fn xargs(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+    argv::plain(entry, words, reading);
+    for inner in &mut reading.runs {
+        let own = words.len().saturating_sub(inner.len());
+        let mark = mark(words.get(..own).unwrap_or_default());
+        for word in inner.iter_mut() {
+            if mark.as_ref().is_some_and(|it| word.source.contains(it)) {
+                *word = Word {
+                    parts: vec![Part::Unknown { why: crate::Unknown::Unclear, splits: false }],
+                    source: word.source.clone(),
+                };
+            }
+        }
+        if mark.is_none() {
+            inner.push(appended("…"));
+        }
+    }
+}
+
+/// The mark of `-I`, if there is one.
+fn mark(words: &[Word]) -> Option<String> {
+    let mut rest = words.iter().map(|it| it.text().unwrap_or_default());
+    while let Some(word) = rest.next() {
+        match word.as_ref() {
+            "-I" => return rest.next().map(|it| it.into_owned()),
+            "-i" | "--replace" => return Some("{}".to_owned()),
+            it if it.starts_with("-I") => return it.get(2..).map(str::to_owned),
+            it if it.starts_with("-i") => return it.get(2..).map(str::to_owned),
+            it if it.starts_with("--replace=") => return it.get(10..).map(str::to_owned),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// ps: letters without a dash are flags as well; `e` prints the environment.
+pub(crate) fn ps(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+    let mut plain = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let letters = word.text().filter(|it| !it.starts_with('-') && at == 0);
+        match letters {
+            Some(letters) if letters.chars().all(|it| "auxfwljrThHv".contains(it)) => {}
+            Some(letters) if letters.contains('e') => {
+                reading.add(Class::Reveals, "`ps e` prints the environment".to_owned());
+            }
+            _ => plain.push(word.clone()),
+        }
+    }
+    argv::plain(entry, &plain, reading);
+}
+
+/// eval: its words, joined by blanks, are a script.
+pub(crate) fn eval(words: &[Word], reading: &mut Reading) {
+    let words = match words.split_first() {
+        Some((first, rest)) if first.text().as_deref() == Some("--") => rest,
+        _ => words,
+    };
+    if words.is_empty() {
+        return;
+    }
+    reading.add(Class::RunsCode, "`eval` runs text".to_owned());
+    let texts: Option<Vec<String>> =
+        words.iter().map(|it| it.text().map(|it| it.into_owned())).collect();
+    match texts {
+        Some(texts) => reading.scripts.push(Word::literal(texts.join(" "))),
+        None => {
+            reading.doubt("what `eval` runs is only known when it runs".to_owned());
+            let sources: Vec<&str> = words.iter().map(|it| it.source.as_str()).collect();
+            let part = Part::Unknown { why: crate::Unknown::Unclear, splits: true };
+            reading.scripts.push(Word { parts: vec![part], source: sources.join(" ") });
+        }
+    }
+}
+
+/// set: options of the shell, and positional parameters.
+pub(crate) fn set(words: &[Word], reading: &mut Reading) {
+    if words.is_empty() {
+        reading.add(Class::Reveals, "`set` prints every variable".to_owned());
+    }
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let Some(text) = word.text() else {
+            reading.doubt(format!("`{}` can turn out to be an option of the shell", word.source));
+            return;
+        };
+        match text.as_ref() {
+            "--" | "-" => return,
+            it if it.starts_with(['-', '+']) && it.len() > 1 => {
+                let known = it.chars().skip(1).all(|it| "abefhnuvxBCEHTmo".contains(it));
+                if !known {
+                    reading.doubt(format!("`{it}` is not a known option of `set`"));
+                }
+                if it.ends_with('o') {
+                    let name = rest.next().and_then(Word::text);
+                    let harmless = ["pipefail", "errexit", "nounset", "noglob", "noclobber"];
+                    let harmless =
+                        harmless.iter().chain(&["errtrace", "xtrace", "verbose", "posix"]);
+                    match name {
+                        Some(name) if harmless.clone().any(|it| *it == name) => {}
+                        Some(name) => reading.doubt(format!("`set -o {name}` is not known")),
+                        None => reading.add(Class::Reveals, "`set -o` prints options".to_owned()),
+                    }
+                }
+            }
+            _ => return,
+        }
+    }
+}
+
+/// kill: a flag is a signal, a word is a process. `-l` only lists.
+pub(crate) fn kill(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+    let first = words.first().and_then(Word::text);
+    if matches!(first.as_deref(), Some("-l" | "-L" | "--list" | "--table")) {
+        return;
+    }
+    reading.add_all(entry.class, |it| format!("`{it}`"));
+    if words.iter().any(is_dynamic) {
+        reading.doubt("which process it ends is only known when it runs".to_owned());
+    }
+}

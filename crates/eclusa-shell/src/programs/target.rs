@@ -1,0 +1,261 @@
+//! Targets: what a path comes down to when it is deleted, moved or written.
+
+use crate::{Part, Unknown, Word};
+
+/// What a path comes down to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The root of the file system, or everything in it.
+    Root,
+    /// A directory that the system or all of its users need, or everything in it.
+    System(String),
+    /// A home directory, or everything in it.
+    Home,
+    /// The working directory, one above it, or everything in it.
+    Here,
+    /// A device, by its name below `/dev`.
+    Device(String),
+    /// Something else.
+    Other,
+}
+
+/// Directories that a machine does not work without, or that hold what many need.
+const SYSTEM: [&str; 41] = [
+    "Applications",
+    "Library",
+    "System",
+    "Users",
+    "Volumes",
+    "bin",
+    "boot",
+    "boot/efi",
+    "cdrom",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib32",
+    "lib64",
+    "libx32",
+    "media",
+    "mnt",
+    "nix",
+    "nix/store",
+    "opt",
+    "private",
+    "private/etc",
+    "private/var",
+    "proc",
+    "run",
+    "sbin",
+    "snap",
+    "srv",
+    "sys",
+    "tmp",
+    "usr",
+    "usr/bin",
+    "usr/lib",
+    "usr/lib64",
+    "usr/sbin",
+    "usr/share",
+    "var",
+    "var/lib",
+    "var/log",
+    "var/mail",
+];
+
+/// Names below `/dev` that swallow, make or pass on what is written to them.
+const HARMLESS_DEVICES: [&str; 12] = [
+    "null", "zero", "full", "stdin", "stdout", "stderr", "tty", "random", "urandom", "ptmx",
+    "console", "log",
+];
+
+/// What the word comes down to.
+pub(crate) fn target(word: &Word) -> Target {
+    match base(word) {
+        Base::Root(rest) => below_root(&components(&rest, Vec::new())),
+        Base::Home(rest) => match components(&rest, vec![Piece::Name("~".to_owned())]).as_slice() {
+            [Piece::Name(home)] if home == "~" => Target::Home,
+            [Piece::Name(home), Piece::All] if home == "~" => Target::Home,
+            [] | [Piece::Up] => Target::System("home".to_owned()),
+            _ => Target::Other,
+        },
+        Base::Here(rest) => {
+            let pieces = components(&rest, Vec::new());
+            let above = pieces.iter().all(|it| matches!(it, Piece::Up));
+            match pieces.split_last() {
+                _ if above => Target::Here,
+                Some((Piece::All, before)) if before.iter().all(|it| *it == Piece::Up) => {
+                    Target::Here
+                }
+                _ => Target::Other,
+            }
+        }
+        Base::Unknown => Target::Other,
+    }
+}
+
+/// Where a path starts from, and the parts behind that.
+enum Base {
+    Root(Vec<Part>),
+    Home(Vec<Part>),
+    Here(Vec<Part>),
+    Unknown,
+}
+
+fn base(word: &Word) -> Base {
+    let mut parts = word.parts.clone();
+    parts.retain(|it| !matches!(it, Part::Text(text) if text.is_empty()));
+    let rest = parts.get(1..).unwrap_or_default().to_vec();
+    match parts.first() {
+        None => Base::Unknown,
+        Some(Part::Text(text) | Part::Glob(text)) if text.starts_with('/') => Base::Root(parts),
+        Some(Part::Text(_) | Part::Glob(_)) => Base::Here(parts),
+        Some(Part::Unknown { why: Unknown::Home, .. }) => Base::Home(user(rest)),
+        Some(Part::Unknown { why: Unknown::Here, .. }) => Base::Here(rest),
+        Some(Part::Unknown { why: Unknown::Variable, .. }) => match variable(&word.source) {
+            Some("HOME") => Base::Home(rest),
+            Some("PWD" | "OLDPWD") => Base::Here(rest),
+            _ => Base::Unknown,
+        },
+        Some(Part::Unknown { .. }) => Base::Unknown,
+    }
+}
+
+/// `~name` is a home too, whether or not the name is a part of its own.
+fn user(mut rest: Vec<Part>) -> Vec<Part> {
+    if let Some(Part::Text(text)) = rest.first_mut()
+        && !text.starts_with('/')
+    {
+        *text = text.find('/').and_then(|at| text.get(at..)).unwrap_or_default().to_owned();
+    }
+    rest
+}
+
+/// The variable that a word begins with, by how it is written.
+fn variable(source: &str) -> Option<&str> {
+    let bare = source.trim_start_matches('"').strip_prefix('$')?;
+    let bare = bare.strip_prefix('{').unwrap_or(bare);
+    let end = bare.find(|it: char| it != '_' && !it.is_ascii_alphanumeric()).unwrap_or(bare.len());
+    bare.get(..end)
+}
+
+/// A component of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    /// A name, known in full.
+    Name(String),
+    /// A pattern that matches some names.
+    Some,
+    /// A pattern that matches every name.
+    All,
+    /// One directory up, above where the path starts.
+    Up,
+}
+
+/// Cuts a path into components and resolves `.` and `..` as far as names allow.
+fn components(parts: &[Part], mut pieces: Vec<Piece>) -> Vec<Piece> {
+    let start = pieces.len();
+    for (text, known) in split(parts) {
+        match text.as_str() {
+            "" | "." if known => {}
+            ".." if known => match pieces.pop() {
+                Some(Piece::Up) => pieces.extend([Piece::Up, Piece::Up]),
+                Some(_) => {}
+                None if start == 0 => pieces.push(Piece::Up),
+                None => pieces.push(Piece::Up),
+            },
+            _ if known => pieces.push(Piece::Name(text)),
+            _ if matches_all(&text) => pieces.push(Piece::All),
+            _ => pieces.push(Piece::Some),
+        }
+    }
+    pieces
+}
+
+/// The text between slashes, and whether it is known in full.
+fn split(parts: &[Part]) -> Vec<(String, bool)> {
+    let mut list = vec![(String::new(), true)];
+    for part in parts {
+        let (text, known) = match part {
+            Part::Text(text) => (text.as_str(), true),
+            Part::Glob(text) => (text.as_str(), false),
+            Part::Unknown { .. } => ("\u{0}", false),
+        };
+        for (at, piece) in text.split('/').enumerate() {
+            if at > 0 {
+                list.push((String::new(), true));
+            }
+            if let Some(last) = list.last_mut() {
+                last.0.push_str(piece);
+                let pattern = piece.contains(['*', '?', '[', ']', '(', ')', '\u{0}']);
+                last.1 &= known || !pattern;
+            }
+        }
+    }
+    list
+}
+
+/// `*`, `**`, `.*`, `?*`, `.[!.]*`: every name, or every hidden one.
+fn matches_all(pattern: &str) -> bool {
+    let rest = pattern.trim_start_matches('.');
+    let rest = rest.strip_prefix("[!.]").or(rest.strip_prefix("[^.]")).unwrap_or(rest);
+    !pattern.is_empty() && rest.chars().all(|it| it == '*' || it == '?') && rest.contains('*')
+}
+
+fn below_root(pieces: &[Piece]) -> Target {
+    let pieces: Vec<&Piece> = pieces.iter().filter(|it| **it != Piece::Up).collect();
+    // The root by another name.
+    if let [Piece::Name(proc), _, Piece::Name(root), rest @ ..] = pieces.as_slice()
+        && proc == "proc"
+        && root == "root"
+    {
+        let rest: Vec<Piece> = rest.iter().map(|it| (*it).clone()).collect();
+        return below_root(&rest);
+    }
+    let mut names: Vec<&str> = Vec::new();
+    let mut all = false;
+    for (at, piece) in pieces.iter().enumerate() {
+        match piece {
+            Piece::Name(name) => names.push(name),
+            // Any pattern in the root can match what the system needs.
+            Piece::Some | Piece::All if at == 0 => return Target::Root,
+            Piece::All if at + 1 == pieces.len() => all = true,
+            Piece::Some if names == ["dev"] => return Target::Device("…".to_owned()),
+            Piece::All if names == ["dev"] => return Target::Device("…".to_owned()),
+            Piece::Some | Piece::All | Piece::Up => return Target::Other,
+        }
+    }
+    if names.is_empty() {
+        return Target::Root;
+    }
+    if let ["dev", rest @ ..] = names.as_slice()
+        && !rest.is_empty()
+    {
+        return device(rest);
+    }
+    let path = names.join("/");
+    match names.as_slice() {
+        ["root"] | ["var", "root"] => Target::Home,
+        ["home" | "Users", _] => Target::Home,
+        _ if SYSTEM.contains(&path.as_str()) => Target::System(format!("/{path}")),
+        _ if all && names.len() == 1 => Target::System(format!("/{path}")),
+        _ => Target::Other,
+    }
+}
+
+fn device(names: &[&str]) -> Target {
+    match names {
+        [name] if HARMLESS_DEVICES.contains(name) => Target::Other,
+        ["fd" | "pts" | "shm" | "tcp" | "udp" | "mqueue", ..] => Target::Other,
+        _ => Target::Device(names.join("/")),
+    }
+}
+
+/// True when a file of this place belongs to the system: `chmod 777` there opens the machine.
+pub(crate) fn is_of_system(word: &Word) -> bool {
+    let text = word.prefix();
+    let inside =
+        ["/etc/", "/usr/", "/bin/", "/sbin/", "/lib", "/boot/", "/dev/", "/sys/", "/proc/"];
+    inside.iter().any(|it| text.starts_with(it)) && !text.starts_with("/usr/local/")
+}
