@@ -338,9 +338,14 @@ impl<'t> Walk<'_, 't> {
         }
         match target {
             Some(mut target) => {
-                // The tabs before the closing word are not part of the text.
+                // The tabs before the closing word are not part of the text, those before its
+                // first word are.
                 while body.strips_tabs && self.text(target).ends_with('\t') {
                     target.end -= 1;
+                }
+                let before = self.source.as_bytes().get(..target.start).unwrap_or_default();
+                if body.strips_tabs {
+                    target.start -= before.iter().rev().take_while(|it| **it == b'\t').count();
                 }
                 if !body.expands {
                     self.outline.literals.push(target);
