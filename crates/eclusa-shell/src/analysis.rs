@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::agree::{agree, line};
-use crate::limits::{MAX_BYTES, MAX_COMMANDS, MAX_NESTING};
+use crate::limits::{MAX_BROKEN_BYTES, MAX_BYTES, MAX_COMMANDS, MAX_NESTING};
 use crate::names::Names;
 use crate::outline::Outline;
 use crate::{Command, Doubt, Word, bytes, screen, shuck, sitter};
@@ -76,8 +76,7 @@ impl Reading<'_> {
         if let Some(doubt) = bytes::look(script) {
             self.doubt(doubt.what, doubt.at);
         }
-        let Some(first) = witness(sitter::outline, script) else { return self.broken(script) };
-        let Some(second) = witness(shuck::outline, script) else { return self.broken(script) };
+        let Some((first, second)) = self.witnesses(script) else { return };
         let account = agree(script, &first, &second);
         for doubt in account.doubts {
             self.doubt(doubt.what, doubt.at);
@@ -143,16 +142,38 @@ impl Reading<'_> {
         for script in inner.scripts.into_iter().chain(stdin) {
             match script.text() {
                 Some(text) => self.script(&text, &outer),
-                None => {
-                    self.doubt("it runs shell text that is not known beforehand", script.source)
-                }
+                None => self.doubt("it runs shell text that is not known beforehand", script.source),
             }
         }
     }
 
-    fn broken(&mut self, script: &str) {
-        let what = "reading the text failed; this is a mistake in Eclusa".to_owned();
-        self.refuse(Doubt { what, at: line(script, 0) });
+    /// What both parsers say. A long text with a mistake in it is refused before the one that takes
+    /// very long over mistakes sees it.
+    fn witnesses(&mut self, script: &str) -> Option<(Outline, Outline)> {
+        if script.len() <= MAX_BROKEN_BYTES {
+            let first = self.witness(sitter::outline, script)?;
+            let second = self.witness(shuck::outline, script)?;
+            return Some((first, second));
+        }
+        let second = self.witness(shuck::outline, script)?;
+        if let Some((why, at)) = second.trouble {
+            let what = format!("a long text with a mistake in it: {why}");
+            self.refuse(Doubt { what, at: line(script, at) });
+            return None;
+        }
+        Some((self.witness(sitter::outline, script)?, second))
+    }
+
+    /// What a parser says; nothing when it panicked or gave up.
+    fn witness(&mut self, parser: fn(&str) -> Outline, script: &str) -> Option<Outline> {
+        let outline = catch_unwind(AssertUnwindSafe(|| parser(script))).unwrap_or_else(|_| {
+            Outline::unread("reading the text failed; this is a mistake in Eclusa")
+        });
+        if let Some((what, at)) = outline.unread {
+            self.refuse(Doubt { what, at: line(script, at) });
+            return None;
+        }
+        Some(outline)
     }
 
     fn refuse(&mut self, doubt: Doubt) {
@@ -168,14 +189,8 @@ impl Reading<'_> {
     }
 }
 
-/// What a parser says; none when it panicked.
-fn witness(parser: fn(&str) -> Outline, script: &str) -> Option<Outline> {
-    catch_unwind(AssertUnwindSafe(|| parser(script))).ok()
-}
-
 fn shown(command: &Command) -> String {
-    let assignments =
-        command.assignments.iter().map(|it| format!("{}={}", it.name, it.value.source));
+    let assignments = command.assignments.iter().map(|it| format!("{}={}", it.name, it.value.source));
     let words = command.words.iter().map(|it| it.source.clone());
     let shown: Vec<String> = assignments.chain(words).collect();
     shown.join(" ").chars().take(120).collect()

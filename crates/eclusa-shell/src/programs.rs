@@ -12,6 +12,7 @@ mod awk;
 mod catastrophe;
 mod class;
 mod entry;
+mod feed;
 mod find;
 mod git;
 mod operands;
@@ -32,6 +33,7 @@ use reading::{is_in_pieces, joined};
 
 pub use catastrophe::{catastrophe, catastrophic_write, fork_bomb};
 pub use class::{Class, Classes};
+pub use feed::{fed, found, printed};
 pub use reading::{How, PathUse, Reading, Reason};
 
 /// Commands inside commands are followed this far; deeper ones are unknown.

@@ -213,11 +213,14 @@ impl<'w> Walk<'w, '_> {
 
     /// The argument of a flag, which is the next word.
     fn separate(&mut self, flag: &Word) -> Option<&'w Word> {
-        let next = self.next();
-        if next.is_some_and(splits) {
+        let next = self.next()?;
+        // Programs differ in whether a word with a dash is still the argument.
+        let mut lead = next.prefix().chars();
+        let dashed = lead.next() == Some('-') && lead.next().is_some_and(|it| !it.is_ascii_digit());
+        if splits(next) || dashed {
             self.suspect(flag, "may take another argument than it seems to, as a flag");
         }
-        next
+        Some(next)
     }
 
     fn apply(&mut self, flag: &'static Flag, value: Option<&Word>) {

@@ -188,6 +188,10 @@ fn file(word: &Word, how: How, reading: &mut Reading) {
 }
 
 fn script(word: &Word, reading: &mut Reading) {
+    // `trap - EXIT` and `trap '' EXIT` run nothing.
+    if word.text().is_some_and(|it| it.is_empty() || it == "-") {
+        return;
+    }
     if is_dynamic(word) {
         reading.doubt(format!("the script `{}` is only known when it runs", word.source));
     }

@@ -1,9 +1,11 @@
 //! Catastrophes: every spelling of them is found, and what only looks like one is not.
 
-use super::super::*;
+use super::super::{
+    catastrophe, catastrophic_write, fed, fork_bomb, found as places, printed, read,
+};
 use super::corpus::is_catastrophic;
 use super::split::argv;
-use crate::{Command, Word};
+use crate::{Command, Inner, Word};
 
 fn found(command: &str) -> bool {
     is_catastrophic(command)
@@ -340,4 +342,20 @@ fn a_function_that_calls_itself_in_the_background_is_a_fork_bomb() {
     assert!(fork_bomb("f", &[call("f", false), call("f", false)]));
     assert!(!fork_bomb("f", &[call("ls", true)]));
     assert!(!fork_bomb("f", &[call("test", false), call("f", false)]));
+}
+
+/// A pipe whose text is known hides nothing.
+#[test]
+fn what_is_printed_into_a_shell_or_xargs_is_known() {
+    let text = printed(&argv("echo 'rm -rf /'")).unwrap();
+    assert_eq!(fed(&argv("sudo sh"), &text), Inner::default());
+    let inner = fed(&argv("sh"), &text);
+    assert!(inner.scripts.iter().any(|it| found(&it.source)));
+    let inner = fed(&argv("xargs rm -rf"), &printed(&argv("printf '%s\\n' / x")).unwrap());
+    let words = inner.runs.first().unwrap();
+    assert!(catastrophe(words, &read(words), &[]).is_some());
+    assert_eq!(printed(&argv("echo $x")), None);
+    assert_eq!(printed(&argv("printf '%d' 1")), None);
+    assert_eq!(places(&argv("find / -type f")), vec![Word::literal("/")]);
+    assert!(places(&argv("find / -name x")).is_empty());
 }
