@@ -152,6 +152,18 @@ impl Places {
         self.hide.iter().filter(visible).map(mask).collect()
     }
 
+    /// Without mounts nothing can be hidden inside what may be written: Landlock takes nothing
+    /// back beneath what it gave.
+    pub(super) fn can_hide(&self, walls: Walls) -> Result<(), CellError> {
+        let within = self.hide.iter().find(|path| walls == Walls::None && self.shown(path));
+        within.map_or(Ok(()), |path| {
+            let path = path.display();
+            Err(CellError::Plan(format!(
+                "`{path}` can't be hidden inside a writable directory without namespaces"
+            )))
+        })
+    }
+
     pub(super) fn rules(
         &self,
         plan: &Plan,
