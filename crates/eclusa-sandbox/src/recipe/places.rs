@@ -55,6 +55,8 @@ impl Places {
             .filter(|path| !path.is_absolute() || path.canonicalize().is_ok())
             .map(|path| real(path, "hidden path"))
             .collect::<Result<_, _>>()?;
+        // The layers show what is hidden above them, and are nobody's business inside.
+        hide.extend(stage.iter().flat_map(|one| [one.upper.clone(), one.work.clone()]));
         hide.sort();
         // Beneath what is hidden there is nothing to hide.
         hide.dedup_by(|later, earlier| later.starts_with(&*earlier));
