@@ -4,6 +4,8 @@
 //! of what is refused would miss calls that a newer kernel adds. So: what is known to be dangerous
 //! is refused by name, everything newer than this table doesn't exist, and the rest is allowed.
 
+use std::collections::BTreeMap;
+
 use libc::{ENOSYS, EPERM, c_long, sock_filter};
 
 /// Where the kernel puts what a filter may look at.
@@ -149,71 +151,88 @@ fn on(call: c_long, body: &[sock_filter]) -> Vec<sock_filter> {
     part
 }
 
-/// For one system call: refused if an argument has any of these bits.
-fn refuse_bits(call: c_long, n: u32, bits: u32) -> Vec<sock_filter> {
+/// Refused if an argument has any of these bits.
+fn refuse_bits(n: u32, bits: u32) -> Vec<sock_filter> {
     let [test, no] = when(ANY_BIT, bits, REFUSE);
-    on(call, &[load(argument(n)), test, no, give(ALLOW)])
+    vec![load(argument(n)), test, no, give(ALLOW)]
 }
+
+/// What happens at each system call that isn't simply allowed.
+type Table = BTreeMap<c_long, Vec<sock_filter>>;
 
 /// The filter of a cell.
 pub(crate) fn cell(sockets: Sockets) -> Vec<sock_filter> {
+    let mut table = Table::new();
+    table.extend(REFUSED.map(|call| (call, vec![give(REFUSE)])));
+    table.extend(ABSENT.map(|call| (call, vec![give(UNKNOWN)])));
+    for call in [libc::SYS_clone, libc::SYS_unshare] {
+        table.insert(call, refuse_bits(0, NAMESPACES));
+    }
+    no_setuid_files(&mut table);
+    no_devices(&mut table);
+    no_typing_for_others(&mut table);
+    sockets_of(sockets, &mut table);
     let mut program = vec![load(ARCHITECTURE), jump(EQUAL, X86_64, 1, 0), give(KILL), load(NUMBER)];
     program.extend(when(AT_LEAST, X32, REFUSE));
     program.extend(when(AT_LEAST, NEWEST + 1, UNKNOWN));
-    for call in REFUSED {
-        program.extend(when(EQUAL, call as u32, REFUSE));
+    program.extend(in_groups(&table));
+    program
+}
+
+/// The table as a program. When a filter is installed, the kernel tries it with every system call
+/// there is, so it pays to skip numbers in groups instead of comparing each.
+fn in_groups(table: &Table) -> Vec<sock_filter> {
+    let calls: Vec<(&c_long, &Vec<sock_filter>)> = table.iter().collect();
+    let mut program = Vec::new();
+    let mut groups = calls.chunks(8).peekable();
+    while let Some(group) = groups.next() {
+        let mut part: Vec<sock_filter> =
+            group.iter().flat_map(|(call, body)| on(**call, body)).collect();
+        part.push(give(ALLOW));
+        if let Some((next, _)) = groups.peek().and_then(|group| group.first()) {
+            let skip = u8::try_from(part.len()).unwrap_or(u8::MAX);
+            program.push(jump(AT_LEAST, **next as u32, skip, 0));
+        }
+        program.extend(part);
     }
-    for call in ABSENT {
-        program.extend(when(EQUAL, call as u32, UNKNOWN));
-    }
-    program.extend(refuse_bits(libc::SYS_clone, 0, NAMESPACES));
-    program.extend(refuse_bits(libc::SYS_unshare, 0, NAMESPACES));
-    program.extend(no_setuid_files());
-    program.extend(no_devices());
-    program.extend(no_typing_for_others());
-    program.extend(sockets_of(sockets));
-    program.push(give(ALLOW));
     program
 }
 
 /// The bit that lends a file's owner to whoever runs it can't be set.
-fn no_setuid_files() -> Vec<sock_filter> {
+fn no_setuid_files(table: &mut Table) {
     let modes = [
         (libc::SYS_chmod, 1),
         (libc::SYS_fchmod, 1),
         (libc::SYS_fchmodat, 2),
         (libc::SYS_fchmodat2, 2),
     ];
-    modes.into_iter().flat_map(|(call, n)| refuse_bits(call, n, libc::S_ISUID)).collect()
+    table.extend(modes.map(|(call, n)| (call, refuse_bits(n, libc::S_ISUID))));
 }
 
-/// Character and block devices can't be made: their types are the only two with this bit and
-/// without the one of regular files and sockets.
-fn no_devices() -> Vec<sock_filter> {
-    let mut part = Vec::new();
+/// Character and block devices can't be made.
+fn no_devices(table: &mut Table) {
     for (call, n) in [(libc::SYS_mknod, 1), (libc::SYS_mknodat, 2)] {
         let mut body = vec![load(argument(n)), jump(AND, libc::S_IFMT, 0, 0)];
         body.extend(when(EQUAL, libc::S_IFCHR, REFUSE));
         body.extend(when(EQUAL, libc::S_IFBLK, REFUSE));
         body.push(give(ALLOW));
-        part.extend(on(call, &body));
+        table.insert(call, body);
     }
-    part
 }
 
-/// Nobody puts characters into a terminal's input (`TIOCSTI`, `TIOCLINUX`) or takes a terminal.
-fn no_typing_for_others() -> Vec<sock_filter> {
+/// Nobody puts characters into a terminal's input (`TIOCSTI`, `TIOCLINUX`) or changes what reads it.
+fn no_typing_for_others(table: &mut Table) {
     let mut body = vec![load(argument(1))];
     for request in [libc::TIOCSTI, 0x541c, libc::TIOCSETD] {
         body.extend(when(EQUAL, request as u32, REFUSE));
     }
     body.push(give(ALLOW));
-    on(libc::SYS_ioctl, &body)
+    table.insert(libc::SYS_ioctl, body);
 }
 
 /// Internet sockets at most, and the one netlink family that lists interfaces. Sockets in the
 /// file system reach daemons through read-only mounts, so they are refused; pairs are not.
-fn sockets_of(sockets: Sockets) -> Vec<sock_filter> {
+fn sockets_of(sockets: Sockets, table: &mut Table) {
     let mut body = vec![load(argument(0))];
     if sockets == Sockets::Internet {
         body.extend(when(EQUAL, libc::AF_INET as u32, ALLOW));
@@ -226,10 +245,9 @@ fn sockets_of(sockets: Sockets) -> Vec<sock_filter> {
         ]);
     }
     body.push(give(REFUSE));
-    let mut part = on(libc::SYS_socket, &body);
+    table.insert(libc::SYS_socket, body);
     let [unix, yes] = when(EQUAL, libc::AF_UNIX as u32, ALLOW);
-    part.extend(on(libc::SYS_socketpair, &[load(argument(0)), unix, yes, give(REFUSE)]));
-    part
+    table.insert(libc::SYS_socketpair, vec![load(argument(0)), unix, yes, give(REFUSE)]);
 }
 
 /// A filter that refuses these calls and nothing else, to see a machine that hasn't got them.
@@ -240,9 +258,12 @@ pub(crate) fn refusing(calls: &[c_long], namespaces: bool) -> Vec<sock_filter> {
     }
     if namespaces {
         program.extend(when(EQUAL, libc::SYS_clone3 as u32, UNKNOWN));
-        program.extend(refuse_bits(libc::SYS_clone, 0, NAMESPACES));
-        program.extend(refuse_bits(libc::SYS_unshare, 0, NAMESPACES));
+        program.extend(on(libc::SYS_clone, &refuse_bits(0, NAMESPACES)));
+        program.extend(on(libc::SYS_unshare, &refuse_bits(0, NAMESPACES)));
     }
     program.push(give(ALLOW));
     program
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,9 @@
 //! [`probe`] finds out what this machine can hold a command to. [`Plan`] says what a command may
 //! reach. [`Cell::spawn`] starts it, or refuses if the machine can't hold it to the plan.
 
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+compile_error!("eclusa-sandbox knows Linux on x86-64 only: see docs/sandbox.md");
+
 mod caps;
 mod cell;
 mod child;
@@ -22,6 +25,7 @@ mod plan;
 mod probe;
 pub mod proxy;
 mod recipe;
+mod refusal;
 pub mod scan;
 mod secrets;
 mod step;
@@ -34,6 +38,7 @@ pub use ground::{Enforcement, Ground, Missing, Rung};
 pub use output::Output;
 pub use plan::{Hold, Keep, Limits, Plan, SYSTEM_ROOTS, Staging};
 pub use probe::probe;
+pub use refusal::{Refusal, refusals};
 pub use secrets::{SECRET_NAMES, SECRET_PLACES, SYSTEM_SECRETS, secrets};
 pub use step::{CellError, Step};
 

@@ -6,7 +6,7 @@
 //!
 //! * [`mend_renames`]: an overlay refuses to rename a directory of the workspace (`EXDEV`), on
 //!   which `git mv`, `os.rename` and `fs.renameSync` rely. Here it is done piece by piece.
-//! * `keep_undo_log`: for a machine that cannot stage, where a command works on the real
+//! * [`keep_undo_log`]: for a machine that cannot stage, where a command works on the real
 //!   workspace: what it is about to change is saved first.
 //!
 //! What a call says is read from the memory of a process that goes on running, and that may change
@@ -30,12 +30,14 @@ use rustix::{
 
 pub use filter::{renames, writes};
 pub use mend::{Mended, mend_renames};
+pub use undo::{UndoLog, keep_undo_log};
 
 mod caller;
 mod filter;
 mod kernel;
 mod mend;
 mod moving;
+mod undo;
 
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,8 @@ enum Answer {
     GoOn,
     /// It was done here.
     Done,
+    /// It was done here, and the result was given to the caller already.
+    Given,
     /// It fails with this error.
     Fail(Errno),
 }
@@ -68,8 +72,9 @@ pub struct Watching<Found> {
 }
 
 impl<Found> Watching<Found> {
-    /// Waits until no process has the filter any more, and returns what was found. To be called
-    /// when the command has ended with everything it started.
+    /// Answers what still waits, ends, and returns what was found. To be called when the command
+    /// has ended with everything it started: a call that is made later fails, as if the kernel did
+    /// not know it.
     pub fn finish(mut self) -> io::Result<Found> {
         let thread = self.thread.take().ok_or_else(|| io::Error::other("it has finished"))?;
         let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
@@ -100,11 +105,13 @@ fn watch<O: Observer>(listener: OwnedFd, mut observer: O) -> io::Result<Watching
         kernel::wake_quickly(&listener);
         while wait(&listener, &woken) {
             let Some(call) = kernel::receive(&listener) else { continue };
-            let answer = if humble { observer.answer(&call, &listener) } else { Answer::GoOn };
+            let answer =
+                if humble { observer.answer(&call, &listener) } else { Answer::Fail(Errno::PERM) };
             // Whoever asked may be gone; then nobody needs the answer.
             let _ = match answer {
                 Answer::GoOn => kernel::go_on(&listener, call.id),
                 Answer::Done => kernel::reply(&listener, call.id, None),
+                Answer::Given => Ok(()),
                 Answer::Fail(errno) => kernel::reply(&listener, call.id, Some(errno)),
             };
         }

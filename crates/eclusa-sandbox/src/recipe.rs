@@ -105,6 +105,7 @@ impl Recipe {
         demand(plan, ground)?;
         let walls = ground.walls;
         let places = Places::of(plan)?;
+        places.can_hide(walls)?;
         let network = walls != Walls::None;
         let own_pid_max = kernel_is_at_least((6, 14));
         let group = Group::new(plan)?;

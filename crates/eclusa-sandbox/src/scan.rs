@@ -27,8 +27,8 @@ pub use effects::{Effect, Effects, FileNode, Kind, Moment, Node, Note, Special, 
 mod conflict;
 mod discard;
 mod effects;
-mod handle;
-mod moves;
+pub(crate) mod handle;
+pub(crate) mod moves;
 mod release;
 mod walk;
 

@@ -4,7 +4,7 @@ use std::{
     ffi::{CStr, OsStr, OsString},
     fs::File,
     os::{
-        fd::OwnedFd,
+        fd::{AsRawFd, OwnedFd},
         unix::{
             ffi::{OsStrExt, OsStringExt},
             fs::FileExt,
@@ -18,7 +18,10 @@ use rustix::{
     io::Errno,
 };
 
-use super::kernel::{self, Call};
+use super::{
+    kernel::{self, Call},
+    undo::Spot,
+};
 
 /// The longest path that the kernel takes, with its end.
 const PATH_MAX: usize = 4096;
@@ -35,7 +38,12 @@ pub(super) struct Caller {
 pub(super) struct Place {
     pub(super) dir: OwnedFd,
     pub(super) name: OsString,
+    /// Whether the caller wrote a slash after the name, by which only a directory is meant.
+    slash: bool,
 }
+
+/// How many links are followed one after the other.
+const LINKS: usize = 40;
 
 impl Caller {
     /// Takes hold of whoever made a call. `None`: it is gone, or out of reach.
@@ -71,7 +79,62 @@ impl Caller {
         }
         let parent = self.absolute(dir, Path::new(OsStr::from_bytes(parent)))?;
         let name = OsStr::from_bytes(name).to_owned();
-        Ok(Place { dir: self.directory(&parent)?, name })
+        Ok(Place { dir: self.directory(&parent)?, name, slash: end < bytes.len() })
+    }
+
+    /// Where a path in the caller's memory leads, up to its last name.
+    pub(super) fn spot(&self, at: Spot) -> rustix::io::Result<Place> {
+        self.place(at.dir, &self.path(at.address).ok_or(Errno::NOENT)?)
+    }
+
+    /// The same, and if that is a link, where it leads.
+    pub(super) fn followed(&self, at: Spot) -> rustix::io::Result<Place> {
+        let mut place = self.spot(at)?;
+        for _ in 0..LINKS {
+            let link = match rustix::fs::readlinkat(&place.dir, &place.name, Vec::new()) {
+                Ok(link) => PathBuf::from(OsString::from_vec(link.into_bytes())),
+                // It is no link, or nothing is there.
+                Err(Errno::INVAL | Errno::NOENT) => return Ok(place),
+                Err(err) => return Err(err),
+            };
+            // A link of the kernel's, such as a descriptor's, leads where no path does.
+            if rustix::fs::fstatfs(&place.dir)?.f_type == libc::PROC_SUPER_MAGIC {
+                return Ok(place);
+            }
+            let slash = place.slash;
+            let next = place.holder()?.join(link);
+            place = self.place(libc::AT_FDCWD, &next)?;
+            place.slash |= slash;
+        }
+        Err(Errno::LOOP)
+    }
+
+    /// A directory that has no name of its own in the path, such as `.`, and its path.
+    pub(super) fn unnamed(&self, at: Spot) -> rustix::io::Result<(OwnedFd, PathBuf)> {
+        let path = self.path(at.address).ok_or(Errno::NOENT)?;
+        let handle = self.directory(&self.absolute(at.dir, &path)?)?;
+        let path = path_of(&handle)?;
+        Ok((handle, path))
+    }
+
+    /// What the caller has open, and its path.
+    pub(super) fn opened(&self, fd: i32) -> rustix::io::Result<(OwnedFd, PathBuf)> {
+        let link = format!("/proc/{}/fd/{fd}", self.thread);
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(link, flags, Mode::empty()).map_err(|err| match err {
+            Errno::NOENT => Errno::BADF,
+            err => err,
+        })?;
+        let path = path_of(&handle)?;
+        Ok((handle, path))
+    }
+
+    /// The bits that the caller wants no new file to have.
+    pub(super) fn umask(&self) -> rustix::io::Result<u32> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.thread));
+        let status = status.map_err(|_| Errno::SRCH)?;
+        let line = status.lines().find_map(|it| it.strip_prefix("Umask:"));
+        line.and_then(|it| u32::from_str_radix(it.trim(), 8).ok()).ok_or(Errno::SRCH)
     }
 
     /// A directory by its path from the caller's root.
@@ -100,7 +163,33 @@ impl Caller {
     }
 }
 
+/// The path of something that is open here.
+fn path_of(handle: &OwnedFd) -> rustix::io::Result<PathBuf> {
+    let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    let path = rustix::fs::readlink(link, Vec::new())?;
+    Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
+}
+
 impl Place {
+    /// The path of the directory, without links.
+    fn holder(&self) -> rustix::io::Result<PathBuf> {
+        path_of(&self.dir)
+    }
+
+    /// The path, without links, but for the last name.
+    pub(super) fn path(&self) -> rustix::io::Result<PathBuf> {
+        Ok(self.holder()?.join(&self.name))
+    }
+
+    /// The name as the caller wrote it.
+    pub(super) fn raw(&self) -> OsString {
+        let mut name = self.name.clone();
+        if self.slash {
+            name.push("/");
+        }
+        name
+    }
+
     /// What is there, not followed. `None`: nothing.
     pub(super) fn look(&self) -> rustix::io::Result<Option<Stat>> {
         match rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW) {

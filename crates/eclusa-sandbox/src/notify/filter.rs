@@ -98,7 +98,7 @@ pub fn renames() -> Vec<sock_filter> {
     program
 }
 
-/// Holds whatever could change a file or a name, for `keep_undo_log`.
+/// Holds whatever could change a file or a name, for [`keep_undo_log`](super::keep_undo_log).
 ///
 /// `openat2` keeps its flags where no filter can look; it does not exist here, and programs fall
 /// back on `openat`.

@@ -55,6 +55,8 @@ impl Places {
             .filter(|path| !path.is_absolute() || path.canonicalize().is_ok())
             .map(|path| real(path, "hidden path"))
             .collect::<Result<_, _>>()?;
+        // The layers show what is hidden above them, and are nobody's business inside.
+        hide.extend(stage.iter().flat_map(|one| [one.upper.clone(), one.work.clone()]));
         hide.sort();
         // Beneath what is hidden there is nothing to hide.
         hide.dedup_by(|later, earlier| later.starts_with(&*earlier));
@@ -150,6 +152,18 @@ impl Places {
         };
         let mask = |path: &PathBuf| Ok(Mask { path: c_path(path)?, directory: path.is_dir() });
         self.hide.iter().filter(visible).map(mask).collect()
+    }
+
+    /// Without mounts nothing can be hidden inside what may be written: Landlock takes nothing
+    /// back beneath what it gave.
+    pub(super) fn can_hide(&self, walls: Walls) -> Result<(), CellError> {
+        let within = self.hide.iter().find(|path| walls == Walls::None && self.shown(path));
+        within.map_or(Ok(()), |path| {
+            let path = path.display();
+            Err(CellError::Plan(format!(
+                "`{path}` can't be hidden inside a writable directory without namespaces"
+            )))
+        })
     }
 
     pub(super) fn rules(

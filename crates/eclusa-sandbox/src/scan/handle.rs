@@ -20,19 +20,19 @@ use super::{Moment, Special, Stamp};
 
 /// What is at a name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Look {
-    pub(super) sort: Sort,
-    pub(super) mode: u32,
-    pub(super) links: u64,
-    pub(super) owner: (u32, u32),
-    pub(super) stamp: Stamp,
+pub(crate) struct Look {
+    pub(crate) sort: Sort,
+    pub(crate) mode: u32,
+    pub(crate) links: u64,
+    pub(crate) owner: (u32, u32),
+    pub(crate) stamp: Stamp,
     /// For a device: which.
     device: u64,
 }
 
 /// The sort of thing that is at a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(crate) enum Sort {
     File,
     Directory,
     Link,
@@ -41,7 +41,7 @@ pub(super) enum Sort {
 
 impl Look {
     /// What is at this name. `None`: nothing.
-    pub(super) fn at(dir: impl AsFd, name: &OsStr) -> Result<Option<Look>> {
+    pub(crate) fn at(dir: impl AsFd, name: &OsStr) -> Result<Option<Look>> {
         match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(Look::from(stat))),
             Err(Errno::NOENT) => Ok(None),
@@ -50,12 +50,12 @@ impl Look {
     }
 
     /// The same for something that is open.
-    pub(super) fn of(handle: impl AsFd) -> Result<Look> {
+    pub(crate) fn of(handle: impl AsFd) -> Result<Look> {
         rustix::fs::fstat(handle).map(Look::from)
     }
 
     /// True for a character device 0/0, by which an overlay says that nothing is here.
-    pub(super) fn is_whiteout(&self) -> bool {
+    pub(crate) fn is_whiteout(&self) -> bool {
         self.sort == Sort::Other(Special::Device) && self.device == 0
     }
 }
@@ -107,7 +107,7 @@ impl Moment {
 }
 
 /// Opens a directory beneath another: not through a link, and not on another mount.
-pub(super) fn beneath(root: impl AsFd, path: &Path, flags: OFlags) -> Result<OwnedFd> {
+pub(crate) fn beneath(root: impl AsFd, path: &Path, flags: OFlags) -> Result<OwnedFd> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let flags = flags | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH
@@ -124,13 +124,13 @@ pub(super) fn beneath(root: impl AsFd, path: &Path, flags: OFlags) -> Result<Own
 }
 
 /// Opens a file for reading: never through a link, and never waiting for a pipe.
-pub(super) fn open_file(dir: impl AsFd, name: &OsStr) -> Result<File> {
+pub(crate) fn open_file(dir: impl AsFd, name: &OsStr) -> Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     rustix::fs::openat(dir, name, flags, Mode::empty()).map(File::from)
 }
 
 /// The names in a directory, at most this many and one more.
-pub(super) fn names(dir: impl AsFd, most: usize) -> Result<Vec<OsString>> {
+pub(crate) fn names(dir: impl AsFd, most: usize) -> Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(dir)? {
         let entry = entry?;
@@ -147,27 +147,27 @@ pub(super) fn names(dir: impl AsFd, most: usize) -> Result<Vec<OsString>> {
 }
 
 /// What a link says.
-pub(super) fn target(dir: impl AsFd, name: &OsStr) -> Result<PathBuf> {
+pub(crate) fn target(dir: impl AsFd, name: &OsStr) -> Result<PathBuf> {
     let target = rustix::fs::readlinkat(dir, name, Vec::new())?;
     Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
 }
 
 /// The digest of the rest of a file, read through a buffer of fixed size.
-pub(super) fn digest(mut file: &File) -> io::Result<[u8; 32]> {
+pub(crate) fn digest(mut file: &File) -> io::Result<[u8; 32]> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(&mut file)?;
     Ok(*hasher.finalize().as_bytes())
 }
 
 /// A path by which calls that take no directory handle reach a name in one.
-pub(super) fn through(dir: impl AsFd, name: &OsStr) -> PathBuf {
+pub(crate) fn through(dir: impl AsFd, name: &OsStr) -> PathBuf {
     let mut path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_fd().as_raw_fd()));
     path.push(name);
     path
 }
 
 /// The value of an extended attribute, cut to a few bytes. `None`: it has no such attribute.
-pub(super) fn attribute(dir: impl AsFd, name: &OsStr, key: &str) -> Result<Option<Vec<u8>>> {
+pub(crate) fn attribute(dir: impl AsFd, name: &OsStr, key: &str) -> Result<Option<Vec<u8>>> {
     let mut value = [0_u8; 8];
     match rustix::fs::lgetxattr(through(dir, name), key, &mut value) {
         Ok(length) => Ok(Some(value.get(..length).unwrap_or_default().to_vec())),
@@ -178,7 +178,7 @@ pub(super) fn attribute(dir: impl AsFd, name: &OsStr, key: &str) -> Result<Optio
 }
 
 /// The names of the extended attributes.
-pub(super) fn attributes(dir: impl AsFd, name: &OsStr) -> Result<Vec<OsString>> {
+pub(crate) fn attributes(dir: impl AsFd, name: &OsStr) -> Result<Vec<OsString>> {
     let path = through(dir, name);
     let list = match grown(|buffer| rustix::fs::llistxattr(&path, buffer)) {
         Err(Errno::NOTSUP) => return Ok(Vec::new()),
@@ -205,13 +205,13 @@ fn grown(call: impl Fn(&mut [u8]) -> Result<usize>) -> Result<Vec<u8>> {
 }
 
 /// The value of an extended attribute, whole.
-pub(super) fn value(dir: impl AsFd, name: &OsStr, key: &OsStr) -> Result<Vec<u8>> {
+pub(crate) fn value(dir: impl AsFd, name: &OsStr, key: &OsStr) -> Result<Vec<u8>> {
     let path = through(dir, name);
     grown(|buffer| rustix::fs::lgetxattr(&path, key, buffer))
 }
 
 /// Attributes by which an overlay keeps its books.
-pub(super) fn is_overlays(name: &OsStr) -> bool {
+pub(crate) fn is_overlays(name: &OsStr) -> bool {
     let name = name.as_bytes();
     name.starts_with(b"user.overlay.") || name.starts_with(b"trusted.overlay.")
 }

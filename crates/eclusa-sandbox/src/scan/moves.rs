@@ -18,7 +18,7 @@ use super::{
 
 /// What the walk has seen leave and arrive.
 #[derive(Default)]
-pub(super) struct Moves {
+pub(crate) struct Moves {
     left: HashMap<PathBuf, Stamp>,
     /// What was copied from below, with its stamp.
     copied: HashMap<PathBuf, Stamp>,
@@ -26,14 +26,19 @@ pub(super) struct Moves {
 
 impl Moves {
     /// Something that was below is gone.
-    pub(super) fn left(&mut self, path: &Path, look: &Look) {
+    pub(crate) fn left(&mut self, path: &Path, look: &Look) {
         if matches!(look.sort, Sort::File | Sort::Link) {
             self.left.insert(path.to_owned(), look.stamp);
         }
     }
 
+    /// The same, by the stamp that it had.
+    pub(crate) fn was(&mut self, path: &Path, stamp: Stamp) {
+        self.left.insert(path.to_owned(), stamp);
+    }
+
     /// Something is where nothing was.
-    pub(super) fn arrived(
+    pub(crate) fn arrived(
         &mut self,
         dir: &OwnedFd,
         name: &OsStr,
@@ -56,7 +61,7 @@ impl Moves {
 }
 
 /// Fills in where things were moved from. Each source has at most one destination.
-pub(super) fn find(entries: &mut [Effect], moves: &Moves) {
+pub(crate) fn find(entries: &mut [Effect], moves: &Moves) {
     if moves.left.is_empty() {
         return;
     }

@@ -48,3 +48,25 @@ fn writes_wait_for_the_caller_and_fail_when_nobody_is_there() {
     let exit = run(&plan);
     assert!(exit.output.text().contains("Function not implemented"));
 }
+
+#[test]
+fn a_rename_does_not_show_what_is_hidden() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("ws/old/deep")).unwrap();
+    std::fs::write(world.path("ws/old/deep/.env"), "secret\n").unwrap();
+    std::fs::write(world.path("ws/old/deep/file"), "text\n").unwrap();
+    let text =
+        "perl -e 'rename(\"old\", \"new\") or print \"$!\\n\"'; cat old/deep/.env new/deep/.env
+        mv old newer; cat newer/deep/.env; find . -type f | sort; grep -r secret . ../state && echo found
+        ls ../state/upper ../state/work; cat ../state/upper/new/deep/.env; echo x > ../state/upper/y";
+    let mut plan = world.staged(text);
+    plan.hide.push(world.path("ws/old/deep/.env"));
+    let exit = run(&plan);
+    let said = exit.output.text();
+    assert!(!said.contains("secret") && !said.contains("found"), "{said}");
+    assert_eq!(world.read("ws/old/deep/.env"), "secret\n");
+    // The directory was moved with what is hidden in it, which is still hidden in its new place.
+    // The layer that it now is in can't be looked into either.
+    assert_eq!(world.read("state/upper/new/deep/.env"), "secret\n");
+    assert_eq!(exit.mended.moved, 1);
+}

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use eclusa_sandbox::{Cell, CellError, Ended, Enforcement, Ground, How, Missing, Plan, Rung};
+use eclusa_sandbox::notify::{UndoLog, keep_undo_log};
+use eclusa_sandbox::{Cell, CellError, Ended, Enforcement, Ground, Hold, How, Missing, Plan, Rung};
 use eclusa_sandbox::{forbid, probe};
 
 use crate::world::{World, test_root};
@@ -148,4 +149,74 @@ fn a_foreign_proc_is_said_to_be_one() {
     plan.may_lack.push(Missing::FreshProc);
     let exit = Cell::spawn(&plan, &ground, |_| {}).unwrap().wait().unwrap();
     assert_eq!(exit.enforcement, Enforcement::Partial(vec![Missing::FreshProc]));
+}
+
+/// Runs a text in place with an undo log, on a machine without namespaces or on this one.
+fn with_undo_log(world: &World, plan: &mut Plan, ground: &Ground) -> (String, UndoLog) {
+    plan.hold = Hold::Writes;
+    let mut cell = Cell::spawn(plan, ground, |_| {}).unwrap();
+    let held = cell.take_held().unwrap();
+    let store = world.path("state");
+    let watching = keep_undo_log(held, &world.ws(), &store.join("upper"), 1 << 20).unwrap();
+    let said = cell.wait().unwrap().output.text();
+    (said, watching.finish().unwrap())
+}
+
+const CHANGES: &str = "echo more >> in.txt; echo new > new.txt; mkdir d; mv in.txt d/moved
+    echo x > ../outside/new; echo x >> ../outside/out.txt; rm ../outside/out.txt; cat d/moved
+    exec 3<>.env && cat <&3; mv .env e2 && cat e2; ln .env e3; echo done";
+
+fn undone(world: &World, said: &str, mut log: UndoLog) {
+    assert!(said.contains("inside\nmore\n") && said.ends_with("done\n"), "{said}");
+    assert!(!said.contains("secret"), "what is hidden was read: {said}");
+    assert_eq!(
+        (world.read("ws/d/moved").as_str(), world.read("ws/new.txt").as_str()),
+        ("inside\nmore\n", "new\n")
+    );
+    let effects = log.effects().unwrap();
+    assert!(effects.entries.len() >= 3, "{effects:?}");
+    assert_eq!(log.undo(&effects).unwrap(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(world.read("ws/in.txt"), "inside\n");
+    assert!(!world.has("ws/new.txt") && !world.has("ws/d"));
+}
+
+#[test]
+fn an_undo_log_takes_everything_back_where_nothing_can_be_staged() {
+    let world = World::new();
+    let before = world.outside();
+    let (mut plan, ground) = in_place(&world, CHANGES);
+    assert_eq!(ground.rung(), Rung::UndoLog);
+    plan.hide.push(world.path("outside"));
+    let (said, log) = with_undo_log(&world, &mut plan, &ground);
+    undone(&world, &said, log);
+    assert_eq!(world.outside(), before);
+}
+
+#[test]
+fn without_namespaces_nothing_is_said_to_be_hidden_inside_what_can_be_written() {
+    let world = World::new();
+    let (mut plan, ground) = in_place(&world, "cat in.txt");
+    plan.hide.push(world.path("ws/in.txt"));
+    let error = Cell::spawn(&plan, &ground, |_| {}).unwrap_err().to_string();
+    assert!(error.contains("can't be hidden inside a writable directory"), "{error}");
+    let mut plan = world.read_only("cat in.txt");
+    plan.may_lack = WITHOUT_NAMESPACES.to_vec();
+    plan.hide.push(world.path("ws/in.txt"));
+    let exit = Cell::spawn(&plan, &ground, |_| {}).unwrap().wait().unwrap();
+    assert!(exit.output.text().ends_with("Permission denied\n"), "{}", exit.output.text());
+}
+
+#[test]
+fn an_undo_log_works_inside_namespaces_too() {
+    forbid::overlays().unwrap();
+    let ground = probed();
+    let world = World::new();
+    std::fs::write(world.path("ws/.env"), "secret").unwrap();
+    let before = world.outside();
+    let mut plan = world.in_place(CHANGES);
+    plan.may_lack.push(Missing::Staging);
+    plan.hide.push(world.path("ws/.env"));
+    let (said, log) = with_undo_log(&world, &mut plan, &ground);
+    undone(&world, &said, log);
+    assert_eq!(world.outside(), before);
 }

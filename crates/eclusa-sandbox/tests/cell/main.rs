@@ -14,5 +14,6 @@ mod ladder;
 mod limits;
 mod network;
 mod places;
+mod programs;
 mod user;
 mod world;

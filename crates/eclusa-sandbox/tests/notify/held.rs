@@ -27,9 +27,12 @@ pub(crate) fn start(dir: &Path, filter: &str, script: &str) -> (String, JoinHand
     let waiting = UnixListener::bind(&socket).unwrap();
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let binary = std::env::current_exe().unwrap();
+    // Who has no capabilities can lose none.
+    let bare = "if setpriv --bounding-set=-all true 2>/dev/null; \
+                then bare='setpriv --bounding-set=-all --inh-caps=-all'; fi";
     let words = format!(
-        "export HELD_FILTER={filter} HELD_SOCKET={} HELD_SCRIPT={}; \
-         exec setpriv --bounding-set=-all --inh-caps=-all {} --exact held::held_program --nocapture >/dev/null",
+        "{bare}; export HELD_FILTER={filter} HELD_SOCKET={} HELD_SCRIPT={}; \
+         exec $bare {} --exact held::held_program --nocapture >/dev/null",
         quoted(socket.to_str().unwrap()),
         quoted(script),
         quoted(binary.to_str().unwrap())

@@ -13,4 +13,5 @@ mod discarding;
 mod ordinary;
 #[expect(dead_code, reason = "not everything is needed here")]
 mod overlay;
+mod scripts;
 mod tree;

@@ -1,0 +1,96 @@
+//! Real programs, staged: they work, and what they did is in the upper layer alone.
+
+use std::path::Path;
+
+use eclusa_sandbox::{clean_environment, git_environment};
+
+use crate::world::{World, run};
+
+/// Runs a text that must succeed, with the environment that a tool would give it.
+fn works(program: &str, text: &str) -> Option<(World, String)> {
+    let path =
+        format!("/usr/local/bin:/usr/bin:/bin:{}", Path::new(env!("CARGO")).parent()?.display());
+    if !path.split(':').any(|at| Path::new(at).join(program).exists()) {
+        return None;
+    }
+    let world = World::in_tmp();
+    let mut plan = world.staged(&format!("set -e; {text}"));
+    plan.env = clean_environment([("PATH".into(), path.into())], &[world.ws()]);
+    plan.env.push(("HOME".into(), "/tmp".into()));
+    let who = eclusa_sandbox::Identity { name: "n", email: "n@example.org" };
+    plan.env.extend(git_environment(&[world.ws()], Some(who)));
+    plan.limits.wall = Some(std::time::Duration::from_secs(300));
+    let exit = run(&plan);
+    let said = exit.output.text();
+    assert!(exit.success(), "{program}: {:?} {said}", exit.how);
+    assert_eq!(
+        std::fs::read_dir(world.ws()).unwrap().count(),
+        1,
+        "{program} changed the real thing"
+    );
+    Some((world, said))
+}
+
+#[test]
+fn git() {
+    let text = "git init -q -b main; git add .; git commit -qm one; git checkout -qb side; echo s > s; git add s
+        git commit -qm side; git checkout -q main; echo m > m; git add m; git commit -qm two; git rebase -q side
+        mkdir d; git mv m d/m; git mv d e; git commit -qm moved; git gc -q; git fsck; git status --short; git log --format=%s";
+    let Some((world, said)) = works("git", text) else { return };
+    assert!(said.ends_with("moved\ntwo\nside\none\n"), "{said}");
+    assert!(world.has("state/upper/e/m"));
+}
+
+#[test]
+fn sqlite() {
+    let text = "sqlite3 a.db 'pragma journal_mode=wal; create table t(x); insert into t values (1),(2); select sum(x) from t'";
+    let Some((world, said)) = works("sqlite3", text) else { return };
+    assert_eq!(said, "wal\n3\n");
+    assert!(world.has("state/upper/a.db"));
+}
+
+#[test]
+fn make_and_a_compiler() {
+    let text = "printf 'int main(){return 0;}' > a.c; printf 'a: a.o\\n\\tcc -o a a.o\\na.o: a.c\\n\\tcc -c a.c\\n' > Makefile
+        make -j4 >/dev/null; ./a && echo ran";
+    let Some((world, said)) = works("cc", text) else { return };
+    assert_eq!(said, "ran\n");
+    assert!(world.has("state/upper/a.o"));
+}
+
+#[test]
+fn cargo() {
+    let text = "mkdir -p p/src; cd p; printf '[package]\\nname=\"p\"\\nversion=\"0.1.0\"\\nedition=\"2021\"\\n[workspace]\\n' > Cargo.toml
+        echo 'fn main() { println!(\"built\"); }' > src/main.rs; CARGO_HOME=/tmp/c cargo run -q --offline";
+    let Some((world, said)) = works("cargo", text) else { return };
+    assert_eq!(said, "built\n");
+    assert!(world.has("state/upper/p/target/debug/p"));
+}
+
+#[test]
+fn python() {
+    let text =
+        "/usr/bin/python3 -c 'import multiprocessing as m, subprocess as s, os, tempfile, threading
+p = m.get_context(\"fork\").Pool(2); print(sum(p.map(abs, [-1, -2, 3]))); p.close(); p.join()
+print(s.run([\"echo\", \"sub\"], capture_output=True, text=True).stdout.strip())
+os.mkdir(\"a\"); os.rename(\"a\", \"b\"); print(os.listdir(\".\"), tempfile.gettempdir())'
+        /usr/bin/python3 -m venv --without-pip v; v/bin/python -c 'print(1)'";
+    let Some((world, said)) = works("python3", text) else { return };
+    assert!(said.starts_with("6\nsub\n") && said.ends_with("/tmp\n1\n"), "{said}");
+    assert!(world.has("state/upper/v/bin/python"));
+}
+
+#[test]
+fn node() {
+    let text = "node -e 'const fs = require(\"fs\"), cp = require(\"child_process\");
+        fs.mkdirSync(\"d\"); fs.renameSync(\"d\", \"e\"); console.log(fs.readdirSync(\".\").join());
+        console.log(cp.execSync(\"echo sub\").toString().trim());
+        const f = cp.fork(\"-e\", [\"1\"], {execArgv: []}); f.kill();
+        new (require(\"worker_threads\").Worker)(\"console.log(1+1)\", {eval: true});
+        WebAssembly.compile(new Uint8Array([0,97,115,109,1,0,0,0])).then(() => console.log(\"wasm\"));'";
+    let Some((_, said)) = works("node", text) else { return };
+    assert!(
+        said.starts_with("e,in.txt\nsub\n") && said.contains("wasm") && said.contains('2'),
+        "{said}"
+    );
+}
