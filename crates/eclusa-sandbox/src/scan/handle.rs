@@ -3,7 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
-    io,
+    io::{self, Read},
     os::{
         fd::{AsFd, AsRawFd, OwnedFd},
         unix::ffi::{OsStrExt, OsStringExt},
@@ -152,10 +152,11 @@ pub(crate) fn target(dir: impl AsFd, name: &OsStr) -> Result<PathBuf> {
     Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
 }
 
-/// The digest of the rest of a file, read through a buffer of fixed size.
-pub(crate) fn digest(mut file: &File) -> io::Result<[u8; 32]> {
+/// The digest of this much of a file, read through a buffer of fixed size. Where more has been
+/// added since, its stamp tells.
+pub(crate) fn digest(file: &File, size: u64) -> io::Result<[u8; 32]> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(&mut file)?;
+    hasher.update_reader(file.take(size))?;
     Ok(*hasher.finalize().as_bytes())
 }
 

@@ -257,9 +257,16 @@ fn a_file_larger_than_memory_would_like_is_read_through_a_small_buffer() {
 fn more_than_the_bounds_is_an_error_and_nothing_is_left_out_silently() {
     let world = World::new(mounters()[0], START);
     world.run("for i in 1 2 3 4 5; do echo > f$i; done");
-    let bounded = |names| world.layer().bounded(Bounds { names }).scan();
+    let bounded = |names| world.layer().bounded(Bounds { names, ..Bounds::default() }).scan();
     assert!(matches!(bounded(4), Err(ScanError::TooMany(4))));
     assert_eq!(bounded(5).unwrap().entries.len(), 5);
+}
+
+#[test]
+fn a_file_of_zeros_without_end_is_an_error_and_not_read() {
+    let world = World::new(mounters()[0], START);
+    world.run("truncate -s 1T huge");
+    assert!(matches!(world.layer().scan(), Err(ScanError::TooLarge { .. })));
 }
 
 #[test]
