@@ -8,7 +8,7 @@ use std::{
 
 use eclusa::{
     Facts, FileError, Files, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
-    one_line,
+    one_line, only_reads_files,
 };
 use eclusa_sandbox::Cancel;
 use schemars::JsonSchema;
@@ -152,11 +152,17 @@ impl TypedTool for Bash {
             let id = id.map_err(|err| ToolError::new(err.to_string()))?;
             return Ok(told::started(id));
         }
-        let order = Order { writes: Writes::Staged, command, cwd, time };
+        let order = Order { writes: writes(&command), command, cwd, time };
         let ran = run(self.cells.clone(), order, job).await;
         let ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
         Ok(told::output(ran, &self.cells, time))
     }
+}
+
+/// What becomes of what a command writes. One that only reads gets a workspace that cannot be
+/// written: it needs no layer, and if it was misread the kernel says no.
+fn writes(command: &str) -> Writes {
+    if only_reads_files(command) { Writes::Refused } else { Writes::Staged }
 }
 
 /// Ends a command that nobody waits for any more.

@@ -122,7 +122,9 @@ pub use gate::{
     validate::Validated,
 };
 pub use metrics::{Counts, Metrics};
-pub use policy::{Access, Author, EffectLimits, Effects, Hidden, Matcher, Rule, Rules, Spent};
+pub use policy::{
+    Access, Author, EffectLimits, Effects, Hidden, Matcher, Rule, Rules, Spent, only_reads_files,
+};
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{
     ExtraArgs, Found, Registered, Registration, Registry, RegistryError, Shape, Shown,

@@ -7,6 +7,7 @@ use std::{borrow::Cow, collections::HashMap, path::Path};
 
 use crate::{Decision, PermissionClass, Policy, Reason, Source, Touch, Validated, Verdict};
 
+pub use commands::only_reads_files;
 pub use effects::{Author, EffectLimits, Effects, Spent};
 pub use matcher::Matcher;
 pub use rule::{Access, Rule};

@@ -133,9 +133,8 @@ impl Script {
         }
     }
 
-    /// True when no command of it does more than read. It can then run where nothing can be
-    /// written, whatever the rules say of it.
-    pub(crate) fn is_read_only(&self) -> bool {
+    /// True when no command of it does more than read.
+    fn is_read_only(&self) -> bool {
         let unsure = !self.analysis.doubts.is_empty() || self.analysis.refused.is_some();
         !unsure && self.commands().all(|(command, reading)| only_reads(command, reading).is_ok())
     }
@@ -152,6 +151,12 @@ impl Script {
         let text = format!("{} {text}", said(command)).into();
         Reason { decision, source: Source::Default, origin: "commands".into(), text }
     }
+}
+
+/// True when no command of a shell text does more than read, as far as its text tells. It can then
+/// run where nothing can be written.
+pub fn only_reads_files(text: &str) -> bool {
+    Script::read(text).is_read_only()
 }
 
 /// A reason about one of several commands says which.
