@@ -201,7 +201,7 @@ impl Cells {
         let stage = match order.writes {
             Writes::Refused => None,
             Writes::Staged if self.stages() => {
-                let made = Stage::new(&settings.state, &settings.scratch);
+                let made = Stage::new(&settings.state, &settings.scratch, &settings.root);
                 let path = settings.state.clone();
                 Some(made.map_err(|source| RunError::Layer { path, source })?)
             }

@@ -47,7 +47,8 @@ impl Drop for Place {
 }
 
 impl Stage {
-    pub(super) fn new(state: &Path, scratch: &Path) -> io::Result<Stage> {
+    /// Makes the layers. That over the workspace has its mode, which the command then sees.
+    pub(super) fn new(state: &Path, scratch: &Path, root: &Path) -> io::Result<Stage> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = |kind: &str| format!("{}-{number}{kind}", process::id());
         let (layer, home) = (layers(state).join(name("")), layers(scratch).join(name("-home")));
@@ -57,6 +58,7 @@ impl Stage {
                 fs::create_dir_all(place.join(part))?;
             }
         }
+        fs::set_permissions(place.layer.join("upper"), fs::metadata(root)?.permissions())?;
         let began = Moment::on(fs::File::open(place.layer.join("upper"))?)?;
         Ok(Stage { place, began })
     }
