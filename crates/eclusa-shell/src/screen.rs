@@ -31,7 +31,8 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
     }
     for (at, _) in source.match_indices("$((") {
         let known = |it: &Outline| it.arithmetic.binary_search_by_key(&at, |it| it.start).is_ok();
-        if !(known(first) && known(second)) && !literal(second, at) {
+        let arithmetic = known(first) && known(second);
+        if !arithmetic && !literal(second, at) {
             found.push(("`$((` may begin arithmetic or a group of commands", at));
         }
     }

@@ -132,6 +132,7 @@ fn script() -> impl Strategy<Value = String> {
 }
 
 /// The commands that bash tried to start, each with its arguments.
+#[expect(clippy::disallowed_methods, reason = "bash and its files are what is compared with")]
 fn run(script: &str, room: &Path) -> Option<Vec<Vec<String>>> {
     // A directory for each script: what it leaves running may write to its log later.
     let room = tempfile::tempdir_in(room).unwrap();
@@ -145,7 +146,6 @@ fn run(script: &str, room: &Path) -> Option<Vec<Vec<String>>> {
     let prelude = "command_not_found_handle() { printf '%s\\0' \"$#\" \"$@\" >>\"$DIFFERENTIAL_LOG\"; }\n\
          FUNCNEST=20; ulimit -t 1 -f 64; set -f +o history; set +f\n";
     fs::write(room.join("prelude"), prelude).unwrap();
-    #[expect(clippy::disallowed_methods, reason = "bash is what the analysis is compared with")]
     let mut process = Process::new("/bin/bash");
     process
         .args(["--norc", "--noprofile"])

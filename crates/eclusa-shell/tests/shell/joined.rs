@@ -1,6 +1,6 @@
 //! Scripts and the table of programs together: what commands run in turn.
 
-use eclusa_shell::analyse;
+use eclusa_shell::{Word, analyse};
 
 /// The commands of a script, each as its words.
 fn commands(script: &str) -> Vec<String> {
@@ -60,8 +60,11 @@ fn nesting_ends() {
 #[test]
 fn a_command_says_how_it_is_reached() {
     let analysis = analyse("echo $(sudo rm x) &");
-    let rm =
-        analysis.commands.iter().find(|it| it.words[0].text().as_deref() == Some("rm")).unwrap();
+    let rm = analysis
+        .commands
+        .iter()
+        .find(|it| it.words.first().and_then(Word::text).as_deref() == Some("rm"))
+        .unwrap();
     assert_eq!(rm.via, ["$(…)", "sudo"]);
     assert!(rm.background);
 }
