@@ -6,10 +6,12 @@ use crate::agree::{agree, line};
 use crate::limits::{MAX_BROKEN_BYTES, MAX_BYTES, MAX_COMMANDS, MAX_NESTING};
 use crate::names::Names;
 use crate::outline::Outline;
-use crate::{Command, Doubt, Word, bytes, screen, shuck, sitter};
+use crate::{Command, Doubt, Redirect, RedirectKind, Word, bytes, programs, screen, shuck, sitter};
+use pipes::Feed;
 
 mod builtins;
 mod commands;
+mod pipes;
 
 /// Doubts that are kept. One is enough for a verdict; more are for people.
 const MAX_DOUBTS: usize = 16;
@@ -27,6 +29,8 @@ pub struct Analysis {
     pub refused: Option<Doubt>,
     /// The name of a function that starts itself again and again.
     pub fork_bomb: Option<String>,
+    /// What would destroy a machine, a home or a disk, if anything would.
+    pub catastrophe: Option<Doubt>,
 }
 
 /// What a command runs in turn.
@@ -40,8 +44,20 @@ pub struct Inner {
     pub reads_script: bool,
 }
 
-/// Reads `script`; `look` says what a command runs in turn.
+/// Reads `script`, and every command in it by the table of programs.
+pub fn analyse(script: &str) -> Analysis {
+    read_with(script, &programs::read)
+}
+
+/// Reads `script` without the table of programs; `look` says what a command runs in turn.
 pub fn analyse_with(script: &str, look: &dyn Fn(&[Word]) -> Inner) -> Analysis {
+    read_with(script, &|words| {
+        let Inner { runs, scripts, reads_script } = look(words);
+        programs::Reading { runs, scripts, reads_script, ..Default::default() }
+    })
+}
+
+fn read_with(script: &str, look: &dyn Fn(&[Word]) -> programs::Reading) -> Analysis {
     let mut reading = Reading { look, analysis: Analysis::default(), bytes: 0 };
     reading.script(script, &Outer::default());
     reading.analysis
@@ -57,7 +73,7 @@ struct Outer {
 }
 
 struct Reading<'f> {
-    look: &'f dyn Fn(&[Word]) -> Inner,
+    look: &'f dyn Fn(&[Word]) -> programs::Reading,
     analysis: Analysis,
     /// Bytes of all scripts so far.
     bytes: usize,
@@ -88,21 +104,24 @@ impl Reading<'_> {
             self.doubt("there is no command in it", line(script, 0));
         }
         if let Some(name) = second.bomb(script).or_else(|| first.bomb(script)) {
+            let what = "a function that starts itself again and again".to_owned();
+            self.analysis.catastrophe.get_or_insert(Doubt { what, at: name.clone() });
             self.analysis.fork_bomb.get_or_insert(name);
         }
         let mut names = Names::collect(script, [&first, &second]);
         names.keep_local(script);
         let commands = commands::read(script, [&first, &second], &names, &account.commands, outer);
+        let feeds = pipes::feeds(&commands, &second.pipes);
         for (what, at) in commands.doubts {
             self.doubt(what, line(script, at));
         }
-        for command in commands.list {
-            self.command(command, outer.depth);
+        for (command, feed) in commands.list.into_iter().zip(feeds) {
+            self.command(command, feed.as_ref(), outer.depth);
         }
     }
 
-    /// Lists a command, and what it runs in turn.
-    fn command(&mut self, command: Command, depth: usize) {
+    /// Lists a command, and what it runs in turn. `feed` is what a pipe hands to it.
+    fn command(&mut self, mut command: Command, feed: Option<&Feed>, depth: usize) {
         if self.analysis.commands.len() >= MAX_COMMANDS {
             let what = format!("there are more than {MAX_COMMANDS} commands");
             return self.refuse(Doubt { what, at: shown(&command) });
@@ -110,9 +129,21 @@ impl Reading<'_> {
         for what in builtins::doubts(&command) {
             self.doubt(what, shown(&command));
         }
-        let inner = (self.look)(&command.words);
+        command.reading = (self.look)(&command.words);
+        if let Some(what) = catastrophe(&command) {
+            self.analysis.catastrophe.get_or_insert(Doubt { what, at: shown(&command) });
+        }
+        let mut runs = command.reading.runs.clone();
+        let mut scripts = command.reading.scripts.clone();
+        if command.reading.reads_script {
+            scripts.extend(command.texts().cloned());
+        }
+        if let Some(feed) = feed {
+            let fed = feed.to(&command);
+            runs.extend(fed.runs);
+            scripts.extend(fed.scripts);
+        }
         let name = command.words.first().and_then(Word::text).unwrap_or_default().into_owned();
-        let texts: Vec<Word> = command.texts().cloned().collect();
         let mut outer = Outer {
             via: command.via.clone(),
             moved: command.moved.clone(),
@@ -120,7 +151,7 @@ impl Reading<'_> {
             depth: depth + 1,
         };
         self.analysis.commands.push(command);
-        if inner == Inner::default() {
+        if runs.is_empty() && scripts.is_empty() {
             return;
         }
         if outer.depth > MAX_NESTING {
@@ -128,7 +159,7 @@ impl Reading<'_> {
             return self.refuse(Doubt { what, at: name });
         }
         outer.via.push(name);
-        for words in inner.runs {
+        for words in runs {
             let inner = Command {
                 words,
                 background: outer.background,
@@ -136,13 +167,14 @@ impl Reading<'_> {
                 moved: outer.moved.clone(),
                 ..Command::default()
             };
-            self.command(inner, outer.depth);
+            self.command(inner, feed, outer.depth);
         }
-        let stdin = texts.into_iter().filter(|_| inner.reads_script);
-        for script in inner.scripts.into_iter().chain(stdin) {
+        for script in scripts {
             match script.text() {
                 Some(text) => self.script(&text, &outer),
-                None => self.doubt("it runs shell text that is not known beforehand", script.source),
+                None => {
+                    self.doubt("it runs shell text that is not known beforehand", script.source)
+                }
             }
         }
     }
@@ -189,8 +221,18 @@ impl Reading<'_> {
     }
 }
 
+fn catastrophe(command: &Command) -> Option<String> {
+    let writes = |it: &&Redirect| {
+        matches!(it.kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite)
+    };
+    let mut targets = command.redirects.iter().filter(writes).map(|it| &it.target);
+    programs::catastrophe(&command.words, &command.reading, &command.moved)
+        .or_else(|| targets.find_map(programs::catastrophic_write))
+}
+
 fn shown(command: &Command) -> String {
-    let assignments = command.assignments.iter().map(|it| format!("{}={}", it.name, it.value.source));
+    let assignments =
+        command.assignments.iter().map(|it| format!("{}={}", it.name, it.value.source));
     let words = command.words.iter().map(|it| it.source.clone());
     let shown: Vec<String> = assignments.chain(words).collect();
     shown.join(" ").chars().take(120).collect()

@@ -100,6 +100,8 @@ pub(crate) struct Outline {
     /// Quoted text in which nothing is special.
     pub(crate) literals: Vec<Span>,
     pub(crate) functions: Vec<Function>,
+    /// What is on both sides of each `|`.
+    pub(crate) pipes: Vec<(Span, Span)>,
     pub(crate) scopes: Vec<Scope>,
     /// Why this outline is not the whole truth, with the place.
     pub(crate) trouble: Option<(String, usize)>,

@@ -4,21 +4,21 @@
 
 use shuck_ast::{
     ArithmeticExprNode, ArrayElem, Assignment, AssignmentValue, BackgroundOperator, BinaryOp,
-    BuiltinCommand, Command, CompoundCommand, ConditionalExpr, DeclClause, DeclOperand, HeredocBody, Pattern,
-    Redirect, RedirectKind as Kind, RedirectTarget, SimpleCommand, Stmt, StmtSeq, StmtTerminator,
-    Subscript, VarRef, Word, WordPartNode,
+    BuiltinCommand, Command, CompoundCommand, ConditionalExpr, DeclClause, DeclOperand,
+    HeredocBody, Pattern, SimpleCommand, Stmt, StmtSeq, StmtTerminator, Subscript, VarRef, Word,
+    WordPartNode,
 };
 use shuck_parser::parser::{ParseStatus, Parser};
 use shuck_parser::{ShellDialect, ShellProfile};
 
-use crate::RedirectKind;
 use crate::limits::{
-    MAX_BROKEN_BYTES, MAX_DEPTH, MAX_FUNCTIONS, MAX_INLINE, MAX_PREFIXES, MAX_SCOPES, NODES_PER_BYTE,
-    STACK, STEPS_AT_LEAST, STEPS_PER_BYTE,
+    MAX_BROKEN_BYTES, MAX_DEPTH, MAX_FUNCTIONS, MAX_INLINE, MAX_PREFIXES, MAX_SCOPES,
+    NODES_PER_BYTE, STACK, STEPS_AT_LEAST, STEPS_PER_BYTE,
 };
-use crate::outline::{Body, Outline, Place, Seen, SeenRedirect, Span};
+use crate::outline::{Outline, Place, Seen, Span};
 
 mod compound;
+mod redirects;
 mod words;
 
 /// Reads `source`. Never takes more than a bounded number of steps, nor much of the caller's stack.
@@ -58,7 +58,15 @@ fn signs_of_nesting(source: &str) -> usize {
     let keyword = |it: &&str| {
         matches!(
             *it,
-            "if" | "elif" | "while" | "until" | "for" | "case" | "select" | "function" | "time" | "coproc"
+            "if" | "elif"
+                | "while"
+                | "until"
+                | "for"
+                | "case"
+                | "select"
+                | "function"
+                | "time"
+                | "coproc"
         )
     };
     opening + words.filter(keyword).count()
@@ -192,7 +200,14 @@ impl<'a> Walk<'_, 'a> {
                     it.piped |= piped;
                 });
                 let left = if piped { right } else { place };
-                if piped && matches!(&command.right.command, Command::Compound(CompoundCommand::Time(_))) {
+                if piped {
+                    self.outline
+                        .pipes
+                        .push((offset(command.left.span), offset(command.right.span)));
+                }
+                if piped
+                    && matches!(&command.right.command, Command::Compound(CompoundCommand::Time(_)))
+                {
                     // Only at the beginning of a pipe is `time` a word of the shell.
                     self.outline.fail("`time` is a program here", offset(command.right.span).start);
                 }
@@ -231,12 +246,18 @@ impl<'a> Walk<'_, 'a> {
 
     fn builtin(&mut self, command: &'a BuiltinCommand, stmt: &'a Stmt, place: usize) {
         let (name, first, rest, assignments, span) = match command {
-            BuiltinCommand::Break(it) => ("break", &it.depth, &it.extra_args, &it.assignments, it.span),
+            BuiltinCommand::Break(it) => {
+                ("break", &it.depth, &it.extra_args, &it.assignments, it.span)
+            }
             BuiltinCommand::Continue(it) => {
                 ("continue", &it.depth, &it.extra_args, &it.assignments, it.span)
             }
-            BuiltinCommand::Return(it) => ("return", &it.code, &it.extra_args, &it.assignments, it.span),
-            BuiltinCommand::Exit(it) => ("exit", &it.code, &it.extra_args, &it.assignments, it.span),
+            BuiltinCommand::Return(it) => {
+                ("return", &it.code, &it.extra_args, &it.assignments, it.span)
+            }
+            BuiltinCommand::Exit(it) => {
+                ("exit", &it.code, &it.extra_args, &it.assignments, it.span)
+            }
         };
         let mut seen = Seen { place, ..Seen::default() };
         let span = offset(span);
@@ -279,81 +300,19 @@ impl<'a> Walk<'_, 'a> {
         self.finish(seen, &command.assignments, stmt, place);
     }
 
-    fn finish(&mut self, mut seen: Seen, assignments: &'a [Assignment], stmt: &'a Stmt, place: usize) {
+    fn finish(
+        &mut self,
+        mut seen: Seen,
+        assignments: &'a [Assignment],
+        stmt: &'a Stmt,
+        place: usize,
+    ) {
         for assignment in assignments {
             seen.assignments.push(offset(assignment.span));
             self.assignment(assignment, place);
         }
         seen.redirects = self.redirects(&stmt.redirects, place);
         self.outline.commands.push(seen);
-    }
-
-    /// Redirections that belong to no simple command are a command without words.
-    fn group(&mut self, redirects: &'a [Redirect], place: usize) {
-        if redirects.is_empty() {
-            return;
-        }
-        let redirects = self.redirects(redirects, place);
-        self.outline.commands.push(Seen { redirects, place, ..Seen::default() });
-    }
-
-    fn redirects(&mut self, redirects: &'a [Redirect], place: usize) -> Vec<SeenRedirect> {
-        redirects.iter().filter_map(|it| self.redirect(it, place)).collect()
-    }
-
-    fn redirect(&mut self, redirect: &'a Redirect, place: usize) -> Option<SeenRedirect> {
-        if redirect.fd_var.is_some() {
-            self.outline.fail("a descriptor gets a variable's name", offset(redirect.span).start);
-        }
-        match &redirect.target {
-            RedirectTarget::Word(word) => {
-                self.stack.push((Work::Word(word), place));
-                let target = self.target(word, offset(redirect.span))?;
-                let text = self.source.get(target.start..target.end).unwrap_or_default();
-                let kind = match redirect.kind {
-                    Kind::Output | Kind::Clobber | Kind::OutputBoth => crate::sitter::kind(">", text),
-                    Kind::Append => RedirectKind::Append,
-                    Kind::Input => RedirectKind::Read,
-                    Kind::ReadWrite => RedirectKind::ReadWrite,
-                    Kind::HereDoc | Kind::HereDocStrip | Kind::HereString => RedirectKind::Text,
-                    Kind::DupOutput if text == "-" => RedirectKind::Descriptor,
-                    Kind::DupInput if text == "-" => RedirectKind::Descriptor,
-                    Kind::DupOutput => crate::sitter::kind(">&", text),
-                    Kind::DupInput => crate::sitter::kind("<&", text),
-                };
-                Some(SeenRedirect { kind, target, body: None })
-            }
-            RedirectTarget::Heredoc(heredoc) => {
-                let target = offset(heredoc.body.span);
-                let delimiter = &heredoc.delimiter;
-                if delimiter.expands_body {
-                    self.stack.push((Work::Body(&heredoc.body), place));
-                } else {
-                    self.outline.literals.push(target);
-                }
-                let body =
-                    Some(Body { expands: delimiter.expands_body, strips_tabs: delimiter.strip_tabs });
-                Some(SeenRedirect { kind: RedirectKind::Text, target, body })
-            }
-        }
-    }
-
-    /// Where the target of a redirection stands. The parser has no place for the `1` of `2>&1`,
-    /// and none is there for the second half of `&>>`.
-    fn target(&mut self, word: &Word, redirect: Span) -> Option<Span> {
-        let span = offset(word.span);
-        if span.start < span.end {
-            return Some(span);
-        }
-        let text = self.source.get(redirect.start..redirect.end).unwrap_or_default();
-        if text == "&>>" {
-            return None;
-        }
-        let Some(at) = text.rfind('&') else {
-            self.outline.fail("a redirection has no target", redirect.start);
-            return None;
-        };
-        Some(Span { start: redirect.start + at + 1, end: redirect.end })
     }
 
     fn assignment(&mut self, assignment: &'a Assignment, place: usize) {
@@ -363,7 +322,9 @@ impl<'a> Walk<'_, 'a> {
             AssignmentValue::Compound(array) => {
                 for element in &array.elements {
                     self.stack.push((Work::Word(&element.value().word), place));
-                    if let ArrayElem::Keyed { key, .. } | ArrayElem::KeyedAppend { key, .. } = element {
+                    if let ArrayElem::Keyed { key, .. } | ArrayElem::KeyedAppend { key, .. } =
+                        element
+                    {
                         self.stack.push((Work::Subscript(key), place));
                     }
                 }

@@ -11,9 +11,12 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-use crate::RedirectKind;
 use crate::limits::{MAX_BROKEN_BYTES, MAX_DEPTH, NODES_PER_BYTE, STEPS_AT_LEAST, STEPS_PER_BYTE};
-use crate::outline::{Body, Function, Outline, Place, Seen, SeenRedirect, Shape, Span};
+use crate::outline::{Function, Outline, Place, Seen, Shape, Span};
+
+mod redirects;
+
+pub(crate) use redirects::kind;
 
 thread_local! {
     static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
@@ -180,7 +183,8 @@ impl<'t> Walk<'_, 't> {
                 self.children(item, place);
             }
             "c_style_for_statement" => {
-                let end = node.child_by_field_name("body").map_or(node.end_byte(), |it| it.start_byte());
+                let end =
+                    node.child_by_field_name("body").map_or(node.end_byte(), |it| it.start_byte());
                 self.outline.arithmetic.push(Span { start: node.start_byte(), end });
                 self.children(item, place);
             }
@@ -246,7 +250,9 @@ impl<'t> Walk<'_, 't> {
                 }
                 "comment" => {}
                 // `name (…)`: zsh, or a function whose body is not one.
-                "subshell" => self.outline.fail("a command is followed by a group", child.start_byte()),
+                "subshell" => {
+                    self.outline.fail("a command is followed by a group", child.start_byte())
+                }
                 _ => seen.words.push(span(child)),
             }
         }
@@ -261,7 +267,8 @@ impl<'t> Walk<'_, 't> {
             match self.text(*first) {
                 "time" => {
                     seen.words.remove(0);
-                    while seen.words.first().is_some_and(|it| matches!(self.text(*it), "-p" | "--")) {
+                    while seen.words.first().is_some_and(|it| matches!(self.text(*it), "-p" | "--"))
+                    {
                         seen.words.remove(0);
                     }
                 }
@@ -273,137 +280,14 @@ impl<'t> Walk<'_, 't> {
         }
     }
 
-    fn redirect(&mut self, node: Node<'t>, seen: &mut Seen) {
-        match node.kind() {
-            "herestring_redirect" => {
-                let mut cursor = node.walk();
-                let target = node.children(&mut cursor).last().map(span);
-                if let Some(target) = target {
-                    seen.redirects.push(SeenRedirect { kind: RedirectKind::Text, target, body: None });
-                }
-            }
-            "heredoc_redirect" => self.heredoc(node, seen),
-            _ => self.file_redirect(node, seen),
-        }
-    }
-
-    fn file_redirect(&mut self, node: Node<'t>, seen: &mut Seen) {
-        let mut operator = "";
-        let mut target = None;
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            match child.kind() {
-                "file_descriptor" => {}
-                "<" | ">" | ">>" | "&>" | "&>>" | "<&" | ">&" | ">|" => operator = child.kind(),
-                "<&-" | ">&-" => {
-                    operator = child.kind();
-                    let dash = Span { start: child.end_byte() - 1, end: child.end_byte() };
-                    target = Some(dash);
-                }
-                "comment" => {}
-                _ if target.is_none() => target = Some(span(child)),
-                // The grammar takes every word after a redirection for a further target.
-                _ => seen.words.push(span(child)),
-            }
-        }
-        match target {
-            Some(target) => {
-                let kind = kind(operator, self.text(target));
-                seen.redirects.push(SeenRedirect { kind, target, body: None });
-            }
-            None => self.outline.fail("a redirection has no target", node.start_byte()),
-        }
-    }
-
-    fn heredoc(&mut self, node: Node<'t>, seen: &mut Seen) {
-        let mut body = Body { expands: true, strips_tabs: false };
-        let mut target = None;
-        let mut cursor = node.walk();
-        let arguments: Vec<Span> =
-            node.children_by_field_name("argument", &mut cursor).map(span).collect();
-        seen.words.extend(arguments);
-        for child in node.children(&mut cursor) {
-            match child.kind() {
-                "<<-" => body.strips_tabs = true,
-                "heredoc_start" => {
-                    let quoted = self.text(span(child)).contains(['\'', '"', '\\']);
-                    body.expands = !quoted;
-                }
-                "heredoc_body" => target = Some(span(child)),
-                "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
-                    self.redirect(child, seen);
-                }
-                _ => {}
-            }
-        }
-        match target {
-            Some(mut target) => {
-                // The tabs before the closing word are not part of the text, those before its
-                // first word are.
-                while body.strips_tabs && self.text(target).ends_with('\t') {
-                    target.end -= 1;
-                }
-                let before = self.source.as_bytes().get(..target.start).unwrap_or_default();
-                if body.strips_tabs {
-                    target.start -= before.iter().rev().take_while(|it| **it == b'\t').count();
-                }
-                if !body.expands {
-                    self.outline.literals.push(target);
-                }
-                let body = Some(body);
-                seen.redirects.push(SeenRedirect { kind: RedirectKind::Text, target, body });
-            }
-            None => self.outline.fail("a here-document has no text", node.start_byte()),
-        }
-    }
-
-    fn redirected(&mut self, node: Node<'t>, place: usize) {
-        let mut cursor = node.walk();
-        let redirects: Vec<Node<'t>> = node
-            .children(&mut cursor)
-            .filter(|it| it.kind().ends_with("_redirect"))
-            .collect();
-        match node.child_by_field_name("body").and_then(last_simple) {
-            Some(owner) => {
-                let index = self.simple(owner, place);
-                let Some(slot) = self.outline.commands.get_mut(index) else { return };
-                let mut seen = std::mem::take(slot);
-                let mut end = node.child_by_field_name("body").map_or(0, |it| it.end_byte());
-                for redirect in redirects {
-                    // The grammar loses a lone `-` before a here-document.
-                    let gap = Span { start: end, end: redirect.start_byte() };
-                    seen.words.extend(crate::reader::split(self.source, gap));
-                    end = redirect.end_byte();
-                    self.redirect(redirect, &mut seen);
-                }
-                if let Some(slot) = self.outline.commands.get_mut(index) {
-                    *slot = seen;
-                }
-            }
-            None => self.group(&redirects, place),
-        }
-    }
-
-    /// Redirections that belong to no simple command are a command without words.
-    fn group(&mut self, redirects: &[Node<'t>], place: usize) {
-        let mut seen = Seen { place, ..Seen::default() };
-        for redirect in redirects {
-            self.redirect(*redirect, &mut seen);
-        }
-        self.strip_keywords(&mut seen);
-        self.outline.commands.push(seen);
-    }
-
     fn function(&mut self, node: Node<'t>, place: usize) -> usize {
         let name = node.child_by_field_name("name").map(span);
         let name = name.map(|it| self.text(it).to_owned()).unwrap_or_default();
         let inside = self.place(place, &format!("{name}()"));
         self.outline.functions.push(Function { name, body: span(node) });
         let mut cursor = node.walk();
-        let redirects: Vec<Node<'t>> = node
-            .children(&mut cursor)
-            .filter(|it| it.kind().ends_with("_redirect"))
-            .collect();
+        let redirects: Vec<Node<'t>> =
+            node.children(&mut cursor).filter(|it| it.kind().ends_with("_redirect")).collect();
         if !redirects.is_empty() {
             self.group(&redirects, inside);
         }
@@ -455,41 +339,4 @@ fn nests(kind: &str) -> bool {
             | "negated_command"
             | "ERROR"
     )
-}
-
-/// The simple command that a redirection after `node` belongs to.
-fn last_simple(mut node: Node<'_>) -> Option<Node<'_>> {
-    loop {
-        match node.kind() {
-            "command"
-            | "test_command"
-            | "declaration_command"
-            | "unset_command"
-            | "variable_assignment"
-            | "variable_assignments" => return Some(node),
-            "redirected_statement" => node = node.child_by_field_name("body")?,
-            "list" | "pipeline" | "negated_command" => {
-                let last = u32::try_from(node.named_child_count()).ok()?.checked_sub(1)?;
-                node = node.named_child(last)?;
-            }
-            _ => return None,
-        }
-    }
-}
-
-/// What a redirection does, from its operator and the text of its target.
-pub(crate) fn kind(operator: &str, target: &str) -> RedirectKind {
-    let to_descriptor = || {
-        let digits = target.strip_suffix('-').unwrap_or(target);
-        !target.is_empty() && digits.bytes().all(|it| it.is_ascii_digit())
-    };
-    match operator {
-        "<" => RedirectKind::Read,
-        ">>" | "&>>" => RedirectKind::Append,
-        "<>" => RedirectKind::ReadWrite,
-        "<&-" | ">&-" => RedirectKind::Descriptor,
-        "<&" | ">&" if to_descriptor() => RedirectKind::Descriptor,
-        "<&" => RedirectKind::ReadWrite,
-        _ => RedirectKind::Write,
-    }
 }

@@ -1,6 +1,6 @@
 //! Nothing hangs, panics or overflows, whatever the text.
 
-use crate::analyse;
+use eclusa_shell::analyse;
 use proptest::prelude::*;
 
 /// Stack that the analysis may use: half of what a thread has by default, debug build or not.
@@ -14,12 +14,44 @@ fn on_small_stack(script: String) {
 #[test]
 fn deep_nesting_overflows_no_stack() {
     for (open, close) in [
-        ("(", ")"), ("{ ", "}"), ("$(", ")"), ("`", "`"), ("$((", "))"), ("${x:-", "}"), ("\"$(", ")\""),
-        ("if ", "fi"), ("while ", ""), ("! ", ""), ("a <(", ")"), ("[[ ( ", ")"), ("f() { ", "}"),
-        ("case x in x) ", ";; esac"), ("a=(", ")"), ("((", "))"), ("$[", "]"), ("a[", "]=1"), ("time ", ""),
-        ("coproc ", ""), ("{a,", "}"), ("a && ", ""), ("a | ", ""), ("a <<E\n$(", ")\nE\n"), ("[", "]"),
-        ("<", ""), ("-", ""), ("@(", ")"), ("\\\n", ""), ("x=$(", ")"), ("function f ", ""), ("select x in ", ""),
-        ("[[ a && ", ""), ("${x[", "]}"), ("~", ""), ("for x in a; do ", "done;"), ("elif ", ""), ("$'", "'"),
+        ("(", ")"),
+        ("{ ", "}"),
+        ("$(", ")"),
+        ("`", "`"),
+        ("$((", "))"),
+        ("${x:-", "}"),
+        ("\"$(", ")\""),
+        ("if ", "fi"),
+        ("while ", ""),
+        ("! ", ""),
+        ("a <(", ")"),
+        ("[[ ( ", ")"),
+        ("f() { ", "}"),
+        ("case x in x) ", ";; esac"),
+        ("a=(", ")"),
+        ("((", "))"),
+        ("$[", "]"),
+        ("a[", "]=1"),
+        ("time ", ""),
+        ("coproc ", ""),
+        ("{a,", "}"),
+        ("a && ", ""),
+        ("a | ", ""),
+        ("a <<E\n$(", ")\nE\n"),
+        ("[", "]"),
+        ("<", ""),
+        ("-", ""),
+        ("@(", ")"),
+        ("\\\n", ""),
+        ("x=$(", ")"),
+        ("function f ", ""),
+        ("select x in ", ""),
+        ("[[ a && ", ""),
+        ("${x[", "]}"),
+        ("~", ""),
+        ("for x in a; do ", "done;"),
+        ("elif ", ""),
+        ("$'", "'"),
     ] {
         for depth in [10, 50, 200, 1000, 4000] {
             on_small_stack(format!("{}a{}", open.repeat(depth), close.repeat(depth)));
@@ -31,8 +63,35 @@ fn deep_nesting_overflows_no_stack() {
 #[test]
 fn long_texts_end() {
     for piece in [
-        "a ", "a;", "a|", "$a", "'", "\"", "`a`", "$(a)", "<<E ", "<<E\n", "a\n", "\\", "{", "}", "[", "*", "((", "a=b ",
-        "${a}", "$((1))", "#", "&", "$", "\n<<", "$((", "a(){ ", "\u{200b}", "🚀", "a <<A <<B\n",
+        "a ",
+        "a;",
+        "a|",
+        "$a",
+        "'",
+        "\"",
+        "`a`",
+        "$(a)",
+        "<<E ",
+        "<<E\n",
+        "a\n",
+        "\\",
+        "{",
+        "}",
+        "[",
+        "*",
+        "((",
+        "a=b ",
+        "${a}",
+        "$((1))",
+        "#",
+        "&",
+        "$",
+        "\n<<",
+        "$((",
+        "a(){ ",
+        "\u{200b}",
+        "🚀",
+        "a <<A <<B\n",
     ] {
         let count = eclusa_shell::limits::MAX_BYTES / piece.len();
         on_small_stack(piece.repeat(count));

@@ -7,7 +7,8 @@ use crate::{analyse, check, doubted, spelt};
 fn words(text: &str, expected: &str) {
     let analysis = analyse(&format!("a {text}"));
     assert_eq!(analysis.doubts, [], "{text:?}");
-    let words: Vec<String> = analysis.commands[0].words.iter().skip(1).map(spelt).collect();
+    let words: Vec<String> =
+        analysis.commands.first().unwrap().words.iter().skip(1).map(spelt).collect();
     assert_eq!(words.join(" "), expected, "{text:?}");
 }
 

@@ -1,0 +1,85 @@
+//! Redirections, as the second witness sees them.
+
+use shuck_ast::{Redirect, RedirectKind as Kind, RedirectTarget, Word};
+
+use super::{Walk, Work, offset};
+use crate::RedirectKind;
+use crate::outline::{Body, Seen, SeenRedirect, Span};
+
+impl<'a> Walk<'_, 'a> {
+    /// Redirections that belong to no simple command are a command without words.
+    pub(super) fn group(&mut self, redirects: &'a [Redirect], place: usize) {
+        if redirects.is_empty() {
+            return;
+        }
+        let redirects = self.redirects(redirects, place);
+        self.outline.commands.push(Seen { redirects, place, ..Seen::default() });
+    }
+
+    pub(super) fn redirects(
+        &mut self,
+        redirects: &'a [Redirect],
+        place: usize,
+    ) -> Vec<SeenRedirect> {
+        redirects.iter().filter_map(|it| self.redirect(it, place)).collect()
+    }
+
+    fn redirect(&mut self, redirect: &'a Redirect, place: usize) -> Option<SeenRedirect> {
+        if redirect.fd_var.is_some() {
+            self.outline.fail("a descriptor gets a variable's name", offset(redirect.span).start);
+        }
+        match &redirect.target {
+            RedirectTarget::Word(word) => {
+                self.stack.push((Work::Word(word), place));
+                let target = self.target(word, offset(redirect.span))?;
+                let text = self.source.get(target.start..target.end).unwrap_or_default();
+                let kind = match redirect.kind {
+                    Kind::Output | Kind::Clobber | Kind::OutputBoth => {
+                        crate::sitter::kind(">", text)
+                    }
+                    Kind::Append => RedirectKind::Append,
+                    Kind::Input => RedirectKind::Read,
+                    Kind::ReadWrite => RedirectKind::ReadWrite,
+                    Kind::HereDoc | Kind::HereDocStrip | Kind::HereString => RedirectKind::Text,
+                    Kind::DupOutput if text == "-" => RedirectKind::Descriptor,
+                    Kind::DupInput if text == "-" => RedirectKind::Descriptor,
+                    Kind::DupOutput => crate::sitter::kind(">&", text),
+                    Kind::DupInput => crate::sitter::kind("<&", text),
+                };
+                Some(SeenRedirect { kind, target, body: None })
+            }
+            RedirectTarget::Heredoc(heredoc) => {
+                let target = offset(heredoc.body.span);
+                let delimiter = &heredoc.delimiter;
+                if delimiter.expands_body {
+                    self.stack.push((Work::Body(&heredoc.body), place));
+                } else {
+                    self.outline.literals.push(target);
+                }
+                let body = Some(Body {
+                    expands: delimiter.expands_body,
+                    strips_tabs: delimiter.strip_tabs,
+                });
+                Some(SeenRedirect { kind: RedirectKind::Text, target, body })
+            }
+        }
+    }
+
+    /// Where the target of a redirection stands. The parser has no place for the `1` of `2>&1`,
+    /// and none is there for the second half of `&>>`.
+    fn target(&mut self, word: &Word, redirect: Span) -> Option<Span> {
+        let span = offset(word.span);
+        if span.start < span.end {
+            return Some(span);
+        }
+        let text = self.source.get(redirect.start..redirect.end).unwrap_or_default();
+        if text == "&>>" {
+            return None;
+        }
+        let Some(at) = text.rfind('&') else {
+            self.outline.fail("a redirection has no target", redirect.start);
+            return None;
+        };
+        Some(Span { start: redirect.start + at + 1, end: redirect.end })
+    }
+}
