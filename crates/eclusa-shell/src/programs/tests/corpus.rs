@@ -135,11 +135,13 @@ pub(crate) fn is_catastrophic(script: &str) -> bool {
         })
 }
 
+type Wrap<'w> = &'w dyn Fn(&str) -> String;
+
 /// Whatever a case is put into, it is not judged more mildly.
 #[test]
 fn wrapping_a_case_never_loosens_it() {
     let quoted = |it: &str| format!("'{}'", it.replace('\'', "'\\''"));
-    let wrappers: [(&str, &dyn Fn(&str) -> String); 8] = [
+    let wrappers: [(&str, Wrap<'_>); 8] = [
         ("bash -c", &|it| format!("bash -c {}", quoted(it))),
         ("sudo sh -c", &|it| format!("sudo sh -c {}", quoted(it))),
         ("timeout", &|it| format!("timeout 5 sh -c {}", quoted(it))),
