@@ -3,13 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::agree::{agree, line};
-use crate::limits::{MAX_BYTES, MAX_COMMANDS, MAX_NESTING};
+use crate::limits::{MAX_BROKEN_BYTES, MAX_BYTES, MAX_COMMANDS, MAX_NESTING};
 use crate::names::Names;
 use crate::outline::Outline;
-use crate::{Command, Doubt, Word, bytes, screen, shuck, sitter};
+use crate::{Command, Doubt, Redirect, RedirectKind, Word, bytes, programs, screen, shuck, sitter};
+use pipes::Feed;
 
 mod builtins;
 mod commands;
+mod pipes;
 
 /// Doubts that are kept. One is enough for a verdict; more are for people.
 const MAX_DOUBTS: usize = 16;
@@ -27,6 +29,8 @@ pub struct Analysis {
     pub refused: Option<Doubt>,
     /// The name of a function that starts itself again and again.
     pub fork_bomb: Option<String>,
+    /// What would destroy a machine, a home or a disk, if anything would.
+    pub catastrophe: Option<Doubt>,
 }
 
 /// What a command runs in turn.
@@ -40,8 +44,20 @@ pub struct Inner {
     pub reads_script: bool,
 }
 
-/// Reads `script`; `look` says what a command runs in turn.
+/// Reads `script`, and every command in it by the table of programs.
+pub fn analyse(script: &str) -> Analysis {
+    read_with(script, &programs::read)
+}
+
+/// Reads `script` without the table of programs; `look` says what a command runs in turn.
 pub fn analyse_with(script: &str, look: &dyn Fn(&[Word]) -> Inner) -> Analysis {
+    read_with(script, &|words| {
+        let Inner { runs, scripts, reads_script } = look(words);
+        programs::Reading { runs, scripts, reads_script, ..Default::default() }
+    })
+}
+
+fn read_with(script: &str, look: &dyn Fn(&[Word]) -> programs::Reading) -> Analysis {
     let mut reading = Reading { look, analysis: Analysis::default(), bytes: 0 };
     reading.script(script, &Outer::default());
     reading.analysis
@@ -57,7 +73,7 @@ struct Outer {
 }
 
 struct Reading<'f> {
-    look: &'f dyn Fn(&[Word]) -> Inner,
+    look: &'f dyn Fn(&[Word]) -> programs::Reading,
     analysis: Analysis,
     /// Bytes of all scripts so far.
     bytes: usize,
@@ -76,8 +92,7 @@ impl Reading<'_> {
         if let Some(doubt) = bytes::look(script) {
             self.doubt(doubt.what, doubt.at);
         }
-        let Some(first) = witness(sitter::outline, script) else { return self.broken(script) };
-        let Some(second) = witness(shuck::outline, script) else { return self.broken(script) };
+        let Some((first, second)) = self.witnesses(script) else { return };
         let account = agree(script, &first, &second);
         for doubt in account.doubts {
             self.doubt(doubt.what, doubt.at);
@@ -89,21 +104,24 @@ impl Reading<'_> {
             self.doubt("there is no command in it", line(script, 0));
         }
         if let Some(name) = second.bomb(script).or_else(|| first.bomb(script)) {
+            let what = "a function that starts itself again and again".to_owned();
+            self.analysis.catastrophe.get_or_insert(Doubt { what, at: name.clone() });
             self.analysis.fork_bomb.get_or_insert(name);
         }
         let mut names = Names::collect(script, [&first, &second]);
         names.keep_local(script);
         let commands = commands::read(script, [&first, &second], &names, &account.commands, outer);
+        let feeds = pipes::feeds(&commands, &second.pipes);
         for (what, at) in commands.doubts {
             self.doubt(what, line(script, at));
         }
-        for command in commands.list {
-            self.command(command, outer.depth);
+        for (command, feed) in commands.list.into_iter().zip(feeds) {
+            self.command(command, feed.as_ref(), outer.depth);
         }
     }
 
-    /// Lists a command, and what it runs in turn.
-    fn command(&mut self, command: Command, depth: usize) {
+    /// Lists a command, and what it runs in turn. `feed` is what a pipe hands to it.
+    fn command(&mut self, mut command: Command, feed: Option<&Feed>, depth: usize) {
         if self.analysis.commands.len() >= MAX_COMMANDS {
             let what = format!("there are more than {MAX_COMMANDS} commands");
             return self.refuse(Doubt { what, at: shown(&command) });
@@ -111,9 +129,21 @@ impl Reading<'_> {
         for what in builtins::doubts(&command) {
             self.doubt(what, shown(&command));
         }
-        let inner = (self.look)(&command.words);
+        command.reading = (self.look)(&command.words);
+        if let Some(what) = catastrophe(&command) {
+            self.analysis.catastrophe.get_or_insert(Doubt { what, at: shown(&command) });
+        }
+        let mut runs = command.reading.runs.clone();
+        let mut scripts = command.reading.scripts.clone();
+        if command.reading.reads_script {
+            scripts.extend(command.texts().cloned());
+        }
+        if let Some(feed) = feed {
+            let fed = feed.to(&command);
+            runs.extend(fed.runs);
+            scripts.extend(fed.scripts);
+        }
         let name = command.words.first().and_then(Word::text).unwrap_or_default().into_owned();
-        let texts: Vec<Word> = command.texts().cloned().collect();
         let mut outer = Outer {
             via: command.via.clone(),
             moved: command.moved.clone(),
@@ -121,7 +151,7 @@ impl Reading<'_> {
             depth: depth + 1,
         };
         self.analysis.commands.push(command);
-        if inner == Inner::default() {
+        if runs.is_empty() && scripts.is_empty() {
             return;
         }
         if outer.depth > MAX_NESTING {
@@ -129,7 +159,7 @@ impl Reading<'_> {
             return self.refuse(Doubt { what, at: name });
         }
         outer.via.push(name);
-        for words in inner.runs {
+        for words in runs {
             let inner = Command {
                 words,
                 background: outer.background,
@@ -137,20 +167,45 @@ impl Reading<'_> {
                 moved: outer.moved.clone(),
                 ..Command::default()
             };
-            self.command(inner, outer.depth);
+            self.command(inner, feed, outer.depth);
         }
-        let stdin = texts.into_iter().filter(|_| inner.reads_script);
-        for script in inner.scripts.into_iter().chain(stdin) {
+        for script in scripts {
             match script.text() {
                 Some(text) => self.script(&text, &outer),
-                None => self.doubt("it runs shell text that is not known beforehand", script.source),
+                None => {
+                    self.doubt("it runs shell text that is not known beforehand", script.source)
+                }
             }
         }
     }
 
-    fn broken(&mut self, script: &str) {
-        let what = "reading the text failed; this is a mistake in Eclusa".to_owned();
-        self.refuse(Doubt { what, at: line(script, 0) });
+    /// What both parsers say. A long text with a mistake in it is refused before the one that takes
+    /// very long over mistakes sees it.
+    fn witnesses(&mut self, script: &str) -> Option<(Outline, Outline)> {
+        if script.len() <= MAX_BROKEN_BYTES {
+            let first = self.witness(sitter::outline, script)?;
+            let second = self.witness(shuck::outline, script)?;
+            return Some((first, second));
+        }
+        let second = self.witness(shuck::outline, script)?;
+        if let Some((why, at)) = second.trouble {
+            let what = format!("a long text with a mistake in it: {why}");
+            self.refuse(Doubt { what, at: line(script, at) });
+            return None;
+        }
+        Some((self.witness(sitter::outline, script)?, second))
+    }
+
+    /// What a parser says; nothing when it panicked or gave up.
+    fn witness(&mut self, parser: fn(&str) -> Outline, script: &str) -> Option<Outline> {
+        let outline = catch_unwind(AssertUnwindSafe(|| parser(script))).unwrap_or_else(|_| {
+            Outline::unread("reading the text failed; this is a mistake in Eclusa")
+        });
+        if let Some((what, at)) = outline.unread {
+            self.refuse(Doubt { what, at: line(script, at) });
+            return None;
+        }
+        Some(outline)
     }
 
     fn refuse(&mut self, doubt: Doubt) {
@@ -166,13 +221,18 @@ impl Reading<'_> {
     }
 }
 
-/// What a parser says; none when it panicked.
-fn witness(parser: fn(&str) -> Outline, script: &str) -> Option<Outline> {
-    catch_unwind(AssertUnwindSafe(|| parser(script))).ok()
+fn catastrophe(command: &Command) -> Option<String> {
+    let writes = |it: &&Redirect| {
+        matches!(it.kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite)
+    };
+    let mut targets = command.redirects.iter().filter(writes).map(|it| &it.target);
+    programs::catastrophe(&command.words, &command.reading, &command.moved)
+        .or_else(|| targets.find_map(programs::catastrophic_write))
 }
 
 fn shown(command: &Command) -> String {
-    let assignments = command.assignments.iter().map(|it| format!("{}={}", it.name, it.value.source));
+    let assignments =
+        command.assignments.iter().map(|it| format!("{}={}", it.name, it.value.source));
     let words = command.words.iter().map(|it| it.source.clone());
     let shown: Vec<String> = assignments.chain(words).collect();
     shown.join(" ").chars().take(120).collect()

@@ -3,7 +3,7 @@
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 use crate::Doubt;
-use crate::limits::MAX_BYTES;
+use crate::limits::{MAX_BROKEN_BYTES, MAX_BYTES, MAX_OPEN};
 
 /// Why the text is not read at all, if so.
 pub(crate) fn refuse(script: &str) -> Option<Doubt> {
@@ -11,10 +11,30 @@ pub(crate) fn refuse(script: &str) -> Option<Doubt> {
         let what = format!("the text has more than {MAX_BYTES} bytes; put it into a file");
         return Some(Doubt { what, at: format!("{} bytes", script.len()) });
     }
-    script.contains('\0').then(|| Doubt {
-        what: "a NUL character ends the text for some programs and not for others".to_owned(),
-        at: "U+0000".to_owned(),
+    if script.contains('\0') {
+        let what = "a NUL character ends the text for some programs and not for others".to_owned();
+        return Some(Doubt { what, at: "U+0000".to_owned() });
+    }
+    let open = if script.len() > MAX_BROKEN_BYTES { most_open(script) } else { 0 };
+    (open > MAX_OPEN).then(|| Doubt {
+        what: format!("more than {MAX_OPEN} brackets are open at once in a long text"),
+        at: format!("{open} brackets"),
     })
+}
+
+/// How many brackets are open at once, quotes not considered.
+fn most_open(script: &str) -> usize {
+    let mut open = 0_usize;
+    let mut most = 0;
+    for byte in script.bytes() {
+        match byte {
+            b'(' | b'{' | b'[' => open += 1,
+            b')' | b'}' | b']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most
 }
 
 /// The first character that has no business in a command.
@@ -35,8 +55,16 @@ fn is_visible(c: char) -> bool {
     match c {
         '\n' | '\t' | ' '..='~' => true,
         // Fillers, joiners and selectors that are letters or marks by category.
-        '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
-        | '\u{2800}' | '\u{3164}' | '\u{FFA0}' | '\u{E0100}'..='\u{E01EF}' => false,
+        '\u{034F}'
+        | '\u{115F}'
+        | '\u{1160}'
+        | '\u{17B4}'
+        | '\u{17B5}'
+        | '\u{180B}'..='\u{180F}'
+        | '\u{2800}'
+        | '\u{3164}'
+        | '\u{FFA0}'
+        | '\u{E0100}'..='\u{E01EF}' => false,
         _ => !matches!(
             get_general_category(c),
             GeneralCategory::Control

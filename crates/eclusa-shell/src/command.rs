@@ -1,6 +1,7 @@
 //! A simple command: words, assignments and redirections, wherever in a script it stands.
 
 use crate::Word;
+use crate::programs::Reading;
 
 /// `NAME=value` before a command, or alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub struct Command {
     /// What `cd` and `pushd` were given before it in the script. Relative paths of this command
     /// may begin at any of these directories instead of where the script began.
     pub moved: Vec<Word>,
+    /// What the table of programs says about it.
+    pub reading: Reading,
 }
 
 impl Command {

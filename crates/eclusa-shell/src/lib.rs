@@ -1,7 +1,7 @@
 //! Shell text, read as a shell reads it: every simple command anywhere in it, every word either
 //! its final text or marked as unknown, every redirection, and what the programs it names do.
 //!
-//! Two parsers that know nothing of each other read the text ([`analyse_with`]); where they differ,
+//! Two parsers that know nothing of each other read the text ([`analyse`]); where they differ,
 //! where one of them errs, or where a form is met that can run commands unseen, the analysis says
 //! so as a [`Doubt`].
 //!
@@ -22,7 +22,7 @@ mod sitter;
 mod variables;
 mod word;
 
-pub use analysis::{Analysis, Inner, analyse_with};
+pub use analysis::{Analysis, Inner, analyse, analyse_with};
 pub use command::{Assignment, Command, Doubt, Redirect, RedirectKind};
 pub use variables::{Influence, influence};
 pub use word::{Part, Unknown, Word};

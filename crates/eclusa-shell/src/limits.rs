@@ -3,7 +3,7 @@
 //! the part that was not read.
 
 /// Bytes of a script, and of all scripts inside it together. Longer texts are refused.
-pub const MAX_BYTES: usize = 64 * 1024;
+pub const MAX_BYTES: usize = 32 * 1024;
 
 /// Simple commands in all, those of nested scripts included. More are refused.
 pub const MAX_COMMANDS: usize = 4096;
@@ -11,8 +11,31 @@ pub const MAX_COMMANDS: usize = 4096;
 /// Scripts and wrappers in each other: `sudo env bash -c '…'` is three deep. More is a doubt.
 pub const MAX_NESTING: usize = 12;
 
-/// Levels of syntax in each other (`$(`, `{`, `if`, …). More is a doubt.
+/// Levels of syntax in each other (`$(`, `{`, `if`, …). More are refused.
 pub const MAX_DEPTH: usize = 40;
+
+/// Bytes of a text with a mistake in it. Parsers that look for a way on can take very long, so
+/// longer ones are refused.
+pub const MAX_BROKEN_BYTES: usize = 4096;
+
+/// Brackets that may be open at once in a text of more than [`MAX_BROKEN_BYTES`]. More are refused.
+pub const MAX_OPEN: usize = 64;
+
+/// Definitions of functions in a script. More are refused.
+pub const MAX_FUNCTIONS: usize = 64;
+
+/// Loops in a script whose variables are followed. Those of further ones stay unknown.
+pub(crate) const MAX_SCOPES: usize = 64;
+
+/// Signs of nesting up to which a text is read on the stack of the caller. Others get a thread
+/// with [`STACK`] bytes, because a parser that descends may need much.
+pub(crate) const MAX_INLINE: usize = 8;
+
+/// Stack of the thread that reads deeply nested texts.
+pub(crate) const STACK: usize = 16 * 1024 * 1024;
+
+/// Words such as `time` and `!` in a row. More are refused.
+pub(crate) const MAX_PREFIXES: usize = 8;
 
 /// Steps that each parser may take, per byte of the text, before it is stopped.
 pub(crate) const STEPS_PER_BYTE: usize = 64;

@@ -100,9 +100,13 @@ pub(crate) struct Outline {
     /// Quoted text in which nothing is special.
     pub(crate) literals: Vec<Span>,
     pub(crate) functions: Vec<Function>,
+    /// What is on both sides of each `|`.
+    pub(crate) pipes: Vec<(Span, Span)>,
     pub(crate) scopes: Vec<Scope>,
     /// Why this outline is not the whole truth, with the place.
     pub(crate) trouble: Option<(String, usize)>,
+    /// Why a part of the text was not looked at, with the place.
+    pub(crate) unread: Option<(String, usize)>,
 }
 
 impl Outline {
@@ -110,6 +114,7 @@ impl Outline {
     pub(crate) fn settle(&mut self) {
         for command in &mut self.commands {
             command.words.sort_unstable();
+            join(&mut command.words);
             command.assignments.sort_unstable();
             command.redirects.sort_unstable_by_key(|it| it.target);
         }
@@ -122,12 +127,28 @@ impl Outline {
         self.literals.sort_unstable();
     }
 
+    /// An outline of a text that was not read.
+    pub(crate) fn unread(why: impl Into<String>) -> Outline {
+        Outline { unread: Some((why.into(), 0)), ..Outline::default() }
+    }
+
     /// Notes the first reason for which this outline is not the whole truth.
     pub(crate) fn fail(&mut self, why: impl Into<String>, at: usize) {
         if self.trouble.is_none() {
             self.trouble = Some((why.into(), at));
         }
     }
+}
+
+/// What stands without a blank between is one word, whatever a parser makes of it.
+fn join(words: &mut Vec<Span>) {
+    words.dedup_by(|next, word| {
+        let touches = word.end >= next.start;
+        if touches {
+            word.end = word.end.max(next.end);
+        }
+        touches
+    });
 }
 
 impl Seen {

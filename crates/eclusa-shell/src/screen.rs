@@ -15,13 +15,14 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
             found.push(("a backslash inside backquotes is read twice", span.start));
         }
     }
-    for seen in first.commands.iter().chain(&second.commands) {
-        for pair in seen.words.windows(2) {
-            if let [one, next] = pair
-                && one.end >= next.start
-            {
-                found.push(("two words without a blank between them", one.start));
-            }
+    for redirect in second.commands.iter().flat_map(|it| &it.redirects) {
+        let before = source.get(..redirect.target.start).unwrap_or_default();
+        let target = text(source, redirect.target);
+        if target.len() > 1 && target.starts_with('-') && before.trim_end().ends_with('&') {
+            found.push((
+                "a descriptor is closed, and a word begins behind the dash",
+                redirect.target.start,
+            ));
         }
     }
     continued(source, second, &mut found);
@@ -34,9 +35,18 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
             found.push(("`$((` may begin arithmetic or a group of commands", at));
         }
     }
+    let mut seen_up_to = 0;
     for span in merged(&first.arithmetic, &second.arithmetic) {
+        // What stands inside arithmetic was looked at with it.
+        if span.end <= seen_up_to {
+            continue;
+        }
+        seen_up_to = span.end;
         if !text(source, span).bytes().all(is_number_or_operator) {
-            found.push(("arithmetic over names can run commands that their values hold", span.start));
+            found.push((
+                "arithmetic over names can run commands that their values hold",
+                span.start,
+            ));
         }
     }
     for span in merged(&first.parameters, &second.parameters) {
@@ -62,7 +72,9 @@ fn continued(source: &str, outline: &Outline, found: &mut Vec<Found>) {
 }
 
 fn literal(outline: &Outline, at: usize) -> bool {
-    outline.literals.iter().any(|it| it.start <= at && at < it.end)
+    let after = outline.literals.partition_point(|it| it.start <= at);
+    let before = after.checked_sub(1).and_then(|it| outline.literals.get(it));
+    before.is_some_and(|it| at < it.end)
 }
 
 fn merged(one: &[Span], other: &[Span]) -> Vec<Span> {

@@ -4,22 +4,75 @@
 
 use shuck_ast::{
     ArithmeticExprNode, ArrayElem, Assignment, AssignmentValue, BackgroundOperator, BinaryOp,
-    BuiltinCommand, Command, CompoundCommand, ConditionalExpr, DeclClause, DeclOperand, HeredocBody, Pattern,
-    Redirect, RedirectKind as Kind, RedirectTarget, SimpleCommand, Stmt, StmtSeq, StmtTerminator,
-    Subscript, VarRef, Word, WordPartNode,
+    BuiltinCommand, Command, CompoundCommand, ConditionalExpr, DeclClause, DeclOperand,
+    HeredocBody, Pattern, Redirect, RedirectKind as Kind, RedirectTarget, SimpleCommand, Stmt,
+    StmtSeq, StmtTerminator, Subscript, VarRef, Word, WordPartNode,
 };
 use shuck_parser::parser::{ParseStatus, Parser};
 use shuck_parser::{ShellDialect, ShellProfile};
 
 use crate::RedirectKind;
-use crate::limits::{MAX_DEPTH, NODES_PER_BYTE, STEPS_AT_LEAST, STEPS_PER_BYTE};
+use crate::limits::{
+    MAX_BROKEN_BYTES, MAX_DEPTH, MAX_FUNCTIONS, MAX_INLINE, MAX_PREFIXES, MAX_SCOPES,
+    NODES_PER_BYTE, STACK, STEPS_AT_LEAST, STEPS_PER_BYTE,
+};
 use crate::outline::{Body, Outline, Place, Seen, SeenRedirect, Span};
 
 mod compound;
 mod words;
 
-/// Reads `source`. Never takes more than a bounded number of steps, nor much stack.
+/// Reads `source`. Never takes more than a bounded number of steps, nor much of the caller's stack.
 pub(crate) fn outline(source: &str) -> Outline {
+    if prefixes(source) > MAX_PREFIXES {
+        return Outline::unread("the text has too many words like `time` in a row");
+    }
+    if signs_of_nesting(source) <= MAX_INLINE {
+        return read(source);
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let running = thread.spawn_scoped(scope, || read(source));
+        let outline = running.ok().and_then(|it| it.join().ok());
+        outline.unwrap_or_else(|| Outline::unread("the text could not be read"))
+    })
+}
+
+/// Words before a command that the parser descends for without a limit: the longest row of them.
+fn prefixes(source: &str) -> usize {
+    let mut longest = 0;
+    let mut row = 0;
+    for word in source.split([' ', '\t', '\n', '\\']).filter(|it| !it.is_empty()) {
+        row = if matches!(word, "time" | "coproc" | "!" | "-p" | "--") { row + 1 } else { 0 };
+        longest = longest.max(row);
+    }
+    longest
+}
+
+/// How many levels the text can have at most.
+fn signs_of_nesting(source: &str) -> usize {
+    let opening = source.bytes().filter(|it| matches!(it, b'(' | b'{' | b'[' | b'`')).count();
+    if opening > MAX_INLINE || source.len() > MAX_BROKEN_BYTES {
+        return usize::MAX;
+    }
+    let words = source.split(|it: char| !it.is_ascii_alphabetic());
+    let keyword = |it: &&str| {
+        matches!(
+            *it,
+            "if" | "elif"
+                | "while"
+                | "until"
+                | "for"
+                | "case"
+                | "select"
+                | "function"
+                | "time"
+                | "coproc"
+        )
+    };
+    opening + words.filter(keyword).count()
+}
+
+fn read(source: &str) -> Outline {
     let fuel = STEPS_AT_LEAST + source.len() * STEPS_PER_BYTE;
     let profile = ShellProfile::native(ShellDialect::Bash);
     let parser = Parser::with_limits_and_profile(source, MAX_DEPTH, fuel, profile);
@@ -37,6 +90,10 @@ pub(crate) fn outline(source: &str) -> Outline {
         walk.outline.fail(why, at);
     }
     walk.run(&result.file.body);
+    if walk.outline.functions.len() > MAX_FUNCTIONS {
+        walk.outline.unread = Some(("there are too many functions".to_owned(), 0));
+    }
+    walk.outline.scopes.truncate(MAX_SCOPES);
     walk.outline.settle();
     walk.outline
 }
@@ -66,7 +123,7 @@ impl<'a> Walk<'_, 'a> {
         let mut left = 1000 + self.source.len() * NODES_PER_BYTE;
         while let Some((work, place)) = self.stack.pop() {
             if left == 0 {
-                self.outline.fail("the text is too tangled to be read", 0);
+                self.outline.unread = Some(("the text is too tangled to be read".to_owned(), 0));
                 return;
             }
             left -= 1;
@@ -143,7 +200,14 @@ impl<'a> Walk<'_, 'a> {
                     it.piped |= piped;
                 });
                 let left = if piped { right } else { place };
-                if piped && matches!(&command.right.command, Command::Compound(CompoundCommand::Time(_))) {
+                if piped {
+                    self.outline
+                        .pipes
+                        .push((offset(command.left.span), offset(command.right.span)));
+                }
+                if piped
+                    && matches!(&command.right.command, Command::Compound(CompoundCommand::Time(_)))
+                {
                     // Only at the beginning of a pipe is `time` a word of the shell.
                     self.outline.fail("`time` is a program here", offset(command.right.span).start);
                 }
@@ -182,12 +246,18 @@ impl<'a> Walk<'_, 'a> {
 
     fn builtin(&mut self, command: &'a BuiltinCommand, stmt: &'a Stmt, place: usize) {
         let (name, first, rest, assignments, span) = match command {
-            BuiltinCommand::Break(it) => ("break", &it.depth, &it.extra_args, &it.assignments, it.span),
+            BuiltinCommand::Break(it) => {
+                ("break", &it.depth, &it.extra_args, &it.assignments, it.span)
+            }
             BuiltinCommand::Continue(it) => {
                 ("continue", &it.depth, &it.extra_args, &it.assignments, it.span)
             }
-            BuiltinCommand::Return(it) => ("return", &it.code, &it.extra_args, &it.assignments, it.span),
-            BuiltinCommand::Exit(it) => ("exit", &it.code, &it.extra_args, &it.assignments, it.span),
+            BuiltinCommand::Return(it) => {
+                ("return", &it.code, &it.extra_args, &it.assignments, it.span)
+            }
+            BuiltinCommand::Exit(it) => {
+                ("exit", &it.code, &it.extra_args, &it.assignments, it.span)
+            }
         };
         let mut seen = Seen { place, ..Seen::default() };
         let span = offset(span);
@@ -230,7 +300,13 @@ impl<'a> Walk<'_, 'a> {
         self.finish(seen, &command.assignments, stmt, place);
     }
 
-    fn finish(&mut self, mut seen: Seen, assignments: &'a [Assignment], stmt: &'a Stmt, place: usize) {
+    fn finish(
+        &mut self,
+        mut seen: Seen,
+        assignments: &'a [Assignment],
+        stmt: &'a Stmt,
+        place: usize,
+    ) {
         for assignment in assignments {
             seen.assignments.push(offset(assignment.span));
             self.assignment(assignment, place);
@@ -262,7 +338,9 @@ impl<'a> Walk<'_, 'a> {
                 let target = self.target(word, offset(redirect.span))?;
                 let text = self.source.get(target.start..target.end).unwrap_or_default();
                 let kind = match redirect.kind {
-                    Kind::Output | Kind::Clobber | Kind::OutputBoth => crate::sitter::kind(">", text),
+                    Kind::Output | Kind::Clobber | Kind::OutputBoth => {
+                        crate::sitter::kind(">", text)
+                    }
                     Kind::Append => RedirectKind::Append,
                     Kind::Input => RedirectKind::Read,
                     Kind::ReadWrite => RedirectKind::ReadWrite,
@@ -282,8 +360,10 @@ impl<'a> Walk<'_, 'a> {
                 } else {
                     self.outline.literals.push(target);
                 }
-                let body =
-                    Some(Body { expands: delimiter.expands_body, strips_tabs: delimiter.strip_tabs });
+                let body = Some(Body {
+                    expands: delimiter.expands_body,
+                    strips_tabs: delimiter.strip_tabs,
+                });
                 Some(SeenRedirect { kind: RedirectKind::Text, target, body })
             }
         }
@@ -314,7 +394,9 @@ impl<'a> Walk<'_, 'a> {
             AssignmentValue::Compound(array) => {
                 for element in &array.elements {
                     self.stack.push((Work::Word(&element.value().word), place));
-                    if let ArrayElem::Keyed { key, .. } | ArrayElem::KeyedAppend { key, .. } = element {
+                    if let ArrayElem::Keyed { key, .. } | ArrayElem::KeyedAppend { key, .. } =
+                        element
+                    {
                         self.stack.push((Work::Subscript(key), place));
                     }
                 }

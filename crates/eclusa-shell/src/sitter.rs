@@ -4,13 +4,15 @@
 //! are words of the command, `time` and `coproc` are not programs, and a redirection after a list
 //! belongs to the last command of it.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use crate::RedirectKind;
-use crate::limits::{NODES_PER_BYTE, STEPS_AT_LEAST, STEPS_PER_BYTE};
+use crate::limits::{MAX_BROKEN_BYTES, MAX_DEPTH, NODES_PER_BYTE, STEPS_AT_LEAST, STEPS_PER_BYTE};
 use crate::outline::{Body, Function, Outline, Place, Seen, SeenRedirect, Shape, Span};
 
 thread_local! {
@@ -19,18 +21,32 @@ thread_local! {
 
 /// Reads `source`. Never panics, and never takes more than a bounded number of steps.
 pub(crate) fn outline(source: &str) -> Outline {
-    let mut outline = Outline::default();
-    outline.places.push(Place::default());
-    match parse(source) {
-        Some(tree) => {
-            let mut walk = Walk { source, outline, made: Vec::new(), stack: Vec::new() };
-            walk.run(tree.root_node());
-            outline = walk.outline;
-        }
-        None => outline.fail("the text is too tangled to be read", 0),
+    let Some(tree) = parse(&masked(source)) else {
+        return Outline::unread("the text has a mistake in it, or is too tangled to be read");
+    };
+    let outline = Outline { places: vec![Place::default()], ..Outline::default() };
+    let mut walk = Walk { source, outline, made: HashMap::new(), stack: Vec::new() };
+    walk.run(tree.root_node());
+    walk.outline.settle();
+    walk.outline
+}
+
+/// The text with other than ASCII characters replaced, byte for byte, by one that is as ordinary
+/// to the shell. The grammar's scanner hands characters to functions of C that know 256 of them,
+/// and reads beyond their tables for others.
+fn masked(source: &str) -> Cow<'_, str> {
+    if source.is_ascii() {
+        return Cow::Borrowed(source);
     }
-    outline.settle();
-    outline
+    let mut masked = String::with_capacity(source.len());
+    for c in source.chars() {
+        if c.is_ascii() {
+            masked.push(c);
+        } else {
+            masked.extend(std::iter::repeat_n('%', c.len_utf8()));
+        }
+    }
+    Cow::Owned(masked)
 }
 
 fn parse(source: &str) -> Option<Tree> {
@@ -42,12 +58,13 @@ fn parse(source: &str) -> Option<Tree> {
         }
         let parser = slot.as_mut()?;
         let mut left = STEPS_AT_LEAST + source.len() * STEPS_PER_BYTE;
-        let mut progress = |_: &tree_sitter::ParseState| match left.checked_sub(100) {
-            Some(rest) => {
+        let long = source.len() > MAX_BROKEN_BYTES;
+        let mut progress = |state: &tree_sitter::ParseState| match left.checked_sub(100) {
+            Some(rest) if !(long && state.has_error()) => {
                 left = rest;
                 ControlFlow::Continue(())
             }
-            None => ControlFlow::Break(()),
+            _ => ControlFlow::Break(()),
         };
         let bytes = source.as_bytes();
         let tree = parser.parse_with_options(
@@ -67,30 +84,44 @@ struct Walk<'s, 't> {
     source: &'s str,
     outline: Outline,
     /// Nodes that have become commands, because a redirection around them was met first.
-    made: Vec<(usize, usize)>,
-    stack: Vec<(Node<'t>, usize)>,
+    made: HashMap<usize, usize>,
+    stack: Vec<Item<'t>>,
+}
+
+/// A node that is still to be looked at.
+#[derive(Clone, Copy)]
+struct Item<'t> {
+    node: Node<'t>,
+    place: usize,
+    /// How many levels of syntax are around it.
+    depth: usize,
+    /// An assignment of the command that holds it, not a command of its own.
+    owned: bool,
 }
 
 impl<'t> Walk<'_, 't> {
     fn run(&mut self, root: Node<'t>) {
-        self.stack.push((root, 0));
+        self.stack.push(Item { node: root, place: 0, depth: 0, owned: false });
         let mut left = 1000 + self.source.len() * NODES_PER_BYTE;
-        while let Some((node, place)) = self.stack.pop() {
-            if left == 0 {
-                self.outline.fail("the text is too tangled to be read", node.start_byte());
+        while let Some(item) = self.stack.pop() {
+            if left == 0 || item.depth > MAX_DEPTH {
+                let why = if left == 0 { "too tangled" } else { "nested too deep" };
+                let why = format!("the text is {why} to be read");
+                self.outline.unread = Some((why, item.node.start_byte()));
                 return;
             }
             left -= 1;
-            self.visit(node, place);
+            self.visit(item);
         }
     }
 
-    fn visit(&mut self, node: Node<'t>, place: usize) {
+    fn visit(&mut self, item: Item<'t>) {
+        let Item { node, place, .. } = item;
         match node.kind() {
             "comment" | "heredoc_start" | "heredoc_end" => {}
             "ERROR" => {
                 self.outline.fail("this is not a whole command", node.start_byte());
-                self.children(node, place);
+                self.children(item, place);
             }
             "command"
             | "test_command"
@@ -98,22 +129,25 @@ impl<'t> Walk<'_, 't> {
             | "unset_command"
             | "variable_assignments" => {
                 self.simple(node, place);
-                self.children(node, place);
+                self.children(item, place);
             }
             "variable_assignment" => {
-                if !node.parent().is_some_and(|it| holds_assignments(it.kind())) {
+                if !item.owned {
                     self.simple(node, place);
                 }
-                self.children(node, place);
+                self.children(item, place);
             }
             "redirected_statement" => {
                 self.redirected(node, place);
-                self.children(node, place);
+                self.children(item, place);
             }
-            "function_definition" => self.function(node, place),
+            "function_definition" => {
+                let inside = self.function(node, place);
+                self.children(item, inside);
+            }
             "for_statement" => {
                 self.loop_words(node, place);
-                self.children(node, place);
+                self.children(item, place);
             }
             "command_substitution" => {
                 let text = if self.text(span(node)).starts_with('`') { "`…`" } else { "$(…)" };
@@ -123,46 +157,49 @@ impl<'t> Walk<'_, 't> {
                 if let Some(redirect) = node.child_by_field_name("redirect") {
                     self.group(&[redirect], inside);
                 }
-                self.children(node, inside);
+                self.children(item, inside);
             }
             "process_substitution" => {
                 self.outline.substitutions.push(span(node));
                 let writes = self.text(span(node)).starts_with('>');
                 let inside = self.place(place, if writes { ">(…)" } else { "<(…)" });
-                self.children(node, inside);
+                self.children(item, inside);
             }
             "expansion" => {
                 self.outline.parameters.push(span(node));
-                self.children(node, place);
+                self.children(item, place);
             }
             "arithmetic_expansion" => {
                 self.outline.arithmetic.push(span(node));
-                self.children(node, place);
+                self.children(item, place);
             }
             "compound_statement" => {
                 if self.text(span(node)).starts_with("((") {
                     self.outline.arithmetic.push(span(node));
                 }
-                self.children(node, place);
+                self.children(item, place);
             }
             "c_style_for_statement" => {
-                let end = node.child_by_field_name("body").map_or(node.end_byte(), |it| it.start_byte());
+                let end =
+                    node.child_by_field_name("body").map_or(node.end_byte(), |it| it.start_byte());
                 self.outline.arithmetic.push(Span { start: node.start_byte(), end });
-                self.children(node, place);
+                self.children(item, place);
             }
             _ => {
                 if node.is_missing() {
                     self.outline.fail("something is missing here", node.start_byte());
                 }
-                self.children(node, place);
+                self.children(item, place);
             }
         }
     }
 
-    fn children(&mut self, node: Node<'t>, place: usize) {
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            self.stack.push((child, place));
+    fn children(&mut self, outer: Item<'t>, place: usize) {
+        let depth = outer.depth + usize::from(nests(outer.node.kind()));
+        let owned = holds_assignments(outer.node.kind());
+        let mut cursor = outer.node.walk();
+        for node in outer.node.children(&mut cursor) {
+            self.stack.push(Item { node, place, depth, owned });
         }
     }
 
@@ -179,7 +216,7 @@ impl<'t> Walk<'_, 't> {
 
     /// The command of a node, made if it is not there yet.
     fn simple(&mut self, node: Node<'t>, place: usize) -> usize {
-        if let Some((_, index)) = self.made.iter().find(|(id, _)| *id == node.id()) {
+        if let Some(index) = self.made.get(&node.id()) {
             return *index;
         }
         let mut seen = Seen { place, ..Seen::default() };
@@ -195,7 +232,7 @@ impl<'t> Walk<'_, 't> {
         self.strip_keywords(&mut seen);
         self.outline.commands.push(seen);
         let index = self.outline.commands.len() - 1;
-        self.made.push((node.id(), index));
+        self.made.insert(node.id(), index);
         index
     }
 
@@ -210,7 +247,9 @@ impl<'t> Walk<'_, 't> {
                 }
                 "comment" => {}
                 // `name (…)`: zsh, or a function whose body is not one.
-                "subshell" => self.outline.fail("a command is followed by a group", child.start_byte()),
+                "subshell" => {
+                    self.outline.fail("a command is followed by a group", child.start_byte())
+                }
                 _ => seen.words.push(span(child)),
             }
         }
@@ -225,7 +264,8 @@ impl<'t> Walk<'_, 't> {
             match self.text(*first) {
                 "time" => {
                     seen.words.remove(0);
-                    while seen.words.first().is_some_and(|it| matches!(self.text(*it), "-p" | "--")) {
+                    while seen.words.first().is_some_and(|it| matches!(self.text(*it), "-p" | "--"))
+                    {
                         seen.words.remove(0);
                     }
                 }
@@ -243,7 +283,11 @@ impl<'t> Walk<'_, 't> {
                 let mut cursor = node.walk();
                 let target = node.children(&mut cursor).last().map(span);
                 if let Some(target) = target {
-                    seen.redirects.push(SeenRedirect { kind: RedirectKind::Text, target, body: None });
+                    seen.redirects.push(SeenRedirect {
+                        kind: RedirectKind::Text,
+                        target,
+                        body: None,
+                    });
                 }
             }
             "heredoc_redirect" => self.heredoc(node, seen),
@@ -302,9 +346,14 @@ impl<'t> Walk<'_, 't> {
         }
         match target {
             Some(mut target) => {
-                // The tabs before the closing word are not part of the text.
+                // The tabs before the closing word are not part of the text, those before its
+                // first word are.
                 while body.strips_tabs && self.text(target).ends_with('\t') {
                     target.end -= 1;
+                }
+                let before = self.source.as_bytes().get(..target.start).unwrap_or_default();
+                if body.strips_tabs {
+                    target.start -= before.iter().rev().take_while(|it| **it == b'\t').count();
                 }
                 if !body.expands {
                     self.outline.literals.push(target);
@@ -318,10 +367,8 @@ impl<'t> Walk<'_, 't> {
 
     fn redirected(&mut self, node: Node<'t>, place: usize) {
         let mut cursor = node.walk();
-        let redirects: Vec<Node<'t>> = node
-            .children(&mut cursor)
-            .filter(|it| it.kind().ends_with("_redirect"))
-            .collect();
+        let redirects: Vec<Node<'t>> =
+            node.children(&mut cursor).filter(|it| it.kind().ends_with("_redirect")).collect();
         match node.child_by_field_name("body").and_then(last_simple) {
             Some(owner) => {
                 let index = self.simple(owner, place);
@@ -349,27 +396,22 @@ impl<'t> Walk<'_, 't> {
         for redirect in redirects {
             self.redirect(*redirect, &mut seen);
         }
-        if !seen.words.is_empty() && !redirects.is_empty() && redirects.iter().all(|it| no_body(*it)) {
-            self.strip_keywords(&mut seen);
-        }
+        self.strip_keywords(&mut seen);
         self.outline.commands.push(seen);
     }
 
-    fn function(&mut self, node: Node<'t>, place: usize) {
+    fn function(&mut self, node: Node<'t>, place: usize) -> usize {
         let name = node.child_by_field_name("name").map(span);
         let name = name.map(|it| self.text(it).to_owned()).unwrap_or_default();
         let inside = self.place(place, &format!("{name}()"));
         self.outline.functions.push(Function { name, body: span(node) });
         let mut cursor = node.walk();
-        let children: Vec<Node<'t>> = node.children(&mut cursor).collect();
         let redirects: Vec<Node<'t>> =
-            children.iter().copied().filter(|it| it.kind().ends_with("_redirect")).collect();
+            node.children(&mut cursor).filter(|it| it.kind().ends_with("_redirect")).collect();
         if !redirects.is_empty() {
             self.group(&redirects, inside);
         }
-        for child in children {
-            self.stack.push((child, inside));
-        }
+        inside
     }
 
     fn loop_words(&mut self, node: Node<'t>, place: usize) {
@@ -393,8 +435,30 @@ fn holds_assignments(kind: &str) -> bool {
     )
 }
 
-fn no_body(redirect: Node<'_>) -> bool {
-    redirect.parent().is_some_and(|it| it.child_by_field_name("body").is_none())
+/// Kinds of nodes that can stand in each other without end.
+fn nests(kind: &str) -> bool {
+    matches!(
+        kind,
+        "command_substitution"
+            | "process_substitution"
+            | "expansion"
+            | "arithmetic_expansion"
+            | "subshell"
+            | "compound_statement"
+            | "if_statement"
+            | "while_statement"
+            | "for_statement"
+            | "c_style_for_statement"
+            | "case_statement"
+            | "function_definition"
+            | "array"
+            | "subscript"
+            | "parenthesized_expression"
+            | "unary_expression"
+            | "ternary_expression"
+            | "negated_command"
+            | "ERROR"
+    )
 }
 
 /// The simple command that a redirection after `node` belongs to.

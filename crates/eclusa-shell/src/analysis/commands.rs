@@ -10,6 +10,8 @@ use crate::{Assignment, Command, Redirect, Word};
 /// The commands of one script.
 pub(super) struct Read {
     pub(super) list: Vec<Command>,
+    /// Where each begins.
+    pub(super) starts: Vec<usize>,
     pub(super) doubts: Vec<(&'static str, usize)>,
 }
 
@@ -23,6 +25,7 @@ pub(super) fn read(
 ) -> Read {
     let mut reader = Reader::new(source, outlines, names);
     let mut list: Vec<Command> = Vec::new();
+    let mut starts = Vec::new();
     let mut moved = outer.moved.clone();
     for (seen, outline) in seen {
         if list.len() > MAX_COMMANDS {
@@ -47,16 +50,18 @@ pub(super) fn read(
             fill(&mut reader, seen, &mut command);
             note_move(&command, &mut moved);
             list.push(command);
+            starts.push(seen.start().0);
         }
         reader.bound = Vec::new();
     }
-    Read { list, doubts: reader.doubts }
+    Read { list, starts, doubts: reader.doubts }
 }
 
 fn fill(reader: &mut Reader<'_>, seen: &Seen, command: &mut Command) {
     match seen.shape {
         Shape::Test => {
-            let spans = seen.words.iter().flat_map(|it| reader.parts_of_test(*it)).collect::<Vec<_>>();
+            let spans =
+                seen.words.iter().flat_map(|it| reader.parts_of_test(*it)).collect::<Vec<_>>();
             command.words = spans.into_iter().map(|it| test_word(reader, it)).collect();
         }
         Shape::Simple | Shape::Loop => {
@@ -117,7 +122,11 @@ fn note_move(command: &Command, moved: &mut Vec<Word>) {
 
 /// Every combination of values that the loops around a command give to the variables in it.
 /// One empty combination when there is nothing to follow.
-fn bindings<'s>(reader: &mut Reader<'s>, names: &'s Names, seen: &Seen) -> Vec<Vec<(&'s str, Word)>> {
+fn bindings<'s>(
+    reader: &mut Reader<'s>,
+    names: &'s Names,
+    seen: &Seen,
+) -> Vec<Vec<(&'s str, Word)>> {
     let mut all = vec![Vec::new()];
     let around = names.loops(seen.start().0);
     for scope in around {

@@ -9,6 +9,7 @@ pub(super) fn of_word(pieces: &[Piece]) -> Vec<Part> {
     let mut index = 0;
     // `name=~/…` is expanded like an assignment, also as an argument.
     let value_at = assignment_value(pieces);
+    let last_close = pieces.iter().rposition(|it| *it == Piece::Plain(']')).unwrap_or(0);
     while let Some(piece) = pieces.get(index) {
         if (index == 0 || Some(index) == value_at)
             && let Some((why, used)) = tilde(pieces.get(index..).unwrap_or_default(), false)
@@ -22,16 +23,18 @@ pub(super) fn of_word(pieces: &[Piece]) -> Vec<Part> {
                 parts.glob(&c.to_string());
                 1
             }
-            Piece::Plain('[') => match bracket(pieces.get(index..).unwrap_or_default()) {
-                Some(pattern) => {
-                    parts.glob(&text_of(pattern));
-                    pattern.len()
+            Piece::Plain('[') if index < last_close => {
+                match bracket(pieces.get(index..).unwrap_or_default()) {
+                    Some(pattern) => {
+                        parts.glob(&text_of(pattern));
+                        pattern.len()
+                    }
+                    None => {
+                        parts.text('[');
+                        1
+                    }
                 }
-                None => {
-                    parts.text('[');
-                    1
-                }
-            },
+            }
             other => {
                 parts.push(other);
                 1
@@ -78,6 +81,10 @@ pub(super) fn without_tabs(pieces: Vec<Piece>) -> Vec<Piece> {
 
 /// Puts the value of a loop variable where its name stands.
 pub(super) fn bind(word: &Word, splits: bool, pieces: &mut Vec<Piece>) {
+    if splits && word.parts.is_empty() {
+        // An empty value that is not quoted is no word at all.
+        pieces.push(Piece::Unknown { why: Unknown::Local, splits });
+    }
     for part in &word.parts {
         match part {
             Part::Text(text) if splits && text.contains(is_split_or_pattern) => {

@@ -1,0 +1,130 @@
+//! What raises a doubt, and what does not.
+
+use crate::{analyse, check, doubted};
+
+#[test]
+fn characters_that_are_not_seen() {
+    for script in [
+        "ls\u{b}-la",
+        "ca\u{200b}t x",
+        "git\u{2028}status",
+        "cat \u{202e}x",
+        "ls\r",
+        "ls\r\nrm x",
+        "echo \u{1b}[2J",
+        "ls\u{a0}x",
+        "ls\u{3000}-la",
+        "echo \u{e0041}",
+        "echo \u{feff}x",
+        "a\u{3164}b",
+        "ls\u{7f}",
+        "echo \u{85}",
+    ] {
+        doubted(script, &[]);
+    }
+    check("echo \"日本語 ação naïve 🚀\"", "echo \"日本語 ação naïve 🚀\"");
+    assert_eq!(analyse("echo \"Bonjour\u{a0}!\"").doubts, []);
+    check("ls файл.txt", "ls файл.txt");
+    check("echo ❤️", "echo ❤️");
+}
+
+#[test]
+fn text_that_is_not_read_is_refused() {
+    assert!(analyse("ls\0rm x").refused.is_some());
+    let long = format!("echo {}; rm x", "x ".repeat(40_000));
+    assert!(analyse(&long).refused.is_some());
+    let many = "a;".repeat(eclusa_shell::limits::MAX_COMMANDS + 1);
+    assert!(analyse(&many).refused.is_some());
+}
+
+#[test]
+fn text_without_a_command() {
+    for script in ["", "   ", "# x", "\n\n"] {
+        doubted(script, &[]);
+    }
+}
+
+#[test]
+fn broken_text_is_doubted_and_read_as_far_as_it_goes() {
+    doubted("ls ;; pwd", &["ls"]);
+    doubted("git log &&& rm -rf /", &["rm -rf /"]);
+    doubted("rm x\nif", &["rm x"]);
+    doubted("rm x\necho \"", &["rm x"]);
+    for script in ["ls )", "echo ${", "(ls |)", "echo >", "git log @(x)", "ls \\", "ls *(+cmd)"] {
+        doubted(script, &[]);
+    }
+}
+
+#[test]
+fn expansions_that_run_what_values_hold() {
+    for script in [
+        "echo ${x@P}",
+        "echo \"${x@P}\"",
+        "echo ${!x}",
+        "echo ${x[$(y)]}",
+        "echo ${x[y]}",
+        "echo ${x:y}",
+        "echo ${x:0:y}",
+        "echo $((x))",
+        "echo $((a[$(touch x)]))",
+        "echo $[x]",
+        "((x))",
+        "for ((i=0;i<3;i++)); do a; done",
+        "cat <<E\n${x@P}\nE",
+        "case ${x@P} in *) a;; esac",
+        "for f in ${x@P}; do a; done",
+        "a=${x@P}",
+        "[[ -v 'a[$(touch x)]' ]]",
+        "[[ x -eq 1 ]]",
+        "test -v 'a[$(touch x)]'",
+        "printf -v 'a[$(touch x)]' hi",
+        "read 'a[$(touch x)]'",
+        "declare 'a[$(touch x)]=1'",
+        "unset 'a[$(touch x)]'",
+        "let x=1",
+        "echo =ls",
+    ] {
+        doubted(script, &[]);
+    }
+    check(
+        "echo $((1 + 2)) ${x:0:1} ${x[0]} ${x[@]}",
+        "echo <Arithmetic…> <Variable…> <Variable…> <Variable…>",
+    );
+    check("[[ -n $x ]]", "[[ -n <Variable> ]]");
+    check("[ \"$n\" -eq 3 ]", "[ <Variable> -eq 3 ]");
+}
+
+#[test]
+fn variables_that_decide_what_runs() {
+    for script in [
+        "PATH=.:$PATH ls",
+        "LD_PRELOAD=./x ls",
+        "LD_AUDIT=./x cat y",
+        "IFS=';'; ls",
+        "BASH_ENV=x bash -c ls",
+        "ENV=./x sh -c ls",
+        "PROMPT_COMMAND=x",
+        "export PAGER='sh -c id'",
+        "GIT_SSH_COMMAND=x git fetch",
+        "GIT_EXTERNAL_DIFF=x git diff",
+        "NODE_OPTIONS=x node --version",
+        "read -r PATH <<< /tmp/evil; ls",
+        "declare PATH=x",
+        "printf -v PATH x",
+        "PS4='$(x)'; set -x",
+        "HTTPS_PROXY=x curl y",
+        "PATH[0]=x",
+    ] {
+        doubted(script, &[]);
+    }
+    check("LC_ALL=C sort x", "LC_ALL=C sort x");
+    check("FOO=1 a", "FOO=1 a");
+    check("while IFS= read -r l; do a; done", "IFS=\"\" read -r l\na");
+}
+
+#[test]
+fn what_changes_the_language() {
+    doubted("alias ls='rm x'\nls", &["ls"]);
+    doubted("shopt -s extglob\nls !(x)", &[]);
+    doubted("shopt -s expand_aliases", &[]);
+}
