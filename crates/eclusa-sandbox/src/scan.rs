@@ -30,6 +30,7 @@ mod effects;
 pub(crate) mod handle;
 pub(crate) mod moves;
 mod release;
+mod shut;
 mod walk;
 
 /// A workspace, the layer that a command wrote over it, and when the command began.
@@ -48,11 +49,14 @@ pub struct Layer {
 pub struct Bounds {
     /// The most names that are looked at, in both layers together.
     pub names: usize,
+    /// The most bytes that are read, in both layers together: a file of zeros without end costs its
+    /// maker nothing.
+    pub bytes: u64,
 }
 
 impl Default for Bounds {
     fn default() -> Bounds {
-        Bounds { names: 500_000 }
+        Bounds { names: 500_000, bytes: 32 << 30 }
     }
 }
 
@@ -66,12 +70,31 @@ pub enum ScanError {
          directory that is not staged"
     )]
     TooMany(usize),
+    /// More bytes than the bounds allow.
+    #[error(
+        "the command changed files of more than {most} bytes, among them `{}`; discard its changes, \
+         or let it write to a directory that is not staged",
+        path.display()
+    )]
+    TooLarge {
+        /// The file that was one too many.
+        path: PathBuf,
+        /// What is allowed.
+        most: u64,
+    },
     /// A path that no system call could name.
     #[error(
         "the command made a path that is longer than a path can be, below `{}`; discard its changes",
         .0.display()
     )]
     TooDeep(PathBuf),
+    /// An overlay wrote it with features that only an overlay can read.
+    #[error(
+        "`{}` was written by an overlay with `redirect_dir` or `metacopy`, which cannot be read \
+         back; mount it with `userxattr`",
+        .0.display()
+    )]
+    Foreign(PathBuf),
     /// Somebody changed the layer after it was read.
     #[error("`{}` in the upper layer is not what was read back; discard the changes", .0.display())]
     Disturbed(PathBuf),

@@ -123,9 +123,13 @@ struct Counted<'a> {
 
 impl Write for Counted<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.to.write(bytes)?;
-        self.count.fetch_add(written as u64, Ordering::Relaxed);
-        Ok(written)
+        // Counted before it leaves, so that nothing leaves that is not counted when the proxy is
+        // stopped in between.
+        self.count.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let written = self.to.write(bytes);
+        let left = bytes.len().saturating_sub(*written.as_ref().unwrap_or(&0));
+        self.count.fetch_sub(left as u64, Ordering::Relaxed);
+        written
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
-    io,
+    io::{self, Read},
     os::{
         fd::{AsFd, AsRawFd, OwnedFd},
         unix::ffi::{OsStrExt, OsStringExt},
@@ -152,10 +152,11 @@ pub(crate) fn target(dir: impl AsFd, name: &OsStr) -> Result<PathBuf> {
     Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
 }
 
-/// The digest of the rest of a file, read through a buffer of fixed size.
-pub(crate) fn digest(mut file: &File) -> io::Result<[u8; 32]> {
+/// The digest of this much of a file, read through a buffer of fixed size. Where more has been
+/// added since, its stamp tells.
+pub(crate) fn digest(file: &File, size: u64) -> io::Result<[u8; 32]> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(&mut file)?;
+    hasher.update_reader(file.take(size))?;
     Ok(*hasher.finalize().as_bytes())
 }
 
@@ -178,7 +179,7 @@ pub(crate) fn attribute(dir: impl AsFd, name: &OsStr, key: &str) -> Result<Optio
 }
 
 /// The names of the extended attributes.
-pub(crate) fn attributes(dir: impl AsFd, name: &OsStr) -> Result<Vec<OsString>> {
+fn attributes(dir: impl AsFd, name: &OsStr) -> Result<Vec<OsString>> {
     let path = through(dir, name);
     let list = match grown(|buffer| rustix::fs::llistxattr(&path, buffer)) {
         Err(Errno::NOTSUP) => return Ok(Vec::new()),
@@ -210,8 +211,49 @@ pub(crate) fn value(dir: impl AsFd, name: &OsStr, key: &OsStr) -> Result<Vec<u8>
     grown(|buffer| rustix::fs::lgetxattr(&path, key, buffer))
 }
 
+/// How an attribute begins that a command gave a name of the overlay's.
+const ESCAPED: &[u8] = b"user.overlay.overlay.";
+
+/// The extended attributes of something in a layer, by name.
+pub(crate) struct Marks(Vec<OsString>);
+
+impl Marks {
+    /// Those of this name.
+    pub(crate) fn of(dir: impl AsFd, name: &OsStr) -> Result<Marks> {
+        attributes(dir, name).map(Marks)
+    }
+
+    /// True when the overlay has left this mark. What a command itself calls so is kept under
+    /// another name.
+    pub(crate) fn has(&self, mark: &str) -> bool {
+        let is = |it: &&str| {
+            let rest = it.strip_prefix("user.overlay.").or(it.strip_prefix("trusted.overlay."));
+            rest == Some(mark)
+        };
+        self.overlays().filter_map(|it| it.to_str()).any(|it| is(&it))
+    }
+
+    /// True when only the overlay that wrote this can read it: a directory that stands for another,
+    /// or a file without its content.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.has("redirect") || self.has("metacopy")
+    }
+
+    /// The attributes by which the overlay keeps its books.
+    pub(crate) fn overlays(&self) -> impl Iterator<Item = &OsString> {
+        self.0.iter().filter(|it| is_overlays(it))
+    }
+
+    /// The others, except for a label that the system gives anyway.
+    pub(crate) fn others(&self) -> Vec<OsString> {
+        let told = |it: &&OsString| !is_overlays(it) || it.as_bytes().starts_with(ESCAPED);
+        let own = |it: &&OsString| told(it) && *it != "security.selinux";
+        self.0.iter().filter(own).cloned().collect()
+    }
+}
+
 /// Attributes by which an overlay keeps its books.
-pub(crate) fn is_overlays(name: &OsStr) -> bool {
+fn is_overlays(name: &OsStr) -> bool {
     let name = name.as_bytes();
     name.starts_with(b"user.overlay.") || name.starts_with(b"trusted.overlay.")
 }

@@ -3,19 +3,17 @@
 use std::{
     collections::HashSet,
     ffi::{OsStr, OsString},
-    os::fd::{AsFd, OwnedFd},
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
-use rustix::{
-    fs::{AtFlags, Mode, OFlags},
-    io::Errno,
-};
+use rustix::{fs::OFlags, io::Errno};
 
 use super::{
     Effect, Effects, FileNode, Layer, Node, Note, ScanError,
-    handle::{self, Look, Sort},
+    handle::{self, Look, Marks, Sort},
     moves::{self, Moves},
+    shut::{Readable, Shut},
 };
 
 /// A directory that is still to be visited.
@@ -34,15 +32,10 @@ struct Walk<'a> {
     unchanged: u64,
     /// How many names may still be looked at.
     left: usize,
+    /// How many bytes may still be read.
+    bytes: u64,
     pending: Vec<Pending>,
     shut: Shut<'a>,
-}
-
-/// Directories of the upper layer that their owner may not enter, opened for the walk. They are
-/// shut again when this is dropped, the deepest first.
-struct Shut<'a> {
-    upper: &'a OwnedFd,
-    opened: Vec<(PathBuf, u32)>,
 }
 
 /// Reads a layer back.
@@ -56,8 +49,9 @@ pub(super) fn run(layer: &Layer) -> Result<Effects, ScanError> {
         moves: Moves::default(),
         unchanged: 0,
         left: layer.bounds.names,
+        bytes: layer.bounds.bytes,
         pending: vec![Pending::Layered { path: PathBuf::new(), below: true, hides: false }],
-        shut: Shut { upper: &layer.upper, opened: Vec::new() },
+        shut: Shut::new(&layer.upper),
     };
     while let Some(next) = walk.pending.pop() {
         match next {
@@ -118,7 +112,11 @@ impl Walk<'_> {
             return Err(ScanError::Disturbed(path));
         };
         let _readable = Readable::make(upper, name, &above);
-        if is_whiteout(upper, name, &above).map_err(ScanError::at("look at", &path))? {
+        let marks = Marks::of(upper, name).map_err(ScanError::at("look at", &path))?;
+        if marks.is_foreign() {
+            return Err(ScanError::Foreign(path));
+        }
+        if above.is_whiteout() || (above.sort == Sort::File && marks.has("whiteout")) {
             return lower.map_or(Ok(()), |lower| self.gone(lower, name, path));
         }
         let under = match lower {
@@ -137,13 +135,9 @@ impl Walk<'_> {
         } else if merges {
             self.pending.push(Pending::Gone { path: path.clone() });
         }
-        self.compare(
-            (upper, &above),
-            under.as_ref().map(|(dir, look)| (*dir, look)),
-            name,
-            &mut notes,
-        )
-        .map_err(ScanError::at("read an attribute of", &path))?;
+        let (over, under) = ((upper, &above), under.as_ref().map(|(dir, look)| (*dir, look)));
+        compare(over, under, name, &marks, &mut notes)
+            .map_err(ScanError::at("read an attribute of", &path))?;
         let same = before.as_ref().is_some_and(|it| it.same(&after));
         let shares =
             |it: &Note| !matches!(it, Note::Linked { .. } | Note::Shared { .. } | Note::Since);
@@ -152,49 +146,9 @@ impl Walk<'_> {
             return Ok(());
         }
         if before.is_none() {
-            self.moves
-                .arrived(upper, name, &path, &above)
-                .map_err(ScanError::at("look at", &path))?;
+            self.moves.arrived(&path, &above, &marks);
         }
         self.entries.push(Effect { path, from: None, before, after: Some(after), notes });
-        Ok(())
-    }
-
-    /// Notes what the nodes do not say: owners and extended attributes.
-    fn compare(
-        &self,
-        (upper, above): (&OwnedFd, &Look),
-        under: Option<(&OwnedFd, &Look)>,
-        name: &OsStr,
-        notes: &mut Vec<Note>,
-    ) -> rustix::io::Result<()> {
-        let under = under.filter(|(_, under)| under.sort == above.sort);
-        if let Some((_, under)) = under
-            && under.owner != above.owner
-        {
-            notes.push(Note::Owner { before: under.owner, after: above.owner });
-        }
-        if notes.iter().any(|it| matches!(it, Note::Unread(_))) {
-            return Ok(());
-        }
-        let new = ours(upper, name)?;
-        let mut differ: Vec<OsString> = Vec::new();
-        if let Some((lower, _)) = under {
-            let old = ours(lower, name)?;
-            differ.extend(old.iter().filter(|it| !new.contains(it)).cloned());
-            for key in new {
-                if !old.contains(&key)
-                    || handle::value(upper, name, &key)? != handle::value(lower, name, &key)?
-                {
-                    differ.push(key);
-                }
-            }
-        } else {
-            differ = new;
-        }
-        if !differ.is_empty() {
-            notes.push(Note::Attributes(differ));
-        }
         Ok(())
     }
 
@@ -238,7 +192,7 @@ impl Walk<'_> {
 
     /// What was at a name of the workspace.
     fn before(
-        &self,
+        &mut self,
         lower: &OwnedFd,
         name: &OsStr,
         look: &Look,
@@ -253,12 +207,13 @@ impl Walk<'_> {
                 notes.push(Note::Linked { names: look.links });
             }
         }
+        self.afford(look, path)?;
         node(lower, name, look, notes).map_err(ScanError::at("read", path))
     }
 
     /// What is at a name of the upper layer.
     fn after(
-        &self,
+        &mut self,
         upper: &OwnedFd,
         name: &OsStr,
         look: &Look,
@@ -268,7 +223,17 @@ impl Walk<'_> {
         if look.sort != Sort::Directory && look.links > 1 {
             notes.push(Note::Shared { names: look.links });
         }
+        self.afford(look, path)?;
         node(upper, name, look, notes).map_err(ScanError::at("read", path))
+    }
+
+    /// Counts the bytes of a file that is about to be read.
+    fn afford(&mut self, look: &Look, path: &Path) -> Result<(), ScanError> {
+        let size = if look.sort == Sort::File { look.stamp.size } else { 0 };
+        let most = self.layer.bounds.bytes;
+        let left = self.bytes.checked_sub(size);
+        self.bytes = left.ok_or_else(|| ScanError::TooLarge { path: path.to_owned(), most })?;
+        Ok(())
     }
 
     fn names(&mut self, dir: &OwnedFd, path: &Path) -> Result<Vec<OsString>, ScanError> {
@@ -301,7 +266,7 @@ fn node(
                 handle::open_file(dir, name).map_err(std::io::Error::from).and_then(|file| {
                     // The stamp is older than what is read: whoever writes meanwhile changes it.
                     let stamp = Look::of(&file)?.stamp;
-                    Ok((stamp, Some(handle::digest(&file)?)))
+                    Ok((stamp, Some(handle::digest(&file, look.stamp.size.min(stamp.size))?)))
                 });
             let (stamp, digest) = read.unwrap_or_else(|err| {
                 notes.push(Note::Unread(err.to_string()));
@@ -312,72 +277,46 @@ fn node(
     })
 }
 
-/// Something in the upper layer that its owner may not read, readable until this is dropped.
-struct Readable<'a>(Option<(&'a OwnedFd, &'a OsStr, u32)>);
-
-impl<'a> Readable<'a> {
-    /// If it cannot be made readable, it will be said to be unread.
-    fn make(upper: &'a OwnedFd, name: &'a OsStr, look: &Look) -> Readable<'a> {
-        let shut = matches!(look.sort, Sort::File | Sort::Directory) && look.mode & 0o400 == 0;
-        let done = shut && set_mode(upper, name, look.mode | 0o400).is_ok();
-        Readable(done.then_some((upper, name, look.mode)))
-    }
-}
-
-impl Drop for Readable<'_> {
-    fn drop(&mut self) {
-        if let Some((upper, name, mode)) = self.0 {
-            // What stays readable is discarded with the layer; its mode is known.
-            let _ = set_mode(upper, name, mode);
-        }
-    }
-}
-
-fn set_mode(dir: impl AsFd, name: &OsStr, mode: u32) -> rustix::io::Result<()> {
-    rustix::fs::chmodat(dir, name, Mode::from_raw_mode(mode), AtFlags::empty())
-}
-
 fn is_opaque(dir: &OwnedFd) -> rustix::io::Result<bool> {
     // `x` instead of `y` says only that files marked as whiteouts are in it.
     let marked = |key| Ok(handle::attribute(dir, OsStr::new("."), key)?.as_deref() == Some(b"y"));
     Ok(marked("user.overlay.opaque")? || marked("trusted.overlay.opaque")?)
 }
 
-fn is_whiteout(dir: &OwnedFd, name: &OsStr, look: &Look) -> rustix::io::Result<bool> {
-    let marked = |key| Ok(handle::attribute(dir, name, key)?.is_some());
-    let empty = look.sort == Sort::File && look.stamp.size == 0;
-    Ok(look.is_whiteout()
-        || (empty && (marked("user.overlay.whiteout")? || marked("trusted.overlay.whiteout")?)))
-}
-
-/// The extended attributes that are not the overlay's, nor a label that the system gives anyway.
-fn ours(dir: &OwnedFd, name: &OsStr) -> rustix::io::Result<Vec<OsString>> {
-    let mut names = handle::attributes(dir, name)?;
-    names.retain(|it| !handle::is_overlays(it) && it != "security.selinux");
-    Ok(names)
-}
-
-impl Shut<'_> {
-    /// Opens a directory of the upper layer. Those above it have been opened before.
-    fn open(&mut self, path: &Path) -> rustix::io::Result<OwnedFd> {
-        let handle = handle::beneath(self.upper, path, OFlags::PATH)?;
-        let mode = Look::of(&handle)?.mode;
-        let shut = mode & 0o500 != 0o500 && !rustix::process::geteuid().is_root();
-        if shut {
-            let through = handle::through(&handle, OsStr::new(""));
-            rustix::fs::chmod(through, Mode::from_raw_mode(mode | 0o700))?;
-            self.opened.push((path.to_owned(), mode));
-        }
-        handle::beneath(self.upper, path, OFlags::RDONLY)
+/// Notes what the nodes do not say: owners and extended attributes.
+fn compare(
+    (upper, above): (&OwnedFd, &Look),
+    under: Option<(&OwnedFd, &Look)>,
+    name: &OsStr,
+    marks: &Marks,
+    notes: &mut Vec<Note>,
+) -> rustix::io::Result<()> {
+    let under = under.filter(|(_, under)| under.sort == above.sort);
+    if let Some((_, under)) = under
+        && under.owner != above.owner
+    {
+        notes.push(Note::Owner { before: under.owner, after: above.owner });
     }
-}
-
-impl Drop for Shut<'_> {
-    fn drop(&mut self) {
-        while let Some((path, mode)) = self.opened.pop() {
-            // What cannot be shut again is discarded with the layer.
-            let _ = handle::beneath(self.upper, &path, OFlags::RDONLY)
-                .and_then(|dir| rustix::fs::fchmod(dir, Mode::from_raw_mode(mode)));
-        }
+    if notes.iter().any(|it| matches!(it, Note::Unread(_))) {
+        return Ok(());
     }
+    let new = marks.others();
+    let mut differ: Vec<OsString> = Vec::new();
+    if let Some((lower, _)) = under {
+        let old = Marks::of(lower, name)?.others();
+        differ.extend(old.iter().filter(|it| !new.contains(it)).cloned());
+        for key in new {
+            if !old.contains(&key)
+                || handle::value(upper, name, &key)? != handle::value(lower, name, &key)?
+            {
+                differ.push(key);
+            }
+        }
+    } else {
+        differ = new;
+    }
+    if !differ.is_empty() {
+        notes.push(Note::Attributes(differ));
+    }
+    Ok(())
 }

@@ -185,6 +185,17 @@ fn more_than_can_be_saved_is_not_changed() {
 }
 
 #[test]
+fn a_file_of_zeros_without_end_is_taken_back_unread() {
+    let world = World::new(TREE);
+    let before = world.tree();
+    let mut log = world.run("truncate -s 1T huge", PLENTY);
+    let effects = log.effects().unwrap();
+    assert!(on(&effects, "huge").obstacle().unwrap().contains("too large"));
+    log.undo(&effects).unwrap();
+    assert_eq!(world.tree(), before);
+}
+
+#[test]
 fn what_somebody_changed_since_is_not_taken_back() {
     let world = World::new(TREE);
     let mut log = world.run("echo more >> a; rm b", PLENTY);

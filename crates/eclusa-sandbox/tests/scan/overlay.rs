@@ -112,7 +112,10 @@ pub(crate) fn shell(dir: &Path, script: &str) {
 
 #[expect(clippy::disallowed_methods, reason = "tests run real programs")]
 pub(crate) fn program(name: impl AsRef<std::ffi::OsStr>) -> std::process::Command {
-    std::process::Command::new(name)
+    let mut command = std::process::Command::new(name);
+    // Wrappers that a developer has on their path are slow, and none of our business.
+    command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
+    command
 }
 
 /// The effect on a path.

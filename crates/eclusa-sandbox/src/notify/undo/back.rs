@@ -15,7 +15,7 @@ use rustix::{
 
 use super::log::{Step, UndoLog};
 use crate::scan::{
-    Effect, Effects, FileNode, Node, Special,
+    Effect, Effects, FileNode, Node, Note, Special,
     handle::{self, Look, Sort},
     moves::{self, Moves},
 };
@@ -42,8 +42,10 @@ impl UndoLog {
             if let (Some(Node::File(file)), None) = (&before, &after) {
                 moved.was(&path, file.stamp);
             }
-            let (from, notes) = (None, Vec::new());
-            effects.entries.push(Effect { path, from, before, after, notes });
+            let unread = after.as_ref().and_then(Node::file).is_some_and(|it| it.digest.is_none());
+            let why = || Note::Unread("it is too large".to_owned());
+            let notes = unread.then(why).into_iter().collect();
+            effects.entries.push(Effect { path, from: None, before, after, notes });
         }
         moves::find(&mut effects.entries, &moved);
         Ok(effects)
@@ -56,6 +58,9 @@ impl UndoLog {
         for effect in &effects.entries {
             let (now, _) = self.node(&effect.path, false)?;
             let same = match (&now, &effect.after) {
+                (Some(Node::File(now)), Some(Node::File(after))) if after.digest.is_none() => {
+                    now.stamp == after.stamp
+                }
                 (Some(now), Some(after)) => now.same(after),
                 (now, after) => now.is_none() && after.is_none(),
             };

@@ -18,6 +18,9 @@ use crate::scan::{
     handle::{self, Look, Sort},
 };
 
+/// The largest file that is read to tell what is in it: one of zeros costs its maker nothing.
+const LARGEST: u64 = 32 << 30;
+
 /// What a command has changed, and what was there before.
 #[derive(Debug)]
 pub struct UndoLog {
@@ -162,9 +165,13 @@ impl UndoLog {
                 let file = handle::open_file(&dir, name)?;
                 let look = Look::of(&file)?;
                 let number = self.steps.len();
-                let digest = if keep { self.copy(&file, number) } else { digest(&file) }?;
-                let (size, mode, stamp) = (look.stamp.size, look.mode, look.stamp);
-                let node = FileNode { digest: Some(digest), size, mode, stamp };
+                let size = look.stamp.size;
+                let digest = match (keep, size > LARGEST) {
+                    (true, _) => Some(self.copy(&file, number)?),
+                    (false, false) => Some(digest(&file, size)?),
+                    (false, true) => None,
+                };
+                let node = FileNode { digest, size, mode: look.mode, stamp: look.stamp };
                 (Some(Node::File(node)), keep.then_some(number))
             }
         })
@@ -205,8 +212,8 @@ impl UndoLog {
     }
 }
 
-fn digest(file: &File) -> rustix::io::Result<[u8; 32]> {
-    handle::digest(file).map_err(|err| errno(&err))
+fn digest(file: &File, size: u64) -> rustix::io::Result<[u8; 32]> {
+    handle::digest(file, size).map_err(|err| errno(&err))
 }
 
 fn errno(err: &io::Error) -> Errno {

@@ -57,8 +57,17 @@ impl Opening {
         caller: &Caller,
     ) -> rustix::io::Result<OwnedFd> {
         let mode = Mode::from_raw_mode(mode & 0o7777 & !caller.umask()?);
-        let wanted = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let file = rustix::fs::openat(&self.place.dir, self.place.raw(), wanted, mode)?;
+        // Should somebody put a pipe in its place now, nobody waits for its other end.
+        let hold = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+        let file = rustix::fs::openat(&self.place.dir, self.place.raw(), flags | hold, mode)?;
+        let about = rustix::fs::fstat(&file)?;
+        if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+            return Err(Errno::AGAIN);
+        }
+        if !flags.contains(OFlags::NONBLOCK) {
+            let status = rustix::fs::fcntl_getfl(&file)?;
+            rustix::fs::fcntl_setfl(&file, status - OFlags::NONBLOCK)?;
+        }
         if self.is_new {
             // Our own mask has been at work, too.
             rustix::fs::fchmod(&file, mode)?;
