@@ -3,6 +3,20 @@
 //!
 //! [`probe`] finds out what this machine can hold a command to. [`Plan`] says what a command may
 //! reach. [`Cell::spawn`] starts it, or refuses if the machine can't hold it to the plan.
+//!
+//! ```
+//! use eclusa_sandbox::{Cell, How, Plan, probe};
+//!
+//! let state = tempfile::tempdir()?;
+//! let ground = probe(state.path());
+//! let mut plan = Plan::bash("echo hello; touch /etc/new", "/");
+//! plan.env.push(("PATH".into(), "/usr/bin:/bin".into()));
+//! plan.may_lack = ground.missing();
+//! let exit = Cell::spawn(&plan, &ground, |_bytes| {})?.wait()?;
+//! assert!(exit.output.text().starts_with("hello\n"));
+//! assert_eq!(exit.how, How::Code(1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 compile_error!("eclusa-sandbox knows Linux on x86-64 only: see docs/sandbox.md");
