@@ -43,6 +43,7 @@ mod refusal;
 pub mod scan;
 mod secrets;
 mod step;
+mod trap;
 
 pub use caps::{Cap, Caps};
 pub use cell::{Cancel, Cell, Ended, Exit, How};
@@ -55,6 +56,7 @@ pub use probe::probe;
 pub use refusal::{Refusal, refusals};
 pub use secrets::{SECRET_NAMES, SECRET_PLACES, SYSTEM_SECRETS, secrets};
 pub use step::{CellError, Step};
+pub use trap::{Trap, traps};
 
 /// Where the listener of a cell with hosts is, on its own loopback interface.
 pub const PROXY_PORT: u16 = 3128;
