@@ -15,5 +15,6 @@ mod limits;
 mod network;
 mod places;
 mod programs;
+mod together;
 mod user;
 mod world;
