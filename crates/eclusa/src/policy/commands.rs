@@ -38,23 +38,15 @@ const HARMLESS: [&str; 6] =
 
 /// Shell text, read.
 #[derive(Debug)]
-pub(crate) struct Script {
-    analysis: Analysis,
-    readings: Vec<Reading>,
-}
+pub(crate) struct Script(Analysis);
 
 impl Script {
     pub(crate) fn read(text: &str) -> Script {
-        let analysis = analyse_with(text, &|argv| {
-            let Reading { runs, scripts, reads_script, .. } = programs::read(argv);
-            Inner { runs, scripts, reads_script }
-        });
-        let readings = analysis.commands.iter().map(|it| programs::read(&it.words)).collect();
-        Script { analysis, readings }
+        Script(analyse(text))
     }
 
     fn commands(&self) -> impl Iterator<Item = (&Command, &Reading)> {
-        self.analysis.commands.iter().zip(&self.readings)
+        self.0.commands.iter().map(|it| (it, &it.reading))
     }
 
     /// What no rule loosens: what could not be read, what is in doubt, and catastrophes.
@@ -63,27 +55,16 @@ impl Script {
             let (source, text) = (Source::Floor, text.into());
             because.push(Reason { decision, source, origin: origin.into(), text });
         };
-        if let Some(doubt) = &self.analysis.refused {
+        if let Some(doubt) = &self.0.refused {
             floor(Decision::Deny, "shell", format!("it cannot be judged: {}", doubt.what));
         }
-        if let Some(name) = &self.analysis.fork_bomb {
-            let text = format!("`{}` starts itself again and again", name.escape_debug());
+        if let Some(what) = &self.0.catastrophe {
+            let text = format!("{}: {}", quoted(&what.at), what.what);
             floor(Decision::Deny, "catastrophe", text);
         }
-        for doubt in &self.analysis.doubts {
+        for doubt in &self.0.doubts {
             let at = quoted(&doubt.at);
             floor(Decision::Ask, "shell", format!("{} ({at})", doubt.what));
-        }
-        for (command, reading) in self.commands() {
-            let what = programs::catastrophe(&command.words, reading, &command.moved);
-            if let Some(what) = what {
-                floor(Decision::Deny, "catastrophe", format!("{} {what}", said(command)));
-            }
-            for redirect in command.redirects.iter().filter(|it| writes(it.kind)) {
-                if let Some(what) = programs::catastrophic_write(&redirect.target) {
-                    floor(Decision::Deny, "catastrophe", format!("{} {what}", said(command)));
-                }
-            }
         }
     }
 
@@ -135,7 +116,7 @@ impl Script {
 
     /// True when no command of it does more than read.
     fn is_read_only(&self) -> bool {
-        let unsure = !self.analysis.doubts.is_empty() || self.analysis.refused.is_some();
+        let unsure = !self.0.doubts.is_empty() || self.0.refused.is_some();
         !unsure && self.commands().all(|(command, reading)| only_reads(command, reading).is_ok())
     }
 
