@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{Decision, Reason, Source};
 
+mod globs;
 mod prefix;
 mod variables;
 pub(crate) use prefix::{Fit, Prefix};
@@ -186,6 +187,10 @@ fn only_reads(command: &Command, reading: &Reading) -> Result<(), Refused> {
 /// `Ok` when everything that a command reads is known and lies in the workspace.
 fn reaches(command: &Command, reading: &Reading, root: &Root) -> Result<(), Refused> {
     for (_, word) in uses(command, reading) {
+        if globs::may_be_secret(&word, &known(&word).0) {
+            let why = format!("may read a file with secrets: {}", quoted(&word.source));
+            return Err((Decision::Stage, why));
+        }
         for place in places(&word, command, root) {
             match place {
                 Where::Inside(_) | Where::Harmless => {}

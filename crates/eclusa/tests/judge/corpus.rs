@@ -96,3 +96,26 @@ fn rule_cases_hold() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// Patterns that are after a file with secrets, in families.
+#[test]
+fn a_pattern_that_fits_a_secret_is_not_allowed() {
+    let world = World::shipped();
+    for command in [
+        "cat .e*",
+        "cat .??v",
+        "head .[e]nv",
+        "cat id_*",
+        "cat *.pem",
+        "cat config/.e*",
+        "less .s*/id*",
+        "cat cred*",
+    ] {
+        let verdict = world.judge(command);
+        assert_ne!(verdict.decision, Decision::Allow, "{command}: {}", verdict.why());
+    }
+    for command in ["wc -l *", "cat *.rs", "ls src/*.toml", "grep -n TODO **/*.md", "ls *"] {
+        let verdict = world.judge(command);
+        assert_eq!(verdict.decision, Decision::Allow, "{command}: {}", verdict.why());
+    }
+}
