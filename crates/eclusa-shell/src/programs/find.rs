@@ -5,7 +5,7 @@ use crate::{Part, Unknown, Word};
 use super::class::Class;
 use super::entry::{Arity, Entry};
 use super::operands::{Place, one};
-use super::reading::{How, Reading, appended, is_dynamic, may_be_flag, splits};
+use super::reading::{How, Reading, appended, is_dynamic, may_be_flag, splits, with_unknown};
 
 /// Reads the words of find: the entry lists what it accepts, and what each takes.
 pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
@@ -129,8 +129,11 @@ impl Walk<'_, '_> {
 /// place where the search began, and so is no flag where the place is none.
 fn found_name(word: &Word, safe: bool, many: bool) -> Word {
     let Some(text) = word.text().filter(|it| it.contains("{}")) else { return word.clone() };
-    if !safe || text != "{}" {
-        return appended(&text);
+    if text != "{}" {
+        return with_unknown(&text, "{}");
+    }
+    if !safe {
+        return appended("{}");
     }
     let found = if many {
         Part::Glob("*".to_owned())

@@ -187,15 +187,27 @@ fn file(word: &Word, how: How, reading: &mut Reading) {
     }
 }
 
-fn script(word: &Word, reading: &mut Reading) {
-    // `trap - EXIT` and `trap '' EXIT` run nothing.
-    if word.text().is_some_and(|it| it.is_empty() || it == "-") {
+/// A script. One that is not known in full is a doubt, and is followed as far as it is known all
+/// the same: what it certainly runs may be denied.
+pub(crate) fn script(word: &Word, reading: &mut Reading) {
+    // `trap - EXIT` runs nothing.
+    if word.text().as_deref() == Some("-") {
         return;
     }
     if is_dynamic(word) {
         reading.doubt(format!("the script `{}` is only known when it runs", word.source));
+        reading.scripts.push(Word::literal(as_far_as_known(word)));
     }
     reading.scripts.push(word.clone());
+}
+
+/// The text of a script, with a variable where only the run decides.
+fn as_far_as_known(word: &Word) -> String {
+    let parts = word.parts.iter().map(|part| match part {
+        Part::Text(text) | Part::Glob(text) => text.as_str(),
+        Part::Unknown { .. } => "$UNKNOWN",
+    });
+    parts.collect()
 }
 
 fn assignment(word: &Word, reading: &mut Reading) {

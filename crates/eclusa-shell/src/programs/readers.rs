@@ -5,8 +5,8 @@ use crate::{Part, Word};
 use super::argv;
 use super::class::Class;
 use super::entry::{Arity, Entry, Role};
-use super::operands::{Place, one};
-use super::reading::{How, PathUse, Reading, appended, behind, is_dynamic};
+use super::operands::{self, Place, one};
+use super::reading::{How, PathUse, Reading, appended, behind, is_dynamic, joined, with_unknown};
 
 /// tar: the first word can be a bundle without a dash, whose arguments follow in order; and the
 /// archive is read or written by what is done.
@@ -94,11 +94,10 @@ pub(crate) fn xargs(entry: &'static Entry, words: &[Word], reading: &mut Reading
         let own = words.len().saturating_sub(inner.len());
         let mark = mark(words.get(..own).unwrap_or_default());
         for word in inner.iter_mut() {
-            if mark.as_ref().is_some_and(|it| word.source.contains(it)) {
-                *word = Word {
-                    parts: vec![Part::Unknown { why: crate::Unknown::Unclear, splits: false }],
-                    source: word.source.clone(),
-                };
+            let marked = mark.as_ref().filter(|it| !it.is_empty() && word.source.contains(*it));
+            if let Some(mark) = marked {
+                let known = word.text().map(|it| it.into_owned());
+                *word = known.map_or_else(|| appended(mark), |it| with_unknown(&it, mark));
             }
         }
         if mark.is_none() {
@@ -149,17 +148,16 @@ pub(crate) fn eval(words: &[Word], reading: &mut Reading) {
         return;
     }
     reading.add(Class::RunsCode, "`eval` runs text".to_owned());
-    let texts: Option<Vec<String>> =
-        words.iter().map(|it| it.text().map(|it| it.into_owned())).collect();
-    match texts {
-        Some(texts) => reading.scripts.push(Word::literal(texts.join(" "))),
-        None => {
-            reading.doubt("what `eval` runs is only known when it runs".to_owned());
-            let sources: Vec<&str> = words.iter().map(|it| it.source.as_str()).collect();
-            let part = Part::Unknown { why: crate::Unknown::Unclear, splits: true };
-            reading.scripts.push(Word { parts: vec![part], source: sources.join(" ") });
+    let mut parts = Vec::new();
+    for word in words {
+        if !parts.is_empty() {
+            parts.push(Part::Text(" ".to_owned()));
         }
+        parts.extend(word.parts.iter().cloned());
     }
+    let sources: Vec<&str> = words.iter().map(|it| it.source.as_str()).collect();
+    let script = joined(&Word { parts, source: sources.join(" ") });
+    operands::script(&script, reading);
 }
 
 /// set: options of the shell, and positional parameters.

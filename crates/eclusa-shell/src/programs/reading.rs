@@ -161,6 +161,20 @@ pub(crate) fn behind(word: &Word, bytes: usize) -> Word {
     rest
 }
 
+/// A known word that something unknown is put into wherever the mark stands.
+pub(crate) fn with_unknown(text: &str, mark: &str) -> Word {
+    let mut parts = Vec::new();
+    for (at, piece) in text.split(mark).enumerate() {
+        if at > 0 {
+            parts.push(Part::Unknown { why: Unknown::Unclear, splits: false });
+        }
+        if !piece.is_empty() {
+            parts.push(Part::Text(piece.to_owned()));
+        }
+    }
+    Word { parts, source: text.to_owned() }
+}
+
 /// True when the word is certainly not known in full.
 pub(crate) fn is_dynamic(word: &Word) -> bool {
     word.parts.iter().any(|it| !matches!(it, Part::Text(_)))

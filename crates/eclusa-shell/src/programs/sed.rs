@@ -138,9 +138,11 @@ impl Scan<'_> {
                 self.line();
                 Some(())
             }
+            // Some versions end a label at a blank, some at the end of the line.
             ':' | 'b' | 't' | 'T' => {
-                self.skip(|it| !matches!(it, ';' | '\n' | '}'));
-                Some(())
+                self.blanks();
+                self.skip(|it| !it.is_whitespace() && it != ';' && it != '}');
+                self.end()
             }
             'a' | 'i' | 'c' => self.text(),
             'l' | 'L' | 'q' | 'Q' => {

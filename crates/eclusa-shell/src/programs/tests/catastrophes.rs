@@ -1,7 +1,7 @@
 //! Catastrophes: every spelling of them is found, and what only looks like one is not.
 
 use super::super::{
-    catastrophe, catastrophic_write, fed, fork_bomb, found as places, printed, read,
+    catastrophe, catastrophic_write, class_through, fed, fork_bomb, found as places, printed, read,
 };
 use super::corpus::is_catastrophic;
 use super::split::argv;
@@ -342,6 +342,23 @@ fn a_function_that_calls_itself_in_the_background_is_a_fork_bomb() {
     assert!(fork_bomb("f", &[call("f", false), call("f", false)]));
     assert!(!fork_bomb("f", &[call("ls", true)]));
     assert!(!fork_bomb("f", &[call("test", false), call("f", false)]));
+}
+
+/// What a script certainly runs is known, even where the rest of it is not.
+#[test]
+fn a_script_that_is_known_in_part_is_followed() {
+    for case in [
+        "bash -c \"rm -rf / $x\"",
+        "eval rm -rf / $x",
+        "find . -exec sh -c 'rm -rf / {}' \\;",
+        "sh -c \"ls; rm -rf / # $x\"",
+        "xargs -I{} sh -c 'rm -rf / {}'",
+        "xargs -I % rm -rf / %",
+    ] {
+        assert!(found(case), "{case}");
+        let class = class_through(&argv(case));
+        assert!(!class.is_read_only() || case.ends_with(";"), "{case}: {class}");
+    }
 }
 
 /// A pipe whose text is known hides nothing.

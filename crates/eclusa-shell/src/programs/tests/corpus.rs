@@ -134,3 +134,39 @@ pub(crate) fn is_catastrophic(script: &str) -> bool {
                 || writes.into_iter().any(|it| catastrophic_write(&it.target).is_some())
         })
 }
+
+type Wrap<'w> = &'w dyn Fn(&str) -> String;
+
+/// Whatever a case is put into, it is not judged more mildly.
+#[test]
+fn wrapping_a_case_never_loosens_it() {
+    let quoted = |it: &str| format!("'{}'", it.replace('\'', "'\\''"));
+    let wrappers: [(&str, Wrap<'_>); 8] = [
+        ("bash -c", &|it| format!("bash -c {}", quoted(it))),
+        ("sudo sh -c", &|it| format!("sudo sh -c {}", quoted(it))),
+        ("timeout", &|it| format!("timeout 5 sh -c {}", quoted(it))),
+        ("find -exec", &|it| format!("find . -exec sh -c {} \\;", quoted(it))),
+        ("group", &|it| format!("{{ {it}\n}}")),
+        ("if", &|it| format!("if true; then {it}\nfi")),
+        ("substitution", &|it| format!("echo \"$( {it}\n)\"")),
+        ("list", &|it| format!("ls\n{it}")),
+    ];
+    let mut wrong = Vec::new();
+    for case in cases().iter().filter(|it| it.must != "allow" && it.shell.is_empty()) {
+        if case.id.starts_with("sh-parse") {
+            continue;
+        }
+        for (name, wrap) in &wrappers {
+            let script = wrap(&case.command);
+            let missed = if case.must == "deny" {
+                !is_catastrophic(&script)
+            } else {
+                objections(&script).is_empty()
+            };
+            if missed {
+                wrong.push(format!("{} in {name}: {script:?}", case.id));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
