@@ -28,7 +28,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
         ],
     ),
     ("eclusa-bench", &["eclusa", "eclusa-store"]),
-    ("eclusa-fuzz", &["eclusa", "eclusa-tools"]),
+    ("eclusa-fuzz", &["eclusa", "eclusa-shell", "eclusa-tools"]),
     ("eclusa-tidy", &["eclusa"]),
 ];
 
