@@ -27,8 +27,8 @@ const MAY_USE: [(&str, &[&str]); 11] = [
             "eclusa-tools",
         ],
     ),
-    ("eclusa-bench", &["eclusa", "eclusa-store", "eclusa-tools"]),
-    ("eclusa-fuzz", &["eclusa", "eclusa-tools"]),
+    ("eclusa-bench", &["eclusa", "eclusa-sandbox", "eclusa-shell", "eclusa-store", "eclusa-tools"]),
+    ("eclusa-fuzz", &["eclusa", "eclusa-shell", "eclusa-tools"]),
     ("eclusa-tidy", &["eclusa"]),
 ];
 

@@ -132,10 +132,10 @@ impl Policy for Rules {
         let heard = because.get(floors..).unwrap_or_default();
         let allowed = heard.iter().any(|it| it.decision == Decision::Allow);
         let commands: Vec<&Rule> = self.rules.iter().filter(|it| it.is_about_commands()).collect();
-        for script in &scripts {
-            script.judge(&subject, &commands, allowed, &mut because);
-        }
         let judged = !scripts.is_empty() && call.facts().stages && !call.facts().sensitive;
+        for script in &scripts {
+            script.judge(&subject, &commands, allowed || !judged, &mut because);
+        }
         if !allowed && !judged {
             // Said only where it is news: what is as strict already needs no further reason.
             let strictest = because.iter().map(|it| it.decision).max();

@@ -8,9 +8,8 @@
 use std::borrow::Cow;
 
 use eclusa_shell::{
-    Analysis, Command, Influence, Inner, Part, RedirectKind, Unknown, Word, analyse_with,
-    influence,
-    programs::{self, Class, How, Reading},
+    Analysis, Command, Influence, Part, RedirectKind, Unknown, Word, analyse, influence,
+    programs::{Class, How, Reading},
 };
 
 use super::{
@@ -83,12 +82,12 @@ impl Script {
     }
 
     /// What the rules about commands say, and the defaults for every command that none allows.
-    /// Where a rule allows the whole call there are no defaults.
+    /// The defaults are left out where something else speaks for the whole call.
     pub(super) fn judge(
         &self,
         subject: &Subject<'_>,
         rules: &[&Rule],
-        all_allowed: bool,
+        no_defaults: bool,
         because: &mut Vec<Reason>,
     ) {
         for (command, reading) in self.commands() {
@@ -109,7 +108,7 @@ impl Script {
             }
             match allowed {
                 Some(rule) => because.push(about(command, rule.reason())),
-                None if all_allowed => {}
+                None if no_defaults => {}
                 None => because.push(Self::default(command, reading, subject.root)),
             }
         }
