@@ -128,6 +128,15 @@ Examples:
         #[arg(long, value_parser = range)]
         range: Option<Range<usize>>,
     },
+    /// Serve the tools to an agent over MCP, on stdin and stdout
+    #[command(after_help = "\
+Put this into the agent's configuration as the command of an MCP server:
+  eclusa mcp                                    for the directory that the agent starts it in
+  eclusa --workspace DIR mcp                    for another one
+
+Every call passes the gate. Where a person must approve, the client shows the question if it can;
+otherwise the next way to ask is tried, as configured. See docs/agents.md for each agent.")]
+    Mcp(McpArgs),
     /// See every gate at work, in a scratch workspace
     Demo,
     /// Write a completion script for a shell
@@ -153,6 +162,15 @@ pub(crate) struct RunArgs {
     /// How long it may run, as `90`, `90s`, `500ms` or `2m`; the configured cap holds
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Option<Duration>,
+}
+
+/// How an MCP client is served.
+#[derive(Debug, Clone, Group)]
+pub(crate) struct McpArgs {
+    /// How long a call may wait for a person before the client is told to ask again [default: 50s,
+    /// or 270s while the client itself shows the question]
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) patience: Option<Duration>,
 }
 
 /// One call, or many on stdin.

@@ -9,6 +9,7 @@ mod demo;
 mod entry;
 mod log;
 mod man;
+mod mcp;
 mod output;
 mod reply;
 mod run;
@@ -36,6 +37,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Output { reference, range } => {
             output::run(&place(&global)?, &reference, range).await
         }
+        Command::Mcp(args) => mcp::run(global, args).await,
         Command::Demo => demo::run(&global).await,
         Command::Completions { shell } => completions::run(shell),
         Command::Man => man::run(),

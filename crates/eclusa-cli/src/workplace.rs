@@ -95,7 +95,8 @@ impl Workplace {
         registry.add(Read::new(files))?;
         registry.add(PagedOutput::new(spool))?;
         registry.add(ToolSearch::new(registry, self.scene()))?;
-        registry.add(Todo::new())
+        registry.add(Todo::new())?;
+        registry.register(Registration::of(eclusa_mcp::Approve).deferred())
     }
 
     /// A gate that can say what it would do, and keeps no record.
@@ -114,8 +115,19 @@ impl Workplace {
         &self,
         store: &Store,
         terminal: Terminal,
-        mut reviewers: Vec<Arc<dyn Reviewer>>,
+        reviewers: Vec<Arc<dyn Reviewer>>,
     ) -> Result<Gate, Failure> {
+        let house = self.furnished(store, terminal, reviewers)?;
+        Ok(Gate::new(house).for_run(self.run()))
+    }
+
+    /// The whole house, before it is closed: another door can add who else is asked.
+    pub(crate) fn furnished(
+        &self,
+        store: &Store,
+        terminal: Terminal,
+        mut reviewers: Vec<Arc<dyn Reviewer>>,
+    ) -> Result<House, Failure> {
         let spool: Arc<dyn Spool> = Arc::new(store.clone());
         let registry = self.registry_with(spool.clone())?;
         let mut house = self.house(registry, Arc::new(store.clone()))?;
@@ -132,7 +144,7 @@ impl Workplace {
         if let Some((time, size)) = self.config.review_cache {
             house.review_cache = Some(ReviewCache::new(time, size));
         }
-        Ok(Gate::new(house).for_run(self.run()))
+        Ok(house)
     }
 
     /// Whoever sits at this terminal, for the record.

@@ -13,6 +13,7 @@ mod configuration;
 mod demo;
 mod http_reviewer;
 mod log;
+mod mcp;
 mod prompt;
 mod queue;
 mod reviewers;

@@ -1,0 +1,8 @@
+//! The tools over MCP, with a client that is written by hand: the real binary on its real pipes.
+
+mod approve;
+mod approval;
+mod client;
+mod faults;
+mod protocol;
+mod tools;

@@ -1,0 +1,45 @@
+//! Serving one client over standard input and output.
+
+use std::{io, time::Duration};
+
+use rmcp::{service::serve_directly, transport::stdio_pipes};
+
+use crate::{
+    call::Patience,
+    opening::Opening,
+    pipe::Pipe,
+    server::{Server, Shared},
+};
+
+/// How long calls that were cancelled may take to get on record.
+const LAST: Duration = Duration::from_secs(10);
+
+/// Serves the client on standard input and output until it closes its end, or until `stop`
+/// resolves. When this returns, every call has ended and is on record.
+///
+/// Both eras of the protocol are spoken at once: a request that carries its own version is
+/// answered by it (2026-07-28), and one that does not, by what `initialize` agreed on.
+pub async fn serve_stdio(
+    opening: Opening,
+    patience: Patience,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let shared = Shared::new(opening, patience)?;
+    let (read, write) = stdio_pipes();
+    let pipe = Pipe::new(read, write, shared.clone());
+    // Without rmcp's own start, which knows one era a connection and ends it on a notification
+    // that comes too early.
+    let mut running = serve_directly(Server::new(shared.clone())?, pipe, None);
+    tokio::pin!(stop);
+    tokio::select! {
+        () = shared.gone.cancelled() => {}
+        () = &mut stop => shared.gone.cancel(),
+    }
+    shared.calls.tracker.close();
+    if tokio::time::timeout(LAST, shared.calls.tracker.wait()).await.is_err() {
+        tracing::error!("some calls did not end in time");
+    }
+    // What they answered goes out, if anybody reads it.
+    let _ = running.close_with_timeout(Duration::from_secs(3)).await;
+    Ok(())
+}
