@@ -1,6 +1,6 @@
 //! The command line, as typed.
 
-use std::{ops::Range, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, ops::Range, path::PathBuf, time::Duration};
 
 use clap::{
     Args as Group, Parser, Subcommand,
@@ -137,6 +137,15 @@ Put this into the agent's configuration as the command of an MCP server:
 Every call passes the gate. Where a person must approve, the client shows the question if it can;
 otherwise the next way to ask is tried, as configured. See docs/agents.md for each agent.")]
     Mcp(McpArgs),
+    /// Serve the tools to agents over MCP, on HTTP
+    #[command(after_help = "\
+Examples:
+  eclusa up                                     http://127.0.0.1:8377/mcp, for this machine only
+  ECLUSA_TOKEN=... eclusa up --listen 0.0.0.0:8377 --host build.example.org
+
+Clients from elsewhere must show the token (Authorization: Bearer). /health says whether the
+workspace is open, /metrics counts calls. Ctrl-C ends it: calls are cancelled and recorded.")]
+    Up(UpArgs),
     /// See every gate at work, in a scratch workspace
     Demo,
     /// Write a completion script for a shell
@@ -171,6 +180,22 @@ pub(crate) struct McpArgs {
     /// or 270s while the client itself shows the question]
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) patience: Option<Duration>,
+}
+
+/// Where MCP clients are served over HTTP.
+#[derive(Debug, Clone, Group)]
+pub(crate) struct UpArgs {
+    /// Address and port to listen on
+    #[arg(long, default_value = "127.0.0.1:8377", value_name = "ADDRESS")]
+    pub(crate) listen: SocketAddr,
+    /// A name of this machine that clients use; can be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Vec<String>,
+    /// The environment variable that holds the token which clients must show
+    #[arg(long, default_value = "ECLUSA_TOKEN", value_name = "VARIABLE")]
+    pub(crate) token_env: String,
+    #[command(flatten)]
+    pub(crate) serving: McpArgs,
 }
 
 /// One call, or many on stdin.

@@ -14,6 +14,7 @@ mod output;
 mod reply;
 mod run;
 mod tools;
+mod up;
 
 use crate::{
     args::{Args, Command, Global},
@@ -38,6 +39,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
             output::run(&place(&global)?, &reference, range).await
         }
         Command::Mcp(args) => mcp::run(global, args).await,
+        Command::Up(args) => up::run(global, args).await,
         Command::Demo => demo::run(&global).await,
         Command::Completions { shell } => completions::run(shell),
         Command::Man => man::run(),

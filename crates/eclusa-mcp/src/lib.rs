@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! stdio.rs     one client on standard input and output      pipe.rs  its lines
+//! http.rs      many clients over Streamable HTTP
 //!   │
 //! server.rs    what a client can ask: tools, calls, resources
 //!   │
@@ -14,12 +15,13 @@
 //! a client begins with `initialize`, and the server asks a person with a request of its own. From
 //! 2026-07-28 every request carries what it needs, and the server asks by *answering*: the client
 //! puts the question to the person and makes the same request again, with the answer and a sealed
-//! ticket. The call itself waits in the gate meanwhile ([`parked`](parked)).
+//! ticket. The call itself waits in the gate meanwhile (`parked.rs`).
 
 mod answer;
 mod approver;
 mod call;
 mod catalogue;
+mod http;
 mod kept;
 mod opening;
 mod own;
@@ -31,6 +33,7 @@ mod stdio;
 
 pub use approver::ThroughClient;
 pub use call::Patience;
+pub use http::{Http, serve_http};
 pub use opening::Opening;
 pub use own::Approve;
 pub use stdio::serve_stdio;

@@ -68,7 +68,7 @@ impl Shared {
     }
 
     /// The gate, once it is open. From then on its events are heard.
-    async fn gate(&self) -> Result<Gate, ErrorData> {
+    pub(crate) async fn gate(&self) -> Result<Gate, ErrorData> {
         let gate = self.opening.gate().await.map_err(|why| {
             ErrorData::internal_error(format!("eclusa cannot work here: {why}"), None)
         })?;

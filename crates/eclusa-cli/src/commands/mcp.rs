@@ -13,25 +13,43 @@ use crate::{
 };
 
 pub(super) async fn run(global: Global, args: McpArgs) -> Result<Exit, Failure> {
-    let patience = args.patience.map_or_else(Patience::default, |time| Patience {
-        elsewhere: time,
-        asking: time,
-    });
-    // The first answers go out while this opens; what is wrong is told to the client and to us.
-    let failed: Arc<Mutex<Option<Failure>>> = Arc::default();
-    let told = failed.clone();
+    let (opening, opened) = opening(global);
+    serve_stdio(opening, patience(&args), super::run::asked_to_end()).await?;
+    opened.ended()
+}
+
+pub(super) fn patience(args: &McpArgs) -> Patience {
+    let all = |time| Patience { elsewhere: time, asking: time };
+    args.patience.map_or_else(Patience::default, all)
+}
+
+/// Why the workspace could not be opened, if it could not.
+#[derive(Clone, Default)]
+pub(super) struct Opened(Arc<Mutex<Option<Failure>>>);
+
+impl Opened {
+    /// How the command ends.
+    pub(super) fn ended(self) -> Result<Exit, Failure> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(failure) => Err(failure),
+            None => Ok(Exit::Done),
+        }
+    }
+}
+
+/// Opens the workspace while the first answers go out. What is wrong with it is told to whoever
+/// asks for something, and at the end.
+pub(super) fn opening(global: Global) -> (Opening, Opened) {
+    let opened = Opened::default();
+    let told = opened.clone();
     let opening = Opening::start(move || {
         open(&global).map_err(|failure| {
             let why = failure.lines().join("; ");
-            *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            *told.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
             why.trim_start_matches("error: ").to_owned()
         })
     });
-    serve_stdio(opening, patience, super::run::asked_to_end()).await?;
-    match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        Some(failure) => Err(failure),
-        None => Ok(Exit::Done),
-    }
+    (opening, opened)
 }
 
 /// The gate, with the client as the first who can ask a person.

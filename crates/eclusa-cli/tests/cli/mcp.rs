@@ -4,5 +4,6 @@ mod approve;
 mod approval;
 mod client;
 mod faults;
+mod http;
 mod protocol;
 mod tools;

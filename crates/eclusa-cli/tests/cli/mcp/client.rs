@@ -26,6 +26,16 @@ pub(crate) struct Client {
     meta: Option<Value>,
 }
 
+/// A tool that takes long, and tells its process.
+pub(crate) const SLOW: &str = r#"
+[tools.slow]
+description = "waits"
+command = ["sh", "-c", "echo $$ > pid; sleep 600"]
+class = "read-only"
+reads = []
+timeout = "10m"
+"#;
+
 /// The capability of a client that can show a form.
 pub(crate) fn asks() -> Value {
     json!({"elicitation": {}})

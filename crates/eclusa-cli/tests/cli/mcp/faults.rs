@@ -4,17 +4,12 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::client::{Client, asks, text};
+use super::client::{Client, SLOW, asks, text};
 use crate::world::{World, alive, wait_until};
 
 #[test]
 fn mcp_when_the_client_goes_away_its_command_dies_and_the_record_says_so() {
-    let world = World::new();
-    let script = world.script("slow", "echo $$ > pid; sleep 600");
-    let config = format!(
-        "mode = \"yolo\"\n[limits]\ntime = \"10m\"\n[[tools]]\nname = \"slow\"\ndescription = \"waits\"\ncommand = [{script}]\n"
-    );
-    world.write("config/eclusa/eclusa.toml", &config);
+    let world = World::with(SLOW);
     let mut client = Client::modern(&world, json!({}));
     client.request("tools/call", json!({"name": "slow", "arguments": {}}));
     wait_until("the tool runs", || !world.read("workspace/pid").is_empty());
@@ -138,7 +133,7 @@ fn mcp_two_clients_share_a_workspace_and_its_log() {
     ];
     for round in 0..10 {
         for client in &mut clients {
-            client.request("tools/call", json!({"name": "note", "arguments": {"text": round}}));
+            client.request("tools/call", json!({"name": "note", "arguments": {"text": round.to_string()}}));
         }
         for client in &mut clients {
             let result = client.call("echo", json!({"text": "both"}));

@@ -3,7 +3,7 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use serde_json::{Value, json};
 
-use super::client::{Client, text};
+use super::client::{Client, SLOW, text};
 use crate::world::{World, wait_until};
 
 fn listed(client: &mut Client) -> Vec<Value> {
@@ -78,7 +78,7 @@ fn mcp_pictures_come_as_pictures() {
 
 #[test]
 fn mcp_what_was_cut_can_be_read_whole() {
-    let world = World::with("[limits]\noutput = 2000\n");
+    let world = World::with("[limits]\noutput = \"2KB\"\n");
     let whole: String = (0..1000).map(|it| format!("line {it}\n")).collect();
     let mut client = Client::modern(&world, json!({}));
     let result = client.call("echo", json!({"text": whole}));
@@ -99,14 +99,7 @@ fn mcp_what_was_cut_can_be_read_whole() {
 
 #[test]
 fn mcp_a_call_that_is_taken_back_ends_and_is_on_record() {
-    let world = World::new();
-    let script = world.script("slow", "echo $$ > pid; sleep 600");
-    world.write(
-        "config/eclusa/eclusa.toml",
-        &format!(
-            "mode = \"yolo\"\n[limits]\ntime = \"10m\"\n[[tools]]\nname = \"slow\"\ndescription = \"waits\"\ncommand = [{script}]\n"
-        ),
-    );
+    let world = World::with(SLOW);
     for legacy in [true, false] {
         let mut client = match legacy {
             true => Client::legacy(&world, "2025-11-25", json!({})),
