@@ -10,8 +10,8 @@ use eclusa::{Event, Gate, Reply, ToolCall};
 use rmcp::{
     RoleServer,
     model::{
-        ClientResult, ElicitRequest, ElicitRequestParams, ProgressNotificationParam,
-        ProgressToken, ServerRequest,
+        ClientResult, ElicitRequest, ElicitRequestParams, ProgressNotificationParam, ProgressToken,
+        ServerRequest,
     },
     service::{Peer, PeerRequestOptions, RequestContext},
 };
@@ -86,12 +86,7 @@ impl Default for Patience {
 
 impl Calls {
     /// Sends a call on its way.
-    pub(crate) fn begin(
-        self: &Arc<Calls>,
-        gate: Gate,
-        call: ToolCall,
-        asks: bool,
-    ) -> Call {
+    pub(crate) fn begin(self: &Arc<Calls>, gate: Gate, call: ToolCall, asks: bool) -> Call {
         let (tell, told) = mpsc::channel(BACKLOG);
         let (waiting, waits) = watch::channel(true);
         let (done, reply) = oneshot::channel();

@@ -151,11 +151,8 @@ fn house(shared: Arc<Shared>, token: Option<&str>, more: Vec<String>) -> House {
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION);
     let each = shared.clone();
-    let mcp = StreamableHttpService::new(
-        move || Server::new(each.clone()),
-        Arc::new(sessions),
-        config,
-    );
+    let mcp =
+        StreamableHttpService::new(move || Server::new(each.clone()), Arc::new(sessions), config);
     House { mcp, shared, token: token.map(|it| Hash::of(it.as_bytes())), hosts }
 }
 
@@ -239,9 +236,7 @@ fn metrics(gate: &Gate) -> String {
     let help = "Calls of destructive tools that ran.";
     family("eclusa_destructive_calls_total", "counter", help, &destructive);
     let quantiles: Vec<_> = [("0.5", counts.p50), ("0.99", counts.p99)]
-        .map(|(at, time)| {
-            (format!("{{quantile=\"{at}\"}}"), time.as_secs_f64().to_string())
-        })
+        .map(|(at, time)| (format!("{{quantile=\"{at}\"}}"), time.as_secs_f64().to_string()))
         .into();
     let help = "Time from arrival to answer, in seconds.";
     family("eclusa_call_seconds", "summary", help, &quantiles);

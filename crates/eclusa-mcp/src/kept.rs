@@ -26,9 +26,8 @@ pub(crate) fn template() -> ResourceTemplate {
 
 /// Reads one.
 pub(crate) async fn read(house: &House, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let unknown = |why: &str| {
-        ErrorData::resource_not_found(format!("`{uri}` cannot be read: {why}"), None)
-    };
+    let unknown =
+        |why: &str| ErrorData::resource_not_found(format!("`{uri}` cannot be read: {why}"), None);
     let rest = uri.strip_prefix(OUTPUTS);
     let rest = rest.ok_or_else(|| unknown("it is not a resource of this server"))?;
     let (reference, range) = rest.split_once('?').unwrap_or((rest, ""));

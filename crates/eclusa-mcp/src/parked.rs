@@ -94,7 +94,11 @@ impl Parking {
     }
 
     /// Keeps a call that a person takes long over, and gives the id to ask for it with.
-    pub(crate) fn keep(self: &Arc<Parking>, principal: &Arc<str>, call: Call) -> io::Result<String> {
+    pub(crate) fn keep(
+        self: &Arc<Parking>,
+        principal: &Arc<str>,
+        call: Call,
+    ) -> io::Result<String> {
         let id = token()?;
         lock(&self.waiting).insert(id.clone(), (principal.clone(), call));
         let key = id.clone();

@@ -8,15 +8,14 @@ use std::{io, sync::Arc, time::Duration};
 
 use rmcp::{
     ErrorData, RoleServer,
-    model::{ErrorCode, RequestId, ServerJsonRpcMessage},
+    model::{ErrorCode, JsonRpcMessage, RequestId, ServerJsonRpcMessage},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
-    sync::Mutex,
-    time::{Instant, sleep_until},
+    sync::{Mutex, watch},
 };
 
 use crate::server::Shared;
@@ -33,7 +32,9 @@ pub(crate) struct Pipe<R, W> {
     line: Vec<u8>,
     /// The rest of a line that was too long is passed over.
     skipping: bool,
-    ended: Option<Instant>,
+    ended: bool,
+    /// How many requests have no answer yet.
+    owed: Arc<watch::Sender<usize>>,
     write: Arc<Mutex<W>>,
     shared: Arc<Shared>,
 }
@@ -51,7 +52,8 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
             read: BufReader::with_capacity(64 << 10, read),
             line: Vec::new(),
             skipping: false,
-            ended: None,
+            ended: false,
+            owed: Arc::new(watch::channel(0).0),
             write: Arc::new(Mutex::new(write)),
             shared,
         }
@@ -125,14 +127,18 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
         self.refuse(ErrorCode::INVALID_REQUEST, problem.to_owned(), id);
     }
 
-    /// The client has closed its end: calls may end, for a while, and are then taken back.
+    /// The client has closed its end. What it asked for is still answered, where that is a matter
+    /// of a moment; then calls are taken back.
     async fn end(&mut self) {
-        let until = *self.ended.get_or_insert_with(|| Instant::now() + GRACE);
-        let tracker = &self.shared.calls.tracker;
-        tracker.close();
+        let mut owed = self.owed.subscribe();
+        let grace = async {
+            // A call that came in while the workspace was opening gets its moment too.
+            let _ = self.shared.gate().await;
+            tokio::time::sleep(GRACE).await;
+        };
         tokio::select! {
-            () = tracker.wait() => {}
-            () = sleep_until(until) => {}
+            _ = owed.wait_for(|owed| *owed == 0) => {}
+            () = grace => {}
         }
         self.shared.gone.cancel();
     }
@@ -149,30 +155,38 @@ where
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let to = self.write.clone();
-        async move { write(&to, &item).await }
+        let (to, owed) = (self.write.clone(), self.owed.clone());
+        async move {
+            let written = write(&to, &item).await;
+            if matches!(item, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) {
+                owed.send_modify(|it| *it = it.saturating_sub(1));
+            }
+            written
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            if self.ended.is_some() {
+            if self.ended {
                 self.end().await;
                 return None;
             }
             match self.line().await {
                 Read::Line => {
                     if let Some(message) = self.read() {
+                        if matches!(message, JsonRpcMessage::Request(_)) {
+                            self.owed.send_modify(|it| *it += 1);
+                        }
                         return Some(message);
                     }
                 }
                 Read::TooLong => {
                     self.line.clear();
-                    let problem = format!("a message may have {LONGEST} bytes, and this one is longer");
+                    let problem =
+                        format!("a message may have {LONGEST} bytes, and this one is longer");
                     self.refuse(ErrorCode::INVALID_REQUEST, problem, None);
                 }
-                Read::End => {
-                    self.ended = Some(Instant::now() + GRACE);
-                }
+                Read::End => self.ended = true,
             }
         }
     }

@@ -227,7 +227,10 @@ impl ServerHandler for Server {
         });
     }
 
-    fn accepted_subscription_filter(&self, asked: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        asked: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         Some(asked.clone())
     }
 
@@ -388,3 +391,6 @@ fn no_longer_open() -> ErrorData {
                    without requestState";
     ErrorData::invalid_params(problem, None)
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,8 @@ use crate::{
 pub(super) async fn run(global: Global, args: UpArgs) -> Result<Exit, Failure> {
     let token = std::env::var(&args.token_env).ok().filter(|it| !it.is_empty());
     if token.is_none() && !args.listen.ip().is_loopback() {
-        let problem = format!("`{}` can be reached from elsewhere, and no token is set", args.listen);
+        let problem =
+            format!("`{}` can be reached from elsewhere, and no token is set", args.listen);
         let hint = format!("put one into the variable {}, or listen on 127.0.0.1", args.token_env);
         return Err(Failure::usage(problem).hint(hint));
     }

@@ -1,7 +1,7 @@
 //! The tools over MCP, with a client that is written by hand: the real binary on its real pipes.
 
-mod approve;
 mod approval;
+mod approve;
 mod client;
 mod faults;
 mod http;

@@ -60,11 +60,8 @@ fn every_tool_is_on_exactly_one_page_whatever_comes_and_goes() {
 #[test]
 fn hints_follow_the_facts_and_nobody_elses_word() {
     let registry = Registry::new();
-    let looks = || Facts {
-        read_only: true,
-        class: Some(PermissionClass::ReadOnly),
-        ..Facts::default()
-    };
+    let looks =
+        || Facts { read_only: true, class: Some(PermissionClass::ReadOnly), ..Facts::default() };
     let class = |class| Facts { class: Some(class), ..Facts::default() };
     registry.add(Named("looks".to_owned(), looks())).unwrap();
     registry.add(Named("shell".to_owned(), class(PermissionClass::Shell))).unwrap();

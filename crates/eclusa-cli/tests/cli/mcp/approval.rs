@@ -184,7 +184,10 @@ fn mcp_a_client_is_told_to_come_back_when_a_person_takes_long() {
     let args = ["mcp", "--patience", "300ms"];
     let mut client = Client::modern_with(&world, &args, json!({}));
     let told = client.call("note", json!({"text": "hello"}));
-    assert_eq!((&told["isError"], &told["_meta"]["eclusa/code"]), (&json!(true), &json!("waiting")));
+    assert_eq!(
+        (&told["isError"], &told["_meta"]["eclusa/code"]),
+        (&json!(true), &json!("waiting"))
+    );
     let id = told["_meta"]["eclusa/id"].as_str().unwrap().to_owned();
     assert!(text(&told).contains(&id), "{told}");
     // Still nobody has answered: a new id for the same call.

@@ -72,7 +72,9 @@ fn mcp_what_is_no_message_is_answered_and_passed_over() {
     // Empty lines, a mark at the start, carriage returns, notifications that nobody knows.
     client.write(b"\n\r\n");
     client.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard-of\"}\n");
-    client.write("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":\"bom\",\"method\":\"nothing\"}\r\n".as_bytes());
+    client.write(
+        "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":\"bom\",\"method\":\"nothing\"}\r\n".as_bytes(),
+    );
     assert_eq!(client.heard("bom", |it| it["id"] == "bom")["error"]["code"], -32601);
     // Half a message, and its other half.
     client.write(b"{\"jsonrpc\":\"2.0\",\"id\":\"half\",\"met");
@@ -127,13 +129,14 @@ fn mcp_two_hundred_calls_at_once_get_two_hundred_answers() {
 #[test]
 fn mcp_two_clients_share_a_workspace_and_its_log() {
     let world = World::with("mode = \"yolo\"\n");
-    let mut clients = [
-        Client::modern(&world, json!({})),
-        Client::legacy(&world, "2025-11-25", json!({})),
-    ];
+    let mut clients =
+        [Client::modern(&world, json!({})), Client::legacy(&world, "2025-11-25", json!({}))];
     for round in 0..10 {
         for client in &mut clients {
-            client.request("tools/call", json!({"name": "note", "arguments": {"text": round.to_string()}}));
+            client.request(
+                "tools/call",
+                json!({"name": "note", "arguments": {"text": round.to_string()}}),
+            );
         }
         for client in &mut clients {
             let result = client.call("echo", json!({"text": "both"}));

@@ -43,8 +43,12 @@ impl Up {
         if let Some(token) = token {
             command.env("ECLUSA_TOKEN", token);
         }
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
@@ -54,7 +58,8 @@ impl Up {
     fn send(&self, head: &str, body: &str) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let length = body.len();
-        write!(stream, "{head}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+        write!(stream, "{head}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}")
+            .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
@@ -122,8 +127,10 @@ fn mcp_http_answers_the_newer_era_without_a_session() {
 
 #[test]
 fn mcp_http_lets_in_only_who_meant_this_host() {
-    let up = Up::start(&World::new(), None);
+    let world = World::new();
+    let up = Up::start(&world, None);
     let post = |more: &str| up.post("tools/call", echo(), more).status;
+    assert_eq!(text(&up.post("tools/call", echo(), "").json()["result"]), "hello");
     assert_eq!(post("Host: evil.example\r\n"), 403);
     assert_eq!(post("Host: 127.0.0.1.evil.example:80\r\n"), 403);
     assert_eq!(post("Host: localhost:1\r\n"), 200);
@@ -138,7 +145,8 @@ fn mcp_http_lets_in_only_who_meant_this_host() {
 
 #[test]
 fn mcp_http_headers_must_say_what_the_body_says() {
-    let up = Up::start(&World::new(), None);
+    let world = World::new();
+    let up = Up::start(&world, None);
     let answer = up.post("tools/call", echo(), "Mcp-Method: tools/list\r\n");
     assert_eq!((answer.status, answer.json()["error"]["code"].as_i64()), (400, Some(-32020)));
     let answer = up.post("no/such", json!({}), "");
@@ -147,7 +155,8 @@ fn mcp_http_headers_must_say_what_the_body_says() {
 
 #[test]
 fn mcp_http_a_token_is_asked_of_everybody_where_there_is_one() {
-    let up = Up::start(&World::new(), Some("open sesame"));
+    let world = World::new();
+    let up = Up::start(&world, Some("open sesame"));
     assert_eq!(up.get("/health", "").status, 200);
     for wrong in ["", "Authorization: Bearer open\r\n", "Authorization: Basic open sesame\r\n"] {
         let answer = up.post("tools/call", echo(), wrong);
@@ -160,7 +169,6 @@ fn mcp_http_a_token_is_asked_of_everybody_where_there_is_one() {
     let counted = up.get("/metrics", right);
     assert!(counted.body.contains("eclusa_calls_total{outcome=\"ok\"} 1"), "{counted:?}");
     // Nobody listens for everybody without one.
-    let world = World::new();
     let ran = world.eclusa(&["up", "--listen", "0.0.0.0:0"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("no token is set"), "{}", ran.err);
@@ -190,10 +198,10 @@ fn mcp_http_closing_the_stream_takes_the_call_back() {
     let world = World::with(SLOW);
     let up = Up::start(&world, None);
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": "slow", "arguments": {}, "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        }}})
+    "name": "slow", "arguments": {}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }}})
     .to_string();
     let mut stream = TcpStream::connect(&up.address).unwrap();
     let (host, length) = (&up.address, body.len());

@@ -86,10 +86,12 @@ fn mcp_errors_are_those_of_the_protocol() {
     client.send(&json!({"jsonrpc": "2.0", "id": "bare", "method": "tools/list",
         "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": MODERN}}}));
     assert_eq!(client.heard("bare", |it| it["id"] == "bare")["error"]["code"], -32602);
-    client.send(&json!({"jsonrpc": "2.0", "id": "far", "method": "tools/list", "params": {"_meta": {
-        "io.modelcontextprotocol/protocolVersion": "2099-01-01",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }}}));
+    client.send(
+        &json!({"jsonrpc": "2.0", "id": "far", "method": "tools/list", "params": {"_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2099-01-01",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }}}),
+    );
     let far = client.heard("far", |it| it["id"] == "far");
     assert_eq!(far["error"]["code"], -32022);
     assert!(far["error"]["data"]["supported"].as_array().unwrap().contains(&json!(MODERN)));
