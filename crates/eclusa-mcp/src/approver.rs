@@ -57,6 +57,12 @@ impl Approver for ThroughClient {
         "mcp-client"
     }
 
+    /// A client shows as many questions as it has calls: one that it never comes back to must not
+    /// hold the others up, of this client or of another.
+    fn takes_several(&self) -> bool {
+        CLIENT.try_with(|client| client.asks).unwrap_or(false)
+    }
+
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
         Box::pin(async move {
             let none = |why: &str| NotAsked::Unavailable(why.to_owned());

@@ -28,11 +28,7 @@ use tokio::{
     sync::Semaphore,
 };
 
-use crate::{
-    call::Patience,
-    opening::Opening,
-    server::{Server, Shared},
-};
+use crate::{call::Patience, opening::Opening, server::Server, shared::Shared};
 
 /// How many connections are served at once; further ones wait.
 const CONNECTIONS: usize = 512;

@@ -29,6 +29,7 @@ mod parked;
 mod pipe;
 mod question;
 mod server;
+mod shared;
 mod stdio;
 
 pub use approver::ThroughClient;

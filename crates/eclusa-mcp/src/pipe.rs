@@ -18,7 +18,7 @@ use tokio::{
     sync::{Mutex, watch},
 };
 
-use crate::server::Shared;
+use crate::shared::Shared;
 
 /// The longest line that is read, in bytes.
 const LONGEST: usize = 16 << 20;

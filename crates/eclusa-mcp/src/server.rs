@@ -1,23 +1,17 @@
 //! The server: what a client can ask of it, in both eras of the protocol.
 
-use std::{
-    borrow::Cow,
-    io,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{borrow::Cow, io, sync::Arc};
 
 use eclusa::{Gate, Malformed, Origin, Run, Scene, ToolCall};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
-        Implementation, InitializeRequestParams, InitializeResult, InputRequest, InputRequests,
-        InputRequiredResult, ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, RequestMetaObject,
-        ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+        CustomRequest, CustomResult, ErrorCode, Implementation, InitializeRequestParams,
+        InitializeResult, InputRequest, InputRequests, InputRequiredResult, ListPromptsResult,
+        ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, RequestMetaObject, ServerCapabilities,
+        ServerConfig, SubscriptionFilter, Tool,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -27,11 +21,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     answer,
     approver::Asked,
-    call::{Call, Calls, Driven, Line, Patience, form},
-    catalogue, kept,
-    opening::Opening,
-    own,
-    parked::{Bound, Parking, token},
+    call::{Call, Driven, Line, form},
+    catalogue, kept, own,
+    parked::{Bound, token},
+    shared::Shared,
 };
 
 /// The name of the one question of an `input_required` answer.
@@ -41,44 +34,6 @@ const INSTRUCTIONS: &str = "Every call passes a gate: it is checked, judged by t
      put to them where the rules say so, and recorded. A refusal says why and what would be \
      accepted; do not repeat a refused call unchanged. An output that was cut names where the \
      whole is kept.";
-
-/// What all connections to one gate share.
-pub(crate) struct Shared {
-    opening: Opening,
-    pub(crate) calls: Arc<Calls>,
-    parking: Arc<Parking>,
-    patience: Patience,
-    /// Cancelled when the server ends: every call with it.
-    pub(crate) gone: CancellationToken,
-    numbers: AtomicU64,
-    heard: OnceLock<()>,
-}
-
-impl Shared {
-    pub(crate) fn new(opening: Opening, patience: Patience) -> io::Result<Arc<Shared>> {
-        Ok(Arc::new(Shared {
-            opening,
-            calls: Arc::default(),
-            parking: Arc::new(Parking::new()?),
-            patience,
-            gone: CancellationToken::new(),
-            numbers: AtomicU64::new(0),
-            heard: OnceLock::new(),
-        }))
-    }
-
-    /// The gate, once it is open. From then on its events are heard.
-    pub(crate) async fn gate(&self) -> Result<Gate, ErrorData> {
-        let gate = self.opening.gate().await.map_err(|why| {
-            ErrorData::internal_error(format!("eclusa cannot work here: {why}"), None)
-        })?;
-        self.heard.get_or_init(|| {
-            let (calls, events) = (self.calls.clone(), gate.house().events.listen());
-            tokio::spawn(async move { calls.listen(events).await });
-        });
-        Ok(gate)
-    }
-}
 
 /// One connection, or one request of a client that has none.
 pub(crate) struct Server {
@@ -113,8 +68,7 @@ impl Server {
         match given.filter(|it| !self.shared.calls.has(it)) {
             Some(id) => id.to_owned(),
             None => {
-                let number = self.shared.numbers.fetch_add(1, Ordering::Relaxed);
-                format!("{}-{number}", self.conversation)
+                format!("{}-{}", self.conversation, self.shared.number())
             }
         }
     }
@@ -296,6 +250,23 @@ impl ServerHandler for Server {
             }
             Driven::Done(reply, _) => Ok(answer::result(&reply, &gate.house().registry).into()),
         }
+    }
+
+    // Not declared, so not there: rmcp would answer with nothing in it.
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(unreadable("prompts/list"))
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(unreadable("completion/complete"))
     }
 
     async fn list_resource_templates(

@@ -4,12 +4,7 @@ use std::{io, time::Duration};
 
 use rmcp::{service::serve_directly, transport::stdio_pipes};
 
-use crate::{
-    call::Patience,
-    opening::Opening,
-    pipe::Pipe,
-    server::{Server, Shared},
-};
+use crate::{call::Patience, opening::Opening, pipe::Pipe, server::Server, shared::Shared};
 
 /// How long calls that were cancelled may take to get on record.
 const LAST: Duration = Duration::from_secs(10);

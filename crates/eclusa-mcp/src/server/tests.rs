@@ -13,7 +13,7 @@ use tokio::io::{
 };
 
 use super::*;
-use crate::pipe::Pipe;
+use crate::{call::Patience, opening::Opening, pipe::Pipe};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}

@@ -203,3 +203,20 @@ fn mcp_a_client_is_told_to_come_back_when_a_person_takes_long() {
     assert_eq!(answer["error"]["code"], -32602);
     assert_eq!(world.read("workspace/notes.txt"), "hello\n");
 }
+
+#[test]
+fn mcp_a_question_that_nobody_comes_back_to_holds_no_other_up() {
+    let world = World::new();
+    let mut client = Client::modern(&world, asks());
+    let abandoned = input_required(&mut client, &note("one"));
+    // Answered in any order, each its own question.
+    let (two, three) = (note("two"), note("three"));
+    let (asked_two, asked_three) =
+        (input_required(&mut client, &two), input_required(&mut client, &three));
+    for (call, asked) in [(three, asked_three), (two, asked_two)] {
+        let answer = client.ask("tools/call", retried(&call, &asked, yes()));
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+    }
+    assert_eq!(world.read("workspace/notes.txt"), "three\ntwo\n");
+    assert!(abandoned["requestState"].is_string());
+}

@@ -76,6 +76,7 @@ fn mcp_errors_are_those_of_the_protocol() {
         ("resources/read", json!({"uri": "eclusa://output/none"}), -32602, "nothing is kept"),
         ("resources/read", json!({"uri": "file:///etc/passwd"}), -32602, "not a resource"),
         ("no/such", json!({}), -32601, "no/such"),
+        ("prompts/list", json!({}), -32601, "prompts/list"),
     ];
     for (method, params, code, words) in table {
         let error = client.ask(method, params)["error"].clone();
