@@ -166,10 +166,20 @@ impl House {
             return answer;
         }
         match request.uri().path() {
-            "/mcp" => self.mcp.handle(request).await,
+            "/mcp" => self.speak(request).await,
             "/metrics" if request.method() == Method::GET => self.metrics().await,
             _ => said(StatusCode::NOT_FOUND, "there is /mcp, /health and /metrics\n"),
         }
+    }
+
+    async fn speak(&self, request: Request<Incoming>) -> Answer {
+        let ends = request.method() == Method::DELETE;
+        let mut answer = self.mcp.handle(request).await;
+        // The official Python client takes "accepted" for a failure to end its session.
+        if ends && answer.status() == StatusCode::ACCEPTED {
+            *answer.status_mut() = StatusCode::OK;
+        }
+        answer
     }
 
     /// Whether the request names this host: a page that a browser was led to by another name does

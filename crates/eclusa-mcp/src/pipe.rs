@@ -156,8 +156,13 @@ where
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let (to, owed) = (self.write.clone(), self.owed.clone());
+        let gone = self.shared.gone.clone();
         async move {
             let written = write(&to, &item).await;
+            if written.is_err() {
+                // Nobody will ever read an answer.
+                gone.cancel();
+            }
             if matches!(item, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) {
                 owed.send_modify(|it| *it = it.saturating_sub(1));
             }

@@ -24,17 +24,23 @@ pub async fn serve_stdio(
     let pipe = Pipe::new(read, write, shared.clone());
     // Without rmcp's own start, which knows one era a connection and ends it on a notification
     // that comes too early.
-    let mut running = serve_directly(Server::new(shared.clone())?, pipe, None);
-    tokio::pin!(stop);
+    let running = serve_directly(Server::new(shared.clone())?, pipe, None);
+    let hang_up = running.cancellation_token();
+    let mut ended = tokio::spawn(running.waiting());
     tokio::select! {
         () = shared.gone.cancelled() => {}
-        () = &mut stop => shared.gone.cancel(),
+        () = stop => {}
+        _ = &mut ended => {}
     }
+    shared.gone.cancel();
     shared.calls.tracker.close();
     if tokio::time::timeout(LAST, shared.calls.tracker.wait()).await.is_err() {
         tracing::error!("some calls did not end in time");
     }
     // What they answered goes out, if anybody reads it.
-    let _ = running.close_with_timeout(Duration::from_secs(3)).await;
+    if !ended.is_finished() {
+        hang_up.cancel();
+        let _ = tokio::time::timeout(Duration::from_secs(3), ended).await;
+    }
     Ok(())
 }

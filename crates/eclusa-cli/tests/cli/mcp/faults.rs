@@ -165,3 +165,57 @@ fn mcp_a_client_that_does_not_read_holds_nobody_else_up() {
     drop((stdin, deaf.stdout.take()));
     assert!(deaf.wait().unwrap().code().is_some());
 }
+
+#[test]
+fn mcp_ten_thousand_calls_leave_nothing_behind() {
+    let world = World::with("[audit]\ndurability = \"crash\"\n");
+    let mut client = Client::modern(&world, json!({}));
+    let rounds = |client: &mut Client, rounds: usize| {
+        for _ in 0..rounds {
+            let echo = json!({"name": "echo", "arguments": {"text": "x"}});
+            let ids: Vec<u64> =
+                (0..100).map(|_| client.request("tools/call", echo.clone())).collect();
+            for id in ids {
+                assert_eq!(text(&client.answer(id)["result"]), "x");
+            }
+        }
+    };
+    let used = |client: &Client| {
+        let proc = format!("/proc/{}", client.child.id());
+        let status = std::fs::read_to_string(format!("{proc}/status")).unwrap();
+        let memory = status.lines().find_map(|it| it.strip_prefix("VmRSS:")).unwrap().trim();
+        let memory: u64 = memory.trim_end_matches(" kB").trim().parse().unwrap();
+        (memory, std::fs::read_dir(format!("{proc}/fd")).unwrap().count())
+    };
+    rounds(&mut client, 20);
+    let (memory, files) = used(&client);
+    rounds(&mut client, 80);
+    let (later, files_later) = used(&client);
+    assert_eq!(files, files_later);
+    assert!(later < memory + (16 << 10), "{memory} kB grew to {later} kB");
+}
+
+#[test]
+fn mcp_a_client_that_stops_reading_for_good_is_gone() {
+    let world = World::with(SLOW);
+    let mut command = world.command(&["mcp"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let slow = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "slow", "arguments": {}, "_meta": meta}});
+    writeln!(stdin, "{slow}").unwrap();
+    wait_until("the tool runs", || !world.read("workspace/pid").is_empty());
+    // Its other end stays open, but there is nobody to answer.
+    drop(child.stdout.take());
+    let list =
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": meta}});
+    writeln!(stdin, "{list}").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(!alive(&world.read("workspace/pid")));
+    assert!(world.records().iter().any(|it| it["code"] == "cancelled"));
+}

@@ -101,3 +101,14 @@ fn mcp_a_call_that_is_taken_back_ends_and_is_on_record() {
         world.write("workspace/pid", "");
     }
 }
+
+#[test]
+fn mcp_the_clients_own_id_for_a_call_is_the_one_on_record() {
+    let world = World::new();
+    let mut client = Client::modern(&world, json!({}));
+    for (key, id) in [("claudecode/toolUseId", "toolu_01A"), ("callId", "call_7")] {
+        let call = json!({"name": "echo", "arguments": {"text": "x"}, "_meta": {key: id}});
+        assert_eq!(client.ask("tools/call", call)["result"]["isError"], false);
+        assert!(world.records().iter().any(|it| it["call"] == id), "{:?}", world.records());
+    }
+}
