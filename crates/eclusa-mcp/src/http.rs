@@ -28,7 +28,7 @@ use tokio::{
     sync::Semaphore,
 };
 
-use crate::{call::Patience, opening::Opening, server::Server, shared::Shared};
+use crate::{call::Patience, hall::Hall, opening::Opening, server::Server};
 
 /// How many connections are served at once; further ones wait.
 const CONNECTIONS: usize = 512;
@@ -58,7 +58,7 @@ pub struct Http {
 /// Everything behind the door.
 struct House {
     mcp: StreamableHttpService<Server, LocalSessionManager>,
-    shared: Arc<Shared>,
+    hall: Arc<Hall>,
     /// A digest, so that comparing it tells nothing by how long it takes.
     token: Option<Hash>,
     hosts: Vec<String>,
@@ -72,9 +72,9 @@ pub async fn serve_http(
     http: Http,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let shared = Shared::new(opening, patience)?;
+    let hall = Hall::new(opening, patience)?;
     let Http { listener, token, hosts } = http;
-    let house = Arc::new(house(shared.clone(), token.as_deref(), hosts));
+    let house = Arc::new(house(hall.clone(), token.as_deref(), hosts));
     let (graceful, room) = (GracefulShutdown::new(), Arc::new(Semaphore::new(CONNECTIONS)));
     tokio::pin!(stop);
     loop {
@@ -99,7 +99,7 @@ pub async fn serve_http(
         });
     }
     drop(listener);
-    end(&shared, graceful).await;
+    end(&hall, graceful).await;
     Ok(())
 }
 
@@ -123,16 +123,16 @@ async fn accept(
     }
 }
 
-async fn end(shared: &Shared, graceful: GracefulShutdown) {
-    shared.gone.cancel();
-    shared.calls.tracker.close();
-    if tokio::time::timeout(LAST, shared.calls.tracker.wait()).await.is_err() {
+async fn end(hall: &Hall, graceful: GracefulShutdown) {
+    hall.gone.cancel();
+    hall.calls.tracker.close();
+    if tokio::time::timeout(LAST, hall.calls.tracker.wait()).await.is_err() {
         tracing::error!("some calls did not end in time");
     }
     let _ = tokio::time::timeout(LAST, graceful.shutdown()).await;
 }
 
-fn house(shared: Arc<Shared>, token: Option<&str>, more: Vec<String>) -> House {
+fn house(hall: Arc<Hall>, token: Option<&str>, more: Vec<String>) -> House {
     let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
     hosts.extend(more);
     let origins = hosts.iter().flat_map(|host| {
@@ -143,13 +143,13 @@ fn house(shared: Arc<Shared>, token: Option<&str>, more: Vec<String>) -> House {
         .with_allowed_hosts(hosts.clone())
         .with_allowed_origins(origins.collect::<Vec<_>>())
         .enforce_origin_validation()
-        .with_cancellation_token(shared.gone.clone());
+        .with_cancellation_token(hall.gone.clone());
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION);
-    let each = shared.clone();
+    let each = hall.clone();
     let mcp =
         StreamableHttpService::new(move || Server::new(each.clone()), Arc::new(sessions), config);
-    House { mcp, shared, token: token.map(|it| Hash::of(it.as_bytes())), hosts }
+    House { mcp, hall, token: token.map(|it| Hash::of(it.as_bytes())), hosts }
 }
 
 impl House {
@@ -216,7 +216,7 @@ impl House {
     }
 
     async fn gate(&self) -> Option<Gate> {
-        let opened = tokio::time::timeout(Duration::from_secs(5), self.shared.gate());
+        let opened = tokio::time::timeout(Duration::from_secs(5), self.hall.gate());
         opened.await.ok()?.ok()
     }
 }

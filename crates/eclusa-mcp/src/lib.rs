@@ -4,7 +4,7 @@
 //! stdio.rs     one client on standard input and output      pipe.rs  its lines
 //! http.rs      many clients over Streamable HTTP
 //!   │
-//! server.rs    what a client can ask: tools, calls, resources
+//! server.rs    what a client can ask: tools, calls, resources    hall.rs  where all doors lead
 //!   │
 //! call.rs      a call on its way through the gate            approver.rs, question.rs  asking
 //!   │                                                        parked.rs  waiting for an answer
@@ -21,6 +21,7 @@ mod answer;
 mod approver;
 mod call;
 mod catalogue;
+mod hall;
 mod http;
 mod kept;
 mod opening;
@@ -29,7 +30,6 @@ mod parked;
 mod pipe;
 mod question;
 mod server;
-mod shared;
 mod stdio;
 
 pub use approver::ThroughClient;

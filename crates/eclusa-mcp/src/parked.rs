@@ -145,3 +145,6 @@ fn random(bytes: usize) -> io::Result<Vec<u8>> {
     File::open("/dev/urandom")?.read_exact(&mut random)?;
     Ok(random)
 }
+
+#[cfg(test)]
+mod tests;

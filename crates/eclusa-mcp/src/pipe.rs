@@ -18,7 +18,7 @@ use tokio::{
     sync::{Mutex, watch},
 };
 
-use crate::shared::Shared;
+use crate::hall::Hall;
 
 /// The longest line that is read, in bytes.
 const LONGEST: usize = 16 << 20;
@@ -36,7 +36,7 @@ pub(crate) struct Pipe<R, W> {
     /// How many requests have no answer yet.
     owed: Arc<watch::Sender<usize>>,
     write: Arc<Mutex<W>>,
-    shared: Arc<Shared>,
+    hall: Arc<Hall>,
 }
 
 /// What was read.
@@ -47,7 +47,7 @@ enum Read {
 }
 
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
-    pub(crate) fn new(read: R, write: W, shared: Arc<Shared>) -> Pipe<R, W> {
+    pub(crate) fn new(read: R, write: W, hall: Arc<Hall>) -> Pipe<R, W> {
         Pipe {
             read: BufReader::with_capacity(64 << 10, read),
             line: Vec::new(),
@@ -55,7 +55,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
             ended: false,
             owed: Arc::new(watch::channel(0).0),
             write: Arc::new(Mutex::new(write)),
-            shared,
+            hall,
         }
     }
 
@@ -133,14 +133,14 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
         let mut owed = self.owed.subscribe();
         let grace = async {
             // A call that came in while the workspace was opening gets its moment too.
-            let _ = self.shared.gate().await;
+            let _ = self.hall.gate().await;
             tokio::time::sleep(GRACE).await;
         };
         tokio::select! {
             _ = owed.wait_for(|owed| *owed == 0) => {}
             () = grace => {}
         }
-        self.shared.gone.cancel();
+        self.hall.gone.cancel();
     }
 }
 
@@ -156,7 +156,7 @@ where
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let (to, owed) = (self.write.clone(), self.owed.clone());
-        let gone = self.shared.gone.clone();
+        let gone = self.hall.gone.clone();
         async move {
             let written = write(&to, &item).await;
             if written.is_err() {

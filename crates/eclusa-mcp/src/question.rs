@@ -117,4 +117,4 @@ fn worded(line: &str, choices: &[&str]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -22,9 +22,10 @@ use crate::{
     answer,
     approver::Asked,
     call::{Call, Driven, Line, form},
-    catalogue, kept, own,
+    catalogue,
+    hall::Hall,
+    kept, own,
     parked::{Bound, token},
-    shared::Shared,
 };
 
 /// The name of the one question of an `input_required` answer.
@@ -37,7 +38,7 @@ const INSTRUCTIONS: &str = "Every call passes a gate: it is checked, judged by t
 
 /// One connection, or one request of a client that has none.
 pub(crate) struct Server {
-    shared: Arc<Shared>,
+    hall: Arc<Hall>,
     conversation: Arc<str>,
     /// Cancelled when the connection ends.
     gone: CancellationToken,
@@ -45,10 +46,10 @@ pub(crate) struct Server {
 
 impl Server {
     /// A server for one client, whose answers "for this conversation" hold while it is connected.
-    pub(crate) fn new(shared: Arc<Shared>) -> io::Result<Server> {
+    pub(crate) fn new(hall: Arc<Hall>) -> io::Result<Server> {
         let conversation = format!("mcp-{}", token()?).into();
-        let gone = shared.gone.child_token();
-        Ok(Server { shared, conversation, gone })
+        let gone = hall.gone.child_token();
+        Ok(Server { hall, conversation, gone })
     }
 
     /// A call, as the gate takes it. The client's own id for it is used where it gives one, so
@@ -65,10 +66,10 @@ impl Server {
         };
         let named = |key| meta.0.0.get(key).and_then(Value::as_str).filter(|it| fits(it));
         let given = named("claudecode/toolUseId").or_else(|| named("callId"));
-        match given.filter(|it| !self.shared.calls.has(it)) {
+        match given.filter(|it| !self.hall.calls.has(it)) {
             Some(id) => id.to_owned(),
             None => {
-                format!("{}-{}", self.conversation, self.shared.number())
+                format!("{}-{}", self.conversation, self.hall.number())
             }
         }
     }
@@ -91,7 +92,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<Found, ErrorData> {
         if let Some(state) = &request.request_state {
-            let parked = self.shared.parking.take(bound, state);
+            let parked = self.hall.parking.take(bound, state);
             let (call, asked) = parked.map_err(|_| no_longer_open())?;
             let said = request.input_responses.as_ref().and_then(|it| it.get(QUESTION));
             return Ok(match said.and_then(|said| asked.form.read(said)) {
@@ -105,7 +106,7 @@ impl Server {
         }
         if request.name == own::WAIT {
             let id = request.arguments.as_ref().and_then(|it| it.get("id")).and_then(Value::as_str);
-            let call = id.and_then(|id| self.shared.parking.kept(&gate.run().principal, id));
+            let call = id.and_then(|id| self.hall.parking.kept(&gate.run().principal, id));
             return call.map(Found::Call).ok_or_else(|| {
                 let problem = "no call waits under this id: it was answered already, or its time \
                                is over; make the call again if it is still wanted";
@@ -114,7 +115,7 @@ impl Server {
         }
         let asks = asks(context);
         let call = self.asked(request, &context.meta);
-        Ok(Found::Call(self.shared.calls.begin(self.for_this(gate), call, asks)))
+        Ok(Found::Call(self.hall.calls.begin(self.for_this(gate), call, asks)))
     }
 
     /// The answer that has the client ask a person (2026-07-28).
@@ -122,15 +123,15 @@ impl Server {
         let internal = |problem: &str| ErrorData::internal_error(problem.to_owned(), None);
         let params = form(&asked).ok_or_else(|| internal("the question has no form"))?;
         let request = InputRequest::Elicitation(rmcp::model::ElicitRequest::new(params));
-        let state = self.shared.parking.park(bound, call, asked);
+        let state = self.hall.parking.park(bound, call, asked);
         let state = state.map_err(|err| internal(&format!("the call cannot wait: {err}")))?;
         let requests = InputRequests::from([(QUESTION.to_owned(), request)]);
         Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
     }
 
     /// Tells a client of the older era when tools come and go, while it is there.
-    async fn tell_of_changes(shared: Arc<Shared>, context: NotificationContext<RoleServer>) {
-        let Ok(gate) = shared.gate().await else { return };
+    async fn tell_of_changes(hall: Arc<Hall>, context: NotificationContext<RoleServer>) {
+        let Ok(gate) = hall.gate().await else { return };
         let mut changes = gate.house().registry.changes();
         while changes.changed().await.is_ok() {
             if context.peer.notify_tool_list_changed().await.is_err() {
@@ -172,10 +173,10 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let (shared, gone) = (self.shared.clone(), self.gone.clone());
+        let (hall, gone) = (self.hall.clone(), self.gone.clone());
         tokio::spawn(async move {
             tokio::select! {
-                () = Server::tell_of_changes(shared, context) => {}
+                () = Server::tell_of_changes(hall, context) => {}
                 () = gone.cancelled() => {}
             }
         });
@@ -189,7 +190,7 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let gate = self.shared.gate().await?;
+        let gate = self.hall.gate().await?;
         let mut changes = gate.house().registry.changes();
         loop {
             tokio::select! {
@@ -211,7 +212,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let gate = self.shared.gate().await?;
+        let gate = self.hall.gate().await?;
         let cursor = request.and_then(|it| it.cursor);
         let registry = &gate.house().registry;
         let (tools, next) = catalogue::page(registry, &Scene::default(), cursor.as_deref())?;
@@ -227,18 +228,18 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let gate = self.shared.gate().await?;
+        let gate = self.hall.gate().await?;
         let bound = Bound::to(&gate.run().principal, &request);
         let call = match self.found(&gate, &request, &bound, &context)? {
             Found::Call(call) => call,
             Found::Unanswered(call, asked) => return self.ask(&bound, asked, call),
         };
         let by_answer = modern(&context);
-        let line = Line { context: &context, by_answer, patience: self.shared.patience };
+        let line = Line { context: &context, by_answer, patience: self.hall.patience };
         match call.drive(line).await {
             Driven::Asks(asked, call) => self.ask(&bound, asked, call),
             Driven::Waits(call) => {
-                let id = self.shared.parking.keep(&gate.run().principal, call);
+                let id = self.hall.parking.keep(&gate.run().principal, call);
                 let id = id.map_err(|err| ErrorData::internal_error(err.to_string(), None))?;
                 Ok(answer::still_waiting(&id).into())
             }
@@ -282,7 +283,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let gate = self.shared.gate().await?;
+        let gate = self.hall.gate().await?;
         kept::read(gate.house(), &request.uri).await.map(Into::into)
     }
 
@@ -299,7 +300,7 @@ impl ServerHandler for Server {
         // A call with a name is the model's mistake, and the model is told.
         let name = params.as_ref().and_then(|it| it.get("name")).and_then(Value::as_str);
         let Some(name) = name else { return Err(unreadable(&method)) };
-        let gate = self.shared.gate().await?;
+        let gate = self.hall.gate().await?;
         let bad = Malformed {
             id: self.id(&context.meta),
             tool: Some(name.to_owned()),

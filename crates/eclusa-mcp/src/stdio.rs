@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use rmcp::{service::serve_directly, transport::stdio_pipes};
 
-use crate::{call::Patience, opening::Opening, pipe::Pipe, server::Server, shared::Shared};
+use crate::{call::Patience, hall::Hall, opening::Opening, pipe::Pipe, server::Server};
 
 /// How long calls that were cancelled may take to get on record.
 const LAST: Duration = Duration::from_secs(10);
@@ -19,22 +19,22 @@ pub async fn serve_stdio(
     patience: Patience,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let shared = Shared::new(opening, patience)?;
+    let hall = Hall::new(opening, patience)?;
     let (read, write) = stdio_pipes();
-    let pipe = Pipe::new(read, write, shared.clone());
+    let pipe = Pipe::new(read, write, hall.clone());
     // Without rmcp's own start, which knows one era a connection and ends it on a notification
     // that comes too early.
-    let running = serve_directly(Server::new(shared.clone())?, pipe, None);
+    let running = serve_directly(Server::new(hall.clone())?, pipe, None);
     let hang_up = running.cancellation_token();
     let mut ended = tokio::spawn(running.waiting());
     tokio::select! {
-        () = shared.gone.cancelled() => {}
+        () = hall.gone.cancelled() => {}
         () = stop => {}
         _ = &mut ended => {}
     }
-    shared.gone.cancel();
-    shared.calls.tracker.close();
-    if tokio::time::timeout(LAST, shared.calls.tracker.wait()).await.is_err() {
+    hall.gone.cancel();
+    hall.calls.tracker.close();
+    if tokio::time::timeout(LAST, hall.calls.tracker.wait()).await.is_err() {
         tracing::error!("some calls did not end in time");
     }
     // What they answered goes out, if anybody reads it.

@@ -4,7 +4,7 @@ use eclusa::{Grant, PermissionClass, Preview, Verdict};
 
 use super::*;
 
-fn question() -> Question {
+pub(crate) fn question() -> Question {
     Question {
         call: "1".to_owned(),
         tool: "write".to_owned(),

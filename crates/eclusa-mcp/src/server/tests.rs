@@ -72,11 +72,11 @@ impl Client {
         let rules = Rules::new(Vec::new(), std::path::Path::new("/nowhere"));
         let house = House::new(registry.clone(), rules, Arc::new(MemoryLog::default()));
         let opening = Opening::ready(Gate::new(house));
-        let shared = Shared::new(opening, Patience::default()).unwrap();
+        let hall = Hall::new(opening, Patience::default()).unwrap();
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (read, write) = tokio::io::split(theirs);
-        let pipe = Pipe::new(read, write, shared.clone());
-        let running = serve_directly(Server::new(shared).unwrap(), pipe, None);
+        let pipe = Pipe::new(read, write, hall.clone());
+        let running = serve_directly(Server::new(hall).unwrap(), pipe, None);
         tokio::spawn(running.waiting());
         let (read, write) = tokio::io::split(ours);
         Client { registry, lines: BufReader::new(read).lines(), write }

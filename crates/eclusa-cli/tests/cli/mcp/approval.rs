@@ -91,7 +91,9 @@ fn mcp_a_ticket_is_for_one_call_once() {
     refused(&mut client, other);
     let mut other = retried(&call, &asked, yes());
     let ticket = asked["requestState"].as_str().unwrap();
-    let tampered = ticket.replace(|it: char| it == 'A' || it == 'a', "B");
+    let (before, after) = ticket.split_at(ticket.len() / 2);
+    let other_letter = if after.starts_with('A') { "B" } else { "A" };
+    let tampered = format!("{before}{other_letter}{}", after.get(1..).unwrap());
     other["requestState"] = tampered.into();
     refused(&mut client, other);
     assert_eq!(world.read("workspace/notes.txt"), "");
@@ -219,4 +221,19 @@ fn mcp_a_question_that_nobody_comes_back_to_holds_no_other_up() {
     }
     assert_eq!(world.read("workspace/notes.txt"), "three\ntwo\n");
     assert!(abandoned["requestState"].is_string());
+}
+
+#[test]
+fn mcp_a_ticket_is_no_good_when_its_time_is_over() {
+    let world = World::with("[limits]\napproval = \"300ms\"\n");
+    let mut client = Client::modern(&world, asks());
+    let asked = input_required(&mut client, &note("hello"));
+    wait_until("the time is over", || {
+        world.records().iter().any(|it| it["code"] == "approval_expired")
+    });
+    let answer = client.ask("tools/call", retried(&note("hello"), &asked, yes()));
+    // The call has ended, whichever clock was first.
+    let refused = answer["error"]["code"] == -32602 || answer["result"]["isError"] == true;
+    assert!(refused, "{answer}");
+    assert_eq!(world.read("workspace/notes.txt"), "");
 }

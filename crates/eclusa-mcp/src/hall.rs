@@ -1,4 +1,4 @@
-//! What all connections to one gate share.
+//! The hall that all doors lead to: the gate, the calls on their way, and those that wait.
 
 use std::{
     io,
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// What all connections to one gate share.
-pub(crate) struct Shared {
+pub(crate) struct Hall {
     opening: Opening,
     pub(crate) calls: Arc<Calls>,
     pub(crate) parking: Arc<Parking>,
@@ -30,9 +30,9 @@ pub(crate) struct Shared {
     heard: OnceLock<()>,
 }
 
-impl Shared {
-    pub(crate) fn new(opening: Opening, patience: Patience) -> io::Result<Arc<Shared>> {
-        Ok(Arc::new(Shared {
+impl Hall {
+    pub(crate) fn new(opening: Opening, patience: Patience) -> io::Result<Arc<Hall>> {
+        Ok(Arc::new(Hall {
             opening,
             calls: Arc::default(),
             parking: Arc::new(Parking::new()?),
