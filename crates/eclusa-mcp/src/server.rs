@@ -7,11 +7,11 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, ErrorCode, Implementation, InitializeRequestParams,
-        InitializeResult, InputRequest, InputRequests, InputRequiredResult, ListPromptsResult,
-        ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, RequestMetaObject, ServerCapabilities,
-        ServerConfig, SubscriptionFilter, Tool,
+        CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
+        Implementation, InitializeRequestParams, InitializeResult, InputRequest, InputRequests,
+        InputRequiredResult, ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams,
+        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, RequestMetaObject,
+        ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -153,6 +153,7 @@ impl ServerHandler for Server {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
+            .enable_prompts()
             .enable_resources()
             .build();
         let server = Implementation::new("eclusa", env!("CARGO_PKG_VERSION")).with_title("Eclusa");
@@ -253,15 +254,17 @@ impl ServerHandler for Server {
         }
     }
 
-    // Not declared, so not there: rmcp would answer with nothing in it.
-    async fn list_prompts(
+    // The list of prompts is there, and empty: personas will be in it.
+    async fn get_prompt(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        Err(unreadable("prompts/list"))
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let problem = format!("there is no prompt `{}`", request.name);
+        Err(ErrorData::invalid_params(problem, None))
     }
 
+    // Not declared, so not there: rmcp would answer with nothing in it.
     async fn complete(
         &self,
         _: CompleteRequestParams,

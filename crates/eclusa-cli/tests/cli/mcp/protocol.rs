@@ -76,7 +76,15 @@ fn mcp_errors_are_those_of_the_protocol() {
         ("resources/read", json!({"uri": "eclusa://output/none"}), -32602, "nothing is kept"),
         ("resources/read", json!({"uri": "file:///etc/passwd"}), -32602, "not a resource"),
         ("no/such", json!({}), -32601, "no/such"),
-        ("prompts/list", json!({}), -32601, "prompts/list"),
+        ("prompts/get", json!({"name": "nobody"}), -32602, "no prompt `nobody`"),
+        (
+            "completion/complete",
+            json!({
+                "ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": "b"},
+            }),
+            -32601,
+            "completion/complete",
+        ),
     ];
     for (method, params, code, words) in table {
         let error = client.ask(method, params)["error"].clone();
