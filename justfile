@@ -38,3 +38,9 @@ bench:
 # The documentation of the library.
 doc:
     cargo doc --no-deps -p eclusa --open
+
+# Drive the built binary with the official MCP clients and the conformance suite (from the package registries).
+mcp:
+    cargo build
+    scripts/mcp-clients
+    scripts/mcp-conformance

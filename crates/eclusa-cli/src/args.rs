@@ -1,6 +1,6 @@
 //! The command line, as typed.
 
-use std::{ops::Range, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, ops::Range, path::PathBuf, time::Duration};
 
 use clap::{
     Args as Group, Parser, Subcommand,
@@ -163,6 +163,24 @@ Examples:
         #[arg(long, value_parser = range)]
         range: Option<Range<usize>>,
     },
+    /// Serve the tools to an agent over MCP, on stdin and stdout
+    #[command(after_help = "\
+Put this into the agent's configuration as the command of an MCP server:
+  eclusa mcp                                    for the directory that the agent starts it in
+  eclusa --workspace DIR mcp                    for another one
+
+Every call passes the gate. Where a person must approve, the client shows the question if it can;
+otherwise the next way to ask is tried, as configured. See docs/agents.md for each agent.")]
+    Mcp(McpArgs),
+    /// Serve the tools to agents over MCP, on HTTP
+    #[command(after_help = "\
+Examples:
+  eclusa up                                     http://127.0.0.1:8377/mcp, for this machine only
+  ECLUSA_TOKEN=... eclusa up --listen 0.0.0.0:8377 --host build.example.org
+
+Clients from elsewhere must show the token (Authorization: Bearer). /health says whether the
+workspace is open, /metrics counts calls. Ctrl-C ends it: calls are cancelled and recorded.")]
+    Up(UpArgs),
     /// See every gate at work, in a scratch workspace
     Demo,
     /// Write a completion script for a shell
@@ -188,6 +206,31 @@ pub(crate) struct RunArgs {
     /// How long it may run, as `90`, `90s`, `500ms` or `2m`; the configured cap holds
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Option<Duration>,
+}
+
+/// How an MCP client is served.
+#[derive(Debug, Clone, Group)]
+pub(crate) struct McpArgs {
+    /// How long a call may wait for a person before the client is told to ask again [default: 50s,
+    /// or 270s while the client itself shows the question]
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) patience: Option<Duration>,
+}
+
+/// Where MCP clients are served over HTTP.
+#[derive(Debug, Clone, Group)]
+pub(crate) struct UpArgs {
+    /// Address and port to listen on
+    #[arg(long, default_value = "127.0.0.1:8377", value_name = "ADDRESS")]
+    pub(crate) listen: SocketAddr,
+    /// A name of this machine that clients use; can be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Vec<String>,
+    /// The environment variable that holds the token which clients must show
+    #[arg(long, default_value = "ECLUSA_TOKEN", value_name = "VARIABLE")]
+    pub(crate) token_env: String,
+    #[command(flatten)]
+    pub(crate) serving: McpArgs,
 }
 
 /// One call, or many on stdin.

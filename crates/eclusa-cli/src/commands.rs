@@ -10,12 +10,14 @@ mod demo;
 mod entry;
 mod log;
 mod man;
+mod mcp;
 mod output;
 mod past;
 mod reply;
 mod run;
 mod tools;
 mod undo;
+mod up;
 
 use crate::{
     args::{Args, Command, Global},
@@ -42,6 +44,8 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Output { reference, range } => {
             output::run(&place(&global)?, &reference, range).await
         }
+        Command::Mcp(args) => mcp::run(global, args).await,
+        Command::Up(args) => up::run(global, args).await,
         Command::Demo => demo::run(&global).await,
         Command::Completions { shell } => completions::run(shell),
         Command::Man => man::run(),

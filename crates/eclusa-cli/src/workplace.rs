@@ -131,7 +131,8 @@ impl Workplace {
         Hands::new(files).max_size(self.config.max_file_size).add_to(registry)?;
         registry.add(PagedOutput::new(spool))?;
         registry.add(ToolSearch::new(registry, self.scene()))?;
-        registry.add(Todo::new())
+        registry.add(Todo::new())?;
+        registry.register(Registration::of(eclusa_mcp::Approve).deferred())
     }
 
     /// A gate that can say what it would do, and keeps no record.
@@ -150,8 +151,19 @@ impl Workplace {
         &self,
         store: &Store,
         terminal: Terminal,
-        mut reviewers: Vec<Arc<dyn Reviewer>>,
+        reviewers: Vec<Arc<dyn Reviewer>>,
     ) -> Result<Gate, Failure> {
+        let house = self.furnished(store, terminal, reviewers)?;
+        Ok(Gate::new(house).for_run(self.run()))
+    }
+
+    /// The whole house, before it is closed: another door can add who else is asked.
+    pub(crate) fn furnished(
+        &self,
+        store: &Store,
+        terminal: Terminal,
+        mut reviewers: Vec<Arc<dyn Reviewer>>,
+    ) -> Result<House, Failure> {
         let spool: Arc<dyn Spool> = Arc::new(store.clone());
         let registry = self.registry_with(spool.clone())?;
         let mut house = self.house(registry, Arc::new(store.clone()))?;
@@ -171,7 +183,7 @@ impl Workplace {
         if let Some((time, size)) = self.config.review_cache {
             house.review_cache = Some(ReviewCache::new(time, size));
         }
-        Ok(Gate::new(house).for_run(self.run()))
+        Ok(house)
     }
 
     /// The gate that an undo passes: the same rules and reviewers, but other tools, which no model

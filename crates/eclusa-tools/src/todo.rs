@@ -8,7 +8,7 @@ use std::{
 use eclusa::{Facts, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool, one_line};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[cfg(test)]
 mod tests;
@@ -77,6 +77,11 @@ impl TypedTool for Todo {
          tests\", \"status\": \"in_progress\"}, {\"content\": \"write the changelog\", \
          \"status\": \"pending\"}]}"
             .to_owned()
+    }
+
+    fn output_schema(&self) -> Option<Value> {
+        let list = schemars::schema_for!(Vec<Item>).to_value();
+        Some(json!({"type": "object", "properties": {"todos": list}, "required": ["todos"]}))
     }
 
     fn facts(&self) -> Facts {

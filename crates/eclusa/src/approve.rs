@@ -18,6 +18,12 @@ pub trait Approver: Send + Sync {
     /// Name for the record.
     fn name(&self) -> &str;
 
+    /// Whether it can be asked something while it waits for another answer. Where the first
+    /// approver can, a question that nobody comes back to holds no other up.
+    fn takes_several(&self) -> bool {
+        false
+    }
+
     /// Asks, and waits for the answer.
     ///
     /// [`NotAsked::Unavailable`] passes the question to the next approver. Any other error, a

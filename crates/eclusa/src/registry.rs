@@ -6,6 +6,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use tokio::sync::watch;
 
 use crate::{Stop, Tool};
 
@@ -27,6 +28,7 @@ mod search;
 pub struct Registry {
     now: ArcSwap<Snapshot>,
     writing: Mutex<()>,
+    changed: watch::Sender<()>,
 }
 
 /// All tools at one moment, and what was rendered of them.
@@ -91,7 +93,7 @@ impl Registry {
             }
             Err(at) => tools.insert(at, new),
         }
-        self.now.store(Arc::new(now.with(tools)?));
+        self.show(now.with(tools)?);
         Ok(())
     }
 
@@ -102,14 +104,14 @@ impl Registry {
         let at = now.place(name).map_err(|_| RegistryError::NotFound(name.to_owned()))?;
         let mut tools = now.tools.clone();
         let removed = tools.remove(at);
-        self.now.store(Arc::new(now.with(tools)?));
+        self.show(now.with(tools)?);
         Ok(removed)
     }
 
     /// Takes all tools away.
     pub fn clear(&self) {
         let _writing = self.writing();
-        self.now.store(Arc::default());
+        self.show(Snapshot::default());
     }
 
     /// The tool of that name or alias.
@@ -155,6 +157,16 @@ impl Registry {
     pub(crate) fn nearest(&self, name: &str) -> Vec<String> {
         let now = self.now.load();
         search::nearest(name, now.names())
+    }
+
+    /// Wakes up whenever tools came or went.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    fn show(&self, next: Snapshot) {
+        self.now.store(Arc::new(next));
+        self.changed.send_replace(());
     }
 
     fn writing(&self) -> MutexGuard<'_, ()> {

@@ -22,6 +22,12 @@ pub trait Tool: Send + Sync + 'static {
     /// JSON Schema (2020-12) of the arguments. Read once, when the tool is registered.
     fn input_schema(&self) -> Value;
 
+    /// JSON Schema of [`Output::data`], for a tool whose structured result says everything that
+    /// its text says. Programs that find one show a model the structure *instead of* the text.
+    fn output_schema(&self) -> Option<Value> {
+        None
+    }
+
     /// What holds for every call of this tool. Read once, when the tool is registered. The
     /// default assumes the worst.
     fn facts(&self) -> Facts {

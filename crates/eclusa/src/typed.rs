@@ -53,6 +53,11 @@ pub trait TypedTool: Send + Sync + 'static {
     /// What it does, for the model.
     fn description(&self, scene: &Scene) -> String;
 
+    /// JSON Schema of the structured result, where it says everything that the text says.
+    fn output_schema(&self) -> Option<Value> {
+        None
+    }
+
     /// What holds for every call.
     fn facts(&self) -> Facts {
         Facts::default()
@@ -90,6 +95,10 @@ impl<T: TypedTool> Tool for T {
 
     fn input_schema(&self) -> Value {
         schemars::schema_for!(T::Args).to_value()
+    }
+
+    fn output_schema(&self) -> Option<Value> {
+        TypedTool::output_schema(self)
     }
 
     fn facts(&self) -> Facts {

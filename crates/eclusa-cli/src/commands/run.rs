@@ -52,18 +52,23 @@ pub(super) fn id() -> String {
 
 /// Ctrl-C and a polite end take the call back: it is answered and recorded like any other.
 pub(super) fn cancel_on_signal(cancel: CancellationToken) {
-    use tokio::signal::unix::{SignalKind, signal};
     tokio::spawn(async move {
-        let terminated = async {
-            match signal(SignalKind::terminate()) {
-                Ok(mut signal) => drop(signal.recv().await),
-                Err(_) => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            () = terminated => {}
-        }
+        asked_to_end().await;
         cancel.cancel();
     });
+}
+
+/// Resolves at Ctrl-C and at a polite end.
+pub(super) async fn asked_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminated = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated => {}
+    }
 }

@@ -14,6 +14,7 @@ mod demo;
 mod http_reviewer;
 mod log;
 mod looking;
+mod mcp;
 mod prompt;
 mod queue;
 mod reviewers;

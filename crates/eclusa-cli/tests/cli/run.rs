@@ -239,6 +239,7 @@ fn tools_are_listed_shown_and_found() {
         &["tools", "show", "nothing"],
     ]), @r###"
     $ eclusa tools
+    approve      generic    For the program, not for the model: says whether a call of one of the program's own tools may run (Claude Code's permission prompt tool). Runs nothing.
     echo         read-only  Says what it was told, as often as it was told to. Touches nothing.
     note         file       Adds a line to `notes.txt` in the workspace.
     output       read-only  Shows more of an output that was cut, by the reference that the cut names.

@@ -121,10 +121,13 @@ pub(crate) async fn ask_about_changes(
     }
 }
 
-/// One question at a time.
-async fn turn<'a>(house: &'a House, run: &Run) -> Result<MutexGuard<'a, ()>, Stop> {
+/// One question at a time, unless whoever is asked first can take several.
+async fn turn<'a>(house: &'a House, run: &Run) -> Result<Option<MutexGuard<'a, ()>>, Stop> {
+    if house.approvers.first().is_some_and(|it| it.takes_several()) {
+        return Ok(None);
+    }
     tokio::select! {
-        turn = house.asking.lock() => Ok(turn),
+        turn = house.asking.lock() => Ok(Some(turn)),
         () = run.cancel.cancelled() => Err(Stop::Cancelled { ran: false }),
     }
 }

@@ -96,6 +96,7 @@ pub struct Registered {
     review: ReviewConfig,
     deferred: bool,
     arguments: Arguments,
+    output_schema: Option<Value>,
 }
 
 impl Registered {
@@ -124,6 +125,7 @@ impl Registered {
             review: it.review,
             deferred: it.deferred,
             arguments,
+            output_schema: it.tool.output_schema(),
             tool: it.tool,
         })
     }
@@ -171,6 +173,11 @@ impl Registered {
     /// The schema of its arguments, as models see it.
     pub fn schema(&self) -> &Value {
         self.arguments.shown()
+    }
+
+    /// The schema of its structured result, where that says everything that the text says.
+    pub fn output_schema(&self) -> Option<&Value> {
+        self.output_schema.as_ref()
     }
 
     /// True when models see it only after a search has found it.

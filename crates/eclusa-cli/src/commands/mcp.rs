@@ -1,0 +1,64 @@
+//! `eclusa mcp`: the tools for an agent that speaks MCP, on stdin and stdout.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use eclusa::Gate;
+use eclusa_mcp::{Opening, Patience, ThroughClient, serve_stdio};
+
+use crate::{
+    args::{Global, McpArgs},
+    failure::{Exit, Failure},
+    terminal::Terminal,
+    workplace::Workplace,
+};
+
+pub(super) async fn run(global: Global, args: McpArgs) -> Result<Exit, Failure> {
+    let (opening, opened) = opening(global);
+    serve_stdio(opening, patience(&args), super::run::asked_to_end()).await?;
+    opened.ended()
+}
+
+pub(super) fn patience(args: &McpArgs) -> Patience {
+    let all = |time| Patience { elsewhere: time, asking: time };
+    args.patience.map_or_else(Patience::default, all)
+}
+
+/// Why the workspace could not be opened, if it could not.
+#[derive(Clone, Default)]
+pub(super) struct Opened(Arc<Mutex<Option<Failure>>>);
+
+impl Opened {
+    /// How the command ends.
+    pub(super) fn ended(self) -> Result<Exit, Failure> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(failure) => Err(failure),
+            None => Ok(Exit::Done),
+        }
+    }
+}
+
+/// Opens the workspace while the first answers go out. What is wrong with it is told to whoever
+/// asks for something, and at the end.
+pub(super) fn opening(global: Global) -> (Opening, Opened) {
+    let opened = Opened::default();
+    let told = opened.clone();
+    let opening = Opening::start(move || {
+        open(&global).map_err(|failure| {
+            let why = failure.lines().join("; ");
+            *told.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            why.trim_start_matches("error: ").to_owned()
+        })
+    });
+    (opening, opened)
+}
+
+/// The gate, with the client as the first who can ask a person.
+fn open(global: &Global) -> Result<Gate, Failure> {
+    let here = Workplace::open(global)?;
+    let store = here.store()?;
+    // Stdin is the client's: a terminal is no place to ask here.
+    let terminal = Terminal::new(false, here.place.config.clone());
+    let mut house = here.furnished(&store, terminal, Vec::new())?;
+    house.approvers.insert(0, Arc::new(ThroughClient));
+    Ok(Gate::new(house).for_run(here.run()))
+}

@@ -1,0 +1,9 @@
+//! The tools over MCP, with a client that is written by hand: the real binary on its real pipes.
+
+mod approval;
+mod approve;
+mod client;
+mod faults;
+mod http;
+mod protocol;
+mod tools;

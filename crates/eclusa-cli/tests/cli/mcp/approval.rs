@@ -1,0 +1,239 @@
+//! Asking a person through the client, in both eras (S1.36, C1).
+
+use serde_json::{Value, json};
+
+use super::client::{Client, asks, text};
+use crate::world::{World, wait_until};
+
+fn yes() -> Value {
+    json!({"action": "accept", "content": {"answer": "yes"}})
+}
+
+fn note(text: &str) -> Value {
+    json!({"name": "note", "arguments": {"text": text}})
+}
+
+/// The answer that has the client ask.
+fn input_required(client: &mut Client, call: &Value) -> Value {
+    let answer = client.ask("tools/call", call.clone());
+    assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
+    answer["result"].clone()
+}
+
+/// The same request again, with an answer to the question.
+fn retried(call: &Value, asked: &Value, said: Value) -> Value {
+    let mut call = call.clone();
+    call["requestState"] = asked["requestState"].clone();
+    call["inputResponses"] = json!({"approval": said});
+    call
+}
+
+#[test]
+fn mcp_older_clients_are_asked_with_a_request() {
+    for version in ["2025-06-18", "2025-11-25"] {
+        let world = World::new();
+        let mut client = Client::legacy(&world, version, asks());
+        let id = client.request("tools/call", note("hello"));
+        let question = client.asked("elicitation/create");
+        let params = &question["params"];
+        // What the person reads is what a terminal would show.
+        let message = params["message"].as_str().unwrap();
+        assert!(message.contains("tool: note") && message.contains("│ hello"), "{message}");
+        assert!(message.contains("  yes      yes, this once"), "{message}");
+        assert!(!message.contains("edit the arguments"), "{message}");
+        // Codex takes a schema with these at its root, and no other.
+        let schema = params["requestedSchema"].as_object().unwrap();
+        let known = ["$schema", "type", "properties", "required"];
+        assert!(schema.keys().all(|it| known.contains(&it.as_str())), "{schema:?}");
+        let flat = |it: &Value| it["type"] == "string" && it.get("properties").is_none();
+        assert!(schema["properties"].as_object().unwrap().values().all(flat));
+        assert_eq!(world.read("workspace/notes.txt"), "");
+        client.reply(&question, yes());
+        assert_eq!(client.answer(id)["result"]["isError"], false);
+        assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+        let records = world.records();
+        let started = records.iter().find(|it| it["event"] == "started").unwrap();
+        assert_eq!(started["approval"]["by"], "mcp-client");
+    }
+}
+
+#[test]
+fn mcp_newer_clients_ask_and_come_back() {
+    let world = World::new();
+    let mut client = Client::modern(&world, asks());
+    let call = note("hello");
+    let asked = input_required(&mut client, &call);
+    let question = &asked["inputRequests"]["approval"];
+    assert_eq!(question["method"], "elicitation/create");
+    assert!(question["params"]["message"].as_str().unwrap().contains("│ hello"));
+    assert_eq!(world.read("workspace/notes.txt"), "");
+    let answer = client.ask("tools/call", retried(&call, &asked, yes()));
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+}
+
+#[test]
+fn mcp_a_ticket_is_for_one_call_once() {
+    let world = World::new();
+    let mut client = Client::modern(&world, asks());
+    let call = note("hello");
+    let refused = |client: &mut Client, call: Value| {
+        let answer = client.ask("tools/call", call);
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    };
+    let asked = input_required(&mut client, &call);
+    // Other arguments, another tool, another ticket: nothing runs.
+    let mut other = retried(&call, &asked, yes());
+    other["arguments"]["text"] = "something else".into();
+    refused(&mut client, other);
+    let mut other = retried(&call, &asked, yes());
+    other["name"] = "echo".into();
+    refused(&mut client, other);
+    let mut other = retried(&call, &asked, yes());
+    let ticket = asked["requestState"].as_str().unwrap();
+    let (before, after) = ticket.split_at(ticket.len() / 2);
+    let other_letter = if after.starts_with('A') { "B" } else { "A" };
+    let tampered = format!("{before}{other_letter}{}", after.get(1..).unwrap());
+    other["requestState"] = tampered.into();
+    refused(&mut client, other);
+    assert_eq!(world.read("workspace/notes.txt"), "");
+    // None of that used the ticket up; the right call does.
+    let right = retried(&call, &asked, yes());
+    assert_eq!(client.ask("tools/call", right.clone())["result"]["isError"], false);
+    refused(&mut client, right);
+    assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+    // Another process knows nothing of it.
+    let asked = input_required(&mut client, &call);
+    let mut another = Client::modern(&world, asks());
+    refused(&mut another, retried(&call, &asked, yes()));
+    assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+}
+
+#[test]
+fn mcp_only_an_accepted_yes_is_a_yes() {
+    let nos = [
+        json!({"action": "decline"}),
+        json!({"action": "cancel"}),
+        json!({"action": "accept", "content": {"answer": "no", "reason": "not on a Sunday"}}),
+        json!({"action": "accept", "content": {"answer": "stop"}}),
+    ];
+    let nothing = [
+        json!({"action": "accept"}),
+        json!({"action": "accept", "content": {"answer": true}}),
+        json!({"action": "accept", "content": {"answer": "YES"}}),
+        json!({"action": "maybe", "content": {"answer": "yes"}}),
+        json!("yes"),
+        Value::Null,
+    ];
+    let world = World::new();
+    let mut client = Client::modern(&world, asks());
+    for said in &nos {
+        let asked = input_required(&mut client, &note("hello"));
+        let answer = client.ask("tools/call", retried(&note("hello"), &asked, said.clone()));
+        assert_eq!(answer["result"]["isError"], true, "{said}: {answer}");
+        if let Some(reason) = said["content"]["reason"].as_str() {
+            assert!(text(&answer["result"]).contains(reason), "{answer}");
+        }
+    }
+    // What is no answer leaves the question open, with a new ticket.
+    for said in &nothing {
+        let asked = input_required(&mut client, &note("hello"));
+        let again = input_required(&mut client, &retried(&note("hello"), &asked, said.clone()));
+        assert_ne!(again["requestState"], asked["requestState"]);
+        let no = retried(&note("hello"), &again, json!({"action": "decline"}));
+        assert_eq!(client.ask("tools/call", no)["result"]["isError"], true);
+    }
+    drop(client);
+    // The older era has no second round: what is no answer is a no.
+    let mut client = Client::legacy(&world, "2025-11-25", asks());
+    for said in nos.iter().chain(&nothing) {
+        let id = client.request("tools/call", note("hello"));
+        let question = client.asked("elicitation/create");
+        client.reply(&question, said.clone());
+        assert_eq!(client.answer(id)["result"]["isError"], true, "{said}");
+    }
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}
+
+#[test]
+fn mcp_an_answer_for_the_conversation_holds_in_it_and_in_no_other() {
+    let world = World::new();
+    let session = json!({"action": "accept", "content": {"answer": "session"}});
+    let mut client = Client::modern(&world, asks());
+    let asked = input_required(&mut client, &note("one"));
+    client.ask("tools/call", retried(&note("one"), &asked, session));
+    assert_eq!(client.call("note", json!({"text": "two"}))["isError"], false);
+    let mut other = Client::modern(&world, asks());
+    input_required(&mut other, &note("three"));
+    assert_eq!(world.read("workspace/notes.txt"), "one\ntwo\n");
+}
+
+#[test]
+fn mcp_a_client_that_cannot_ask_is_told_what_to_do() {
+    let world = World::new();
+    for capabilities in [json!({}), json!({"elicitation": {"url": {}}})] {
+        let result = Client::modern(&world, capabilities).call("note", json!({"text": "x"}));
+        assert_eq!(result["isError"], true);
+        assert!(text(&result).contains("allow rule"), "{result}");
+    }
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}
+
+#[test]
+fn mcp_a_client_is_told_to_come_back_when_a_person_takes_long() {
+    // The client cannot ask, so the question is at the desk.
+    let world = World::with("on_no_approver = \"queue\"\n");
+    let args = ["mcp", "--patience", "300ms"];
+    let mut client = Client::modern_with(&world, &args, json!({}));
+    let told = client.call("note", json!({"text": "hello"}));
+    assert_eq!(
+        (&told["isError"], &told["_meta"]["eclusa/code"]),
+        (&json!(true), &json!("waiting"))
+    );
+    let id = told["_meta"]["eclusa/id"].as_str().unwrap().to_owned();
+    assert!(text(&told).contains(&id), "{told}");
+    // Still nobody has answered: a new id for the same call.
+    let told = client.call("wait", json!({"id": id}));
+    let id = told["_meta"]["eclusa/id"].as_str().unwrap().to_owned();
+    let question = world.eclusa(&["--json", "approvals"]).json();
+    world.eclusa(&["approvals", "yes", &question["id"].to_string()]);
+    wait_until("it runs", || world.read("workspace/notes.txt") == "hello\n");
+    let result = client.call("wait", json!({"id": id}));
+    assert_eq!(result["isError"], false, "{result}");
+    // An id is good for one answer.
+    let answer = client.ask("tools/call", json!({"name": "wait", "arguments": {"id": id}}));
+    assert_eq!(answer["error"]["code"], -32602);
+    assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+}
+
+#[test]
+fn mcp_a_question_that_nobody_comes_back_to_holds_no_other_up() {
+    let world = World::new();
+    let mut client = Client::modern(&world, asks());
+    let abandoned = input_required(&mut client, &note("one"));
+    // Answered in any order, each its own question.
+    let (two, three) = (note("two"), note("three"));
+    let (asked_two, asked_three) =
+        (input_required(&mut client, &two), input_required(&mut client, &three));
+    for (call, asked) in [(three, asked_three), (two, asked_two)] {
+        let answer = client.ask("tools/call", retried(&call, &asked, yes()));
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+    }
+    assert_eq!(world.read("workspace/notes.txt"), "three\ntwo\n");
+    assert!(abandoned["requestState"].is_string());
+}
+
+#[test]
+fn mcp_a_ticket_is_no_good_when_its_time_is_over() {
+    let world = World::with("[limits]\napproval = \"300ms\"\n");
+    let mut client = Client::modern(&world, asks());
+    let asked = input_required(&mut client, &note("hello"));
+    wait_until("the time is over", || {
+        world.records().iter().any(|it| it["code"] == "approval_expired")
+    });
+    let answer = client.ask("tools/call", retried(&note("hello"), &asked, yes()));
+    // The call has ended, whichever clock was first.
+    let refused = answer["error"]["code"] == -32602 || answer["result"]["isError"] == true;
+    assert!(refused, "{answer}");
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}

@@ -1,0 +1,217 @@
+//! The tools over HTTP: who is let in, what the headers must say, how it ends.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    process::{Child, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use super::client::{SLOW, text};
+use crate::world::{World, alive, wait_until};
+
+/// A server, and where it listens.
+struct Up {
+    child: Child,
+    address: String,
+}
+
+/// What came back.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    /// The message in it, from a plain body or from an event.
+    fn json(&self) -> Value {
+        let event = self.body.lines().find_map(|it| it.strip_prefix("data: {"));
+        let plain = self.body.find('{').map(|at| self.body.get(at..).unwrap());
+        let text = event.map(|it| format!("{{{it}")).or_else(|| plain.map(str::to_owned));
+        let text = text.unwrap_or_else(|| panic!("no message in {self:?}"));
+        let mut values = serde_json::Deserializer::from_str(&text).into_iter();
+        values.next().unwrap().unwrap_or_else(|err| panic!("{err} in {self:?}"))
+    }
+}
+
+impl Up {
+    fn start(world: &World, token: Option<&str>) -> Up {
+        let mut command = world.command(&["up", "--listen", "127.0.0.1:0"]);
+        if let Some(token) = token {
+            command.env("ECLUSA_TOKEN", token);
+        }
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
+        Up { child, address }
+    }
+
+    fn send(&self, head: &str, body: &str) -> Answer {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let length = body.len();
+        write!(stream, "{head}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        let status = head.split(' ').nth(1).and_then(|it| it.parse().ok()).unwrap_or_default();
+        Answer { status, head: head.to_owned(), body: body.to_owned() }
+    }
+
+    fn get(&self, path: &str, more: &str) -> Answer {
+        self.send(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\n{more}", self.address), "")
+    }
+
+    /// A request of the newer era, with headers that repeat what it says.
+    fn post(&self, method: &str, mut params: Value, more: &str) -> Answer {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+        });
+        let name = params["name"].as_str().map(|it| format!("Mcp-Name: {it}\r\n"));
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mut head = format!("POST /mcp HTTP/1.1\r\n{STANDARD}{}", name.unwrap_or_default());
+        for (key, value) in [("Host", self.address.as_str()), ("Mcp-Method", method)] {
+            if !more.contains(&format!("{key}:")) {
+                head.push_str(&format!("{key}: {value}\r\n"));
+            }
+        }
+        self.send(&format!("{head}{more}"), &body.to_string())
+    }
+}
+
+const STANDARD: &str = "Content-Type: application/json\r\n\
+    Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n";
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn echo() -> Value {
+    json!({"name": "echo", "arguments": {"text": "hello"}})
+}
+
+#[test]
+fn mcp_http_answers_the_newer_era_without_a_session() {
+    let world = World::new();
+    let up = Up::start(&world, None);
+    let answer = up.post("tools/call", echo(), "");
+    assert_eq!((answer.status, text(&answer.json()["result"])), (200, "hello"), "{answer:?}");
+    assert!(!answer.head.to_lowercase().contains("mcp-session-id"));
+    let answer = up.post("server/discover", json!({}), "");
+    assert!(answer.json()["result"]["supportedVersions"].is_array(), "{answer:?}");
+    // A question is asked by answering, and the retry comes over another connection.
+    let note = json!({"name": "note", "arguments": {"text": "hello"}});
+    let asked = up.post("tools/call", note.clone(), "").json();
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let mut again = note;
+    again["requestState"] = asked["result"]["requestState"].clone();
+    again["inputResponses"] =
+        json!({"approval": {"action": "accept", "content": {"answer": "yes"}}});
+    let done = up.post("tools/call", again, "").json();
+    assert_eq!(done["result"]["isError"], false, "{done}");
+    assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+}
+
+#[test]
+fn mcp_http_lets_in_only_who_meant_this_host() {
+    let world = World::new();
+    let up = Up::start(&world, None);
+    let post = |more: &str| up.post("tools/call", echo(), more).status;
+    assert_eq!(text(&up.post("tools/call", echo(), "").json()["result"]), "hello");
+    assert_eq!(post("Host: evil.example\r\n"), 403);
+    assert_eq!(post("Host: 127.0.0.1.evil.example:80\r\n"), 403);
+    assert_eq!(post("Host: localhost:1\r\n"), 200);
+    assert_eq!(post("Origin: http://evil.example\r\n"), 403);
+    assert_eq!(post("Origin: null\r\n"), 403);
+    assert_eq!(post("Origin: http://localhost:3000\r\n"), 200);
+    for path in ["/health", "/metrics"] {
+        let rebound = format!("GET {path} HTTP/1.1\r\nHost: evil.example\r\n");
+        assert_eq!(up.send(&rebound, "").status, 403);
+    }
+}
+
+#[test]
+fn mcp_http_headers_must_say_what_the_body_says() {
+    let world = World::new();
+    let up = Up::start(&world, None);
+    let answer = up.post("tools/call", echo(), "Mcp-Method: tools/list\r\n");
+    assert_eq!((answer.status, answer.json()["error"]["code"].as_i64()), (400, Some(-32020)));
+    let answer = up.post("no/such", json!({}), "");
+    assert_eq!((answer.status, answer.json()["error"]["code"].as_i64()), (404, Some(-32601)));
+}
+
+#[test]
+fn mcp_http_a_token_is_asked_of_everybody_where_there_is_one() {
+    let world = World::new();
+    let up = Up::start(&world, Some("open sesame"));
+    assert_eq!(up.get("/health", "").status, 200);
+    for wrong in ["", "Authorization: Bearer open\r\n", "Authorization: Basic open sesame\r\n"] {
+        let answer = up.post("tools/call", echo(), wrong);
+        assert_eq!(answer.status, 401, "{wrong}");
+        assert!(answer.head.to_lowercase().contains("www-authenticate: bearer"));
+        assert_eq!(up.get("/metrics", wrong).status, 401);
+    }
+    let right = "Authorization: Bearer open sesame\r\n";
+    assert_eq!(up.post("tools/call", echo(), right).status, 200);
+    let counted = up.get("/metrics", right);
+    assert!(counted.body.contains("eclusa_calls_total{outcome=\"ok\"} 1"), "{counted:?}");
+    // Nobody listens for everybody without one.
+    let ran = world.eclusa(&["up", "--listen", "0.0.0.0:0"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("no token is set"), "{}", ran.err);
+}
+
+#[test]
+fn mcp_http_an_orderly_end_takes_calls_back_and_records_them() {
+    let world = World::with(SLOW);
+    let mut up = Up::start(&world, None);
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| {
+            let (up, call) = (&up, json!({"name": "slow", "arguments": {}}));
+            up.post("tools/call", call, "")
+        });
+        wait_until("the tool runs", || !world.read("workspace/pid").is_empty());
+        let pid = rustix::process::Pid::from_child(&up.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let _ = call.join();
+    });
+    assert_eq!(up.child.wait().unwrap().code(), Some(0));
+    assert!(!alive(&world.read("workspace/pid")));
+    assert!(world.records().iter().any(|it| it["code"] == "cancelled"), "{:?}", world.records());
+}
+
+#[test]
+fn mcp_http_closing_the_stream_takes_the_call_back() {
+    let world = World::with(SLOW);
+    let up = Up::start(&world, None);
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+    "name": "slow", "arguments": {}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }}})
+    .to_string();
+    let mut stream = TcpStream::connect(&up.address).unwrap();
+    let (host, length) = (&up.address, body.len());
+    write!(
+        stream,
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\n{STANDARD}Mcp-Method: tools/call\r\nMcp-Name: slow\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    wait_until("the tool runs", || !world.read("workspace/pid").is_empty());
+    drop(stream);
+    wait_until("the command is gone", || !alive(&world.read("workspace/pid")));
+    wait_until("it is on record", || world.records().iter().any(|it| it["code"] == "cancelled"));
+}

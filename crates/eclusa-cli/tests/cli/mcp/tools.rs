@@ -1,0 +1,114 @@
+//! What is listed, and what comes back.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, SLOW, text};
+use crate::world::{World, wait_until};
+
+fn listed(client: &mut Client) -> Vec<Value> {
+    client.ask("tools/list", json!({}))["result"]["tools"].as_array().unwrap().clone()
+}
+
+#[test]
+fn mcp_tools_are_listed_in_order_with_annotations_that_are_true() {
+    let world = World::new();
+    let tools = listed(&mut Client::modern(&world, json!({})));
+    let names: Vec<&str> = tools.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert!(names.is_sorted() && names.contains(&"read") && names.contains(&"note"), "{names:?}");
+    let hints = |name: &str| {
+        let tool = tools.iter().find(|it| it["name"] == name).unwrap();
+        assert_eq!(tool["inputSchema"]["type"], "object");
+        let hints = &tool["annotations"];
+        ["readOnlyHint", "destructiveHint", "openWorldHint"].map(|it| hints[it].as_bool().unwrap())
+    };
+    // Codex asks on its own about what is destructive or open; what only looks is neither.
+    assert_eq!(hints("read"), [true, false, false]);
+    assert_eq!(hints("todo"), [false, false, false]);
+    assert!(!hints("note")[0]);
+    let read = tools.iter().find(|it| it["name"] == "read").unwrap();
+    assert_eq!(read["title"], "Read");
+    // Both eras see the same list.
+    assert_eq!(listed(&mut Client::legacy(&world, "2025-06-18", json!({}))), tools);
+}
+
+#[test]
+fn mcp_structure_goes_out_only_where_it_tells_everything() {
+    let world = World::new();
+    world.write("workspace/a.txt", "first line\n");
+    let mut client = Client::modern(&world, json!({}));
+    // Claude Code and Codex would show the model the structure instead of the file.
+    let read = client.call("read", json!({"path": "a.txt"}));
+    assert!(text(&read).contains("first line"), "{read}");
+    assert_eq!(read.get("structuredContent"), None);
+    assert_eq!(read["_meta"]["eclusa/data"]["path"], "a.txt");
+    let todos = json!([{"content": "test", "status": "pending"}]);
+    let todo = client.call("todo", json!({"todos": todos}));
+    assert_eq!(todo["structuredContent"], json!({"todos": todos}));
+    let tool = listed(&mut client).into_iter().find(|it| it["name"] == "todo").unwrap();
+    assert_eq!(tool["outputSchema"]["required"], json!(["todos"]));
+}
+
+#[test]
+fn mcp_secrets_are_taken_out_of_text_and_structure() {
+    let world = World::new();
+    let secret = "ghp_0123456789abcdefABCDEF0123456789abcd";
+    let mut client = Client::modern(&world, json!({}));
+    let todo = client.call("todo", json!({"todos": [{"content": secret, "status": "pending"}]}));
+    assert!(todo["structuredContent"]["todos"][0]["content"].is_string(), "{todo}");
+    assert!(!todo.to_string().contains(secret), "{todo}");
+}
+
+#[test]
+fn mcp_what_was_cut_can_be_read_whole() {
+    let world = World::with("[limits]\noutput = \"2KB\"\n");
+    let whole: String = (0..1000).map(|it| format!("line {it}\n")).collect();
+    let mut client = Client::modern(&world, json!({}));
+    let result = client.call("echo", json!({"text": whole}));
+    let link = result["content"].as_array().unwrap().last().unwrap();
+    assert_eq!(link["type"], "resource_link", "{result}");
+    assert!(text(&result).len() < 3000);
+    let uri = link["uri"].as_str().unwrap();
+    let read = |client: &mut Client, uri: &str| {
+        let answer = client.ask("resources/read", json!({"uri": uri}));
+        answer["result"]["contents"][0]["text"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(read(&mut client, uri), whole);
+    assert_eq!(read(&mut client, &format!("{uri}?range=0..6")), "line 0");
+    let templates = client.ask("resources/templates/list", json!({}));
+    let template = templates["result"]["resourceTemplates"][0]["uriTemplate"].as_str().unwrap();
+    assert!(uri.starts_with(template.trim_end_matches("{reference}")));
+}
+
+#[test]
+fn mcp_a_call_that_is_taken_back_ends_and_is_on_record() {
+    let world = World::with(SLOW);
+    for legacy in [true, false] {
+        let mut client = match legacy {
+            true => Client::legacy(&world, "2025-11-25", json!({})),
+            false => Client::modern(&world, json!({})),
+        };
+        let id = client.request("tools/call", json!({"name": "slow", "arguments": {}}));
+        wait_until("the tool runs", || !world.read("workspace/pid").is_empty());
+        let pid = world.read("workspace/pid");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": {"requestId": id, "reason": "enough"}}));
+        wait_until("the command is gone", || !crate::world::alive(&pid));
+        wait_until("it is on record", || {
+            world.records().iter().any(|it| it["code"] == "cancelled")
+        });
+        // The server is as good as before.
+        assert_eq!(text(&client.call("echo", json!({"text": "still here"}))), "still here");
+        world.write("workspace/pid", "");
+    }
+}
+
+#[test]
+fn mcp_the_clients_own_id_for_a_call_is_the_one_on_record() {
+    let world = World::new();
+    let mut client = Client::modern(&world, json!({}));
+    for (key, id) in [("claudecode/toolUseId", "toolu_01A"), ("callId", "call_7")] {
+        let call = json!({"name": "echo", "arguments": {"text": "x"}, "_meta": {key: id}});
+        assert_eq!(client.ask("tools/call", call)["result"]["isError"], false);
+        assert!(world.records().iter().any(|it| it["call"] == id), "{:?}", world.records());
+    }
+}

@@ -1,0 +1,62 @@
+//! The hall that all doors lead to: the gate, the calls on their way, and those that wait.
+
+use std::{
+    io,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use eclusa::Gate;
+use rmcp::ErrorData;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    call::{Calls, Patience},
+    opening::Opening,
+    parked::Parking,
+};
+
+/// What all connections to one gate share.
+pub(crate) struct Hall {
+    opening: Opening,
+    pub(crate) calls: Arc<Calls>,
+    pub(crate) parking: Arc<Parking>,
+    pub(crate) patience: Patience,
+    /// Cancelled when the server ends: every call with it.
+    pub(crate) gone: CancellationToken,
+    numbers: AtomicU64,
+    heard: OnceLock<()>,
+}
+
+impl Hall {
+    pub(crate) fn new(opening: Opening, patience: Patience) -> io::Result<Arc<Hall>> {
+        Ok(Arc::new(Hall {
+            opening,
+            calls: Arc::default(),
+            parking: Arc::new(Parking::new()?),
+            patience,
+            gone: CancellationToken::new(),
+            numbers: AtomicU64::new(0),
+            heard: OnceLock::new(),
+        }))
+    }
+
+    /// A number that no other call of this process has.
+    pub(crate) fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The gate, once it is open. From then on its events are heard.
+    pub(crate) async fn gate(&self) -> Result<Gate, ErrorData> {
+        let gate = self.opening.gate().await.map_err(|why| {
+            ErrorData::internal_error(format!("eclusa cannot work here: {why}"), None)
+        })?;
+        self.heard.get_or_init(|| {
+            let (calls, events) = (self.calls.clone(), gate.house().events.listen());
+            tokio::spawn(async move { calls.listen(events).await });
+        });
+        Ok(gate)
+    }
+}

@@ -1,0 +1,40 @@
+//! The Model Context Protocol: our tools, through the gate, for every agent that speaks it.
+//!
+//! ```text
+//! stdio.rs     one client on standard input and output      pipe.rs  its lines
+//! http.rs      many clients over Streamable HTTP
+//!   │
+//! server.rs    what a client can ask: tools, calls, resources    hall.rs  where all doors lead
+//!   │
+//! call.rs      a call on its way through the gate            approver.rs, question.rs  asking
+//!   │                                                        parked.rs  waiting for an answer
+//! answer.rs    the reply as a result
+//! ```
+//!
+//! Two eras of the protocol are alive, and both are spoken on every connection. Up to 2025-11-25
+//! a client begins with `initialize`, and the server asks a person with a request of its own. From
+//! 2026-07-28 every request carries what it needs, and the server asks by *answering*: the client
+//! puts the question to the person and makes the same request again, with the answer and a sealed
+//! ticket. The call itself waits in the gate meanwhile (`parked.rs`).
+
+mod answer;
+mod approver;
+mod call;
+mod catalogue;
+mod hall;
+mod http;
+mod kept;
+mod opening;
+mod own;
+mod parked;
+mod pipe;
+mod question;
+mod server;
+mod stdio;
+
+pub use approver::ThroughClient;
+pub use call::Patience;
+pub use http::{Http, serve_http};
+pub use opening::Opening;
+pub use own::Approve;
+pub use stdio::serve_stdio;

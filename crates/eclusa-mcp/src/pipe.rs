@@ -1,0 +1,214 @@
+//! Standard input and output as a transport, where rmcp's own falls short.
+//!
+//! Its own transport drops a line that is not JSON, or too long, without a word, and keeps calls
+//! running for five seconds after the client is gone. Here every such line is answered, what was
+//! half written when the client went away is left alone, and calls get a second to end.
+
+use std::{io, sync::Arc, time::Duration};
+
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{ErrorCode, JsonRpcMessage, RequestId, ServerJsonRpcMessage},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
+    sync::{Mutex, watch},
+};
+
+use crate::hall::Hall;
+
+/// The longest line that is read, in bytes.
+const LONGEST: usize = 16 << 20;
+
+/// How long calls may go on after the client has closed its end. It may still be reading.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The two ends of a client.
+pub(crate) struct Pipe<R, W> {
+    read: BufReader<R>,
+    line: Vec<u8>,
+    /// The rest of a line that was too long is passed over.
+    skipping: bool,
+    ended: bool,
+    /// How many requests have no answer yet.
+    owed: Arc<watch::Sender<usize>>,
+    write: Arc<Mutex<W>>,
+    hall: Arc<Hall>,
+}
+
+/// What was read.
+enum Read {
+    Line,
+    TooLong,
+    End,
+}
+
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
+    pub(crate) fn new(read: R, write: W, hall: Arc<Hall>) -> Pipe<R, W> {
+        Pipe {
+            read: BufReader::with_capacity(64 << 10, read),
+            line: Vec::new(),
+            skipping: false,
+            ended: false,
+            owed: Arc::new(watch::channel(0).0),
+            write: Arc::new(Mutex::new(write)),
+            hall,
+        }
+    }
+
+    /// Reads to the end of a line. Can be dropped at any await and called again: what was read is
+    /// in the buffer.
+    async fn line(&mut self) -> Read {
+        loop {
+            let Ok(bytes) = self.read.fill_buf().await else { return Read::End };
+            if bytes.is_empty() {
+                return Read::End;
+            }
+            let end = bytes.iter().position(|it| *it == b'\n');
+            let taken = end.map_or(bytes.len(), |at| at + 1);
+            let fits = self.line.len() + taken <= LONGEST;
+            if fits && !self.skipping {
+                self.line.extend_from_slice(bytes.get(..taken).unwrap_or_default());
+            }
+            self.read.consume(taken);
+            let was_skipping = std::mem::replace(&mut self.skipping, false);
+            match (end, was_skipping || !fits) {
+                (Some(_), false) => return Read::Line,
+                (Some(_), true) => return Read::TooLong,
+                (None, too_long) => self.skipping = too_long,
+            }
+        }
+    }
+
+    /// Says what is wrong with a message, with its id where there is one. Written by a task of its
+    /// own: reading may be dropped at any await, and half a line must never go out.
+    fn refuse(&self, code: ErrorCode, problem: String, id: Option<RequestId>) {
+        let message = ServerJsonRpcMessage::error(ErrorData::new(code, problem, None), id);
+        let to = self.write.clone();
+        // An error means that nobody reads it.
+        tokio::spawn(async move { drop(write(&to, &message).await) });
+    }
+
+    /// What the line says. A line that says nothing is answered here.
+    fn read(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let line = std::mem::take(&mut self.line);
+        let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line).trim_ascii();
+        if text.is_empty() {
+            return None;
+        }
+        match serde_json::from_slice(text) {
+            Ok(message) => Some(message),
+            Err(err) => {
+                self.explain(text, &err);
+                None
+            }
+        }
+    }
+
+    fn explain(&self, text: &[u8], err: &serde_json::Error) {
+        let Ok(value) = serde_json::from_slice::<Value>(text) else {
+            let problem = format!("this line is not JSON: {err}");
+            return self.refuse(ErrorCode::PARSE_ERROR, problem, None);
+        };
+        let id = value.get("id").cloned().and_then(|id| serde_json::from_value(id).ok());
+        let method = value.get("method").and_then(Value::as_str);
+        if method.is_some() && value.get("id").is_none() {
+            // A notification that nobody knows is none of our business.
+            tracing::debug!("an unknown notification was passed over");
+            return;
+        }
+        let problem = match value {
+            Value::Array(_) => "batches are not part of this protocol: send one message a line",
+            _ => "this is not a JSON-RPC message of the Model Context Protocol",
+        };
+        self.refuse(ErrorCode::INVALID_REQUEST, problem.to_owned(), id);
+    }
+
+    /// The client has closed its end. What it asked for is still answered, where that is a matter
+    /// of a moment; then calls are taken back.
+    async fn end(&mut self) {
+        let mut owed = self.owed.subscribe();
+        let grace = async {
+            // A call that came in while the workspace was opening gets its moment too.
+            let _ = self.hall.gate().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            _ = owed.wait_for(|owed| *owed == 0) => {}
+            () = grace => {}
+        }
+        self.hall.gone.cancel();
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Pipe<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let (to, owed) = (self.write.clone(), self.owed.clone());
+        let gone = self.hall.gone.clone();
+        async move {
+            let written = write(&to, &item).await;
+            if written.is_err() {
+                // Nobody will ever read an answer.
+                gone.cancel();
+            }
+            if matches!(item, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) {
+                owed.send_modify(|it| *it = it.saturating_sub(1));
+            }
+            written
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if self.ended {
+                self.end().await;
+                return None;
+            }
+            match self.line().await {
+                Read::Line => {
+                    if let Some(message) = self.read() {
+                        if matches!(message, JsonRpcMessage::Request(_)) {
+                            self.owed.send_modify(|it| *it += 1);
+                        }
+                        return Some(message);
+                    }
+                }
+                Read::TooLong => {
+                    self.line.clear();
+                    let problem =
+                        format!("a message may have {LONGEST} bytes, and this one is longer");
+                    self.refuse(ErrorCode::INVALID_REQUEST, problem, None);
+                }
+                Read::End => self.ended = true,
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.write.lock().await.flush().await
+    }
+}
+
+/// One message, on a line of its own.
+async fn write<W: AsyncWrite + Unpin>(
+    to: &Mutex<W>,
+    message: &TxJsonRpcMessage<RoleServer>,
+) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    let mut to = to.lock().await;
+    to.write_all(&line).await?;
+    to.flush().await
+}

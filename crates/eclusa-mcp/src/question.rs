@@ -1,0 +1,120 @@
+//! A question as a form that every client can show: one text, one choice, one line of reason.
+
+use eclusa::{Answer, Question, Role, render};
+use serde_json::{Map, Value, json};
+
+/// The word for each answer of the renderer, by its key there. Editing has no place in a form.
+const WORDS: [(&str, &str); 5] =
+    [("y", "yes"), ("s", "session"), ("a", "always"), ("n", "no"), ("q", "stop")];
+
+/// A question, as a client shows it.
+#[derive(Debug, Clone)]
+pub(crate) struct Form {
+    /// What the person reads: the one renderer's text.
+    pub(crate) message: String,
+    /// The answers there are.
+    choices: Vec<&'static str>,
+    /// What the answer is bound to.
+    pub(crate) binding: String,
+    /// How long an answer is waited for.
+    pub(crate) time: std::time::Duration,
+}
+
+impl Form {
+    pub(crate) fn of(question: &Question) -> Form {
+        let mut choices = vec!["yes"];
+        if question.grant.is_some() {
+            choices.push("session");
+            if question.can_always {
+                choices.push("always");
+            }
+        }
+        choices.extend(["no", "stop"]);
+        Form {
+            message: message(question, &choices),
+            choices,
+            binding: question.binding.clone(),
+            time: question.time,
+        }
+    }
+
+    /// The schema of the answer. Codex takes nothing at its root beyond `$schema`, `type`,
+    /// `properties` and `required`; nothing is nested, and there is no default to slip through.
+    pub(crate) fn schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "answer": {
+                    "type": "string",
+                    "title": "Answer",
+                    "description": "What becomes of the call",
+                    "enum": self.choices,
+                },
+                "reason": {
+                    "type": "string",
+                    "title": "Reason",
+                    "description": "With a no: what to tell the model",
+                },
+            },
+            "required": ["answer"],
+        })
+    }
+
+    /// What a client's answer means: `None` when it is none, and the question still stands.
+    ///
+    /// Only an accepted form with a choice that was offered is a yes. A form that is declined or
+    /// dismissed is a no, which is also what clients without a person in front of them send.
+    pub(crate) fn read(&self, said: &Value) -> Option<Answer> {
+        let content = said.get("content").and_then(Value::as_object);
+        match said.get("action").and_then(Value::as_str)? {
+            "accept" => self.chosen(content?),
+            "decline" => Some(Answer::No(reason(content).unwrap_or_default())),
+            "cancel" => Some(Answer::No("the question was closed without an answer".to_owned())),
+            _ => None,
+        }
+    }
+
+    fn chosen(&self, content: &Map<String, Value>) -> Option<Answer> {
+        let choice = content.get("answer").and_then(Value::as_str)?;
+        if !self.choices.contains(&choice) {
+            return None;
+        }
+        Some(match choice {
+            "yes" => Answer::Once,
+            "session" => Answer::Session,
+            "always" => Answer::Always,
+            "stop" => Answer::Abort,
+            _ => Answer::No(reason(Some(content)).unwrap_or_default()),
+        })
+    }
+}
+
+fn reason(content: Option<&Map<String, Value>>) -> Option<String> {
+    content?.get("reason").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// The renderer's lines; the keys of a terminal give way to the words of the form.
+fn message(question: &Question, choices: &[&str]) -> String {
+    let mut text = String::new();
+    for line in render(question).lines {
+        let line = match line.role {
+            Role::Answer => match worded(&line.label, choices) {
+                Some(line) => line,
+                None => continue,
+            },
+            _ => line.to_string(),
+        };
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+fn worded(line: &str, choices: &[&str]) -> Option<String> {
+    let (key, meaning) = line.trim_start().split_once("  ")?;
+    let (_, word) = WORDS.iter().find(|(it, _)| *it == key)?;
+    choices.contains(word).then(|| format!("  {word:7}  {meaning}"))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,60 @@
+//! What a form says, and what an answer to it means.
+
+use eclusa::{Grant, PermissionClass, Preview, Verdict};
+
+use super::*;
+
+pub(crate) fn question() -> Question {
+    Question {
+        call: "1".to_owned(),
+        tool: "write".to_owned(),
+        server: None,
+        class: PermissionClass::File,
+        args: json!({"path": "a.txt"}),
+        touches: Vec::new(),
+        verdict: Verdict::of(Vec::new()),
+        reason: None,
+        destructive: false,
+        deliverable: None,
+        preview: None,
+        binding: "binding".to_owned(),
+        grant: None::<Grant>,
+        can_always: false,
+        principal: "tester".to_owned(),
+        conversation: "mcp".to_owned(),
+        time: std::time::Duration::from_secs(60),
+    }
+}
+
+#[test]
+fn a_person_reads_the_renderers_lines_with_the_words_of_the_form() {
+    let question = question();
+    let form = Form::of(&question);
+    let rendered = render(&question).to_string();
+    let before_answers = rendered.split("answers:").next().unwrap();
+    assert!(form.message.starts_with(before_answers), "{}", form.message);
+    assert!(form.message.contains("\n  yes      yes, this once"), "{}", form.message);
+    assert!(form.message.contains("\n  stop     no, and end"), "{}", form.message);
+    // What is not offered is not spoken of.
+    assert!(!form.message.contains("not offered"), "{}", form.message);
+    assert_eq!(form.schema()["properties"]["answer"]["enum"], json!(["yes", "no", "stop"]));
+}
+
+#[test]
+fn the_diff_is_part_of_the_question() {
+    let preview = Preview { summary: "1 file changed".to_owned(), diff: "+ new line".to_owned() };
+    let form = Form::of(&Question { preview: Some(preview), ..question() });
+    assert!(form.message.contains("│ + new line"), "{}", form.message);
+    assert!(form.message.contains("make exactly these changes"), "{}", form.message);
+}
+
+#[test]
+fn only_what_was_offered_can_be_chosen() {
+    let form = Form::of(&question());
+    let said = |answer: &str| json!({"action": "accept", "content": {"answer": answer}});
+    assert_eq!(form.read(&said("yes")), Some(Answer::Once));
+    assert_eq!(form.read(&said("stop")), Some(Answer::Abort));
+    for not_offered in ["session", "always", "edit", "y", ""] {
+        assert_eq!(form.read(&said(not_offered)), None, "{not_offered}");
+    }
+}
