@@ -1,6 +1,6 @@
 //! Patterns that could turn out to name a file with secrets.
 
-use eclusa_shell::Word;
+use eclusa_shell::{Part, Word};
 use globset::GlobBuilder;
 
 /// Names that files with secrets have. What is hidden is decided by `files.blocked`; these are for
@@ -28,7 +28,12 @@ const SECRETS: [&str; 18] = [
 
 /// True when a part of a pattern fits such a name and says more than that anything will do. The
 /// bare `*` of `wc -l *` passes: what is hidden stays hidden where the command runs.
-pub(super) fn may_be_secret(word: &Word, pattern: &str) -> bool {
+pub(super) fn may_be_secret(word: &Word) -> bool {
+    let text = |part: &Part| match part {
+        Part::Text(text) | Part::Glob(text) => text.clone(),
+        Part::Unknown { .. } => String::new(),
+    };
+    let pattern: String = word.parts.iter().map(text).collect();
     word.is_glob() && pattern.split('/').any(fits_a_secret)
 }
 
