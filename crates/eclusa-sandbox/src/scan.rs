@@ -88,6 +88,13 @@ pub enum ScanError {
         .0.display()
     )]
     TooDeep(PathBuf),
+    /// An overlay wrote it with features that only an overlay can read.
+    #[error(
+        "`{}` was written by an overlay with `redirect_dir` or `metacopy`, which cannot be read \
+         back; mount it with `userxattr`",
+        .0.display()
+    )]
+    Foreign(PathBuf),
     /// Somebody changed the layer after it was read.
     #[error("`{}` in the upper layer is not what was read back; discard the changes", .0.display())]
     Disturbed(PathBuf),

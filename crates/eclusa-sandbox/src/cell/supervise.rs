@@ -157,8 +157,12 @@ impl<F: FnMut(&[u8])> Course<F> {
         if gone {
             self.phase = Phase::Over;
         }
-        if cancel && self.ended.is_none() {
-            self.ask(Ended::Cancelled);
+        if cancel {
+            // Heard once is enough; what is not read would wake us for ever.
+            let _ = rustix::io::read(&*self.watch.cancel.0, &mut [0; 8]);
+            if self.ended.is_none() {
+                self.ask(Ended::Cancelled);
+            }
         }
         self.check(deadline);
         Ok(())
@@ -197,7 +201,8 @@ impl<F: FnMut(&[u8])> Course<F> {
         }
     }
 
-    /// Hears from the first process how the command ended.
+    /// Hears from the first process how the command ended. What is left of it is then ended too,
+    /// unless it was asked to end itself and still has time.
     fn hear(&mut self) {
         let mut message = [0; 8];
         if let Ok(8) = rustix::io::read(&self.started.status, &mut message) {
@@ -207,6 +212,9 @@ impl<F: FnMut(&[u8])> Course<F> {
                 ENDED => self.status = Some(value),
                 NOT_EXECUTED => self.not_executed = Some(value),
                 _ => {}
+            }
+            if matches!(self.phase, Phase::Asked(_)) && self.not_executed.is_none() {
+                return;
             }
         }
         self.phase = Phase::Over;

@@ -179,7 +179,7 @@ pub(crate) fn attribute(dir: impl AsFd, name: &OsStr, key: &str) -> Result<Optio
 }
 
 /// The names of the extended attributes.
-pub(crate) fn attributes(dir: impl AsFd, name: &OsStr) -> Result<Vec<OsString>> {
+fn attributes(dir: impl AsFd, name: &OsStr) -> Result<Vec<OsString>> {
     let path = through(dir, name);
     let list = match grown(|buffer| rustix::fs::llistxattr(&path, buffer)) {
         Err(Errno::NOTSUP) => return Ok(Vec::new()),
@@ -211,8 +211,49 @@ pub(crate) fn value(dir: impl AsFd, name: &OsStr, key: &OsStr) -> Result<Vec<u8>
     grown(|buffer| rustix::fs::lgetxattr(&path, key, buffer))
 }
 
+/// How an attribute begins that a command gave a name of the overlay's.
+const ESCAPED: &[u8] = b"user.overlay.overlay.";
+
+/// The extended attributes of something in a layer, by name.
+pub(crate) struct Marks(Vec<OsString>);
+
+impl Marks {
+    /// Those of this name.
+    pub(crate) fn of(dir: impl AsFd, name: &OsStr) -> Result<Marks> {
+        attributes(dir, name).map(Marks)
+    }
+
+    /// True when the overlay has left this mark. What a command itself calls so is kept under
+    /// another name.
+    pub(crate) fn has(&self, mark: &str) -> bool {
+        let is = |it: &&str| {
+            let rest = it.strip_prefix("user.overlay.").or(it.strip_prefix("trusted.overlay."));
+            rest == Some(mark)
+        };
+        self.overlays().filter_map(|it| it.to_str()).any(|it| is(&it))
+    }
+
+    /// True when only the overlay that wrote this can read it: a directory that stands for another,
+    /// or a file without its content.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.has("redirect") || self.has("metacopy")
+    }
+
+    /// The attributes by which the overlay keeps its books.
+    pub(crate) fn overlays(&self) -> impl Iterator<Item = &OsString> {
+        self.0.iter().filter(|it| is_overlays(it))
+    }
+
+    /// The others, except for a label that the system gives anyway.
+    pub(crate) fn others(&self) -> Vec<OsString> {
+        let told = |it: &&OsString| !is_overlays(it) || it.as_bytes().starts_with(ESCAPED);
+        let own = |it: &&OsString| told(it) && *it != "security.selinux";
+        self.0.iter().filter(own).cloned().collect()
+    }
+}
+
 /// Attributes by which an overlay keeps its books.
-pub(crate) fn is_overlays(name: &OsStr) -> bool {
+fn is_overlays(name: &OsStr) -> bool {
     let name = name.as_bytes();
     name.starts_with(b"user.overlay.") || name.starts_with(b"trusted.overlay.")
 }

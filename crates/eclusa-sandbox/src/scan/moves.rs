@@ -7,13 +7,12 @@
 use std::{
     collections::HashMap,
     ffi::OsStr,
-    os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
 use super::{
     Effect, Kind, Node, Stamp,
-    handle::{self, Look, Sort},
+    handle::{Look, Marks, Sort},
 };
 
 /// What the walk has seen leave and arrive.
@@ -38,17 +37,9 @@ impl Moves {
     }
 
     /// Something is where nothing was.
-    pub(crate) fn arrived(
-        &mut self,
-        dir: &OwnedFd,
-        name: &OsStr,
-        path: &Path,
-        look: &Look,
-    ) -> rustix::io::Result<()> {
+    pub(crate) fn arrived(&mut self, path: &Path, look: &Look, marks: &Marks) {
         let marked = match look.sort {
-            Sort::File => handle::attribute(dir, name, "user.overlay.origin")?
-                .or(handle::attribute(dir, name, "trusted.overlay.origin")?)
-                .is_some(),
+            Sort::File => marks.has("origin"),
             // Links have no attributes.
             Sort::Link => true,
             Sort::Directory | Sort::Other(_) => false,
@@ -56,7 +47,6 @@ impl Moves {
         if marked {
             self.copied.insert(path.to_owned(), look.stamp);
         }
-        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use rustix::{
 
 use super::{
     Effects, FileNode, Layer, Node, ScanError,
-    handle::{self, Look},
+    handle::{self, Look, Marks},
 };
 
 impl Layer {
@@ -90,9 +90,8 @@ fn is_still(look: &Look, file: &FileNode) -> bool {
 /// Removes the overlay's attributes from a file. Attributes of users can be removed only by those
 /// who may write to it.
 fn strip(dir: &OwnedFd, name: &OsStr, look: &Look) -> rustix::io::Result<Look> {
-    let mut marks = handle::attributes(dir, name)?;
-    marks.retain(|it| handle::is_overlays(it));
-    if marks.is_empty() {
+    let marks = Marks::of(dir, name)?;
+    if marks.overlays().next().is_none() {
         return Ok(*look);
     }
     let path = handle::through(dir, name);
@@ -102,7 +101,7 @@ fn strip(dir: &OwnedFd, name: &OsStr, look: &Look) -> rustix::io::Result<Look> {
         set(look.mode | 0o200)?;
     }
     let removed =
-        marks.iter().try_for_each(|mark| match rustix::fs::lremovexattr(&path, &**mark) {
+        marks.overlays().try_for_each(|mark| match rustix::fs::lremovexattr(&path, &**mark) {
             Ok(()) | Err(Errno::NODATA) => Ok(()),
             Err(err) => Err(err),
         });

@@ -11,7 +11,7 @@ use rustix::{fs::OFlags, io::Errno};
 
 use super::{
     Effect, Effects, FileNode, Layer, Node, Note, ScanError,
-    handle::{self, Look, Sort},
+    handle::{self, Look, Marks, Sort},
     moves::{self, Moves},
     shut::{Readable, Shut},
 };
@@ -112,7 +112,11 @@ impl Walk<'_> {
             return Err(ScanError::Disturbed(path));
         };
         let _readable = Readable::make(upper, name, &above);
-        if is_whiteout(upper, name, &above).map_err(ScanError::at("look at", &path))? {
+        let marks = Marks::of(upper, name).map_err(ScanError::at("look at", &path))?;
+        if marks.is_foreign() {
+            return Err(ScanError::Foreign(path));
+        }
+        if above.is_whiteout() || (above.sort == Sort::File && marks.has("whiteout")) {
             return lower.map_or(Ok(()), |lower| self.gone(lower, name, path));
         }
         let under = match lower {
@@ -131,13 +135,9 @@ impl Walk<'_> {
         } else if merges {
             self.pending.push(Pending::Gone { path: path.clone() });
         }
-        self.compare(
-            (upper, &above),
-            under.as_ref().map(|(dir, look)| (*dir, look)),
-            name,
-            &mut notes,
-        )
-        .map_err(ScanError::at("read an attribute of", &path))?;
+        let (over, under) = ((upper, &above), under.as_ref().map(|(dir, look)| (*dir, look)));
+        compare(over, under, name, &marks, &mut notes)
+            .map_err(ScanError::at("read an attribute of", &path))?;
         let same = before.as_ref().is_some_and(|it| it.same(&after));
         let shares =
             |it: &Note| !matches!(it, Note::Linked { .. } | Note::Shared { .. } | Note::Since);
@@ -146,49 +146,9 @@ impl Walk<'_> {
             return Ok(());
         }
         if before.is_none() {
-            self.moves
-                .arrived(upper, name, &path, &above)
-                .map_err(ScanError::at("look at", &path))?;
+            self.moves.arrived(&path, &above, &marks);
         }
         self.entries.push(Effect { path, from: None, before, after: Some(after), notes });
-        Ok(())
-    }
-
-    /// Notes what the nodes do not say: owners and extended attributes.
-    fn compare(
-        &self,
-        (upper, above): (&OwnedFd, &Look),
-        under: Option<(&OwnedFd, &Look)>,
-        name: &OsStr,
-        notes: &mut Vec<Note>,
-    ) -> rustix::io::Result<()> {
-        let under = under.filter(|(_, under)| under.sort == above.sort);
-        if let Some((_, under)) = under
-            && under.owner != above.owner
-        {
-            notes.push(Note::Owner { before: under.owner, after: above.owner });
-        }
-        if notes.iter().any(|it| matches!(it, Note::Unread(_))) {
-            return Ok(());
-        }
-        let new = ours(upper, name)?;
-        let mut differ: Vec<OsString> = Vec::new();
-        if let Some((lower, _)) = under {
-            let old = ours(lower, name)?;
-            differ.extend(old.iter().filter(|it| !new.contains(it)).cloned());
-            for key in new {
-                if !old.contains(&key)
-                    || handle::value(upper, name, &key)? != handle::value(lower, name, &key)?
-                {
-                    differ.push(key);
-                }
-            }
-        } else {
-            differ = new;
-        }
-        if !differ.is_empty() {
-            notes.push(Note::Attributes(differ));
-        }
         Ok(())
     }
 
@@ -323,16 +283,40 @@ fn is_opaque(dir: &OwnedFd) -> rustix::io::Result<bool> {
     Ok(marked("user.overlay.opaque")? || marked("trusted.overlay.opaque")?)
 }
 
-fn is_whiteout(dir: &OwnedFd, name: &OsStr, look: &Look) -> rustix::io::Result<bool> {
-    let marked = |key| Ok(handle::attribute(dir, name, key)?.is_some());
-    let empty = look.sort == Sort::File && look.stamp.size == 0;
-    Ok(look.is_whiteout()
-        || (empty && (marked("user.overlay.whiteout")? || marked("trusted.overlay.whiteout")?)))
-}
-
-/// The extended attributes that are not the overlay's, nor a label that the system gives anyway.
-fn ours(dir: &OwnedFd, name: &OsStr) -> rustix::io::Result<Vec<OsString>> {
-    let mut names = handle::attributes(dir, name)?;
-    names.retain(|it| !handle::is_overlays(it) && it != "security.selinux");
-    Ok(names)
+/// Notes what the nodes do not say: owners and extended attributes.
+fn compare(
+    (upper, above): (&OwnedFd, &Look),
+    under: Option<(&OwnedFd, &Look)>,
+    name: &OsStr,
+    marks: &Marks,
+    notes: &mut Vec<Note>,
+) -> rustix::io::Result<()> {
+    let under = under.filter(|(_, under)| under.sort == above.sort);
+    if let Some((_, under)) = under
+        && under.owner != above.owner
+    {
+        notes.push(Note::Owner { before: under.owner, after: above.owner });
+    }
+    if notes.iter().any(|it| matches!(it, Note::Unread(_))) {
+        return Ok(());
+    }
+    let new = marks.others();
+    let mut differ: Vec<OsString> = Vec::new();
+    if let Some((lower, _)) = under {
+        let old = Marks::of(lower, name)?.others();
+        differ.extend(old.iter().filter(|it| !new.contains(it)).cloned());
+        for key in new {
+            if !old.contains(&key)
+                || handle::value(upper, name, &key)? != handle::value(lower, name, &key)?
+            {
+                differ.push(key);
+            }
+        }
+    } else {
+        differ = new;
+    }
+    if !differ.is_empty() {
+        notes.push(Note::Attributes(differ));
+    }
+    Ok(())
 }

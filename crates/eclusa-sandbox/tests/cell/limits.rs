@@ -61,6 +61,20 @@ fn who_listens_to_the_polite_signal_can_clean_up() {
 }
 
 #[test]
+fn the_children_of_a_command_that_is_gone_can_clean_up_too() {
+    let world = World::new();
+    let child = "trap 'sleep 0.2; echo cleaned; exit' TERM; while :; do sleep 0.02; done";
+    let mut plan = world.staged(&format!("bash -c \"{child}\" & wait; echo on"));
+    plan.limits.wall = Some(Duration::from_millis(300));
+    plan.limits.grace = Duration::from_secs(10);
+    let exit = run(&plan);
+    assert_eq!((exit.ended, exit.how), (Some(Ended::Time), How::Signal(15)));
+    let said = exit.output.text();
+    assert!(said.ends_with("cleaned\n") && !said.contains("on\n"), "{said}");
+    assert!(exit.wall < Duration::from_secs(9), "it waited for nobody: {:?}", exit.wall);
+}
+
+#[test]
 fn the_polite_end_does_not_let_the_script_go_on() {
     let world = World::new();
     let mut plan = world.staged("sleep 1234.3; echo went on; touch went-on");

@@ -2,6 +2,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
     clippy::disallowed_methods,
     reason = "a test that panics has failed, and tests make and remove their own files"
 )]
@@ -15,5 +16,6 @@ mod limits;
 mod network;
 mod places;
 mod programs;
+mod together;
 mod user;
 mod world;

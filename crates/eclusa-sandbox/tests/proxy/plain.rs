@@ -9,7 +9,7 @@ use std::{
 
 use eclusa_sandbox::proxy::{Limits, Refusal, Way};
 
-use crate::world::{HERE, World, echo, host};
+use crate::world::{HERE, World, echo, host, server};
 
 fn rule(host: SocketAddr) -> String {
     format!("a.example:{}", host.port())
@@ -205,4 +205,27 @@ fn stopping_ends_what_is_going_on_and_reports_it() {
     let attempts = world.attempts();
     assert_eq!((attempts.len(), attempts[0].host.as_str()), (1, "a.example"));
     assert_eq!(stream.read(&mut [0; 10]).unwrap_or(0), 0, "the connection is closed");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests run real programs")]
+fn curl_gets_through() {
+    let server = server();
+    let world = World::new(&[&rule(server)], &[("a.example", &[HERE])], server);
+    let url = format!("http://a.example:{}/path", server.port());
+    let curl = |words: &[&str]| {
+        let mut command = std::process::Command::new("curl");
+        command.args(["-sS", "-m", "20", "-x", &world.url()]).args(words);
+        let done = command.output().unwrap();
+        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    assert_eq!(curl(&[&url]), "");
+    assert_eq!(curl(&["-d", "words=some", &url]), "words=some");
+    assert_eq!(curl(&["-H", "Expect: 100-continue", "-d", "waits", &url]), "waits");
+    let chunked = curl(&["-H", "Transfer-Encoding: chunked", "-d", "in chunks", &url]);
+    assert_eq!(chunked, "9\r\nin chunks\r\n0\r\n\r\n");
+    let refused = curl(&["-o", "-", "-w", "%{http_code}", "http://b.example/"]);
+    assert!(refused.ends_with("\n403"), "{refused}");
+    assert_eq!(world.attempts().len(), 5);
 }

@@ -62,6 +62,11 @@ impl World {
         World { place, asked, attempts, serving: Some(proxy.serve(listener).unwrap()) }
     }
 
+    /// Where the proxy is, as programs are told.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.place)
+    }
+
     /// A connection to the proxy.
     pub(crate) fn call(&self) -> TcpStream {
         let stream = TcpStream::connect(self.place).unwrap();
@@ -112,5 +117,36 @@ pub(crate) fn echo() -> SocketAddr {
         );
         let _ = stream.write_all(head.as_bytes());
         let _ = stream.write_all(&all);
+    })
+}
+
+/// A host that reads one request with its body, as servers do, and answers with the body.
+pub(crate) fn server() -> SocketAddr {
+    host(|mut stream| {
+        let mut bytes = Vec::new();
+        let mut buffer = [0; 4096];
+        let mut invited = false;
+        while let Ok(read @ 1..) = stream.read(&mut buffer) {
+            bytes.extend_from_slice(&buffer[..read]);
+            let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
+            let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+            if head.contains("expect: 100-continue") && !invited {
+                invited = true;
+                let _ = stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n");
+            }
+            let length = head.lines().find_map(|it| it.strip_prefix("content-length: "));
+            let chunked = head.contains("transfer-encoding: chunked");
+            let whole = match length.and_then(|it| it.parse::<usize>().ok()) {
+                Some(length) => body.len() >= length,
+                None => !chunked || body.ends_with("0\r\n\r\n"),
+            };
+            if whole {
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+                let _ = stream
+                    .write_all(head.as_bytes())
+                    .and_then(|()| stream.write_all(body.as_bytes()));
+                return;
+            }
+        }
     })
 }

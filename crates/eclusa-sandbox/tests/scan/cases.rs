@@ -224,6 +224,18 @@ fn attributes_that_the_diff_would_not_show_are_told() {
 }
 
 #[test]
+fn a_command_cannot_hide_a_file_behind_the_marks_of_the_overlay() {
+    let set = "import os; os.setxattr('n', 'user.overlay.whiteout', b''); \
+               os.setxattr('d', 'user.overlay.opaque', b'y'); os.setxattr('a', 'user.overlay.redirect', b'/b')";
+    for &mounter in mounters() {
+        let world = World::new(mounter, START);
+        let effects = world.run(&format!(": > n; python3 -c \"{set}\"; echo >> a")).scan();
+        assert_eq!(words(&effects), ["Altered a", "Metadata d", "Made n"], "{mounter:?}");
+        assert!(matches!(on(&effects, "n").notes[..], [Note::Attributes(_)]));
+    }
+}
+
+#[test]
 fn a_new_owner_is_told() {
     if mounters().contains(&Mounter::Root) {
         let world = World::new(Mounter::Root, START);
@@ -267,6 +279,19 @@ fn a_file_of_zeros_without_end_is_an_error_and_not_read() {
     let world = World::new(mounters()[0], START);
     world.run("truncate -s 1T huge");
     assert!(matches!(world.layer().scan(), Err(ScanError::TooLarge { .. })));
+}
+
+#[test]
+fn what_only_an_overlay_can_read_is_an_error() {
+    let world = World::new(mounters()[0], START);
+    world.run("echo n > n; mkdir m");
+    for (path, mark) in [("n", "user.overlay.metacopy"), ("m", "user.overlay.redirect")] {
+        let path = world.upper().join(path);
+        rustix::fs::setxattr(&path, mark, b"", rustix::fs::XattrFlags::empty()).unwrap();
+        assert!(matches!(world.layer().scan(), Err(ScanError::Foreign(_))));
+        rustix::fs::removexattr(&path, mark).unwrap();
+    }
+    assert_eq!(words(&world.scan()), ["Made m", "Made n"]);
 }
 
 #[test]

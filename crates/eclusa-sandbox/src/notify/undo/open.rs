@@ -56,7 +56,8 @@ impl Opening {
         mode: u32,
         caller: &Caller,
     ) -> rustix::io::Result<OwnedFd> {
-        let mode = Mode::from_raw_mode(mode & 0o7777 & !caller.umask()?);
+        let masked = if self.is_new { caller.umask()? } else { 0 };
+        let mode = Mode::from_raw_mode(mode & 0o7777 & !masked);
         // Should somebody put a pipe in its place now, nobody waits for its other end.
         let hold = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
         let file = rustix::fs::openat(&self.place.dir, self.place.raw(), flags | hold, mode)?;
