@@ -3,6 +3,20 @@
 //!
 //! [`probe`] finds out what this machine can hold a command to. [`Plan`] says what a command may
 //! reach. [`Cell::spawn`] starts it, or refuses if the machine can't hold it to the plan.
+//!
+//! ```
+//! use eclusa_sandbox::{Cell, How, Plan, probe};
+//!
+//! let state = tempfile::tempdir()?;
+//! let ground = probe(state.path());
+//! let mut plan = Plan::bash("echo hello; touch /etc/new", "/");
+//! plan.env.push(("PATH".into(), "/usr/bin:/bin".into()));
+//! plan.may_lack = ground.missing();
+//! let exit = Cell::spawn(&plan, &ground, |_bytes| {})?.wait()?;
+//! assert!(exit.output.text().starts_with("hello\n"));
+//! assert_eq!(exit.how, How::Code(1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 compile_error!("eclusa-sandbox knows Linux on x86-64 only: see docs/sandbox.md");
@@ -29,6 +43,7 @@ mod refusal;
 pub mod scan;
 mod secrets;
 mod step;
+mod trap;
 
 pub use caps::{Cap, Caps};
 pub use cell::{Cancel, Cell, Ended, Exit, How};
@@ -41,6 +56,7 @@ pub use probe::probe;
 pub use refusal::{Refusal, refusals};
 pub use secrets::{SECRET_NAMES, SECRET_PLACES, SYSTEM_SECRETS, secrets};
 pub use step::{CellError, Step};
+pub use trap::{Trap, traps};
 
 /// Where the listener of a cell with hosts is, on its own loopback interface.
 pub const PROXY_PORT: u16 = 3128;

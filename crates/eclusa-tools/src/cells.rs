@@ -211,7 +211,11 @@ impl Cells {
             plan.may_lack = self.ground().missing();
         }
         let stage = match order.writes {
-            Writes::Refused => None,
+            Writes::Refused => {
+                // Named, because a workspace beneath /tmp would be covered by the cell's own.
+                plan.read = vec![PathBuf::from("/"), settings.root.clone()];
+                None
+            }
             Writes::Staged if self.stages() => {
                 let made = Stage::new(&settings.state, &settings.scratch);
                 let path = settings.state.clone();

@@ -91,22 +91,34 @@ impl Caller {
     pub(super) fn followed(&self, at: Spot) -> rustix::io::Result<Place> {
         let mut place = self.spot(at)?;
         for _ in 0..LINKS {
-            let link = match rustix::fs::readlinkat(&place.dir, &place.name, Vec::new()) {
-                Ok(link) => PathBuf::from(OsString::from_vec(link.into_bytes())),
-                // It is no link, or nothing is there.
-                Err(Errno::INVAL | Errno::NOENT) => return Ok(place),
+            let proc = rustix::fs::fstatfs(&place.dir)?.f_type == libc::PROC_SUPER_MAGIC;
+            let link = if proc { self.descriptor(&place) } else { place.link() };
+            let next = match link {
+                Ok(Some(next)) => next,
+                // It is no link, or nothing is there, or nothing that a path leads to.
+                Ok(None) | Err(Errno::INVAL | Errno::NOENT) => return Ok(place),
                 Err(err) => return Err(err),
             };
-            // A link of the kernel's, such as a descriptor's, leads where no path does.
-            if rustix::fs::fstatfs(&place.dir)?.f_type == libc::PROC_SUPER_MAGIC {
-                return Ok(place);
-            }
             let slash = place.slash;
-            let next = place.holder()?.join(link);
             place = self.place(libc::AT_FDCWD, &next)?;
             place.slash |= slash;
         }
         Err(Errno::LOOP)
+    }
+
+    /// The path behind a link of the kernel's, such as `/dev/fd/3`. `None`: a pipe, a terminal, or
+    /// a file that has no name.
+    fn descriptor(&self, place: &Place) -> rustix::io::Result<Option<PathBuf>> {
+        // `/proc/self` has led us to ourselves, and would lead the caller to itself.
+        let holder = place.holder()?;
+        let own = format!("/proc/{}", std::process::id());
+        let link = match holder.strip_prefix(own) {
+            Ok(rest) => Path::new("/proc").join(self.thread.to_string()).join(rest),
+            Err(_) => holder,
+        };
+        let path = rustix::fs::readlink(link.join(&place.name), Vec::new())?;
+        let named = path.as_bytes().starts_with(b"/") && !path.as_bytes().ends_with(b" (deleted)");
+        Ok(named.then(|| PathBuf::from(OsString::from_vec(path.into_bytes()))))
     }
 
     /// A directory that has no name of its own in the path, such as `.`, and its path.
@@ -174,6 +186,13 @@ impl Place {
     /// The path of the directory, without links.
     fn holder(&self) -> rustix::io::Result<PathBuf> {
         path_of(&self.dir)
+    }
+
+    /// Where a link leads.
+    fn link(&self) -> rustix::io::Result<Option<PathBuf>> {
+        let link = rustix::fs::readlinkat(&self.dir, &self.name, Vec::new())?;
+        let link = OsString::from_vec(link.into_bytes());
+        Ok(Some(self.holder()?.join(link)))
     }
 
     /// The path, without links, but for the last name.

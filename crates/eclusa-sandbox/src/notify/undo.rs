@@ -184,15 +184,19 @@ impl Keeper {
         if let Some(path) = self.path(&to)? {
             self.log.save(&path)?;
         }
-        // A file without a name, or one named by its descriptor, cannot be reached from here.
-        let plain = !flags.intersects(AtFlags::EMPTY_PATH | AtFlags::SYMLINK_FOLLOW);
-        let Ok(from) = caller.spot(from) else { return Ok(Answer::GoOn) };
+        if flags.contains(AtFlags::EMPTY_PATH)
+            && let Ok((_, path)) = caller.opened(from.dir)
+            && let Some(path) = self.log.inside(&path)
+        {
+            self.log.save(&path)?;
+        }
+        let follow = flags.contains(AtFlags::SYMLINK_FOLLOW);
+        let found = if follow { caller.followed(from) } else { caller.spot(from) };
+        // A file without a name cannot be reached from here.
+        let Ok(from) = found else { return Ok(Answer::GoOn) };
         let Some(path) = self.path(&from)? else { return Ok(Answer::GoOn) };
         // From now on it can be changed by its other name.
         self.log.save(&path)?;
-        if !plain {
-            return Ok(Answer::GoOn);
-        }
         let none = AtFlags::empty();
         rustix::fs::linkat(&from.dir, from.raw(), &to.dir, to.raw(), none)?;
         Ok(Answer::Done)

@@ -73,14 +73,15 @@ fn without_namespaces_landlock_and_seccomp_still_hold() {
         "touch new; echo x > $OUT/new; echo x >> $OUT/out.txt; rm $OUT/out.txt; mv in.txt $OUT
         cat $OUT/../hidden/key; ls $OUT/../hidden; cat $OUT/out.txt
         unshare -U true; echo x > /dev/tcp/127.0.0.1/22; echo x > /dev/udp/127.0.0.1/53
-        cat /proc/$PPID/environ";
-    let (mut plan, ground) = in_place(&world, text);
+        cat /proc/$PPID/environ; kill -0 HOST && echo reached";
+    let text = text.replace("HOST", &std::process::id().to_string());
+    let (mut plan, ground) = in_place(&world, &text);
     assert_eq!(ground.rung(), Rung::UndoLog);
     plan.hide.push(world.path("hidden"));
     let exit = Cell::spawn(&plan, &ground, |_| {}).unwrap().wait().unwrap();
     let said = exit.output.text();
     let count = |what: &str| said.matches(what).count();
-    assert_eq!(count("secret"), 0, "{said}");
+    assert_eq!((count("secret"), count("reached")), (0, 0), "{said}");
     assert_eq!(count("outside\n"), 1, "{said}");
     assert!(count("Permission denied") >= 7, "{said}");
     assert!(count("Operation not permitted") >= 3, "{said}");

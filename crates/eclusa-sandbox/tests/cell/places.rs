@@ -1,6 +1,6 @@
 //! What may be read, what is hidden, what is written live.
 
-use eclusa_sandbox::{Cell, Enforcement, SYSTEM_ROOTS, secrets};
+use eclusa_sandbox::{Cell, Enforcement, SYSTEM_ROOTS, Trap, secrets, traps};
 
 use crate::world::{World, ground, is_root, run};
 
@@ -146,4 +146,25 @@ fn paths_with_odd_characters_work() {
     assert!(place.join("up/new").exists());
     let open = "chmod -R u+rwX . 2>/dev/null; chmod -R u+rwX .";
     let _ = std::process::Command::new("/bin/sh").args(["-c", open]).current_dir(place).status();
+}
+
+#[test]
+fn what_gets_in_the_way_of_an_overlay_is_found_before() {
+    let world = World::new();
+    assert_eq!(traps(&world.staging()).unwrap(), []);
+    run(&world.staged("echo x > new"));
+    assert_eq!(traps(&world.staging()).unwrap(), [Trap::Used]);
+    assert!(Trap::Used.is_fatal(ground()));
+    // Everything is a directory with mounts inside, and on another filesystem than /dev/shm.
+    let mut staging = World::new().staging();
+    staging.lower = "/".into();
+    staging.upper = world.path("outside");
+    staging.work = world.path("outside");
+    let found = traps(&staging).unwrap();
+    assert!(found.contains(&Trap::MountInside("/proc".into())), "{found:?}");
+    assert_eq!(found.contains(&Trap::OwnedByOther), !is_root(), "{found:?}");
+    staging.lower = "/proc".into();
+    assert!(traps(&staging).unwrap().contains(&Trap::Elsewhere));
+    staging.lower = world.path("none");
+    assert!(traps(&staging).unwrap_err().to_string().contains("none`: No such file"));
 }

@@ -99,6 +99,26 @@ fn what_a_command_did_in_place_is_told_and_taken_back() {
 }
 
 #[test]
+fn a_file_is_saved_also_when_it_is_named_by_its_descriptor() {
+    check(TREE, "exec 3< a; echo new > /dev/fd/3", &["Altered a"]);
+    check(
+        TREE,
+        "exec 3< d/x; echo new > /proc/self/fd/3; echo out > /dev/stdout",
+        &["Altered d/x"],
+    );
+    let call =
+        "assert ctypes.CDLL(None).linkat(-100, b'/proc/self/fd/%d' % f, -100, b'n', 0x400) == 0";
+    let link =
+        format!("import os, ctypes; f = os.open('a', 0); {call}; open('n', 'w').write('new')");
+    check(TREE, &format!("python3 -c \"{link}\""), &["Altered a", "Made n"]);
+    let nameless = format!(
+        "import os, ctypes; f = os.open('.', os.O_TMPFILE | os.O_RDWR); os.write(f, b'new'); {call}"
+    );
+    check(TREE, &format!("python3 -c \"{nameless}\""), &["Made n"]);
+    check(TREE, "exec 3<> a; chmod 600 /dev/fd/3; truncate -s 0 /dev/fd/3", &["Altered a"]);
+}
+
+#[test]
 fn directories_that_were_moved_move_back() {
     let moved = [
         "Deleted d",

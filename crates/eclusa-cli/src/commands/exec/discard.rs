@@ -18,15 +18,19 @@ impl Policy for Discarding {
         self.0.judge(call)
     }
 
+    // Nothing of it becomes real, so that even what the rules refuse can be shown.
     fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {
-        let mut verdict = self.0.judge_effects(effects);
-        verdict.because.push(Reason {
+        let verdict = self.0.judge_effects(effects);
+        let text = match verdict.decision {
+            Decision::Deny => format!("to be discarded; the rules refuse it: {}", verdict.why()),
+            _ => "to be discarded, as whoever typed it wants".to_owned(),
+        };
+        Verdict::of(vec![Reason {
             decision: Decision::Ask,
             source: Source::Rule,
             origin: "--discard".into(),
-            text: "whoever typed it wants none of it to be real".into(),
-        });
-        Verdict::of(verdict.because)
+            text: text.into(),
+        }])
     }
 
     fn counts_lines(&self) -> bool {
