@@ -35,7 +35,7 @@ fn where_something_is_missing_the_settings_decide() {
         let no = world(Answer::No(String::new()), least);
         assert_eq!(
             no.bash("echo x > a").code(),
-            "denied_by_user",
+            "denied_by_person",
             "{least:?}: asked before it ran"
         );
         assert!(!no.path("a").exists());

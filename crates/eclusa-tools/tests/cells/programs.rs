@@ -13,7 +13,7 @@ use crate::{
 
 /// A workspace whose commands find what is installed here, `rustc` among it.
 fn world() -> World {
-    World::with(Answer::Once, |it| {
+    World::lenient(Answer::Once, |it| {
         it.env = clean_environment(env::vars_os(), std::slice::from_ref(&it.root));
         it.env.retain(|(name, _)| name != "HOME");
     })
@@ -106,7 +106,8 @@ fn cargo_builds_a_crate_without_the_network() {
          printf '[package]\\nname = \"tiny\"\\nversion = \"0.1.0\"\\nedition = \"2021\"\\n[workspace]\\n' > Cargo.toml",
     );
     let reply = world.bash("export CARGO_HOME=/tmp/cargo; cargo run -q --offline");
-    assert_eq!((reply.code(), reply.text()), ("ok", "built\n"), "{}", reply.content());
+    assert_eq!(reply.code(), "ok", "{}", reply.content());
+    assert!(reply.text().starts_with("built\n"), "{}", reply.content());
     assert!(Path::new(&world.path("target/debug/tiny")).exists());
     world.undo(&reply);
     assert!(!world.path("target").exists());

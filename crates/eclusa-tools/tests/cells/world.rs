@@ -2,12 +2,16 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use eclusa::{
-    Answer, Approver, Blocked, Durability, EffectLimits, Files, Gate, House, MemoryLog, NotAsked,
-    Question, Registry, Reply, Rules, Run, ToolCall, Workspace,
+    Answer, Approver, Blocked, Decision, Durability, EffectLimits, Files, Gate, House, MemoryLog,
+    NotAsked, Policy, Question, Reason, Registry, Reply, Rules, Run, Source, ToolCall, Validated,
+    Verdict, Workspace,
 };
 use eclusa_tools::{Bash, CellSettings, Cells};
 use futures::future::BoxFuture;
@@ -18,6 +22,21 @@ pub(crate) struct World {
     dir: TempDir,
     pub(crate) gate: Gate,
     log: Arc<MemoryLog>,
+    undone: AtomicU64,
+}
+
+/// Runs everything where it can be seen, and asks about whatever changes.
+struct Lenient;
+
+impl Policy for Lenient {
+    fn judge(&self, _: &Validated) -> Verdict {
+        Verdict::of(vec![Reason {
+            decision: Decision::Stage,
+            source: Source::Rule,
+            origin: "test".into(),
+            text: "all is staged".into(),
+        }])
+    }
 }
 
 struct Person(Answer);
@@ -34,6 +53,13 @@ impl Approver for Person {
 impl World {
     pub(crate) fn new(answer: Answer) -> World {
         World::with(answer, |_| {})
+    }
+
+    /// With rules that let everything be done: for what commands do, not for what they may.
+    pub(crate) fn lenient(answer: Answer, settle: impl FnOnce(&mut CellSettings)) -> World {
+        let world = World::with(answer, settle);
+        world.gate.house().policy.store(Arc::new(Box::new(Lenient)));
+        world
     }
 
     pub(crate) fn with(answer: Answer, settle: impl FnOnce(&mut CellSettings)) -> World {
@@ -54,7 +80,12 @@ impl World {
         house.workspace = Some(workspace);
         house.durability = Durability::Crash;
         house.approvers.push(Arc::new(Person(answer)));
-        World { dir, gate: Gate::new(house).for_run(Run::default()), log }
+        World {
+            dir,
+            gate: Gate::new(house).for_run(Run::default()),
+            log,
+            undone: AtomicU64::new(1_000_000),
+        }
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -66,8 +97,8 @@ impl World {
     }
 
     pub(crate) fn bash(&self, command: &str) -> Reply {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all();
-        let runtime = { runtime }.worker_threads(1).build().unwrap();
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.enable_all().worker_threads(1).build().unwrap();
         let args = json!({"command": command, "timeout_ms": 300_000});
         runtime.block_on(self.gate.pass(ToolCall::new("c1", "bash", args)))
     }
@@ -75,7 +106,8 @@ impl World {
     /// Takes a call back.
     pub(crate) fn undo(&self, reply: &Reply) {
         let workspace = self.gate.house().workspace.clone().unwrap();
-        workspace.undo(1_000_000, &[reply.number().unwrap()], Durability::Crash).unwrap();
+        let number = self.undone.fetch_add(1, Ordering::Relaxed);
+        workspace.undo(number, &[reply.number().unwrap()], Durability::Crash).unwrap();
     }
 
     /// The last record.

@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 
 use crate::{
     commands::changes,
-    screen::{Paint, harmless},
+    screen::{Paint, harmless, notice},
     terminal::Terminal,
 };
 
@@ -89,7 +89,12 @@ impl Approver for Person {
                     self.show(preview).map_err(|err| NotAsked::Failed(err.to_string()))?;
                     match self.wanted {
                         Wanted::Commit => Answer::Once,
-                        _ => Answer::No("the person wanted to see it and have none of it".into()),
+                        _ => {
+                            if !self.quiet {
+                                notice(&question.verdict.why());
+                            }
+                            Answer::No("the person wanted to see it and have none of it".into())
+                        }
                     }
                 }
             };

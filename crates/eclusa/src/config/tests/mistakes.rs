@@ -92,7 +92,7 @@ fn rules_that_cannot_be_meant_are_refused() {
     assert_snapshot!(wrong("[[rules]]\ndecision = 'deny'\npath = ['src/[a']"), @"eclusa.toml:3:8: `src/[a` is not a glob: unclosed character class; missing ']'");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'deny'\npath = ['!src/**']"), @"eclusa.toml:3:8: there is no path here to match; write `*` for all paths");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ncommand = 'git *'"), @"eclusa.toml:3:11: shell text cannot be allowed by its looks; a shell call is asked about at least");
-    assert_snapshot!(wrong("[[rules]]\nid = 'secret-files'\ndecision = 'ask'"), @"eclusa.toml:2:6: a rule is called `secret-files` already, at defaults:124");
+    assert_snapshot!(wrong("[[rules]]\nid = 'secret-files'\ndecision = 'ask'"), @"eclusa.toml:2:6: a rule is called `secret-files` already, at defaults:161");
     assert_snapshot!(wrong("without = ['secret-file']"), @"eclusa.toml:1:12: no rule below is called `secret-file`; did you mean `secret-files`?");
 }
 
