@@ -1,6 +1,6 @@
 //! Shell commands through the real binary: `eclusa run bash` and `eclusa exec`.
 
-use expectrl::ControlCode;
+use expectrl::{ControlCode, Expect};
 
 use crate::{
     prompt::Person,
@@ -105,7 +105,7 @@ fn exec_discards_whatever_the_rules_allow() {
 #[test]
 fn exec_obeys_the_rules() {
     let world = World::with(
-        "[effects]\nmax_files = 1\n[[rules]]\ndecision = 'deny'\ncommand = 'curl'\nreason = 'not here'",
+        "[effects]\nmax_files = 1\n[[rules]]\ndecision = 'deny'\ncommand = 'curl *'\nreason = 'not here'",
     );
     let ran = world.eclusa(&["exec", "--commit", "--", "curl", "http://example.org"]);
     assert_eq!(ran.code, 3, "{ran:?}");
@@ -126,9 +126,9 @@ fn hosts_that_cannot_be_read_are_told() {
         "example.org",
         "--discard",
         "--",
-        "env | grep -c _proxy",
+        "echo $http_proxy",
     ]);
-    assert_eq!((ran.code, ran.out.trim()), (0, "2"), "{ran:?}");
+    assert_eq!((ran.code, ran.out.trim()), (0, "http://127.0.0.1:3128"), "{ran:?}");
 }
 
 #[test]
@@ -138,11 +138,14 @@ fn secrets_the_log_and_what_is_kept_for_undo_are_not_seen() {
     world.write("home/.ssh/id_ed25519", "secret-key");
     world.write("workspace/.env", "TOKEN=secret-token");
     world.eclusa(&["exec", "--commit", "--", "echo kept > a"]);
-    let script = "cat ~/.ssh/* .env; find \"$OLDPWD\" / -xdev -name eclusa.db 2>/dev/null; \
-                  cat /proc/1/environ; env | grep SECRET";
-    let mut command = world.command(&["exec", "--discard", "--", script]);
+    // From a file, so that no rule has anything to say about its text.
+    let script =
+        "echo begun; cat ~/.ssh/* .env; find / -xdev -name eclusa.db; cat a; env; echo ended";
+    world.write("workspace/probe.sh", script);
+    let mut command = world.command(&["exec", "--discard", "--", "bash", "probe.sh"]);
     let ran = command.env("MY_SECRET", "secret-variable").output().unwrap();
     let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(said.starts_with("begun") && said.ends_with("ended\n"), "{said}");
     for secret in ["secret-key", "secret-token", "secret-variable", "eclusa.db"] {
         assert!(!said.contains(secret), "{said}");
     }
