@@ -3,6 +3,7 @@
 //! `cargo run --release -p eclusa-bench [SECTION]`; the numbers that were
 //! seen, and what limits them, are in `bench/README.md`.
 
+mod cells;
 mod commit;
 mod gate;
 mod measure;
@@ -17,7 +18,7 @@ type Section = (&'static str, fn() -> measure::Told);
 
 fn main() -> std::process::ExitCode {
     let only = std::env::args().nth(1);
-    let sections: [Section; 7] = [
+    let sections: [Section; 8] = [
         ("gate", gate::run),
         ("validate", validate::run),
         ("parse", parse::run),
@@ -25,6 +26,7 @@ fn main() -> std::process::ExitCode {
         ("store", store::run),
         ("commit", commit::run),
         ("search", search::run),
+        ("cells", cells::run),
     ];
     if let Some(only) = &only
         && !sections.iter().any(|(name, _)| name == only)

@@ -31,7 +31,8 @@ pub(crate) fn shortest<T>(runs: usize, mut work: impl FnMut() -> T) -> Duration 
     (0..runs).map(|_| time(1, &mut work)).min().unwrap_or_default()
 }
 
-fn middle<T: Ord + Copy + Default>(mut values: Vec<T>) -> T {
+/// The median.
+pub(crate) fn middle<T: Ord + Copy + Default>(mut values: Vec<T>) -> T {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or_default()
 }

@@ -17,6 +17,7 @@ Examples:
   eclusa tools                                  what can be called here
   eclusa check note '{\"text\": \"hello\"}'         would it run, and why
   eclusa run note '{\"text\": \"hello\"}'           run it, if it may
+  eclusa exec -- make test                      run a command, see what it changes, then decide
   eclusa changes                                what calls changed, newest last
   eclusa undo                                   take the last change back
   eclusa log                                    what was decided, newest last
@@ -85,6 +86,24 @@ Examples:
 Prints what the tool produced. Where a person must approve, asks on the terminal; without one the
 call is refused (exit code 3), unless the configuration says otherwise.")]
     Run(RunArgs),
+    /// Run a shell command where nothing is real, then commit what it did or discard it
+    #[command(after_help = "\
+Examples:
+  eclusa exec -- make test                      a program and its arguments, each as typed
+  eclusa exec -- 'make && ./run | tail'         one word alone is shell text, as with `sh -c`
+  eclusa exec --discard -- ./configure          see what it would do
+  eclusa exec --commit -- cargo fmt             no question, if the rules let it
+  eclusa exec --allow-net crates.io -- cargo fetch
+
+It runs in a cell: no network unless allowed, nothing outside the workspace is written. What it
+changed is shown, and becomes real all together or not at all. Standard output and error come on
+standard output, in order. Ends with the exit code of the command (128 and more: a signal), with 3
+where the rules refuse it or what it did, and with 130 when it was interrupted.")]
+    Exec(ExecArgs),
+    /// Say what holds shell commands on this machine, and what is missing
+    #[command(after_help = "\
+Exit codes: 0 everything holds, 1 something is missing.")]
+    Doctor,
     /// Say what the rules make of a call, and why
     ///
     /// Runs nothing, records nothing, asks nobody; reviewers are not consulted.
@@ -231,6 +250,26 @@ pub(crate) struct UpArgs {
     pub(crate) token_env: String,
     #[command(flatten)]
     pub(crate) serving: McpArgs,
+}
+
+/// One command.
+#[derive(Debug, Group)]
+pub(crate) struct ExecArgs {
+    /// Make what it changes real without asking, if the rules let it
+    #[arg(long, conflicts_with = "discard")]
+    pub(crate) commit: bool,
+    /// Show what it would change, and change nothing
+    #[arg(long)]
+    pub(crate) discard: bool,
+    /// A host that it may reach, besides those of the configuration; can be given several times
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_net: Vec<String>,
+    /// How long it may run, as `90`, `90s`, `500ms` or `2m`; the configured cap holds
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) timeout: Option<Duration>,
+    /// The command: a program and its arguments, or one word of shell text
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
 }
 
 /// One call, or many on stdin.

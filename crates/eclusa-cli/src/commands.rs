@@ -7,7 +7,9 @@ mod check;
 mod completions;
 mod config;
 mod demo;
+mod doctor;
 mod entry;
+mod exec;
 mod log;
 mod man;
 mod mcp;
@@ -33,6 +35,8 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
     let place = |global: &Global| Place::find(global);
     match command {
         Command::Run(call) => run::run(&open(&global)?, call, global.json).await,
+        Command::Exec(command) => exec::run(&open(&global)?, command, global.json).await,
+        Command::Doctor => doctor::run(&global).await,
         Command::Check(call) => check::run(&open(&global)?, call, global.json),
         Command::Tools { what } => tools::run(&open(&global)?, what, global.json),
         Command::Undo(calls) => undo::run(&open(&global)?, calls, global.json).await,

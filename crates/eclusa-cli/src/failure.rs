@@ -2,7 +2,8 @@
 
 use std::{fmt, io, process::ExitCode};
 
-/// Exit codes of the binary. The tool's own exit code is in the reply, never here.
+/// Exit codes of the binary. A tool's own exit code is in the reply; only `eclusa exec` ends as
+/// its command did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.
@@ -17,6 +18,8 @@ pub(crate) enum Exit {
     Aborted,
     /// Whoever read our output went away.
     Pipe,
+    /// What the command of `eclusa exec` left with.
+    Command(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -28,6 +31,7 @@ impl From<Exit> for ExitCode {
             Exit::Refused => 3,
             Exit::Aborted => 130,
             Exit::Pipe => 141,
+            Exit::Command(code) => code,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::{io, path::Path, sync::Arc, time::Duration};
 use eclusa::{
     Approver, AuditSink, Config, ConfigErrors, Durability, Files, Gate, House, Layer, MemorySpool,
     Mode, Reach, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer, Rules,
-    Run, Scene, Spool, Workspace,
+    Run, Scene, Spool, Tool, Workspace,
 };
 use eclusa_store::{Desk, Options, Store};
 use eclusa_tools::{
@@ -25,7 +25,7 @@ use crate::{
     place::Place,
     remember::Keeper,
     reviewers::{At, Outside, service::Service},
-    secrets,
+    secrets, shell,
     spawn::Program,
     terminal::Terminal,
     trust,
@@ -86,6 +86,8 @@ impl Workplace {
         let files = files.map_err(Failure::failed)?;
         self.looking(&registry, &files).map_err(Failure::usage)?;
         self.built_in(&registry, files.clone(), spool).map_err(Failure::usage)?;
+        shell::add(&registry, self, files.clone(), shell::cells(self, &[])?)
+            .map_err(Failure::usage)?;
         examples::add(&registry, files).map_err(Failure::usage)?;
         for settings in &self.config.tools {
             let tool = CommandTool::new(settings.clone(), self.place.workspace.clone());
@@ -171,6 +173,7 @@ impl Workplace {
         let mut house = self.house(registry, Arc::new(store.clone()))?;
         if let Some(workspace) = &house.workspace {
             keeping::recover(workspace, store)?;
+            shell::sweep(&shell::cells(self, &[])?);
         }
         house.spool = Some(spool);
         house.desk = Some(Arc::new(Desk::new(store.clone())));
@@ -202,6 +205,26 @@ impl Workplace {
         tools(&registry, &workspace).map_err(Failure::usage)?;
         let mut house = self.house(registry, Arc::new(store.clone()))?;
         keeping::recover(&workspace, store)?;
+        house.approvers = vec![person];
+        house.reviewers = self.reviewers()?;
+        Ok(Gate::new(house).for_run(self.run()))
+    }
+
+    /// The gate that a command which a person typed passes: the same rules and reviewers, the
+    /// person's own cells, and whoever speaks for the person.
+    pub(crate) fn gate_to_execute<T: Tool>(
+        &self,
+        store: &Store,
+        bash: impl FnOnce(Files) -> T,
+        person: Arc<dyn Approver>,
+    ) -> Result<Gate, Failure> {
+        let registry = self.registry_with(Arc::new(store.clone()))?;
+        let files = Files::open(&self.place.workspace, self.config.blocked.clone());
+        let bash = bash(files.map_err(Failure::failed)?);
+        registry.register(Registration::of(bash).replace()).map_err(Failure::usage)?;
+        let mut house = self.house(registry, Arc::new(store.clone()))?;
+        keeping::recover(&self.workspace()?, store)?;
+        house.spool = Some(Arc::new(store.clone()));
         house.approvers = vec![person];
         house.reviewers = self.reviewers()?;
         Ok(Gate::new(house).for_run(self.run()))

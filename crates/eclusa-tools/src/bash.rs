@@ -35,13 +35,19 @@ const TIME: Duration = Duration::from_secs(30);
 const MARGIN: Duration = Duration::from_secs(10);
 
 /// Runs shell commands.
-#[derive(Debug)]
 pub struct Bash {
     cells: Cells,
     files: Files,
     time: Duration,
     directories: Directories,
     background: Arc<Background>,
+    watch: Option<Arc<dyn Fn(&[u8]) + Send + Sync>>,
+}
+
+impl std::fmt::Debug for Bash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bash").field("cells", &self.cells).finish_non_exhaustive()
+    }
 }
 
 /// A command.
@@ -68,7 +74,14 @@ impl Bash {
     /// Runs commands in these cells. `files` says which directories there are.
     pub fn new(cells: Cells, files: Files) -> Bash {
         let background = Arc::new(Background::new(cells.clone()));
-        Bash { cells, files, time: TIME, directories: Directories::default(), background }
+        let directories = Directories::default();
+        Bash { cells, files, time: TIME, directories, background, watch: None }
+    }
+
+    /// Lets somebody see the output as it comes, byte for byte, before anybody has read it over:
+    /// for the person who typed the command.
+    pub fn watched(self, watch: impl Fn(&[u8]) + Send + Sync + 'static) -> Bash {
+        Bash { watch: Some(Arc::new(watch)), ..self }
     }
 
     /// Lets commands run this long where the call does not say.
@@ -126,9 +139,9 @@ impl TypedTool for Bash {
 
     fn touches(&self, args: &BashArgs) -> Vec<Touch> {
         let mut touches = vec![Touch::Run(args.command.clone())];
-        // In the background it runs live; and a cell that lacks something is not what the rules
-        // count on.
-        if args.background || !self.cells.is_full() {
+        // In the background it runs live; and a cell that lacks something may not be what the
+        // rules count on.
+        if args.background || !self.cells.is_held(writes(&args.command)) {
             touches.push(Touch::Unknown);
         }
         touches
@@ -144,18 +157,20 @@ impl TypedTool for Bash {
         let cwd = cwd.map_err(|err| ToolError::new(err.to_string()))?;
         let left = job.deadline().saturating_duration_since(std::time::Instant::now());
         let asked = args.timeout_ms.map_or(self.time, Duration::from_millis);
+        // It ends before the gate gives it up, so that its output and its changes are kept.
+        let left = left.saturating_sub(MARGIN.min(left / 10));
         let time = asked.min(left.max(Duration::from_millis(1)));
         let command = args.command;
         if args.background {
             let order = Order { command, cwd, writes: Writes::Real, time: Duration::MAX };
             let id = self.background.start(job.conversation(), order);
             let id = id.map_err(|err| ToolError::new(err.to_string()))?;
-            return Ok(told::started(id));
+            return Ok(told::started(id, &self.cells));
         }
         let order = Order { writes: writes(&command), command, cwd, time };
-        let ran = run(self.cells.clone(), order, job).await;
+        let ran = run(self.cells.clone(), order, self.watch.clone(), job).await;
         let ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
-        Ok(told::output(ran, &self.cells, time))
+        Ok(told::output(ran, time))
     }
 }
 
@@ -185,12 +200,20 @@ impl Drop for Watch {
 }
 
 /// Runs a command for as long as somebody waits, and tells how it goes.
-async fn run(cells: Cells, order: Order, job: &Job) -> Result<Ran, RunError> {
+async fn run(
+    cells: Cells,
+    order: Order,
+    watcher: Option<Arc<dyn Fn(&[u8]) + Send + Sync>>,
+    job: &Job,
+) -> Result<Ran, RunError> {
     let watch = Watch(Arc::default());
     let watched = watch.0.clone();
     let (tell, mut told) = tokio::sync::mpsc::channel::<String>(8);
     let mut running = tokio::task::spawn_blocking(move || {
         let progress = move |bytes: &[u8]| {
+            if let Some(watcher) = &watcher {
+                watcher(bytes);
+            }
             // Whoever listens sees the latest; a slow one misses some, and holds up nobody.
             let _ = tell.try_send(last_line(bytes));
         };

@@ -13,11 +13,12 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Changes, Staged};
+use eclusa::{Changes, Least, Staged};
 use eclusa_sandbox::{
     Cancel, Cell, CellError, Enforcement, Exit, Ground, Identity, Keep, Limits, Missing,
-    PROXY_PORT, Plan, git_environment,
+    PROXY_PORT, Plan, Refusal, git_environment,
     proxy::{Attempt, Hosts, Proxy, Serving},
+    refusals,
 };
 
 mod changes;
@@ -46,8 +47,11 @@ pub struct CellSettings {
     pub hide: Vec<PathBuf>,
     /// Hosts that may be reached: `example.org`, `*.example.org`, `example.org:8080`.
     pub hosts: Vec<String>,
-    /// Directories of the workspace that are written at once and cannot be undone.
+    /// Directories of the workspace that are written at once and cannot be undone, where they
+    /// exist.
     pub live: Vec<PathBuf>,
+    /// The least that must hold a command.
+    pub least: Least,
     /// How much a command may use; the time is that of the call.
     pub limits: Limits,
     /// How much of the output is kept.
@@ -68,6 +72,7 @@ impl CellSettings {
             hide: Vec::new(),
             hosts: Vec::new(),
             live: Vec::new(),
+            least: Least::default(),
             limits: Limits::default(),
             keep: Keep::default(),
         }
@@ -112,6 +117,7 @@ pub struct Order {
 /// A command that runs.
 pub struct Running {
     cell: Cell,
+    plan: Plan,
     root: PathBuf,
     stage: Option<Stage>,
     network: Option<Network>,
@@ -135,6 +141,10 @@ pub struct Ran {
     pub notes: Vec<String>,
     /// Whom it tried to reach.
     pub attempts: Vec<Attempt>,
+    /// What the cell did not let it do, as far as its own words tell.
+    pub refused: Vec<Refusal>,
+    /// Directories that it wrote at once.
+    pub live: Vec<PathBuf>,
 }
 
 /// Why a command was not run, or why what it did cannot be told.
@@ -173,7 +183,7 @@ impl Cells {
     pub fn ground(&self) -> &Ground {
         self.0.ground.get_or_init(|| {
             // Where it cannot be made, the self-test says that nothing can be staged.
-            let _ = std::fs::create_dir_all(&self.0.settings.state);
+            let _ = private(&self.0.settings.state);
             eclusa_sandbox::probe(&self.0.settings.state)
         })
     }
@@ -196,10 +206,16 @@ impl Cells {
         plan.hosts = settings.hosts.clone();
         plan.limits = Limits { wall: Some(order.time), ..settings.limits.clone() };
         plan.keep = settings.keep;
-        // Whether that is enough is for the rules to say: they were told before the call ran.
-        plan.may_lack = self.ground().missing();
+        // With less than everything the rules were told before the call ran, and have let it.
+        if settings.least != Least::Full {
+            plan.may_lack = self.ground().missing();
+        }
         let stage = match order.writes {
-            Writes::Refused => None,
+            Writes::Refused => {
+                // Named, because a workspace beneath /tmp would be covered by the cell's own.
+                plan.read = vec![PathBuf::from("/"), settings.root.clone()];
+                None
+            }
             Writes::Staged if self.stages() => {
                 let made = Stage::new(&settings.state, &settings.scratch, &settings.root);
                 let path = settings.state.clone();
@@ -212,11 +228,36 @@ impl Cells {
         };
         if let Some(stage) = &stage {
             plan.stage.extend(stage.over_home(settings.home.as_deref(), &settings.root));
-            plan.stage.push(stage.over(&settings.root, &settings.live));
+            plan.stage.push(stage.over(&settings.root, &self.live()));
         }
         let mut cell = Cell::spawn(&plan, self.ground(), progress)?;
         let network = cell.take_listener().map(|listener| self.serve(listener)).transpose()?;
-        Ok(Running { cell, root: settings.root.clone(), stage, network })
+        Ok(Running { cell, plan, root: settings.root.clone(), stage, network })
+    }
+
+    /// Removes what processes that died have left behind, and says how much that was.
+    pub fn sweep(&self) -> std::io::Result<usize> {
+        let CellSettings { state, scratch, .. } = self.settings();
+        let swept = stage::sweep(&layers(state))?;
+        Ok(swept + if scratch == state { 0 } else { stage::sweep(&layers(scratch))? })
+    }
+
+    /// Whether a command that does this with its writes is held as well as the settings want; a
+    /// person must be asked otherwise. One that would be refused needs no question.
+    pub fn is_held(&self, writes: Writes) -> bool {
+        let staged = writes == Writes::Refused || self.stages();
+        match self.settings().least {
+            Least::Full => true,
+            Least::FullOrAsk => self.is_full(),
+            Least::Partial => staged,
+        }
+    }
+
+    /// The live directories that are there. One that is not would have to be made in every
+    /// workspace of a person who has named it.
+    fn live(&self) -> Vec<PathBuf> {
+        let CellSettings { root, live, .. } = self.settings();
+        live.iter().filter(|it| root.join(it).is_dir()).cloned().collect()
     }
 
     /// Whether what a command writes can be staged here.
@@ -283,8 +324,19 @@ impl Running {
             }
         };
         let ReadBack { changes, staged, notes } = read;
-        Ok(Ran { exit, changes, staged, notes, attempts })
+        let refused = match exit.output.is_binary() {
+            true => Vec::new(),
+            false => refusals(&exit.output.text(), &self.plan),
+        };
+        let live = self.plan.stage.into_iter().flat_map(|it| it.live).collect();
+        Ok(Ran { exit, changes, staged, notes, attempts, refused, live })
     }
+}
+
+/// Makes a directory that nobody else can look into, and those that lead to it.
+pub(crate) fn private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 /// Where layers are made in a directory of state.

@@ -10,6 +10,7 @@ use crate::{
     ArgsInLog, Blocked, EffectLimits, Keep, Limits, Mode, OnNoApprover, Pass, Registry, Rule,
 };
 
+pub use commands::{CommandSettings, Least};
 pub use diagnostics::CheckSettings;
 pub use error::{ConfigError, ConfigErrors};
 pub use reviewers::{Reach, ReviewerSettings, ReviewsOn};
@@ -17,6 +18,7 @@ pub use tools::CommandTool;
 pub use web::WebSettings;
 
 mod check;
+mod commands;
 mod diagnostics;
 mod error;
 mod files;
@@ -109,6 +111,8 @@ pub struct Config {
     pub blocked: Blocked,
     /// How much one fetch from the web may cost.
     pub web: WebSettings,
+    /// What shell commands may use and reach.
+    pub commands: CommandSettings,
     /// The checks that a person has named.
     pub checks: Vec<CheckSettings>,
     /// Tools that are programs.
@@ -246,6 +250,7 @@ impl Config {
             rules: Vec::new(),
             blocked: Blocked::nothing(),
             web: WebSettings::default(),
+            commands: CommandSettings::default(),
             checks: Vec::new(),
             tools: Vec::new(),
             reviewers: Vec::new(),

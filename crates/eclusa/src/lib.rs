@@ -105,9 +105,9 @@ pub use commit::{
     Aside, Clash, CommitError, Committed, Conflict, Fault, Left, Recovered, Workspace,
 };
 pub use config::{
-    CheckSettings, CommandTool, Config, ConfigError, ConfigErrors, Durability, Layer, Reach,
-    RedactRule, RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust, UnknownTool,
-    WebSettings,
+    CheckSettings, CommandSettings, CommandTool, Config, ConfigError, ConfigErrors, Durability,
+    Layer, Least, Reach, RedactRule, RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust,
+    UnknownTool, WebSettings,
 };
 pub use digest::digest;
 pub use event::{Event, Events};

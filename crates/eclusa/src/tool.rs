@@ -188,6 +188,12 @@ pub struct Output {
     pub undo: Option<Undo>,
     /// Set when the tool could not do it: one sentence that says why. The text is kept.
     pub error: Option<String>,
+    /// What a person who is asked about the changes must know besides them, a line each: whom the
+    /// program talked to, what was left out.
+    pub remarks: Vec<String>,
+    /// What held the program that did it, if one ran: `full`, or `partial` and what was missing.
+    /// It goes on record with the call.
+    pub cell: Option<String>,
 }
 
 impl Output {

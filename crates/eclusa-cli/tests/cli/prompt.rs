@@ -16,13 +16,13 @@ const PROMPT: &str = "? [";
 const NOTE: [&str; 3] = ["run", "note", r#"{"text": "hello"}"#];
 
 /// A person at a terminal.
-struct Person {
-    session: OsSession,
-    seen: String,
+pub(crate) struct Person {
+    pub(crate) session: OsSession,
+    pub(crate) seen: String,
 }
 
 impl Person {
-    fn runs(world: &World, args: &[&str]) -> Person {
+    pub(crate) fn runs(world: &World, args: &[&str]) -> Person {
         Person::starts(world.command(args))
     }
 
@@ -38,25 +38,25 @@ impl Person {
     }
 
     /// Waits until this is on the screen.
-    fn sees(&mut self, text: &str) {
+    pub(crate) fn sees(&mut self, text: &str) {
         match self.session.expect(text) {
             Ok(found) => self.seen.push_str(&String::from_utf8_lossy(found.as_bytes())),
             Err(err) => panic!("`{text}` never came: {err}; seen so far: {}", self.seen),
         }
     }
 
-    fn types(&mut self, line: &str) {
+    pub(crate) fn types(&mut self, line: &str) {
         self.session.send_line(line).unwrap();
     }
 
     /// Waits for the prompt, and answers.
-    fn answers(&mut self, line: &str) {
+    pub(crate) fn answers(&mut self, line: &str) {
         self.sees(PROMPT);
         self.types(line);
     }
 
     /// Everything that was on the screen, and the exit code.
-    fn ends(mut self) -> (i32, String) {
+    pub(crate) fn ends(mut self) -> (i32, String) {
         let rest = self.session.expect(Eof).unwrap();
         self.seen.push_str(&String::from_utf8_lossy(rest.as_bytes()));
         match self.session.get_process().wait().unwrap() {

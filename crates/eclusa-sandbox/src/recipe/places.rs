@@ -147,7 +147,8 @@ impl Places {
     /// What is hidden, unless a private directory covers it already.
     pub(super) fn masks(&self) -> Result<Vec<Mask>, CellError> {
         let visible = |path: &&PathBuf| {
-            let read = self.read.iter().any(|root| path.starts_with(root));
+            // A readable root above a private directory does not show what is beneath it.
+            let read = self.read.iter().any(|root| is_private(root) && path.starts_with(root));
             !is_private(path) || self.shown(path) || read
         };
         let mask = |path: &PathBuf| Ok(Mask { path: c_path(path)?, directory: path.is_dir() });

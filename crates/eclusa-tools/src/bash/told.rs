@@ -3,14 +3,14 @@
 use std::{fmt::Write as _, time::Duration};
 
 use eclusa::Output;
-use eclusa_sandbox::{Ended, Exit, How, proxy::Attempt};
+use eclusa_sandbox::{Ended, Exit, How, Refusal, proxy::Attempt};
 use serde_json::json;
 
 use crate::cells::{Cells, Ran};
 
 /// A command that ran to its end, or was ended.
-pub(super) fn output(ran: Ran, cells: &Cells, time: Duration) -> Output {
-    let Ran { exit, changes, staged, notes, attempts } = ran;
+pub(super) fn output(ran: Ran, time: Duration) -> Output {
+    let Ran { exit, changes, staged, notes, attempts, refused, live } = ran;
     let mut text = printed(&exit);
     let mut line = |line: String| {
         if !text.is_empty() && !text.ends_with('\n') {
@@ -22,11 +22,15 @@ pub(super) fn output(ran: Ran, cells: &Cells, time: Duration) -> Output {
     for attempt in &attempts {
         if let Err(why) = &attempt.outcome {
             let grant = attempt.grant().map_or_else(String::new, |grant| {
-                format!("; a person can allow it by adding `{grant}` to the hosts of commands")
+                format!("; a person can allow it by adding `{grant}` to `commands.hosts`")
             });
             line(format!("network: {why}{grant}"));
         }
     }
+    // What went through the proxy is known exactly.
+    let seen = |it: &&Refusal| !matches!(it, Refusal::Network(_)) || attempts.is_empty();
+    let refused: Vec<String> = refused.iter().filter(seen).map(refusal).collect();
+    refused.iter().for_each(|it| line(it.clone()));
     let (code, signal) = match exit.how {
         How::Code(code) => (Some(code), None),
         How::Signal(signal) => (None, Some(signal)),
@@ -42,10 +46,44 @@ pub(super) fn output(ran: Ran, cells: &Cells, time: Duration) -> Output {
         "enforcement": exit.enforcement.to_string(),
         "network": attempts.iter().map(attempted).collect::<Vec<_>>(),
         "notes": notes,
-        "live": cells.settings().live,
+        "refused": refused,
+        "live": live,
     });
     let error = failure(&exit, time);
-    Output { text, data: Some(data), changes, staged, error, ..Output::default() }
+    let cell = Some(exit.enforcement.to_string());
+    let mut remarks: Vec<String> = attempts.iter().map(talked).collect();
+    remarks.extend(notes);
+    Output { text, data: Some(data), changes, staged, error, remarks, cell, ..Output::default() }
+}
+
+/// One attempt to reach a host, for a person.
+fn talked(attempt: &Attempt) -> String {
+    let Attempt { host, port, sent, received, .. } = attempt;
+    match &attempt.outcome {
+        Ok(_) => format!("it talked to {host}:{port}: sent {sent} bytes, received {received}"),
+        Err(why) => format!("it tried to reach {host}:{port}: {why}"),
+    }
+}
+
+/// What the cell did not let it do, and the smallest grant that would.
+fn refusal(refusal: &Refusal) -> String {
+    let grant = match refusal {
+        Refusal::Write(_) => {
+            "; what is written in the workspace is judged afterwards, and in /tmp it lasts as long \
+             as the command; no setting opens other places"
+        }
+        Refusal::Network(Some(host)) => {
+            return format!(
+                "refused: {refusal}; a person can allow it by adding `{host}` to `commands.hosts`"
+            );
+        }
+        Refusal::Network(None) => "; a person can name hosts in `commands.hosts`",
+        Refusal::Hidden(_) => ": it holds secrets, and no setting shows it to commands",
+        Refusal::Limit("memory") => "; a person can raise `commands.memory`",
+        Refusal::Limit("the number of processes") => "; a person can raise `commands.processes`",
+        Refusal::Read(_) | Refusal::Limit(_) | Refusal::Call(_) => "",
+    };
+    format!("refused: {refusal}{grant}")
 }
 
 fn printed(exit: &Exit) -> String {
@@ -91,9 +129,10 @@ fn attempted(attempt: &Attempt) -> serde_json::Value {
 }
 
 /// A command that was started in the background.
-pub(super) fn started(id: u64) -> Output {
+pub(super) fn started(id: u64, cells: &Cells) -> Output {
     let text = format!(
         "started as job {id}; `jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output"
     );
-    Output { data: Some(json!({"job": id})), ..Output::text(text) }
+    let cell = Some(cells.ground().enforcement().to_string());
+    Output { data: Some(json!({"job": id})), cell, ..Output::text(text) }
 }

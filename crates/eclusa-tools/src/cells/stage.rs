@@ -15,10 +15,45 @@ use eclusa_sandbox::{
     scan::{Layer, Moment, ScanError, discard},
 };
 
-use super::{ReadBack, changes, layers};
+use super::{ReadBack, changes, layers, private};
 
 /// Numbers the layers of this process.
 static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A process that died has left layers behind: nobody holds their locks any more.
+pub(super) fn sweep(layers: &Path) -> io::Result<usize> {
+    let mut swept = 0;
+    let entries = match fs::read_dir(layers) {
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries?,
+    };
+    for entry in entries {
+        let path = entry?.path();
+        // The lock is held until the layer is gone, so that nobody takes it for their own.
+        let Ok(layer) = fs::File::open(&path) else { continue };
+        if layer.try_lock().is_ok() {
+            discard(&path).map_err(io::Error::other)?;
+            swept += 1;
+        }
+    }
+    Ok(swept)
+}
+
+/// An empty layer, and the lock that says that it is in use. The kernel drops the lock with the
+/// process, however that ends.
+fn locked(path: &Path) -> io::Result<fs::File> {
+    private(path)?;
+    for part in ["upper", "work"] {
+        fs::create_dir_all(path.join(part))?;
+    }
+    let layer = fs::File::open(path)?;
+    layer.lock()?;
+    // Whoever swept in between has taken it away.
+    match path.join("upper").is_dir() && path.join("work").is_dir() {
+        true => Ok(layer),
+        false => Err(io::Error::other("it was removed while it was made")),
+    }
+}
 
 /// The directories of one layer. They are removed when the last holder lets go.
 #[derive(Debug)]
@@ -34,10 +69,13 @@ pub(super) struct Place {
     layer: PathBuf,
     /// Of the home directory.
     home: PathBuf,
+    /// Held for as long as they are in use.
+    locks: Vec<fs::File>,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
+        // The locks go last, with the struct.
         for path in [&self.layer, &self.home] {
             if let Err(err) = discard(path) {
                 tracing::warn!("a layer in `{}` could not be removed: {err}", path.display());
@@ -52,13 +90,14 @@ impl Stage {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = |kind: &str| format!("{}-{number}{kind}", process::id());
         let (layer, home) = (layers(state).join(name("")), layers(scratch).join(name("-home")));
-        let place = Arc::new(Place { layer, home });
-        for place in [&place.layer, &place.home] {
-            for part in ["upper", "work"] {
-                fs::create_dir_all(place.join(part))?;
-            }
+        let mut place = Place { layer, home, locks: Vec::new() };
+        for path in [place.layer.clone(), place.home.clone()] {
+            // A second try is for a sweep that came in between.
+            let lock = locked(&path).or_else(|_| locked(&path))?;
+            place.locks.push(lock);
         }
         fs::set_permissions(place.layer.join("upper"), fs::metadata(root)?.permissions())?;
+        let place = Arc::new(place);
         let began = Moment::on(fs::File::open(place.layer.join("upper"))?)?;
         Ok(Stage { place, began })
     }

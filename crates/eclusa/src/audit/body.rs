@@ -38,6 +38,8 @@ pub(crate) struct Body<'a> {
     pub(crate) because: Because<'a>,
     pub(crate) call: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cell: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changes: Option<ChangesNote<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) checkpoint: Option<&'a str>,

@@ -24,6 +24,8 @@ pub(crate) struct Trail {
     pub(crate) deliverable: Option<Deliverable>,
     pub(crate) checkpoint: Option<String>,
     pub(crate) warnings: Vec<String>,
+    /// What held the program that did it, once one ran.
+    pub(crate) cell: Option<String>,
     /// What it would change, and what became of that.
     pub(crate) changes: Option<ChangesTrail>,
 }
@@ -70,6 +72,7 @@ impl Trail {
             deliverable: None,
             checkpoint: None,
             warnings: Vec::new(),
+            cell: None,
             changes: None,
         }
     }

@@ -3,7 +3,7 @@
 use std::{ops::Range, time::Duration};
 
 use super::{
-    Config, RedactRule, Setting, Trust, diagnostics,
+    Config, RedactRule, Setting, Trust, commands, diagnostics,
     error::Problem,
     files, reviewers, rules,
     source::Source,
@@ -28,6 +28,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
     review(source, below, &file.review);
     files::lay(source, below, &file.files);
     web::lay(source, below, &file.web);
+    commands::lay(source, below, &file.commands);
     diagnostics::lay(source, below, &file.diagnostics);
     for written in &file.rules {
         let Some(rule) = rules::meant(source, written, &below.blocked, &below.rules, &file.rules)

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{
     Durability, ReviewsOn,
+    commands::Commands,
     diagnostics::Diagnostics,
     files::Files,
     web::Web,
@@ -56,6 +57,9 @@ pub(super) struct Written {
     /// How much one fetch from the web may cost.
     #[serde(default)]
     pub(super) web: Web,
+    /// What shell commands may use and reach, and how well they must be held.
+    #[serde(default)]
+    pub(super) commands: Commands,
     /// The checks that the tool `diagnostics` runs.
     #[serde(default)]
     pub(super) diagnostics: Diagnostics,

@@ -15,6 +15,7 @@ use crate::{
     Reason, Run, Source, Spent, Staged, Stop, Touch, Undo, Validated, Verdict, Workspace,
     audit::trail::{ChangesTrail, Trail},
     gate::{House, ask::ask_about_changes},
+    one_line,
     stop::Decider,
 };
 
@@ -42,12 +43,15 @@ pub(crate) async fn settle(
     trail: &mut Trail,
 ) -> Result<Settled, Stop> {
     let (call, mut output, time) = raw.unseal_for_settling();
-    let staged = output.staged.take();
+    // On record whatever becomes of the changes and of the output.
+    trail.cell = output.cell.take();
+    let (staged, remarks) = (output.staged.take(), std::mem::take(&mut output.remarks));
     if !output.changes.is_empty() {
         let changes = Arc::new(std::mem::take(&mut output.changes));
         trail.changes = Some(ChangesTrail::new(&changes));
         // Boxed, because most calls change nothing: what is not needed takes no room.
-        let settling = make_real(house, run, &call, &changes, staged.clone(), number, trail);
+        let ran = Ran { call: &call, changes: &changes, remarks };
+        let settling = make_real(house, run, ran, staged.clone(), number, trail);
         let settled = Box::pin(settling).await;
         let_go(staged).await;
         output.undo = Some(settled?);
@@ -57,12 +61,19 @@ pub(crate) async fn settle(
     Ok(Settled { call, output, time })
 }
 
+/// A call that has run, and what it would change.
+struct Ran<'a> {
+    call: &'a Validated,
+    changes: &'a Arc<Changes>,
+    /// What a person must know besides the changes.
+    remarks: Vec<String>,
+}
+
 /// Judges, asks and commits, in this order. Whatever ends it early leaves the workspace as it was.
 async fn make_real(
     house: &House,
     run: &Run,
-    call: &Validated,
-    changes: &Arc<Changes>,
+    Ran { call, changes, remarks }: Ran<'_>,
     staged: Option<Staged>,
     number: Option<u64>,
     trail: &mut Trail,
@@ -86,9 +97,9 @@ async fn make_real(
     match decision {
         Decision::Deny => return Err(discarded(Stop::denied(Decider::Policy, why))),
         Decision::Ask => {
-            let preview = compare(workspace, changes, |diff| Preview {
+            let preview = compare(workspace, changes, move |diff| Preview {
                 summary: diff.summary().to_string(),
-                diff: diff.shown(),
+                diff: remarked(&remarks, &diff.shown()),
             });
             let preview = preview.await.ok_or_else(|| denied("the comparison crashed"))?;
             let asking = ask_about_changes(house, run, call, verdict, preview, trail);
@@ -258,6 +269,12 @@ async fn compare<T: Send + 'static>(
         take(&Diff::of(&changes, &workspace, Bounds::default()))
     });
     comparing.await.ok()
+}
+
+/// The changes as they are shown, after what must be known besides them.
+fn remarked(remarks: &[String], shown: &str) -> String {
+    let remarks = remarks.iter().map(|it| format!("! {}\n", one_line(it)));
+    remarks.chain([shown.to_owned()]).collect()
 }
 
 fn note(trail: &mut Trail, write: impl FnOnce(&mut ChangesTrail)) {

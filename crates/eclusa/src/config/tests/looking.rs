@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use super::*;
 use crate::{
-    Blocked, Decision, PermissionClass, Registry, Touch,
+    Blocked, Decision, Least, PermissionClass, Registry, Touch,
     policy::tests::{Fake, read, verdict},
 };
 
@@ -114,4 +114,46 @@ not_match = [{ fetches = ['rs'] }, { fetches = ['docs.example', 'other.example']
         let text = format!("[[rules]]\n{rule}");
         assert!(Config::load(&[Layer::of_person("eclusa.toml", text)]).is_err(), "{rule}");
     }
+}
+
+/// Issue 4: what commands may use and reach is their person's to say; a project only tightens.
+#[test]
+fn commands_are_loosened_by_their_person_and_tightened_by_projects() {
+    let own =
+        "[commands]\nhosts = ['crates.io', '*.example.org']\nlive = ['target/**', 'web/dist/']
+memory = 'none'\nprocesses = 64\ndisk = '1GB'\ntime = '2m'\nleast = 'partial'
+identity = 'Ada <ada@example.org>'";
+    let commands = load(own).commands;
+    assert_eq!(commands.hosts, ["crates.io", "*.example.org"]);
+    assert_eq!(commands.live, [Path::new("target"), Path::new("web/dist")]);
+    assert_eq!(
+        (commands.memory, commands.processes, commands.disk),
+        (None, Some(64), Some(1 << 30))
+    );
+    assert_eq!((commands.time, commands.least), (Duration::from_secs(120), Least::Partial));
+    assert_eq!(commands.identity.unwrap(), ("Ada".to_owned(), "ada@example.org".to_owned()));
+    let both = |text: &str| {
+        let project = Layer::of_project("eclusa.toml", format!("[commands]\n{text}"));
+        Config::load(&[Layer::of_person("own.toml", own), project]).map(|it| it.commands)
+    };
+    for looser in [
+        "hosts = ['evil.example']",
+        "live = ['src']",
+        "processes = 65",
+        "processes = 'none'",
+        "disk = '2GB'",
+        "time = '3m'",
+        "identity = 'Eve <eve@example.org>'",
+    ] {
+        let told = both(looser).unwrap_err().to_string();
+        assert!(told.contains("can only tighten"), "{looser}: {told}");
+    }
+    let tighter = both("hosts = ['crates.io']\nlive = []\nmemory = '1GB'\nleast = 'full'").unwrap();
+    assert_eq!((tighter.hosts, tighter.live), (vec!["crates.io".to_owned()], Vec::new()));
+    assert_eq!((tighter.memory, tighter.least), (Some(1 << 30), Least::Full));
+    for wrong_live in ["/etc", "..", "a/../b", "*", "src/*.rs", "", ".git", "sub/.git/hooks"] {
+        let told = wrong(&format!("[commands]\nlive = ['{wrong_live}']"));
+        assert!(told.contains("eclusa.toml:2:9"), "{wrong_live}: {told}");
+    }
+    assert!(wrong("[commands]\nidentity = 'Ada'").contains("is not an identity"));
 }

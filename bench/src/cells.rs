@@ -1,0 +1,203 @@
+//! What a cell costs: `true` and `bash -c true` plainly, in a full cell, in a full cell with an
+//! overlay and in bubblewrap with an equal profile, interleaved; scan and commit of what a command
+//! changed; and the same in a large parent.
+//!
+//! `ECLUSA_BENCH_ROUNDS` is how often each is run (default 200).
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use eclusa::{Durability, Workspace};
+use eclusa_sandbox::{Cell, Enforcement, Ground, Plan, Staging, probe};
+use eclusa_tools::{CellSettings, Cells, Order, Writes};
+
+use crate::measure::{Told, line, middle};
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// The programs that are run, and what they are called.
+const PROGRAMS: [(&str, &[&str]); 2] = [
+    ("true", &["/bin/true"]),
+    ("bash -c true", &["/bin/bash", "--norc", "--noprofile", "-p", "-c", "true"]),
+];
+
+pub(crate) fn run() -> Told {
+    let rounds = std::env::var("ECLUSA_BENCH_ROUNDS").ok().and_then(|it| it.parse().ok());
+    let rounds: usize = rounds.unwrap_or(200);
+    let place = tempfile::tempdir_in(".")?;
+    let state = place.path().canonicalize()?;
+    let ground = probe(&state);
+    println!("  {}: {}", ground.rung(), ground.enforcement());
+    if ground.enforcement() != Enforcement::Full {
+        println!("  what is missing makes it faster: these are not the numbers of a full cell");
+    }
+    starts(rounds, &ground, &state, "")?;
+    // Touched, so that it is there: a copying start would have to copy its tables.
+    let ballast = vec![1u8; 1 << 30];
+    starts(rounds / 4 + 1, &ground, &state, ", parent of 1 GiB")?;
+    drop(std::hint::black_box(ballast));
+    commits((rounds / 20).clamp(3, 9), &state)
+}
+
+/// Starting and ending a program, each way in turn.
+fn starts(rounds: usize, ground: &Ground, state: &Path, label: &str) -> Told {
+    let bubblewrap = ["/usr/bin/bwrap", "/bin/bwrap"].into_iter().find(|it| Path::new(it).exists());
+    for (name, argv) in PROGRAMS {
+        let [mut plain, mut cell, mut overlay, mut wrapped] = [const { Vec::new() }; 4];
+        for round in 0..rounds {
+            plain.push(timed(|| started(argv))?);
+            cell.push(timed(|| celled(argv, ground, state, None))?);
+            overlay.push(timed(|| celled(argv, ground, state, Some(round)))?);
+            if let Some(program) = bubblewrap {
+                let argv: Vec<&str> =
+                    [program].iter().chain(&PROFILE).chain(argv).copied().collect();
+                wrapped.push(timed(|| started(&argv))?);
+            }
+        }
+        let baseline = middle(plain);
+        line(&format!("baseline: {name}, plainly{label}"), baseline, baseline);
+        let (cell, overlay) = (middle(cell), middle(overlay));
+        line(&format!("{name}, full cell{label}"), cell, baseline);
+        line(&format!("{name}, full cell with overlay{label} (goal: 3 ms)"), overlay, baseline);
+        match wrapped.is_empty() {
+            true => println!("  bubblewrap is not installed: `scripts/bench-tools` does it"),
+            false => {
+                let wrapped = middle(wrapped);
+                line(&format!("{name}, bubblewrap, no overlay{label}"), wrapped, baseline);
+                let ratio = overlay.as_secs_f64() / wrapped.as_secs_f64();
+                println!("    full cell with overlay: {ratio:.2} x bubblewrap (goal: 0.7)");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A profile that is as strict as bubblewrap can be without a filter of ours.
+const PROFILE: [&str; 22] = [
+    "--unshare-all",
+    "--die-with-parent",
+    "--new-session",
+    "--clearenv",
+    "--ro-bind",
+    "/",
+    "/",
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--tmpfs",
+    "/tmp",
+    "--tmpfs",
+    "/run",
+    "--cap-drop",
+    "ALL",
+    "--hostname",
+    "cell",
+    "--chdir",
+    "/",
+    "--",
+];
+
+fn timed(run: impl FnOnce() -> Outcome<()>) -> Outcome<Duration> {
+    let began = Instant::now();
+    run()?;
+    Ok(began.elapsed())
+}
+
+fn started(argv: &[&str]) -> Outcome<()> {
+    let (program, arguments) = argv.split_first().ok_or("no program")?;
+    #[expect(clippy::disallowed_methods, reason = "it is what a cell is compared with")]
+    let mut command = Command::new(program);
+    let output = command.args(arguments).stdin(Stdio::null()).output()?;
+    if output.status.success() { Ok(()) } else { Err(format!("{program} failed").into()) }
+}
+
+/// One cell. Making the layers is part of it, because every caller has to.
+fn celled(argv: &[&str], ground: &Ground, state: &Path, staged: Option<usize>) -> Outcome<()> {
+    let mut plan = Plan::new(argv.iter().map(Into::into).collect(), "/");
+    plan.may_lack = ground.missing();
+    plan.limits.disk = None;
+    let place = state.join("layer");
+    if staged.is_some() {
+        let [lower, upper, work] = ["lower", "upper", "work"].map(|name| place.join(name));
+        for path in [&place, &lower, &upper, &work] {
+            fs::create_dir(path)?;
+        }
+        plan.cwd.clone_from(&lower);
+        plan.stage.push(Staging { lower, upper, work, live: Vec::new() });
+    }
+    let exit = Cell::spawn(&plan, ground, |_| {})?.wait()?;
+    if staged.is_some() {
+        eclusa_sandbox::scan::discard(&place)?;
+    }
+    if exit.success() { Ok(()) } else { Err(format!("{:?}", exit.how).into()) }
+}
+
+/// A command that changes 1,000 of 20,000 files: what it costs to read that back, and to make it
+/// real.
+fn commits(rounds: usize, state: &Path) -> Told {
+    let root = state.join("workspace");
+    populate(&root)?;
+    let (workspace, _) = Workspace::open(&root, state.join("state"))?;
+    let cells = Cells::new(CellSettings::new(workspace.root(), workspace.state()))?;
+    let order = |command: &str, writes| Order {
+        command: command.to_owned(),
+        cwd: workspace.root().to_owned(),
+        writes,
+        time: Duration::from_secs(120),
+    };
+    let script = "cd d7; for f in f*; do echo more >> $f; done";
+    let (mut plain, mut scans, mut commits) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..rounds {
+        plain.push(timed(|| rewritten(&root.join("d7")))?);
+        let running = cells.start(&order(script, Writes::Staged), |_| {})?;
+        let began = Instant::now();
+        let ran = running.wait()?;
+        // The wait is the command and then the scan; the command says itself how long it took.
+        scans.push(began.elapsed().saturating_sub(ran.exit.wall));
+        if ran.changes.len() != 1000 {
+            return Err(format!("{} files changed", ran.changes.len()).into());
+        }
+        let number = u64::try_from(round)? + 1;
+        commits.push(timed(|| {
+            workspace.commit(number, &ran.changes, Durability::Crash)?;
+            Ok(())
+        })?);
+    }
+    let baseline = middle(plain);
+    line("baseline: read, write and rename 1,000 files", baseline, baseline);
+    let (scan, commit) = (middle(scans), middle(commits));
+    line("scan of 1,000 changed files among 20,000", scan, baseline);
+    line("commit of these", commit, baseline);
+    line("scan and commit (goal: 50 ms)", scan + commit, baseline);
+    Ok(())
+}
+
+fn populate(root: &Path) -> std::io::Result<()> {
+    for n in 0..20_000 {
+        let dir: PathBuf = root.join(format!("d{}", n / 1000));
+        fs::create_dir_all(&dir)?;
+        let content = format!("line\n{n}\n").repeat(50);
+        fs::File::create(dir.join(format!("f{n}")))?.write_all(content.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Every file read, written beside and renamed over itself.
+fn rewritten(dir: &Path) -> Outcome<()> {
+    let files: Vec<PathBuf> =
+        fs::read_dir(dir)?.map(|it| it.map(|it| it.path())).collect::<Result<_, _>>()?;
+    for file in files {
+        let content = fs::read(&file)?;
+        let beside = dir.join("beside");
+        fs::File::create(&beside)?.write_all(&content)?;
+        #[expect(clippy::disallowed_methods, reason = "it is what a commit is compared with")]
+        fs::rename(&beside, &file)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! `eclusa doctor`: what holds shell commands on this machine, found by trying it, and how to get
+//! what is missing.
+
+use std::{os::unix::fs::MetadataExt, path::Path, time::Duration};
+
+use eclusa_sandbox::{Cap, Enforcement, Ground, Missing};
+use eclusa_store::Store;
+use eclusa_tools::{Cells, Order, Writes};
+use serde_json::{Value, json};
+
+use crate::{
+    args::Global,
+    failure::{Exit, Failure},
+    place::Place,
+    screen::{Screen, Style, harmless},
+    shell,
+    workplace::{self, Workplace},
+};
+
+/// Runs in a cell: what it prints proves that one can be made, and says what is in it.
+const LOOK: &str = "echo \"bash ${BASH_VERSION}\"; git --version 2>&1 | head -n 1";
+
+pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
+    let place = Place::find(global)?;
+    let here = Workplace::open(global)?;
+    let cells = shell::cells(&here, &[])?;
+    let looked = cells.clone();
+    let findings = tokio::task::spawn_blocking(move || look(&looked, &place, &here));
+    let findings = findings.await.map_err(Failure::failed)??;
+    let mut screen = Screen::stdout();
+    match global.json {
+        true => screen.json(&findings.as_json())?,
+        false => findings.print(&mut screen)?,
+    }
+    screen.flush()?;
+    Ok(if findings.ground.enforcement() == Enforcement::Full { Exit::Done } else { Exit::Failed })
+}
+
+/// What was found.
+struct Findings {
+    kernel: String,
+    root: bool,
+    ground: Ground,
+    /// What a command in a cell said, or why there was none.
+    inside: Result<Vec<String>, String>,
+    caps: Option<(Cap, Cap)>,
+    same_filesystem: Option<bool>,
+    state: String,
+    workspace: String,
+    store: String,
+    files: Vec<String>,
+}
+
+fn look(cells: &Cells, place: &Place, here: &Workplace) -> Result<Findings, Failure> {
+    let system = rustix::system::uname();
+    let text = |it: &std::ffi::CStr| it.to_string_lossy().into_owned();
+    let kernel = [system.sysname(), system.release(), system.machine()].map(text).join(" ");
+    let ground = cells.ground().clone();
+    let order = Order {
+        command: LOOK.to_owned(),
+        cwd: place.workspace.clone(),
+        writes: Writes::Refused,
+        time: Duration::from_secs(20),
+    };
+    let ran = cells.start(&order, |_| {}).and_then(eclusa_tools::Running::wait);
+    let caps = ran.as_ref().ok().map(|it| (it.exit.caps.memory, it.exit.caps.processes));
+    let inside = ran.map_err(|err| err.to_string());
+    let inside = inside.map(|it| it.exit.output.text().lines().map(str::to_owned).collect());
+    let layers = workplace::layers(place)?;
+    Ok(Findings {
+        kernel,
+        root: rustix::process::geteuid().is_root(),
+        ground,
+        inside,
+        caps,
+        same_filesystem: same_filesystem(&place.workspace, &place.undo()),
+        state: place.undo().display().to_string(),
+        workspace: place.workspace.display().to_string(),
+        store: log(place, here),
+        files: layers.into_iter().map(|it| it.name).collect(),
+    })
+}
+
+/// The log, in a few words.
+fn log(place: &Place, here: &Workplace) -> String {
+    let path = place.store.display();
+    if !place.store.exists() {
+        return format!("{path}: none yet");
+    }
+    match Store::open_read_only(&place.store) {
+        Ok(_) => format!("{path}: can be read, survives {}", here.config.durability.as_str()),
+        Err(err) => format!("{path}: {err}"),
+    }
+}
+
+/// Whether old and new contents are renamed, and not copied.
+fn same_filesystem(workspace: &Path, state: &Path) -> Option<bool> {
+    let there = state.ancestors().find(|it| it.exists())?;
+    let device = |path: &Path| std::fs::metadata(path).ok().map(|it| it.dev());
+    Some(device(workspace)? == device(there)?)
+}
+
+/// A part of the walls, and how to get it.
+struct Part {
+    name: &'static str,
+    holds: bool,
+    detail: String,
+    mend: &'static str,
+}
+
+impl Findings {
+    fn parts(&self) -> Vec<Part> {
+        let missing = self.ground.missing();
+        let part = |what: Missing, name, detail: &str, mend| Part {
+            name,
+            holds: !missing.contains(&what),
+            detail: detail.to_owned(),
+            mend,
+        };
+        let landlock = match self.ground.landlock_version() {
+            0 => "files, as a second opinion".to_owned(),
+            version => format!("files, as a second opinion; version {version}"),
+        };
+        vec![
+            part(
+                Missing::Staging,
+                "staging",
+                "changes are shown before they are real",
+                "the directory of state must be on ext4, xfs, btrfs or tmpfs, not on an overlay \
+                 (a container's own disk): name another with `--state DIR`; Linux 5.11 or newer",
+            ),
+            part(
+                Missing::Namespaces,
+                "namespaces",
+                "files outside, processes, network",
+                "let users make them: `sysctl kernel.unprivileged_userns_clone=1`, \
+                 `user.max_user_namespaces` above 0, `kernel.apparmor_restrict_unprivileged_userns=0`; \
+                 a container needs a seccomp profile that lets `unshare` and `mount` through",
+            ),
+            part(
+                Missing::FreshProc,
+                "own /proc",
+                "other processes are not seen",
+                "something is mounted over parts of /proc, as containers do: run it outside one, \
+                 or with `--security-opt systempaths=unconfined`",
+            ),
+            part(
+                Missing::Landlock,
+                "landlock",
+                &landlock,
+                "Linux 5.13 or newer with `landlock` among the `lsm=` of the kernel's command line",
+            ),
+            part(
+                Missing::Seccomp,
+                "seccomp",
+                "system calls that no command needs",
+                "a kernel with CONFIG_SECCOMP_FILTER",
+            ),
+        ]
+    }
+
+    fn held(cap: Cap) -> &'static str {
+        match cap {
+            Cap::Cell => "all processes of a command together",
+            Cap::EachProcess => "each process by itself",
+            Cap::Open => "not held",
+        }
+    }
+
+    fn print(&self, screen: &mut Screen) -> Result<(), Failure> {
+        let enforcement = self.ground.enforcement();
+        let style = if enforcement == Enforcement::Full { Style::Good } else { Style::Bad };
+        screen.styled(style, &format!("enforcement: {enforcement}"))?;
+        screen.line(&format!("rung: {}", self.ground.rung()))?;
+        let user = if self.root { "root" } else { "an ordinary user" };
+        screen.line(&format!("kernel: {}, as {user}", harmless(&self.kernel)))?;
+        screen.line("")?;
+        let word = |holds: bool| if holds { "yes" } else { "no" };
+        let row = |it: &Part| {
+            vec![format!("  {}", it.name), word(it.holds).to_owned(), it.detail.clone()]
+        };
+        screen.table(&self.parts().iter().map(row).collect::<Vec<_>>())?;
+        if let Some((memory, processes)) = self.caps {
+            screen.line(&format!("  memory is capped for: {}", Self::held(memory)))?;
+            screen.line(&format!("  processes are capped for: {}", Self::held(processes)))?;
+        }
+        for part in self.parts().iter().filter(|it| !it.holds) {
+            screen.styled(Style::Warn, &format!("to get {}: {}", part.name, part.mend))?;
+        }
+        if let Some(because) = self.ground.because() {
+            screen.line(&format!("the kernel said first: {}", harmless(because)))?;
+        }
+        screen.line("")?;
+        match &self.inside {
+            Ok(lines) => screen.line(&format!("in a cell: {}", harmless(&lines.join(", "))))?,
+            Err(why) => screen.styled(Style::Bad, &format!("no cell: {}", harmless(why)))?,
+        }
+        screen.line(&format!("workspace: {}", harmless(&self.workspace)))?;
+        let renamed = match self.same_filesystem {
+            Some(true) => "on the workspace's filesystem: contents are renamed",
+            Some(false) => {
+                "on another filesystem than the workspace: contents are copied, which is slower"
+            }
+            None => "cannot be looked at",
+        };
+        screen.line(&format!("undo and layers: {}, {renamed}", harmless(&self.state)))?;
+        screen.line(&format!("log: {}", harmless(&self.store)))?;
+        for file in &self.files {
+            screen.line(&format!("configuration: {}", harmless(file)))?;
+        }
+        Ok(())
+    }
+
+    fn as_json(&self) -> Value {
+        let parts = self.parts().into_iter().map(|it| {
+            let mend = (!it.holds).then_some(it.mend);
+            json!({"name": it.name, "holds": it.holds, "detail": it.detail, "mend": mend})
+        });
+        let parts: Vec<Value> = parts.collect();
+        json!({
+            "enforcement": self.ground.enforcement().to_string(),
+            "rung": self.ground.rung().to_string(),
+            "kernel": self.kernel,
+            "root": self.root,
+            "parts": parts,
+            "because": self.ground.because(),
+            "memory": self.caps.map(|it| Self::held(it.0)),
+            "processes": self.caps.map(|it| Self::held(it.1)),
+            "inside": self.inside.as_ref().ok(),
+            "no_cell": self.inside.as_ref().err(),
+            "workspace": self.workspace,
+            "state": self.state,
+            "same_filesystem": self.same_filesystem,
+            "log": self.store,
+            "configuration": self.files,
+        })
+    }
+}

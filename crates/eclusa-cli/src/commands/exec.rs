@@ -1,0 +1,210 @@
+//! `eclusa exec`: a command that a person typed, run where nothing is real, then committed or
+//! discarded.
+
+use std::sync::{Arc, PoisonError};
+
+use eclusa::{Mode, Origin, Redactor, Reply, Run, ToolCall};
+use eclusa_tools::Bash;
+use serde_json::{Value, json};
+
+use super::{
+    reply,
+    run::{cancel_on_signal, id},
+};
+use crate::{
+    args::ExecArgs,
+    failure::{Exit, Failure},
+    keeping,
+    screen::{self, Screen},
+    shell, telemetry,
+    terminal::Terminal,
+    workplace::Workplace,
+};
+
+mod discard;
+mod ended;
+mod person;
+mod stream;
+
+use ended::{Ended, Slot, Telling};
+use person::{Person, Seen, Wanted};
+use stream::Stream;
+
+pub(super) async fn run(here: &Workplace, args: ExecArgs, json: bool) -> Result<Exit, Failure> {
+    let wanted = match (args.commit, args.discard) {
+        (true, _) => Wanted::Commit,
+        (_, true) => Wanted::Discard,
+        _ => Wanted::Ask,
+    };
+    let command = shell_text(&args.command);
+    let cells = shell::cells(here, &args.allow_net)?;
+    let person = Arc::new(Person::new(Terminal::new(false, None), wanted, json));
+    let stream = Arc::new(Stream::new());
+    let watcher = stream.clone();
+    let store = here.store()?;
+    shell::sweep(&cells);
+    let slot = Slot::default();
+    let bash = |files| {
+        let bash = Bash::new(cells, files).time(here.config.commands.time);
+        let bash = match json {
+            true => bash,
+            false => bash.watched(move |bytes| watcher.write(bytes)),
+        };
+        Telling { bash, slot: slot.clone() }
+    };
+    let mut gate = here.gate_to_execute(&store, bash, person.clone())?;
+    if wanted == Wanted::Discard {
+        discard::everything(&gate);
+        // No mode answers for the person: this is what they said.
+        let mode = match gate.run().mode {
+            Mode::Yolo => Mode::AutoApprove,
+            mode => mode,
+        };
+        gate = gate.for_run(Run { mode, ..gate.run().clone() });
+    }
+    cancel_on_signal(gate.run().cancel.clone());
+    let mut call = json!({"command": command});
+    if let (Some(time), Some(fields)) = (args.timeout, call.as_object_mut()) {
+        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
+        fields.insert("timeout_ms".to_owned(), ms.into());
+    }
+    let call = ToolCall::new(id(), "bash", call).from(Origin::Person);
+    let reply = gate.pass(call).await;
+    telemetry::answered(&reply);
+    stream.finish();
+    let ended = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let told = Told { reply: &reply, ended, seen: person.seen() };
+    match json {
+        true => told.as_json(&gate.house().redactor)?,
+        false => told.tell(),
+    }
+    if let (Some(_), Some(workspace)) = (reply.undo(), &gate.house().workspace) {
+        keeping::compact_when_due(workspace, here.config.keep, &store);
+    }
+    match reply.refused() && gate.run().cancel.is_cancelled() {
+        true => Ok(Exit::Aborted),
+        false => Ok(told.exit()),
+    }
+}
+
+/// The words as one text for the shell. A word that stands alone is shell text already, as with
+/// `sh -c`; several are a program and its arguments, each kept as it is.
+fn shell_text(words: &[String]) -> String {
+    match words {
+        [text] => text.clone(),
+        words => words.iter().map(|it| quoted(it)).collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// A word that the shell takes for nothing but itself.
+fn quoted(word: &str) -> String {
+    let plain = |it: char| it.is_ascii_alphanumeric() || "_-./:@%+,".contains(it);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// What came of it.
+struct Told<'a> {
+    reply: &'a Reply,
+    /// How the command ended, if it ran.
+    ended: Option<Ended>,
+    seen: Seen,
+}
+
+impl Told<'_> {
+    fn as_json(&self, redactor: &Redactor) -> Result<(), Failure> {
+        let mut value = reply::as_json(self.reply);
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("settled".to_owned(), self.settled().into());
+            if let (Some(ended), true) = (&self.ended, self.reply.refused()) {
+                fields.insert("output".to_owned(), redactor.text(&ended.text).0.into());
+                fields.insert("data".to_owned(), redactor.value(&ended.data).0.into_owned());
+            }
+            if let Some(preview) = &self.seen.preview {
+                let preview = json!({"summary": preview.summary, "diff": preview.diff});
+                fields.insert("preview".to_owned(), preview);
+            }
+        }
+        let mut screen = Screen::stdout();
+        screen.json(&value)?;
+        Ok(screen.flush()?)
+    }
+
+    /// The output was shown as it came; this is the rest.
+    fn tell(&self) {
+        self.reply.warnings().iter().for_each(|it| screen::notice(it));
+        let notes = self.ended.iter().flat_map(|it| remarks(&it.data));
+        notes.for_each(|it| screen::notice(&it));
+        match (self.settled(), self.reply.number()) {
+            ("committed", Some(number)) => {
+                let undo = format!("`eclusa undo {number}` takes it back");
+                screen::notice(&format!("committed as call {number}; {undo}"));
+            }
+            ("discarded", _) => screen::notice("discarded: the workspace is as it was"),
+            _ => {}
+        }
+        if let Some(error) = self.reply.error().filter(|_| !self.seen.discarded) {
+            let label = if self.reply.refused() { "refused" } else { "failed" };
+            screen::complain(&[format!("{label}: {error}")]);
+        }
+    }
+
+    /// What became of the changes, in a word.
+    fn settled(&self) -> &'static str {
+        match self.reply.undo() {
+            Some(_) => "committed",
+            None if self.seen.discarded => "discarded",
+            None if self.reply.is_error() && self.reply.refused() => "refused",
+            None => "nothing",
+        }
+    }
+
+    /// As the command ended, where it ran and the person had their way with its changes.
+    fn exit(&self) -> Exit {
+        let theirs = self.seen.discarded || !self.reply.refused();
+        let Some(ended) = self.ended.as_ref().filter(|_| theirs) else {
+            return reply::exit(self.reply);
+        };
+        let number = |name: &str| ended.data.get(name).and_then(Value::as_u64);
+        match (number("exit_code"), number("signal")) {
+            (Some(code), _) => Exit::Command(u8::try_from(code).unwrap_or(1)),
+            (None, Some(signal)) => Exit::Command(u8::try_from(128 + signal).unwrap_or(1)),
+            (None, None) => reply::exit(self.reply),
+        }
+    }
+}
+
+/// What the command does not say itself: what was left out, whom it talked to, what was refused.
+fn remarks(data: &Value) -> Vec<String> {
+    let texts = |name: &str| {
+        let texts = data.get(name).and_then(Value::as_array).into_iter().flatten();
+        texts.filter_map(|it| it.as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let attempts = data.get("network").and_then(Value::as_array).into_iter().flatten();
+    let refused =
+        attempts.filter_map(|it| it.get("why")?.as_str().map(|why| format!("network: {why}")));
+    texts("notes").into_iter().chain(refused).chain(texts("refused")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_reach_the_program_as_they_were_typed() {
+        let table: [(&[&str], &str); 6] = [
+            (&["make && echo ok"], "make && echo ok"),
+            (&["ls"], "ls"),
+            (&["git", "commit", "-m", "it's done"], r"git commit -m 'it'\''s done'"),
+            (&["echo", "$HOME", "`id`", "a b", ""], "echo '$HOME' '`id`' 'a b' ''"),
+            (&["printf", "%s\n", "*"], "printf '%s\n' '*'"),
+            (&["a", "größe", "~", "!x", "#"], "a 'größe' '~' '!x' '#'"),
+        ];
+        for (words, text) in table {
+            let words: Vec<String> = words.iter().map(|it| (*it).to_owned()).collect();
+            assert_eq!(shell_text(&words), text);
+        }
+    }
+}

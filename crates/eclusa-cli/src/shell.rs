@@ -1,0 +1,80 @@
+//! Where shell commands run on this machine: the cells that the configuration means, made from
+//! this person's environment.
+
+use std::{
+    env, fs, io,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    path::{Path, PathBuf},
+};
+
+use eclusa::{Files, Registration, Registry, RegistryError};
+use eclusa_sandbox::{Limits, clean_environment};
+use eclusa_tools::{Bash, CellSettings, Cells};
+
+use crate::{failure::Failure, screen, workplace::Workplace};
+
+/// The cells of this workspace. `hosts` are allowed besides those of the configuration.
+pub(crate) fn cells(here: &Workplace, hosts: &[String]) -> Result<Cells, Failure> {
+    let commands = &here.config.commands;
+    let (root, state) = (here.place.workspace.clone(), here.place.undo());
+    let mut settings = CellSettings::new(&root, &state);
+    let home = env::var_os("HOME").map(PathBuf::from).filter(|it| it.is_absolute());
+    settings.home = home.filter(|it| it.is_dir());
+    settings.scratch = scratch(&root).unwrap_or_else(|| state.clone());
+    settings.env = clean_environment(env::vars_os(), std::slice::from_ref(&root));
+    settings.identity = commands.identity.clone();
+    settings.hosts = commands.hosts.iter().chain(hosts).cloned().collect();
+    settings.live = commands.live.clone();
+    settings.least = commands.least;
+    settings.limits = Limits {
+        memory: commands.memory,
+        processes: commands.processes,
+        disk: commands.disk,
+        ..Limits::default()
+    };
+    // The log and what is kept for undo are nobody's business in there.
+    settings.hide = here.place.store.parent().map(Path::to_owned).into_iter().collect();
+    Cells::new(settings).map_err(|err| {
+        Failure::usage(format!("a host that commands may reach cannot be read: {err}"))
+            .hint("write `example.org`, `*.example.org` or `example.org:8080`")
+    })
+}
+
+/// Adds `bash` and the tool that looks after what it starts in the background.
+pub(crate) fn add(
+    registry: &Registry,
+    here: &Workplace,
+    files: Files,
+    cells: Cells,
+) -> Result<(), RegistryError> {
+    let bash = Bash::new(cells, files).time(here.config.commands.time);
+    registry.register(Registration::of(bash.jobs()).replace())?;
+    registry.register(Registration::of(bash).replace())
+}
+
+/// Removes the layers that a program left behind when it died. That it cannot be done is told, and
+/// is no reason to do nothing.
+pub(crate) fn sweep(cells: &Cells) {
+    match cells.sweep() {
+        Ok(0) => {}
+        Ok(swept) => tracing::info!(swept, "removed the layers of commands that died"),
+        Err(err) => screen::notice(&format!("layers of commands that died are still there: {err}")),
+    }
+}
+
+/// A directory of this user alone, outside the workspace, for what does not last.
+fn scratch(workspace: &Path) -> Option<PathBuf> {
+    let user = rustix::process::geteuid().as_raw();
+    let path = env::temp_dir().canonicalize().ok()?.join(format!("eclusa-{user}"));
+    if path.starts_with(workspace) {
+        return None;
+    }
+    match fs::DirBuilder::new().mode(0o700).create(&path) {
+        Err(err) if err.kind() != io::ErrorKind::AlreadyExists => return None,
+        _ => {}
+    }
+    // Somebody else may have made it first, or a link to another place.
+    let seen = fs::symlink_metadata(&path).ok()?;
+    let ours = seen.is_dir() && seen.uid() == user && seen.mode() & 0o077 == 0;
+    ours.then_some(path)
+}

@@ -1,0 +1,200 @@
+//! Shell commands through the real binary: `eclusa run bash` and `eclusa exec`.
+
+use expectrl::{ControlCode, Expect};
+
+use crate::{
+    prompt::Person,
+    world::{World, alive, wait_until},
+};
+
+/// Layers that are left of commands.
+fn layers(world: &World) -> usize {
+    let stages = world.store().with_file_name("undo").join("stages");
+    std::fs::read_dir(stages).map_or(0, Iterator::count)
+}
+
+#[test]
+fn bash_runs_in_a_cell_and_the_record_says_what_held_it() {
+    let world = World::new();
+    let ran = world.eclusa(&["run", "bash", r#"{"command": "echo out; echo err >&2; pwd"}"#]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    assert_eq!(world.plain(&ran.out), "out\nerr\n<dir>/workspace\n");
+    let ran = world.eclusa(&["--json", "run", "run_command", r#"{"command": "exit 3"}"#]);
+    let reply = ran.json();
+    assert_eq!((ran.code, reply["code"].as_str()), (1, Some("tool_failed")));
+    assert_eq!((&reply["data"]["exit_code"], &reply["tool"]), (&3.into(), &"bash".into()));
+    let ends: Vec<_> = world.records().into_iter().filter(|it| it["event"] == "ended").collect();
+    assert!(ends.iter().all(|it| it["cell"] == "full"), "this kernel has all of it: {ends:?}");
+}
+
+/// S1: what is not approved is not real, and without a person there is nobody to approve it.
+#[test]
+fn without_a_terminal_changes_are_discarded() {
+    let world = World::new();
+    let ran = world.eclusa(&["run", "Bash", r#"{"command": "echo x > a"}"#]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    let ran = world.eclusa(&["exec", "--", "echo x > a"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.err.contains("refused:"), "{ran:?}");
+    assert!(!world.path("workspace/a").exists());
+    assert_eq!(layers(&world), 0);
+}
+
+#[test]
+fn exec_ends_as_its_command_did() {
+    let world = World::new();
+    let table: [(&[&str], i32, &str); 6] = [
+        (&["exec", "--", "true"], 0, ""),
+        (&["exec", "--", "echo some; exit 7"], 7, "some\n"),
+        (&["exec", "--", "kill -9 $$"], 137, ""),
+        (&["exec", "--", "printf", "%s|", "a b", "$HOME", "it's", ""], 0, "a b|$HOME|it's||"),
+        (&["exec", "--", "no-such-program"], 127, "no-such-program"),
+        (&["exec", "--timeout", "300ms", "--", "echo begun; sleep 1000"], 143, "begun\n"),
+    ];
+    for (args, code, out) in table {
+        let ran = world.eclusa(args);
+        assert_eq!(ran.code, code, "{args:?}: {ran:?}");
+        assert!(ran.out.contains(out), "{args:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn exec_commits_and_undo_takes_it_back() {
+    let world = World::new();
+    world.write("workspace/old", "one\n");
+    let ran = world.eclusa(&["exec", "--commit", "--", "echo two >> old; mkdir d; echo n > d/new"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for text in ["altered old", "+ two", "made d/new", "committed as call"] {
+        assert!(ran.err.contains(text), "`{text}` is not in {}", ran.err);
+    }
+    assert_eq!(world.read("workspace/old"), "one\ntwo\n");
+    assert_eq!(world.read("workspace/d/new"), "n\n");
+    let ran = world.eclusa(&["undo"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(world.read("workspace/old"), "one\n");
+    assert!(!world.path("workspace/d").exists());
+    assert_eq!(layers(&world), 0);
+}
+
+/// In every mode: what a person wants discarded is shown, and none of it is real.
+#[test]
+fn exec_discards_whatever_the_rules_allow() {
+    let world = World::new();
+    for mode in ["confirm-all", "confirm-sensitive", "auto-approve", "yolo"] {
+        let ran = world.eclusa(&["--mode", mode, "exec", "--discard", "--", "echo x > a; exit 5"]);
+        if mode == "confirm-all" {
+            assert_eq!(ran.code, 3, "it asks before it runs: {ran:?}");
+        } else {
+            assert_eq!(ran.code, 5, "{mode}: {ran:?}");
+            assert!(ran.err.contains("+ x") && ran.err.contains("as it was"), "{mode}: {ran:?}");
+        }
+        assert!(!world.path("workspace/a").exists(), "{mode}");
+    }
+    let ran = world.eclusa(&["--json", "exec", "--discard", "--", "echo told; echo x > a; exit 5"]);
+    let told = ran.json();
+    assert_eq!((ran.code, &told["settled"]), (5, &"discarded".into()));
+    assert_eq!((&told["output"], &told["data"]["exit_code"]), (&"told\n".into(), &5.into()));
+    assert!(told["preview"]["diff"].as_str().unwrap().contains("made a"), "{told}");
+    let ran = world.eclusa(&["--json", "exec", "--commit", "--", "echo x > a"]);
+    assert_eq!((ran.code, &ran.json()["settled"]), (0, &"committed".into()), "{ran:?}");
+    let ran = world.eclusa(&["--json", "exec", "--", "cat a"]);
+    assert_eq!((&ran.json()["settled"], &ran.json()["output"]), (&"nothing".into(), &"x\n".into()));
+}
+
+/// What the rules deny stays denied, whoever types it: before it runs, and for what it did.
+#[test]
+fn exec_obeys_the_rules() {
+    let world = World::with(
+        "[effects]\nmax_files = 1\n[[rules]]\ndecision = 'deny'\ncommand = 'curl *'\nreason = 'not here'",
+    );
+    let ran = world.eclusa(&["exec", "--commit", "--", "curl", "http://example.org"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.err.contains("not here"), "{ran:?}");
+    let ran = world.eclusa(&["exec", "--commit", "--", "echo 1 > a; echo 2 > b"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(!world.path("workspace/a").exists() && !world.path("workspace/b").exists());
+}
+
+#[test]
+fn hosts_that_cannot_be_read_are_told() {
+    let world = World::new();
+    let ran = world.eclusa(&["exec", "--allow-net", "http://a/b", "--", "true"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let ran = world.eclusa(&[
+        "exec",
+        "--allow-net",
+        "example.org",
+        "--discard",
+        "--",
+        "echo $http_proxy",
+    ]);
+    assert_eq!((ran.code, ran.out.trim()), (0, "http://127.0.0.1:3128"), "{ran:?}");
+}
+
+#[test]
+fn secrets_the_log_and_what_is_kept_for_undo_are_not_seen() {
+    let world = World::new();
+    std::fs::create_dir(world.path("home/.ssh")).unwrap();
+    world.write("home/.ssh/id_ed25519", "secret-key");
+    world.write("workspace/.env", "TOKEN=secret-token");
+    world.eclusa(&["exec", "--commit", "--", "echo kept > a"]);
+    // From a file, so that no rule has anything to say about its text.
+    let script =
+        "echo begun; cat ~/.ssh/* .env; find / -xdev -name eclusa.db; cat a; env; echo ended";
+    world.write("workspace/probe.sh", script);
+    let mut command = world.command(&["exec", "--discard", "--", "bash", "probe.sh"]);
+    let ran = command.env("MY_SECRET", "secret-variable").output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(said.starts_with("begun") && said.ends_with("ended\n"), "{said}");
+    for secret in ["secret-key", "secret-token", "secret-variable", "eclusa.db"] {
+        assert!(!said.contains(secret), "{said}");
+    }
+}
+
+#[test]
+fn a_person_sees_the_changes_and_decides() {
+    let world = World::new();
+    let mut person = Person::runs(&world, &["exec", "--", "echo shown; echo x > a; exit 4"]);
+    person.sees("shown");
+    person.sees("made a");
+    person.sees("+ x");
+    person.answers("n");
+    person.sees("why?");
+    person.types("");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 4, "{seen}");
+    assert!(seen.contains("as it was"), "{seen}");
+    assert!(!world.path("workspace/a").exists());
+    let mut person = Person::runs(&world, &["exec", "--", "echo x > a; exit 4"]);
+    person.answers("y");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 4, "{seen}");
+    assert!(seen.contains("committed as call"), "{seen}");
+    assert_eq!(world.read("workspace/a"), "x\n");
+}
+
+#[test]
+fn an_interrupted_command_ends_with_everything_it_started() {
+    let world = World::new();
+    let mut person = Person::runs(
+        &world,
+        &["exec", "--", "echo x > a; (setsid sleep 4321.5 &); echo begun; sleep 4321.5"],
+    );
+    person.sees("begun");
+    person.session.send(ControlCode::EndOfText).unwrap();
+    let (code, seen) = person.ends();
+    assert_eq!(code, 130, "{seen}");
+    assert!(!world.path("workspace/a").exists());
+    wait_until("every sleep has ended", || running("4321.5") == 0);
+    assert_eq!(world.records().last().unwrap()["code"], "cancelled");
+}
+
+/// How many processes have this among their arguments.
+pub(crate) fn running(argument: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let has = |pid: &str| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|it| it == argument.as_bytes()) && alive(pid)
+    };
+    processes.filter(|it| it.file_name().to_str().is_some_and(has)).count()
+}

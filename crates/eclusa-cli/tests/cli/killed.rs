@@ -1,0 +1,78 @@
+//! The program killed without warning while a command runs and while it commits: nothing is half
+//! done, nothing goes on, and the next start cleans up.
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Child, Stdio},
+};
+
+use crate::{
+    exec::running,
+    world::{World, wait_until},
+};
+
+fn undo(world: &World) -> PathBuf {
+    world.store().with_file_name("undo")
+}
+
+fn count(path: PathBuf) -> usize {
+    fs::read_dir(path).map_or(0, Iterator::count)
+}
+
+fn start(world: &World, args: &[&str]) -> Child {
+    let mut command = world.command(args);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+#[test]
+fn killed_while_a_command_runs() {
+    let world = World::new();
+    let script = "echo half > a; (setsid sleep 8642.5 &) ; sleep 8642.5";
+    let mut child = start(&world, &["exec", "--commit", "--", script]);
+    wait_until("both sleeps run", || running("8642.5") == 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_until("nothing of it runs any more", || running("8642.5") == 0);
+    assert!(!world.path("workspace/a").exists());
+    assert_eq!(count(undo(&world).join("stages")), 1, "its layer is still there");
+    let ran = world.eclusa(&["exec", "--", "true"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(count(undo(&world).join("stages")), 0, "the next start removes it");
+}
+
+/// All files are as before, or all are as after; which of them depends on the moment.
+#[test]
+fn killed_while_it_commits() {
+    const FILES: usize = 400;
+    for _ in 0..4 {
+        let world = World::new();
+        for n in 0..FILES {
+            world.write(&format!("workspace/f{n}"), "before\n");
+        }
+        let script = "for f in f*; do echo after > $f; done; mkdir d; echo x > d/new";
+        let mut child = start(&world, &["exec", "--commit", "--", script]);
+        wait_until("a commit is under way or done", || {
+            let state = world.path("state/eclusa");
+            let places = fs::read_dir(state).into_iter().flatten().flatten();
+            let mut begun = places
+                .map(|it| count(it.path().join("undo/open")) + count(it.path().join("undo/done")));
+            begun.any(|it| it > 0)
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let ran = world.eclusa(&["exec", "--", "true"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let all: Vec<String> = (0..FILES).map(|n| world.read(&format!("workspace/f{n}"))).collect();
+        let after = all.iter().filter(|it| *it == "after\n").count();
+        let before = all.iter().filter(|it| *it == "before\n").count();
+        let made = world.path("workspace/d/new").exists();
+        assert!(
+            (after == FILES && made) || (before == FILES && !made),
+            "{after} after, {before} before, made: {made}"
+        );
+        assert_eq!(count(undo(&world).join("stages")), 0);
+        assert_eq!(count(undo(&world).join("open")), 0);
+    }
+}

@@ -1,0 +1,16 @@
+//! Commands in cells, through the whole gate, against the same commands run plainly.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::panic,
+    reason = "a test that panics has failed"
+)]
+
+mod differential;
+mod least;
+mod ordinary;
+mod programs;
+mod scripts;
+mod tree;
+mod world;
