@@ -123,7 +123,8 @@ pub use gate::{
 };
 pub use metrics::{Counts, Metrics};
 pub use policy::{
-    Access, Author, EffectLimits, Effects, Hidden, Matcher, Rule, Rules, Spent, only_reads_files,
+    Access, Author, EffectLimits, Effects, ExplainedCommand, ExplainedRule, ExplainedScript,
+    ExplainedWord, Explanation, Hidden, Matcher, Rule, Rules, Spent, only_reads_files,
 };
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{

@@ -9,6 +9,7 @@ use crate::{Decision, PermissionClass, Policy, Reason, Source, Touch, Validated,
 
 pub use commands::only_reads_files;
 pub use effects::{Author, EffectLimits, Effects, Spent};
+pub use explain::{ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord, Explanation};
 pub use matcher::Matcher;
 pub use rule::{Access, Rule};
 pub use sight::Hidden;
@@ -21,6 +22,7 @@ pub(crate) use rule::Subject;
 mod commands;
 mod domains;
 mod effects;
+mod explain;
 mod matcher;
 mod names;
 mod paths;
@@ -145,6 +147,10 @@ impl Policy for Rules {
             }
         }
         Verdict::of(because)
+    }
+
+    fn explain(&self, call: &Validated) -> Explanation {
+        Rules::explain(self, call)
     }
 
     fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{Decision, Reason, Source};
 
+mod explain;
 mod prefix;
 mod variables;
 pub(crate) use prefix::{Fit, Prefix};
