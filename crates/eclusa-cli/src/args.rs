@@ -11,6 +11,10 @@ use eclusa::Mode;
 
 use crate::when::{When, when};
 
+mod policy;
+
+pub(crate) use policy::{Agent, PolicyCommand};
+
 const EXAMPLES: &str = "\
 Examples:
   eclusa demo                                   see every gate at work, in a scratch workspace
@@ -168,6 +172,21 @@ Examples:
     Config {
         #[command(subcommand)]
         what: Option<ConfigCommand>,
+    },
+    /// Test, lint, replay, suggest, import and export rules
+    #[command(after_help = "\
+Examples:
+  eclusa policy test                            every example of every rule, in all layers
+  eclusa policy lint                            rules that never decide, or decide too much
+  eclusa policy replay new.toml --since 7d      what new.toml would have decided
+  eclusa policy suggest                         rules that would have saved questions
+  eclusa policy import claude-code .claude/settings.json
+  eclusa policy export codex
+
+`test` and `lint` end with exit code 1 when there is something to mend.")]
+    Policy {
+        #[command(subcommand)]
+        what: PolicyCommand,
     },
     /// Answer questions that wait at the desk (on_no_approver = "queue")
     Approvals {

@@ -15,6 +15,7 @@ mod man;
 mod mcp;
 mod output;
 mod past;
+mod policy;
 mod reply;
 mod run;
 mod tools;
@@ -44,6 +45,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Changes { what } => changes::run(&open(&global)?, what, global.json),
         Command::Log { what } => log::run(&place(&global)?, what, global.json).await,
         Command::Config { what } => config::run(&global, what),
+        Command::Policy { what } => policy::run(&global, what),
         Command::Approvals { what } => approvals::run(&global, what),
         Command::Output { reference, range } => {
             output::run(&place(&global)?, &reference, range).await

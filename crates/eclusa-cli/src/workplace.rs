@@ -366,7 +366,7 @@ fn unreadable(file: &Path, err: &io::Error) -> Failure {
 }
 
 /// Everything that is wrong, one line each, and how to mend it.
-fn unusable(errors: ConfigErrors) -> Failure {
+pub(crate) fn unusable(errors: ConfigErrors) -> Failure {
     let lines: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
     Failure::usage(format!("the configuration cannot be used:\n  {}", lines.join("\n  ")))
         .hint("`eclusa config schema` says what can be written")

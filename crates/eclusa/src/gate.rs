@@ -11,10 +11,10 @@ use futures::FutureExt;
 use tracing::Instrument as _;
 
 use crate::{
-    ArgsInLog, Asked, AuditSink, Checkpoint, Clock, Durability, Event, Events, Metrics,
-    OnNoApprover, Pass, PermissionClass, Permit, Policy, Redactor, Registry, Released, Remember,
-    Reply, ReverseThinker, ReviewCache, Reviewer, Run, Spool, Stage, Stop, SystemClock, Tally,
-    ToolCall, Verdict, Workspace,
+    ArgsInLog, Asked, AuditSink, Checkpoint, Clock, Durability, Event, Events, Explanation,
+    Metrics, OnNoApprover, Pass, PermissionClass, Permit, Policy, Redactor, Registry, Released,
+    Remember, Reply, ReverseThinker, ReviewCache, Reviewer, Run, Spool, Stage, Stop, SystemClock,
+    Tally, ToolCall, Verdict, Workspace,
     approve::memory::{Counter, Memory},
     audit::ledger::{Entry, Ledger, millis},
     stop::Decider,
@@ -318,6 +318,20 @@ impl Gate {
             Ok((call.class(), judge::judge(&self.house, &self.run, &call)))
         }));
         checked.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
+    }
+
+    /// The same as [`check`](Gate::check), with everything that the verdict was made of.
+    pub fn explain(&self, call: ToolCall) -> Result<Explanation, Stop> {
+        let (mut entry, _) = self.ledger.open(&self.run, call.into());
+        entry.leave_unrecorded();
+        let explained = catch_unwind(AssertUnwindSafe(|| {
+            let tool = self.house.registry.find(&entry.trail.call.tool)?;
+            let call = validate::validate(tool, &mut entry.trail)?;
+            // The mode and what this machine can do have a say too.
+            let verdict = judge::judge(&self.house, &self.run, &call);
+            Ok(Explanation { verdict, ..self.house.policy.load().explain(&call) })
+        }));
+        explained.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
     }
 
     /// The upper gates: everything before the machine is touched.

@@ -123,8 +123,9 @@ pub use gate::{
 };
 pub use metrics::{Counts, Metrics};
 pub use policy::{
-    Access, Amount, Author, Budget, Counted, EffectLimits, EffectTests, Effects, Hidden, Matcher,
-    Moment, Rule, Rules, Spent, Term, Terms, only_reads_files,
+    Access, Amount, Author, Budget, Counted, EffectLimits, EffectTests, Effects, ExplainedCommand,
+    ExplainedRule, ExplainedScript, ExplainedWord, Explanation, Hidden, Matcher, Moment, Rule,
+    Rules, Spent, Term, Terms, only_reads_files,
 };
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{

@@ -9,6 +9,7 @@ use crate::{Decision, PermissionClass, Policy, Reason, Source, Touch, Validated,
 
 pub use commands::only_reads_files;
 pub use effects::{Author, Budget, EffectLimits, Effects, Spent};
+pub use explain::{ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord, Explanation};
 pub use matcher::Matcher;
 pub use results::{Amount, EffectTests};
 pub use rule::{Access, Rule};
@@ -24,6 +25,7 @@ pub(crate) use rule::Subject;
 mod commands;
 mod domains;
 mod effects;
+mod explain;
 mod index;
 mod matcher;
 mod names;
@@ -146,6 +148,10 @@ impl Policy for Rules {
 
     fn brings_from_outside(&self, call: &Validated) -> Option<&'static str> {
         taint::brings(call, &scripts(call.touches()), &self.root)
+    }
+
+    fn explain(&self, call: &Validated) -> Explanation {
+        Rules::explain(self, call)
     }
 
     fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {

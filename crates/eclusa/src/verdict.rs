@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use crate::{Effects, Hidden, Terms, Validated};
+use crate::{Effects, Explanation, Hidden, Terms, Validated};
 
 /// How strict an answer is. The strictest of all that apply wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -147,6 +147,12 @@ impl Verdict {
 pub trait Policy: Send + Sync {
     /// Judges a call.
     fn judge(&self, call: &Validated) -> Verdict;
+
+    /// The verdict on a call and what it was made of, for people. A policy that cannot say more
+    /// has its verdict, which carries its reasons.
+    fn explain(&self, call: &Validated) -> Explanation {
+        Explanation::of(call, self.judge(call))
+    }
 
     /// Judges what a call would change: `Allow` commits it, `Ask` shows it to a person first,
     /// `Deny` discards it. A policy that says nothing of effects leaves it at what was said

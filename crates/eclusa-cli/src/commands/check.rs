@@ -14,6 +14,9 @@ use crate::{
     workplace::Workplace,
 };
 
+mod change;
+mod told;
+
 /// The longest line that is read.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
@@ -26,15 +29,32 @@ pub(super) fn run(here: &Workplace, call: CheckArgs, json: bool) -> Result<Exit,
         return Ok(Exit::Done);
     };
     let args = call_args::read(call.args.as_deref())?;
-    let said = Said::of(&gate, ToolCall::new("check", tool, args).from(Origin::Person));
-    let exit = if said.decision == "deny" { Exit::Refused } else { Exit::Done };
+    one(here, &gate, ToolCall::new("check", tool, args).from(Origin::Person), json)
+}
+
+/// One call, with the whole path to the decision.
+fn one(here: &Workplace, gate: &Gate, call: ToolCall, json: bool) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
-    match json {
-        true => screen.json(&serde_json::to_value(&said).map_err(Failure::failed)?)?,
-        false => said.print(&mut screen)?,
-    }
+    let refused = match gate.explain(call.clone()) {
+        Ok(explanation) => {
+            let change = change::smallest(here, &call, &explanation);
+            match json {
+                true => screen.json(&told::as_json(&explanation, &change))?,
+                false => told::print(&explanation, &change, &mut screen)?,
+            }
+            explanation.verdict.decision == Decision::Deny
+        }
+        Err(stop) => {
+            let said = Said::denied(stop.code(), stop.message().into_owned());
+            match json {
+                true => screen.json(&serde_json::to_value(&said).map_err(Failure::failed)?)?,
+                false => said.print(&mut screen)?,
+            }
+            true
+        }
+    };
     screen.flush()?;
-    Ok(exit)
+    Ok(if refused { Exit::Refused } else { Exit::Done })
 }
 
 /// One line in, one line out, in order.
@@ -139,12 +159,7 @@ impl Said<'_> {
     }
 
     fn print(&self, screen: &mut Screen) -> io::Result<()> {
-        let style = match self.decision {
-            "allow" | "stage" => Style::Good,
-            "ask" => Style::Warn,
-            _ => Style::Bad,
-        };
-        let decision = screen.paint.text(style, self.decision).into_owned();
+        let decision = screen.paint.text(Style::Bad, self.decision).into_owned();
         screen.line(&format!("{decision} (class {})", self.class))?;
         for because in &self.because {
             let Because { decision, origin, text } = because;

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{Decision, Reason, Source};
 
+mod explain;
 mod globs;
 mod places;
 mod prefix;

@@ -1,0 +1,33 @@
+//! `eclusa policy`: trying rules, before and after they are written.
+
+use crate::{
+    args::{Global, PolicyCommand},
+    failure::{Exit, Failure},
+    screen::Screen,
+};
+
+mod examples;
+mod export;
+mod foreign;
+mod import;
+mod layers;
+mod lint;
+mod past;
+mod replay;
+mod suggest;
+pub(super) mod trial;
+pub(super) mod written;
+
+pub(super) fn run(global: &Global, what: PolicyCommand) -> Result<Exit, Failure> {
+    let mut screen = Screen::stdout();
+    let exit = match what {
+        PolicyCommand::Test { files } => examples::run(global, &files, &mut screen),
+        PolicyCommand::Lint => lint::run(global, &mut screen),
+        PolicyCommand::Replay { file, since } => replay::run(global, &file, since, &mut screen),
+        PolicyCommand::Suggest { since, count } => suggest::run(global, since, count, &mut screen),
+        PolicyCommand::Import { agent, file } => import::run(global, agent, &file, &mut screen),
+        PolicyCommand::Export { agent } => export::run(global, agent, &mut screen),
+    }?;
+    screen.flush()?;
+    Ok(exit)
+}

@@ -1,0 +1,78 @@
+//! `eclusa policy import`: other agents' permission settings, as rules of this language.
+
+use std::path::Path;
+
+use eclusa::{Config, Layer};
+use serde_json::json;
+
+use super::foreign::{Brought, Left};
+use crate::{
+    args::{Agent, Global},
+    failure::{Exit, Failure},
+    screen::{Screen, harmless, notice},
+    workplace,
+};
+
+mod claude;
+mod codex;
+mod gemini;
+mod jsonc;
+mod opencode;
+mod starlark;
+
+pub(super) fn run(
+    global: &Global,
+    agent: Agent,
+    file: &Path,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|err| Failure::usage(format!("`{}` cannot be read: {err}", file.display())))?;
+    let brought = match agent {
+        Agent::ClaudeCode => claude::read(&text),
+        Agent::Codex => codex::read(&text),
+        Agent::Gemini => gemini::read(&text),
+        Agent::Opencode => opencode::read(&text),
+    };
+    let brought = brought.map_err(|why| {
+        Failure::usage(format!("`{}` cannot be read as settings of {agent}: {why}", file.display()))
+    })?;
+    let toml = toml(&brought, agent, file);
+    // What cannot be read again is not handed out.
+    Config::load(&[Layer::of_person("import", toml.as_str())]).map_err(workplace::unusable)?;
+    if global.json {
+        let left = |it: &Left| json!({"what": it.what, "why": it.why, "looser": it.looser});
+        let left: Vec<_> = brought.left.iter().map(left).collect();
+        screen.json(&json!({"toml": toml, "rules": brought.rules.len(), "left": left}))?;
+        return Ok(Exit::Done);
+    }
+    screen.line(&harmless(&toml))?;
+    let (carried, left) = (brought.rules.len(), brought.left.len());
+    notice(&format!("{carried} carried over, {left} not"));
+    Ok(Exit::Done)
+}
+
+/// The rules, and in comments what is not among them.
+fn toml(brought: &Brought, agent: Agent, file: &Path) -> String {
+    let mut text = format!("# From {} of {agent}.\n", plain(&file.display().to_string()));
+    for (_, rule) in &brought.rules {
+        text.push_str(&format!("\n{}\n", rule.toml()));
+    }
+    let (looser, others): (Vec<&Left>, Vec<&Left>) = brought.left.iter().partition(|it| it.looser);
+    let lists = [
+        ("Not carried over, so that these rules are LOOSER than the settings were:", looser),
+        ("Not carried over:", others),
+    ];
+    for (title, left) in lists.iter().filter(|(_, left)| !left.is_empty()) {
+        text.push_str(&format!("\n# {title}\n"));
+        for Left { what, why, .. } in left {
+            text.push_str(&format!("#   {}: {why}\n", plain(what)));
+        }
+    }
+    text
+}
+
+/// A text that stays on its line.
+fn plain(text: &str) -> String {
+    text.escape_debug().to_string()
+}

@@ -1,0 +1,102 @@
+//! Claude Code: `permissions` of settings.json.
+
+use serde_json::Value;
+
+use super::{
+    super::foreign::{Brought, Shell},
+    jsonc,
+};
+
+pub(super) fn read(text: &str) -> Result<Brought, String> {
+    let settings = jsonc::read(text)?;
+    let mut brought = Brought::default();
+    let Some(permissions) = settings.get("permissions").and_then(Value::as_object) else {
+        return Err("there is no object `permissions` in it".to_owned());
+    };
+    for (key, value) in permissions {
+        match key.as_str() {
+            "allow" | "ask" | "deny" => {
+                let rules = value.as_array().ok_or_else(|| format!("`{key}` must be a list"))?;
+                for rule in rules {
+                    match rule.as_str() {
+                        Some(text) => one(&mut brought, key, text.trim()),
+                        None => brought.left(format!("{key}: {rule}"), key, "it is not a text"),
+                    }
+                }
+            }
+            "defaultMode" => match value.as_str() {
+                Some("default") => {}
+                _ => brought.left(format!("defaultMode {value}"), "none", "set `mode` yourself"),
+            },
+            "disableBypassPermissionsMode" => {}
+            "additionalDirectories" => {
+                brought.left(key, "none", "nothing outside the workspace can be touched");
+            }
+            key => brought.left(key, "none", "there is nothing like it here"),
+        }
+    }
+    if settings.get("hooks").is_some() {
+        brought.left("hooks", "none", "hooks are reviewers here; see `reviewers` in eclusa.toml");
+    }
+    Ok(brought)
+}
+
+fn one(brought: &mut Brought, decision: &str, text: &str) {
+    let from = format!("{decision} {text}");
+    let (tool, content) = match text
+        .split_once('(')
+        .and_then(|(tool, rest)| rest.strip_suffix(')').map(|content| (tool, content)))
+    {
+        Some((tool, content)) => (tool, Some(content).filter(|it| !it.is_empty() && *it != "*")),
+        None => (text, None),
+    };
+    match tool {
+        "Bash" => {
+            let shell = content.map_or(Shell::All, commands);
+            brought.shell(&from, decision, shell);
+        }
+        "Read" => brought.files(&from, decision, "read", content.map(path).as_deref()),
+        "Edit" | "Write" | "MultiEdit" => {
+            brought.files(&from, decision, "write", content.map(path).as_deref());
+        }
+        "WebFetch" => match content.map(|it| it.strip_prefix("domain:").ok_or(it)) {
+            None => brought.web(&from, decision, None),
+            Some(Ok(host)) => brought.web(&from, decision, Some(host)),
+            Some(Err(_)) => brought.left(from, decision, "only `domain:` can be carried over"),
+        },
+        "*" if decision != "allow" => {
+            brought.rule(&from, super::super::written::Rule::new(decision));
+        }
+        tool => match tool.strip_prefix("mcp__") {
+            Some(named) => match named.split_once("__") {
+                None => brought.server(&from, decision, named, None),
+                Some((server, "*")) => brought.server(&from, decision, server, None),
+                Some((server, tool)) => brought.server(&from, decision, server, Some(tool)),
+            },
+            None => brought.left(from, decision, "no tool here is like it"),
+        },
+    }
+}
+
+/// `npm run test:*` and `npm run test *` are beginnings; other stars are patterns.
+fn commands(text: &str) -> Shell<'_> {
+    let begins = text.strip_suffix(":*").or_else(|| text.strip_suffix(" *"));
+    match begins {
+        Some(begins) if !begins.contains('*') => {
+            Shell::Begins(begins.split_whitespace().map(str::to_owned).collect())
+        }
+        _ if text.contains('*') => Shell::Glob(text),
+        _ => Shell::Exact(text),
+    }
+}
+
+/// A leading slash is the project there as here; two are the root of the machine.
+fn path(text: &str) -> String {
+    match text.strip_prefix('/') {
+        Some(rest) if !rest.starts_with('/') => match rest.contains('/') {
+            true => rest.to_owned(),
+            false => format!("./{rest}"),
+        },
+        _ => text.to_owned(),
+    }
+}

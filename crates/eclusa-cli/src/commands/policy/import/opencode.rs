@@ -1,0 +1,128 @@
+//! opencode: `permission` of opencode.json. The last pattern that fits decides there; here the
+//! strictest does, so what comes first and is stricter stays stricter.
+
+use serde_json::{Map, Value};
+
+use super::{
+    super::{
+        foreign::{Brought, Shell},
+        written::Rule,
+    },
+    jsonc,
+};
+
+pub(super) fn read(text: &str) -> Result<Brought, String> {
+    let settings = jsonc::read(text)?;
+    let mut brought = Brought::default();
+    match settings.get("permission") {
+        Some(Value::String(decision)) => everything(&mut brought, decision),
+        Some(Value::Object(tools)) => {
+            for (tool, value) in tools {
+                match value {
+                    Value::String(decision) => of_tool(&mut brought, tool, decision),
+                    Value::Object(patterns) => of_patterns(&mut brought, tool, patterns),
+                    _ => return Err(format!("`permission.{tool}` must be a text or an object")),
+                }
+            }
+        }
+        _ => return Err("there is no `permission` in it".to_owned()),
+    }
+    Ok(brought)
+}
+
+fn everything(brought: &mut Brought, decision: &str) {
+    match decision {
+        "allow" => brought.left("permission allow", "allow", "nothing here allows everything"),
+        decision => brought.rule(&format!("permission {decision}"), Rule::new(decision)),
+    }
+}
+
+fn of_tool(brought: &mut Brought, tool: &str, decision: &str) {
+    let from = format!("{tool} {decision}");
+    match tool {
+        "*" => everything(brought, decision),
+        "bash" => brought.shell(&from, decision, Shell::All),
+        "edit" | "write" => brought.files(&from, decision, "write", None),
+        "read" | "list" | "glob" | "grep" => brought.files(&from, decision, "read", None),
+        "webfetch" => brought.web(&from, decision, None),
+        "external_directory" => {
+            let why = "nothing outside the workspace can be touched";
+            brought.left(from, if decision == "allow" { "allow" } else { "none" }, why);
+        }
+        _ => brought.left(from, decision, "no tool here is like it"),
+    }
+}
+
+fn of_patterns(brought: &mut Brought, tool: &str, patterns: &Map<String, Value>) {
+    let pairs: Vec<(&str, &str)> =
+        patterns.iter().filter_map(|(it, value)| Some((it.as_str(), value.as_str()?))).collect();
+    for (pattern, value) in patterns.iter().filter(|(_, value)| !value.is_string()) {
+        brought.left(format!("{tool} {pattern}: {value}"), "deny", "it is not a text");
+    }
+    let allowed: Vec<&str> =
+        pairs.iter().filter(|(_, it)| *it == "allow").map(|(pattern, _)| *pattern).collect();
+    for (pattern, decision) in &pairs {
+        let from = format!("{tool} {pattern} {decision}");
+        let all = *pattern == "*";
+        match (tool, *decision) {
+            ("bash", "ask" | "deny") if all && !allowed.is_empty() => {
+                // Whatever is not made of the beginnings that are allowed, and plain words.
+                let regex = others(&allowed);
+                brought.rule(&from, Rule::new(decision).unless("command", &regex));
+            }
+            ("bash", _) if all => brought.shell(&from, decision, Shell::All),
+            ("bash", _) => brought.shell(&from, decision, commands(pattern)),
+            ("edit" | "write", "ask" | "deny") if all => {
+                let mut globs = vec!["*".to_owned()];
+                globs.extend(allowed.iter().filter(|it| **it != "*").map(|it| format!("!{it}")));
+                let rule = Rule::new(decision).text("access", "write");
+                brought.rule(&from, rule.list("path", &globs));
+            }
+            ("edit" | "write", _) => {
+                brought.files(&from, decision, "write", glob(pattern, decision).as_deref())
+            }
+            ("read", _) if all => brought.files(&from, decision, "read", None),
+            ("read", _) => {
+                brought.files(&from, decision, "read", glob(pattern, decision).as_deref())
+            }
+            ("webfetch", _) if all => brought.web(&from, decision, None),
+            _ => brought.left(from, decision, "such a pattern cannot be carried over"),
+        }
+    }
+}
+
+fn commands(pattern: &str) -> Shell<'_> {
+    match pattern.strip_suffix(" *") {
+        Some(begins) if !begins.contains(['*', '?']) => {
+            Shell::Begins(begins.split_whitespace().map(str::to_owned).collect())
+        }
+        _ if pattern.contains(['*', '?']) => Shell::Glob(pattern),
+        _ => Shell::Exact(pattern),
+    }
+}
+
+/// There a star fits slashes too: a rule that tightens must, a rule that allows need not.
+fn glob(pattern: &str, decision: &str) -> Option<String> {
+    if pattern == "*" {
+        return None;
+    }
+    match decision {
+        "allow" => Some(pattern.to_owned()),
+        _ => Some(pattern.replace("**", "*").replace("/*", "/**")),
+    }
+}
+
+/// A text that is one of these beginnings and then plain words.
+fn others(allowed: &[&str]) -> String {
+    let begins = allowed.iter().filter(|it| **it != "*").map(|it| {
+        let words = it.trim_end_matches('*').trim_end();
+        words
+            .chars()
+            .flat_map(|it| {
+                let special = !it.is_alphanumeric() && it != ' ' && it != '_';
+                special.then_some('\\').into_iter().chain([it])
+            })
+            .collect::<String>()
+    });
+    format!(r"^({})( [\w./=:@%+,-]+)*$", begins.collect::<Vec<_>>().join("|"))
+}

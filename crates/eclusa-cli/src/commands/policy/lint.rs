@@ -1,0 +1,209 @@
+//! `eclusa policy lint`: rules that never decide anything, and rules that decide too much.
+
+use eclusa::Registry;
+use serde_json::json;
+use toml_edit::Item;
+
+use super::layers::{self, Written};
+use crate::{
+    args::Global,
+    failure::{Exit, Failure},
+    screen::{Screen, Style, harmless},
+    workplace::Workplace,
+};
+
+/// One thing to look at.
+struct Finding {
+    origin: String,
+    kind: &'static str,
+    text: String,
+}
+
+pub(super) fn run(global: &Global, screen: &mut Screen) -> Result<Exit, Failure> {
+    let here = Workplace::open(global)?;
+    let registry = here.registry()?;
+    let rules = layers::rules(&here.config);
+    let mut found: Vec<Finding> = Vec::new();
+    for unknown in here.config.unknown_tools(&registry) {
+        let near = unknown.nearest.first().map(|it| format!("; did you mean `{it}`?"));
+        let text = format!("no tool is called `{}`{}", unknown.name, near.unwrap_or_default());
+        found.push(Finding { origin: unknown.origin, kind: "unknown tool", text });
+    }
+    for (at, rule) in rules.iter().enumerate().filter(|(_, it)| !it.is_shipped()) {
+        let mut add = |kind, text| found.push(Finding { origin: rule.origin.clone(), kind, text });
+        if let Some(text) = unreachable(rule, &registry) {
+            add("unreachable", text);
+        } else if let Some((kind, text)) = shadowed(rule, at, &rules) {
+            add(kind, text);
+        }
+        if let Some(text) = broad(rule) {
+            add("broad", text);
+        }
+    }
+    for Finding { origin, kind, text } in &found {
+        match global.json {
+            true => screen.json(&json!({"origin": origin, "kind": kind, "text": text}))?,
+            false => screen.styled(Style::Warn, &harmless(&format!("{origin}: {kind}: {text}")))?,
+        }
+    }
+    if !global.json {
+        let own = rules.iter().filter(|it| !it.is_shipped()).count();
+        screen.line(&format!("{own} rules of your own, {} to look at", found.len()))?;
+    }
+    Ok(if found.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+/// Why no call can meet its conditions.
+fn unreachable(rule: &Written, registry: &Registry) -> Option<String> {
+    let tools = rule.texts("tool")?;
+    let globs = || tools.iter().filter(|it| it.contains(['*', '?']));
+    let all = registry.list();
+    let fitting: Vec<_> = all
+        .iter()
+        .filter(|it| {
+            let mut names =
+                std::iter::once(it.name()).chain(it.facts().aliases.iter().map(String::as_str));
+            names.any(|name| tools.iter().any(|glob| fits(glob, name)))
+        })
+        .collect();
+    if fitting.is_empty() && rule.keys.get("server").is_none() {
+        let glob = globs().next()?;
+        return Some(format!("no tool fits `{glob}`"));
+    }
+    let classes = rule.texts("class")?;
+    match fitting.iter().any(|it| classes.contains(&it.class().as_str())) {
+        true => None,
+        false => fitting.first().map(|it| {
+            format!(
+                "`{}` is of class {}, not {}",
+                it.name(),
+                it.class().as_str(),
+                classes.join(" or ")
+            )
+        }),
+    }
+}
+
+/// The rule because of which it never changes an outcome.
+fn shadowed(rule: &Written, at: usize, rules: &[Written]) -> Option<(&'static str, String)> {
+    for (other_at, other) in rules.iter().enumerate().filter(|(it, _)| *it != at) {
+        let (mine, others) = (rank(rule.decision()), rank(other.decision()));
+        if !covers(other, rule) || others < mine {
+            continue;
+        }
+        if others > mine {
+            let text = format!(
+                "{} decides {} wherever this one decides {}",
+                other.name(),
+                other.decision(),
+                rule.decision()
+            );
+            return Some(("shadowed", text));
+        }
+        // Of two that are the same, the later one is told.
+        if !covers(rule, other) || other_at < at {
+            return Some(("redundant", format!("{} says the same of more calls", other.name())));
+        }
+    }
+    None
+}
+
+fn rank(decision: &str) -> usize {
+    ["allow", "stage", "ask", "deny"].iter().position(|it| *it == decision).unwrap_or_default()
+}
+
+/// True when every call that meets the conditions of `narrow` certainly meets those of `wide`.
+fn covers(wide: &Written, narrow: &Written) -> bool {
+    wide.conditions().all(|(key, wide)| {
+        let Some(narrow) = narrow.keys.get(key) else { return false };
+        if same(wide, narrow) {
+            return true;
+        }
+        match (key, layers::texts(wide), layers::texts(narrow)) {
+            ("tool" | "server" | "class", Some(wide), Some(narrow)) => narrow
+                .iter()
+                .all(|it| wide.iter().any(|wide| wide == it || (!is_glob(it) && fits(wide, it)))),
+            ("command", Some(wide), Some(narrow)) => {
+                narrow.iter().all(|it| wide.iter().any(|wide| begins(wide, it)))
+            }
+            // Globs of paths and hosts with exceptions are more than lists.
+            ("path" | "domain", Some(wide), Some(narrow)) => {
+                let exact = |it: &&str| !it.starts_with('!');
+                wide.iter().all(|it| exact(&it))
+                    && narrow.iter().all(|it| exact(&it) && wide.contains(it))
+            }
+            _ => false,
+        }
+    })
+}
+
+fn same(a: &Item, b: &Item) -> bool {
+    let plain = |it: &Item| it.to_string().split_whitespace().collect::<String>();
+    plain(a) == plain(b)
+}
+
+/// Word by word; `*` is any one word.
+fn begins(wide: &str, narrow: &str) -> bool {
+    let mut narrow = narrow.split_whitespace();
+    wide.split_whitespace().all(|it| narrow.next().is_some_and(|other| it == "*" || it == other))
+}
+
+fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?'])
+}
+
+/// Programs that run whatever they are given: to allow them is to allow everything.
+const RUNNERS: [&str; 27] = [
+    "sh", "bash", "zsh", "dash", "ksh", "fish", "env", "sudo", "doas", "xargs", "eval", "exec",
+    "nohup", "timeout", "find", "python", "python3", "node", "perl", "ruby", "php", "ssh",
+    "docker", "podman", "npx", "make", "awk",
+];
+
+/// What it allows beyond what its author can have looked at.
+fn broad(rule: &Written) -> Option<String> {
+    if rule.decision() != "allow" {
+        return None;
+    }
+    let conditions: Vec<&str> = rule.conditions().map(|(key, _)| key).collect();
+    let has = |key: &str, wild: &[&str]| {
+        rule.texts(key).is_some_and(|it| it.iter().any(|it| wild.contains(it)))
+    };
+    if let Some(commands) = rule.texts("command") {
+        let runner = commands.iter().find(|it| RUNNERS.contains(it));
+        return runner.map(|it| format!("`{it}` runs whatever it is given"));
+    }
+    if has("tool", &["*", "**"]) && conditions == ["tool"] {
+        return Some("it allows every tool, also those that come later".to_owned());
+    }
+    if conditions == ["class"] {
+        return Some("it allows every tool of a class, also those that come later".to_owned());
+    }
+    if conditions == ["server"] {
+        return Some("it allows every tool of a server, also those that come later".to_owned());
+    }
+    if has("domain", &["*"]) {
+        return Some("it allows every host".to_owned());
+    }
+    if has("path", &["**", "*", "**/*"]) && !conditions.contains(&"access") {
+        return Some("it allows writing everywhere in the workspace".to_owned());
+    }
+    (!conditions.contains(&"tool") && conditions.contains(&"arg"))
+        .then(|| "it allows any tool that takes such an argument".to_owned())
+}
+
+/// True when the whole text fits a glob.
+fn fits(glob: &str, text: &str) -> bool {
+    match glob.chars().next() {
+        None => text.is_empty(),
+        Some('*') => {
+            let rest = glob.get(1..).unwrap_or_default();
+            (0..=text.len()).any(|at| text.get(at..).is_some_and(|text| fits(rest, text)))
+        }
+        Some(first) => {
+            let mut chars = text.chars();
+            let next = chars.next();
+            let rest = glob.get(first.len_utf8()..).unwrap_or_default();
+            next.is_some_and(|it| first == '?' || it == first) && fits(rest, chars.as_str())
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! `eclusa policy replay`: what a changed policy would have made of the calls in the log.
+
+use std::{collections::BTreeMap, path::Path};
+
+use eclusa::Layer;
+use serde_json::json;
+
+use super::{past, trial};
+use crate::{
+    args::Global,
+    failure::{Exit, Failure},
+    screen::{Screen, Style, harmless},
+    when::When,
+    workplace::{self, Workplace},
+};
+
+/// How many examples are shown of each difference.
+const SHOWN: usize = 3;
+
+pub(super) fn run(
+    global: &Global,
+    file: &Path,
+    since: Option<When>,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    let here = Workplace::open(global)?;
+    let calls = past::calls(&here.place.log()?, since)?;
+    let gate = trial::with(&here, &changed(&here, file)?)?;
+    let mut differences: BTreeMap<(String, &'static str), Vec<&past::Past>> = BTreeMap::new();
+    for call in &calls.all {
+        let now = call.again(&gate);
+        if now != call.decision {
+            differences.entry((call.decision.clone(), now)).or_default().push(call);
+        }
+    }
+    let same = calls.all.len() - differences.values().map(Vec::len).sum::<usize>();
+    if global.json {
+        for ((then, now), calls) in &differences {
+            let numbers: Vec<u64> = calls.iter().map(|it| it.number).collect();
+            screen.json(&json!({"then": then, "now": now, "calls": numbers}))?;
+        }
+        screen.json(&json!({"same": same, "not_replayed": calls.left}))?;
+        return Ok(Exit::Done);
+    }
+    screen.line(&format!("{} calls judged again, {same} as before", calls.all.len()))?;
+    for ((then, now), calls) in &differences {
+        let count = calls.len();
+        let style = if rank(now) < rank(then) { Style::Warn } else { Style::Strong };
+        screen.styled(style, &format!("{then} -> {now}: {count}"))?;
+        for call in calls.iter().take(SHOWN) {
+            let answer = call.answer.as_ref().map(|it| format!(" (answered {it})"));
+            let line = format!("  {}{}", call.line(), answer.unwrap_or_default());
+            screen.line(&harmless(&line))?;
+        }
+        if count > SHOWN {
+            screen.line(&format!("  and {} more", count - SHOWN))?;
+        }
+    }
+    for (why, count) in &calls.left {
+        screen.styled(Style::Faint, &format!("{count} not replayed: they {why}"))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn rank(decision: &str) -> usize {
+    ["allow", "stage", "ask", "deny"].iter().position(|it| *it == decision).unwrap_or_default()
+}
+
+/// The layers, with the file in the place of the person's own.
+fn changed(here: &Workplace, file: &Path) -> Result<Vec<Layer>, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|err| {
+        Failure::usage(format!("the policy `{}` cannot be read: {err}", file.display()))
+    })?;
+    let own = here.place.config.as_ref().map(|it| it.display().to_string());
+    let mut layers = workplace::layers(&here.place)?;
+    layers.retain(|it| Some(&it.name) != own.as_ref());
+    layers.insert(0, Layer::of_person(file.display().to_string(), text));
+    Ok(layers)
+}

@@ -1,0 +1,157 @@
+//! `eclusa policy suggest`: rules that would have saved questions, from what people answered.
+//!
+//! A rule is proposed only where it would have let through nothing but what a person said yes to
+//! and what then went well. Everything in the log that can be judged again is tried.
+
+use std::collections::BTreeSet;
+
+use eclusa::{Decision, Explanation, Touch};
+use serde_json::json;
+
+use super::{
+    past::{self, Past},
+    trial,
+    written::Rule,
+};
+use crate::{
+    args::Global,
+    failure::{Exit, Failure},
+    screen::{Screen, Style, harmless},
+    when::When,
+    workplace::Workplace,
+};
+
+/// Answers that let a call run.
+const YES: [&str; 3] = ["once", "session", "always"];
+
+/// A rule, and the calls about which nobody would have been asked.
+struct Proposal {
+    toml: String,
+    saved: Vec<u64>,
+    example: String,
+}
+
+pub(super) fn run(
+    global: &Global,
+    since: Option<When>,
+    count: usize,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    let here = Workplace::open(global)?;
+    let calls = past::calls(&here.place.log()?, since)?;
+    let gate = here.judge()?;
+    let now: Vec<&'static str> = calls.all.iter().map(|it| it.again(&gate)).collect();
+    let mut candidates = BTreeSet::new();
+    for (call, now) in calls.all.iter().zip(&now) {
+        if *now == "ask"
+            && said_yes(call)
+            && let Ok(explanation) = gate.explain(call.call())
+        {
+            candidates.extend(rules(&explanation));
+        }
+    }
+    let mut proposals = Vec::new();
+    for toml in candidates {
+        if let Some(proposal) = tried(&here, toml, &calls.all, &now) {
+            proposals.push(proposal);
+        }
+    }
+    proposals.sort_by_key(|it| std::cmp::Reverse(it.saved.len()));
+    // A rule that saves no question which an earlier one leaves is no news.
+    let mut covered: BTreeSet<u64> = BTreeSet::new();
+    proposals.retain(|it| {
+        let news = it.saved.iter().any(|call| !covered.contains(call));
+        covered.extend(&it.saved);
+        news
+    });
+    proposals.truncate(count);
+    for Proposal { toml, saved, example } in &proposals {
+        if global.json {
+            screen.json(&json!({"rule": toml, "questions": saved.len(), "calls": saved}))?;
+            continue;
+        }
+        let questions = if saved.len() == 1 { "question" } else { "questions" };
+        let title = format!("{} {questions} fewer, as {example}", saved.len());
+        screen.styled(Style::Strong, &harmless(&format!("# {title}")))?;
+        screen.line(&harmless(toml))?;
+        screen.line("")?;
+    }
+    if proposals.is_empty() && !global.json {
+        let asked = calls.all.iter().filter(|it| it.answer.is_some()).count();
+        screen.line(&format!(
+            "nothing to suggest: {asked} questions of {} calls, and no rule saves one without \
+             letting through what nobody said yes to",
+            calls.all.len()
+        ))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn said_yes(call: &Past) -> bool {
+    call.went_well && call.answer.as_deref().is_some_and(|it| YES.contains(&it))
+}
+
+/// The proposal, if it saves a question and loosens nothing but what was answered with yes.
+fn tried(here: &Workplace, toml: String, calls: &[Past], now: &[&str]) -> Option<Proposal> {
+    let gate = trial::gate(here, &toml).ok()?;
+    let mut saved = Vec::new();
+    let mut example = None;
+    for (call, now) in calls.iter().zip(now) {
+        let then = call.again(&gate);
+        if then == *now {
+            continue;
+        }
+        if !said_yes(call) {
+            return None;
+        }
+        saved.push(call.number);
+        example.get_or_insert_with(|| call.line());
+    }
+    Some(Proposal { toml, saved, example: example? })
+}
+
+/// Rules that would let such a call run, from narrow to wide.
+fn rules(explanation: &Explanation) -> Vec<String> {
+    let mut rules = Vec::new();
+    let allow = || Rule::new("allow");
+    let commands = explanation.scripts.iter().flat_map(|it| &it.commands);
+    let strict =
+        commands.filter(|it| it.verdict.as_ref().is_some_and(|it| it.decision > Decision::Allow));
+    let (mut whole, mut programs) = (BTreeSet::new(), BTreeSet::new());
+    for command in strict {
+        let words: Option<Vec<&str>> = command.words.iter().map(|it| it.text.as_deref()).collect();
+        whole.insert(words.unwrap_or_default().join(" "));
+        programs.insert(command.program.clone());
+    }
+    for commands in [programs, whole] {
+        let commands: Vec<String> = commands.into_iter().filter(|it| !it.is_empty()).collect();
+        if !commands.is_empty() {
+            rules.push(allow().list("command", &commands));
+        }
+    }
+    let named = allow().text("tool", &explanation.tool);
+    let (mut directories, mut hosts) = (BTreeSet::new(), BTreeSet::new());
+    for touch in &explanation.touches {
+        match touch {
+            Touch::Read(path) | Touch::Write(path) => {
+                let parent = path.rsplit_once('/').map(|(parent, _)| format!("{parent}/**"));
+                directories.insert(parent.unwrap_or_else(|| path.clone()));
+            }
+            Touch::Fetch(host) => {
+                hosts.insert(host.clone());
+            }
+            Touch::Run(_) | Touch::Unknown => return rules.iter().map(Rule::toml).collect(),
+        }
+    }
+    let list = |it: BTreeSet<String>| it.into_iter().collect::<Vec<String>>();
+    match (directories.is_empty(), hosts.is_empty()) {
+        (true, true) if explanation.scripts.is_empty() => rules.push(named),
+        (true, true) => {}
+        (false, true) => rules.push(named.list("path", &list(directories))),
+        (true, false) => rules.push(named.list("domain", &list(hosts))),
+        (false, false) => {
+            rules.push(named.list("path", &list(directories)).list("domain", &list(hosts)));
+        }
+    }
+    rules.iter().map(Rule::toml).collect()
+}
