@@ -200,13 +200,14 @@ impl Script {
 
     /// What holds for a command that no rule allows.
     fn default(command: &Command, reading: &Reading, root: &Root) -> Reason {
-        let judged = only_reads(command, reading)
-            .and_then(|()| reaches(command, reading, root))
-            .and_then(|()| variables::told(command));
-        let (decision, text) = match judged {
-            Err(refused) => refused,
-            Ok(()) => (Decision::Allow, "only reads in the workspace".to_owned()),
-        };
+        let judged = [
+            only_reads(command, reading),
+            reaches(command, reading, root),
+            variables::told(command),
+        ];
+        // All are heard: what is staged for one reason is asked about for another.
+        let (decision, text) = strictest(judged.into_iter().filter_map(Result::err))
+            .unwrap_or_else(|| (Decision::Allow, "only reads in the workspace".to_owned()));
         let text = format!("{} {text}", said(command)).into();
         Reason { decision, source: Source::Default, origin: "commands".into(), text }
     }
@@ -261,25 +262,24 @@ fn only_reads(command: &Command, reading: &Reading) -> Result<(), Refused> {
     }
 }
 
+/// The first of the strictest.
+fn strictest(refused: impl Iterator<Item = Refused>) -> Option<Refused> {
+    refused.reduce(|one, other| if other.0 > one.0 { other } else { one })
+}
+
 /// `Ok` when everything that a command reads is known and lies in the workspace.
 fn reaches(command: &Command, reading: &Reading, root: &Root) -> Result<(), Refused> {
-    for (_, word) in uses(command, reading) {
-        for place in places(&word, command, root) {
-            match place {
-                Where::Inside(_) | Where::Harmless => {}
-                Where::Outside => {
-                    let why = format!("reads outside the workspace: {}", quoted(&word.source));
-                    return Err((Decision::Ask, why));
-                }
-                Where::Unknown => {
-                    let why =
-                        format!("reads what is only known when it runs: {}", quoted(&word.source));
-                    return Err((Decision::Stage, why));
-                }
+    let refused = uses(command, reading).flat_map(|(_, word)| {
+        let said = quoted(&word.source);
+        places(&word, command, root).into_iter().filter_map(move |place| match place {
+            Where::Inside(_) | Where::Harmless => None,
+            Where::Outside => Some((Decision::Ask, format!("reads outside the workspace: {said}"))),
+            Where::Unknown => {
+                Some((Decision::Stage, format!("reads what is only known when it runs: {said}")))
             }
-        }
-    }
-    Ok(())
+        })
+    });
+    strictest(refused).map_or(Ok(()), Err)
 }
 
 fn writes(kind: RedirectKind) -> bool {
