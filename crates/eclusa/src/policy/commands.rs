@@ -33,6 +33,9 @@ const QUOTED: usize = 80;
 
 /// Files that everybody may write to, because nothing is kept there.
 const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/2"];
+/// Programs that talk to other machines to give them something, and bring nothing back to read.
+const SENDS: [&str; 4] = ["git push", "cargo publish", "npm publish", "pnpm publish"];
+
 /// Shell text, read.
 #[derive(Debug)]
 pub(crate) struct Script {
@@ -145,7 +148,8 @@ impl Script {
                 let mut places = places(word, command, root).into_iter();
                 places.any(|it| matches!(it, Where::Outside))
             };
-            if reading.class.contains(Class::Network) {
+            let sends = SENDS.contains(&reading.program.as_str());
+            if reading.class.contains(Class::Network) && !sends {
                 Some("came from the web")
             } else if reads().any(|it| outside(&it.1)) {
                 Some("came from outside the workspace")

@@ -8,5 +8,6 @@
 )]
 
 mod corpus;
+mod moments;
 mod world;
 mod wrapping;
