@@ -5,6 +5,7 @@
 
 mod commit;
 mod gate;
+mod judge;
 mod measure;
 mod parse;
 mod redact;
@@ -17,8 +18,9 @@ type Section = (&'static str, fn() -> measure::Told);
 
 fn main() -> std::process::ExitCode {
     let only = std::env::args().nth(1);
-    let sections: [Section; 7] = [
+    let sections: [Section; 8] = [
         ("gate", gate::run),
+        ("judge", judge::run),
         ("validate", validate::run),
         ("parse", parse::run),
         ("redact", redact::run),
