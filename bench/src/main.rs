@@ -6,6 +6,7 @@
 mod cells;
 mod commit;
 mod gate;
+mod judge;
 mod measure;
 mod parse;
 mod redact;
@@ -20,6 +21,7 @@ fn main() -> std::process::ExitCode {
     let only = std::env::args().nth(1);
     let sections: [Section; 8] = [
         ("gate", gate::run),
+        ("judge", judge::run),
         ("validate", validate::run),
         ("parse", parse::run),
         ("redact", redact::run),

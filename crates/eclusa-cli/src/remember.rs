@@ -79,7 +79,7 @@ fn with_rule(text: &str, grant: &Grant) -> Result<String, String> {
 }
 
 /// Writes beside the file and renames, so that nobody ever reads half of it.
-fn replace(file: &Path, text: &str) -> std::io::Result<()> {
+pub(crate) fn replace(file: &Path, text: &str) -> std::io::Result<()> {
     // A link stays a link: what it leads to is replaced.
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let directory = file.parent().unwrap_or(Path::new("."));

@@ -5,24 +5,18 @@ use std::{fs, io};
 
 use eclusa::Hash;
 
-use crate::place::Place;
+use crate::{place::Place, remember::replace};
 
 /// Trusts this text; gives its digest.
 pub(crate) fn give(place: &Place, text: &str) -> io::Result<Hash> {
-    let (digest, file) = (Hash::of(text.as_bytes()), place.trusted());
-    if let Some(directory) = file.parent() {
-        fs::create_dir_all(directory)?;
-    }
-    fs::write(file, format!("{digest}\n"))?;
+    let digest = Hash::of(text.as_bytes());
+    replace(&place.trusted(), &format!("{digest}\n"))?;
     Ok(digest)
 }
 
 /// Trusts nothing any longer.
 pub(crate) fn take_back(place: &Place) -> io::Result<()> {
-    match fs::remove_file(place.trusted()) {
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
+    replace(&place.trusted(), "")
 }
 
 /// True when a person has trusted exactly this text. What cannot be read is not trusted.

@@ -14,6 +14,9 @@ use super::{
     written::Written,
 };
 
+/// A setting, and the place of its value.
+pub(super) type Placed = (Range<usize>, Setting);
+
 /// A file that is being read.
 pub(super) struct Source<'a> {
     pub(super) trust: Trust,
@@ -36,10 +39,7 @@ impl<'a> Source<'a> {
     }
 
     /// The file as written and its plain settings, or nothing when it has mistakes.
-    pub(super) fn read(
-        &mut self,
-        schema: &Value,
-    ) -> Option<(Written, Vec<(Range<usize>, Setting)>)> {
+    pub(super) fn read(&mut self, schema: &Value) -> Option<(Written, Vec<Placed>)> {
         let (tree, errors) = DeTable::parse_recoverable(self.text);
         for error in errors {
             let span = error.span().unwrap_or_default();
@@ -72,7 +72,7 @@ impl<'a> Source<'a> {
     }
 
     /// The settings that were taken.
-    pub(super) fn taken(&self, settings: Vec<(Range<usize>, Setting)>) -> Vec<Setting> {
+    pub(super) fn taken(&self, settings: Vec<Placed>) -> Vec<Setting> {
         let taken = settings.into_iter().filter(|(span, _)| !self.passed.contains(span));
         taken.map(|(_, it)| it).collect()
     }
@@ -105,7 +105,7 @@ impl<'a> Source<'a> {
     }
 
     /// Every value that is no table, with its origin.
-    fn plain(&self, table: &DeTable<'_>, path: &str, into: &mut Vec<(Range<usize>, Setting)>) {
+    fn plain(&self, table: &DeTable<'_>, path: &str, into: &mut Vec<Placed>) {
         for (key, value) in table {
             let name: &str = key.get_ref();
             let key = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };

@@ -62,7 +62,7 @@ pub(super) fn excepting(
         let here = own.iter().find(|it| it.it.id.as_ref().is_some_and(|it| it.it == *id));
         let there = below.iter().find(|it| it.name() == Some(id));
         let about_commands = match (here, there) {
-            (Some(here), _) => here.it.command.as_ref().map_or(false, |it| it.it.is_beginning()),
+            (Some(here), _) => here.it.command.as_ref().is_some_and(|it| it.it.is_beginning()),
             (None, Some(there)) if granted(source, &ids.span, "exceptions to other files") => {
                 there.is_about_commands()
             }

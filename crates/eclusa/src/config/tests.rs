@@ -8,6 +8,7 @@ mod layers;
 mod looking;
 mod mistakes;
 mod sections;
+mod trust;
 
 /// The configuration of one file that the person vouches for.
 fn load(text: &str) -> Config {

@@ -36,6 +36,8 @@ const QUOTED: usize = 80;
 
 /// Files that everybody may write to, because nothing is kept there.
 const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/2"];
+/// Programs that talk to other machines to give them something, and bring nothing back to read.
+const SENDS: [&str; 4] = ["git push", "cargo publish", "npm publish", "pnpm publish"];
 
 /// Shell text, read.
 #[derive(Debug)]
@@ -133,7 +135,8 @@ impl Script {
                 let mut places = places(word, command, root).into_iter();
                 places.any(|it| matches!(it, Where::Outside))
             };
-            if reading.class.contains(Class::Network) {
+            let sends = SENDS.contains(&reading.program.as_str());
+            if reading.class.contains(Class::Network) && !sends {
                 Some("came from the web")
             } else if reads().any(|it| outside(&it.1)) {
                 Some("came from outside the workspace")
@@ -188,13 +191,14 @@ impl Script {
 
     /// What holds for a command that no rule allows.
     fn default(command: &Command, reading: &Reading, root: &Root) -> Reason {
-        let judged = only_reads(command, reading)
-            .and_then(|()| reaches(command, reading, root))
-            .and_then(|()| variables::told(command));
-        let (decision, text) = match judged {
-            Err(refused) => refused,
-            Ok(()) => (Decision::Allow, "only reads in the workspace".to_owned()),
-        };
+        let judged = [
+            only_reads(command, reading),
+            reaches(command, reading, root),
+            variables::told(command),
+        ];
+        // All are heard: what is staged for one reason is asked about for another.
+        let (decision, text) = strictest(judged.into_iter().filter_map(Result::err))
+            .unwrap_or_else(|| (Decision::Allow, "only reads in the workspace".to_owned()));
         let text = format!("{} {text}", said(command)).into();
         Reason { decision, source: Source::Default, origin: "commands".into(), text }
     }
@@ -249,29 +253,27 @@ fn only_reads(command: &Command, reading: &Reading) -> Result<(), Refused> {
     }
 }
 
+/// The first of the strictest.
+fn strictest(refused: impl Iterator<Item = Refused>) -> Option<Refused> {
+    refused.reduce(|one, other| if other.0 > one.0 { other } else { one })
+}
+
 /// `Ok` when everything that a command reads is known and lies in the workspace.
 fn reaches(command: &Command, reading: &Reading, root: &Root) -> Result<(), Refused> {
-    for (_, word) in uses(command, reading) {
-        if globs::may_be_secret(&word) {
-            let why = format!("may read a file with secrets: {}", quoted(&word.source));
-            return Err((Decision::Stage, why));
-        }
-        for place in places(&word, command, root) {
-            match place {
-                Where::Inside(_) | Where::Harmless => {}
-                Where::Outside => {
-                    let why = format!("reads outside the workspace: {}", quoted(&word.source));
-                    return Err((Decision::Ask, why));
-                }
-                Where::Unknown => {
-                    let why =
-                        format!("reads what is only known when it runs: {}", quoted(&word.source));
-                    return Err((Decision::Stage, why));
-                }
+    let refused = uses(command, reading).flat_map(|(_, word)| {
+        let said = quoted(&word.source);
+        let secret = globs::may_be_secret(&word)
+            .then(|| (Decision::Stage, format!("may read a file with secrets: {said}")));
+        let found = places(&word, command, root).into_iter().filter_map(move |place| match place {
+            Where::Inside(_) | Where::Harmless => None,
+            Where::Outside => Some((Decision::Ask, format!("reads outside the workspace: {said}"))),
+            Where::Unknown => {
+                Some((Decision::Stage, format!("reads what is only known when it runs: {said}")))
             }
-        }
-    }
-    Ok(())
+        });
+        secret.into_iter().chain(found)
+    });
+    strictest(refused).map_or(Ok(()), Err)
 }
 
 fn writes(kind: RedirectKind) -> bool {

@@ -14,6 +14,7 @@ use crate::{
 
 mod limits;
 mod properties;
+mod rules;
 
 /// Judges changes of a tool of this class, where nothing was permitted before.
 pub(super) fn judged_as(class: PermissionClass, rules: &Rules, changes: &Changes) -> Verdict {
