@@ -80,6 +80,14 @@ fn looser(call: &ToolCall, explanation: &Explanation) -> Vec<String> {
     let mut all: Vec<String> = rules.iter().map(Rule::toml).collect();
     // Shipped rules can be left out by name; others are changed where they are written.
     let without = shipped(explanation);
+    if without.iter().any(|it| it == "secret-files") {
+        let paths = explanation.touches.iter().filter_map(|it| match it {
+            Touch::Read(path) | Touch::Write(path) => exactly(path).map(|it| format!("!{it}")),
+            Touch::Run(_) | Touch::Fetch(_) | Touch::Unknown => None,
+        });
+        let paths: Vec<String> = paths.collect();
+        all.push(format!("[files]\nblocked = {}", Rule::strings(&paths)));
+    }
     if !without.is_empty() {
         let line = format!("without = {}", Rule::strings(&without));
         let more: Vec<String> = all.iter().map(|it| format!("{line}\n\n{it}")).collect();

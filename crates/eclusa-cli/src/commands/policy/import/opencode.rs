@@ -49,7 +49,7 @@ fn of_tool(brought: &mut Brought, tool: &str, decision: &str) {
             let why = "nothing outside the workspace can be touched";
             brought.left(from, if decision == "allow" { "allow" } else { "none" }, why);
         }
-        _ => brought.left(from, decision, "no tool here is like it"),
+        _ => brought.left(from, "none", "no tool here is like it"),
     }
 }
 
