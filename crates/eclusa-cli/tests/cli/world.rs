@@ -132,6 +132,7 @@ impl World {
             (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "<time>"),
             (r"\b[0-9a-f]{64}\b", "<hash>"),
             (r"\b[0-9a-f]{16}\b", "<revision>"),
+            (r"\d+ other rules do not apply", "<n> other rules do not apply"),
             (r"cli-[0-9a-f]+-[0-9a-f]+", "<call>"),
             (r"\btook( +)\d+ ms", "took${1}<ms> ms"),
             (r"(?m)(ok|no_approver|tool_failed)( +)\d+$", "$1$2<ms>"),

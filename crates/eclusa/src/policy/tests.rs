@@ -14,6 +14,7 @@ use crate::{
 mod classes;
 mod conditions;
 mod domains;
+mod explain;
 mod paths;
 pub(crate) mod properties;
 

@@ -95,14 +95,21 @@ fn of_command(command: &ExplainedCommand) -> Vec<String> {
             true => "read-only".to_owned(),
             false => command.classes.join(", "),
         };
-        let why: Vec<&str> = command.why.iter().map(|(_, what)| what.as_str()).collect();
+        let mut why: Vec<&str> = command.why.iter().map(|(_, what)| what.as_str()).collect();
+        why.dedup();
         lines.push(match why.is_empty() {
             true => format!("does: {classes}"),
             false => format!("does: {classes} ({})", why.join("; ")),
         });
     }
     let reasons = command.verdict.iter().flat_map(|it| &it.because);
-    lines.extend(reasons.map(|it| format!("{}: {it}", it.decision)));
+    // Which command it is about stands above.
+    let name = format!("`{}`", command.text);
+    let short = |it: &Reason| {
+        let text = it.text.strip_prefix(name.as_str()).unwrap_or(&it.text);
+        format!("{}: {} ({})", it.decision, text.trim_start_matches(':').trim_start(), it.origin)
+    };
+    lines.extend(reasons.map(short));
     lines
 }
 

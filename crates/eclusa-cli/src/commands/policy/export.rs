@@ -185,7 +185,12 @@ fn about(rule: &Written) -> Result<Vec<About>, String> {
         }
         ["tool", "path"] | ["path", "tool"] if plain(&list("path")) => {
             let tools = list("tool");
-            let all = |known: &[&str]| tools.iter().all(|it| known.contains(&it.as_str()));
+            // Elsewhere one word stands for all of them: to allow one is not to allow the others.
+            let all = |known: &[&str]| {
+                tools.iter().all(|it| known.contains(&it.as_str()))
+                    && (rule.decision() != "allow"
+                        || known.iter().take(2).all(|it| tools.iter().any(|tool| tool == it)))
+            };
             match (all(&super::foreign::READERS), all(&super::foreign::WRITERS)) {
                 (true, _) => Ok(list("path").into_iter().map(About::Read).collect()),
                 (_, true) => Ok(list("path").into_iter().map(About::Write).collect()),
@@ -308,11 +313,11 @@ fn wide(glob: &str, decision: &str) -> Vec<String> {
     if decision == "allow" {
         return vec![glob.to_owned()];
     }
-    let glob = glob.trim_end_matches("/**").trim_end_matches('/');
-    let placed = glob.trim_start_matches('/');
+    let anywhere = !glob.trim_end_matches('/').contains('/');
+    let placed = glob.trim_end_matches("/**").trim_matches('/');
     let mut all = vec![placed.to_owned(), format!("{placed}/*")];
-    if !glob.contains('/') {
-        all.extend([format!("*/{glob}"), format!("*/{glob}/*")]);
+    if anywhere {
+        all.extend([format!("*/{placed}"), format!("*/{placed}/*")]);
     }
     all
 }

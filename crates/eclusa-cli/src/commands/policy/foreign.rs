@@ -1,6 +1,8 @@
 //! What other agents' permission settings come to in this language. Where something cannot be said
 //! exactly, a rule that tightens becomes wider and a rule that allows becomes narrower or is left.
 
+use eclusa::{Config, Layer};
+
 use super::written::Rule;
 
 /// Our tools that read files, and those that write them.
@@ -44,6 +46,19 @@ pub(super) enum Shell<'a> {
 impl Brought {
     pub(super) fn rule(&mut self, from: &str, rule: Rule) {
         self.rules.push((from.to_owned(), rule.text("reason", &format!("imported: {from}"))));
+    }
+
+    /// Leaves behind what cannot be read as a rule here, with what is wrong with it.
+    pub(super) fn keep_readable(&mut self) {
+        for (from, rule) in std::mem::take(&mut self.rules) {
+            match Config::load(&[Layer::of_person("import", rule.toml())]) {
+                Ok(_) => self.rules.push((from, rule)),
+                Err(errors) => {
+                    let why = errors.0.first().map(|it| it.message.clone()).unwrap_or_default();
+                    self.left(from, rule.decision(), &why);
+                }
+            }
+        }
     }
 
     pub(super) fn left(&mut self, what: impl Into<String>, decision: &str, why: &str) {

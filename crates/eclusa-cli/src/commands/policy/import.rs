@@ -34,11 +34,11 @@ pub(super) fn run(
         Agent::Gemini => gemini::read(&text),
         Agent::Opencode => opencode::read(&text),
     };
-    let brought = brought.map_err(|why| {
+    let mut brought = brought.map_err(|why| {
         Failure::usage(format!("`{}` cannot be read as settings of {agent}: {why}", file.display()))
     })?;
+    brought.keep_readable();
     let toml = toml(&brought, agent, file);
-    // What cannot be read again is not handed out.
     Config::load(&[Layer::of_person("import", toml.as_str())]).map_err(workplace::unusable)?;
     if global.json {
         let left = |it: &Left| json!({"what": it.what, "why": it.why, "looser": it.looser});
@@ -74,5 +74,5 @@ fn toml(brought: &Brought, agent: Agent, file: &Path) -> String {
 
 /// A text that stays on its line.
 fn plain(text: &str) -> String {
-    text.escape_debug().to_string()
+    harmless(&text.replace(['\n', '\r', '\t'], " "))
 }

@@ -42,13 +42,20 @@ pub(super) fn run(
         screen.json(&json!({"same": same, "not_replayed": calls.left}))?;
         return Ok(Exit::Done);
     }
-    screen.line(&format!("{} calls judged again, {same} as before", calls.all.len()))?;
+    let all = match calls.all.len() {
+        1 => "1 call".to_owned(),
+        count => format!("{count} calls"),
+    };
+    screen.line(&format!("{all} judged again, {same} as before"))?;
     for ((then, now), calls) in &differences {
         let count = calls.len();
         let style = if rank(now) < rank(then) { Style::Warn } else { Style::Strong };
         screen.styled(style, &format!("{then} -> {now}: {count}"))?;
         for call in calls.iter().take(SHOWN) {
-            let answer = call.answer.as_ref().map(|it| format!(" (answered {it})"));
+            let answer = call.answer.as_ref().map(|it| match it.as_str() {
+                "no_approver" => " (nobody could be asked)".to_owned(),
+                it => format!(" (answered {it})"),
+            });
             let line = format!("  {}{}", call.line(), answer.unwrap_or_default());
             screen.line(&harmless(&line))?;
         }

@@ -43,7 +43,7 @@ pub(super) fn run(
     let now: Vec<&'static str> = calls.all.iter().map(|it| it.again(&gate)).collect();
     let mut candidates = BTreeSet::new();
     for (call, now) in calls.all.iter().zip(&now) {
-        if *now == "ask"
+        if ["ask", "stage"].contains(now)
             && said_yes(call)
             && let Ok(explanation) = gate.explain(call.call())
         {
@@ -79,9 +79,8 @@ pub(super) fn run(
     if proposals.is_empty() && !global.json {
         let asked = calls.all.iter().filter(|it| it.answer.is_some()).count();
         screen.line(&format!(
-            "nothing to suggest: {asked} questions of {} calls, and no rule saves one without \
-             letting through what nobody said yes to",
-            calls.all.len()
+            "nothing to suggest: questions so far: {asked}, and no rule saves one without letting \
+             through what nobody said yes to"
         ))?;
     }
     Ok(Exit::Done)
@@ -135,7 +134,7 @@ fn rules(explanation: &Explanation) -> Vec<String> {
         match touch {
             Touch::Read(path) | Touch::Write(path) => {
                 let parent = path.rsplit_once('/').map(|(parent, _)| format!("{parent}/**"));
-                directories.insert(parent.unwrap_or_else(|| path.clone()));
+                directories.insert(parent.unwrap_or_else(|| format!("/{path}")));
             }
             Touch::Fetch(host) => {
                 hosts.insert(host.clone());

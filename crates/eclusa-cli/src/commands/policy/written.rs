@@ -5,13 +5,20 @@ use serde_json::Value;
 /// A rule, key by key, in the order in which people read it.
 #[derive(Debug, Clone)]
 pub(in crate::commands) struct Rule {
+    decision: String,
     lines: Vec<(String, String)>,
 }
 
 impl Rule {
     /// A rule that decides this.
     pub(in crate::commands) fn new(decision: &str) -> Rule {
-        Rule { lines: vec![("decision".to_owned(), quoted(decision))] }
+        let lines = vec![("decision".to_owned(), quoted(decision))];
+        Rule { decision: decision.to_owned(), lines }
+    }
+
+    /// What it decides.
+    pub(in crate::commands) fn decision(&self) -> &str {
+        &self.decision
     }
 
     /// With a key that is a text.

@@ -26,7 +26,10 @@ pub(super) fn read(text: &str) -> Result<Brought, String> {
             }
             "defaultMode" => match value.as_str() {
                 Some("default") => {}
-                _ => brought.left(format!("defaultMode {value}"), "none", "set `mode` yourself"),
+                mode => {
+                    let what = format!("defaultMode {}", mode.unwrap_or("that is no text"));
+                    brought.left(what, "none", "set `mode` yourself");
+                }
             },
             "disableBypassPermissionsMode" => {}
             "additionalDirectories" => {
@@ -73,7 +76,7 @@ fn one(brought: &mut Brought, decision: &str, text: &str) {
                 Some((server, "*")) => brought.server(&from, decision, server, None),
                 Some((server, tool)) => brought.server(&from, decision, server, Some(tool)),
             },
-            None => brought.left(from, decision, "no tool here is like it"),
+            None => brought.left(from, "none", "no tool here is like it"),
         },
     }
 }

@@ -85,7 +85,7 @@ fn named(brought: &mut Brought, from: &str, decision: &str, tool: &str, content:
         ("web_fetch" | "WebFetchTool", None) => brought.web(from, decision, None),
         (tool, None) => match tool.strip_prefix("mcp_").and_then(|it| it.split_once('_')) {
             Some((server, "*")) => brought.server(from, decision, server, None),
-            _ => brought.left(from, decision, "no tool here is like it"),
+            _ => brought.left(from, "none", "no tool here is like it"),
         },
     }
 }
@@ -99,11 +99,13 @@ fn one(brought: &mut Brought, number: usize, rule: &Table) {
     };
     let from = format!("rule {number} ({decision})");
     let known = ["toolName", "mcpName", "decision", "priority", "commandPrefix", "commandRegex"];
-    // A condition that is not carried over narrows nothing here.
-    let extra = rule.iter().map(|(key, _)| key).find(|key| {
-        !known.contains(key)
-            && !["deny_message", "denyMessage", "name", "description"].contains(key)
-    });
+    let words = ["deny_message", "denyMessage", "name", "description"];
+    // What tightens in some modes may tighten in all; what allows in some may not.
+    let modes = |key: &str| ["modes", "interactive"].contains(&key) && decision != "allow";
+    let extra = rule
+        .iter()
+        .map(|(key, _)| key)
+        .find(|key| !known.contains(key) && !words.contains(key) && !modes(key));
     if let Some(key) = extra {
         return brought.left(from, decision, &format!("`{key}` has no like here"));
     }

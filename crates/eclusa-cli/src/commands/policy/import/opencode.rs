@@ -19,6 +19,9 @@ pub(super) fn read(text: &str) -> Result<Brought, String> {
         Some(Value::Object(tools)) => {
             for (tool, value) in tools {
                 match value {
+                    Value::String(decision) if tool == "*" && tools.len() > 1 => {
+                        others_than(&mut brought, tools, decision);
+                    }
                     Value::String(decision) => of_tool(&mut brought, tool, decision),
                     Value::Object(patterns) => of_patterns(&mut brought, tool, patterns),
                     _ => return Err(format!("`permission.{tool}` must be a text or an object")),
@@ -37,6 +40,21 @@ fn everything(brought: &mut Brought, decision: &str) {
     }
 }
 
+/// What holds for every tool that is not named: there the name is heard last, and here the strictest
+/// would be.
+fn others_than(brought: &mut Brought, named: &Map<String, Value>, decision: &str) {
+    let from = format!("* {decision}");
+    if decision == "allow" {
+        return brought.left(from, "allow", "nothing here allows everything");
+    }
+    for tool in ["bash", "edit", "read", "webfetch"] {
+        if !named.contains_key(tool) {
+            of_tool(brought, tool, decision);
+        }
+    }
+    brought.rule(&from, Rule::new(decision).text("class", "generic"));
+}
+
 fn of_tool(brought: &mut Brought, tool: &str, decision: &str) {
     let from = format!("{tool} {decision}");
     match tool {
@@ -49,7 +67,7 @@ fn of_tool(brought: &mut Brought, tool: &str, decision: &str) {
             let why = "nothing outside the workspace can be touched";
             brought.left(from, if decision == "allow" { "allow" } else { "none" }, why);
         }
-        _ => brought.left(from, decision, "no tool here is like it"),
+        _ => brought.left(from, "none", "no tool here is like it"),
     }
 }
 

@@ -1,0 +1,102 @@
+//! `eclusa policy export`: the person's rules as other agents' settings.
+
+use insta::assert_snapshot;
+
+use crate::world::World;
+
+#[test]
+fn own_rules_are_exported_and_nothing_is_allowed_where_a_denial_stays_behind() {
+    let world = World::with(
+        r#"
+[[rules]]
+decision = "deny"
+command = "git push"
+
+[[rules]]
+decision = "allow"
+tool = ["write", "edit"]
+path = "docs/**"
+
+[[rules]]
+decision = "ask"
+access = "write"
+path = "migrations/**"
+
+[[rules]]
+decision = "allow"
+tool = "web_fetch"
+domain = "docs.example"
+
+[[rules]]
+decision = "deny"
+domain = ["*", "!docs.example"]
+"#,
+    );
+    assert_snapshot!(world.transcript(&[
+        &["policy", "export", "claude-code"],
+        &["policy", "export", "codex"],
+        &["policy", "export", "gemini"],
+        &["policy", "export", "opencode"],
+    ]), @r###"
+    $ eclusa policy export claude-code
+    {
+      "permissions": {
+        "allow": [
+          "Edit(/docs/**)"
+        ],
+        "ask": [
+          "Edit(/migrations/**)"
+        ],
+        "deny": [
+          "Bash(git push:*)"
+        ]
+      }
+    }
+    stderr:
+    note: not carried over: <dir>/config/eclusa/eclusa.toml:21: its conditions (domain) cannot be said elsewhere
+    note: not carried over: <dir>/config/eclusa/eclusa.toml:16: a rule that tightens the same kind stays behind
+    note: not carried over: defaults: the shipped rules and what holds without rules are not written out
+    exit 0
+    $ eclusa policy export codex
+    prefix_rule(pattern = ["git","push"], decision = "forbidden")
+    stderr:
+    note: not carried over: <dir>/config/eclusa/eclusa.toml:6: Codex has no such rules about a path
+    note: not carried over: <dir>/config/eclusa/eclusa.toml:11: Codex has no such rules about a path
+    note: not carried over: <dir>/config/eclusa/eclusa.toml:16: Codex has no such rules about a domain
+    note: not carried over: <dir>/config/eclusa/eclusa.toml:21: its conditions (domain) cannot be said elsewhere
+    note: not carried over: defaults: the shipped rules and what holds without rules are not written out
+    exit 0
+    $ eclusa policy export gemini
+    [[rule]]
+    toolName = "run_shell_command"
+    commandPrefix = "git push"
+    decision = "deny"
+    priority = 300
+    stderr:
+    note: not carried over: <dir>/config/eclusa/eclusa.toml:6: Gemini CLI has no such rules about a path
+    note: not carried over: <dir>/config/eclusa/eclusa.toml:11: Gemini CLI has no such rules about a path
+    note: not carried over: <dir>/config/eclusa/eclusa.toml:16: Gemini CLI has no such rules about a domain
+    note: not carried over: <dir>/config/eclusa/eclusa.toml:21: its conditions (domain) cannot be said elsewhere
+    note: not carried over: defaults: the shipped rules and what holds without rules are not written out
+    exit 0
+    $ eclusa policy export opencode
+    {
+      "permission": {
+        "bash": {
+          "git push": "deny",
+          "git push *": "deny"
+        },
+        "edit": {
+          "docs/**": "allow",
+          "migrations": "ask",
+          "migrations/*": "ask"
+        }
+      }
+    }
+    stderr:
+    note: not carried over: <dir>/config/eclusa/eclusa.toml:16: opencode has no such rules about a domain
+    note: not carried over: <dir>/config/eclusa/eclusa.toml:21: its conditions (domain) cannot be said elsewhere
+    note: not carried over: defaults: the shipped rules and what holds without rules are not written out
+    exit 0
+    "###);
+}
