@@ -15,8 +15,7 @@ pub(crate) struct Account<'o> {
 pub(crate) fn agree<'o>(source: &str, first: &'o Outline, second: &'o Outline) -> Account<'o> {
     let mut doubts = Vec::new();
     for (why, at) in [&first.trouble, &second.trouble].into_iter().flatten() {
-        doubts
-            .push(Doubt { what: format!("not read with certainty: {why}"), at: line(source, *at) });
+        doubts.push(Doubt { what: format!("not read with certainty: {why}"), at: line(source, *at) });
         break;
     }
     let differ = difference(first, second);
@@ -27,9 +26,7 @@ pub(crate) fn agree<'o>(source: &str, first: &'o Outline, second: &'o Outline) -
     let mut commands: Vec<_> = second.commands.iter().map(|it| (it, second)).collect();
     if differ.is_some() {
         let known: std::collections::HashSet<_> = second.commands.iter().map(key).collect();
-        commands.extend(
-            first.commands.iter().filter(|it| !known.contains(&key(it))).map(|it| (it, first)),
-        );
+        commands.extend(first.commands.iter().filter(|it| !known.contains(&key(it))).map(|it| (it, first)));
         commands.sort_by_key(|(seen, _)| seen.start());
     }
     Account { commands, doubts }

@@ -4,17 +4,17 @@
 
 use shuck_ast::{
     ArithmeticExprNode, ArrayElem, Assignment, AssignmentValue, BackgroundOperator, BinaryOp,
-    BuiltinCommand, Command, CompoundCommand, ConditionalExpr, DeclClause, DeclOperand,
-    HeredocBody, Pattern, Redirect, RedirectKind as Kind, RedirectTarget, SimpleCommand, Stmt,
-    StmtSeq, StmtTerminator, Subscript, VarRef, Word, WordPartNode,
+    BuiltinCommand, Command, CompoundCommand, ConditionalExpr, DeclClause, DeclOperand, HeredocBody, Pattern,
+    Redirect, RedirectKind as Kind, RedirectTarget, SimpleCommand, Stmt, StmtSeq, StmtTerminator,
+    Subscript, VarRef, Word, WordPartNode,
 };
 use shuck_parser::parser::{ParseStatus, Parser};
 use shuck_parser::{ShellDialect, ShellProfile};
 
 use crate::RedirectKind;
 use crate::limits::{
-    MAX_BROKEN_BYTES, MAX_DEPTH, MAX_FUNCTIONS, MAX_INLINE, MAX_PREFIXES, MAX_SCOPES,
-    NODES_PER_BYTE, STACK, STEPS_AT_LEAST, STEPS_PER_BYTE,
+    MAX_BROKEN_BYTES, MAX_DEPTH, MAX_FUNCTIONS, MAX_INLINE, MAX_PREFIXES, MAX_SCOPES, NODES_PER_BYTE,
+    STACK, STEPS_AT_LEAST, STEPS_PER_BYTE,
 };
 use crate::outline::{Body, Outline, Place, Seen, SeenRedirect, Span};
 
@@ -58,15 +58,7 @@ fn signs_of_nesting(source: &str) -> usize {
     let keyword = |it: &&str| {
         matches!(
             *it,
-            "if" | "elif"
-                | "while"
-                | "until"
-                | "for"
-                | "case"
-                | "select"
-                | "function"
-                | "time"
-                | "coproc"
+            "if" | "elif" | "while" | "until" | "for" | "case" | "select" | "function" | "time" | "coproc"
         )
     };
     opening + words.filter(keyword).count()
@@ -200,9 +192,7 @@ impl<'a> Walk<'_, 'a> {
                     it.piped |= piped;
                 });
                 let left = if piped { right } else { place };
-                if piped
-                    && matches!(&command.right.command, Command::Compound(CompoundCommand::Time(_)))
-                {
+                if piped && matches!(&command.right.command, Command::Compound(CompoundCommand::Time(_))) {
                     // Only at the beginning of a pipe is `time` a word of the shell.
                     self.outline.fail("`time` is a program here", offset(command.right.span).start);
                 }
@@ -241,18 +231,12 @@ impl<'a> Walk<'_, 'a> {
 
     fn builtin(&mut self, command: &'a BuiltinCommand, stmt: &'a Stmt, place: usize) {
         let (name, first, rest, assignments, span) = match command {
-            BuiltinCommand::Break(it) => {
-                ("break", &it.depth, &it.extra_args, &it.assignments, it.span)
-            }
+            BuiltinCommand::Break(it) => ("break", &it.depth, &it.extra_args, &it.assignments, it.span),
             BuiltinCommand::Continue(it) => {
                 ("continue", &it.depth, &it.extra_args, &it.assignments, it.span)
             }
-            BuiltinCommand::Return(it) => {
-                ("return", &it.code, &it.extra_args, &it.assignments, it.span)
-            }
-            BuiltinCommand::Exit(it) => {
-                ("exit", &it.code, &it.extra_args, &it.assignments, it.span)
-            }
+            BuiltinCommand::Return(it) => ("return", &it.code, &it.extra_args, &it.assignments, it.span),
+            BuiltinCommand::Exit(it) => ("exit", &it.code, &it.extra_args, &it.assignments, it.span),
         };
         let mut seen = Seen { place, ..Seen::default() };
         let span = offset(span);
@@ -295,13 +279,7 @@ impl<'a> Walk<'_, 'a> {
         self.finish(seen, &command.assignments, stmt, place);
     }
 
-    fn finish(
-        &mut self,
-        mut seen: Seen,
-        assignments: &'a [Assignment],
-        stmt: &'a Stmt,
-        place: usize,
-    ) {
+    fn finish(&mut self, mut seen: Seen, assignments: &'a [Assignment], stmt: &'a Stmt, place: usize) {
         for assignment in assignments {
             seen.assignments.push(offset(assignment.span));
             self.assignment(assignment, place);
@@ -333,9 +311,7 @@ impl<'a> Walk<'_, 'a> {
                 let target = self.target(word, offset(redirect.span))?;
                 let text = self.source.get(target.start..target.end).unwrap_or_default();
                 let kind = match redirect.kind {
-                    Kind::Output | Kind::Clobber | Kind::OutputBoth => {
-                        crate::sitter::kind(">", text)
-                    }
+                    Kind::Output | Kind::Clobber | Kind::OutputBoth => crate::sitter::kind(">", text),
                     Kind::Append => RedirectKind::Append,
                     Kind::Input => RedirectKind::Read,
                     Kind::ReadWrite => RedirectKind::ReadWrite,
@@ -355,10 +331,8 @@ impl<'a> Walk<'_, 'a> {
                 } else {
                     self.outline.literals.push(target);
                 }
-                let body = Some(Body {
-                    expands: delimiter.expands_body,
-                    strips_tabs: delimiter.strip_tabs,
-                });
+                let body =
+                    Some(Body { expands: delimiter.expands_body, strips_tabs: delimiter.strip_tabs });
                 Some(SeenRedirect { kind: RedirectKind::Text, target, body })
             }
         }
@@ -389,9 +363,7 @@ impl<'a> Walk<'_, 'a> {
             AssignmentValue::Compound(array) => {
                 for element in &array.elements {
                     self.stack.push((Work::Word(&element.value().word), place));
-                    if let ArrayElem::Keyed { key, .. } | ArrayElem::KeyedAppend { key, .. } =
-                        element
-                    {
+                    if let ArrayElem::Keyed { key, .. } | ArrayElem::KeyedAppend { key, .. } = element {
                         self.stack.push((Work::Subscript(key), place));
                     }
                 }

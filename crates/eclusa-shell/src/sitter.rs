@@ -180,8 +180,7 @@ impl<'t> Walk<'_, 't> {
                 self.children(item, place);
             }
             "c_style_for_statement" => {
-                let end =
-                    node.child_by_field_name("body").map_or(node.end_byte(), |it| it.start_byte());
+                let end = node.child_by_field_name("body").map_or(node.end_byte(), |it| it.start_byte());
                 self.outline.arithmetic.push(Span { start: node.start_byte(), end });
                 self.children(item, place);
             }
@@ -247,9 +246,7 @@ impl<'t> Walk<'_, 't> {
                 }
                 "comment" => {}
                 // `name (…)`: zsh, or a function whose body is not one.
-                "subshell" => {
-                    self.outline.fail("a command is followed by a group", child.start_byte())
-                }
+                "subshell" => self.outline.fail("a command is followed by a group", child.start_byte()),
                 _ => seen.words.push(span(child)),
             }
         }
@@ -264,8 +261,7 @@ impl<'t> Walk<'_, 't> {
             match self.text(*first) {
                 "time" => {
                     seen.words.remove(0);
-                    while seen.words.first().is_some_and(|it| matches!(self.text(*it), "-p" | "--"))
-                    {
+                    while seen.words.first().is_some_and(|it| matches!(self.text(*it), "-p" | "--")) {
                         seen.words.remove(0);
                     }
                 }
@@ -283,11 +279,7 @@ impl<'t> Walk<'_, 't> {
                 let mut cursor = node.walk();
                 let target = node.children(&mut cursor).last().map(span);
                 if let Some(target) = target {
-                    seen.redirects.push(SeenRedirect {
-                        kind: RedirectKind::Text,
-                        target,
-                        body: None,
-                    });
+                    seen.redirects.push(SeenRedirect { kind: RedirectKind::Text, target, body: None });
                 }
             }
             "heredoc_redirect" => self.heredoc(node, seen),
@@ -367,8 +359,10 @@ impl<'t> Walk<'_, 't> {
 
     fn redirected(&mut self, node: Node<'t>, place: usize) {
         let mut cursor = node.walk();
-        let redirects: Vec<Node<'t>> =
-            node.children(&mut cursor).filter(|it| it.kind().ends_with("_redirect")).collect();
+        let redirects: Vec<Node<'t>> = node
+            .children(&mut cursor)
+            .filter(|it| it.kind().ends_with("_redirect"))
+            .collect();
         match node.child_by_field_name("body").and_then(last_simple) {
             Some(owner) => {
                 let index = self.simple(owner, place);
@@ -406,8 +400,10 @@ impl<'t> Walk<'_, 't> {
         let inside = self.place(place, &format!("{name}()"));
         self.outline.functions.push(Function { name, body: span(node) });
         let mut cursor = node.walk();
-        let redirects: Vec<Node<'t>> =
-            node.children(&mut cursor).filter(|it| it.kind().ends_with("_redirect")).collect();
+        let redirects: Vec<Node<'t>> = node
+            .children(&mut cursor)
+            .filter(|it| it.kind().ends_with("_redirect"))
+            .collect();
         if !redirects.is_empty() {
             self.group(&redirects, inside);
         }
