@@ -211,12 +211,12 @@ impl Workplace {
     }
 
     /// The gate that a command which a person typed passes: the same rules and reviewers, the
-    /// person's own cells, and whoever speaks for the person.
+    /// person's own cells, and those who speak for the person.
     pub(crate) fn gate_to_execute<T: Tool>(
         &self,
         store: &Store,
         bash: impl FnOnce(Files) -> T,
-        person: Arc<dyn Approver>,
+        people: Vec<Arc<dyn Approver>>,
     ) -> Result<Gate, Failure> {
         let registry = self.registry_with(Arc::new(store.clone()))?;
         let files = Files::open(&self.place.workspace, self.config.blocked.clone());
@@ -225,7 +225,7 @@ impl Workplace {
         let mut house = self.house(registry, Arc::new(store.clone()))?;
         keeping::recover(&self.workspace()?, store)?;
         house.spool = Some(Arc::new(store.clone()));
-        house.approvers = vec![person];
+        house.approvers = people;
         house.reviewers = self.reviewers()?;
         Ok(Gate::new(house).for_run(self.run()))
     }

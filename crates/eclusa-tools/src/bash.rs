@@ -34,6 +34,9 @@ const TIME: Duration = Duration::from_secs(30);
 /// Beyond its time a command has a moment to end politely, and its changes are read back.
 const MARGIN: Duration = Duration::from_secs(10);
 
+/// Sees the output of a command as it comes.
+type Watcher = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
 /// Runs shell commands.
 pub struct Bash {
     cells: Cells,
@@ -41,7 +44,7 @@ pub struct Bash {
     time: Duration,
     directories: Directories,
     background: Arc<Background>,
-    watch: Option<Arc<dyn Fn(&[u8]) + Send + Sync>>,
+    watch: Option<Watcher>,
 }
 
 impl std::fmt::Debug for Bash {
@@ -203,7 +206,7 @@ impl Drop for Watch {
 async fn run(
     cells: Cells,
     order: Order,
-    watcher: Option<Arc<dyn Fn(&[u8]) + Send + Sync>>,
+    watcher: Option<Watcher>,
     job: &Job,
 ) -> Result<Ran, RunError> {
     let watch = Watch(Arc::default());

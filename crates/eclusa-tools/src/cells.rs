@@ -143,7 +143,8 @@ pub struct Ran {
     pub attempts: Vec<Attempt>,
     /// What the cell did not let it do, as far as its own words tell.
     pub refused: Vec<Refusal>,
-    /// Directories that it wrote at once.
+    /// Directories that it could write at once: relative to the workspace, or the workspace
+    /// itself.
     pub live: Vec<PathBuf>,
 }
 
@@ -328,7 +329,8 @@ impl Running {
             true => Vec::new(),
             false => refusals(&exit.output.text(), &self.plan),
         };
-        let live = self.plan.stage.into_iter().flat_map(|it| it.live).collect();
+        let live = self.plan.stage.into_iter().flat_map(|it| it.live).chain(self.plan.write);
+        let live = live.collect();
         Ok(Ran { exit, changes, staged, notes, attempts, refused, live })
     }
 }

@@ -27,7 +27,7 @@ mod person;
 mod stream;
 
 use ended::{Ended, Slot, Telling};
-use person::{Person, Seen, Wanted};
+use person::{Person, Seen, Typed, Wanted};
 use stream::Stream;
 
 pub(super) async fn run(here: &Workplace, args: ExecArgs, json: bool) -> Result<Exit, Failure> {
@@ -52,7 +52,8 @@ pub(super) async fn run(here: &Workplace, args: ExecArgs, json: bool) -> Result<
         };
         Telling { bash, slot: slot.clone() }
     };
-    let mut gate = here.gate_to_execute(&store, bash, person.clone())?;
+    let mut gate =
+        here.gate_to_execute(&store, bash, vec![Arc::new(Typed(person.clone())), person.clone()])?;
     if wanted == Wanted::Discard {
         discard::everything(&gate);
         // No mode answers for the person: this is what they said.

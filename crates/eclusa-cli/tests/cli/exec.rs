@@ -82,12 +82,8 @@ fn exec_discards_whatever_the_rules_allow() {
     let world = World::new();
     for mode in ["confirm-all", "confirm-sensitive", "auto-approve", "yolo"] {
         let ran = world.eclusa(&["--mode", mode, "exec", "--discard", "--", "echo x > a; exit 5"]);
-        if mode == "confirm-all" {
-            assert_eq!(ran.code, 3, "it asks before it runs: {ran:?}");
-        } else {
-            assert_eq!(ran.code, 5, "{mode}: {ran:?}");
-            assert!(ran.err.contains("+ x") && ran.err.contains("as it was"), "{mode}: {ran:?}");
-        }
+        assert_eq!(ran.code, 5, "{mode}: {ran:?}");
+        assert!(ran.err.contains("+ x") && ran.err.contains("as it was"), "{mode}: {ran:?}");
         assert!(!world.path("workspace/a").exists(), "{mode}");
     }
     let ran = world.eclusa(&["--json", "exec", "--discard", "--", "echo told; echo x > a; exit 5"]);
@@ -113,6 +109,27 @@ fn exec_obeys_the_rules() {
     let ran = world.eclusa(&["exec", "--commit", "--", "echo 1 > a; echo 2 > b"]);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(!world.path("workspace/a").exists() && !world.path("workspace/b").exists());
+}
+
+/// Whoever typed it wants it to run where nothing is real; what cannot be staged is asked about.
+#[test]
+fn exec_asks_before_it_runs_only_where_nothing_can_be_staged() {
+    let world = World::new();
+    let ran = world.eclusa(&["exec", "--commit", "--", "cat /etc/hostname > a; cat ~/none; true"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(world.path("workspace/a").exists());
+    let end = world.records().pop().unwrap();
+    assert_eq!(end["changes"]["approval"]["by"], "command-line", "{end}");
+    // No layer can be made there.
+    let world = World::new();
+    world.eclusa(&["exec", "--", "true"]);
+    let undo = world.store().with_file_name("undo");
+    #[expect(clippy::disallowed_methods, reason = "the test breaks it on purpose")]
+    std::fs::remove_dir_all(&undo).unwrap();
+    std::os::unix::fs::symlink("/proc", &undo).unwrap();
+    let ran = world.eclusa(&["exec", "--commit", "--", "echo x > a"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(!world.path("workspace/a").exists());
 }
 
 #[test]

@@ -233,21 +233,13 @@ fn help_teaches_and_completions_and_man_page_are_there() {
 #[test]
 fn tools_are_listed_shown_and_found() {
     let world = World::new();
+    let listed = world.eclusa(&["tools"]).out;
+    let names: Vec<&str> = listed.lines().filter_map(|it| it.split(' ').next()).collect();
+    assert_snapshot!(names.join(" "), @"apply_patch bash delete echo edit glob grep jobs list make_dir move multi_edit note output read time todo tool_search web_fetch write");
     assert_snapshot!(world.transcript(&[
-        &["tools"],
         &["tools", "search", "clock"],
         &["tools", "show", "nothing"],
     ]), @r###"
-    $ eclusa tools
-    approve      generic    For the program, not for the model: says whether a call of one of the program's own tools may run (Claude Code's permission prompt tool). Runs nothing.
-    echo         read-only  Says what it was told, as often as it was told to. Touches nothing.
-    note         file       Adds a line to `notes.txt` in the workspace.
-    output       read-only  Shows more of an output that was cut, by the reference that the cut names.
-    read         read-only  Reads a file of the workspace: its lines, each with its number and a tab in front.
-    time         read-only  Tells the time in UTC.
-    todo         read-only  Keeps the list of what is to be done: with `todos` it is replaced, without it is shown.
-    tool_search  read-only  Finds tools by words, with their descriptions and arguments, best first.
-    exit 0
     $ eclusa tools search clock
     time  read-only  Tells the time in UTC.
     exit 0

@@ -238,6 +238,26 @@ async fn live_directories_are_written_at_once() {
     assert_eq!(reply.code(), "ok", "{}", reply.content());
     assert_eq!(world.read("target/a").as_deref(), Some("x\n"));
     assert_eq!(reply.data().unwrap()["live"], json!(["target"]));
+    let end: Value = serde_json::from_str(&world.log.records().last().unwrap().body).unwrap();
+    assert_eq!(end["cell"], "full; written at once and not undoable: `target`");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whom_it_tried_to_reach_is_shown_with_the_changes() {
+    let world = World::new(Answer::Once, |it| it.hosts = vec!["allowed.example".to_owned()]);
+    let script = "exec 3<>/dev/tcp/127.0.0.1/3128
+        printf 'CONNECT other.example:443 HTTP/1.1\\r\\nHost: other.example:443\\r\\n\\r\\n' >&3
+        head -n 1 <&3; echo x > a";
+    let reply = world.bash(script).await;
+    assert_eq!(reply.code(), "ok", "{}", reply.content());
+    assert!(
+        reply.text().contains("adding `other.example` to `commands.hosts`"),
+        "{}",
+        reply.text()
+    );
+    let shown = world.previews().join("\n");
+    assert!(shown.starts_with("! it tried to reach other.example:443: "), "{shown}");
+    assert_eq!(reply.data().unwrap()["network"][0]["allowed"], false);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,9 +1,9 @@
 //! What the model and programs are told of a command that ran.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
 use eclusa::Output;
-use eclusa_sandbox::{Ended, Exit, How, Refusal, proxy::Attempt};
+use eclusa_sandbox::{Ended, Enforcement, Exit, How, Refusal, proxy::Attempt};
 use serde_json::json;
 
 use crate::cells::{Cells, Ran};
@@ -50,10 +50,19 @@ pub(super) fn output(ran: Ran, time: Duration) -> Output {
         "live": live,
     });
     let error = failure(&exit, time);
-    let cell = Some(exit.enforcement.to_string());
+    let cell = Some(held(&exit.enforcement, &live));
     let mut remarks: Vec<String> = attempts.iter().map(talked).collect();
     remarks.extend(notes);
     Output { text, data: Some(data), changes, staged, error, remarks, cell, ..Output::default() }
+}
+
+/// What held it, for the record, and what could be written without being shown first.
+fn held(enforcement: &Enforcement, live: &[PathBuf]) -> String {
+    if live.is_empty() {
+        return enforcement.to_string();
+    }
+    let live: Vec<String> = live.iter().map(|it| format!("`{}`", it.display())).collect();
+    format!("{enforcement}; written at once and not undoable: {}", live.join(", "))
 }
 
 /// One attempt to reach a host, for a person.
@@ -133,6 +142,6 @@ pub(super) fn started(id: u64, cells: &Cells) -> Output {
     let text = format!(
         "started as job {id}; `jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output"
     );
-    let cell = Some(cells.ground().enforcement().to_string());
+    let cell = Some(held(&cells.ground().enforcement(), &[cells.settings().root.clone()]));
     Output { data: Some(json!({"job": id})), cell, ..Output::text(text) }
 }

@@ -43,6 +43,8 @@ fn where_something_is_missing_the_settings_decide() {
         let reply = yes.bash("echo x > a");
         assert_eq!(reply.code(), "ok", "{}", reply.content());
         let held = yes.end()["cell"].as_str().unwrap().to_owned();
-        assert_eq!(held, "partial, without an overlay that stages changes");
+        let root = yes.root().canonicalize().unwrap();
+        let live = format!("written at once and not undoable: `{}`", root.display());
+        assert_eq!(held, format!("partial, without an overlay that stages changes; {live}"));
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Commands) 
     let commands = &mut below.commands;
     if let Some(written) = &file.hosts {
         let hosts = written.it.iter().map(|it| it.it.clone()).collect();
-        put(source, &written.span, &mut commands.hosts, hosts, has_more);
+        put(source, &written.span, &mut commands.hosts, hosts, |new, old| has_more(new, old));
     }
     if let Some(written) = &file.live {
         let live = written.it.iter().filter_map(|it| {
@@ -104,7 +104,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Commands) 
             source.keep(&it.span, read)
         });
         let live = live.collect();
-        put(source, &written.span, &mut commands.live, live, has_more);
+        put(source, &written.span, &mut commands.live, live, |new, old| has_more(new, old));
     }
     for (written, below) in [(&file.memory, &mut commands.memory), (&file.disk, &mut commands.disk)]
     {
@@ -156,7 +156,7 @@ fn identity(written: &str) -> Result<Option<(String, String)>, String> {
 }
 
 /// True when something is in the new list that was not in the old one.
-fn has_more<T: PartialEq>(new: &Vec<T>, old: &Vec<T>) -> bool {
+fn has_more<T: PartialEq>(new: &[T], old: &[T]) -> bool {
     new.iter().any(|it| !old.contains(it))
 }
 

@@ -11,8 +11,9 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    Bounds, Changes, CommitError, Decision, Diff, Effects, Mode, Node, Output, Preview, Raw,
-    Reason, Run, Source, Spent, Staged, Stop, Touch, Undo, Validated, Verdict, Workspace,
+    Bounds, Changes, CommitError, Decision, Diff, Effects, Mode, Node, Output, PermissionClass,
+    Preview, Raw, Reason, Run, Source, Spent, Staged, Stop, Touch, Undo, Validated, Verdict,
+    Workspace,
     audit::trail::{ChangesTrail, Trail},
     gate::{House, ask::ask_about_changes},
     one_line,
@@ -135,6 +136,8 @@ fn judged(
     // only so that its changes could be seen is not permitted yet.
     let unruled = match before.map(|it| it.decision) {
         Some(Decision::Allow | Decision::Ask) if as_said => Decision::Allow,
+        // What a rule allows a command to do is not said path by path.
+        Some(Decision::Allow) if call.class() == PermissionClass::Shell => Decision::Allow,
         Some(_) | None => Decision::Ask,
     };
     let spent = Spent::default();

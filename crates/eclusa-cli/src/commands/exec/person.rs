@@ -1,11 +1,11 @@
-//! Who answers for a command that a person typed: their flag, or they themselves.
+//! Who answers for a command that a person typed: what they typed, or they themselves.
 
 use std::{
     io::{self, Write},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use eclusa::{Answer, Approver, NotAsked, Preview, Question};
+use eclusa::{Answer, Approver, NotAsked, Preview, Question, Touch};
 use futures::future::BoxFuture;
 
 use crate::{
@@ -70,35 +70,52 @@ impl Person {
     }
 }
 
-impl Approver for Person {
+/// What the person has said by typing the command as they did.
+pub(super) struct Typed(pub(super) Arc<Person>);
+
+impl Approver for Typed {
     fn name(&self) -> &str {
-        match self.wanted {
-            Wanted::Ask => "terminal",
-            Wanted::Commit | Wanted::Discard => "command-line",
-        }
+        "command-line"
     }
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
         Box::pin(async move {
-            // Their flag is about the changes. Whether it may run at all is another question.
-            let Some(preview) = &question.preview else { return self.terminal.ask(question).await };
-            self.locked().preview = Some(preview.clone());
-            let answer = match self.wanted {
-                Wanted::Ask => self.terminal.ask(question).await?,
-                Wanted::Commit | Wanted::Discard => {
-                    self.show(preview).map_err(|err| NotAsked::Failed(err.to_string()))?;
-                    match self.wanted {
-                        Wanted::Commit => Answer::Once,
-                        _ => {
-                            if !self.quiet {
-                                notice(&question.verdict.why());
-                            }
-                            Answer::No("the person wanted to see it and have none of it".into())
-                        }
-                    }
-                }
+            let person = &self.0;
+            let unseen = || NotAsked::Unavailable("whoever typed it must see it first".to_owned());
+            let Some(preview) = &question.preview else {
+                // Whoever types a command wants it to run, where nothing of it is real yet. What
+                // cannot be staged is another matter.
+                let staged = !question.touches.contains(&Touch::Unknown);
+                return if staged { Ok(Answer::Once) } else { Err(unseen()) };
             };
-            self.locked().discarded = matches!(answer, Answer::No(_));
+            if person.wanted == Wanted::Ask {
+                return Err(unseen());
+            }
+            person.locked().preview = Some(preview.clone());
+            person.show(preview).map_err(|err| NotAsked::Failed(err.to_string()))?;
+            if person.wanted == Wanted::Commit {
+                return Ok(Answer::Once);
+            }
+            if !person.quiet {
+                notice(&question.verdict.why());
+            }
+            person.locked().discarded = true;
+            Ok(Answer::No("the person wanted to see it and have none of it".into()))
+        })
+    }
+}
+
+impl Approver for Person {
+    fn name(&self) -> &str {
+        "terminal"
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
+        Box::pin(async move {
+            self.locked().preview.clone_from(&question.preview);
+            let answer = self.terminal.ask(question).await?;
+            let discarded = question.preview.is_some() && matches!(answer, Answer::No(_));
+            self.locked().discarded = discarded;
             Ok(answer)
         })
     }
