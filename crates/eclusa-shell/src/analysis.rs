@@ -172,7 +172,9 @@ impl Reading<'_> {
         for script in scripts {
             match script.text() {
                 Some(text) => self.script(&text, &outer),
-                None => self.doubt("it runs shell text that is not known beforehand", script.source),
+                None => {
+                    self.doubt("it runs shell text that is not known beforehand", script.source)
+                }
             }
         }
     }
@@ -229,7 +231,8 @@ fn catastrophe(command: &Command) -> Option<String> {
 }
 
 fn shown(command: &Command) -> String {
-    let assignments = command.assignments.iter().map(|it| format!("{}={}", it.name, it.value.source));
+    let assignments =
+        command.assignments.iter().map(|it| format!("{}={}", it.name, it.value.source));
     let words = command.words.iter().map(|it| it.source.clone());
     let shown: Vec<String> = assignments.chain(words).collect();
     shown.join(" ").chars().take(120).collect()

@@ -55,8 +55,16 @@ fn is_visible(c: char) -> bool {
     match c {
         '\n' | '\t' | ' '..='~' => true,
         // Fillers, joiners and selectors that are letters or marks by category.
-        '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
-        | '\u{2800}' | '\u{3164}' | '\u{FFA0}' | '\u{E0100}'..='\u{E01EF}' => false,
+        '\u{034F}'
+        | '\u{115F}'
+        | '\u{1160}'
+        | '\u{17B4}'
+        | '\u{17B5}'
+        | '\u{180B}'..='\u{180F}'
+        | '\u{2800}'
+        | '\u{3164}'
+        | '\u{FFA0}'
+        | '\u{E0100}'..='\u{E01EF}' => false,
         _ => !matches!(
             get_general_category(c),
             GeneralCategory::Control

@@ -10,14 +10,45 @@ use crate::outline::{Outline, Scope, Seen, Shape, Span};
 
 /// Commands of the shell whose operands are names of variables that they set.
 const SETTERS: &[&str] = &[
-    "declare", "typeset", "export", "readonly", "local", "unset", "printf", "mapfile", "readarray",
-    "getopts", "let", "wait", "eval", "source", ".", "coproc",
+    "declare",
+    "typeset",
+    "export",
+    "readonly",
+    "local",
+    "unset",
+    "printf",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "let",
+    "wait",
+    "eval",
+    "source",
+    ".",
+    "coproc",
 ];
 
 /// Variables that the shell keeps itself, and that tell nothing of the environment.
 const KEPT: &[&str] = &[
-    "?", "#", "$", "!", "-", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID",
-    "BASHPID", "EPOCHSECONDS", "EPOCHREALTIME", "BASH_VERSION", "OSTYPE", "HOSTTYPE", "MACHTYPE",
+    "?",
+    "#",
+    "$",
+    "!",
+    "-",
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "UID",
+    "EUID",
+    "PPID",
+    "BASHPID",
+    "EPOCHSECONDS",
+    "EPOCHREALTIME",
+    "BASH_VERSION",
+    "OSTYPE",
+    "HOSTTYPE",
+    "MACHTYPE",
 ];
 
 /// What is known about the variables of a script.
@@ -66,7 +97,10 @@ impl Names {
                 self.set.extend(words.map(|it| assigned(it).0.to_owned()));
             }
             // Quotes or escapes in a name: it could be any of the above.
-            _ if !first.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_./+:[".contains(&it)) => {
+            _ if !first
+                .bytes()
+                .all(|it| it.is_ascii_alphanumeric() || b"-_./+:[".contains(&it)) =>
+            {
                 self.opaque = true;
             }
             _ => {}
@@ -140,14 +174,14 @@ fn takes_variable(text: &str) -> bool {
 /// The name and the value of `NAME=value`, `NAME+=value`, `NAME[index]=value`; the whole text is
 /// the name when there is no value.
 pub(crate) fn assigned(text: &str) -> (&str, Option<usize>) {
-    let name_end = text
-        .find(|it: char| it != '_' && !it.is_ascii_alphanumeric())
-        .unwrap_or(text.len());
+    let name_end =
+        text.find(|it: char| it != '_' && !it.is_ascii_alphanumeric()).unwrap_or(text.len());
     let name = text.get(..name_end).unwrap_or_default();
     let rest = text.get(name_end..).unwrap_or_default();
     let value = if let Some(inside) = rest.strip_prefix('[') {
         // The index ends at the first bracket that an assignment follows.
-        let close = inside.find("]=").map(|it| it + 2).or_else(|| inside.find("]+=").map(|it| it + 3));
+        let close =
+            inside.find("]=").map(|it| it + 2).or_else(|| inside.find("]+=").map(|it| it + 3));
         close.map(|it| name_end + 1 + it)
     } else if rest.starts_with('=') {
         Some(name_end + 1)

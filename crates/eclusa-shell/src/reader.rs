@@ -151,7 +151,9 @@ impl<'s> Reader<'s> {
                     next
                 }
                 ('$', _) => self.dollar(at, span.end, quotes, &mut pieces),
-                ('`', _) => self.substitution(at, span.end, quotes, Unknown::Substitution, &mut pieces),
+                ('`', _) => {
+                    self.substitution(at, span.end, quotes, Unknown::Substitution, &mut pieces)
+                }
                 ('<' | '>', Quotes::None) if self.char_at(next, span.end) == Some('(') => {
                     self.substitution(at, span.end, quotes, Unknown::Process, &mut pieces)
                 }
@@ -231,10 +233,8 @@ impl<'s> Reader<'s> {
             Some('"') if quotes == Quotes::None => next,
             Some(c) if c == '_' || c.is_ascii_alphabetic() => {
                 let rest = self.source.get(next..end).unwrap_or_default();
-                let length = rest
-                    .bytes()
-                    .take_while(|it| *it == b'_' || it.is_ascii_alphanumeric())
-                    .count();
+                let length =
+                    rest.bytes().take_while(|it| *it == b'_' || it.is_ascii_alphanumeric()).count();
                 let name = rest.get(..length).unwrap_or_default();
                 self.variable(name, at, splits, pieces);
                 next + length
@@ -311,7 +311,8 @@ impl<'s> Reader<'s> {
 
 /// Characters that are only themselves, wherever in a word they stand.
 fn is_ordinary(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b',' | b':' | b'+' | b'@' | b'%' | b'^')
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'_' | b'-' | b'.' | b'/' | b',' | b':' | b'+' | b'@' | b'%' | b'^')
 }
 
 fn is_name(text: &str) -> bool {

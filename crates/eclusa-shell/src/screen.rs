@@ -19,7 +19,10 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
         let before = source.get(..redirect.target.start).unwrap_or_default();
         let target = text(source, redirect.target);
         if target.len() > 1 && target.starts_with('-') && before.trim_end().ends_with('&') {
-            found.push(("a descriptor is closed, and a word begins behind the dash", redirect.target.start));
+            found.push((
+                "a descriptor is closed, and a word begins behind the dash",
+                redirect.target.start,
+            ));
         }
     }
     continued(source, second, &mut found);
@@ -41,7 +44,10 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
         }
         seen_up_to = span.end;
         if !text(source, span).bytes().all(is_number_or_operator) {
-            found.push(("arithmetic over names can run commands that their values hold", span.start));
+            found.push((
+                "arithmetic over names can run commands that their values hold",
+                span.start,
+            ));
         }
     }
     for span in merged(&first.parameters, &second.parameters) {

@@ -19,11 +19,11 @@ mod transport;
 mod tests;
 
 pub use address::{Address, Host};
+pub use eclusa_sandbox::proxy::special;
 pub use error::WebError;
 pub use fetch::{Elsewhere, Fetched, Fetcher, Limits, MayFetch};
 pub use kind::Kind;
 pub use markdown::markdown;
-pub use eclusa_sandbox::proxy::special;
 pub use resolve::{Checked, Resolver, SystemResolver, check};
 pub use rules::HostRules;
 pub use tool::{WebFetch, WebFetchArgs};

@@ -7,13 +7,35 @@ use crate::{Command, Part, Word};
 
 /// Builtins that take names of variables, and work out an index in them.
 const INDEXERS: &[&str] = &[
-    "test", "[", "[[", "printf", "read", "declare", "typeset", "local", "export", "readonly",
-    "unset", "mapfile", "readarray", "getopts", "wait",
+    "test",
+    "[",
+    "[[",
+    "printf",
+    "read",
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "unset",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "wait",
 ];
 
 /// Builtins whose operands are variables that they set.
-const SETTERS: &[&str] =
-    &["declare", "typeset", "local", "export", "readonly", "read", "mapfile", "readarray", "getopts"];
+const SETTERS: &[&str] = &[
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "read",
+    "mapfile",
+    "readarray",
+    "getopts",
+];
 
 /// Every doubt that this command raises by itself.
 pub(super) fn doubts(command: &Command) -> Vec<String> {
@@ -37,7 +59,9 @@ pub(super) fn doubts(command: &Command) -> Vec<String> {
         found.push("an index in a name is worked out, and can run commands".to_owned());
     }
     match name {
-        "let" => found.push("arithmetic over names can run commands that their values hold".to_owned()),
+        "let" => {
+            found.push("arithmetic over names can run commands that their values hold".to_owned())
+        }
         "[[" | "test" | "[" => test(operands, name == "[[", &mut found),
         "printf" => {
             for target in after(operands, "-v") {
@@ -50,7 +74,11 @@ pub(super) fn doubts(command: &Command) -> Vec<String> {
         "alias" if !operands.is_empty() => {
             found.push("an alias changes what later words mean".to_owned());
         }
-        "shopt" if operands.iter().any(|it| it.text().is_none_or(|it| it.starts_with('-') && it.contains('s'))) => {
+        "shopt"
+            if operands
+                .iter()
+                .any(|it| it.text().is_none_or(|it| it.starts_with('-') && it.contains('s'))) =>
+        {
             found.push("a shell option changes how the rest is read".to_owned());
         }
         _ => {}
@@ -103,7 +131,8 @@ fn test(operands: &[Word], double: bool, found: &mut Vec<String>) {
         let sides = [index.checked_sub(1), Some(index + 1)];
         let sides = sides.into_iter().flatten().filter_map(|it| operands.get(it));
         let number = |it: &Word| {
-            it.text().is_some_and(|it| it.trim_start_matches('-').bytes().all(|it| it.is_ascii_digit()))
+            it.text()
+                .is_some_and(|it| it.trim_start_matches('-').bytes().all(|it| it.is_ascii_digit()))
         };
         if sides.into_iter().any(|it| !number(it)) {
             found.push("comparing numbers works out names, and can run commands".to_owned());

@@ -60,7 +60,8 @@ pub(super) fn read(
 fn fill(reader: &mut Reader<'_>, seen: &Seen, command: &mut Command) {
     match seen.shape {
         Shape::Test => {
-            let spans = seen.words.iter().flat_map(|it| reader.parts_of_test(*it)).collect::<Vec<_>>();
+            let spans =
+                seen.words.iter().flat_map(|it| reader.parts_of_test(*it)).collect::<Vec<_>>();
             command.words = spans.into_iter().map(|it| test_word(reader, it)).collect();
         }
         Shape::Simple | Shape::Loop => {
@@ -121,7 +122,11 @@ fn note_move(command: &Command, moved: &mut Vec<Word>) {
 
 /// Every combination of values that the loops around a command give to the variables in it.
 /// One empty combination when there is nothing to follow.
-fn bindings<'s>(reader: &mut Reader<'s>, names: &'s Names, seen: &Seen) -> Vec<Vec<(&'s str, Word)>> {
+fn bindings<'s>(
+    reader: &mut Reader<'s>,
+    names: &'s Names,
+    seen: &Seen,
+) -> Vec<Vec<(&'s str, Word)>> {
     let mut all = vec![Vec::new()];
     let around = names.loops(seen.start().0);
     for scope in around {

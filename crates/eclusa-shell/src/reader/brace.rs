@@ -186,8 +186,10 @@ fn numbers(from: i64, to: i64, step: u64, width: usize) -> Option<Vec<Vec<Piece>
 
 fn letters(words: &[Vec<Piece>]) -> Option<Vec<Vec<Piece>>> {
     let letter = |word: &Vec<Piece>| {
-        let digits: String =
-            word.iter().filter_map(|it| if let Piece::Quoted(c) = it { Some(*c) } else { None }).collect();
+        let digits: String = word
+            .iter()
+            .filter_map(|it| if let Piece::Quoted(c) = it { Some(*c) } else { None })
+            .collect();
         let code = digits.parse::<u8>().ok()?;
         Some(vec![Piece::Quoted(char::from(code))])
     };

@@ -23,16 +23,18 @@ pub(super) fn of_word(pieces: &[Piece]) -> Vec<Part> {
                 parts.glob(&c.to_string());
                 1
             }
-            Piece::Plain('[') if index < last_close => match bracket(pieces.get(index..).unwrap_or_default()) {
-                Some(pattern) => {
-                    parts.glob(&text_of(pattern));
-                    pattern.len()
+            Piece::Plain('[') if index < last_close => {
+                match bracket(pieces.get(index..).unwrap_or_default()) {
+                    Some(pattern) => {
+                        parts.glob(&text_of(pattern));
+                        pattern.len()
+                    }
+                    None => {
+                        parts.text('[');
+                        1
+                    }
                 }
-                None => {
-                    parts.text('[');
-                    1
-                }
-            },
+            }
             other => {
                 parts.push(other);
                 1

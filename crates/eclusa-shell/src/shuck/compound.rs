@@ -35,7 +35,12 @@ impl<'a> Walk<'_, 'a> {
                 let name = offset(it.variable_span);
                 let values: Vec<Span> = it.words.iter().map(|it| offset(it.span)).collect();
                 let words = std::iter::once(name).chain(values).collect();
-                self.outline.commands.push(Seen { shape: Shape::Loop, words, place, ..Seen::default() });
+                self.outline.commands.push(Seen {
+                    shape: Shape::Loop,
+                    words,
+                    place,
+                    ..Seen::default()
+                });
                 let inside = self.maybe(place);
                 self.push_all(it.words.iter().map(Work::Word), place);
                 self.stack.push((Work::Seq(&it.body), inside));
@@ -62,7 +67,8 @@ impl<'a> Walk<'_, 'a> {
                 match (&it.expr_ast, it.expr_span) {
                     (Some(ast), _) => self.stack.push((Work::Arithmetic(ast), place)),
                     (None, Some(_)) => {
-                        self.outline.fail("arithmetic that could not be read", offset(it.span).start);
+                        self.outline
+                            .fail("arithmetic that could not be read", offset(it.span).start);
                     }
                     (None, None) => {}
                 }
@@ -75,7 +81,12 @@ impl<'a> Walk<'_, 'a> {
             }
             CompoundCommand::Conditional(it) => {
                 let words = vec![offset(it.span)];
-                self.outline.commands.push(Seen { shape: Shape::Test, words, place, ..Seen::default() });
+                self.outline.commands.push(Seen {
+                    shape: Shape::Test,
+                    words,
+                    place,
+                    ..Seen::default()
+                });
                 self.stack.push((Work::Conditional(&it.expression), place));
             }
             CompoundCommand::Coproc(it) => {
@@ -104,7 +115,13 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    fn while_loop(&mut self, condition: &'a StmtSeq, body: &'a StmtSeq, place: usize, goes_on: bool) {
+    fn while_loop(
+        &mut self,
+        condition: &'a StmtSeq,
+        body: &'a StmtSeq,
+        place: usize,
+        goes_on: bool,
+    ) {
         if goes_on && let [stmt] = condition.stmts.as_slice() {
             for name in self.names_read(stmt) {
                 self.outline.scopes.push(Scope { name, values: None, body: offset(body.span) });
@@ -118,8 +135,10 @@ impl<'a> Walk<'_, 'a> {
     /// The variables that `read` sets, if `stmt` is a plain call of it.
     fn names_read(&self, stmt: &Stmt) -> Vec<String> {
         let Command::Simple(command) = &stmt.command else { return Vec::new() };
-        if stmt.negated || stmt.terminator.is_some_and(|it| it != shuck_ast::StmtTerminator::Semicolon)
-            || self.slice(&command.name) != "read" {
+        if stmt.negated
+            || stmt.terminator.is_some_and(|it| it != shuck_ast::StmtTerminator::Semicolon)
+            || self.slice(&command.name) != "read"
+        {
             return Vec::new();
         }
         let mut names = Vec::new();
@@ -142,7 +161,8 @@ impl<'a> Walk<'_, 'a> {
         place: usize,
     ) {
         let names: Vec<Span> = names.map(|it| offset(it.span)).collect();
-        let spans: Vec<Span> = values.unwrap_or_default().iter().map(|it| offset(it.span)).collect();
+        let spans: Vec<Span> =
+            values.unwrap_or_default().iter().map(|it| offset(it.span)).collect();
         if let ([name], Some(_)) = (names.as_slice(), values) {
             let name = self.source.get(name.start..name.end).unwrap_or_default().to_owned();
             let values = Some(spans.clone());

@@ -4,9 +4,9 @@
 //! double the work at every level.
 
 use shuck_ast::{
-    ArithmeticExpr, ArithmeticExprNode, ArithmeticLvalue, BourneParameterExpansion, ConditionalExpr,
-    HeredocBody, HeredocBodyPart, ParameterExpansion, ParameterExpansionSyntax, ParameterOp, Pattern,
-    PatternPart, SourceText, Subscript, Word, WordPart, WordPartNode,
+    ArithmeticExpr, ArithmeticExprNode, ArithmeticLvalue, BourneParameterExpansion,
+    ConditionalExpr, HeredocBody, HeredocBodyPart, ParameterExpansion, ParameterExpansionSyntax,
+    ParameterOp, Pattern, PatternPart, SourceText, Subscript, Word, WordPart, WordPartNode,
 };
 
 use super::{Walk, Work, offset};
@@ -32,7 +32,9 @@ impl<'a> Walk<'_, 'a> {
                 self.stack.push((Work::Word(expression_word_ast), place));
             }
             WordPart::Parameter(parameter) => self.parameter(parameter, span, place),
-            WordPart::ParameterExpansion { reference, operator, operand, operand_word_ast, .. } => {
+            WordPart::ParameterExpansion {
+                reference, operator, operand, operand_word_ast, ..
+            } => {
                 self.outline.parameters.push(span);
                 self.stack.push((Work::Reference(reference), place));
                 self.operation(operator, operand.as_deref(), operand_word_ast.as_deref(), place);
@@ -52,11 +54,18 @@ impl<'a> Walk<'_, 'a> {
                 self.stack.push((Work::Word(offset_word_ast), place));
                 self.push_all(length_word_ast.iter().map(|it| Work::Word(it)), place);
             }
-            WordPart::IndirectExpansion { reference, operator, operand, operand_word_ast, .. } => {
+            WordPart::IndirectExpansion {
+                reference, operator, operand, operand_word_ast, ..
+            } => {
                 self.outline.parameters.push(span);
                 self.stack.push((Work::Reference(reference), place));
                 if let Some(operator) = operator {
-                    self.operation(operator, operand.as_deref(), operand_word_ast.as_deref(), place);
+                    self.operation(
+                        operator,
+                        operand.as_deref(),
+                        operand_word_ast.as_deref(),
+                        place,
+                    );
                 }
             }
             WordPart::PrefixMatch { .. } => self.outline.parameters.push(span),
@@ -150,7 +159,9 @@ impl<'a> Walk<'_, 'a> {
     pub(super) fn arithmetic(&mut self, node: &'a ArithmeticExprNode, place: usize) {
         match &node.kind {
             ArithmeticExpr::Number(_) | ArithmeticExpr::Variable(_) => {}
-            ArithmeticExpr::Indexed { index, .. } => self.stack.push((Work::Arithmetic(index), place)),
+            ArithmeticExpr::Indexed { index, .. } => {
+                self.stack.push((Work::Arithmetic(index), place))
+            }
             ArithmeticExpr::ShellWord(word) => self.stack.push((Work::Word(word), place)),
             ArithmeticExpr::Parenthesized { expression: inner }
             | ArithmeticExpr::Unary { expr: inner, .. }

@@ -69,9 +69,9 @@ const SEEDS: &[&str] = &[
 /// What a mutation puts in. No slash, and no letters of which programs could be made.
 const SPICE: &[&str] = &[
     " ", "\n", "\t", ";", "&", "|", "<", ">", "(", ")", "{", "}", "$", "`", "\"", "'", "\\", "#",
-    "!", "*", "~", "=", "-", ",", "[", "]", "$(", "$((", "))", "${", "<<", "<<E\n", "\nE\n", "\\\n",
-    "&&", "||", ";;", "E", "1", "2>", ">&", "<(", "$'", "[[ ", " ]]", " in ", "if ", "; then ", "; fi",
-    "aa", " bb ", "do ", "; done", "$v", "%", "@", "^", "?", ":", "+",
+    "!", "*", "~", "=", "-", ",", "[", "]", "$(", "$((", "))", "${", "<<", "<<E\n", "\nE\n",
+    "\\\n", "&&", "||", ";;", "E", "1", "2>", ">&", "<(", "$'", "[[ ", " ]]", " in ", "if ",
+    "; then ", "; fi", "aa", " bb ", "do ", "; done", "$v", "%", "@", "^", "?", ":", "+",
 ];
 
 fn script() -> impl Strategy<Value = String> {
@@ -80,14 +80,20 @@ fn script() -> impl Strategy<Value = String> {
             "~", "{a,b}", "v=1", "''", "$'\\t'", "a\\\nb", "x#y", "[a]", "{1..3}", "$1", "\"${v:-x}\""]),
     ];
     let words = prop::collection::vec(word, 0..3).prop_map(|it| it.join(" "));
-    let redirect = prop::sample::select(vec!["", "", "", ">n", "2>&1", "2>n", "<n", ">>n", "&>n", "<<<x"]);
-    let name = prop::sample::select(vec!["aa", "bb", "ee", "gg", "a'a'", "\\bb", "v=1 aa", "! bb", "time aa"]);
+    let redirect =
+        prop::sample::select(vec!["", "", "", ">n", "2>&1", "2>n", "<n", ">>n", "&>n", "<<<x"]);
+    let name = prop::sample::select(vec![
+        "aa", "bb", "ee", "gg", "a'a'", "\\bb", "v=1 aa", "! bb", "time aa",
+    ]);
     let simple = (name, words.clone(), redirect.clone(), words)
         .prop_map(|(name, before, redirect, after)| format!("{name} {before} {redirect} {after}"));
     let grammar = simple.prop_recursive(4, 24, 3, move |inner| {
         let two = (inner.clone(), inner.clone());
         prop_oneof![
-            (two.clone(), prop::sample::select(vec!["; ", " && ", " || ", " | ", "\n", " & ", " |& "]))
+            (
+                two.clone(),
+                prop::sample::select(vec!["; ", " && ", " || ", " | ", "\n", " & ", " |& "])
+            )
                 .prop_map(|((a, b), op)| format!("{a}{op}{b}")),
             inner.clone().prop_map(|a| format!("aa $({a}) x")),
             inner.clone().prop_map(|a| format!("aa \"$({a})\"")),
@@ -113,7 +119,8 @@ fn script() -> impl Strategy<Value = String> {
     let mutation = (any::<prop::sample::Index>(), prop::sample::select(SPICE), any::<bool>());
     (base, prop::collection::vec(mutation, 0..4)).prop_map(|(mut text, mutations)| {
         for (index, spice, deletes) in mutations {
-            let places: Vec<usize> = (0..=text.len()).filter(|it| text.is_char_boundary(*it)).collect();
+            let places: Vec<usize> =
+                (0..=text.len()).filter(|it| text.is_char_boundary(*it)).collect();
             let at = *index.get(&places);
             match text.get(at..).and_then(|it| it.chars().next()) {
                 Some(next) if deletes => text.replace_range(at..at + next.len_utf8(), ""),
@@ -203,7 +210,9 @@ fn covers(words: &[Word], argv: &[String]) -> bool {
 fn fits(parts: &[Part], text: &str) -> bool {
     match parts {
         [] => text.is_empty(),
-        [Part::Text(start), rest @ ..] => text.strip_prefix(start.as_str()).is_some_and(|it| fits(rest, it)),
+        [Part::Text(start), rest @ ..] => {
+            text.strip_prefix(start.as_str()).is_some_and(|it| fits(rest, it))
+        }
         [_, rest @ ..] => (0..=text.len())
             .filter(|it| text.is_char_boundary(*it))
             .any(|at| fits(rest, text.get(at..).unwrap_or_default())),
@@ -218,7 +227,8 @@ fn is_certain(analysis: &Analysis) -> bool {
 /// How many scripts were certain, of how many.
 fn check(cases: u32) -> (u32, u32) {
     let room = tempfile::tempdir().unwrap();
-    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let mut runner =
+        TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let certain = std::cell::Cell::new(0);
     let ran = std::cell::Cell::new(0);
     runner

@@ -5,9 +5,20 @@ use crate::{analyse, check, doubted};
 #[test]
 fn characters_that_are_not_seen() {
     for script in [
-        "ls\u{b}-la", "ca\u{200b}t x", "git\u{2028}status", "cat \u{202e}x", "ls\r", "ls\r\nrm x",
-        "echo \u{1b}[2J", "ls\u{a0}x", "ls\u{3000}-la", "echo \u{e0041}", "echo \u{feff}x", "a\u{3164}b",
-        "ls\u{7f}", "echo \u{85}",
+        "ls\u{b}-la",
+        "ca\u{200b}t x",
+        "git\u{2028}status",
+        "cat \u{202e}x",
+        "ls\r",
+        "ls\r\nrm x",
+        "echo \u{1b}[2J",
+        "ls\u{a0}x",
+        "ls\u{3000}-la",
+        "echo \u{e0041}",
+        "echo \u{feff}x",
+        "a\u{3164}b",
+        "ls\u{7f}",
+        "echo \u{85}",
     ] {
         doubted(script, &[]);
     }
@@ -75,7 +86,10 @@ fn expansions_that_run_what_values_hold() {
     ] {
         doubted(script, &[]);
     }
-    check("echo $((1 + 2)) ${x:0:1} ${x[0]} ${x[@]}", "echo <Arithmetic…> <Variable…> <Variable…> <Variable…>");
+    check(
+        "echo $((1 + 2)) ${x:0:1} ${x[0]} ${x[@]}",
+        "echo <Arithmetic…> <Variable…> <Variable…> <Variable…>",
+    );
     check("[[ -n $x ]]", "[[ -n <Variable> ]]");
     check("[ \"$n\" -eq 3 ]", "[ <Variable> -eq 3 ]");
 }

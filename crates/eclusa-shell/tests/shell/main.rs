@@ -27,9 +27,13 @@ fn listed(script: &str) -> String {
         if !command.via.is_empty() {
             fields.push(format!("<{}>", command.via.join(" ")));
         }
-        fields.extend(command.assignments.iter().map(|it| format!("{}={}", it.name, spelt(&it.value))));
+        fields.extend(
+            command.assignments.iter().map(|it| format!("{}={}", it.name, spelt(&it.value))),
+        );
         fields.extend(command.words.iter().map(spelt));
-        fields.extend(command.redirects.iter().map(|it| format!("{:?}:{}", it.kind, spelt(&it.target))));
+        fields.extend(
+            command.redirects.iter().map(|it| format!("{:?}:{}", it.kind, spelt(&it.target))),
+        );
         if command.background {
             fields.push("&".to_owned());
         }
@@ -41,7 +45,8 @@ fn listed(script: &str) -> String {
 /// A word: quoted if it is more than letters, unknown parts in angle brackets.
 fn spelt(word: &Word) -> String {
     if let Some(text) = word.text() {
-        let plain = !text.is_empty() && !text.contains(|it: char| it.is_whitespace() || "<>'\"".contains(it));
+        let plain = !text.is_empty()
+            && !text.contains(|it: char| it.is_whitespace() || "<>'\"".contains(it));
         return if plain { text.into_owned() } else { format!("{text:?}") };
     }
     let spelt = word.parts.iter().map(|part| match part {
@@ -60,7 +65,8 @@ fn check(script: &str, expected: &str) {
     assert_eq!(analysis.refused, None, "{script:?}");
     assert_eq!(analysis.doubts, [], "{script:?}");
     let expected: Vec<&str> = expected.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
-    let listed: Vec<String> = listed(script).lines().filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    let listed: Vec<String> =
+        listed(script).lines().filter(|it| !it.is_empty()).map(str::to_owned).collect();
     assert_eq!(listed.join("\n"), expected.join("\n"), "{script:?}");
 }
 

@@ -65,7 +65,10 @@ fn here_documents() {
     check("a <<-E\n\tx\n\tE\nb", "a Text:\"x\\n\"\nb");
     check("a <<<\"$(b)\"", "a Text:<Substitution>\n<$(…)> b");
     check("a - <<'E'\nx\nE", "a - Text:\"x\\n\"");
-    check("git commit -m \"$(cat <<'E'\nit's (x)\nE\n)\"", "git commit -m <Substitution>\n<$(…)> cat Text:\"it's (x)\\n\"");
+    check(
+        "git commit -m \"$(cat <<'E'\nit's (x)\nE\n)\"",
+        "git commit -m <Substitution>\n<$(…)> cat Text:\"it's (x)\\n\"",
+    );
 }
 
 #[test]
@@ -93,12 +96,9 @@ fn directories_that_were_entered() {
 
 #[test]
 fn fork_bombs_are_seen() {
-    for script in [
-        ":(){ :|:& };:",
-        ":(){ : | : & }\n:",
-        "x(){ x & x & }; x",
-        "f(){ g & }; g(){ f | f; }; f",
-    ] {
+    for script in
+        [":(){ :|:& };:", ":(){ : | : & }\n:", "x(){ x & x & }; x", "f(){ g & }; g(){ f | f; }; f"]
+    {
         assert!(analyse(script).fork_bomb.is_some(), "{script:?}");
     }
     for script in ["f(){ a & b | c; }; f", "f(){ f; }; f", "f(){ a; }; g(){ f & }; g"] {
