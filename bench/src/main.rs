@@ -19,7 +19,7 @@ type Section = (&'static str, fn() -> measure::Told);
 
 fn main() -> std::process::ExitCode {
     let only = std::env::args().nth(1);
-    let sections: [Section; 8] = [
+    let sections: [Section; 9] = [
         ("gate", gate::run),
         ("judge", judge::run),
         ("validate", validate::run),
