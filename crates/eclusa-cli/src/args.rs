@@ -326,6 +326,10 @@ pub(crate) enum ConfigCommand {
     Check,
     /// The JSON schema of eclusa.toml
     Schema,
+    /// Trust the workspace's own file as it is now; any change takes it back
+    Trust,
+    /// Trust it no longer: it can only tighten again
+    Untrust,
 }
 
 #[derive(Debug, Subcommand)]

@@ -23,6 +23,8 @@ mod secrets;
 mod spawn;
 mod telemetry;
 mod terminal;
+mod trust;
+mod uses;
 mod when;
 mod workplace;
 

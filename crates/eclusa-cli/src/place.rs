@@ -62,6 +62,22 @@ impl Place {
         self.store.with_file_name("undo")
     }
 
+    /// The configuration of whoever runs the machine. It cannot be named otherwise: whoever could
+    /// name another one could do without it.
+    pub(crate) fn administrator() -> &'static Path {
+        Path::new("/etc/eclusa/eclusa.toml")
+    }
+
+    /// Where the digest of the workspace's configuration is kept, if a person trusts it.
+    pub(crate) fn trusted(&self) -> PathBuf {
+        self.store.with_file_name("trusted")
+    }
+
+    /// Where uses of rules are counted.
+    pub(crate) fn uses(&self) -> PathBuf {
+        self.store.with_file_name("uses")
+    }
+
     /// The workspace's own configuration.
     pub(crate) fn project(&self) -> PathBuf {
         self.workspace.join(FILE)

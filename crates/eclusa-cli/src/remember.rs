@@ -7,7 +7,7 @@ use std::{
 };
 
 use eclusa::{Grant, Remember};
-use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
 /// Keeps answers as rules in a file.
 pub(crate) struct Keeper {
@@ -49,6 +49,20 @@ fn table(grant: &Grant) -> Table {
     let mut table = Table::new();
     table.insert("tool", value(grant.tool.as_str()));
     table.insert("decision", value("allow"));
+    let narrow = grant.narrow.iter();
+    for (key, all) in narrow
+        .flat_map(|it| [("command", &it.commands), ("path", &it.paths), ("domain", &it.hosts)])
+    {
+        match all.as_slice() {
+            [] => {}
+            [only] => {
+                table.insert(key, value(only.as_str()));
+            }
+            all => {
+                table.insert(key, value(all.iter().collect::<Array>()));
+            }
+        }
+    }
     table.insert("reason", value("a person answered always"));
     table
 }
@@ -82,10 +96,39 @@ fn replace(file: &Path, text: &str) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use eclusa::Narrow;
+
     use super::*;
 
     fn grant() -> Grant {
-        Grant { tool: "note".to_owned(), revision: "r".to_owned(), args: None }
+        grant_for(Narrow::default())
+    }
+
+    fn grant_for(narrow: Narrow) -> Grant {
+        let (tool, revision) = ("note".to_owned(), "r".to_owned());
+        Grant { tool, revision, args: None, narrow: Some(narrow) }
+    }
+
+    /// The narrowest rule that covers what was approved, and it can be read.
+    #[test]
+    fn a_rule_is_as_narrow_as_what_was_approved() {
+        let texts = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let commands = texts(&["git push origin main $", "curl https://a.example/x $"]);
+        for (narrow, line) in [
+            (
+                Narrow { commands, ..Narrow::default() },
+                r#"command = ["git push origin main $", "curl https://a.example/x $"]"#,
+            ),
+            (Narrow { paths: texts(&["/a.md"]), ..Narrow::default() }, r#"path = "/a.md""#),
+            (
+                Narrow { hosts: texts(&["a.example"]), ..Narrow::default() },
+                r#"domain = "a.example""#,
+            ),
+        ] {
+            let rule = rule(&grant_for(narrow));
+            assert!(rule.lines().any(|it| it == line), "{rule}");
+            eclusa::Config::load(&[eclusa::Layer::of_person("f", rule)]).unwrap();
+        }
     }
 
     #[test]

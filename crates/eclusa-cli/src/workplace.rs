@@ -28,6 +28,8 @@ use crate::{
     secrets,
     spawn::Program,
     terminal::Terminal,
+    trust,
+    uses::Uses,
 };
 
 /// The place, and what was configured for it.
@@ -42,13 +44,13 @@ impl Workplace {
     /// Finds the place and reads its configuration.
     pub(crate) fn open(global: &Global) -> Result<Workplace, Failure> {
         let place = Place::find(global)?;
-        let config = Config::load(&layers(&place)?).map_err(unusable)?;
-        Ok(Workplace {
-            mode: global.mode.unwrap_or(config.mode),
-            dry_run: global.dry_run,
-            place,
-            config,
-        })
+        let mut layers = layers(&place)?;
+        if let Some(mode) = global.mode {
+            // As a layer, so that it cannot loosen what the administrator says either.
+            layers.push(Layer::of_person("--mode", format!("mode = \"{mode}\"")));
+        }
+        let config = Config::load(&layers).map_err(unusable)?;
+        Ok(Workplace { mode: config.mode, dry_run: global.dry_run, place, config })
     }
 
     /// Where this takes place, for descriptions.
@@ -163,6 +165,7 @@ impl Workplace {
         let terminal = Arc::new(terminal);
         house.approvers = vec![terminal.clone()];
         house.checkpoint = Some(terminal);
+        house.tally = Arc::new(Uses(self.place.uses()));
         if let Some(file) = &self.place.config {
             house.remember = Some(Arc::new(Keeper::new(file.clone())));
         }
@@ -278,27 +281,45 @@ fn reached(reach: &Reach, workspace: &Path, time: Duration) -> Result<At, String
     })
 }
 
-/// Every file that has a say, lowest first. The workspace's own comes last: it can only tighten.
+/// Every file that has a say, lowest first. A workspace's own file that nobody has trusted comes
+/// last but for the administrator's: it can only tighten.
 pub(crate) fn layers(place: &Place) -> Result<Vec<Layer>, Failure> {
+    let name = |file: &Path| file.display().to_string();
     let mut layers = Vec::new();
     if let Some(file) = &place.config {
         match read(file) {
-            Ok(text) => layers.push(Layer::of_person(file.display().to_string(), text)),
+            Ok(text) => layers.push(Layer::of_person(name(file), text)),
             Err(err) if err.kind() == io::ErrorKind::NotFound && !place.config_named => {}
             Err(err) => return Err(unreadable(file, &err)),
         }
     }
+    let file = place.project();
+    let project = if_there(&file)?;
+    let trusted = project.as_ref().is_some_and(|text| trust::is_given(place, text));
+    if let Some(text) = project.as_ref().filter(|_| trusted) {
+        layers.push(Layer::of_person(name(&file), text));
+    }
     for file in &place.policies {
         let text = read(file).map_err(|err| unreadable(file, &err))?;
-        layers.push(Layer::of_person(file.display().to_string(), text));
+        layers.push(Layer::of_person(name(file), text));
     }
-    let file = place.project();
-    match read(&file) {
-        Ok(text) => layers.push(Layer::of_project(file.display().to_string(), text)),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => {}
-        Err(err) => return Err(unreadable(&file, &err)),
+    if let Some(text) = project.filter(|_| !trusted) {
+        layers.push(Layer::of_project(name(&file), text));
+    }
+    let file = Place::administrator();
+    if let Some(text) = if_there(file)? {
+        layers.push(Layer::of_administrator(name(file), text));
     }
     Ok(layers)
+}
+
+/// What is in a file that need not be there.
+fn if_there(file: &Path) -> Result<Option<String>, Failure> {
+    match read(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(err) => Err(unreadable(file, &err)),
+    }
 }
 
 fn read(file: &Path) -> io::Result<String> {

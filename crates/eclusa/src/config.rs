@@ -24,6 +24,7 @@ mod meant;
 mod reviewers;
 mod rules;
 mod source;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -51,6 +52,12 @@ impl Layer {
         Layer { name: name.into(), text: text.into(), trust: Trust::Person }
     }
 
+    /// A file of whoever runs the machine. It lies on top, wherever it stands in the list, and
+    /// nothing loosens it; a stricter value of another file stands.
+    pub fn of_administrator(name: impl Into<String>, text: impl Into<String>) -> Layer {
+        Layer { name: name.into(), text: text.into(), trust: Trust::Administrator }
+    }
+
     /// A file that was found in the workspace, and may have been written by anybody.
     pub fn of_project(name: impl Into<String>, text: impl Into<String>) -> Layer {
         Layer { name: name.into(), text: text.into(), trust: Trust::Project }
@@ -64,6 +71,8 @@ pub enum Trust {
     Person,
     /// Nobody: it was found in the workspace. It may only tighten.
     Project,
+    /// Whoever runs the machine. What it says holds, unless something stricter is said elsewhere.
+    Administrator,
 }
 
 /// The configuration, as meant.
@@ -200,10 +209,13 @@ impl Config {
         let mut config = Config::built_in();
         let mut errors = Vec::new();
         let defaults = Layer::of_person("defaults", Config::DEFAULTS);
-        for (depth, layer) in std::iter::once(&defaults).chain(layers).enumerate() {
+        let (top, others): (Vec<&Layer>, Vec<&Layer>) =
+            layers.iter().partition(|it| it.trust == Trust::Administrator);
+        for (depth, layer) in [&defaults].into_iter().chain(others).chain(top).enumerate() {
             let mut source = Source::new(layer);
-            if let Some((written, mut settings)) = source.read(&schema) {
+            if let Some((written, settings)) = source.read(&schema) {
                 meant::lay(&mut source, &mut config, &written);
+                let mut settings = source.taken(settings);
                 if depth == 0 {
                     let plain = settings.iter_mut().filter(|it| it.key != "rules");
                     plain.for_each(|it| it.origin = "defaults".to_owned());

@@ -14,13 +14,14 @@ use crate::{
     ArgsInLog, Asked, AuditSink, Checkpoint, Clock, Durability, Event, Events, Explanation,
     Metrics, OnNoApprover, Pass, PermissionClass, Permit, Policy, Redactor, Registry, Released,
     Remember, Reply, ReverseThinker, ReviewCache, Reviewer, Run, Spool, Stage, Stop, SystemClock,
-    ToolCall, Verdict, Workspace,
-    approve::memory::Memory,
+    Tally, ToolCall, Verdict, Workspace,
+    approve::memory::{Counter, Memory},
     audit::ledger::{Entry, Ledger, millis},
     stop::Decider,
 };
 
 mod ask;
+mod conversations;
 pub(crate) mod execute;
 mod judge;
 pub(crate) mod permit;
@@ -128,11 +129,14 @@ pub struct House {
     pub redactor: Arc<Redactor>,
     /// Where "always" is kept.
     pub remember: Option<Arc<dyn Remember>>,
+    /// Counts the uses of rules that hold for so many calls.
+    pub tally: Arc<dyn Tally>,
     /// How much a call may use.
     pub limits: Limits,
     /// Where events go out.
     pub events: Events,
     pub(crate) memory: Memory,
+    pub(crate) conversations: conversations::Conversations,
     pub(crate) asking: tokio::sync::Mutex<()>,
     pub(crate) metrics: Metrics,
 }
@@ -163,9 +167,11 @@ impl House {
             durability: Durability::default(),
             redactor: Arc::default(),
             remember: None,
+            tally: Arc::new(Counter::default()),
             limits: Limits::default(),
             events: Events::default(),
             memory: Memory::default(),
+            conversations: conversations::Conversations::default(),
             asking: tokio::sync::Mutex::default(),
             metrics: Metrics::default(),
         }
@@ -297,6 +303,7 @@ impl Gate {
     /// Forgets what people answered for this conversation.
     pub fn end_conversation(&self) {
         self.house.memory.end(&self.run.conversation);
+        self.house.conversations.end(&self.run.conversation);
     }
 
     /// What policy says of a call in this run, and of which class it is. Runs nothing, asks
@@ -307,6 +314,7 @@ impl Gate {
         let checked = catch_unwind(AssertUnwindSafe(|| {
             let tool = self.house.registry.find(&entry.trail.call.tool)?;
             let call = validate::validate(tool, &mut entry.trail)?;
+            let call = call.at(conversations::moment(&self.house, &self.run));
             Ok((call.class(), judge::judge(&self.house, &self.run, &call)))
         }));
         checked.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
@@ -319,6 +327,7 @@ impl Gate {
         let explained = catch_unwind(AssertUnwindSafe(|| {
             let tool = self.house.registry.find(&entry.trail.call.tool)?;
             let call = validate::validate(tool, &mut entry.trail)?;
+            let call = call.at(conversations::moment(&self.house, &self.run));
             // The mode and what this machine can do have a say too.
             let verdict = judge::judge(&self.house, &self.run, &call);
             Ok(Explanation { verdict, ..self.house.policy.load().explain(&call) })
@@ -342,6 +351,7 @@ impl Gate {
         }
         let tool = self.house.registry.find(&entry.trail.call.tool)?;
         let call = validate::validate(tool, &mut entry.trail)?;
+        let call = call.at(conversations::moment(&self.house, &self.run));
         entry.reached(Stage::Validated);
         let call = review::review(&self.house, call, &mut entry.trail).await?;
         entry.reached(Stage::Reviewed);
@@ -367,6 +377,7 @@ impl Gate {
         if self.run.cancel.is_cancelled() {
             return Err(Stop::Cancelled { ran: false });
         }
+        conversations::mark(&self.house, &self.run, permit.call());
         let started = entry.start(&permit).await?;
         self.house.events.send(|| Event::Started {
             call: entry.trail.call.id.clone(),

@@ -88,8 +88,8 @@ mod undo;
 mod verdict;
 
 pub use approve::{
-    Answer, Approver, Grant, Line, NotAsked, OnNoApprover, Preview, Question, Remember, Rendered,
-    Role, render,
+    Answer, Approver, Grant, Line, Narrow, NotAsked, OnNoApprover, Preview, Question, Remember,
+    Rendered, Role, Tally, render,
 };
 pub use audit::{
     Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Hash, Head, MemoryLog,
@@ -123,8 +123,9 @@ pub use gate::{
 };
 pub use metrics::{Counts, Metrics};
 pub use policy::{
-    Access, Author, EffectLimits, Effects, ExplainedCommand, ExplainedRule, ExplainedScript,
-    ExplainedWord, Explanation, Hidden, Matcher, Rule, Rules, Spent, only_reads_files,
+    Access, Amount, Author, Budget, Counted, EffectLimits, EffectTests, Effects, ExplainedCommand,
+    ExplainedRule, ExplainedScript, ExplainedWord, Explanation, Hidden, Matcher, Moment, Rule,
+    Rules, Spent, Term, Terms, only_reads_files,
 };
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{

@@ -3,17 +3,20 @@
 //! Every rule that applies is heard, and the strictest decides; their order does not matter.
 //! Where no rule allows, the tool's class decides. And some things no rule can loosen.
 
-use std::{borrow::Cow, collections::HashMap, path::Path};
+use std::{borrow::Cow, path::Path};
 
 use crate::{Decision, PermissionClass, Policy, Reason, Source, Touch, Validated, Verdict};
 
 pub use commands::only_reads_files;
-pub use effects::{Author, EffectLimits, Effects, Spent};
+pub use effects::{Author, Budget, EffectLimits, Effects, Spent};
 pub use explain::{ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord, Explanation};
 pub use matcher::Matcher;
+pub use results::{Amount, EffectTests};
 pub use rule::{Access, Rule};
 pub use sight::Hidden;
+pub use term::{Counted, Moment, Term, Terms};
 
+pub(crate) use commands::Script;
 pub(crate) use matcher::Pointer;
 pub(crate) use names::Names;
 pub(crate) use paths::Root;
@@ -23,15 +26,19 @@ mod commands;
 mod domains;
 mod effects;
 mod explain;
+mod index;
 mod matcher;
 mod names;
 mod paths;
+mod results;
 mod rule;
 mod sight;
+mod taint;
+mod term;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use commands::Script;
+use index::Index;
 use paths::Place;
 
 /// Rules over one workspace. Pure: judging looks at nothing but the call.
@@ -54,10 +61,8 @@ use paths::Place;
 #[derive(Debug, Default)]
 pub struct Rules {
     rules: Vec<Rule>,
-    /// Places in `rules` of those that name all their tools, by those names.
-    by_tool: HashMap<String, Vec<usize>>,
-    /// Places in `rules` of the others.
-    others: Vec<usize>,
+    index: Index,
+    terms: Terms,
     root: Root,
     effects: EffectLimits,
 }
@@ -65,19 +70,9 @@ pub struct Rules {
 impl Rules {
     /// These rules, for calls in this workspace.
     pub fn new(rules: Vec<Rule>, workspace: &Path) -> Rules {
-        let (mut by_tool, mut others) = (HashMap::<String, Vec<usize>>::new(), Vec::new());
-        for (at, rule) in rules.iter().enumerate() {
-            match rule.exact_tools() {
-                Some(names) => {
-                    for name in names {
-                        by_tool.entry(name.clone()).or_default().push(at);
-                    }
-                }
-                None => others.push(at),
-            }
-        }
+        let (index, terms) = (Index::of(&rules), Terms::of(&rules));
         let (root, effects) = (Root::new(workspace), EffectLimits::default());
-        Rules { rules, by_tool, others, root, effects }
+        Rules { rules, index, terms, root, effects }
     }
 
     /// The rules, in the order in which they were written.
@@ -85,60 +80,51 @@ impl Rules {
         &self.rules
     }
 
-    /// Adds the reasons of all rules that apply, among those that have a say.
-    fn hear(
-        &self,
-        call: &Subject<'_>,
-        because: &mut Vec<Reason>,
-        has_a_say: impl Fn(&Rule) -> bool,
-    ) {
-        let others = self.others.iter().filter_map(|at| self.rules.get(*at));
-        for rule in others.chain(self.naming(call)).filter(|it| has_a_say(it) && it.applies(call)) {
-            because.push(rule.reason());
-        }
+    /// All rules about whole calls that apply, among those that have a say.
+    fn hear(&self, call: &Subject<'_>, has_a_say: impl Fn(&Rule) -> bool) -> Vec<&Rule> {
+        let mut heard = Vec::new();
+        self.index.about_call(&self.rules, call, |it| {
+            if has_a_say(it) && it.applies(call) {
+                heard.push(it);
+            }
+        });
+        standing(heard)
     }
+}
 
-    /// The rules that name the tool, by whichever of its names, each once.
-    fn naming<'a>(&'a self, call: &'a Subject<'_>) -> impl Iterator<Item = &'a Rule> {
-        let names = std::iter::once(call.name).chain(call.aliases.iter().map(String::as_str));
-        let before = move |count: usize| {
-            std::iter::once(call.name).chain(call.aliases.iter().map(String::as_str)).take(count)
-        };
-        names.enumerate().flat_map(move |(count, name)| {
-            let rules = self.by_tool.get(name).into_iter().flatten();
-            let rules = rules.filter_map(|at| self.rules.get(*at));
-            rules.filter(move |rule| !before(count).any(|it| rule.names(it)))
-        })
+/// Rules that apply, without those that another of them is an exception to.
+fn standing(mut rules: Vec<&Rule>) -> Vec<&Rule> {
+    if rules.iter().any(|it| !it.exceptions().is_empty()) {
+        let all = rules.clone();
+        let excepted = |id: &str| all.iter().any(|it| it.exceptions().iter().any(|it| it == id));
+        rules.retain(|it| !it.name().is_some_and(excepted));
     }
+    rules
 }
 
 impl Policy for Rules {
     fn judge(&self, call: &Validated) -> Verdict {
         let mut because = Vec::with_capacity(4);
-        let scripts: Vec<Script> = call
-            .touches()
-            .iter()
-            .filter_map(|touch| match touch {
-                Touch::Run(text) => Some(Script::read(text)),
-                Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
-            })
-            .collect();
+        let scripts = scripts(call.touches());
         let mut paths = floors(call, &self.root, &mut because);
         for script in &scripts {
             script.floors(&mut because);
             script.paths(&self.root, &mut paths);
         }
-        let floors = because.len();
         let subject = self.subject(call, call.touches(), &paths);
-        self.hear(&subject, &mut because, |it| !it.is_about_commands());
-        let heard = because.get(floors..).unwrap_or_default();
-        let allowed = heard.iter().any(|it| it.decision == Decision::Allow);
-        let commands: Vec<&Rule> = self.rules.iter().filter(|it| it.is_about_commands()).collect();
+        let heard = self.hear(&subject, |_| true);
+        because.extend(heard.iter().map(|it| it.reason()));
+        let allowed = Allowed::by(&heard);
+        if let (Allowed::Yes, Some(from), Some(what)) =
+            (allowed, &call.moment().taint, taint::carries(call))
+        {
+            because.push(taint::question(from, what));
+        }
         for script in &scripts {
-            script.judge(&subject, &commands, allowed, &mut because);
+            script.judge(&subject, self, allowed, &mut because);
         }
         let judged = !scripts.is_empty() && call.facts().stages && !call.facts().sensitive;
-        if !allowed && !judged {
+        if allowed == Allowed::No && !judged {
             // Said only where it is news: what is as strict already needs no further reason.
             let strictest = because.iter().map(|it| it.decision).max();
             let (decision, text) = unruled(call);
@@ -153,12 +139,21 @@ impl Policy for Rules {
         Rules::explain(self, call)
     }
 
+    fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    fn brings_from_outside(&self, call: &Validated) -> Option<&'static str> {
+        taint::brings(call, &scripts(call.touches()), &self.root)
+    }
+
     fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {
         Rules::judge_effects(self, effects)
     }
 
     fn counts_lines(&self) -> bool {
-        self.effects.max_lines.is_some()
+        let asks = |it: &Rule| it.effect_tests().is_some_and(EffectTests::counts_lines);
+        self.effects.counts_lines() || self.rules.iter().any(asks)
     }
 
     fn hidden(&self, call: &Validated) -> Hidden {
@@ -170,6 +165,36 @@ impl Policy for Rules {
     }
 }
 
+/// Whether a rule allows a whole call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Allowed {
+    No,
+    Yes,
+    /// And it has thought of text from outside.
+    EvenTainted,
+}
+
+impl Allowed {
+    /// What follows from the rules that apply.
+    fn by(heard: &[&Rule]) -> Allowed {
+        let mut allowing = heard.iter().filter(|it| it.decision() == Decision::Allow).peekable();
+        match allowing.peek() {
+            None => Allowed::No,
+            Some(_) if allowing.any(|it| it.holds_tainted()) => Allowed::EvenTainted,
+            Some(_) => Allowed::Yes,
+        }
+    }
+}
+
+/// The shell texts that a call runs, read.
+fn scripts(touches: &[Touch]) -> Vec<Script> {
+    let text = |touch: &Touch| match touch {
+        Touch::Run(text) => Some(Script::read(text)),
+        Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
+    };
+    touches.iter().filter_map(text).collect()
+}
+
 /// What no rule can loosen. Gives the paths in the workspace that the call touches.
 fn floors<'a>(
     call: &'a Validated,
@@ -177,13 +202,13 @@ fn floors<'a>(
     because: &mut Vec<Reason>,
 ) -> Vec<(Access, Cow<'a, str>)> {
     let mut paths = Vec::new();
-    let (mut runs, mut unknown) = (call.class() == PermissionClass::Shell, false);
+    let (mut said, mut unknown) = (false, false);
     for touch in call.touches() {
         let (access, path) = match touch {
             Touch::Read(path) => (Access::Read, path),
             Touch::Write(path) => (Access::Write, path),
             Touch::Run(_) => {
-                runs = true;
+                said = true;
                 continue;
             }
             Touch::Unknown => {
@@ -205,8 +230,12 @@ fn floors<'a>(
         }
     }
     // What a command changes is a value first, or a person is asked.
-    if runs && !call.facts().stages {
+    let shell = call.class() == PermissionClass::Shell;
+    if (said || shell) && !call.facts().stages {
         because.push(reason(Decision::Ask, Source::Floor, "shell", "it runs shell text"));
+    } else if shell && !said {
+        let text = "it does not say what it runs";
+        because.push(reason(Decision::Ask, Source::Floor, "shell", text));
     }
     if unknown {
         let text = "nobody can tell what it would touch";

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use crate::{Effects, Explanation, Hidden, Validated};
+use crate::{Effects, Explanation, Hidden, Terms, Validated};
 
 /// How strict an answer is. The strictest of all that apply wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -165,6 +165,17 @@ pub trait Policy: Send + Sync {
             origin: "effects".into(),
             text: text.into(),
         }])
+    }
+
+    /// What must be known of the moment of a call to judge it: it is in
+    /// [`Validated::moment`] then.
+    fn terms(&self) -> &Terms {
+        Terms::none()
+    }
+
+    /// How a call brings text from outside into the conversation, if it does.
+    fn brings_from_outside(&self, _call: &Validated) -> Option<&'static str> {
+        None
     }
 
     /// True when [`Effects::lines`] must be counted, which means comparing files.

@@ -8,6 +8,7 @@ use crate::{
     failure::{Exit, Failure},
     place::Place,
     screen::{Screen, harmless},
+    trust,
     workplace::{self, Workplace},
 };
 
@@ -17,9 +18,29 @@ pub(super) fn run(global: &Global, what: Option<ConfigCommand>) -> Result<Exit, 
         ConfigCommand::Schema => screen.line(&format!("{:#}", Config::schema()))?,
         ConfigCommand::Show => show(&Workplace::open(global)?.config, global.json, &mut screen)?,
         ConfigCommand::Check => check(global, &mut screen)?,
+        ConfigCommand::Trust => trust(global, &mut screen)?,
+        ConfigCommand::Untrust => {
+            let place = Place::find(global)?;
+            trust::take_back(&place).map_err(Failure::failed)?;
+            let file = harmless(&place.project().display().to_string());
+            screen.line(&format!("{file} can only tighten from now on"))?;
+        }
     }
     screen.flush()?;
     Ok(Exit::Done)
+}
+
+/// Trusts the file that is there now, once it can be used as it is.
+fn trust(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
+    let place = Place::find(global)?;
+    let file = place.project();
+    let name = harmless(&file.display().to_string());
+    let text = std::fs::read_to_string(&file)
+        .map_err(|err| Failure::usage(format!("`{name}` cannot be read: {err}")))?;
+    let digest = trust::give(&place, &text).map_err(Failure::failed)?;
+    screen.line(&format!("{name} counts as yours, as it is now (sha256 {digest})"))?;
+    screen.line("a change takes that back; so does `eclusa config untrust`")?;
+    Ok(())
 }
 
 fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure> {

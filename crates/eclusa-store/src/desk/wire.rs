@@ -4,8 +4,8 @@
 use std::{borrow::Cow, time::Duration};
 
 use eclusa::{
-    Advice, Decision, Deliverable, Grant, Hash, PermissionClass, Preview, Question, Reason, Source,
-    Touch, Verdict,
+    Advice, Decision, Deliverable, Grant, Hash, Narrow, PermissionClass, Preview, Question, Reason,
+    Source, Touch, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -62,6 +62,16 @@ struct Covers<'a> {
     tool: Cow<'a, str>,
     revision: Cow<'a, str>,
     args_sha256: Option<String>,
+    /// What "always" would be held to; questions of older versions have none, and offer none.
+    #[serde(default)]
+    always: Option<Held<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Held<'a> {
+    commands: Cow<'a, [String]>,
+    paths: Cow<'a, [String]>,
+    hosts: Cow<'a, [String]>,
 }
 
 /// The question as one line of JSON.
@@ -93,6 +103,11 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
             tool: (&it.tool).into(),
             revision: (&it.revision).into(),
             args_sha256: it.args.map(|hash| hash.to_string()),
+            always: it.narrow.as_ref().map(|it| Held {
+                commands: (&it.commands).into(),
+                paths: (&it.paths).into(),
+                hosts: (&it.hosts).into(),
+            }),
         }),
         can_always: question.can_always,
         principal: (&question.principal).into(),
@@ -211,7 +226,13 @@ fn grant_in(covers: Covers<'_>) -> Result<Grant, String> {
         None => None,
         Some(hex) => Some(Hash::from_hex(&hex).ok_or_else(|| unknown(&hex))?),
     };
-    Ok(Grant { tool: covers.tool.into_owned(), revision: covers.revision.into_owned(), args })
+    let narrow = covers.always.map(|it| Narrow {
+        commands: it.commands.into_owned(),
+        paths: it.paths.into_owned(),
+        hosts: it.hosts.into_owned(),
+    });
+    let (tool, revision) = (covers.tool.into_owned(), covers.revision.into_owned());
+    Ok(Grant { tool, revision, args, narrow })
 }
 
 fn unknown(word: &str) -> String {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use eclusa::{
-    Advice, Answer, Approver, Decision, Deliverable, Grant, Hash, NotAsked, PermissionClass,
-    Preview, Question, Reason, Source, Touch, Verdict,
+    Advice, Answer, Approver, Decision, Deliverable, Grant, Hash, Narrow, NotAsked,
+    PermissionClass, Preview, Question, Reason, Source, Touch, Verdict,
 };
 use eclusa_store::{Desk, DeskError, Parked, Status, Store};
 use serde_json::json;
@@ -44,6 +44,7 @@ pub(crate) fn question(time: Duration) -> Question {
             tool: "shell".to_owned(),
             revision: "r1".to_owned(),
             args: Some(Hash::of(b"rm")),
+            narrow: Some(Narrow { commands: vec!["rm x $".to_owned()], ..Narrow::default() }),
         }),
         can_always: false,
         principal: "agent-7".to_owned(),

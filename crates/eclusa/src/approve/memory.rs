@@ -3,13 +3,17 @@
 use std::{
     collections::{HashMap, HashSet},
     fmt,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{Hash, PermissionClass, Validated};
+use crate::{
+    Decision, Hash, PermissionClass, Rule, Touch, Validated,
+    policy::{Root, Script},
+};
 
 /// What a remembered answer covers: calls of one tool, as it is now, and for a shell only the
-/// very same text.
+/// very same text. What is kept for always is narrower still: see [`Narrow`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Grant {
     /// The tool's canonical name.
@@ -18,21 +22,101 @@ pub struct Grant {
     pub revision: String,
     /// The exact arguments, where any others must be asked about.
     pub args: Option<Hash>,
+    /// What "always" is held to. `None`: nobody can write a rule that covers this and not much
+    /// more, so "always" is not offered.
+    pub narrow: Option<Narrow>,
+}
+
+/// What a rule that is kept for always is held to: as little as covers what was approved. Where
+/// all are empty, the rule is about every call of the tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Narrow {
+    /// Commands of shell text, as a rule's `command` has them: exactly those that needed a yes.
+    pub commands: Vec<String>,
+    /// Paths, as a rule's `path` has them.
+    pub paths: Vec<String>,
+    /// Hosts, as a rule's `domain` has them.
+    pub hosts: Vec<String>,
 }
 
 impl Grant {
-    /// The grant that a yes to this call stands for.
-    pub(crate) fn covering(call: &Validated) -> Grant {
+    /// The grant that a yes to this call stands for, in this workspace.
+    pub(crate) fn covering(call: &Validated, workspace: Option<&Path>) -> Grant {
         Grant {
             tool: call.name().to_owned(),
             revision: call.revision().to_owned(),
             args: (call.class() == PermissionClass::Shell).then(|| call.digest()),
+            narrow: Narrow::to(call, workspace),
         }
     }
 
-    /// Whether it can be kept beyond a conversation: exact texts are not worth a rule.
+    /// Whether it can be kept beyond a conversation.
     pub(crate) fn can_last(&self) -> bool {
-        self.args.is_none()
+        self.narrow.is_some()
+    }
+
+    /// What holds for a conversation: the tool, whatever it touches.
+    fn in_conversation(&self) -> Grant {
+        Grant { narrow: None, ..self.clone() }
+    }
+
+    /// What "always" would cover, in words.
+    pub fn lasting(&self) -> String {
+        let list = |all: &[String]| {
+            let all: Vec<String> = all.iter().map(|it| format!("`{it}`")).collect();
+            all.join(", ")
+        };
+        match &self.narrow {
+            Some(it) if !it.commands.is_empty() => {
+                let commands = it.commands.iter().map(|it| it.trim_end_matches(" $").to_owned());
+                format!("`{}` with exactly {}", self.tool, list(&commands.collect::<Vec<_>>()))
+            }
+            Some(it) if !it.paths.is_empty() => {
+                format!("`{}` for {}", self.tool, list(&it.paths))
+            }
+            Some(it) if !it.hosts.is_empty() => {
+                format!("`{}` for {}", self.tool, list(&it.hosts))
+            }
+            Some(_) | None => self.to_string(),
+        }
+    }
+}
+
+impl Narrow {
+    /// The least that covers a call, if a rule can say it.
+    fn to(call: &Validated, workspace: Option<&Path>) -> Option<Narrow> {
+        let mut narrow = Narrow::default();
+        match call.class() {
+            PermissionClass::Shell => {
+                for touch in call.touches() {
+                    let Touch::Run(text) = touch else { return None };
+                    narrow.commands.extend(Script::read(text).exactly()?);
+                }
+                (!narrow.commands.is_empty()).then_some(narrow)
+            }
+            PermissionClass::File => {
+                let root = Root::new(workspace?);
+                for touch in call.touches() {
+                    let (Touch::Read(path) | Touch::Write(path)) = touch else { return None };
+                    let path = root.inside(path)?;
+                    let odd = |it: char| "*?[]{}!\\\"".contains(it) || it.is_control();
+                    if path == "." || path.contains(odd) {
+                        return None;
+                    }
+                    narrow.paths.push(format!("/{path}"));
+                }
+                (!narrow.paths.is_empty()).then_some(narrow)
+            }
+            PermissionClass::Web => {
+                for touch in call.touches() {
+                    let Touch::Fetch(host) = touch else { return None };
+                    narrow.hosts.push(host.clone());
+                }
+                let rule = Rule::new(Decision::Allow).domain(&narrow.hosts);
+                rule.is_ok().then_some(narrow)
+            }
+            PermissionClass::ReadOnly | PermissionClass::Generic => Some(narrow),
+        }
     }
 }
 
@@ -51,6 +135,33 @@ pub trait Remember: Send + Sync {
     fn always(&self, grant: &Grant) -> Result<(), String>;
 }
 
+/// Counts the uses of rules that hold for so many calls, by their ids.
+pub trait Tally: Send + Sync {
+    /// How often a rule let something pass so far. Where nobody can tell, it lets nothing pass.
+    fn used(&self, id: &str) -> Result<u64, String>;
+
+    /// Counts one more use, unless there were so many already: then it is `false`.
+    fn take(&self, id: &str, times: u64) -> Result<bool, String>;
+}
+
+/// Counts for as long as the program runs.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(Mutex<HashMap<String, u64>>);
+
+impl Tally for Counter {
+    fn used(&self, id: &str) -> Result<u64, String> {
+        Ok(lock(&self.0).get(id).copied().unwrap_or_default())
+    }
+
+    fn take(&self, id: &str, times: u64) -> Result<bool, String> {
+        let mut all = lock(&self.0);
+        let used = all.entry(id.to_owned()).or_default();
+        let left = *used < times;
+        *used += u64::from(left);
+        Ok(left)
+    }
+}
+
 /// What people have answered before.
 #[derive(Default)]
 pub(crate) struct Memory {
@@ -67,14 +178,18 @@ impl Memory {
     /// Who said yes to this before, if anybody did.
     pub(crate) fn covers(&self, conversation: &str, grant: &Grant) -> Option<String> {
         let session = lock(&self.sessions);
-        if session.get(conversation).is_some_and(|it| it.contains(grant)) {
+        let wide = grant.in_conversation();
+        if session.get(conversation).is_some_and(|it| it.contains(&wide)) {
             return Some("an earlier answer in this conversation".to_owned());
         }
         lock(&self.always).contains(grant).then(|| "an earlier answer for always".to_owned())
     }
 
     pub(crate) fn session(&self, conversation: &Arc<str>, grant: Grant) {
-        lock(&self.sessions).entry(conversation.clone()).or_default().insert(grant);
+        lock(&self.sessions)
+            .entry(conversation.clone())
+            .or_default()
+            .insert(grant.in_conversation());
     }
 
     pub(crate) fn end(&self, conversation: &str) {

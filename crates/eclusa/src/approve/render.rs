@@ -283,10 +283,11 @@ fn answers(question: &Question, page: &mut lines::Page) {
     );
     match &question.grant {
         Some(grant) => {
+            let lasting = unbarred(&grant.lasting());
             let grant = unbarred(&grant.to_string());
             answer("s", &format!("yes, and for the rest of this conversation: {grant}"));
             match question.can_always {
-                true => answer("a", &format!("yes, and always from now on: {grant}")),
+                true => answer("a", &format!("yes, and always from now on: {lasting}")),
                 false => answer("a", "(always) is not offered here"),
             }
         }

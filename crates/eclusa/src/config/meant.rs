@@ -14,7 +14,8 @@ use super::{
 use crate::{Decision, Matcher, Pass};
 
 /// What to do with a project's file that wants more than it may.
-pub(super) const TRUST: &str = "pass the file with `--config` to trust it for this run";
+pub(super) const TRUST: &str =
+    "read it, and trust it with `eclusa config trust`, or with `--config` for one run";
 
 /// Lays a file on top of a configuration, as far as its trust reaches.
 pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
@@ -29,7 +30,10 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
     web::lay(source, below, &file.web);
     diagnostics::lay(source, below, &file.diagnostics);
     for written in &file.rules {
-        let Some(rule) = rules::meant(source, written, &below.blocked) else { continue };
+        let Some(rule) = rules::meant(source, written, &below.blocked, &below.rules, &file.rules)
+        else {
+            continue;
+        };
         let taken = below.rules.iter().find(|it| it.name().is_some() && it.name() == rule.name());
         if let (Some(taken), Some(id)) = (taken, &written.it.id) {
             let text = format!("a rule is called `{}` already, at {}", id.it, taken.written_at());
@@ -81,7 +85,7 @@ pub(super) fn granted(source: &mut Source<'_>, span: &Range<usize>, what: &str) 
         let text = format!("a project's file cannot bring {what}");
         source.wrong(Problem::new(span, text).help(TRUST));
     }
-    source.trust == Trust::Person
+    source.trust != Trust::Project
 }
 
 /// Puts a value in the place of the one below, unless it is looser and the file may only tighten.
@@ -96,6 +100,8 @@ pub(super) fn put<T>(
         let text =
             "a project's file can only tighten, and this is looser than what holds without it";
         source.wrong(Problem::new(span, text).help(TRUST));
+    } else if source.trust == Trust::Administrator && looser(&new, below) {
+        source.pass_over(span);
     } else {
         *below = new;
     }
@@ -116,7 +122,7 @@ fn put_word<T: Named + PartialEq>(
 /// Puts a value in the place of the one below. It is neither loose nor strict, so a project has
 /// no business with it.
 fn put_own<T: PartialEq>(source: &mut Source<'_>, span: &Range<usize>, below: &mut T, new: T) {
-    if source.trust == Trust::Person || new == *below {
+    if source.trust != Trust::Project || new == *below {
         *below = new;
     } else {
         let text = "a project's file cannot change this";
@@ -212,8 +218,13 @@ fn effects(source: &mut Source<'_>, below: &mut Config, file: &written::Effects)
         (None, old) => old.is_some(),
         (Some(_), None) => false,
     };
-    let counts =
-        [(&file.max_files, &mut effects.max_files), (&file.max_lines, &mut effects.max_lines)];
+    let counts = [
+        (&file.max_files, &mut effects.max_files),
+        (&file.max_lines, &mut effects.max_lines),
+        (&file.budget.deleted, &mut effects.budget.deleted),
+        (&file.budget.files, &mut effects.budget.files),
+        (&file.budget.lines, &mut effects.budget.lines),
+    ];
     for (written, below) in counts {
         let Some(written) = written else { continue };
         let most = match written.it {
@@ -222,14 +233,19 @@ fn effects(source: &mut Source<'_>, below: &mut Config, file: &written::Effects)
         };
         put(source, &written.span, below, most, looser);
     }
-    if let Some(written) = &file.max_bytes {
+    let sizes = [
+        (&file.max_bytes, &mut effects.max_bytes),
+        (&file.budget.bytes, &mut effects.budget.bytes),
+    ];
+    for (written, below) in sizes {
+        let Some(written) = written else { continue };
         let most = match &written.it {
             Size::Bytes(bytes) => Ok(Some(*bytes as u64)),
             Size::Text(text) if text == "none" => Ok(None),
             Size::Text(text) => units::size(text).map(|it| Some(it as u64)),
         };
         if let Some(most) = source.keep(&written.span, most) {
-            put(source, &written.span, &mut effects.max_bytes, most, looser);
+            put(source, &written.span, below, most, looser);
         }
     }
     if let Some(written) = &file.allow_delete {

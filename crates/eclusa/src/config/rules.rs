@@ -5,12 +5,13 @@ use std::ops::Range;
 use super::{
     error::Problem,
     source::Source,
+    terms,
     words::At,
-    written::{self, Example, Tests},
+    written::{self, Command, Example, Tests},
 };
 use crate::{
     Access, Blocked, Decision, Matcher, PermissionClass, Rule, Touch,
-    policy::{Root, Subject},
+    policy::{Root, Script, Subject},
 };
 
 /// The rule that is meant, or nothing and what is wrong with it.
@@ -18,6 +19,8 @@ pub(super) fn meant(
     source: &mut Source<'_>,
     written: &At<written::Rule>,
     blocked: &Blocked,
+    below: &[Rule],
+    own: &[At<written::Rule>],
 ) -> Option<Rule> {
     let (span, it) = (&written.span, &written.it);
     let before = source.count();
@@ -43,8 +46,17 @@ pub(super) fn meant(
         rule = or_wrong(source, &condition.span, rule, |rule| rule.arg(pointer, matcher?));
     }
     if let Some(condition) = &it.command {
-        let matcher = matcher(&condition.it);
-        rule = or_wrong(source, &condition.span, rule, |rule| rule.command(matcher?));
+        rule = or_wrong(source, &condition.span, rule, |rule| match &condition.it {
+            Command::Beginning(words) => rule.commands([words]),
+            Command::Beginnings(all) => rule.commands(all),
+            Command::Tests(tests) => rule.command(all_of(tests)?),
+        });
+        let reach = it.path.is_some() || it.domain.is_some() || it.access.is_some();
+        if rule.decision() == Decision::Allow && reach {
+            let text = "a rule that allows commands says nothing of paths or hosts";
+            let help = "leave `path`, `access` and `domain` out, or say with `effects` what may come of it";
+            source.wrong(Problem::new(&condition.span, text).help(help));
+        }
     }
     if let Some(globs) = &it.path {
         rule = or_wrong(source, &globs.span, rule, |rule| rule.path(globs.it.as_slice()));
@@ -63,12 +75,21 @@ pub(super) fn meant(
     if let Some(access) = it.access {
         rule = rule.access(access.0);
     }
+    if let Some(tests) = &it.effects {
+        let decision = rule.decision();
+        rule = or_wrong(source, &tests.span, rule, |rule| {
+            Ok(rule.effects(terms::effects(&tests.it, decision)?))
+        });
+    }
     if source.count() > before {
         return None;
     }
+    let rule = terms::bounded(source, written, rule)?;
+    let rule = terms::excepting(source, it, rule, below, own)?;
     if rule.decision() == Decision::Allow && !rule.has_conditions() {
         let text = "a rule that allows needs a condition";
-        let help = "say which `tool`, `class`, `server`, `arg`, `path` or `domain` it is for";
+        let help =
+            "say which `tool`, `class`, `server`, `arg`, `command`, `path` or `domain` it is for";
         source.wrong(Problem::new(span, text).help(help));
         return None;
     }
@@ -139,7 +160,7 @@ fn try_examples(source: &mut Source<'_>, rule: &Rule, written: &written::Rule) {
 }
 
 fn applies(rule: &Rule, written: &written::Rule, example: &Example) -> bool {
-    let root = Root::new("/workspace".as_ref());
+    let root = Root::new(rule.term_of().workspace.as_deref().unwrap_or("/workspace".as_ref()));
     let reads = example.reads.iter().map(|it| Touch::Read(it.clone()));
     let writes = example.writes.iter().map(|it| Touch::Write(it.clone()));
     let runs = example.runs.iter().map(|it| Touch::Run(it.clone()));
@@ -155,16 +176,27 @@ fn applies(rule: &Rule, written: &written::Rule, example: &Example) -> bool {
         (None, None) => PermissionClass::Generic,
     };
     let nothing = serde_json::json!({});
-    rule.applies(&Subject {
+    // The one moment at which every rule holds: what it is about is tried, and not for how long.
+    let moment = rule.moment_in_force();
+    let scripts: Vec<Script> = example.runs.iter().map(|it| Script::read(it)).collect();
+    let mut paths = root.paths(&touches);
+    scripts.iter().for_each(|it| it.paths(&root, &mut paths));
+    let subject = Subject {
         name: example.tool.as_ref().or(named).map_or("tool", String::as_str),
         aliases: &[],
         class,
         server: example.server.as_deref(),
         args: example.args.as_ref().unwrap_or(&nothing),
-        paths: &root.paths(&touches),
+        paths: &paths,
         touches: &touches,
         root: &root,
-    })
+        moment: &moment,
+    };
+    match rule.is_about_commands() {
+        // Each command is looked at on its own, as it is when a call is judged.
+        true => scripts.iter().any(|it| it.fits(rule, &subject)),
+        false => rule.applies(&subject),
+    }
 }
 
 impl Root {

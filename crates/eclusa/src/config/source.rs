@@ -20,15 +20,26 @@ pub(super) struct Source<'a> {
     name: &'a str,
     text: &'a str,
     problems: Vec<Problem>,
+    /// The places of values that are not taken, because a stricter one stands.
+    passed: Vec<Range<usize>>,
 }
 
 impl<'a> Source<'a> {
     pub(super) fn new(layer: &'a Layer) -> Source<'a> {
-        Source { trust: layer.trust, name: &layer.name, text: &layer.text, problems: Vec::new() }
+        Source {
+            trust: layer.trust,
+            name: &layer.name,
+            text: &layer.text,
+            problems: Vec::new(),
+            passed: Vec::new(),
+        }
     }
 
     /// The file as written and its plain settings, or nothing when it has mistakes.
-    pub(super) fn read(&mut self, schema: &Value) -> Option<(Written, Vec<Setting>)> {
+    pub(super) fn read(
+        &mut self,
+        schema: &Value,
+    ) -> Option<(Written, Vec<(Range<usize>, Setting)>)> {
         let (tree, errors) = DeTable::parse_recoverable(self.text);
         for error in errors {
             let span = error.span().unwrap_or_default();
@@ -53,6 +64,17 @@ impl<'a> Source<'a> {
                 None
             }
         }
+    }
+
+    /// Notes that a value is not taken.
+    pub(super) fn pass_over(&mut self, span: &Range<usize>) {
+        self.passed.push(span.clone());
+    }
+
+    /// The settings that were taken.
+    pub(super) fn taken(&self, settings: Vec<(Range<usize>, Setting)>) -> Vec<Setting> {
+        let taken = settings.into_iter().filter(|(span, _)| !self.passed.contains(span));
+        taken.map(|(_, it)| it).collect()
     }
 
     /// Notes a problem.
@@ -83,20 +105,22 @@ impl<'a> Source<'a> {
     }
 
     /// Every value that is no table, with its origin.
-    fn plain(&self, table: &DeTable<'_>, path: &str, into: &mut Vec<Setting>) {
+    fn plain(&self, table: &DeTable<'_>, path: &str, into: &mut Vec<(Range<usize>, Setting)>) {
         for (key, value) in table {
             let name: &str = key.get_ref();
             let key = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
             match value.get_ref() {
-                DeValue::Table(_) if path == "tools" => into.push(self.whole(key, value)),
+                DeValue::Table(_) if path == "tools" => {
+                    into.push((value.span(), self.whole(key, value)))
+                }
                 DeValue::Table(inner) => self.plain(inner, &key, into),
                 DeValue::Array(items) if items.iter().any(is_table) => {
-                    into.extend(items.iter().map(|it| self.whole(key.clone(), it)));
+                    into.extend(items.iter().map(|it| (it.span(), self.whole(key.clone(), it))));
                 }
                 _ => {
                     let written = self.text.get(value.span()).unwrap_or_default();
                     let origin = self.origin(&value.span());
-                    into.push(Setting { key, value: written.to_owned(), origin });
+                    into.push((value.span(), Setting { key, value: written.to_owned(), origin }));
                 }
             }
         }

@@ -14,7 +14,10 @@ use super::{
     web::Web,
     words::{At, NoLimit, OnError, OneOrMany, Word},
 };
-use crate::{Access, ArgsInLog, Cut, Decision, Mode, OnNoApprover, Pass, PermissionClass};
+use crate::{ArgsInLog, Cut, Decision, Mode, OnNoApprover, Pass, PermissionClass};
+
+mod rule;
+pub(super) use rule::{Command, Example, Matcher, Results, Rule, Tests};
 
 /// The configuration of Eclusa. Times are written like "30s" or "10m", sizes like "100KB".
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -110,6 +113,24 @@ pub(super) struct Effects {
     pub(super) allow_delete: Option<At<bool>>,
     /// What becomes of changes that make files executable.
     pub(super) executable: Option<At<Word<Decision>>>,
+    /// How much may change in a conversation before a person is asked again.
+    #[serde(default)]
+    pub(super) budget: Budget,
+}
+
+/// How much may change in a conversation before a person is asked again.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Budget {
+    /// How many things may be deleted, or "none" for no limit.
+    pub(super) deleted: Option<At<Most>>,
+    /// How many files may change, or "none".
+    pub(super) files: Option<At<Most>>,
+    /// How many lines may come and go, or "none".
+    pub(super) lines: Option<At<Most>>,
+    /// How much may be written, in bytes or as a size, or "none".
+    pub(super) bytes: Option<At<Size>>,
 }
 
 /// A number, or the word for no limit.
@@ -198,105 +219,6 @@ pub(super) struct Review {
     /// How many decisions are kept.
     #[schemars(range(min = 1))]
     pub(super) cache_size: Option<At<usize>>,
-}
-
-/// A rule: it applies to calls that meet all its conditions.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub(super) struct Rule {
-    /// What becomes of the calls that it applies to.
-    pub(super) decision: Word<Decision>,
-    /// A name for it.
-    pub(super) id: Option<At<String>>,
-    /// Why it is there; the model and the person are told.
-    pub(super) reason: Option<String>,
-    /// Condition: the tool's name, or a glob over it.
-    pub(super) tool: Option<At<OneOrMany<String>>>,
-    /// Condition: the tool's class.
-    pub(super) class: Option<At<OneOrMany<Word<PermissionClass>>>>,
-    /// Condition: the server that the tool comes from, or a glob over it.
-    pub(super) server: Option<At<OneOrMany<String>>>,
-    /// Condition: arguments, by JSON pointer.
-    #[serde(default)]
-    pub(super) arg: BTreeMap<String, At<Matcher>>,
-    /// Condition: shell text that the call would run. Not for `allow`.
-    pub(super) command: Option<At<Matcher>>,
-    /// Condition: paths that the call touches, as globs relative to the workspace; `!` before a
-    /// glob makes an exception.
-    pub(super) path: Option<At<OneOrMany<String>>>,
-    /// Condition: paths that `files.blocked` names. Not for `allow`, and in place of `path`.
-    pub(super) blocked: Option<At<bool>>,
-    /// Condition: hosts that the call talks to: `example.com`, `*.example.com` for all below it,
-    /// `*`, each with or without `:port`; `!` makes an exception.
-    pub(super) domain: Option<At<OneOrMany<String>>>,
-    /// Condition: only what the call reads, or only what it writes.
-    pub(super) access: Option<Word<Access>>,
-    /// Calls that it must apply to; checked when the file is read.
-    #[serde(default, rename = "match")]
-    pub(super) matches: Vec<At<Example>>,
-    /// Calls that it must not apply to; checked when the file is read.
-    #[serde(default)]
-    pub(super) not_match: Vec<At<Example>>,
-}
-
-/// A condition on a value: text is a glob (`*` is any text, `?` any one character), numbers and
-/// booleans are compared.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub(super) enum Matcher {
-    /// A glob over the text of the value.
-    Glob(String),
-    /// This truth value.
-    Bool(bool),
-    /// This whole number.
-    Integer(i64),
-    /// This number.
-    Float(f64),
-    /// Several conditions, all of which must hold.
-    Tests(Box<Tests>),
-}
-
-/// Conditions on a value, all of which must hold.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Tests {
-    /// It is this value.
-    pub(super) equals: Option<Value>,
-    /// A part of its text fits this regular expression.
-    pub(super) regex: Option<String>,
-    /// Its text contains this one.
-    pub(super) contains: Option<String>,
-    /// It is a path in this directory of the workspace.
-    pub(super) under: Option<String>,
-    /// This condition does not hold.
-    pub(super) not: Option<Matcher>,
-}
-
-/// A call to try a rule with.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub(super) struct Example {
-    /// The tool; the one that the rule names, unless said.
-    pub(super) tool: Option<String>,
-    /// Its class; the one that the rule names, unless said.
-    pub(super) class: Option<Word<PermissionClass>>,
-    /// The server it comes from.
-    pub(super) server: Option<String>,
-    /// The arguments.
-    pub(super) args: Option<Value>,
-    /// Paths that the call reads.
-    #[serde(default)]
-    pub(super) reads: Vec<String>,
-    /// Paths that the call writes.
-    #[serde(default)]
-    pub(super) writes: Vec<String>,
-    /// Hosts that the call talks to.
-    #[serde(default)]
-    pub(super) fetches: Vec<String>,
-    /// Shell text that the call runs.
-    pub(super) runs: Option<String>,
 }
 
 /// A tool that is a program.

@@ -37,14 +37,15 @@ pub(crate) async fn ask(
     call: &Validated,
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
-    let grant = Grant::covering(call);
-    if let Some(by) = house.memory.covers(&run.conversation, &grant) {
+    let grant = covering(house, call, trail.verdict.as_ref());
+    let covered = |grant: &Grant| house.memory.covers(&run.conversation, grant);
+    if let Some(by) = grant.as_ref().and_then(covered) {
         note(trail, call, "remembered", by);
         return Ok(Approved::Yes);
     }
     let _turn = turn(house, run).await?;
     // While this call waited for its turn, another answer may have covered it.
-    if let Some(by) = house.memory.covers(&run.conversation, &grant) {
+    if let Some(by) = grant.as_ref().and_then(covered) {
         note(trail, call, "remembered", by);
         return Ok(Approved::Yes);
     }
@@ -74,7 +75,8 @@ pub(crate) async fn ask_about_changes(
     trail: &mut Trail,
 ) -> Result<(), Stop> {
     let by_default = |it: &Reason| it.decision < Decision::Ask || it.source == Source::Default;
-    let grant = verdict.because.iter().all(by_default).then(|| Grant::covering(call));
+    let plain = verdict.because.iter().all(by_default);
+    let grant = plain.then(|| covering(house, call, Some(&verdict))).flatten();
     let covered = |grant: &Grant| house.memory.covers(&run.conversation, grant);
     let digest = trail.changes.as_ref().map_or_else(String::new, |it| it.digest.to_string());
     let binding = format!("{} {digest}", call.binding());
@@ -93,13 +95,16 @@ pub(crate) async fn ask_about_changes(
         noted(trail, "remembered", by);
         return Ok(());
     }
+    // What a person has not seen in full is not allowed for good.
+    let whole = preview.is_whole();
     let question = Question {
+        can_always: whole
+            && house.memory.can_always()
+            && grant.as_ref().is_some_and(Grant::can_last),
         verdict,
         preview: Some(preview),
         binding: binding.clone(),
-        can_always: house.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
-        grant: grant.clone(),
-        ..question(house, run, call, trail, Grant::covering(call))
+        ..question(house, run, call, trail, grant.clone())
     };
     let answered = match put(house, run, call, &question, trail).await {
         Err(stop) => {
@@ -232,8 +237,23 @@ fn still_bound(house: &House, run: &Run, call: &Validated) -> Result<(), Stop> {
     }
 }
 
+/// What a yes would cover beyond this call. While there is text from outside in the conversation,
+/// each call that could do harm with it is looked at on its own.
+fn covering(house: &House, call: &Validated, verdict: Option<&Verdict>) -> Option<Grant> {
+    let tainted = |it: &Reason| it.decision == Decision::Ask && &*it.origin == "taint";
+    let workspace = house.workspace.as_ref().map(|it| it.root());
+    let plain = verdict.is_none_or(|it| !it.because.iter().any(tainted));
+    plain.then(|| Grant::covering(call, workspace))
+}
+
 /// Everything that a person is shown.
-fn question(house: &House, run: &Run, call: &Validated, trail: &Trail, grant: Grant) -> Question {
+fn question(
+    house: &House,
+    run: &Run,
+    call: &Validated,
+    trail: &Trail,
+    grant: Option<Grant>,
+) -> Question {
     Question {
         call: call.id().to_owned(),
         tool: call.name().to_owned(),
@@ -247,8 +267,8 @@ fn question(house: &House, run: &Run, call: &Validated, trail: &Trail, grant: Gr
         deliverable: trail.deliverable.clone(),
         preview: None,
         binding: call.binding().to_string(),
-        can_always: house.memory.can_always() && grant.can_last(),
-        grant: Some(grant),
+        can_always: house.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
+        grant,
         principal: run.principal.to_string(),
         conversation: run.conversation.to_string(),
         time: house.limits.approval,

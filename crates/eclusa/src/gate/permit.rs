@@ -10,6 +10,7 @@ use crate::{
     gate::{
         House,
         ask::{Approved, ask},
+        conversations::spend,
         judge::judge,
         review::review,
     },
@@ -58,6 +59,10 @@ pub(crate) async fn decide(
         }
         if verdict.decision == Decision::Deny {
             return Err(Stop::denied(Decider::Policy, verdict.why()));
+        }
+        if !spend(house, verdict) {
+            let why = "the rule that allows it was used up by another call meanwhile";
+            return Err(Stop::denied(Decider::Policy, why));
         }
         match pass_all(house, run, call.call(), trail).await? {
             Approved::Yes => return Ok(Permit { call }),

@@ -77,7 +77,8 @@ async fn make_real(
         true => compare(workspace, changes, |diff| diff.lines()).await,
         false => None,
     };
-    let judge = |trail: &Trail| judged(house, run, call, changes, lines.flatten(), trail);
+    let lines = lines.flatten();
+    let judge = |trail: &Trail| judged(house, run, call, changes, lines, trail);
     let verdict = judge(trail);
     let decision = verdict.decision;
     let why = verdict.why();
@@ -103,7 +104,9 @@ async fn make_real(
     if run.cancel.is_cancelled() {
         return Err(discarded(Stop::Cancelled { ran: true }));
     }
-    commit(house, workspace, changes, staged, number, trail).await
+    let undo = commit(house, workspace, changes, staged, number, trail).await?;
+    house.conversations.changed(run, changes, lines, decision == Decision::Ask);
+    Ok(undo)
 }
 
 /// What the rules say of the changes. A policy that panics has denied.
@@ -124,7 +127,8 @@ fn judged(
         Some(_) | None => Decision::Ask,
     };
     let spent = Spent::default();
-    let effects = Effects { author: call.into(), changes, lines, spent: &spent, unruled };
+    let moment = call.moment();
+    let effects = Effects { author: call.into(), changes, lines, spent: &spent, moment, unruled };
     let judged = catch_unwind(AssertUnwindSafe(|| house.policy.load().judge_effects(&effects)));
     let verdict = judged.unwrap_or_else(|_panic| {
         Verdict::of(vec![Reason {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::{
-    Facts, Hash, Origin, PermissionClass, Stop, ToolCall, Touch, audit::trail::Trail,
+    Facts, Hash, Moment, Origin, PermissionClass, Stop, ToolCall, Touch, audit::trail::Trail,
     digest::digest, registry::Registered,
 };
 
@@ -20,6 +20,7 @@ pub struct Validated {
     args: Option<Arc<Value>>,
     digest: Hash,
     touches: Vec<Touch>,
+    moment: Arc<Moment>,
 }
 
 /// Who wrote the arguments.
@@ -56,7 +57,7 @@ fn admit(
     let touches = tool.tool().touches(now);
     trail.args.clone_from(&args);
     trail.digest = Some(digest);
-    Ok(Validated { call, tool, args, digest, touches })
+    Ok(Validated { call, tool, args, digest, touches, moment: Arc::default() })
 }
 
 impl Validated {
@@ -93,6 +94,16 @@ impl Validated {
     /// What this call would touch.
     pub fn touches(&self) -> &[Touch] {
         &self.touches
+    }
+
+    /// When and in which conversation it is judged, as far as rules ask.
+    pub fn moment(&self) -> &Moment {
+        &self.moment
+    }
+
+    /// The same call at this moment.
+    pub(crate) fn at(self, moment: Moment) -> Validated {
+        Validated { moment: Arc::new(moment), ..self }
     }
 
     /// Which rules apply.
@@ -133,6 +144,8 @@ impl Validated {
     /// The same call with other arguments, checked again.
     pub(crate) fn with_args(self, args: Value, trail: &mut Trail) -> Result<Validated, Stop> {
         let new = checked(&self.tool, &args, Author::Reader)?.unwrap_or(args);
-        admit(self.call, self.tool, Some(Arc::new(new)), trail)
+        let moment = self.moment;
+        let call = admit(self.call, self.tool, Some(Arc::new(new)), trail)?;
+        Ok(Validated { moment, ..call })
     }
 }

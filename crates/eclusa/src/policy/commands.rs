@@ -8,21 +8,22 @@
 use std::borrow::Cow;
 
 use eclusa_shell::{
-    Analysis, Command, Influence, Inner, Part, RedirectKind, Unknown, Word, analyse_with,
-    influence,
-    programs::{self, Class, How, Reading},
+    Analysis, Command, Influence, Inner, RedirectKind, Word, analyse_with, influence,
+    programs::{self, Class, Reading},
 };
 
 use super::{
-    Access, Root,
-    paths::Place,
+    Access, Allowed, Root, Rules,
     rule::{Rule, Subject},
+    standing, taint,
 };
 use crate::{Decision, Reason, Source};
 
 mod explain;
+mod places;
 mod prefix;
 mod variables;
+use places::{Where, places, uses};
 pub(crate) use prefix::{Fit, Prefix};
 
 /// What becomes of a command that does more than read in the workspace, and why.
@@ -33,10 +34,6 @@ const QUOTED: usize = 80;
 
 /// Files that everybody may write to, because nothing is kept there.
 const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/2"];
-/// Files outside that tell nothing about anybody.
-const HARMLESS: [&str; 6] =
-    ["/dev/null", "/dev/stdin", "/dev/zero", "/etc/os-release", "/proc/cpuinfo", "/proc/meminfo"];
-
 /// Shell text, read.
 #[derive(Debug)]
 pub(crate) struct Script {
@@ -89,7 +86,7 @@ impl Script {
     }
 
     /// The paths in the workspace that its commands name, as far as they are known.
-    pub(super) fn paths(&self, root: &Root, paths: &mut Vec<(Access, Cow<'_, str>)>) {
+    pub(crate) fn paths(&self, root: &Root, paths: &mut Vec<(Access, Cow<'_, str>)>) {
         for (command, reading) in self.commands() {
             for (access, word) in uses(command, reading) {
                 for place in places(&word, command, root) {
@@ -106,30 +103,92 @@ impl Script {
     pub(super) fn judge(
         &self,
         subject: &Subject<'_>,
-        rules: &[&Rule],
-        all_allowed: bool,
+        rules: &Rules,
+        all: Allowed,
         because: &mut Vec<Reason>,
     ) {
         for (command, reading) in self.commands() {
-            let mut allowed = None;
-            for rule in rules {
-                match rule.fits_command(subject, command, reading) {
-                    Fit::No => {}
-                    Fit::Yes if rule.decision() == Decision::Allow => allowed = Some(*rule),
-                    Fit::Yes => because.push(about(command, rule.reason())),
-                    Fit::Perhaps if rule.decision() == Decision::Allow => {}
-                    Fit::Perhaps => {
-                        let decision = rule.decision().min(Decision::Ask);
-                        let text = format!("perhaps {}", &*rule.reason().text);
-                        let reason = Reason { decision, text: text.into(), ..rule.reason() };
-                        because.push(about(command, reason));
-                    }
+            let fits = rules.index.about_command(&rules.rules, command, reading).into_iter();
+            let fits = fits.map(|it| (it, it.fits_command(subject, command, reading)));
+            let (yes, perhaps): (Vec<_>, Vec<_>) =
+                fits.filter(|it| it.1 != Fit::No).partition(|it| it.1 == Fit::Yes);
+            let yes = standing(yes.into_iter().map(|it| it.0).collect());
+            because.extend(yes.iter().map(|it| about(command, it.reason())));
+            let perhaps = perhaps.into_iter().map(|it| it.0);
+            for rule in perhaps.filter(|it| it.decision() != Decision::Allow) {
+                let decision = rule.decision().min(Decision::Ask);
+                let text = format!("perhaps {}", &*rule.reason().text);
+                let reason = Reason { decision, text: text.into(), ..rule.reason() };
+                because.push(about(command, reason));
+            }
+            let allowing: Vec<_> =
+                yes.iter().filter(|it| it.decision() == Decision::Allow).collect();
+            if allowing.is_empty() && all == Allowed::No {
+                because.push(Self::default(command, reading, subject.root));
+            } else if let (Some(from), Some(what)) =
+                (&subject.moment.taint, taint::carried_by(reading.class))
+            {
+                let thought_of =
+                    all == Allowed::EvenTainted || allowing.iter().any(|it| it.holds_tainted());
+                if !thought_of {
+                    let what = format!("{} {what}", said(command));
+                    because.push(taint::question(from, &what));
                 }
             }
-            match allowed {
-                Some(rule) => because.push(about(command, rule.reason())),
-                None if all_allowed => {}
-                None => because.push(Self::default(command, reading, subject.root)),
+        }
+    }
+
+    /// How it brings text from outside into the conversation, if it does.
+    pub(super) fn brings(&self, root: &Root) -> Option<&'static str> {
+        self.commands().find_map(|(command, reading)| {
+            let reads = || uses(command, reading).filter(|it| it.0 == Access::Read);
+            let outside = |word: &Word| {
+                let mut places = places(word, command, root).into_iter();
+                places.any(|it| matches!(it, Where::Outside))
+            };
+            if reading.class.contains(Class::Network) {
+                Some("came from the web")
+            } else if reads().any(|it| outside(&it.1)) {
+                Some("came from outside the workspace")
+            } else {
+                None
+            }
+        })
+    }
+
+    /// True when any of it talks to other machines, as far as is known.
+    pub(super) fn talks(&self) -> bool {
+        self.readings.iter().any(|it| it.class.contains(Class::Network))
+    }
+
+    /// The rules that would allow exactly this text, one for each command that is not allowed
+    /// anyway: the narrowest there are. `None` where there is more to it than its words.
+    pub(crate) fn exactly(&self) -> Option<Vec<String>> {
+        let unsure = !self.analysis.doubts.is_empty() || self.analysis.refused.is_some();
+        // Nothing is inside it but what is relative to the workspace, wherever that is.
+        let root = Root::default();
+        let asked = self.commands().filter(|(command, reading)| {
+            Self::default(command, reading, &root).decision != Decision::Allow
+        });
+        let commands: Option<Vec<String>> = asked
+            .map(|(it, _)| prefix::is_plain(it).then(|| Prefix::exactly(&it.words)).flatten())
+            .collect();
+        commands.filter(|it| !unsure && !it.is_empty()).map(|mut it| {
+            it.dedup();
+            it
+        })
+    }
+
+    /// Whether a rule about commands applies: for one that tightens, to any of them, were it only
+    /// perhaps; for one that allows, to all of them.
+    pub(crate) fn fits(&self, rule: &Rule, subject: &Subject<'_>) -> bool {
+        let fit = |(command, reading)| rule.fits_command(subject, command, reading);
+        match rule.decision() {
+            Decision::Allow => {
+                !self.readings.is_empty() && self.commands().all(|it| fit(it) == Fit::Yes)
+            }
+            Decision::Stage | Decision::Ask | Decision::Deny => {
+                self.commands().any(|it| fit(it) != Fit::No)
             }
         }
     }
@@ -142,13 +201,14 @@ impl Script {
 
     /// What holds for a command that no rule allows.
     fn default(command: &Command, reading: &Reading, root: &Root) -> Reason {
-        let judged = only_reads(command, reading)
-            .and_then(|()| reaches(command, reading, root))
-            .and_then(|()| variables::told(command));
-        let (decision, text) = match judged {
-            Err(refused) => refused,
-            Ok(()) => (Decision::Allow, "only reads in the workspace".to_owned()),
-        };
+        let judged = [
+            only_reads(command, reading),
+            reaches(command, reading, root),
+            variables::told(command),
+        ];
+        // All are heard: what is staged for one reason is asked about for another.
+        let (decision, text) = strictest(judged.into_iter().filter_map(Result::err))
+            .unwrap_or_else(|| (Decision::Allow, "only reads in the workspace".to_owned()));
         let text = format!("{} {text}", said(command)).into();
         Reason { decision, source: Source::Default, origin: "commands".into(), text }
     }
@@ -203,130 +263,24 @@ fn only_reads(command: &Command, reading: &Reading) -> Result<(), Refused> {
     }
 }
 
+/// The first of the strictest.
+fn strictest(refused: impl Iterator<Item = Refused>) -> Option<Refused> {
+    refused.reduce(|one, other| if other.0 > one.0 { other } else { one })
+}
+
 /// `Ok` when everything that a command reads is known and lies in the workspace.
 fn reaches(command: &Command, reading: &Reading, root: &Root) -> Result<(), Refused> {
-    for (_, word) in uses(command, reading) {
-        for place in places(&word, command, root) {
-            match place {
-                Where::Inside(_) | Where::Harmless => {}
-                Where::Outside => {
-                    let why = format!("reads outside the workspace: {}", quoted(&word.source));
-                    return Err((Decision::Ask, why));
-                }
-                Where::Unknown => {
-                    let why =
-                        format!("reads what is only known when it runs: {}", quoted(&word.source));
-                    return Err((Decision::Stage, why));
-                }
+    let refused = uses(command, reading).flat_map(|(_, word)| {
+        let said = quoted(&word.source);
+        places(&word, command, root).into_iter().filter_map(move |place| match place {
+            Where::Inside(_) | Where::Harmless => None,
+            Where::Outside => Some((Decision::Ask, format!("reads outside the workspace: {said}"))),
+            Where::Unknown => {
+                Some((Decision::Stage, format!("reads what is only known when it runs: {said}")))
             }
-        }
-    }
-    Ok(())
-}
-
-/// Every path that a command names, and whether it is written.
-fn uses<'a>(
-    command: &'a Command,
-    reading: &'a Reading,
-) -> impl Iterator<Item = (Access, Cow<'a, Word>)> {
-    let access = |how: How| match how {
-        How::Read | How::Listed | How::Executed | How::Entered => Access::Read,
-        How::Written | How::Deleted | How::Moved | How::Changed => Access::Write,
-    };
-    let named = reading.paths.iter().map(move |it| (access(it.how), Cow::Borrowed(&it.word)));
-    let redirects = command.redirects.iter().filter_map(|it| match it.kind {
-        RedirectKind::Read => Some((Access::Read, Cow::Borrowed(&it.target))),
-        RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => {
-            Some((Access::Write, Cow::Borrowed(&it.target)))
-        }
-        RedirectKind::Descriptor | RedirectKind::Text => None,
+        })
     });
-    named.chain(redirects)
-}
-
-/// Where a word leads.
-enum Where {
-    /// To this path, relative to the workspace.
-    Inside(String),
-    /// To something that is the same for everybody.
-    Harmless,
-    /// Out of the workspace.
-    Outside,
-    /// Nobody knows.
-    Unknown,
-}
-
-/// Where a path can lead: from where the script began, and from wherever it may have gone.
-fn places(word: &Word, command: &Command, root: &Root) -> Vec<Where> {
-    let mut all = vec![place(word, None, root)];
-    let absolute = word.prefix().starts_with('/');
-    if !absolute {
-        all.extend(command.moved.iter().map(|moved| place(word, Some(moved), root)));
-    }
-    all
-}
-
-fn place(word: &Word, from: Option<&Word>, root: &Root) -> Where {
-    let (known, whole) = known(word);
-    match word.parts.first() {
-        Some(Part::Unknown { why: Unknown::Home, .. }) => return Where::Outside,
-        // A pipe that the shell makes itself.
-        Some(Part::Unknown { why: Unknown::Process, .. }) if word.parts.len() == 1 => {
-            return Where::Harmless;
-        }
-        _ => {}
-    }
-    let from = match from {
-        None => String::new(),
-        Some(from) => match from.text() {
-            Some(text) if text.starts_with('-') => return Where::Unknown,
-            Some(text) => format!("{text}/"),
-            None if matches!(
-                from.parts.first(),
-                Some(Part::Unknown { why: Unknown::Home, .. })
-            ) =>
-            {
-                return Where::Outside;
-            }
-            None => return Where::Unknown,
-        },
-    };
-    if HARMLESS.contains(&&*known) && whole {
-        return Where::Harmless;
-    }
-    let is_unknown = word
-        .parts
-        .iter()
-        .any(|it| matches!(it, Part::Unknown { why, .. } if *why != Unknown::Here));
-    match root.place(&format!("{from}{known}")) {
-        Place::Inside(_) if is_unknown => Where::Unknown,
-        Place::Inside(path) => Where::Inside(path.into_owned()),
-        Place::Outside => Where::Outside,
-        // The empty word names nothing.
-        Place::Nowhere if known.is_empty() && whole => Where::Harmless,
-        Place::Nowhere => Where::Unknown,
-    }
-}
-
-/// The text of a word with its patterns as they stand, and whether that is all of it.
-fn known(word: &Word) -> (String, bool) {
-    let mut text = String::new();
-    let mut whole = true;
-    for part in &word.parts {
-        match part {
-            Part::Text(it) => text.push_str(it),
-            Part::Glob(it) => {
-                whole = false;
-                text.push_str(it);
-            }
-            Part::Unknown { why: Unknown::Here, .. } => text.push('.'),
-            Part::Unknown { .. } => {
-                whole = false;
-                text.push('?');
-            }
-        }
-    }
-    (text, whole)
+    strictest(refused).map_or(Ok(()), Err)
 }
 
 fn writes(kind: RedirectKind) -> bool {

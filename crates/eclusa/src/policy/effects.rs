@@ -4,21 +4,21 @@
 //! said: each change writes its path. Beside them stand the limits of `[effects]` and a few
 //! things that no rule can loosen. Pure: nothing here looks at a disk.
 
-use std::{
-    borrow::Cow,
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::{borrow::Cow, cell::LazyCell, collections::BTreeSet, path::Path};
 
 use serde_json::Value;
 
-use super::{Access, Place, Rules, Subject, reason};
+use super::{Access, Moment, Place, Rule, Rules, Subject, reason, scripts, standing};
 use crate::{
     Change, Changes, Decision, Node, PermissionClass, Reason, Source, Touch, Validated, Verdict,
 };
 
+mod counts;
 #[cfg(test)]
 mod tests;
+
+pub use counts::Spent;
+use counts::{budget, limits, results};
 
 /// How many paths a reason names.
 const NAMED: usize = 3;
@@ -44,6 +44,29 @@ pub struct EffectLimits {
     pub allow_delete: bool,
     /// What becomes of changes that make files executable.
     pub executable: Decision,
+    /// How much may change in a conversation before a person is asked again.
+    pub budget: Budget,
+}
+
+/// How much may change in a conversation, by however many calls, before a person is asked again.
+/// A yes to the changes begins it anew. `None`: any number.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// How many things may be deleted.
+    pub deleted: Option<u64>,
+    /// How many files may change.
+    pub files: Option<u64>,
+    /// How many lines may come and go.
+    pub lines: Option<u64>,
+    /// How many bytes may be written.
+    pub bytes: Option<u64>,
+}
+
+impl EffectLimits {
+    /// True when lines must be counted for it.
+    pub(super) fn counts_lines(&self) -> bool {
+        self.max_lines.is_some() || self.budget.lines.is_some()
+    }
 }
 
 impl Default for EffectLimits {
@@ -54,6 +77,7 @@ impl Default for EffectLimits {
             max_bytes: None,
             allow_delete: false,
             executable: Decision::Ask,
+            budget: Budget::default(),
         }
     }
 }
@@ -88,24 +112,6 @@ impl<'a> From<&'a Validated> for Author<'a> {
     }
 }
 
-/// What was changed before, where limits are meant for more than one call. What was refused is
-/// never added.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Spent {
-    files: BTreeSet<PathBuf>,
-    lines: u64,
-    bytes: u64,
-}
-
-impl Spent {
-    /// Adds changes that became real, and how many lines of them came and went.
-    pub fn add(&mut self, changes: &Changes, lines: u64) {
-        self.files.extend(counted(changes).map(Path::to_owned));
-        self.lines = self.lines.saturating_add(lines);
-        self.bytes = self.bytes.saturating_add(written(changes));
-    }
-}
-
 /// Changes that wait to be judged.
 #[derive(Debug, Clone, Copy)]
 pub struct Effects<'a> {
@@ -118,6 +124,8 @@ pub struct Effects<'a> {
     pub lines: Option<u64>,
     /// What was changed before.
     pub spent: &'a Spent,
+    /// When it was done. What was changed in the conversation before is in it.
+    pub moment: &'a Moment,
     /// What holds where no rule allows: `Allow` for what was permitted before it ran, `Ask` for
     /// what ran so that its changes could be judged.
     pub unruled: Decision,
@@ -145,6 +153,7 @@ impl Rules {
         let allowed = because.iter().any(|it| it.decision == Decision::Allow);
         self.effect_floors(effects.changes, &mut because);
         limits(&self.effects, effects, &mut because);
+        budget(&self.effects.budget, effects, &mut because);
         if !allowed {
             let (decision, text) = match effects.unruled {
                 Decision::Allow => (Decision::Allow, "it was permitted before it ran"),
@@ -158,8 +167,8 @@ impl Rules {
         Verdict::of(because)
     }
 
-    /// The reasons of all rules about paths that apply. Those about anything else were heard
-    /// before the call ran, and what a rule wanted staged is staged by now.
+    /// The reasons of all rules about paths or effects that apply. Those about anything else were
+    /// heard before the call ran, and what a rule wanted staged is staged by now.
     fn hear_effects(&self, effects: &Effects<'_>) -> Vec<Reason> {
         let author = &effects.author;
         let paths = self.written_paths(effects.changes);
@@ -172,17 +181,25 @@ impl Rules {
             touches,
             paths: &paths,
             root: &self.root,
+            moment: effects.moment,
         };
         // What the call said it would touch is behind it: these are all its effects on files.
         let (tight, loose) = (subject(author.touches), subject(&[]));
-        let heard = self.rules.iter().filter(|it| it.is_about_paths()).filter(|rule| {
-            match rule.decision() {
-                Decision::Allow => rule.applies(&loose),
-                Decision::Ask | Decision::Deny => rule.applies(&tight),
-                Decision::Stage => false,
-            }
-        });
-        heard.map(|it| it.reason()).collect()
+        let scripts = LazyCell::new(|| scripts(author.touches));
+        let results = LazyCell::new(|| results(effects, &scripts));
+        let applies = |rule: &&Rule| {
+            let (subject, doubt) = match rule.decision() {
+                Decision::Allow => (&loose, false),
+                Decision::Ask | Decision::Deny => (&tight, true),
+                Decision::Stage => return false,
+            };
+            rule.effect_tests().is_none_or(|it| it.hold(&results, doubt))
+                && (!rule.is_about_commands() || scripts.iter().any(|it| it.fits(rule, subject)))
+                && rule.applies(subject)
+        };
+        let about = |it: &&Rule| it.is_about_paths() || it.effect_tests().is_some();
+        let heard = self.rules.iter().filter(about).filter(applies).collect();
+        standing(heard).iter().map(|it| it.reason()).collect()
     }
 
     /// Every path that is written, and what new links lead to: it gets a further name.
@@ -294,56 +311,6 @@ fn stands_in(change: &Change) -> bool {
     let name = change.path.file_name().unwrap_or_default();
     TRUSTED.iter().any(|it| name.eq_ignore_ascii_case(it))
         && matches!(change.after, Some(Node::File(_) | Node::Link { .. }))
-}
-
-fn limits(limits: &EffectLimits, effects: &Effects<'_>, because: &mut Vec<Reason>) {
-    let spent = effects.spent;
-    let files = || {
-        let new = counted(effects.changes).filter(|it| !spent.files.contains(*it)).count();
-        Some((spent.files.len() as u64).saturating_add(new as u64))
-    };
-    let lines = || Some(spent.lines.saturating_add(effects.lines?));
-    let bytes = || Some(spent.bytes.saturating_add(written(effects.changes)));
-    let all: [(_, _, _, &dyn Fn() -> Option<u64>); 3] = [
-        (limits.max_files, "effects.max_files", "files", &files),
-        (limits.max_lines, "effects.max_lines", "lines", &lines),
-        (limits.max_bytes, "effects.max_bytes", "bytes", &bytes),
-    ];
-    for (most, origin, unit, count) in all {
-        let Some(most) = most else { continue };
-        let text = match count() {
-            Some(count) if count <= most => continue,
-            Some(count) => format!("{count} {unit} would have changed, and {most} are the most"),
-            None => format!("nobody can count the {unit} that change, and {most} are the most"),
-        };
-        let (decision, source) = (Decision::Deny, Source::Floor);
-        because.push(Reason { decision, source, origin: origin.into(), text: text.into() });
-    }
-}
-
-/// The paths that count as files: each thing once, and directories only where nothing in them
-/// counts.
-fn counted(changes: &Changes) -> impl Iterator<Item = &Path> {
-    let left = changes.left();
-    let nexts = changes.iter().skip(1).map(Some).chain([None]);
-    changes.iter().zip(nexts).filter_map(move |(change, next)| {
-        let inner = next.is_some_and(|it| it.path.starts_with(&change.path));
-        let is_directory = |it: &Node| matches!(it, Node::Directory { .. });
-        let only = [&change.before, &change.after].into_iter().flatten().all(is_directory);
-        let path = change.path.as_path();
-        let apart = left.contains(path) || (inner && only);
-        (!apart).then_some(path)
-    })
-}
-
-/// How many bytes are in the files that are written.
-fn written(changes: &Changes) -> u64 {
-    let sizes = changes.iter().filter_map(|it| {
-        let new = it.after.as_ref()?.file()?;
-        let old = it.before.as_ref().and_then(Node::file);
-        (old.map(|it| it.digest) != Some(new.digest)).then_some(new.size)
-    });
-    sizes.fold(0, u64::saturating_add)
 }
 
 /// `a`, `b` and 2 more

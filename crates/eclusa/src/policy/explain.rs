@@ -1,7 +1,7 @@
 //! Why a call was judged as it was: what was looked at, what each part of it came to, and which
 //! rules had a say. For people; nothing here decides anything.
 
-use super::{Rules, Script, floors};
+use super::{Allowed, Rules, Script, floors};
 use crate::{Decision, PermissionClass, Policy, Touch, Validated, Verdict};
 
 /// Everything that a verdict was made of.
@@ -124,13 +124,11 @@ impl Rules {
             script.paths(&self.root, &mut paths);
         }
         let subject = self.subject(call, call.touches(), &paths);
-        let (of_commands, of_calls): (Vec<_>, Vec<_>) =
-            self.rules.iter().partition(|it| it.is_about_commands());
-        let allowed =
-            of_calls.iter().any(|it| it.decision() == Decision::Allow && it.applies(&subject));
+        let heard = self.hear(&subject, |_| true);
+        let allowed = Allowed::by(&heard);
         let explained: Vec<ExplainedScript> = scripts
             .iter()
-            .map(|(text, script)| script.explain(text, &subject, &of_commands, allowed))
+            .map(|(text, script)| script.explain(text, &subject, self, allowed))
             .collect();
         let fits = |rule| scripts.iter().any(|(_, script)| script.is_met_by(&subject, rule));
         let rules = self.rules.iter().map(|rule| ExplainedRule {

@@ -1,19 +1,20 @@
 //! One rule: conditions, and what it decides about the calls that meet them.
 
-use std::{borrow::Cow, path::Path, sync::Arc};
-
-use serde_json::Value;
-
-use eclusa_shell::{Command, programs::Reading};
+use std::{path::Path, sync::Arc};
 
 use super::{
-    commands::{Fit, Prefix},
+    commands::Prefix,
     domains::Domains,
-    matcher::{Holds, Matcher, Pointer},
+    matcher::{Matcher, Pointer},
     names::Names,
-    paths::{Globs, Root},
+    paths::Globs,
+    results::EffectTests,
+    term::Term,
 };
-use crate::{Blocked, Decision, PermissionClass, Reason, Source, Text, Touch};
+use crate::{Blocked, Decision, PermissionClass, Reason, Source, Text};
+
+mod applies;
+pub(crate) use applies::Subject;
 
 /// One rule. It applies to a call that meets all its conditions.
 ///
@@ -34,6 +35,10 @@ pub struct Rule {
     paths: Option<Arc<Paths>>,
     domains: Option<Domains>,
     access: Option<Access>,
+    effects: Option<Arc<EffectTests>>,
+    term: Term,
+    except: Vec<String>,
+    tainted: bool,
 }
 
 /// What a call does with a path.
@@ -67,19 +72,6 @@ impl Paths {
     }
 }
 
-/// What a rule looks at.
-pub(crate) struct Subject<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) aliases: &'a [String],
-    pub(crate) class: PermissionClass,
-    pub(crate) server: Option<&'a str>,
-    pub(crate) args: &'a Value,
-    pub(crate) touches: &'a [Touch],
-    /// The paths among the touches that lie in the workspace, resolved.
-    pub(crate) paths: &'a [(Access, Cow<'a, str>)],
-    pub(crate) root: &'a Root,
-}
-
 impl Rule {
     /// A rule without conditions. One that allows has to be given some before it applies to
     /// anything.
@@ -104,6 +96,10 @@ impl Rule {
             paths: None,
             domains: None,
             access: None,
+            effects: None,
+            term: Term::default(),
+            except: Vec::new(),
+            tainted: false,
         }
     }
 
@@ -153,17 +149,17 @@ impl Rule {
     /// taken apart, so nothing good follows from a part of it.
     pub fn command(self, matcher: Matcher) -> Result<Rule, String> {
         match self.decision {
-            Decision::Allow => Err(
-                "shell text cannot be allowed by its looks; a shell call is asked about at least"
-                    .to_owned(),
-            ),
+            Decision::Allow => Err("shell text cannot be allowed by its looks; allow single \
+                                    commands by their first words, like `command = \"git log\"`"
+                .to_owned()),
             Decision::Stage | Decision::Ask | Decision::Deny => {
                 Ok(Rule { command: Some(matcher), ..self })
             }
         }
     }
 
-    /// Only commands of shell text that begin with these words: `git push`, `cargo *`. Each command
+    /// Only commands of shell text that begin with these words: `git push`, `cargo *`; `$` at the
+    /// end says that no further words follow. Each command
     /// of a text is looked at on its own, wherever it stands; a text is allowed when every command
     /// of it is. A rule that allows covers a command that is written out: no variable set for it,
     /// nothing redirected, no word that is only known when it runs.
@@ -219,6 +215,46 @@ impl Rule {
         Rule { access: Some(access), ..self }
     }
 
+    /// Only what a call changed, once that is a value: see [`EffectTests`]. The rule is then heard
+    /// over effects and not before the call runs.
+    pub fn effects(self, tests: EffectTests) -> Rule {
+        Rule { effects: Some(Arc::new(tests)), ..self }
+    }
+
+    /// Where it applies, the rules with these ids do not: an exception to something broader.
+    pub fn except<S: Into<String>>(self, ids: impl IntoIterator<Item = S>) -> Rule {
+        Rule { except: ids.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// It holds although there is text from outside in the conversation.
+    pub fn tainted(self) -> Rule {
+        Rule { tainted: true, ..self }
+    }
+
+    pub(super) fn with_term(self, term: Term) -> Rule {
+        Rule { term, ..self }
+    }
+
+    /// Within which bounds it holds.
+    pub fn term_of(&self) -> &Term {
+        &self.term
+    }
+
+    /// The ids of the rules that it is an exception to.
+    pub fn exceptions(&self) -> &[String] {
+        &self.except
+    }
+
+    /// Whether it holds although there is text from outside in the conversation.
+    pub fn holds_tainted(&self) -> bool {
+        self.tainted
+    }
+
+    /// What it asks about changes, if anything.
+    pub(super) fn effect_tests(&self) -> Option<&EffectTests> {
+        self.effects.as_deref()
+    }
+
     /// What it decides.
     pub fn decision(&self) -> Decision {
         self.decision
@@ -249,28 +285,17 @@ impl Rule {
             || self.paths.is_some()
             || self.domains.is_some()
             || self.access.is_some()
+            || self.effects.is_some()
     }
 
     /// True when it is about single commands of shell text.
-    pub(super) fn is_about_commands(&self) -> bool {
+    pub(crate) fn is_about_commands(&self) -> bool {
         !self.commands.is_empty()
     }
 
-    /// How far one command of a call is what it is about.
-    pub(super) fn fits_command(
-        &self,
-        call: &Subject<'_>,
-        command: &Command,
-        reading: &Reading,
-    ) -> Fit {
-        let fits = self.commands.iter().map(|it| match self.tightens() {
-            true => it.concerns(command, reading),
-            false => it.covers(command),
-        });
-        match fits.max() {
-            Some(fit) if fit > Fit::No && self.concerns(call) && self.reaches(call) => fit,
-            _ => Fit::No,
-        }
+    /// The programs whose commands it is about.
+    pub(super) fn programs(&self) -> impl Iterator<Item = &str> {
+        self.commands.iter().map(Prefix::program)
     }
 
     /// True when it asks which paths a call touches, and how.
@@ -320,89 +345,4 @@ impl Rule {
     fn tightens(&self) -> bool {
         self.decision != Decision::Allow
     }
-
-    /// Whether it applies.
-    pub(crate) fn applies(&self, call: &Subject<'_>) -> bool {
-        self.concerns(call) && self.reaches(call)
-    }
-
-    /// Whether it applies, as far as it does not depend on what the call touches.
-    pub(super) fn concerns(&self, call: &Subject<'_>) -> bool {
-        let enough = if self.tightens() { Holds::Doubt } else { Holds::Yes };
-        (self.tightens() || self.has_conditions())
-            && self.tools.as_ref().is_none_or(|it| self.knows(it, call))
-            && (self.classes.is_empty() || self.classes.contains(&call.class))
-            && self
-                .servers
-                .as_ref()
-                .is_none_or(|it| call.server.is_some_and(|server| it.matches(server)))
-            && self.args.iter().all(|(at, matcher)| {
-                let value = at.find(call.args);
-                value.is_some_and(|it| matcher.test(it, call.root, self.tightens()) >= enough)
-            })
-            && self.command.as_ref().is_none_or(|it| runs(it, call) >= enough)
-    }
-
-    /// A tool of somebody else cannot slip under a rule that allows by calling itself alike.
-    fn knows(&self, names: &Names, call: &Subject<'_>) -> bool {
-        let by_alias = self.tightens() || call.server.is_none();
-        names.matches(call.name)
-            || (by_alias && call.aliases.iter().any(|alias| names.matches(alias)))
-    }
-
-    /// Whether the paths and hosts of a call are those the rule is about.
-    fn reaches(&self, call: &Subject<'_>) -> bool {
-        let fits = |(access, path): &(Access, Cow<'_, str>)| {
-            self.access.is_none_or(|it| it == *access)
-                && self.paths.as_ref().is_none_or(|it| it.fit(Path::new(&**path)))
-        };
-        let (paths, hosts) = (self.is_about_paths(), self.domains.as_ref());
-        match self.tightens() {
-            true => {
-                (!paths || call.paths.iter().any(fits))
-                    && hosts.is_none_or(|it| talks(it, call) >= Holds::Doubt)
-            }
-            false if !paths && hosts.is_none() => true,
-            false => {
-                // What else the call touches, the rule says nothing about.
-                let covered = |it: &Touch| match it {
-                    Touch::Read(_) | Touch::Write(_) => paths,
-                    Touch::Fetch(host) => hosts.is_some_and(|it| it.fit(host) == Holds::Yes),
-                    Touch::Run(_) | Touch::Unknown => false,
-                };
-                let fetches = |it: &Touch| matches!(it, Touch::Fetch(_));
-                call.touches.iter().all(covered)
-                    && (!paths || (!call.paths.is_empty() && call.paths.iter().all(fits)))
-                    && (hosts.is_none() || call.touches.iter().any(fetches))
-            }
-        }
-    }
-}
-
-/// Whether a call talks to one of these hosts. A tool that talks to hosts and does not say to
-/// which leaves it in doubt.
-fn talks(domains: &Domains, call: &Subject<'_>) -> Holds {
-    let hosts = call.touches.iter().filter_map(|it| match it {
-        Touch::Fetch(host) => Some(domains.fit(host)),
-        Touch::Read(_) | Touch::Write(_) | Touch::Run(_) | Touch::Unknown => None,
-    });
-    let silent = match call.class {
-        PermissionClass::Web => Holds::Doubt,
-        _ => Holds::No,
-    };
-    hosts.max().unwrap_or(silent)
-}
-
-/// Whether a call runs shell text that meets a condition. A shell that does not say what it runs
-/// leaves it in doubt.
-fn runs(matcher: &Matcher, call: &Subject<'_>) -> Holds {
-    let texts = call.touches.iter().filter_map(|it| match it {
-        Touch::Run(text) => Some(matcher.test_text(text, call.root, true)),
-        Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
-    });
-    let silent = match call.class {
-        PermissionClass::Shell => Holds::Doubt,
-        _ => Holds::No,
-    };
-    texts.max().unwrap_or(silent)
 }

@@ -3,7 +3,7 @@
 
 use std::{fmt, path::Path, sync::Arc};
 
-use super::{Access, Rule, Rules, Subject, floors, rule::Paths, unruled};
+use super::{Access, Rule, Rules, Subject, floors, rule::Paths, taint, unruled};
 use crate::{Decision, Files, Reason, Source, Touch, Validated, Verdict};
 
 /// The paths that a call may not look at although they lie beneath what it was permitted: rules
@@ -77,6 +77,8 @@ impl Rules {
         let hides = |rule: &&Rule| {
             rule.decision() >= Decision::Ask
                 && rule.is_about_reading()
+                && rule.effect_tests().is_none()
+                && !rule.is_about_commands()
                 && rule.concerns(&found)
                 && (rule.decision() == Decision::Deny || !rule.applies(&asked))
         };
@@ -89,11 +91,16 @@ impl Rules {
     pub(super) fn judge_host(&self, call: &Validated, host: &str) -> Verdict {
         let touches = [Touch::Fetch(host.to_owned())];
         let subject = self.subject(call, &touches, &[]);
-        let mut because = Vec::new();
-        self.hear(&subject, &mut because, |rule| {
+        let heard = self.hear(&subject, |rule| {
             // What the arguments say is of the host that was asked for, and not of this one.
             rule.decision() != Decision::Allow || !rule.looks_at_arguments()
         });
+        let mut because: Vec<Reason> = heard.iter().map(|it| it.reason()).collect();
+        if let Some(from) = &call.moment().taint
+            && !heard.iter().any(|it| it.decision() == Decision::Allow && it.holds_tainted())
+        {
+            because.push(taint::question(from, "it could carry data out"));
+        }
         if !because.iter().any(|it| it.decision == Decision::Allow) {
             let (decision, text) = unruled(call);
             let (source, origin) = (Source::Default, "defaults".into());
@@ -117,6 +124,7 @@ impl Rules {
             touches,
             paths,
             root: &self.root,
+            moment: call.moment(),
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::world::World;
 
-fn cases(name: &str) -> Vec<Value> {
+pub(crate) fn cases(name: &str) -> Vec<Value> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus").join(name);
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

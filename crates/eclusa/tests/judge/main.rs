@@ -9,3 +9,4 @@
 
 mod corpus;
 mod world;
+mod wrapping;

@@ -34,7 +34,12 @@ fn question(tool: &str, args: Value) -> Question {
         deliverable: None,
         preview: None,
         binding: String::new(),
-        grant: Some(Grant { tool: tool.to_owned(), revision: "r1".to_owned(), args: None }),
+        grant: Some(Grant {
+            tool: tool.to_owned(),
+            revision: "r1".to_owned(),
+            args: None,
+            narrow: Some(crate::Narrow::default()),
+        }),
         can_always: true,
         principal: "me".to_owned(),
         conversation: "talk".to_owned(),
@@ -47,6 +52,7 @@ fn shell(command: &str) -> Question {
         tool: "bash".to_owned(),
         revision: "r1".to_owned(),
         args: Some(Hash::of(command.as_bytes())),
+        narrow: None,
     };
     Question {
         class: PermissionClass::Shell,

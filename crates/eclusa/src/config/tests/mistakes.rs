@@ -80,7 +80,7 @@ fn broken_toml_is_told_with_its_place() {
 
 #[test]
 fn rules_that_cannot_be_meant_are_refused() {
-    assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'"), @"eclusa.toml:1:1: a rule that allows needs a condition; say which `tool`, `class`, `server`, `arg`, `path` or `domain` it is for");
+    assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'"), @"eclusa.toml:1:1: a rule that allows needs a condition; say which `tool`, `class`, `server`, `arg`, `command`, `path` or `domain` it is for");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = []"), @"eclusa.toml:3:8: an empty list matches nothing; leave the key out to match all");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'deny'\nclass = []"), @"eclusa.toml:3:9: an empty list matches nothing; leave the key out to match all");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'deny'\narg = { command = '*' }"), @"eclusa.toml:3:19: `command` does not say where the argument is; write `/command`");
@@ -91,8 +91,14 @@ fn rules_that_cannot_be_meant_are_refused() {
     assert_snapshot!(wrong("[[rules]]\ndecision = 'deny'\npath = ['~/.ssh', 'a/../../b']"), @"eclusa.toml:3:8: `~/.ssh` leaves the workspace; paths outside are always denied, so write it relative to the workspace");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'deny'\npath = ['src/[a']"), @"eclusa.toml:3:8: `src/[a` is not a glob: unclosed character class; missing ']'");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'deny'\npath = ['!src/**']"), @"eclusa.toml:3:8: there is no path here to match; write `*` for all paths");
-    assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ncommand = 'git *'"), @"eclusa.toml:3:11: shell text cannot be allowed by its looks; a shell call is asked about at least");
-    assert_snapshot!(wrong("[[rules]]\nid = 'secret-files'\ndecision = 'ask'"), @"eclusa.toml:2:6: a rule is called `secret-files` already, at defaults:124");
+    assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ncommand = { contains = 'git' }"), @"eclusa.toml:3:11: shell text cannot be allowed by its looks; allow single commands by their first words, like `command = \"git log\"`");
+    assert_snapshot!(wrong("[[rules]]\ndecision = 'deny'\ncommand = 'a | b'"), @"eclusa.toml:3:11: `a …` is the beginning of one command, word by word, without quotes or operators");
+    assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ncommand = 'a'\npath = 'b'"), @"eclusa.toml:3:11: a rule that allows commands says nothing of paths or hosts; leave `path`, `access` and `domain` out, or say with `effects` what may come of it");
+    assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'a'\ntimes = 2"), @"eclusa.toml:4:9: `times` needs an `id`, by which uses are counted");
+    assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'a'\nuntil = 'soon'"), @"eclusa.toml:4:9: `soon` is not a time; write it like `2026-12-01T18:00:00Z`, or a date alone");
+    assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'a'\nexcept = 'secret-file'"), @"eclusa.toml:4:10: no rule of this file or below is called `secret-file`; did you mean `secret-files`?");
+    assert_snapshot!(wrong("[[rules]]\ndecision = 'ask'\neffects = { deleted = '5' }"), @"eclusa.toml:3:11: `5` compares nothing; write `> 5` or `<= 5`");
+    assert_snapshot!(wrong("[[rules]]\nid = 'secret-files'\ndecision = 'ask'"), @"eclusa.toml:2:6: a rule is called `secret-files` already, at defaults:148");
     assert_snapshot!(wrong("without = ['secret-file']"), @"eclusa.toml:1:12: no rule below is called `secret-file`; did you mean `secret-files`?");
 }
 
@@ -203,28 +209,28 @@ fn a_project_can_only_tighten() {
     let wrong = |text: &str| {
         Config::load(&[Layer::of_project("eclusa.toml", text)]).unwrap_err().to_string()
     };
-    assert_snapshot!(wrong("mode = 'yolo'"), @"eclusa.toml:1:8: a project's file can only tighten, and this is looser than what holds without it; pass the file with `--config` to trust it for this run");
+    assert_snapshot!(wrong("mode = 'yolo'"), @"eclusa.toml:1:8: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run");
     assert_snapshot!(wrong("on_no_approver = 'allow-with-warning'\nwithout = ['secret-files']"), @r#"
-    eclusa.toml:1:18: a project's file can only tighten, and this is looser than what holds without it; pass the file with `--config` to trust it for this run
-    eclusa.toml:2:12: a project's file cannot bring exceptions to other files; pass the file with `--config` to trust it for this run
+    eclusa.toml:1:18: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:2:12: a project's file cannot bring exceptions to other files; read it, and trust it with `eclusa config trust`, or with `--config` for one run
     "#);
-    assert_snapshot!(wrong("order = ['approval', 'reverse-thinking', 'checkpoint']"), @"eclusa.toml:1:9: a project's file cannot change this; pass the file with `--config` to trust it for this run");
+    assert_snapshot!(wrong("order = ['approval', 'reverse-thinking', 'checkpoint']"), @"eclusa.toml:1:9: a project's file cannot change this; read it, and trust it with `eclusa config trust`, or with `--config` for one run");
     assert_snapshot!(wrong("[limits]\ntime = '31s'\noutput = '101KB'\nconcurrent = 11\ncut = 'head'"), @r#"
-    eclusa.toml:2:8: a project's file can only tighten, and this is looser than what holds without it; pass the file with `--config` to trust it for this run
-    eclusa.toml:3:10: a project's file can only tighten, and this is looser than what holds without it; pass the file with `--config` to trust it for this run
-    eclusa.toml:4:14: a project's file can only tighten, and this is looser than what holds without it; pass the file with `--config` to trust it for this run
-    eclusa.toml:5:7: a project's file cannot change this; pass the file with `--config` to trust it for this run
+    eclusa.toml:2:8: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:3:10: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:4:14: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:5:7: a project's file cannot change this; read it, and trust it with `eclusa config trust`, or with `--config` for one run
     "#);
-    assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'x'"), @"eclusa.toml:1:1: a project's file cannot bring a rule that allows; pass the file with `--config` to trust it for this run");
-    assert_snapshot!(wrong("[tools.x]\ndescription = 'x'\ncommand = ['x']"), @"eclusa.toml:1:1: a project's file cannot bring a tool; pass the file with `--config` to trust it for this run");
-    assert_snapshot!(wrong("[[reviewers]]\nname = 'x'\ncommand = ['x']"), @"eclusa.toml:1:1: a project's file cannot bring a reviewer; pass the file with `--config` to trust it for this run");
+    assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'x'"), @"eclusa.toml:1:1: a project's file cannot bring a rule that allows; read it, and trust it with `eclusa config trust`, or with `--config` for one run");
+    assert_snapshot!(wrong("[tools.x]\ndescription = 'x'\ncommand = ['x']"), @"eclusa.toml:1:1: a project's file cannot bring a tool; read it, and trust it with `eclusa config trust`, or with `--config` for one run");
+    assert_snapshot!(wrong("[[reviewers]]\nname = 'x'\ncommand = ['x']"), @"eclusa.toml:1:1: a project's file cannot bring a reviewer; read it, and trust it with `eclusa config trust`, or with `--config` for one run");
     assert_snapshot!(wrong("[redact]\non = false\nfiles = ['x']"), @r#"
-    eclusa.toml:2:6: a project's file can only tighten, and this is looser than what holds without it; pass the file with `--config` to trust it for this run
-    eclusa.toml:3:9: a project's file cannot change this; pass the file with `--config` to trust it for this run
+    eclusa.toml:2:6: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:3:9: a project's file cannot change this; read it, and trust it with `eclusa config trust`, or with `--config` for one run
     "#);
     assert_snapshot!(wrong("[audit]\nargs = 'full'\ndurability = 'crash'\n[review]\ncache_time = '1h'"), @r#"
-    eclusa.toml:2:8: a project's file cannot change this; pass the file with `--config` to trust it for this run
-    eclusa.toml:3:14: a project's file can only tighten, and this is looser than what holds without it; pass the file with `--config` to trust it for this run
-    eclusa.toml:5:14: a project's file can only tighten, and this is looser than what holds without it; pass the file with `--config` to trust it for this run
+    eclusa.toml:2:8: a project's file cannot change this; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:3:14: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:5:14: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
     "#);
 }

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
-    Author, Change, Changes, Config, Decision, Effects, FileNode, PermissionClass, Rules, Spent,
+    Author, Change, Changes, Config, Decision, Effects, FileNode, Moment, PermissionClass, Rules,
+    Spent,
 };
 
 const CASES: &str = include_str!("../../../../../tests/corpus/paths.jsonl");
@@ -120,7 +121,14 @@ impl Case {
         };
         let spent = Spent::default();
         let unruled = Decision::Allow;
-        let effects = Effects { author, changes: &changes, lines: None, spent: &spent, unruled };
+        let effects = Effects {
+            author,
+            changes: &changes,
+            lines: None,
+            spent: &spent,
+            moment: Moment::unknown(),
+            unruled,
+        };
         let verdict = rules.judge_effects(&effects);
         match verdict.decision {
             Decision::Deny => {

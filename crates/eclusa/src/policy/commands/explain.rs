@@ -5,7 +5,7 @@ use eclusa_shell::{
     programs::{How, Reading},
 };
 
-use super::{Fit, Rule, Script, Subject, said};
+use super::{Allowed, Fit, Rule, Rules, Script, Subject, said};
 use crate::{
     Verdict,
     policy::{ExplainedCommand, ExplainedScript, ExplainedWord},
@@ -17,8 +17,8 @@ impl Script {
         &self,
         text: &str,
         subject: &Subject<'_>,
-        rules: &[&Rule],
-        all_allowed: bool,
+        rules: &Rules,
+        all: Allowed,
     ) -> ExplainedScript {
         let commands = self.commands().map(|(command, reading)| {
             // The judgement of a command is that of a text which has no other.
@@ -28,7 +28,7 @@ impl Script {
             };
             let mut because = Vec::new();
             alone.floors(&mut because);
-            alone.judge(subject, rules, all_allowed, &mut because);
+            alone.judge(subject, rules, all, &mut because);
             let verdict = (!because.is_empty()).then(|| Verdict::of(because));
             explained(command, reading, verdict)
         });

@@ -13,25 +13,50 @@ pub(crate) enum Fit {
     Yes,
 }
 
-/// The first words of a command. `*` stands for any one word.
+/// The first words of a command. `*` stands for any one word, `$` at the end for its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Prefix(Vec<String>);
+pub(crate) struct Prefix {
+    words: Vec<String>,
+    /// Whether these are all its words.
+    whole: bool,
+}
+
+/// What no word of a prefix can hold, because it would mean something else in a shell.
+const SPECIAL: [char; 11] = ['"', '\'', '\\', '$', '`', '|', ';', '&', '<', '>', '\n'];
 
 impl Prefix {
     /// Words between blanks.
     pub(crate) fn new(text: &str) -> Result<Prefix, String> {
-        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        let whole = words.len() > 1 && words.last().is_some_and(|it| it == "$");
+        if whole {
+            words.pop();
+        }
         match words.first().map(String::as_str) {
             None => Err("a command has at least one word".to_owned()),
             Some("*") => Err("the first word names a program; `*` cannot stand for it".to_owned()),
-            Some(name) if text.contains(['"', '\'', '\\', '$', '`', '|', ';', '&', '<', '>']) => {
-                Err(format!(
-                    "`{name} …` is the beginning of one command, word by word, without quotes or \
+            Some(name) if words.iter().any(|it| it.contains(SPECIAL)) => Err(format!(
+                "`{name} …` is the beginning of one command, word by word, without quotes or \
                      operators"
-                ))
-            }
-            Some(_) => Ok(Prefix(words)),
+            )),
+            Some(_) => Ok(Prefix { words, whole }),
         }
+    }
+
+    /// The program.
+    pub(crate) fn program(&self) -> &str {
+        self.words.first().map(String::as_str).unwrap_or_default()
+    }
+
+    /// What a rule would write for a command that is exactly these words, if it can be written.
+    pub(crate) fn exactly(words: &[Word]) -> Option<String> {
+        let text = |word: &Word| {
+            let text = word.text()?.into_owned();
+            let odd = |it: char| it.is_whitespace() || it.is_control() || SPECIAL.contains(&it);
+            (!text.is_empty() && text != "*" && !text.contains(odd)).then_some(text)
+        };
+        let words: Option<Vec<String>> = words.iter().map(text).collect();
+        words.filter(|it| !it.is_empty()).map(|it| format!("{} $", it.join(" ")))
     }
 
     /// For a rule that tightens: whether a command may begin so, by whatever path its program is
@@ -50,19 +75,16 @@ impl Prefix {
     /// For a rule that allows: whether a command begins so and does nothing that its words do not
     /// say: no variable set for it, nothing redirected, no word that is only known when it runs.
     pub(crate) fn covers(&self, command: &Command) -> Fit {
-        let plain = command.assignments.is_empty()
-            && !command.background
-            && command.redirects.iter().all(|it| it.kind == RedirectKind::Descriptor)
-            && command.words.iter().all(|it| it.text().is_some());
+        let plain = is_plain(command) && command.words.iter().all(|it| it.text().is_some());
         let named = command.words.first().and_then(Word::text);
-        let exact = named.is_some_and(|it| self.0.first().is_some_and(|name| *name == it));
+        let exact = named.is_some_and(|it| self.words.first().is_some_and(|name| *name == it));
         if plain && exact && self.begins(&command.words) == Fit::Yes { Fit::Yes } else { Fit::No }
     }
 
     fn begins(&self, words: &[Word]) -> Fit {
         let mut fit = Fit::Yes;
         let mut words = words.iter();
-        for (at, wanted) in self.0.iter().enumerate() {
+        for (at, wanted) in self.words.iter().enumerate() {
             let Some(word) = words.next() else {
                 return Fit::No;
             };
@@ -79,8 +101,19 @@ impl Prefix {
                 return Fit::Perhaps;
             }
         }
-        fit
+        match words.next() {
+            Some(word) if self.whole && !word.may_split() => Fit::No,
+            Some(_) if self.whole => fit.min(Fit::Perhaps),
+            Some(_) | None => fit,
+        }
     }
+}
+
+/// True when a command is nothing but its words.
+pub(crate) fn is_plain(command: &Command) -> bool {
+    command.assignments.is_empty()
+        && !command.background
+        && command.redirects.iter().all(|it| it.kind == RedirectKind::Descriptor)
 }
 
 /// A program by its name, wherever it lies.

@@ -21,7 +21,14 @@ pub(super) fn judged_as(class: PermissionClass, rules: &Rules, changes: &Changes
     let author =
         Author { name: "tool", aliases: &[], class, server: None, args: &args, touches: &[] };
     let spent = Spent::default();
-    let effects = Effects { author, changes, lines: Some(0), spent: &spent, unruled: Allow };
+    let effects = Effects {
+        author,
+        changes,
+        lines: Some(0),
+        spent: &spent,
+        moment: Moment::unknown(),
+        unruled: Allow,
+    };
     rules.judge_effects(&effects)
 }
 
@@ -72,7 +79,14 @@ fn staged_changes_are_allowed_by_rules_or_asked_about() {
     let spent = Spent::default();
     let judge = |changes: Vec<Change>| {
         let changes = &Changes::of(changes);
-        rules.judge_effects(&Effects { author, changes, lines: None, spent: &spent, unruled: Ask })
+        rules.judge_effects(&Effects {
+            author,
+            changes,
+            lines: None,
+            spent: &spent,
+            moment: Moment::unknown(),
+            unruled: Ask,
+        })
     };
     assert_eq!(judge(vec![made("docs/a.md"), made("docs/b/c.md")]).decision, Allow);
     let more = judge(vec![made("docs/a.md"), made("src/a.rs")]);

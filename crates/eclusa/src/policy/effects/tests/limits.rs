@@ -10,7 +10,14 @@ fn judge(limits: EffectLimits, changes: &Changes, lines: Option<u64>, spent: &Sp
     let args = json!({});
     let author =
         Author { name: "tool", aliases: &[], class: File, server: None, args: &args, touches: &[] };
-    rules(limits).judge_effects(&Effects { author, changes, lines, spent, unruled: Allow })
+    rules(limits).judge_effects(&Effects {
+        author,
+        changes,
+        lines,
+        spent,
+        moment: Moment::unknown(),
+        unruled: Allow,
+    })
 }
 
 fn files(most: u64) -> EffectLimits {
@@ -89,6 +96,7 @@ fn limits_come_from_the_configuration() {
         max_bytes: Some(1024),
         allow_delete: true,
         executable: Deny,
+        budget: Budget::default(),
     };
     assert_eq!(config.effects, meant);
     assert_eq!(Config::load(&[]).unwrap().effects, EffectLimits::default());

@@ -39,6 +39,7 @@ fn limits() -> impl Strategy<Value = EffectLimits> {
             max_bytes,
             allow_delete,
             executable,
+            budget: Budget::default(),
         },
     )
 }
@@ -50,14 +51,21 @@ fn judge(rules: &[Rule], limits: &EffectLimits, changes: &Changes, unruled: Deci
         Author { name: "tool", aliases: &[], class: File, server: None, args: &args, touches: &[] };
     let lines = Some(changes.len() as u64);
     let spent = Spent::default();
-    rules.judge_effects(&Effects { author, changes, lines, spent: &spent, unruled })
+    rules.judge_effects(&Effects {
+        author,
+        changes,
+        lines,
+        spent: &spent,
+        moment: Moment::unknown(),
+        unruled,
+    })
 }
 
 /// Units of which none touches a path of another: they can be put together in any order.
 fn apart(units: Vec<Vec<Change>>) -> Vec<Vec<Change>> {
     let mut taken = std::collections::BTreeSet::new();
     let free = |unit: &Vec<Change>| {
-        let paths: Vec<PathBuf> = unit.iter().map(|it| it.path.clone()).collect();
+        let paths: Vec<std::path::PathBuf> = unit.iter().map(|it| it.path.clone()).collect();
         let free = !paths.iter().any(|it| taken.contains(it));
         taken.extend(paths.into_iter().filter(|_| free));
         free
@@ -116,6 +124,7 @@ proptest! {
             max_bytes: least(one.max_bytes, other.max_bytes),
             allow_delete: one.allow_delete && other.allow_delete,
             executable: one.executable.max(other.executable),
+            budget: Budget::default(),
         };
         let changes = Changes::of(apart(units).concat());
         let (one, both) = (judge(&[], &one, &changes, Allow), judge(&[], &both, &changes, Allow));

@@ -1,0 +1,32 @@
+//! Whether a person trusts the workspace's own configuration: by its digest, kept beside the log,
+//! so that a change takes the trust back.
+
+use std::{fs, io};
+
+use eclusa::Hash;
+
+use crate::place::Place;
+
+/// Trusts this text; gives its digest.
+pub(crate) fn give(place: &Place, text: &str) -> io::Result<Hash> {
+    let (digest, file) = (Hash::of(text.as_bytes()), place.trusted());
+    if let Some(directory) = file.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    fs::write(file, format!("{digest}\n"))?;
+    Ok(digest)
+}
+
+/// Trusts nothing any longer.
+pub(crate) fn take_back(place: &Place) -> io::Result<()> {
+    match fs::remove_file(place.trusted()) {
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// True when a person has trusted exactly this text. What cannot be read is not trusted.
+pub(crate) fn is_given(place: &Place, text: &str) -> bool {
+    let kept = fs::read_to_string(place.trusted()).unwrap_or_default();
+    kept.trim() == Hash::of(text.as_bytes()).to_string()
+}

@@ -1,0 +1,88 @@
+//! What a house keeps of each conversation while it lasts: what was changed in it since a person
+//! was last asked, and whether text from outside came into it. And the moment of a call, made of
+//! that.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
+
+use crate::{Changes, Decision, Moment, Run, Source, Spent, Validated, Verdict, gate::House};
+
+/// What is kept of the conversations, by their names.
+#[derive(Default)]
+pub(crate) struct Conversations(Mutex<HashMap<Arc<str>, Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    spent: Option<Arc<Spent>>,
+    taint: Option<Arc<str>>,
+}
+
+impl Conversations {
+    fn kept<T>(&self, run: &Run, use_it: impl FnOnce(&mut Kept) -> T) -> T {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        use_it(all.entry(run.conversation.clone()).or_default())
+    }
+
+    /// Notes that changes became real. A person who was asked about them has begun the count anew.
+    pub(crate) fn changed(&self, run: &Run, changes: &Changes, lines: Option<u64>, asked: bool) {
+        self.kept(run, |it| {
+            let mut spent = it.spent.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+            match asked {
+                true => spent = Spent::default(),
+                false => spent.add(changes, lines.unwrap_or_default()),
+            }
+            it.spent = Some(Arc::new(spent));
+        });
+    }
+
+    /// Forgets a conversation.
+    pub(crate) fn end(&self, conversation: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
+    }
+}
+
+/// The moment of a call: what the rules want to know of it, and nothing else.
+pub(crate) fn moment(house: &House, run: &Run) -> Moment {
+    static NOTHING: LazyLock<Arc<Spent>> = LazyLock::new(Arc::default);
+    let policy = house.policy.load();
+    let terms = policy.terms();
+    // What cannot be counted is not known, and then the rule does not hold.
+    let used = |id: &String| Some((id.clone(), house.tally.used(id).ok()?));
+    let (spent, taint) = house.conversations.kept(run, |it| (it.spent.clone(), it.taint.clone()));
+    Moment {
+        now: terms.timed.then(|| house.clock.unix_ms()),
+        conversation: Some(run.conversation.clone()),
+        used: terms.counted.iter().filter_map(|it| used(&it.id)).collect(),
+        spent: spent.unwrap_or_else(|| NOTHING.clone()),
+        taint,
+    }
+}
+
+/// Counts a use of every rule that lets this call pass and is good for so many calls only. False
+/// when another call was quicker.
+pub(crate) fn spend(house: &House, verdict: &Verdict) -> bool {
+    if verdict.decision >= Decision::Ask {
+        return true;
+    }
+    let policy = house.policy.load();
+    let used = |origin: &str| {
+        let mut because = verdict.because.iter();
+        because.any(|it| {
+            it.decision == Decision::Allow && it.source == Source::Rule && &*it.origin == origin
+        })
+    };
+    let mut counted = policy.terms().counted.iter().filter(|it| used(&it.origin));
+    counted.all(|it| house.tally.take(&it.id, it.times) == Ok(true))
+}
+
+/// Marks the conversation when a call that is about to run brings text from outside into it.
+pub(crate) fn mark(house: &House, run: &Run, call: &Validated) {
+    if let Some(how) = house.policy.load().brings_from_outside(call) {
+        let text = format!("{how} (`{}`)", call.name().escape_debug());
+        house.conversations.kept(run, |it| {
+            it.taint.get_or_insert(text.into());
+        });
+    }
+}

@@ -1,0 +1,122 @@
+//! The paths that a command names, and where they lead.
+
+use std::borrow::Cow;
+
+use eclusa_shell::{
+    Command, Part, RedirectKind, Unknown, Word,
+    programs::{How, Reading},
+};
+
+use crate::{
+    Access,
+    policy::{Root, paths::Place},
+};
+
+/// Files outside that tell nothing about anybody.
+const HARMLESS: [&str; 6] =
+    ["/dev/null", "/dev/stdin", "/dev/zero", "/etc/os-release", "/proc/cpuinfo", "/proc/meminfo"];
+
+/// Every path that a command names, and whether it is written.
+pub(super) fn uses<'a>(
+    command: &'a Command,
+    reading: &'a Reading,
+) -> impl Iterator<Item = (Access, Cow<'a, Word>)> {
+    let access = |how: How| match how {
+        How::Read | How::Listed | How::Executed | How::Entered => Access::Read,
+        How::Written | How::Deleted | How::Moved | How::Changed => Access::Write,
+    };
+    let named = reading.paths.iter().map(move |it| (access(it.how), Cow::Borrowed(&it.word)));
+    let redirects = command.redirects.iter().filter_map(|it| match it.kind {
+        RedirectKind::Read => Some((Access::Read, Cow::Borrowed(&it.target))),
+        RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => {
+            Some((Access::Write, Cow::Borrowed(&it.target)))
+        }
+        RedirectKind::Descriptor | RedirectKind::Text => None,
+    });
+    named.chain(redirects)
+}
+
+/// Where a word leads.
+pub(super) enum Where {
+    /// To this path, relative to the workspace.
+    Inside(String),
+    /// To something that is the same for everybody.
+    Harmless,
+    /// Out of the workspace.
+    Outside,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// Where a path can lead: from where the script began, and from wherever it may have gone.
+pub(super) fn places(word: &Word, command: &Command, root: &Root) -> Vec<Where> {
+    let mut all = vec![place(word, None, root)];
+    let absolute = word.prefix().starts_with('/');
+    if !absolute {
+        all.extend(command.moved.iter().map(|moved| place(word, Some(moved), root)));
+    }
+    all
+}
+
+fn place(word: &Word, from: Option<&Word>, root: &Root) -> Where {
+    let (known, whole) = known(word);
+    match word.parts.first() {
+        Some(Part::Unknown { why: Unknown::Home, .. }) => return Where::Outside,
+        // A pipe that the shell makes itself.
+        Some(Part::Unknown { why: Unknown::Process, .. }) if word.parts.len() == 1 => {
+            return Where::Harmless;
+        }
+        _ => {}
+    }
+    let from = match from {
+        None => String::new(),
+        Some(from) => match from.text() {
+            Some(text) if text.starts_with('-') => return Where::Unknown,
+            Some(text) => format!("{text}/"),
+            None if matches!(
+                from.parts.first(),
+                Some(Part::Unknown { why: Unknown::Home, .. })
+            ) =>
+            {
+                return Where::Outside;
+            }
+            None => return Where::Unknown,
+        },
+    };
+    if HARMLESS.contains(&&*known) && whole {
+        return Where::Harmless;
+    }
+    let is_unknown = word
+        .parts
+        .iter()
+        .any(|it| matches!(it, Part::Unknown { why, .. } if *why != Unknown::Here));
+    match root.place(&format!("{from}{known}")) {
+        Place::Inside(_) if is_unknown => Where::Unknown,
+        Place::Inside(path) => Where::Inside(path.into_owned()),
+        Place::Outside => Where::Outside,
+        // The empty word names nothing.
+        Place::Nowhere if known.is_empty() && whole => Where::Harmless,
+        Place::Nowhere => Where::Unknown,
+    }
+}
+
+/// The text of a word with its patterns as they stand, and whether that is all of it.
+fn known(word: &Word) -> (String, bool) {
+    let mut text = String::new();
+    let mut whole = true;
+    for part in &word.parts {
+        match part {
+            Part::Text(it) => text.push_str(it),
+            Part::Glob(it) => {
+                whole = false;
+                text.push_str(it);
+            }
+            Part::Unknown { why: Unknown::Here, .. } => text.push('.'),
+            Part::Unknown { .. } => {
+                whole = false;
+                text.push('?');
+            }
+        }
+    }
+    (text, whole)
+}

@@ -1,0 +1,144 @@
+//! How much changes: in one call, and in a conversation.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use super::{Budget, EffectLimits, Effects, deletes};
+use crate::{
+    Changes, Decision, Node, Reason, Source, Touch,
+    policy::{Script, results::Results},
+};
+
+/// What was changed before, where limits are meant for more than one call. What was refused is
+/// never added.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spent {
+    files: BTreeSet<PathBuf>,
+    deleted: u64,
+    lines: u64,
+    bytes: u64,
+}
+
+impl Spent {
+    /// Adds changes that became real, and how many lines of them came and went.
+    pub fn add(&mut self, changes: &Changes, lines: u64) {
+        self.files.extend(counted(changes).map(Path::to_owned));
+        self.deleted = self.deleted.saturating_add(deletions(changes));
+        self.lines = self.lines.saturating_add(lines);
+        self.bytes = self.bytes.saturating_add(written(changes));
+    }
+}
+
+pub(super) fn limits(limits: &EffectLimits, effects: &Effects<'_>, because: &mut Vec<Reason>) {
+    let spent = effects.spent;
+    let files = || {
+        let new = counted(effects.changes).filter(|it| !spent.files.contains(*it)).count();
+        Some((spent.files.len() as u64).saturating_add(new as u64))
+    };
+    let lines = || Some(spent.lines.saturating_add(effects.lines?));
+    let bytes = || Some(spent.bytes.saturating_add(written(effects.changes)));
+    let all: [(_, _, _, &dyn Fn() -> Option<u64>); 3] = [
+        (limits.max_files, "effects.max_files", "files", &files),
+        (limits.max_lines, "effects.max_lines", "lines", &lines),
+        (limits.max_bytes, "effects.max_bytes", "bytes", &bytes),
+    ];
+    for (most, origin, unit, count) in all {
+        let Some(most) = most else { continue };
+        let text = match count() {
+            Some(count) if count <= most => continue,
+            Some(count) => format!("{count} {unit} would have changed, and {most} are the most"),
+            None => format!("nobody can count the {unit} that change, and {most} are the most"),
+        };
+        let (decision, source) = (Decision::Deny, Source::Floor);
+        because.push(Reason { decision, source, origin: origin.into(), text: text.into() });
+    }
+}
+
+/// Asks again where a conversation has used up what it may change without a question.
+pub(super) fn budget(budget: &Budget, effects: &Effects<'_>, because: &mut Vec<Reason>) {
+    let spent = &effects.moment.spent;
+    let mut all = (**spent).clone();
+    all.add(effects.changes, effects.lines.unwrap_or_default());
+    let lines = effects.lines.map(|_| all.lines);
+    let counts = [
+        (budget.deleted, "effects.budget.deleted", "deletions", Some(all.deleted)),
+        (budget.files, "effects.budget.files", "files", Some(all.files.len() as u64)),
+        (budget.lines, "effects.budget.lines", "lines", lines),
+        (budget.bytes, "effects.budget.bytes", "bytes", Some(all.bytes)),
+    ];
+    for (most, origin, unit, count) in counts {
+        let Some(most) = most else { continue };
+        let text = match count {
+            Some(count) if count <= most => continue,
+            Some(count) => format!(
+                "it would be {count} {unit} in this conversation since a person was last asked, and {most} may be"
+            ),
+            None => format!("nobody can count the {unit}, and {most} may be without a question"),
+        };
+        let (decision, source) = (Decision::Ask, Source::Rule);
+        because.push(Reason { decision, source, origin: origin.into(), text: text.into() });
+    }
+}
+
+/// What was changed, counted for rules.
+pub(super) fn results<'a>(effects: &Effects<'a>, scripts: &[Script]) -> Results<'a> {
+    let changes = effects.changes;
+    let fetches = |it: &Touch| matches!(it, Touch::Fetch(_));
+    let nexts = changes.iter().skip(1).map(Some).chain([None]);
+    // A directory that comes or goes with what is in it is on the way, and nothing of its own.
+    let paths = changes.iter().zip(nexts).filter_map(|(change, next)| {
+        let inner = next.is_some_and(|it| it.path.starts_with(&change.path));
+        let passes = matches!(
+            (&change.before, &change.after),
+            (None, Some(Node::Directory { .. })) | (Some(Node::Directory { .. }), None)
+        );
+        (!(inner && passes)).then_some(change.path.as_path())
+    });
+    Results {
+        deleted: deletions(changes),
+        files: counted(changes).count() as u64,
+        lines: effects.lines,
+        bytes: written(changes),
+        network: effects.author.touches.iter().any(fetches) || scripts.iter().any(Script::talks),
+        paths: paths.collect(),
+    }
+}
+
+/// How many things are nowhere afterwards. A directory counts where nothing in it does.
+fn deletions(changes: &Changes) -> u64 {
+    let left = changes.left();
+    let nexts = changes.iter().skip(1).map(Some).chain([None]);
+    let gone = changes.iter().zip(nexts).filter(|(change, next)| {
+        let inner = next.is_some_and(|it| it.path.starts_with(&change.path));
+        let directory = matches!(change.before, Some(Node::Directory { .. }));
+        deletes(changes, &left, change) && !(inner && directory)
+    });
+    gone.count() as u64
+}
+
+/// The paths that count as files: each thing once, and directories only where nothing in them
+/// counts.
+fn counted(changes: &Changes) -> impl Iterator<Item = &Path> {
+    let left = changes.left();
+    let nexts = changes.iter().skip(1).map(Some).chain([None]);
+    changes.iter().zip(nexts).filter_map(move |(change, next)| {
+        let inner = next.is_some_and(|it| it.path.starts_with(&change.path));
+        let is_directory = |it: &Node| matches!(it, Node::Directory { .. });
+        let only = [&change.before, &change.after].into_iter().flatten().all(is_directory);
+        let path = change.path.as_path();
+        let apart = left.contains(path) || (inner && only);
+        (!apart).then_some(path)
+    })
+}
+
+/// How many bytes are in the files that are written.
+fn written(changes: &Changes) -> u64 {
+    let sizes = changes.iter().filter_map(|it| {
+        let new = it.after.as_ref()?.file()?;
+        let old = it.before.as_ref().and_then(Node::file);
+        (old.map(|it| it.digest) != Some(new.digest)).then_some(new.size)
+    });
+    sizes.fold(0, u64::saturating_add)
+}

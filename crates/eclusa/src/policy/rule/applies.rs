@@ -1,0 +1,139 @@
+//! Whether a rule applies: its conditions, held against a call.
+
+use std::{borrow::Cow, path::Path};
+
+use serde_json::Value;
+
+use eclusa_shell::{Command, programs::Reading};
+
+use super::{Access, Rule};
+use crate::{
+    PermissionClass, Touch,
+    policy::{
+        commands::Fit,
+        domains::Domains,
+        matcher::{Holds, Matcher},
+        names::Names,
+        paths::Root,
+        term::Moment,
+    },
+};
+
+/// What a rule looks at.
+pub(crate) struct Subject<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) aliases: &'a [String],
+    pub(crate) class: PermissionClass,
+    pub(crate) server: Option<&'a str>,
+    pub(crate) args: &'a Value,
+    pub(crate) touches: &'a [Touch],
+    /// The paths among the touches that lie in the workspace, resolved.
+    pub(crate) paths: &'a [(Access, Cow<'a, str>)],
+    pub(crate) root: &'a Root,
+    pub(crate) moment: &'a Moment,
+}
+
+impl Rule {
+    /// How far one command of a call is what it is about.
+    pub(in crate::policy) fn fits_command(
+        &self,
+        call: &Subject<'_>,
+        command: &Command,
+        reading: &Reading,
+    ) -> Fit {
+        let fits = self.commands.iter().map(|it| match self.tightens() {
+            true => it.concerns(command, reading),
+            false => it.covers(command),
+        });
+        match fits.max() {
+            Some(fit) if fit > Fit::No && self.concerns(call) && self.reaches(call) => fit,
+            _ => Fit::No,
+        }
+    }
+
+    /// Whether it applies.
+    pub(crate) fn applies(&self, call: &Subject<'_>) -> bool {
+        self.concerns(call) && self.reaches(call)
+    }
+
+    /// Whether it applies, as far as it does not depend on what the call touches.
+    pub(in crate::policy) fn concerns(&self, call: &Subject<'_>) -> bool {
+        let enough = if self.tightens() { Holds::Doubt } else { Holds::Yes };
+        (self.tightens() || self.has_conditions())
+            && self.is_in_force(call.moment, call.root)
+            && self.tools.as_ref().is_none_or(|it| self.knows(it, call))
+            && (self.classes.is_empty() || self.classes.contains(&call.class))
+            && self
+                .servers
+                .as_ref()
+                .is_none_or(|it| call.server.is_some_and(|server| it.matches(server)))
+            && self.args.iter().all(|(at, matcher)| {
+                let value = at.find(call.args);
+                value.is_some_and(|it| matcher.test(it, call.root, self.tightens()) >= enough)
+            })
+            && self.command.as_ref().is_none_or(|it| runs(it, call) >= enough)
+    }
+
+    /// A tool of somebody else cannot slip under a rule that allows by calling itself alike.
+    fn knows(&self, names: &Names, call: &Subject<'_>) -> bool {
+        let by_alias = self.tightens() || call.server.is_none();
+        names.matches(call.name)
+            || (by_alias && call.aliases.iter().any(|alias| names.matches(alias)))
+    }
+
+    /// Whether the paths and hosts of a call are those the rule is about.
+    fn reaches(&self, call: &Subject<'_>) -> bool {
+        let fits = |(access, path): &(Access, Cow<'_, str>)| {
+            self.access.is_none_or(|it| it == *access)
+                && self.paths.as_ref().is_none_or(|it| it.fit(Path::new(&**path)))
+        };
+        let (paths, hosts) = (self.is_about_paths(), self.domains.as_ref());
+        match self.tightens() {
+            true => {
+                (!paths || call.paths.iter().any(fits))
+                    && hosts.is_none_or(|it| talks(it, call) >= Holds::Doubt)
+            }
+            false if !paths && hosts.is_none() => true,
+            false => {
+                // What else the call touches, the rule says nothing about.
+                let covered = |it: &Touch| match it {
+                    Touch::Read(_) | Touch::Write(_) => paths,
+                    Touch::Fetch(host) => hosts.is_some_and(|it| it.fit(host) == Holds::Yes),
+                    Touch::Run(_) | Touch::Unknown => false,
+                };
+                let fetches = |it: &Touch| matches!(it, Touch::Fetch(_));
+                call.touches.iter().all(covered)
+                    && (!paths || (!call.paths.is_empty() && call.paths.iter().all(fits)))
+                    && (hosts.is_none() || call.touches.iter().any(fetches))
+            }
+        }
+    }
+}
+
+/// Whether a call talks to one of these hosts. A tool that talks to hosts and does not say to
+/// which leaves it in doubt.
+fn talks(domains: &Domains, call: &Subject<'_>) -> Holds {
+    let hosts = call.touches.iter().filter_map(|it| match it {
+        Touch::Fetch(host) => Some(domains.fit(host)),
+        Touch::Read(_) | Touch::Write(_) | Touch::Run(_) | Touch::Unknown => None,
+    });
+    let silent = match call.class {
+        PermissionClass::Web => Holds::Doubt,
+        _ => Holds::No,
+    };
+    hosts.max().unwrap_or(silent)
+}
+
+/// Whether a call runs shell text that meets a condition. A shell that does not say what it runs
+/// leaves it in doubt.
+fn runs(matcher: &Matcher, call: &Subject<'_>) -> Holds {
+    let texts = call.touches.iter().filter_map(|it| match it {
+        Touch::Run(text) => Some(matcher.test_text(text, call.root, true)),
+        Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
+    });
+    let silent = match call.class {
+        PermissionClass::Shell => Holds::Doubt,
+        _ => Holds::No,
+    };
+    texts.max().unwrap_or(silent)
+}

@@ -1,0 +1,64 @@
+//! Text from outside: which calls bring it into a conversation, and what they may not do there
+//! without a question.
+//!
+//! A page or a server can hold instructions that nobody here wrote. While such text is in a
+//! conversation, what could carry data out or run fetched code is asked about, even where a rule
+//! allows it, unless the rule says that it has thought of this (`tainted = true`).
+
+use eclusa_shell::programs::Class;
+
+use super::{Place, Root, Script};
+use crate::{Decision, PermissionClass, Reason, Source, Touch, Validated};
+
+/// How a call brings text from outside into a conversation, if it does.
+pub(super) fn brings(call: &Validated, scripts: &[Script], root: &Root) -> Option<&'static str> {
+    if call.server().is_some() {
+        return Some("came from another server");
+    }
+    if call.class() == PermissionClass::Web {
+        return Some("came from the web");
+    }
+    let mut touches = call.touches().iter();
+    let outside = |path: &str| !matches!(root.place(path), Place::Inside(_));
+    let touched = touches.find_map(|touch| match touch {
+        Touch::Fetch(_) => Some("came from the web"),
+        Touch::Read(path) if outside(path) => Some("came from outside the workspace"),
+        Touch::Read(_) | Touch::Write(_) | Touch::Run(_) | Touch::Unknown => None,
+    });
+    touched.or_else(|| scripts.iter().find_map(|it| it.brings(root)))
+}
+
+/// What a call could do with what is in the conversation, if it goes beyond this machine.
+pub(super) fn carries(call: &Validated) -> Option<&'static str> {
+    let fetches = call.touches().iter().any(|it| matches!(it, Touch::Fetch(_)));
+    let unknown = call.touches().iter().any(|it| matches!(it, Touch::Unknown));
+    match call.class() {
+        _ if call.server().is_some() => Some("it could carry data to another server"),
+        PermissionClass::Web => Some("it could carry data out"),
+        _ if fetches => Some("it could carry data out"),
+        _ if unknown => Some("nobody can tell what it would touch"),
+        _ => None,
+    }
+}
+
+/// What one command could do with it.
+pub(super) fn carried_by(class: eclusa_shell::programs::Classes) -> Option<&'static str> {
+    if class.contains(Class::Network) {
+        Some("could carry data out")
+    } else if class.contains(Class::RunsCode) || class.contains(Class::Unknown) {
+        Some("could run what was fetched")
+    } else {
+        None
+    }
+}
+
+/// The question that follows.
+pub(super) fn question(from: &str, what: &str) -> Reason {
+    let text = format!("{what}, and there is text in this conversation that {from}");
+    Reason {
+        decision: Decision::Ask,
+        source: Source::Rule,
+        origin: "taint".into(),
+        text: text.into(),
+    }
+}

@@ -1,0 +1,133 @@
+//! How long a rule holds, and the moment of a call. Judging has no clock and counts nothing: what
+//! it needs of the moment comes in with the call.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, LazyLock},
+};
+
+use super::{Root, Rule, Spent};
+use crate::Decision;
+
+/// Within which bounds a rule holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Term {
+    /// Until this time, in milliseconds since 1970.
+    pub until: Option<u64>,
+    /// For so many calls.
+    pub times: Option<u64>,
+    /// In this conversation.
+    pub conversation: Option<String>,
+    /// In this workspace.
+    pub workspace: Option<PathBuf>,
+}
+
+/// When and in which conversation a call is judged, as far as rules ask. What is not said is not
+/// known, and doubts go against the call.
+#[derive(Debug, Clone, Default)]
+pub struct Moment {
+    /// The time, in milliseconds since 1970.
+    pub now: Option<u64>,
+    /// The conversation.
+    pub conversation: Option<Arc<str>>,
+    /// How often the rules whose uses are counted let something pass, by their ids.
+    pub used: BTreeMap<String, u64>,
+    /// What was changed in the conversation since a person was last asked about changes.
+    pub spent: Arc<Spent>,
+    /// What brought text from outside into the conversation, if anything did.
+    pub taint: Option<Arc<str>>,
+}
+
+/// What rules must be told of the moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// Whether any of them ends at a time.
+    pub timed: bool,
+    /// Those whose uses are counted.
+    pub counted: Vec<Counted>,
+}
+
+/// A rule whose uses are counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    /// Its id, which its uses are counted by.
+    pub id: String,
+    /// Where it is written, which reasons name it by.
+    pub origin: String,
+    /// How often it lets something pass.
+    pub times: u64,
+}
+
+impl Moment {
+    /// A moment of which nothing is known.
+    pub fn unknown() -> &'static Moment {
+        static UNKNOWN: LazyLock<Moment> = LazyLock::new(Moment::default);
+        &UNKNOWN
+    }
+}
+
+impl Terms {
+    /// What these rules must be told.
+    pub(super) fn of(rules: &[Rule]) -> Terms {
+        let counted = rules.iter().filter_map(|rule| {
+            let (id, times) = (rule.name()?.to_owned(), rule.term_of().times?);
+            Some(Counted { id, origin: rule.written_at().to_owned(), times })
+        });
+        let timed = rules.iter().any(|it| it.term_of().until.is_some());
+        Terms { timed, counted: counted.collect() }
+    }
+
+    /// Nothing.
+    pub fn none() -> &'static Terms {
+        static NONE: LazyLock<Terms> = LazyLock::new(Terms::default);
+        &NONE
+    }
+}
+
+impl Rule {
+    /// The same rule within these bounds. Only a rule that allows can be used up, and it needs an
+    /// id by which its uses are counted.
+    pub fn term(self, term: Term) -> Result<Rule, String> {
+        match term.times {
+            Some(_) if self.decision() != Decision::Allow => {
+                Err("only a rule that allows can be used up".to_owned())
+            }
+            Some(_) if self.name().is_none() => {
+                Err("`times` needs an `id`, by which uses are counted".to_owned())
+            }
+            Some(0) => Err("`times` is at least 1".to_owned()),
+            Some(_) | None => Ok(self.with_term(term)),
+        }
+    }
+
+    /// A moment at which it holds.
+    pub(crate) fn moment_in_force(&self) -> Moment {
+        let used = self.name().map(|it| (it.to_owned(), 0));
+        let conversation = self.term_of().conversation.as_deref().map(Arc::from);
+        Moment { now: Some(0), conversation, used: used.into_iter().collect(), ..Moment::default() }
+    }
+
+    /// Whether it holds at this moment, in this workspace. Where that is not known, a rule that
+    /// tightens does and one that allows does not.
+    pub(super) fn is_in_force(&self, moment: &Moment, root: &Root) -> bool {
+        let term = self.term_of();
+        let doubt = self.decision() != Decision::Allow;
+        let used =
+            |times: u64| self.name().and_then(|it| moment.used.get(it)).map(|it| *it < times);
+        term.until.is_none_or(|until| moment.now.map_or(doubt, |now| now < until))
+            && term.times.is_none_or(|times| used(times).unwrap_or(doubt))
+            && term.conversation.as_deref().is_none_or(|wanted| {
+                moment.conversation.as_deref().map_or(doubt, |it| it == wanted)
+            })
+            && term.workspace.as_deref().is_none_or(|it| root.is(it))
+    }
+}
+
+impl Root {
+    /// True when it is this directory, in words.
+    fn is(&self, path: &Path) -> bool {
+        let text = path.to_string_lossy();
+        self.inside(&text).is_some_and(|it| it == ".")
+    }
+}
