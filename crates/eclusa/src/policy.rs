@@ -177,10 +177,10 @@ enum Allowed {
 impl Allowed {
     /// What follows from the rules that apply.
     fn by(heard: &[&Rule]) -> Allowed {
-        let mut allowing = heard.iter().filter(|it| it.decision() == Decision::Allow).peekable();
-        match allowing.peek() {
+        let allowing = || heard.iter().filter(|it| it.decision() == Decision::Allow);
+        match allowing().next() {
             None => Allowed::No,
-            Some(_) if allowing.any(|it| it.holds_tainted()) => Allowed::EvenTainted,
+            Some(_) if allowing().any(|it| it.holds_tainted()) => Allowed::EvenTainted,
             Some(_) => Allowed::Yes,
         }
     }
