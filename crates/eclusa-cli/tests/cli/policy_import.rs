@@ -253,6 +253,7 @@ priority = 300
 #[test]
 fn opencode_permissions_become_rules_and_the_rest_is_listed() {
     let text = r#"{"permission": {
+  "*": "ask",
   "bash": {"*": "ask", "rm *": "deny"},
   "edit": {"*": "deny", "docs/**": "allow"},
   "webfetch": "deny",
@@ -262,6 +263,16 @@ fn opencode_permissions_become_rules_and_the_rest_is_listed() {
     assert_snapshot!(imported("opencode", "opencode.json", text), @r###"
     $ eclusa policy import opencode <dir>/opencode.json
     # From <dir>/opencode.json of opencode.
+
+    [[rules]]
+    decision = "ask"
+    access = "read"
+    reason = "imported: read ask"
+
+    [[rules]]
+    decision = "ask"
+    class = "generic"
+    reason = "imported: * ask"
 
     [[rules]]
     decision = "ask"
@@ -295,7 +306,7 @@ fn opencode_permissions_become_rules_and_the_rest_is_listed() {
     #   skill allow: no tool here is like it
 
     stderr:
-    note: 5 carried over, 2 not
+    note: 7 carried over, 2 not
     exit 0
     "###);
 }

@@ -19,6 +19,9 @@ pub(super) fn read(text: &str) -> Result<Brought, String> {
         Some(Value::Object(tools)) => {
             for (tool, value) in tools {
                 match value {
+                    Value::String(decision) if tool == "*" && tools.len() > 1 => {
+                        others_than(&mut brought, tools, decision);
+                    }
                     Value::String(decision) => of_tool(&mut brought, tool, decision),
                     Value::Object(patterns) => of_patterns(&mut brought, tool, patterns),
                     _ => return Err(format!("`permission.{tool}` must be a text or an object")),
@@ -35,6 +38,21 @@ fn everything(brought: &mut Brought, decision: &str) {
         "allow" => brought.left("permission allow", "allow", "nothing here allows everything"),
         decision => brought.rule(&format!("permission {decision}"), Rule::new(decision)),
     }
+}
+
+/// What holds for every tool that is not named: there the name is heard last, and here the strictest
+/// would be.
+fn others_than(brought: &mut Brought, named: &Map<String, Value>, decision: &str) {
+    let from = format!("* {decision}");
+    if decision == "allow" {
+        return brought.left(from, "allow", "nothing here allows everything");
+    }
+    for tool in ["bash", "edit", "read", "webfetch"] {
+        if !named.contains_key(tool) {
+            of_tool(brought, tool, decision);
+        }
+    }
+    brought.rule(&from, Rule::new(decision).text("class", "generic"));
 }
 
 fn of_tool(brought: &mut Brought, tool: &str, decision: &str) {
