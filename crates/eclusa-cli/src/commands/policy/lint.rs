@@ -129,8 +129,8 @@ fn covers(wide: &Written, narrow: &Written) -> bool {
             // Globs of paths and hosts with exceptions are more than lists.
             ("path" | "domain", Some(wide), Some(narrow)) => {
                 let exact = |it: &&str| !it.starts_with('!');
-                wide.iter().all(|it| exact(&it))
-                    && narrow.iter().all(|it| exact(&it) && wide.contains(it))
+                wide.iter().all(|it| exact(it))
+                    && narrow.iter().all(|it| exact(it) && wide.contains(it))
             }
             _ => false,
         }
