@@ -1,7 +1,7 @@
 //! The smallest rule that would change what becomes of a call. Every proposal is tried: the rule is
 //! laid over the configuration as if it had been written, and the call is judged again.
 
-use eclusa::{Decision, ExplainedCommand, Explanation, Source, ToolCall, Touch};
+use eclusa::{Decision, ExplainedCommand, ExplainedRule, Explanation, Source, ToolCall, Touch};
 use serde_json::Value;
 
 use crate::{
@@ -78,8 +78,13 @@ fn looser(call: &ToolCall, explanation: &Explanation) -> Vec<String> {
         rules.push(named);
     }
     let mut all: Vec<String> = rules.iter().map(Rule::toml).collect();
+    let named = tightening(explanation, |_| true);
+    let excepting: Vec<String> = match named.is_empty() {
+        true => Vec::new(),
+        false => rules.iter().map(|it| it.clone().list("except", &named).toml()).collect(),
+    };
     // Shipped rules can be left out by name; others are changed where they are written.
-    let without = shipped(explanation);
+    let without = tightening(explanation, |origin| origin.starts_with("defaults:"));
     if without.iter().any(|it| it == "secret-files") {
         let paths = explanation.touches.iter().filter_map(|it| match it {
             Touch::Read(path) | Touch::Write(path) => exactly(path).map(|it| format!("!{it}")),
@@ -88,6 +93,7 @@ fn looser(call: &ToolCall, explanation: &Explanation) -> Vec<String> {
         let paths: Vec<String> = paths.collect();
         all.push(format!("[files]\nblocked = {}", Rule::strings(&paths)));
     }
+    all.extend(excepting);
     if !without.is_empty() {
         let line = format!("without = {}", Rule::strings(&without));
         let more: Vec<String> = all.iter().map(|it| format!("{line}\n\n{it}")).collect();
@@ -137,12 +143,11 @@ fn spelt(command: &ExplainedCommand) -> Option<String> {
     words.filter(|it| !it.is_empty()).map(|it| it.join(" "))
 }
 
-/// The shipped rules that tighten the verdict, by name.
-fn shipped(explanation: &Explanation) -> Vec<String> {
-    let applies = explanation.rules.iter().filter(|it| {
-        it.applies && it.decision > Decision::Allow && it.origin.starts_with("defaults:")
-    });
-    applies.filter_map(|it| it.id.clone()).collect()
+/// The rules that tighten the verdict and have a name, among those that are written there.
+fn tightening(explanation: &Explanation, there: impl Fn(&str) -> bool) -> Vec<String> {
+    let applies =
+        |it: &&ExplainedRule| it.applies && it.decision > Decision::Allow && there(&it.origin);
+    explanation.rules.iter().filter(applies).filter_map(|it| it.id.clone()).collect()
 }
 
 /// What stands in the way.

@@ -88,7 +88,9 @@ fn unreachable(rule: &Written, registry: &Registry) -> Option<String> {
 fn shadowed(rule: &Written, at: usize, rules: &[Written]) -> Option<(&'static str, String)> {
     for (other_at, other) in rules.iter().enumerate().filter(|(it, _)| *it != at) {
         let (mine, others) = (rank(rule.decision()), rank(other.decision()));
-        if !covers(other, rule) || others < mine {
+        let id = other.keys.get("id").and_then(Item::as_str);
+        let excepted = rule.texts("except").is_some_and(|it| id.is_some_and(|id| it.contains(&id)));
+        if excepted || !covers(other, rule) || others < mine {
             continue;
         }
         if others > mine {
@@ -129,8 +131,7 @@ fn covers(wide: &Written, narrow: &Written) -> bool {
             // Globs of paths and hosts with exceptions are more than lists.
             ("path" | "domain", Some(wide), Some(narrow)) => {
                 let exact = |it: &&str| !it.starts_with('!');
-                wide.iter().all(|it| exact(it))
-                    && narrow.iter().all(|it| exact(it) && wide.contains(it))
+                wide.iter().all(exact) && narrow.iter().all(|it| exact(it) && wide.contains(it))
             }
             _ => false,
         }
