@@ -327,6 +327,7 @@ impl Gate {
         let explained = catch_unwind(AssertUnwindSafe(|| {
             let tool = self.house.registry.find(&entry.trail.call.tool)?;
             let call = validate::validate(tool, &mut entry.trail)?;
+            let call = call.at(conversations::moment(&self.house, &self.run));
             // The mode and what this machine can do have a say too.
             let verdict = judge::judge(&self.house, &self.run, &call);
             Ok(Explanation { verdict, ..self.house.policy.load().explain(&call) })

@@ -114,12 +114,7 @@ impl Policy for Rules {
         let subject = self.subject(call, call.touches(), &paths);
         let heard = self.hear(&subject, |_| true);
         because.extend(heard.iter().map(|it| it.reason()));
-        let allowing = || heard.iter().filter(|it| it.decision() == Decision::Allow);
-        let allowed = match allowing().next() {
-            None => Allowed::No,
-            Some(_) if allowing().any(|it| it.holds_tainted()) => Allowed::EvenTainted,
-            Some(_) => Allowed::Yes,
-        };
+        let allowed = Allowed::by(&heard);
         if let (Allowed::Yes, Some(from), Some(what)) =
             (allowed, &call.moment().taint, taint::carries(call))
         {
@@ -186,6 +181,16 @@ enum Allowed {
 impl Allowed {
     fn or_elsewhere(self) -> Allowed {
         if self == Allowed::No { Allowed::Elsewhere } else { self }
+    }
+
+    /// What follows from the rules that apply.
+    fn by(heard: &[&Rule]) -> Allowed {
+        let allowing = || heard.iter().filter(|it| it.decision() == Decision::Allow);
+        match allowing().next() {
+            None => Allowed::No,
+            Some(_) if allowing().any(|it| it.holds_tainted()) => Allowed::EvenTainted,
+            Some(_) => Allowed::Yes,
+        }
     }
 }
 

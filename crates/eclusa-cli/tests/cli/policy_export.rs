@@ -100,3 +100,25 @@ domain = ["*", "!docs.example"]
     exit 0
     "###);
 }
+
+/// What is exported and imported again is what was there.
+#[test]
+fn rules_about_commands_survive_the_way_there_and_back() {
+    let rules = "[[rules]]\ndecision = \"allow\"\ncommand = \"git log\"\n\n\
+                 [[rules]]\ndecision = \"deny\"\ncommand = \"rm -rf\"\n";
+    for (agent, name) in
+        [("claude-code", "settings.json"), ("codex", "default.rules"), ("gemini", "policy.toml")]
+    {
+        let world = World::with(rules);
+        let exported = world.eclusa(&["policy", "export", agent]);
+        let file = world.write(name, &exported.out).display().to_string();
+        let back = world.eclusa(&["policy", "import", agent, &file]);
+        let rule = |decision: &str, command: &str| {
+            let text = format!("decision = \"{decision}\"\ncommand = \"{command}\"\n");
+            assert!(back.out.contains(&text), "{agent}: {back:?}");
+        };
+        rule("allow", "git log");
+        rule("deny", "rm -rf");
+        assert_eq!(back.out.matches("[[rules]]").count(), 2, "{agent}: {back:?}");
+    }
+}

@@ -326,3 +326,40 @@ fn what_is_no_settings_file_is_said_with_its_place() {
     exit 2
     "###);
 }
+
+#[test]
+fn commands_are_carried_by_their_first_words_and_single_texts_as_they_stand() {
+    let text = r#"{"permissions": {
+  "allow": ["Bash(npm run test:*)", "Bash(git log *)", "Bash(make check)"],
+  "deny": ["Bash(rm -rf:*)"]
+}}"#;
+    assert_snapshot!(imported("claude-code", "settings.json", text), @r###"
+    $ eclusa policy import claude-code <dir>/settings.json
+    # From <dir>/settings.json of Claude Code.
+
+    [[rules]]
+    decision = "allow"
+    command = "npm run test"
+    reason = "imported: allow Bash(npm run test:*)"
+
+    [[rules]]
+    decision = "allow"
+    command = "git log"
+    reason = "imported: allow Bash(git log *)"
+
+    [[rules]]
+    decision = "allow"
+    tool = "bash"
+    arg."/command" = { equals = "make check" }
+    reason = "imported: allow Bash(make check)"
+
+    [[rules]]
+    decision = "deny"
+    command = "rm -rf"
+    reason = "imported: deny Bash(rm -rf:*)"
+
+    stderr:
+    note: 4 carried over, 0 not
+    exit 0
+    "###);
+}

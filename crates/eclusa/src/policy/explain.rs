@@ -1,7 +1,7 @@
 //! Why a call was judged as it was: what was looked at, what each part of it came to, and which
 //! rules had a say. For people; nothing here decides anything.
 
-use super::{Allowed, Rule, Rules, Script, floors};
+use super::{Allowed, Rules, Script, floors};
 use crate::{Decision, PermissionClass, Policy, Touch, Validated, Verdict};
 
 /// Everything that a verdict was made of.
@@ -124,9 +124,8 @@ impl Rules {
             script.paths(&self.root, &mut paths);
         }
         let subject = self.subject(call, call.touches(), &paths);
-        let of_calls = self.rules.iter().filter(|it| !it.is_about_commands());
-        let allows = |it: &&Rule| it.decision() == Decision::Allow && it.applies(&subject);
-        let allowed = if of_calls.filter(allows).count() > 0 { Allowed::Yes } else { Allowed::No };
+        let heard = self.hear(&subject, |_| true);
+        let allowed = Allowed::by(&heard);
         let explained: Vec<ExplainedScript> = scripts
             .iter()
             .map(|(text, script)| script.explain(text, &subject, self, allowed))
