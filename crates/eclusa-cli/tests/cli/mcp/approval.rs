@@ -38,8 +38,8 @@ fn mcp_older_clients_are_asked_with_a_request() {
         let params = &question["params"];
         // What the person reads is what a terminal would show.
         let message = params["message"].as_str().unwrap();
-        assert!(message.contains("tool: note") && message.contains("│ hello"), "{message}");
-        assert!(message.contains("  yes      yes, this once"), "{message}");
+        assert!(message.contains("tool: note") && message.contains("│ + hello"), "{message}");
+        assert!(message.contains("  yes      yes, make exactly these changes"), "{message}");
         assert!(!message.contains("edit the arguments"), "{message}");
         // Codex takes a schema with these at its root, and no other.
         let schema = params["requestedSchema"].as_object().unwrap();
@@ -52,8 +52,8 @@ fn mcp_older_clients_are_asked_with_a_request() {
         assert_eq!(client.answer(id)["result"]["isError"], false);
         assert_eq!(world.read("workspace/notes.txt"), "hello\n");
         let records = world.records();
-        let started = records.iter().find(|it| it["event"] == "started").unwrap();
-        assert_eq!(started["approval"]["by"], "mcp-client");
+        let ended = records.iter().find(|it| it["event"] == "ended").unwrap();
+        assert_eq!(ended["changes"]["approval"]["by"], "mcp-client");
     }
 }
 
@@ -65,7 +65,7 @@ fn mcp_newer_clients_ask_and_come_back() {
     let asked = input_required(&mut client, &call);
     let question = &asked["inputRequests"]["approval"];
     assert_eq!(question["method"], "elicitation/create");
-    assert!(question["params"]["message"].as_str().unwrap().contains("│ hello"));
+    assert!(question["params"]["message"].as_str().unwrap().contains("│ + hello"));
     assert_eq!(world.read("workspace/notes.txt"), "");
     let answer = client.ask("tools/call", retried(&call, &asked, yes()));
     assert_eq!(answer["result"]["isError"], false, "{answer}");
@@ -212,14 +212,18 @@ fn mcp_a_question_that_nobody_comes_back_to_holds_no_other_up() {
     let mut client = Client::modern(&world, asks());
     let abandoned = input_required(&mut client, &note("one"));
     // Answered in any order, each its own question.
-    let (two, three) = (note("two"), note("three"));
+    let file = |name: &str| json!({"name": "write", "arguments": {"path": name, "content": format!("{name}\n")}});
+    let (two, three) = (file("two"), file("three"));
     let (asked_two, asked_three) =
         (input_required(&mut client, &two), input_required(&mut client, &three));
     for (call, asked) in [(three, asked_three), (two, asked_two)] {
         let answer = client.ask("tools/call", retried(&call, &asked, yes()));
         assert_eq!(answer["result"]["isError"], false, "{answer}");
     }
-    assert_eq!(world.read("workspace/notes.txt"), "three\ntwo\n");
+    assert_eq!(
+        (&*world.read("workspace/two"), &*world.read("workspace/three")),
+        ("two\n", "three\n")
+    );
     assert!(abandoned["requestState"].is_string());
 }
 
@@ -229,7 +233,8 @@ fn mcp_a_ticket_is_no_good_when_its_time_is_over() {
     let mut client = Client::modern(&world, asks());
     let asked = input_required(&mut client, &note("hello"));
     wait_until("the time is over", || {
-        world.records().iter().any(|it| it["code"] == "approval_expired")
+        let expired = |it: &Value| it["changes"]["approval"]["answer"] == "approval_expired";
+        world.records().iter().any(expired)
     });
     let answer = client.ask("tools/call", retried(&note("hello"), &asked, yes()));
     // The call has ended, whichever clock was first.

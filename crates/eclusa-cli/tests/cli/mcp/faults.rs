@@ -34,8 +34,11 @@ fn mcp_a_question_that_nobody_comes_back_for_is_on_record_when_the_client_goes()
             false => drop(client.answer(id)),
         }
         client.close();
-        let codes: Vec<Value> = world.records().iter().map(|it| it["code"].clone()).collect();
-        assert_eq!(codes, ["cancelled"]);
+        let ended: Vec<Value> =
+            world.records().into_iter().filter(|it| it["event"] == "ended").collect();
+        let [ended] = ended.as_slice() else { panic!("{ended:?}") };
+        assert_eq!(ended["code"], "changes_discarded");
+        assert_eq!(ended["changes"]["approval"]["answer"], "cancelled");
         assert_eq!(world.read("workspace/notes.txt"), "");
     }
 }
