@@ -6,6 +6,7 @@
 mod cells;
 mod commit;
 mod gate;
+mod hands;
 mod judge;
 mod measure;
 mod parse;
@@ -19,7 +20,7 @@ type Section = (&'static str, fn() -> measure::Told);
 
 fn main() -> std::process::ExitCode {
     let only = std::env::args().nth(1);
-    let sections: [Section; 9] = [
+    let sections: [Section; 10] = [
         ("gate", gate::run),
         ("judge", judge::run),
         ("validate", validate::run),
@@ -27,6 +28,7 @@ fn main() -> std::process::ExitCode {
         ("redact", redact::run),
         ("store", store::run),
         ("commit", commit::run),
+        ("hands", hands::run),
         ("search", search::run),
         ("cells", cells::run),
     ];

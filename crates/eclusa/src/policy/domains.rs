@@ -1,7 +1,7 @@
 //! Hosts in words alone: who is meant by a text, and which patterns name them. Nothing here asks
 //! a name server; which addresses a name has is the business of whoever connects.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::matcher::Holds;
 

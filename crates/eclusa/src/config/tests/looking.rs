@@ -120,11 +120,11 @@ not_match = [{ fetches = ['rs'] }, { fetches = ['docs.example', 'other.example']
 #[test]
 fn commands_are_loosened_by_their_person_and_tightened_by_projects() {
     let own =
-        "[commands]\nhosts = ['crates.io', '*.example.org']\nlive = ['target/**', 'web/dist/']
+        "[commands]\nhosts = ['packages.example', '*.example.org']\nlive = ['target/**', 'web/dist/']
 memory = 'none'\nprocesses = 64\ndisk = '1GB'\ntime = '2m'\nleast = 'partial'
 identity = 'Ada <ada@example.org>'";
     let commands = load(own).commands;
-    assert_eq!(commands.hosts, ["crates.io", "*.example.org"]);
+    assert_eq!(commands.hosts, ["packages.example", "*.example.org"]);
     assert_eq!(commands.live, [Path::new("target"), Path::new("web/dist")]);
     assert_eq!(
         (commands.memory, commands.processes, commands.disk),
@@ -148,8 +148,9 @@ identity = 'Ada <ada@example.org>'";
         let told = both(looser).unwrap_err().to_string();
         assert!(told.contains("can only tighten"), "{looser}: {told}");
     }
-    let tighter = both("hosts = ['crates.io']\nlive = []\nmemory = '1GB'\nleast = 'full'").unwrap();
-    assert_eq!((tighter.hosts, tighter.live), (vec!["crates.io".to_owned()], Vec::new()));
+    let tighter =
+        both("hosts = ['packages.example']\nlive = []\nmemory = '1GB'\nleast = 'full'").unwrap();
+    assert_eq!((tighter.hosts, tighter.live), (vec!["packages.example".to_owned()], Vec::new()));
     assert_eq!((tighter.memory, tighter.least), (Some(1 << 30), Least::Full));
     for wrong_live in ["/etc", "..", "a/../b", "*", "src/*.rs", "", ".git", "sub/.git/hooks"] {
         let told = wrong(&format!("[commands]\nlive = ['{wrong_live}']"));

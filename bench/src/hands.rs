@@ -1,0 +1,158 @@
+//! File tools through the whole gate, with the SQLite log and undo, beside plain reads and renames.
+
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use eclusa::{
+    Blocked, Decision, Durability, Files, Gate, House, Registry, Rule, Rules, ToolCall, Workspace,
+};
+use eclusa_store::{Options, Store};
+use eclusa_tools::{Hands, Read};
+use serde_json::{Value, json};
+
+use crate::measure::{Told, line};
+
+const FILES: usize = 1_000;
+const ROUNDS: usize = 5;
+/// Enough for a page that is a whole file.
+const PAGE: usize = 8 << 20;
+
+pub(crate) fn run() -> Told {
+    let place = tempfile::tempdir_in(".")?;
+    let root = place.path().join("workspace");
+    fs::create_dir(&root)?;
+    let room = Room::new(&root, place.path())?;
+    room.small_files(&root)?;
+    room.large_files(&root)
+}
+
+struct Room {
+    gate: Gate,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Room {
+    fn new(root: &Path, place: &Path) -> Result<Room, Box<dyn std::error::Error>> {
+        let files = Files::open(root, Blocked::default())?;
+        let hands = Hands::new(files.clone()).max_size(64 << 20);
+        let registry = Registry::new();
+        hands.add_to(&registry)?;
+        registry.remove("read")?;
+        registry.add(Read::new(files).seen(hands.seen()).shown(PAGE))?;
+        let rule = Rule::new(Decision::Allow).path(["**"])?;
+        let durability = eclusa_store::Durability::Crash;
+        let options = Options { durability, ..Options::default() };
+        let store = Store::open(&place.join("log.db"), options)?;
+        let mut house =
+            House::new(Arc::new(registry), Rules::new(vec![rule], root), Arc::new(store));
+        house.limits.output = PAGE;
+        house.workspace = Some(Workspace::open(root, place.join("state"))?.0);
+        house.durability = Durability::Crash;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
+        Ok(Room { gate: Gate::new(house), runtime })
+    }
+
+    /// The time of one call, which must succeed.
+    fn call(&self, tool: &str, args: Value) -> Result<Duration, Box<dyn std::error::Error>> {
+        let start = Instant::now();
+        let reply = self.runtime.block_on(self.gate.pass(ToolCall::new("c", tool, args)));
+        match reply.is_error() {
+            false => Ok(start.elapsed()),
+            true => Err(format!("{tool}: {}", reply.content()).into()),
+        }
+    }
+
+    /// The shortest time of several rounds of a thousand calls.
+    fn thousand(
+        &self,
+        tool: &str,
+        args: impl Fn(usize, usize) -> Value,
+    ) -> Result<Duration, Box<dyn std::error::Error>> {
+        let mut shortest = Duration::MAX;
+        for round in 0..ROUNDS {
+            let mut sum = Duration::ZERO;
+            for n in 0..FILES {
+                sum += self.call(tool, args(n, round))?;
+            }
+            shortest = shortest.min(sum);
+        }
+        Ok(shortest)
+    }
+
+    fn small_files(&self, root: &Path) -> Told {
+        for n in 0..FILES {
+            put(
+                &root.join(format!("f{n}")),
+                format!("version 0\n{}", "line\n".repeat(50)).as_bytes(),
+            )?;
+        }
+        let mut renames = Duration::MAX;
+        let mut reads = Duration::MAX;
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            for n in 0..FILES {
+                let path = root.join(format!("f{n}"));
+                let text = fs::read_to_string(&path)?;
+                let beside = root.join("beside");
+                put(&beside, text.as_bytes())?;
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "it is what edits are compared with"
+                )]
+                fs::rename(&beside, &path)?;
+            }
+            renames = renames.min(start.elapsed());
+            let start = Instant::now();
+            for n in 0..FILES {
+                std::hint::black_box(fs::read(root.join(format!("f{n}")))?);
+            }
+            reads = reads.min(start.elapsed());
+        }
+        line("baseline: read 1,000 files, write beside, rename", renames, renames);
+        let edits = self.thousand("edit", |n, round| {
+            let (old, new) = (format!("version {round}"), format!("version {}", round + 1));
+            json!({"path": format!("f{n}"), "old_string": old, "new_string": new})
+        })?;
+        line("1,000 edits of small files (goal: 220 ms)", edits, renames);
+        line("baseline: read 1,000 files", reads, reads);
+        let read = self.thousand("read", |n, _| json!({"path": format!("f{n}")}))?;
+        line("1,000 small reads (goal: 100 ms)", read, reads);
+        Ok(())
+    }
+
+    fn large_files(&self, root: &Path) -> Told {
+        let ten = format!("{}version 0\n", "0123456789abcdef\n".repeat((10 << 20) / 17));
+        put(&root.join("ten"), ten.as_bytes())?;
+        let mut edit = Duration::MAX;
+        for round in 0..ROUNDS {
+            let (old, new) = (format!("version {round}"), format!("version {}", round + 1));
+            let args = json!({"path": "ten", "old_string": old, "new_string": new});
+            edit = edit.min(self.call("edit", args)?);
+        }
+        let mut plain = Duration::MAX;
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            std::hint::black_box(fs::read(root.join("ten"))?);
+            plain = plain.min(start.elapsed());
+        }
+        line("baseline: read 10 MB", plain, plain);
+        line("one line of a 10 MB file (goal: 100 ms)", edit, plain);
+        put(&root.join("five"), "0123456789abcdef\n".repeat((5 << 20) / 17).as_bytes())?;
+        let mut read = Duration::MAX;
+        for _ in 0..ROUNDS {
+            read = read.min(self.call("read", json!({"path": "five", "limit": 1_000_000}))?);
+        }
+        line("read of 5 MB, all lines (goal: 30 ms)", read, plain);
+        Ok(())
+    }
+}
+
+fn put(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    fs::File::create(path)?.write_all(content)
+}
