@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::corpus::{Replay, strings, world};
 use crate::web::{Fetcher, HostRules, Limits, WebFetch};
 
+/// Also after something was fetched, which marks the conversation.
 fn allow(hosts: &[&str]) -> Rule {
-    Rule::new(Decision::Allow).tool(["web_fetch"]).unwrap().domain(hosts).unwrap()
+    Rule::new(Decision::Allow).tool(["web_fetch"]).unwrap().domain(hosts).unwrap().tainted()
 }
 
 fn deny(hosts: &[&str]) -> Rule {
@@ -110,7 +111,7 @@ async fn s3_20_a_redirect_is_judged_and_nobody_connects_to_what_is_not_permitted
     assert!(fetch(&gate, "https://good.example/port").await.is_error(), "another port is another");
     assert!(!fetch(&gate, "https://good.example/on").await.is_error());
     // A rule that restores the question-free tool of the second seed.
-    let all = Rule::new(Decision::Allow).tool(["web_fetch"]).unwrap();
+    let all = Rule::new(Decision::Allow).tool(["web_fetch"]).unwrap().tainted();
     let (gate, _) = self::gate(&web(), vec![all, deny(&["bad.example"])]);
     assert!(!fetch(&gate, "https://good.example/also").await.is_error());
     assert!(fetch(&gate, "https://good.example/bad").await.is_error());
@@ -122,7 +123,8 @@ async fn s3_20_a_redirect_is_judged_and_nobody_connects_to_what_is_not_permitted
 #[tokio::test]
 async fn a_rule_over_the_argument_does_not_allow_a_redirect() {
     let by_url = Rule::new(Decision::Allow).tool(["web_fetch"]).unwrap();
-    let by_url = by_url.arg("/url", eclusa::Matcher::glob("https://good.example/*")).unwrap();
+    let by_url =
+        by_url.arg("/url", eclusa::Matcher::glob("https://good.example/*")).unwrap().tainted();
     let (gate, _) = gate(&web(), vec![by_url]);
     assert!(!fetch(&gate, "https://good.example/on").await.is_error());
     assert!(fetch(&gate, "https://good.example/also").await.is_error());
