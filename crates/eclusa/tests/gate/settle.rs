@@ -319,7 +319,10 @@ async fn confirm_all_asks_once() {
 #[tokio::test]
 async fn a_tool_of_another_server_is_not_believed_that_it_stages() {
     let answers = vec![Answer::No(String::new())];
-    let place = Place::new(Setting { server: true, answers, ..Setting::default() });
+    // A rule speaks for it, and another wants it staged.
+    let rule = |decision| Rule::new(decision).tool(["put"]).unwrap();
+    let rules = vec![rule(Decision::Allow), rule(Decision::Stage)];
+    let place = Place::new(Setting { server: true, rules, answers, ..Setting::default() });
     let reply = place.put(json!({"path": "a", "text": "1"})).await;
     assert_eq!(reply.code(), "denied_by_person", "it must be asked about before it runs");
     assert!(place.asked()[0].preview.is_none());
