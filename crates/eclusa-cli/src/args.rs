@@ -255,6 +255,12 @@ pub(crate) struct McpArgs {
     /// or 270s while the client itself shows the question]
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) patience: Option<Duration>,
+    /// Put this one server behind the gate, and nothing else
+    #[arg(long, requires = "command")]
+    pub(crate) wrap: bool,
+    /// The server's program and its arguments
+    #[arg(last = true, requires = "wrap", value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
 }
 
 /// Where MCP clients are served over HTTP.

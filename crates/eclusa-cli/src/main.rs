@@ -20,6 +20,7 @@ mod remember;
 mod reviewers;
 mod screen;
 mod secrets;
+mod servers;
 mod shell;
 mod spawn;
 mod telemetry;

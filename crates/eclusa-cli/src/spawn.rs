@@ -124,7 +124,7 @@ impl Program {
         command.args(args).current_dir(&self.directory).status().map_err(|err| self.explained(&err))
     }
 
-    fn prepared(&self) -> io::Result<Command> {
+    pub(crate) fn prepared(&self) -> io::Result<Command> {
         let (program, args) = self.command.split_first().ok_or_else(nothing)?;
         #[expect(clippy::disallowed_methods, reason = "this file is where programs are started")]
         let mut command = Command::new(program);

@@ -64,7 +64,7 @@ fn annotations(tool: &Registered) -> ToolAnnotations {
         PermissionClass::Generic => !facts.read_only,
     };
     // What another server says of its tool is not believed.
-    let foreign = tool.server().is_some();
+    let foreign = !tool.is_trusted();
     ToolAnnotations::with_title(title(tool.name()))
         .read_only(facts.read_only && !foreign)
         .destructive(facts.destructive || foreign)

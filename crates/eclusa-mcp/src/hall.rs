@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     call::{Calls, Patience},
-    opening::Opening,
+    opening::{Opened, Opening},
     parked::Parking,
 };
 
@@ -50,13 +50,18 @@ impl Hall {
 
     /// The gate, once it is open. From then on its events are heard.
     pub(crate) async fn gate(&self) -> Result<Gate, ErrorData> {
-        let gate = self.opening.gate().await.map_err(|why| {
+        Ok(self.opened().await?.gate)
+    }
+
+    /// The gate and what is behind it.
+    pub(crate) async fn opened(&self) -> Result<Opened, ErrorData> {
+        let opened = self.opening.wait().await.map_err(|why| {
             ErrorData::internal_error(format!("eclusa cannot work here: {why}"), None)
         })?;
         self.heard.get_or_init(|| {
-            let (calls, events) = (self.calls.clone(), gate.house().events.listen());
+            let (calls, events) = (self.calls.clone(), opened.gate.house().events.listen());
             tokio::spawn(async move { calls.listen(events).await });
         });
-        Ok(gate)
+        Ok(opened)
     }
 }

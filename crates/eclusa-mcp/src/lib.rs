@@ -21,9 +21,11 @@ mod answer;
 mod approver;
 mod call;
 mod catalogue;
+mod gateway;
 mod hall;
 mod http;
 mod kept;
+mod lines;
 mod opening;
 mod own;
 mod parked;
@@ -34,7 +36,11 @@ mod stdio;
 
 pub use approver::ThroughClient;
 pub use call::Patience;
+pub use gateway::{
+    Condition, Definition, Difference, Flag, Gateway, LONGEST_NAME, Launched, Launcher, Pinned,
+    Pins, Process, ToolSeen, World, tool_name,
+};
 pub use http::{Http, serve_http};
-pub use opening::Opening;
+pub use opening::{Opened, Opening};
 pub use own::Approve;
 pub use stdio::serve_stdio;

@@ -8,37 +8,54 @@ use std::{
 use eclusa::Gate;
 use tokio::sync::watch;
 
+use crate::gateway::Gateway;
+
 /// A gate that may still be opening: configuration is read and the log is opened while the first
 /// messages go back and forth.
 #[derive(Clone)]
 pub struct Opening {
-    opened: watch::Receiver<Option<Result<Gate, Arc<str>>>>,
+    opened: watch::Receiver<Option<Result<Opened, Arc<str>>>>,
+}
+
+/// What is there once the workspace is open.
+#[derive(Clone)]
+pub struct Opened {
+    /// The gate.
+    pub gate: Gate,
+    /// The servers behind it, if there are any.
+    pub gateway: Option<Arc<Gateway>>,
+}
+
+impl From<Gate> for Opened {
+    fn from(gate: Gate) -> Opened {
+        Opened { gate, gateway: None }
+    }
 }
 
 impl Opening {
     /// Opens a gate on a thread of its own. What is wrong is told to every request that needs it.
-    pub fn start(open: impl FnOnce() -> Result<Gate, String> + Send + 'static) -> Opening {
+    pub fn start(open: impl FnOnce() -> Result<Opened, String> + Send + 'static) -> Opening {
         let (tell, opened) = watch::channel(None);
         tokio::task::spawn_blocking(move || {
-            let gate = catch_unwind(AssertUnwindSafe(open))
+            let opened = catch_unwind(AssertUnwindSafe(open))
                 .unwrap_or_else(|_panic| Err("opening the workspace crashed".to_owned()));
-            tell.send_replace(Some(gate.map_err(Arc::from)));
+            tell.send_replace(Some(opened.map_err(Arc::from)));
         });
         Opening { opened }
     }
 
     /// A gate that is open already.
-    pub fn ready(gate: Gate) -> Opening {
-        Opening { opened: watch::channel(Some(Ok(gate))).1 }
+    pub fn ready(opened: impl Into<Opened>) -> Opening {
+        Opening { opened: watch::channel(Some(Ok(opened.into()))).1 }
     }
 
-    /// Waits for the gate; an error says why there is none.
-    pub async fn gate(&self) -> Result<Gate, Arc<str>> {
+    /// Waits until it is open; an error says why it is not going to be.
+    pub async fn wait(&self) -> Result<Opened, Arc<str>> {
         let mut opened = self.opened.clone();
-        let gate = match opened.wait_for(Option::is_some).await {
-            Ok(gate) => gate.clone(),
+        let opened = match opened.wait_for(Option::is_some).await {
+            Ok(opened) => opened.clone(),
             Err(_gone) => None,
         };
-        gate.unwrap_or_else(|| Err("opening the workspace was given up".into()))
+        opened.unwrap_or_else(|| Err("opening the workspace was given up".into()))
     }
 }

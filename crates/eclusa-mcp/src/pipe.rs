@@ -14,24 +14,21 @@ use rmcp::{
 };
 use serde_json::Value;
 use tokio::{
-    io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     sync::{Mutex, watch},
 };
 
-use crate::hall::Hall;
-
-/// The longest line that is read, in bytes.
-const LONGEST: usize = 16 << 20;
+use crate::{
+    hall::Hall,
+    lines::{LONGEST, Lines, Read, bare},
+};
 
 /// How long calls may go on after the client has closed its end. It may still be reading.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The two ends of a client.
 pub(crate) struct Pipe<R, W> {
-    read: BufReader<R>,
-    line: Vec<u8>,
-    /// The rest of a line that was too long is passed over.
-    skipping: bool,
+    lines: Lines<R>,
     ended: bool,
     /// How many requests have no answer yet.
     owed: Arc<watch::Sender<usize>>,
@@ -39,47 +36,14 @@ pub(crate) struct Pipe<R, W> {
     hall: Arc<Hall>,
 }
 
-/// What was read.
-enum Read {
-    Line,
-    TooLong,
-    End,
-}
-
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
     pub(crate) fn new(read: R, write: W, hall: Arc<Hall>) -> Pipe<R, W> {
         Pipe {
-            read: BufReader::with_capacity(64 << 10, read),
-            line: Vec::new(),
-            skipping: false,
+            lines: Lines::new(read),
             ended: false,
             owed: Arc::new(watch::channel(0).0),
             write: Arc::new(Mutex::new(write)),
             hall,
-        }
-    }
-
-    /// Reads to the end of a line. Can be dropped at any await and called again: what was read is
-    /// in the buffer.
-    async fn line(&mut self) -> Read {
-        loop {
-            let Ok(bytes) = self.read.fill_buf().await else { return Read::End };
-            if bytes.is_empty() {
-                return Read::End;
-            }
-            let end = bytes.iter().position(|it| *it == b'\n');
-            let taken = end.map_or(bytes.len(), |at| at + 1);
-            let fits = self.line.len() + taken <= LONGEST;
-            if fits && !self.skipping {
-                self.line.extend_from_slice(bytes.get(..taken).unwrap_or_default());
-            }
-            self.read.consume(taken);
-            let was_skipping = std::mem::replace(&mut self.skipping, false);
-            match (end, was_skipping || !fits) {
-                (Some(_), false) => return Read::Line,
-                (Some(_), true) => return Read::TooLong,
-                (None, too_long) => self.skipping = too_long,
-            }
         }
     }
 
@@ -93,9 +57,8 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
     }
 
     /// What the line says. A line that says nothing is answered here.
-    fn read(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let line = std::mem::take(&mut self.line);
-        let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line).trim_ascii();
+    fn read(&self, line: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let text = bare(line);
         if text.is_empty() {
             return None;
         }
@@ -176,9 +139,9 @@ where
                 self.end().await;
                 return None;
             }
-            match self.line().await {
-                Read::Line => {
-                    if let Some(message) = self.read() {
+            match self.lines.next().await {
+                Read::Line(line) => {
+                    if let Some(message) = self.read(&line) {
                         if matches!(message, JsonRpcMessage::Request(_)) {
                             self.owed.send_modify(|it| *it += 1);
                         }
@@ -186,7 +149,6 @@ where
                     }
                 }
                 Read::TooLong => {
-                    self.line.clear();
                     let problem =
                         format!("a message may have {LONGEST} bytes, and this one is longer");
                     self.refuse(ErrorCode::INVALID_REQUEST, problem, None);

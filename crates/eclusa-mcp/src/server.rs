@@ -24,7 +24,9 @@ use crate::{
     call::{Call, Driven, Line, form},
     catalogue,
     hall::Hall,
-    kept, own,
+    kept,
+    opening::Opened,
+    own,
     parked::{Bound, token},
 };
 
@@ -213,7 +215,11 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let gate = self.hall.gate().await?;
+        let Opened { gate, gateway } = self.hall.opened().await?;
+        if let Some(gateway) = gateway {
+            // Many clients ask once and never again.
+            gateway.ready().await;
+        }
         let cursor = request.and_then(|it| it.cursor);
         let registry = &gate.house().registry;
         let (tools, next) = catalogue::page(registry, &Scene::default(), cursor.as_deref())?;
@@ -229,7 +235,11 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let gate = self.hall.gate().await?;
+        let Opened { gate, gateway } = self.hall.opened().await?;
+        if let Some(gateway) = gateway.filter(|_| !gate.house().registry.has(&request.name)) {
+            // It may be a tool of a server that still starts.
+            gateway.ready().await;
+        }
         let bound = Bound::to(&gate.run().principal, &request);
         let call = match self.found(&gate, &request, &bound, &context)? {
             Found::Call(call) => call,

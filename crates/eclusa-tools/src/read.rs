@@ -199,7 +199,10 @@ impl Reading {
         Ok(Output {
             text: told,
             data: Some(data),
-            images: vec![eclusa::Image { media_type: media.to_owned(), bytes: self.head.into() }],
+            attachments: vec![eclusa::Attachment::Image(eclusa::Media {
+                media_type: media.to_owned(),
+                bytes: self.head.into(),
+            })],
             ..Output::default()
         })
     }

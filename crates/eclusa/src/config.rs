@@ -14,6 +14,7 @@ pub use commands::{CommandSettings, Least};
 pub use diagnostics::CheckSettings;
 pub use error::{ConfigError, ConfigErrors};
 pub use reviewers::{Reach, ReviewerSettings, ReviewsOn};
+pub use servers::{Ask, Seen, ServerSettings, check_server_name};
 pub use tools::CommandTool;
 pub use web::WebSettings;
 
@@ -25,6 +26,7 @@ mod files;
 mod meant;
 mod reviewers;
 mod rules;
+mod servers;
 mod source;
 mod terms;
 #[cfg(test)]
@@ -117,6 +119,8 @@ pub struct Config {
     pub checks: Vec<CheckSettings>,
     /// Tools that are programs.
     pub tools: Vec<CommandTool>,
+    /// MCP servers behind the gate.
+    pub servers: Vec<ServerSettings>,
     /// Reviewers that are programs or web addresses, in the order in which they are consulted.
     pub reviewers: Vec<ReviewerSettings>,
     settings: Vec<Setting>,
@@ -253,6 +257,7 @@ impl Config {
             commands: CommandSettings::default(),
             checks: Vec::new(),
             tools: Vec::new(),
+            servers: Vec::new(),
             reviewers: Vec::new(),
             settings: Vec::new(),
             blocked_patterns: Vec::new(),
@@ -285,7 +290,8 @@ impl Config {
             .flat_map(|it| it.names.named().map(|name| (name, it.origin.as_str())));
         of_rules
             .chain(of_reviewers)
-            .filter(|(name, _)| !registry.has(name))
+            // Which tools a server has is known once it has started.
+            .filter(|(name, _)| !registry.has(name) && !name.starts_with("mcp_"))
             .map(|(name, origin)| UnknownTool {
                 name: name.to_owned(),
                 origin: origin.to_owned(),

@@ -60,6 +60,7 @@
 //! ```
 
 mod approve;
+mod attachment;
 mod audit;
 mod call;
 mod challenge;
@@ -91,6 +92,7 @@ pub use approve::{
     Answer, Approver, Grant, Line, Narrow, NotAsked, OnNoApprover, Preview, Question, Remember,
     Rendered, Role, Tally, render,
 };
+pub use attachment::{Attachment, Body, Media};
 pub use audit::{
     Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Hash, Head, MemoryLog,
     Receipt, Record, Reply, SystemClock, Verifier,
@@ -105,9 +107,9 @@ pub use commit::{
     Aside, Clash, CommitError, Committed, Conflict, Fault, Left, Recovered, Workspace,
 };
 pub use config::{
-    CheckSettings, CommandSettings, CommandTool, Config, ConfigError, ConfigErrors, Durability,
-    Layer, Least, Reach, RedactRule, RedactSettings, ReviewerSettings, ReviewsOn, Setting, Trust,
-    UnknownTool, WebSettings,
+    Ask, CheckSettings, CommandSettings, CommandTool, Config, ConfigError, ConfigErrors,
+    Durability, Layer, Least, Reach, RedactRule, RedactSettings, ReviewerSettings, ReviewsOn, Seen,
+    ServerSettings, Setting, Trust, UnknownTool, WebSettings, check_server_name,
 };
 pub use digest::digest;
 pub use event::{Event, Events};
@@ -139,9 +141,7 @@ pub use run::{Inside, Mode, Run};
 pub use show::{one_line, visible};
 pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
-pub use tool::{
-    Facts, Image, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo,
-};
+pub use tool::{Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo};
 pub use typed::TypedTool;
 pub use undo::{By, Compacted, Entry, Evicted, Keep, Obstacle, Status, UndoError, Undone};
 pub use verdict::{Decision, Policy, Reason, Source, Text, Verdict};

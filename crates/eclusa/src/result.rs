@@ -3,7 +3,7 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use serde_json::{Map, Value, json};
 
-use crate::{Reply, audit::ledger::millis};
+use crate::{Attachment, Body, Media, Reply, audit::ledger::millis};
 
 /// The shapes in which a result can be written (C17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,8 +76,8 @@ impl<'a> CallResult<'a> {
         fields.put("output", self.output());
         fields.put_some("error", reply.error());
         fields.put_some("data", reply.data().cloned());
-        if !reply.images().is_empty() {
-            fields.put("images", self.images().collect::<Value>());
+        if !reply.attachments().is_empty() {
+            fields.put("attachments", self.attachments().collect::<Value>());
         }
         fields.put_some("undo", self.undo());
         fields.put("truncated", reply.truncated());
@@ -129,7 +129,7 @@ impl<'a> CallResult<'a> {
     fn mcp(&self) -> Value {
         let mut fields = Fields::default();
         let text = json!({"type": "text", "text": self.reply.content()});
-        fields.put("content", std::iter::once(text).chain(self.images()).collect::<Value>());
+        fields.put("content", std::iter::once(text).chain(self.attachments()).collect::<Value>());
         // MCP wants an object here; anything else goes in under a name.
         fields.put_some(
             "structuredContent",
@@ -142,16 +142,42 @@ impl<'a> CallResult<'a> {
         fields.into()
     }
 
-    /// The pictures, as MCP has them.
-    fn images(&self) -> impl Iterator<Item = Value> {
-        self.reply.images().iter().map(|it| {
-            json!({"type": "image", "data": BASE64.encode(&it.bytes), "mimeType": it.media_type})
-        })
+    /// What goes out beside the text, as MCP has it.
+    fn attachments(&self) -> impl Iterator<Item = Value> {
+        self.reply.attachments().iter().map(attached)
     }
 
     fn undo(&self) -> Option<Value> {
         let undo = self.reply.undo()?;
         Some(json!({"description": undo.description, "data": undo.data}))
+    }
+}
+
+/// An attachment as MCP has it.
+fn attached(it: &Attachment) -> Value {
+    let media = |kind: &str, it: &Media| json!({"type": kind, "data": BASE64.encode(&it.bytes), "mimeType": it.media_type});
+    match it {
+        Attachment::Image(it) => media("image", it),
+        Attachment::Audio(it) => media("audio", it),
+        Attachment::Resource { uri, media_type, body } => {
+            let mut fields = Fields::default();
+            fields.put("uri", uri.as_str());
+            fields.put_some("mimeType", media_type.as_deref());
+            match body {
+                Body::Text(text) => fields.put("text", text.as_str()),
+                Body::Bytes(bytes) => fields.put("blob", BASE64.encode(bytes)),
+            }
+            json!({"type": "resource", "resource": Value::from(fields)})
+        }
+        Attachment::Link { uri, name, description, media_type } => {
+            let mut fields = Fields::default();
+            fields.put("type", "resource_link");
+            fields.put("uri", uri.as_str());
+            fields.put("name", name.as_str());
+            fields.put_some("description", description.as_deref());
+            fields.put_some("mimeType", media_type.as_deref());
+            fields.into()
+        }
     }
 }
 

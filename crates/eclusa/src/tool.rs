@@ -5,7 +5,7 @@ use std::{any::Any, fmt, str::FromStr, sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{Changes, Job};
+use crate::{Attachment, Changes, Job};
 
 /// One thing a model may ask to have done.
 ///
@@ -177,8 +177,8 @@ pub struct Output {
     pub text: String,
     /// The same as structure, for programs and other tools.
     pub data: Option<Value>,
-    /// Pictures for the model.
-    pub images: Vec<Image>,
+    /// What the model gets besides the text.
+    pub attachments: Vec<Attachment>,
     /// What it would change in the workspace. Nothing of it is real yet: the gate judges it, and
     /// commits or discards it.
     pub changes: Changes,
@@ -225,15 +225,6 @@ impl PartialEq for Staged {
     fn eq(&self, other: &Staged) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
-}
-
-/// A picture, as it was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Image {
-    /// Its type, for example `image/png`.
-    pub media_type: String,
-    /// The file, byte for byte.
-    pub bytes: Arc<[u8]>,
 }
 
 /// How to take a call back, told by the tool that did it.

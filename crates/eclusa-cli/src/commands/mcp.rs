@@ -1,19 +1,23 @@
 //! `eclusa mcp`: the tools for an agent that speaks MCP, on stdin and stdout.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use eclusa::Gate;
+use eclusa::{Gate, Reach, ServerSettings};
 use eclusa_mcp::{Opening, Patience, ThroughClient, serve_stdio};
 
 use crate::{
     args::{Global, McpArgs},
     failure::{Exit, Failure},
+    servers,
     terminal::Terminal,
     workplace::Workplace,
 };
 
 pub(super) async fn run(global: Global, args: McpArgs) -> Result<Exit, Failure> {
-    let (opening, opened) = opening(global);
+    let (opening, opened) = opening(global, &args);
     serve_stdio(opening, patience(&args), super::run::asked_to_end()).await?;
     opened.ended()
 }
@@ -39,11 +43,12 @@ impl Opened {
 
 /// Opens the workspace while the first answers go out. What is wrong with it is told to whoever
 /// asks for something, and at the end.
-pub(super) fn opening(global: Global) -> (Opening, Opened) {
+pub(super) fn opening(global: Global, args: &McpArgs) -> (Opening, Opened) {
+    let wrap = args.command.clone();
     let opened = Opened::default();
     let told = opened.clone();
     let opening = Opening::start(move || {
-        open(&global).map_err(|failure| {
+        open(&global, wrap).map_err(|failure| {
             let why = failure.lines().join("; ");
             *told.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
             why.trim_start_matches("error: ").to_owned()
@@ -53,12 +58,35 @@ pub(super) fn opening(global: Global) -> (Opening, Opened) {
 }
 
 /// The gate, with the client as the first who can ask a person.
-fn open(global: &Global) -> Result<Gate, Failure> {
+fn open(global: &Global, wrap: Vec<String>) -> Result<eclusa_mcp::Opened, Failure> {
     let here = Workplace::open(global)?;
     let store = here.store()?;
     // Stdin is the client's: a terminal is no place to ask here.
     let terminal = Terminal::new(false, here.place.config.clone());
     let mut house = here.furnished(&store, terminal, Vec::new())?;
     house.approvers.insert(0, Arc::new(ThroughClient));
-    Ok(Gate::new(house).for_run(here.run()))
+    let plain = !wrap.is_empty();
+    let servers = match plain {
+        true => vec![wrapped(wrap)],
+        false => here.config.servers.clone(),
+    };
+    if plain {
+        house.registry.clear();
+    }
+    let gateway = servers::open(&here, servers, house.registry.clone(), plain);
+    Ok(eclusa_mcp::Opened { gate: Gate::new(house).for_run(here.run()), gateway })
+}
+
+/// The one server that is wrapped, called after its program.
+fn wrapped(command: Vec<String>) -> ServerSettings {
+    let program = command.first().map(Path::new).and_then(Path::file_stem);
+    let name: String = program
+        .unwrap_or_default()
+        .to_string_lossy()
+        .chars()
+        .map(|it| if it.is_ascii_alphanumeric() || it == '-' { it } else { '_' })
+        .take(32)
+        .collect();
+    let name = if name.is_empty() { "server".to_owned() } else { name };
+    ServerSettings::new(name, Reach::Command(command))
 }

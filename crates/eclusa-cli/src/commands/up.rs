@@ -25,7 +25,7 @@ pub(super) async fn run(global: Global, args: UpArgs) -> Result<Exit, Failure> {
     screen.line(&format!("serving MCP on http://{}/mcp", listener.local_addr()?))?;
     screen.flush()?;
     drop(screen);
-    let (opening, opened) = mcp::opening(global);
+    let (opening, opened) = mcp::opening(global, &args.serving);
     let http = Http { listener, token, hosts: args.host };
     serve_http(opening, mcp::patience(&args.serving), http, asked_to_end()).await?;
     opened.ended()

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use eclusa::{
-    Facts, House, Image, Job, MemoryLog, Output, PermissionClass, Registry, Rules, ToolError,
+    Facts, House, Job, Media, MemoryLog, Output, PermissionClass, Registry, Rules, ToolError,
     Touch, TypedTool,
 };
 use rmcp::service::serve_directly;
@@ -37,8 +37,8 @@ impl TypedTool for Paint {
             job.progress(f64::from(step) / 4.0, &format!("stroke {step}"));
             tokio::task::yield_now().await;
         }
-        let image = Image { media_type: "image/png".to_owned(), bytes: Arc::from(*b"pixels") };
-        Ok(Output { images: vec![image], ..Output::text("done") })
+        let image = Media { media_type: "image/png".to_owned(), bytes: Arc::from(*b"pixels") };
+        Ok(Output { attachments: vec![eclusa::Attachment::Image(image)], ..Output::text("done") })
     }
 }
 

@@ -194,9 +194,15 @@ fn images_are_read_as_images() {
     let work = world.work("");
     let reply = work.call("read", json!({"path": "a.png"}));
     assert_eq!(reply.text(), "`a.png` is an image (image/png, 100008 bytes)");
-    assert_eq!(reply.images().len(), 1);
-    assert_eq!(reply.images()[0].media_type, "image/png");
-    assert_eq!(*reply.images()[0].bytes, *png);
+    let [eclusa::Attachment::Image(image)] = reply.attachments() else {
+        panic!("{:?}", reply.attachments())
+    };
+    assert_eq!(image.media_type, "image/png");
+    assert_eq!(*image.bytes, *png);
     let reply = work.call("read", json!({"path": "large.jpg"}));
-    assert!(reply.images().is_empty() && reply.text().contains("is not shown"), "{}", reply.text());
+    assert!(
+        reply.attachments().is_empty() && reply.text().contains("is not shown"),
+        "{}",
+        reply.text()
+    );
 }

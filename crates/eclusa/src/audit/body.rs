@@ -162,7 +162,7 @@ pub(crate) struct ReviewNote {
 pub(crate) struct OutputNote<'a> {
     pub(crate) bytes: usize,
     #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) images: usize,
+    pub(crate) attachments: usize,
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) redacted: usize,
     pub(crate) sha256: Hex,

@@ -240,7 +240,7 @@ impl<'a> OutputNote<'a> {
     fn of(released: &'a Released) -> OutputNote<'a> {
         OutputNote {
             bytes: released.bytes(),
-            images: released.images().len(),
+            attachments: released.attachments().len(),
             redacted: released.redacted(),
             sha256: Hex(released.sha256()),
             spool: released.spool(),

@@ -5,7 +5,7 @@ use std::{borrow::Cow, time::Duration};
 use serde_json::Value;
 
 use super::{Receipt, trail::Trail};
-use crate::{Image, Released, Stop, Undo};
+use crate::{Attachment, Released, Stop, Undo};
 
 /// How a call ended, in the form that both the record and the reply are made of.
 #[derive(Debug)]
@@ -112,8 +112,8 @@ impl Reply {
     }
 
     /// The pictures that the tool produced.
-    pub fn images(&self) -> &[Image] {
-        self.ended.released.as_ref().map_or(&[], Released::images)
+    pub fn attachments(&self) -> &[Attachment] {
+        self.ended.released.as_ref().map_or(&[], Released::attachments)
     }
 
     /// Why the call failed or was refused, in words for the model. `None` when it did not.

@@ -5,7 +5,7 @@ use std::{ops::Range, time::Duration};
 use super::{
     Config, RedactRule, Setting, Trust, commands, diagnostics,
     error::Problem,
-    files, reviewers, rules,
+    files, reviewers, rules, servers,
     source::Source,
     tools, units, web,
     words::{At, Named, Word},
@@ -54,6 +54,15 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
         if let Some(tool) = tools::meant(source, name, written) {
             below.tools.retain(|it| it.name != tool.name);
             below.tools.push(tool);
+        }
+    }
+    for (name, written) in &file.servers {
+        if !granted(source, &written.span, "a server") {
+            continue;
+        }
+        if let Some(server) = servers::meant(source, name, written) {
+            below.servers.retain(|it| it.name != server.name);
+            below.servers.push(server);
         }
     }
     for written in &file.reviewers {

@@ -1,6 +1,6 @@
 //! Reviewers that are programs or web addresses.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, ops::Range, time::Duration};
 
 use super::{error::Problem, source::Source, tools, words::At, words::OnError, written};
 use crate::policy::Names;
@@ -51,12 +51,12 @@ impl ReviewsOn {
     }
 }
 
-/// How a reviewer is reached.
+/// How a reviewer or a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// A program and its arguments: JSON on its input, JSON or an exit code back.
+    /// A program and its arguments.
     Command(Vec<String>),
-    /// A web address that takes JSON and gives JSON back.
+    /// A web address.
     Url {
         /// The address.
         url: String,
@@ -86,7 +86,7 @@ pub(super) fn meant(
         .tools
         .as_ref()
         .and_then(|tools| source.keep(&tools.span, Names::new(tools.it.as_slice())));
-    let reach = reach(source, written);
+    let reach = reach(source, "reviewer", span, (&it.command, &it.url, &it.headers));
     let time = it.time.as_ref().and_then(|it| tools::time(source, it));
     let reviewer = ReviewerSettings {
         name: it.name.it.clone(),
@@ -101,9 +101,18 @@ pub(super) fn meant(
     (source.count() == before).then_some(reviewer)
 }
 
-fn reach(source: &mut Source<'_>, written: &At<written::Reviewer>) -> Option<Reach> {
-    let (span, it) = (&written.span, &written.it);
-    match (&it.command, &it.url, &it.headers) {
+/// A program and its arguments, an address, and headers for it, as written.
+type Reached<'a> =
+    (&'a Option<At<Vec<String>>>, &'a Option<At<String>>, &'a Option<At<BTreeMap<String, String>>>);
+
+/// How somebody is reached: by a program or at an address, not both.
+pub(super) fn reach(
+    source: &mut Source<'_>,
+    who: &str,
+    span: &Range<usize>,
+    written: Reached<'_>,
+) -> Option<Reach> {
+    match written {
         (Some(command), None, None) => {
             let program = command.it.first().filter(|it| !it.is_empty());
             if program.is_none() {
@@ -122,12 +131,11 @@ fn reach(source: &mut Source<'_>, written: &At<written::Reviewer>) -> Option<Rea
             None
         }
         (None, None, _) => {
-            let text = "a reviewer needs a `command` or a `url`";
-            source.wrong(Problem::new(span, text));
+            source.wrong(Problem::new(span, format!("a {who} needs a `command` or a `url`")));
             None
         }
         (Some(_), Some(url), _) => {
-            let text = "a reviewer has a `command` or a `url`, not both";
+            let text = format!("a {who} has a `command` or a `url`, not both");
             source.wrong(Problem::new(&url.span, text));
             None
         }

@@ -110,7 +110,7 @@ impl<'a> Source<'a> {
             let name: &str = key.get_ref();
             let key = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
             match value.get_ref() {
-                DeValue::Table(_) if path == "tools" => {
+                DeValue::Table(_) if path == "tools" || path == "servers" => {
                     into.push((value.span(), self.whole(key, value)))
                 }
                 DeValue::Table(inner) => self.plain(inner, &key, into),

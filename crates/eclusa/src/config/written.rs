@@ -12,6 +12,7 @@ use super::{
     commands::Commands,
     diagnostics::Diagnostics,
     files::Files,
+    servers::Server,
     web::Web,
     words::{At, NoLimit, OnError, OneOrMany, Word},
 };
@@ -69,6 +70,9 @@ pub(super) struct Written {
     /// Tools that are programs, by name.
     #[serde(default)]
     pub(super) tools: BTreeMap<String, At<Tool>>,
+    /// MCP servers behind the gate, by name.
+    #[serde(default)]
+    pub(super) servers: BTreeMap<String, At<Server>>,
     /// Reviewers that are programs or web addresses, in the order in which they are consulted.
     #[serde(default)]
     pub(super) reviewers: Vec<At<Reviewer>>,

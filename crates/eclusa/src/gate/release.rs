@@ -6,7 +6,7 @@ use futures::FutureExt;
 use serde_json::Value;
 
 use crate::{
-    Hash, Image, Output, Review, ReviewError, Settled, Stop, Undo, Validated,
+    Attachment, Hash, Output, Review, ReviewError, Settled, Stop, Undo, Validated,
     audit::trail::Trail,
     gate::{
         Cut, House,
@@ -38,9 +38,9 @@ impl Released {
         self.output.data.as_ref()
     }
 
-    /// The pictures.
-    pub fn images(&self) -> &[Image] {
-        &self.output.images
+    /// What goes out beside the text.
+    pub fn attachments(&self) -> &[Attachment] {
+        &self.output.attachments
     }
 
     /// Why the tool could not do it.
@@ -152,7 +152,7 @@ fn redact(house: &House, output: &mut Output) -> usize {
             *data = clean;
         }
     }
-    count
+    count + output.attachments.iter_mut().map(|it| it.redact(&house.redactor)).sum::<usize>()
 }
 
 /// Cuts the output to size. What is cut is kept whole in the spool; if it cannot be kept, the
@@ -166,6 +166,13 @@ async fn cut(house: &House, output: &mut Output, trail: &mut Trail) -> (bool, Op
         output.data = None;
         truncated = true;
         trail.warnings.push(format!("the structured result was left out: over {limit} bytes"));
+    }
+    let before = output.attachments.len();
+    output.attachments.retain(|it| it.fits(limit));
+    if output.attachments.len() < before {
+        truncated = true;
+        let gone = before - output.attachments.len();
+        trail.warnings.push(format!("{gone} attachments were left out: too large"));
     }
     if output.text.len() <= limit {
         return (truncated, None);

@@ -121,6 +121,11 @@ impl Validated {
         self.tool.server()
     }
 
+    /// True when a person trusts where the tool comes from.
+    pub fn is_trusted(&self) -> bool {
+        self.tool.is_trusted()
+    }
+
     /// The tool's revision.
     pub fn revision(&self) -> &str {
         self.tool.revision()

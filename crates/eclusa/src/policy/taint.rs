@@ -12,7 +12,7 @@ use crate::{Decision, PermissionClass, Reason, Source, Touch, Validated};
 
 /// How a call brings text from outside into a conversation, if it does.
 pub(super) fn brings(call: &Validated, scripts: &[Script], root: &Root) -> Option<&'static str> {
-    if call.server().is_some() {
+    if !call.is_trusted() {
         return Some("came from another server");
     }
     if call.class() == PermissionClass::Web {

@@ -12,6 +12,7 @@ pub struct Registration {
     tool: Arc<dyn Tool>,
     review: ReviewConfig,
     server: Option<String>,
+    trusted: bool,
     pub(super) over: bool,
     deferred: bool,
     extra: ExtraArgs,
@@ -43,6 +44,7 @@ impl Registration {
             tool,
             review: ReviewConfig::default(),
             server: None,
+            trusted: false,
             over: false,
             deferred: false,
             extra: ExtraArgs::default(),
@@ -59,6 +61,12 @@ impl Registration {
     /// and never lower it: a class of `read-only` counts as `generic`, and it is sensitive.
     pub fn foreign(self, server: impl Into<String>) -> Registration {
         Registration { server: Some(server.into()), ..self }
+    }
+
+    /// The person trusts the server that it comes from: what it brings is not marked as text from
+    /// outside, and the labels that it gives itself are shown.
+    pub fn trusted(self, trusted: bool) -> Registration {
+        Registration { trusted, ..self }
     }
 
     /// It takes the place of a tool with the same name, if that one comes from the same place:
@@ -91,6 +99,7 @@ pub struct Registered {
     facts: Facts,
     class: PermissionClass,
     server: Option<String>,
+    trusted: bool,
     revision: String,
     operation: String,
     review: ReviewConfig,
@@ -121,6 +130,7 @@ impl Registered {
             operation: operation(&facts, name),
             facts: Facts { sensitive: facts.sensitive || foreign, ..facts },
             server: it.server,
+            trusted: it.trusted,
             revision,
             review: it.review,
             deferred: it.deferred,
@@ -148,6 +158,11 @@ impl Registered {
     /// The server it comes from, when it is not one of the program's own.
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
+    }
+
+    /// True when a person trusts where it comes from.
+    pub fn is_trusted(&self) -> bool {
+        self.server.is_none() || self.trusted
     }
 
     /// Changes whenever the tool may do something else: approvals are bound to it.

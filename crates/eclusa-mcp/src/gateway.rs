@@ -1,0 +1,114 @@
+//! The gateway: other people's servers, their tools as ours, behind the gate.
+//!
+//! ```text
+//! gateway.rs     all servers                       names.rs  what their tools are called here
+//!   │
+//! upstream.rs    one server: started, watched, started again
+//!   │
+//! wire.rs        its pipe        remote.rs  its address        asked.rs  what it asks of us
+//!   │
+//! foreign.rs     a tool of it, as the gate sees it
+//! pins.rs        what its tools said about themselves at first use
+//! ```
+//!
+//! A server is not trusted. What it says about its tools is pinned; what it sends is bounded; when
+//! it crashes, hangs or talks nonsense its own tools fail, and say whose they are.
+
+use std::{io, sync::Arc};
+
+use eclusa::{Registry, ServerSettings};
+use futures::future::{BoxFuture, join_all};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+pub use definition::{Definition, Flag};
+pub use names::{LONGEST as LONGEST_NAME, tool_name};
+pub use pins::{Difference, Pinned, Pins};
+pub use upstream::{Condition, ToolSeen};
+
+mod asked;
+mod definition;
+mod foreign;
+mod names;
+mod pins;
+mod result;
+mod upstream;
+mod wire;
+
+use upstream::Upstream;
+
+/// The servers behind the gate.
+pub struct Gateway {
+    servers: Vec<Arc<Upstream>>,
+    /// Cancelled when the servers must go.
+    ending: CancellationToken,
+}
+
+/// What the gateway works with.
+pub struct World {
+    /// Where the servers' tools are registered.
+    pub registry: Arc<Registry>,
+    /// Who starts their programs.
+    pub launcher: Arc<dyn Launcher>,
+    /// What their tools said about themselves before.
+    pub pins: Arc<dyn Pins>,
+    /// Whether clients know tools by the names that the server gave them. For a gate with one
+    /// server behind it and no tools of its own.
+    pub plain: bool,
+}
+
+/// Starts the programs of servers: in cells, where the machine has them.
+pub trait Launcher: Send + Sync + 'static {
+    /// Starts one. The error says what is wrong and how to mend it.
+    fn launch<'a>(&'a self, server: &'a ServerSettings) -> BoxFuture<'a, io::Result<Launched>>;
+}
+
+/// A server's program that runs.
+pub struct Launched {
+    /// Its standard input.
+    pub input: Box<dyn AsyncWrite + Send + Unpin>,
+    /// Its standard output.
+    pub output: Box<dyn AsyncRead + Send + Unpin>,
+    /// The program. Dropping it ends it, with everything that it started.
+    pub process: Box<dyn Process>,
+    /// What holds it: `full`, or `partial` and what is missing. Goes on record with every call.
+    pub cell: Option<String>,
+}
+
+/// A program that runs.
+pub trait Process: Send + 'static {
+    /// Waits for its end, and says how it ended and what it said last, in a few words.
+    fn ended(&mut self) -> BoxFuture<'_, String>;
+}
+
+impl Gateway {
+    /// Puts servers behind the gate. They start in the background; their tools are in the registry
+    /// as soon as they have told them.
+    pub fn open(servers: Vec<ServerSettings>, world: World) -> Arc<Gateway> {
+        let (world, ending) = (Arc::new(world), CancellationToken::new());
+        let start = |settings| Upstream::start(settings, world.clone(), ending.clone());
+        Arc::new(Gateway { servers: servers.into_iter().map(start).collect(), ending })
+    }
+
+    /// Waits until every server has told its tools, or has failed to in its time.
+    pub async fn ready(&self) {
+        join_all(self.servers.iter().map(|it| it.settled())).await;
+    }
+
+    /// How each server is.
+    pub fn conditions(&self) -> Vec<Condition> {
+        self.servers.iter().map(|it| it.condition()).collect()
+    }
+
+    /// Ends every server, and waits for it.
+    pub async fn close(&self) {
+        self.ending.cancel();
+        join_all(self.servers.iter().map(|it| it.gone())).await;
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.ending.cancel();
+    }
+}

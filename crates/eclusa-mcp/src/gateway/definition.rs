@@ -1,0 +1,195 @@
+//! What a server says about one of its tools: what of it is pinned, what a model gets to read, and
+//! what a person should look at.
+
+use std::fmt;
+
+use rmcp::model::Tool;
+use serde_json::{Map, Value, json};
+
+use super::names::tool_name;
+
+/// The longest description that a model reads, in bytes.
+const DESCRIPTION: usize = 2048;
+
+/// The largest schema that is taken, in bytes.
+const SCHEMA: usize = 64 << 10;
+
+/// Phrases that tell a model what to do with something else than the tool. A person looks at them;
+/// nothing is decided by them, because there are a thousand other ways to say the same.
+const ORDERS: [&str; 14] = [
+    "ignore previous",
+    "ignore all previous",
+    "ignore the above",
+    "disregard",
+    "do not tell",
+    "don't tell",
+    "do not mention",
+    "without telling",
+    "before using any",
+    "before calling any",
+    "you must first",
+    "<important>",
+    "<system>",
+    "system prompt",
+];
+
+/// A tool as its server defines it.
+#[derive(Debug, Clone)]
+pub struct Definition {
+    /// What it is called here.
+    pub name: String,
+    /// What it is called there.
+    pub original: String,
+    /// What a person should look at.
+    pub flags: Vec<Flag>,
+    /// What is pinned: everything that a model or a client goes by.
+    pub pinned: Value,
+    pub(super) description: String,
+    pub(super) input: Value,
+    pub(super) output: Option<Value>,
+    pub(super) read_only: bool,
+    pub(super) destructive: bool,
+}
+
+/// Something about a definition that a person should look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Flag {
+    /// It has characters in it that nobody sees. A model does not get them.
+    Hidden,
+    /// It tells the model what to do: the phrase.
+    Orders(String),
+    /// It is longer than what a model gets of it.
+    Long,
+    /// It names tools of another server.
+    Mentions(String),
+}
+
+impl fmt::Display for Flag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Flag::Hidden => f.write_str("it has characters in it that nobody sees"),
+            Flag::Orders(phrase) => write!(f, "it tells the model what to do: `{phrase}`"),
+            Flag::Long => write!(f, "its description is over {DESCRIPTION} bytes, and was cut"),
+            Flag::Mentions(name) => write!(f, "it speaks of `{name}`, which is another server's"),
+        }
+    }
+}
+
+impl Definition {
+    /// Reads what a server says. The error says why the tool cannot be had. `others` are the names
+    /// of the other servers.
+    pub(super) fn read(server: &str, tool: &Tool, others: &[String]) -> Result<Definition, String> {
+        let mut flags = Vec::new();
+        let mut input = Value::Object(Map::clone(&tool.input_schema));
+        let mut output = tool.output_schema.as_deref().cloned().map(Value::Object);
+        let size: usize = [Some(&input), output.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|it| it.to_string().len())
+            .sum();
+        if size > SCHEMA {
+            return Err(format!("its schemas have {size} bytes, and {SCHEMA} are taken at most"));
+        }
+        let pinned = json!({
+            "name": tool.name,
+            "title": tool.title,
+            "description": tool.description,
+            "inputSchema": input,
+            "outputSchema": output,
+            "annotations": serde_json::to_value(&tool.annotations).unwrap_or_default(),
+        });
+        look(&pinned, others, &mut flags);
+        clean(&mut input);
+        if let Some(output) = &mut output {
+            clean(output);
+        }
+        let whole = seen(tool.description.as_deref().unwrap_or_default());
+        let mut description = whole.clone();
+        if description.len() > DESCRIPTION {
+            flags.push(Flag::Long);
+            description.truncate(description.floor_char_boundary(DESCRIPTION));
+            description.push_str(" […]");
+        }
+        let hints = tool.annotations.as_ref();
+        Ok(Definition {
+            name: tool_name(server, &tool.name),
+            original: tool.name.clone().into_owned(),
+            flags,
+            pinned,
+            description,
+            input,
+            output,
+            read_only: hints.and_then(|it| it.read_only_hint).unwrap_or(false),
+            destructive: hints.and_then(|it| it.destructive_hint).unwrap_or(true),
+        })
+    }
+}
+
+/// Looks through every text of a definition.
+fn look(pinned: &Value, others: &[String], flags: &mut Vec<Flag>) {
+    let mut flag = |it: Flag| {
+        if !flags.contains(&it) {
+            flags.push(it);
+        }
+    };
+    let mut left = vec![pinned];
+    while let Some(value) = left.pop() {
+        match value {
+            Value::String(text) => {
+                if text.chars().any(is_hidden) {
+                    flag(Flag::Hidden);
+                }
+                let lower = seen(text).to_lowercase();
+                for order in ORDERS.iter().filter(|it| lower.contains(**it)) {
+                    flag(Flag::Orders((*order).to_owned()));
+                }
+                for other in others.iter().filter(|it| lower.contains(&format!("mcp_{it}_"))) {
+                    flag(Flag::Mentions(other.clone()));
+                }
+            }
+            Value::Array(items) => left.extend(items),
+            Value::Object(fields) => left.extend(fields.values()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+/// Takes what nobody sees out of the texts of a schema that are for reading. Names and constants
+/// stay as they are: the server means them.
+fn clean(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(text) if name == "description" || name == "title" => {
+                        *text = seen(text);
+                    }
+                    _ => clean(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(clean),
+        _ => {}
+    }
+}
+
+/// The text without what nobody sees.
+fn seen(text: &str) -> String {
+    text.chars().filter(|it| !is_hidden(*it)).collect()
+}
+
+/// Characters that take no room, turn the direction of others, or are control characters; line
+/// breaks and tabs are none of them.
+fn is_hidden(it: char) -> bool {
+    match it {
+        '\n' | '\t' | '\r' => false,
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' => {
+            true
+        }
+        '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' => true,
+        '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0E}' | '\u{FEFF}' => true,
+        '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' => true,
+        '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}' => true,
+        it => it.is_control(),
+    }
+}

@@ -1,0 +1,69 @@
+//! A tool of another server, as the gate sees it: like any other (S4.47).
+
+use std::sync::Arc;
+
+use eclusa::{Facts, Job, Output, Scene, Tool, ToolError, Touch};
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::{definition::Definition, upstream::Upstream};
+
+/// One tool of a server.
+pub(super) struct Foreign {
+    pub(super) upstream: Arc<Upstream>,
+    pub(super) definition: Definition,
+    /// Changes whenever the definition does.
+    pub(super) revision: String,
+    /// The name that the server gave it, where clients know it by that.
+    pub(super) alias: Option<String>,
+}
+
+impl Tool for Foreign {
+    fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    fn description(&self, _: &Scene) -> String {
+        self.definition.description.clone()
+    }
+
+    fn input_schema(&self) -> Value {
+        self.definition.input.clone()
+    }
+
+    fn output_schema(&self) -> Option<Value> {
+        self.definition.output.clone()
+    }
+
+    fn facts(&self) -> Facts {
+        let trusted = self.upstream.settings.trusted;
+        Facts {
+            concurrent: trusted && self.definition.read_only,
+            read_only: trusted && self.definition.read_only,
+            destructive: !trusted || self.definition.destructive,
+            aliases: self.alias.iter().cloned().collect(),
+            search_hint: format!(
+                "{} {}",
+                self.upstream.settings.name,
+                self.definition.original.replace(['_', '-', '.', '/'], " ")
+            ),
+            audit_operation: "mcp".to_owned(),
+            sensitive: true,
+            ..Facts::default()
+        }
+    }
+
+    fn revision(&self) -> &str {
+        &self.revision
+    }
+
+    /// Nothing that rules about paths and hosts could be held against: what the server reaches is
+    /// a matter of its cell, and whether it is asked for anything, of rules about it (C21).
+    fn touches(&self, _: &Value) -> Vec<Touch> {
+        Vec::new()
+    }
+
+    fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(self.upstream.call(&self.definition.original, job))
+    }
+}

@@ -1,0 +1,61 @@
+//! What the tools of a server said about themselves at first use. A tool that says something else
+//! later is stopped until a person has seen the difference.
+
+use std::{collections::BTreeMap, io};
+
+use eclusa::digest;
+use serde_json::Value;
+
+/// What a server's tools said, by their own names.
+pub type Pinned = BTreeMap<String, Value>;
+
+/// Where it is kept: for a person, not for a workspace.
+pub trait Pins: Send + Sync + 'static {
+    /// What was pinned of this server; empty for one that was never used.
+    fn pinned(&self, server: &str) -> io::Result<Pinned>;
+
+    /// Pins this instead of what was.
+    fn pin(&self, server: &str, pinned: &Pinned) -> io::Result<()>;
+}
+
+/// How a definition differs from the one that was pinned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// The tool, by its own name.
+    pub tool: String,
+    /// What was pinned.
+    pub was: Value,
+    /// What it says now.
+    pub is: Value,
+}
+
+/// What follows from what a server says now.
+pub(super) struct Checked {
+    /// The tools that say something else than they did.
+    pub(super) changed: BTreeMap<String, Difference>,
+}
+
+/// Holds what a server says now against what was pinned, and pins what is new. A server whose pins
+/// cannot be read or written has no tools: nobody could tell whether they are the same.
+pub(super) fn check(pins: &dyn Pins, server: &str, now: &Pinned) -> io::Result<Checked> {
+    let mut pinned = pins.pinned(server)?;
+    let mut changed = BTreeMap::new();
+    let mut new = false;
+    for (tool, is) in now {
+        match pinned.get(tool) {
+            None => {
+                pinned.insert(tool.clone(), is.clone());
+                new = true;
+            }
+            Some(was) if digest(was) == digest(is) => {}
+            Some(was) => {
+                let (tool, was, is) = (tool.clone(), was.clone(), is.clone());
+                changed.insert(tool.clone(), Difference { tool, was, is });
+            }
+        }
+    }
+    if new {
+        pins.pin(server, &pinned)?;
+    }
+    Ok(Checked { changed })
+}

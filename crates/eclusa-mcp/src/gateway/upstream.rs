@@ -1,0 +1,449 @@
+//! One server: started, watched, and started again when it ends.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use eclusa::{
+    ExtraArgs, FnReviewer, Job, Output, Reach, Registration, Review, ReviewConfig, ServerSettings,
+    ToolError, digest,
+};
+use futures::future::BoxFuture;
+use rmcp::{
+    RoleClient,
+    model::{
+        CallToolRequest, CallToolRequestParams, ClientRequest, ProgressNotificationParam,
+        ProgressToken, ProtocolVersion, ServerResult,
+    },
+    service::{
+        ClientLifecycleMode, Peer, PeerRequestOptions, RunningService, ServiceError,
+        serve_client_with_lifecycle,
+    },
+};
+use tokio::{
+    sync::{mpsc, watch},
+    time::{Instant, sleep},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    Difference, Process, World,
+    asked::Asked,
+    definition::{Definition, Flag},
+    foreign::Foreign,
+    pins::{self, Pinned},
+    result,
+    wire::{Complaint, Wire},
+};
+
+/// How long a server that ended is left alone, at first and at most.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
+
+/// The most tools that one server may have.
+const TOOLS: usize = 1000;
+
+/// How many words about its progress a call may be behind.
+const BACKLOG: usize = 64;
+
+/// One server behind the gate.
+pub(super) struct Upstream {
+    pub(super) settings: ServerSettings,
+    world: Arc<World>,
+    state: watch::Sender<State>,
+    /// Who wants to know how far a request has come. Held while a request goes out, so that
+    /// nothing can be told before it is known whom to tell.
+    listening: tokio::sync::Mutex<HashMap<ProgressToken, mpsc::Sender<ProgressNotificationParam>>>,
+    told: Mutex<Told>,
+    again: tokio::sync::Notify,
+    tracker: TaskTracker,
+}
+
+/// How a server is.
+#[derive(Clone)]
+enum State {
+    Starting,
+    /// It has told its tools.
+    Up(Line),
+    /// It ended, or could not be started: why.
+    Down(Arc<str>),
+}
+
+/// The way to a server that is up.
+#[derive(Clone)]
+pub(super) struct Line {
+    pub(super) peer: Peer<RoleClient>,
+    cell: Option<Arc<str>>,
+}
+
+/// What a server has told about its tools.
+#[derive(Default)]
+struct Told {
+    tools: Vec<ToolSeen>,
+    /// What is in the registry, by the names it has there.
+    registered: BTreeSet<String>,
+}
+
+/// How a server is, for people.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    /// Its name.
+    pub name: String,
+    /// Why it is down; `None` for one that is up.
+    pub down: Option<String>,
+    /// Its tools, as it last told them.
+    pub tools: Vec<ToolSeen>,
+}
+
+/// A tool of a server, for people.
+#[derive(Debug, Clone)]
+pub struct ToolSeen {
+    /// What it is called here.
+    pub name: String,
+    /// What it is called there.
+    pub original: String,
+    /// What a person should look at.
+    pub flags: Vec<Flag>,
+    /// Set when it says something else than when it was first used: its calls are refused.
+    pub changed: Option<Difference>,
+    /// Why it cannot be had at all.
+    pub refused: Option<String>,
+}
+
+impl Upstream {
+    /// Starts a server, and looks after it until `ending`.
+    pub(super) fn start(
+        settings: ServerSettings,
+        world: Arc<World>,
+        ending: CancellationToken,
+    ) -> Arc<Upstream> {
+        let upstream = Arc::new(Upstream {
+            settings,
+            world,
+            state: watch::channel(State::Starting).0,
+            listening: tokio::sync::Mutex::default(),
+            told: Mutex::default(),
+            again: tokio::sync::Notify::new(),
+            tracker: TaskTracker::new(),
+        });
+        let looked_after = upstream.clone();
+        upstream.tracker.spawn(async move {
+            tokio::select! {
+                () = looked_after.clone().look_after() => {}
+                () = ending.cancelled() => {}
+            }
+            looked_after.down("it was ended");
+        });
+        upstream.tracker.close();
+        upstream
+    }
+
+    /// Waits until the server has told its tools, or has failed to.
+    pub(super) async fn settled(&self) {
+        let mut state = self.state.subscribe();
+        let settled = state.wait_for(|it| !matches!(it, State::Starting));
+        // It says itself when its time to start is up; this is for the case that it does not.
+        let _ = tokio::time::timeout(self.settings.start + Duration::from_secs(1), settled).await;
+    }
+
+    /// Waits until it is gone.
+    pub(super) async fn gone(&self) {
+        self.tracker.wait().await;
+    }
+
+    pub(super) fn condition(&self) -> Condition {
+        let down = match &*self.state.borrow() {
+            State::Up(_) => None,
+            State::Starting => Some("it has not started yet".to_owned()),
+            State::Down(why) => Some(why.to_string()),
+        };
+        Condition { name: self.settings.name.clone(), down, tools: self.told().tools.clone() }
+    }
+
+    /// The way to it. Waits for a server that starts; the error names it and says why it is down.
+    pub(super) async fn line(&self) -> Result<Line, String> {
+        self.settled().await;
+        let name = &self.settings.name;
+        match &*self.state.borrow() {
+            State::Up(line) => Ok(line.clone()),
+            State::Starting => Err(format!("the server `{name}` does not start")),
+            State::Down(why) => Err(format!(
+                "the server `{name}` is down: {why}. It is started again by itself; try later, or \
+                 go on without it"
+            )),
+        }
+    }
+
+    /// Calls a tool by the name that the server knows (S4.51).
+    pub(super) async fn call(&self, tool: &str, job: &Job) -> Result<Output, ToolError> {
+        let line = self.line().await.map_err(ToolError::new)?;
+        let mut params = CallToolRequestParams::new(tool.to_owned());
+        params.arguments = job.args().as_object().cloned();
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let answer = self.request(&line, request, job).await;
+        let name = &self.settings.name;
+        let mut output = match answer.map_err(|err| ToolError::new(self.explained(&err)))? {
+            ServerResult::CallToolResult(result) => result::output(name, result),
+            _ => {
+                let text = format!("the server `{name}` answered something that is no result");
+                return Err(ToolError::new(text));
+            }
+        };
+        output.cell = line.cell.as_deref().map(str::to_owned);
+        Ok(output)
+    }
+
+    /// Makes a request for a call, tells the call how far it comes, and takes the request back when
+    /// the call is.
+    async fn request(
+        &self,
+        line: &Line,
+        request: ClientRequest,
+        job: &Job,
+    ) -> Result<ServerResult, ServiceError> {
+        let (tell, mut told) = mpsc::channel(BACKLOG);
+        let mut handle = {
+            let mut listening = self.listening.lock().await;
+            let options = PeerRequestOptions::no_options();
+            let handle = line.peer.send_cancellable_request(request, options).await?;
+            listening.insert(handle.progress_token.clone(), tell);
+            handle
+        };
+        let token = handle.progress_token.clone();
+        let answer = loop {
+            tokio::select! {
+                biased;
+                Some(told) = told.recv() => {
+                    let whole = told.total.filter(|it| *it > 0.0).unwrap_or(1.0);
+                    job.progress(told.progress / whole, told.message.as_deref().unwrap_or_default());
+                }
+                answer = &mut handle.rx => break answer.unwrap_or(Err(ServiceError::TransportClosed)),
+                () = job.cancelled() => {
+                    let reason = "the call was taken back".to_owned();
+                    // An error means that the server is gone.
+                    let _ = handle.cancel(Some(reason.clone())).await;
+                    break Err(ServiceError::Cancelled { reason: Some(reason) });
+                }
+            }
+        };
+        self.listening.lock().await.remove(&token);
+        answer
+    }
+
+    /// What an error means, for the model.
+    fn explained(&self, err: &ServiceError) -> String {
+        let name = &self.settings.name;
+        match err {
+            ServiceError::McpError(err) => {
+                format!("the server `{name}` refused the call: {}", err.message)
+            }
+            ServiceError::Cancelled { .. } => format!("the call of server `{name}` was taken back"),
+            _ => format!(
+                "the server `{name}` went away while it worked on this call; nobody can tell how \
+                 far it came. It is started again by itself"
+            ),
+        }
+    }
+
+    /// Hears how far a request has come.
+    pub(super) async fn progressed(&self, told: ProgressNotificationParam) {
+        let listening = self.listening.lock().await;
+        if let Some(tell) = listening.get(&told.progress_token) {
+            // Full: the call is behind, and the next one tells more.
+            let _ = tell.try_send(told);
+        }
+    }
+
+    /// Has the tools told again.
+    pub(super) fn list_again(&self) {
+        self.again.notify_one();
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn down(&self, why: &str) {
+        self.state.send_replace(State::Down(why.into()));
+    }
+
+    /// Starts the server, again and again.
+    async fn look_after(self: Arc<Upstream>) {
+        let mut pause = BACK_OFF.0;
+        loop {
+            let began = Instant::now();
+            let why = self.live().await;
+            tracing::warn!(server = self.settings.name, "a server is down: {why}");
+            self.down(&why);
+            // One that worked for a while gets another chance at once.
+            pause = if began.elapsed() > BACK_OFF.1 { BACK_OFF.0 } else { pause };
+            sleep(pause).await;
+            pause = (pause * 2).min(BACK_OFF.1);
+        }
+    }
+
+    /// One life of the server. Gives the reason of its end.
+    async fn live(self: &Arc<Upstream>) -> String {
+        let started = tokio::time::timeout(self.settings.start, self.begin()).await;
+        let (running, line, mut process, complaint) = match started {
+            Ok(Ok(started)) => started,
+            Ok(Err(why)) => return why,
+            Err(_elapsed) => {
+                return format!("it did not start within {} s", self.settings.start.as_secs_f32());
+            }
+        };
+        self.state.send_replace(State::Up(line.clone()));
+        let gone = running.waiting();
+        tokio::pin!(gone);
+        loop {
+            tokio::select! {
+                _ = &mut gone => break,
+                () = self.again.notified() => {
+                    if let Err(why) = self.list(&line.peer).await {
+                        return why;
+                    }
+                }
+            }
+        }
+        let ended = match &mut process {
+            // It closed its pipe, or was given up; a moment for its last words.
+            Some(process) => {
+                tokio::time::timeout(Duration::from_secs(1), process.ended()).await.ok()
+            }
+            None => None,
+        };
+        complaint.take().or(ended).unwrap_or_else(|| "it closed the connection".to_owned())
+    }
+
+    /// Starts it and has it tell its tools.
+    async fn begin(self: &Arc<Upstream>) -> Result<Started, String> {
+        let complaint = Complaint::default();
+        let lifecycle = ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        };
+        let handler = Asked { upstream: Arc::downgrade(self) };
+        let (running, process, cell) = match &self.settings.reach {
+            Reach::Command(_) => {
+                let launched = self.world.launcher.launch(&self.settings).await;
+                let mut launched = launched.map_err(|err| err.to_string())?;
+                let wire = Wire::new(launched.output, launched.input, complaint.clone());
+                let serving: BoxFuture<'static, _> =
+                    Box::pin(serve_client_with_lifecycle(handler, wire, lifecycle));
+                let served = tokio::select! {
+                    served = serving => served.map_err(|err| err.to_string()),
+                    how = launched.process.ended() => Err(how),
+                };
+                let running = served.map_err(|err| complaint.take().unwrap_or(err))?;
+                (running, Some(launched.process), launched.cell)
+            }
+            Reach::Url { .. } => return Err("servers over HTTP are not there yet".to_owned()),
+        };
+        let line = Line { peer: running.peer().clone(), cell: cell.map(Arc::from) };
+        self.list(&line.peer).await?;
+        Ok((running, line, process, complaint))
+    }
+
+    /// Has the server tell its tools, and puts them into the registry.
+    async fn list(self: &Arc<Upstream>, peer: &Peer<RoleClient>) -> Result<(), String> {
+        let has_tools = peer.peer_info().is_none_or(|it| it.capabilities.tools.is_some());
+        let tools = match has_tools {
+            true => peer.list_all_tools().await.map_err(|err| format!("its tools: {err}"))?,
+            false => Vec::new(),
+        };
+        if tools.len() > TOOLS {
+            return Err(format!("it has {} tools, and {TOOLS} are taken at most", tools.len()));
+        }
+        let name = &self.settings.name;
+        let mut seen = Vec::new();
+        let mut definitions = Vec::new();
+        for tool in &tools {
+            match Definition::read(name, tool, &[]) {
+                Ok(definition) => definitions.push(definition),
+                Err(why) => seen.push(ToolSeen::refused(name, &tool.name, why)),
+            }
+        }
+        let now: Pinned =
+            definitions.iter().map(|it| (it.original.clone(), it.pinned.clone())).collect();
+        let checked = pins::check(&*self.world.pins, name, &now)
+            .map_err(|err| format!("what its tools said before cannot be looked up: {err}"))?;
+        let mut registered = BTreeSet::new();
+        for definition in definitions {
+            let changed = checked.changed.get(&definition.original).cloned();
+            let mut tool = ToolSeen {
+                name: definition.name.clone(),
+                original: definition.original.clone(),
+                flags: definition.flags.clone(),
+                changed,
+                refused: None,
+            };
+            match self.register(definition, tool.changed.as_ref(), &registered) {
+                Ok(()) => drop(registered.insert(tool.name.clone())),
+                Err(why) => tool.refused = Some(why),
+            }
+            seen.push(tool);
+        }
+        self.show(seen, registered);
+        Ok(())
+    }
+
+    fn register(
+        self: &Arc<Upstream>,
+        definition: Definition,
+        changed: Option<&Difference>,
+        taken: &BTreeSet<String>,
+    ) -> Result<(), String> {
+        if taken.contains(&definition.name) {
+            return Err(format!("another of its tools is called `{}` already", definition.name));
+        }
+        let alias = self.world.plain.then(|| definition.original.clone());
+        let revision = digest(&definition.pinned).to_string();
+        let (name, server) = (definition.name.clone(), self.settings.name.clone());
+        let alias = alias.filter(|it| *it != name);
+        let tool = Foreign { upstream: self.clone(), definition, revision, alias };
+        let mut registration = Registration::of(tool)
+            .foreign(&server)
+            .trusted(self.settings.trusted)
+            .extra(ExtraArgs::Keep)
+            .replace();
+        if changed.is_some() {
+            let why = format!(
+                "the server `{server}` says something else about this tool than when it was first \
+                 used; a person must look at the difference first: `eclusa servers review {server}`"
+            );
+            let stop = FnReviewer::input("pins", move |_| Ok(Review::Deny(why.clone())));
+            registration =
+                registration.review(ReviewConfig { input: Some(Arc::new(stop)), output: None });
+        }
+        if self.settings.deferred == Some(true) || changed.is_some() {
+            registration = registration.deferred();
+        }
+        self.world.registry.register(registration).map_err(|err| err.to_string())
+    }
+
+    /// Takes tools away that the server has no longer.
+    fn show(&self, tools: Vec<ToolSeen>, registered: BTreeSet<String>) {
+        let mut told = self.told();
+        for gone in told.registered.difference(&registered) {
+            // An error means that somebody took it away already.
+            let _ = self.world.registry.remove(gone);
+        }
+        *told = Told { tools, registered };
+    }
+}
+
+impl ToolSeen {
+    fn refused(server: &str, tool: &str, why: String) -> ToolSeen {
+        ToolSeen {
+            name: super::tool_name(server, tool),
+            original: tool.to_owned(),
+            flags: Vec::new(),
+            changed: None,
+            refused: Some(why),
+        }
+    }
+}
+
+/// A server that has told its tools.
+type Started = (RunningService<RoleClient, Asked>, Line, Option<Box<dyn Process>>, Complaint);

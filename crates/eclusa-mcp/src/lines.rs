@@ -1,0 +1,65 @@
+//! Lines of bounded length from a pipe whose other end nobody vouches for.
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+
+/// The longest line that is read, in bytes.
+pub(crate) const LONGEST: usize = 16 << 20;
+
+/// The lines of a pipe.
+pub(crate) struct Lines<R> {
+    read: BufReader<R>,
+    line: Vec<u8>,
+    /// The rest of a line that was too long is passed over.
+    skipping: bool,
+}
+
+/// What was read.
+pub(crate) enum Read {
+    Line(Vec<u8>),
+    TooLong,
+    End,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    pub(crate) fn new(read: R) -> Lines<R> {
+        Lines { read: BufReader::with_capacity(64 << 10, read), line: Vec::new(), skipping: false }
+    }
+
+    /// Reads to the end of a line. Can be dropped at any await and called again: what was read is
+    /// in the buffer. What comes after the last end of a line is no line.
+    pub(crate) async fn next(&mut self) -> Read {
+        loop {
+            let Ok(bytes) = self.read.fill_buf().await else { return Read::End };
+            if bytes.is_empty() {
+                return Read::End;
+            }
+            let end = memchr::memchr(b'\n', bytes);
+            let taken = end.map_or(bytes.len(), |at| at + 1);
+            let fits = self.line.len() + taken <= LONGEST;
+            if fits && !self.skipping {
+                self.line.extend_from_slice(bytes.get(..taken).unwrap_or_default());
+            }
+            self.read.consume(taken);
+            let was_skipping = std::mem::replace(&mut self.skipping, false);
+            match (end, was_skipping || !fits) {
+                (Some(_), false) => return Read::Line(std::mem::take(&mut self.line)),
+                (Some(_), true) => {
+                    self.line.clear();
+                    return Read::TooLong;
+                }
+                (None, too_long) => {
+                    if too_long {
+                        // What was kept of it is not needed, and it was long.
+                        self.line = Vec::new();
+                    }
+                    self.skipping = too_long;
+                }
+            }
+        }
+    }
+}
+
+/// The text of a line, without what some programs put around it.
+pub(crate) fn bare(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii()
+}
