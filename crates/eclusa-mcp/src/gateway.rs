@@ -7,7 +7,7 @@
 //!   │
 //! wire.rs        its pipe        remote.rs  its address        asked.rs  what it asks of us
 //!   │
-//! foreign.rs     a tool of it, as the gate sees it
+//! listing.rs     its tools, as it tells them      foreign.rs  one of them, as the gate sees it
 //! pins.rs        what its tools said about themselves at first use
 //! ```
 //!
@@ -22,13 +22,15 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 pub use definition::{Definition, Flag};
+pub use listing::ToolSeen;
 pub use names::{LONGEST as LONGEST_NAME, tool_name};
 pub use pins::{Difference, Pinned, Pins};
-pub use upstream::{Condition, ToolSeen};
+pub use upstream::Condition;
 
 mod asked;
 mod definition;
 mod foreign;
+mod listing;
 mod names;
 mod pins;
 mod result;

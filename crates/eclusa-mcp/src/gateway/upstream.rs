@@ -1,15 +1,12 @@
 //! One server: started, watched, and started again when it ends.
 
 use std::{
-    collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    collections::HashMap,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use eclusa::{
-    ExtraArgs, FnReviewer, Job, Output, Reach, Registration, Review, ReviewConfig, ServerSettings,
-    ToolError, digest,
-};
+use eclusa::{Job, Output, Reach, ServerSettings, ToolError};
 use futures::future::BoxFuture;
 use rmcp::{
     RoleClient,
@@ -29,11 +26,9 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Difference, Process, World,
+    Process, World,
     asked::Asked,
-    definition::{Definition, Flag},
-    foreign::Foreign,
-    pins::{self, Pinned},
+    listing::{Told, ToolSeen},
     result,
     wire::{Complaint, Wire},
 };
@@ -41,21 +36,18 @@ use super::{
 /// How long a server that ended is left alone, at first and at most.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
 
-/// The most tools that one server may have.
-const TOOLS: usize = 1000;
-
 /// How many words about its progress a call may be behind.
 const BACKLOG: usize = 64;
 
 /// One server behind the gate.
 pub(super) struct Upstream {
     pub(super) settings: ServerSettings,
-    world: Arc<World>,
+    pub(super) world: Arc<World>,
     state: watch::Sender<State>,
     /// Who wants to know how far a request has come. Held while a request goes out, so that
     /// nothing can be told before it is known whom to tell.
     listening: tokio::sync::Mutex<HashMap<ProgressToken, mpsc::Sender<ProgressNotificationParam>>>,
-    told: Mutex<Told>,
+    pub(super) told: Mutex<Told>,
     again: tokio::sync::Notify,
     tracker: TaskTracker,
 }
@@ -77,14 +69,6 @@ pub(super) struct Line {
     cell: Option<Arc<str>>,
 }
 
-/// What a server has told about its tools.
-#[derive(Default)]
-struct Told {
-    tools: Vec<ToolSeen>,
-    /// What is in the registry, by the names it has there.
-    registered: BTreeSet<String>,
-}
-
 /// How a server is, for people.
 #[derive(Debug, Clone)]
 pub struct Condition {
@@ -94,21 +78,6 @@ pub struct Condition {
     pub down: Option<String>,
     /// Its tools, as it last told them.
     pub tools: Vec<ToolSeen>,
-}
-
-/// A tool of a server, for people.
-#[derive(Debug, Clone)]
-pub struct ToolSeen {
-    /// What it is called here.
-    pub name: String,
-    /// What it is called there.
-    pub original: String,
-    /// What a person should look at.
-    pub flags: Vec<Flag>,
-    /// Set when it says something else than when it was first used: its calls are refused.
-    pub changed: Option<Difference>,
-    /// Why it cannot be had at all.
-    pub refused: Option<String>,
 }
 
 impl Upstream {
@@ -260,10 +229,6 @@ impl Upstream {
         self.again.notify_one();
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn down(&self, why: &str) {
         self.state.send_replace(State::Down(why.into()));
     }
@@ -343,105 +308,6 @@ impl Upstream {
         let line = Line { peer: running.peer().clone(), cell: cell.map(Arc::from) };
         self.list(&line.peer).await?;
         Ok((running, line, process, complaint))
-    }
-
-    /// Has the server tell its tools, and puts them into the registry.
-    async fn list(self: &Arc<Upstream>, peer: &Peer<RoleClient>) -> Result<(), String> {
-        let has_tools = peer.peer_info().is_none_or(|it| it.capabilities.tools.is_some());
-        let tools = match has_tools {
-            true => peer.list_all_tools().await.map_err(|err| format!("its tools: {err}"))?,
-            false => Vec::new(),
-        };
-        if tools.len() > TOOLS {
-            return Err(format!("it has {} tools, and {TOOLS} are taken at most", tools.len()));
-        }
-        let name = &self.settings.name;
-        let mut seen = Vec::new();
-        let mut definitions = Vec::new();
-        for tool in &tools {
-            match Definition::read(name, tool, &[]) {
-                Ok(definition) => definitions.push(definition),
-                Err(why) => seen.push(ToolSeen::refused(name, &tool.name, why)),
-            }
-        }
-        let now: Pinned =
-            definitions.iter().map(|it| (it.original.clone(), it.pinned.clone())).collect();
-        let checked = pins::check(&*self.world.pins, name, &now)
-            .map_err(|err| format!("what its tools said before cannot be looked up: {err}"))?;
-        let mut registered = BTreeSet::new();
-        for definition in definitions {
-            let changed = checked.changed.get(&definition.original).cloned();
-            let mut tool = ToolSeen {
-                name: definition.name.clone(),
-                original: definition.original.clone(),
-                flags: definition.flags.clone(),
-                changed,
-                refused: None,
-            };
-            match self.register(definition, tool.changed.as_ref(), &registered) {
-                Ok(()) => drop(registered.insert(tool.name.clone())),
-                Err(why) => tool.refused = Some(why),
-            }
-            seen.push(tool);
-        }
-        self.show(seen, registered);
-        Ok(())
-    }
-
-    fn register(
-        self: &Arc<Upstream>,
-        definition: Definition,
-        changed: Option<&Difference>,
-        taken: &BTreeSet<String>,
-    ) -> Result<(), String> {
-        if taken.contains(&definition.name) {
-            return Err(format!("another of its tools is called `{}` already", definition.name));
-        }
-        let alias = self.world.plain.then(|| definition.original.clone());
-        let revision = digest(&definition.pinned).to_string();
-        let (name, server) = (definition.name.clone(), self.settings.name.clone());
-        let alias = alias.filter(|it| *it != name);
-        let tool = Foreign { upstream: self.clone(), definition, revision, alias };
-        let mut registration = Registration::of(tool)
-            .foreign(&server)
-            .trusted(self.settings.trusted)
-            .extra(ExtraArgs::Keep)
-            .replace();
-        if changed.is_some() {
-            let why = format!(
-                "the server `{server}` says something else about this tool than when it was first \
-                 used; a person must look at the difference first: `eclusa servers review {server}`"
-            );
-            let stop = FnReviewer::input("pins", move |_| Ok(Review::Deny(why.clone())));
-            registration =
-                registration.review(ReviewConfig { input: Some(Arc::new(stop)), output: None });
-        }
-        if self.settings.deferred == Some(true) || changed.is_some() {
-            registration = registration.deferred();
-        }
-        self.world.registry.register(registration).map_err(|err| err.to_string())
-    }
-
-    /// Takes tools away that the server has no longer.
-    fn show(&self, tools: Vec<ToolSeen>, registered: BTreeSet<String>) {
-        let mut told = self.told();
-        for gone in told.registered.difference(&registered) {
-            // An error means that somebody took it away already.
-            let _ = self.world.registry.remove(gone);
-        }
-        *told = Told { tools, registered };
-    }
-}
-
-impl ToolSeen {
-    fn refused(server: &str, tool: &str, why: String) -> ToolSeen {
-        ToolSeen {
-            name: super::tool_name(server, tool),
-            original: tool.to_owned(),
-            flags: Vec::new(),
-            changed: None,
-            refused: Some(why),
-        }
     }
 }
 
