@@ -25,6 +25,7 @@ pub use definition::{Definition, Flag};
 pub use listing::ToolSeen;
 pub use names::{LONGEST as LONGEST_NAME, tool_name};
 pub use pins::{Difference, Pinned, Pins};
+pub use remote::{Keys, Login};
 pub use upstream::Condition;
 
 mod asked;
@@ -33,6 +34,7 @@ mod foreign;
 mod listing;
 mod names;
 mod pins;
+mod remote;
 mod result;
 mod upstream;
 mod wire;
@@ -52,6 +54,8 @@ pub struct World {
     pub registry: Arc<Registry>,
     /// Who starts their programs.
     pub launcher: Arc<dyn Launcher>,
+    /// What servers at an address are shown.
+    pub keys: Arc<dyn Keys>,
     /// What their tools said about themselves before.
     pub pins: Arc<dyn Pins>,
     /// Whether clients know tools by the names that the server gave them. For a gate with one

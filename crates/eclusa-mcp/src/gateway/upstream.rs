@@ -29,7 +29,7 @@ use super::{
     Process, World,
     asked::Asked,
     listing::{Told, ToolSeen},
-    result,
+    remote, result,
     wire::{Complaint, Wire},
 };
 
@@ -303,7 +303,11 @@ impl Upstream {
                 let running = served.map_err(|err| complaint.take().unwrap_or(err))?;
                 (running, Some(launched.process), launched.cell)
             }
-            Reach::Url { .. } => return Err("servers over HTTP are not there yet".to_owned()),
+            Reach::Url { .. } => {
+                let keys = &self.world.keys;
+                let running = remote::connect(&self.settings, keys, handler, lifecycle).await?;
+                (running, None, None)
+            }
         };
         let line = Line { peer: running.peer().clone(), cell: cell.map(Arc::from) };
         self.list(&line.peer).await?;
