@@ -29,6 +29,7 @@ pub use remote::{Keys, Login};
 pub use upstream::Condition;
 
 mod asked;
+mod bounded;
 mod definition;
 mod foreign;
 mod listing;

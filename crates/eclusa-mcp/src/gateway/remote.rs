@@ -22,7 +22,7 @@ use rmcp::{
     },
 };
 
-use super::asked::Asked;
+use super::{asked::Asked, bounded::Bounded};
 use crate::lines::LONGEST;
 
 /// What servers at an address are shown, and where it is kept.
@@ -73,13 +73,13 @@ pub(super) async fn connect(
 }
 
 /// A client that follows no redirect: what we show is for one server.
-fn client() -> Result<reqwest::Client, String> {
+fn client() -> Result<Bounded, String> {
     let client = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("eclusa/", env!("CARGO_PKG_VERSION")))
         // An old connection whose last answer was not read to its end costs more than a new one.
         .pool_max_idle_per_host(0);
-    client.build().map_err(|err| format!("there is no HTTP here: {err}"))
+    client.build().map(Bounded).map_err(|err| format!("there is no HTTP here: {err}"))
 }
 
 type Headers = HashMap<reqwest::header::HeaderName, reqwest::header::HeaderValue>;
