@@ -15,16 +15,18 @@ use std::{
 
 use eclusa::{Changes, Least, Staged};
 use eclusa_sandbox::{
-    Cancel, Cell, CellError, Enforcement, Exit, Ground, Identity, Keep, Limits, Missing,
-    PROXY_PORT, Plan, Refusal, git_environment,
+    Cancel, Cell, CellError, Enforcement, Exit, Ground, Identity, Keep, Limits,
+    PROXY_PORT, Plan, Refusal, Rung, git_environment,
     proxy::{Attempt, Hosts, Proxy, Serving},
     refusals,
 };
 
 mod changes;
+mod in_place;
 mod stage;
 
 pub(crate) use changes::ReadBack;
+use in_place::InPlace;
 use stage::Stage;
 
 /// What every command of a workspace has in common.
@@ -88,6 +90,18 @@ struct Inner {
     settings: CellSettings,
     hosts: Hosts,
     ground: OnceLock<Ground>,
+    keeping: OnceLock<Keeping>,
+}
+
+/// How what a command writes to the workspace is kept in hand here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// It goes to a layer.
+    Overlay,
+    /// It is real while the command runs, and recorded; then it is taken back until it was judged.
+    UndoLog,
+    /// It is real, and cannot be taken back.
+    Nothing,
 }
 
 /// What becomes of what a command writes to the workspace.
@@ -119,8 +133,16 @@ pub struct Running {
     cell: Cell,
     plan: Plan,
     root: PathBuf,
-    stage: Option<Stage>,
+    live: Vec<PathBuf>,
+    kept: Kept,
     network: Option<Network>,
+}
+
+/// What keeps the effects of a command that runs.
+enum Kept {
+    Nothing,
+    Layer(Stage),
+    Log(InPlace),
 }
 
 struct Network {
@@ -146,6 +168,8 @@ pub struct Ran {
     /// Directories that it could write at once: relative to the workspace, or the workspace
     /// itself.
     pub live: Vec<PathBuf>,
+    /// Whether it ran in place, with an undo log.
+    pub in_place: bool,
 }
 
 /// Why a command was not run, or why what it did cannot be told.
@@ -166,13 +190,24 @@ pub enum RunError {
     /// What it changed cannot be read back. Nothing of it is real.
     #[error("what the command changed cannot be told, so it was discarded: {0}")]
     Effects(String),
+    /// It ran in place, and what it changed could not be taken back.
+    #[error(
+        "the command ran in place, and what it changed could not be taken back, so that some or \
+         all of it is real: {0}"
+    )]
+    Stays(String),
 }
 
 impl Cells {
     /// Cells with these settings. An entry of `hosts` that cannot be read is an error.
     pub fn new(settings: CellSettings) -> Result<Cells, String> {
         let hosts = Hosts::new(&settings.hosts).map_err(|err| err.to_string())?;
-        Ok(Cells(Arc::new(Inner { settings, hosts, ground: OnceLock::new() })))
+        Ok(Cells(Arc::new(Inner {
+            settings,
+            hosts,
+            ground: OnceLock::new(),
+            keeping: OnceLock::new(),
+        })))
     }
 
     /// The settings.
@@ -211,29 +246,37 @@ impl Cells {
         if settings.least != Least::Full {
             plan.may_lack = self.ground().missing();
         }
-        let stage = match order.writes {
-            Writes::Refused => {
+        let made = |source| RunError::Layer { path: settings.state.clone(), source };
+        let mut kept = Kept::Nothing;
+        match (order.writes, self.keeping()) {
+            (Writes::Refused, _) => {
                 // Named, because a workspace beneath /tmp would be covered by the cell's own.
                 plan.read = vec![PathBuf::from("/"), settings.root.clone()];
-                None
             }
-            Writes::Staged if self.stages() => {
-                let made = Stage::new(&settings.state, &settings.scratch, &settings.root);
-                let path = settings.state.clone();
-                Some(made.map_err(|source| RunError::Layer { path, source })?)
+            (Writes::Staged, Keeping::Overlay) => {
+                let stage = Stage::new(&settings.state, &settings.scratch, &settings.root);
+                let stage = stage.map_err(made)?;
+                plan.stage.extend(stage.over_home(settings.home.as_deref(), &settings.root));
+                plan.stage.push(stage.over(&settings.root, &self.live()));
+                kept = Kept::Layer(stage);
             }
-            Writes::Staged | Writes::Real => {
+            (Writes::Staged, Keeping::UndoLog) => {
+                let log = InPlace::new(&settings.state, &settings.scratch).map_err(made)?;
+                log.furnish(&mut plan, &settings.root, self.ground());
+                kept = Kept::Log(log);
+            }
+            (Writes::Staged, Keeping::Nothing) | (Writes::Real, _) => {
                 plan.write.push(settings.root.clone());
-                None
             }
-        };
-        if let Some(stage) = &stage {
-            plan.stage.extend(stage.over_home(settings.home.as_deref(), &settings.root));
-            plan.stage.push(stage.over(&settings.root, &self.live()));
         }
         let mut cell = Cell::spawn(&plan, self.ground(), progress)?;
+        if let Kept::Log(log) = &mut kept {
+            let most = settings.limits.disk.unwrap_or(u64::MAX);
+            log.begin(&mut cell, &settings.root, most, &self.live()).map_err(made)?;
+        }
         let network = cell.take_listener().map(|listener| self.serve(listener)).transpose()?;
-        Ok(Running { cell, plan, root: settings.root.clone(), stage, network })
+        let live = self.live();
+        Ok(Running { cell, plan, root: settings.root.clone(), live, kept, network })
     }
 
     /// Removes what processes that died have left behind, and says how much that was.
@@ -246,7 +289,7 @@ impl Cells {
     /// Whether a command that does this with its writes is held as well as the settings want; a
     /// person must be asked otherwise. One that would be refused needs no question.
     pub fn is_held(&self, writes: Writes) -> bool {
-        let staged = writes == Writes::Refused || self.stages();
+        let staged = writes == Writes::Refused || self.keeping() != Keeping::Nothing;
         match self.settings().least {
             Least::Full => true,
             Least::FullOrAsk => self.is_full(),
@@ -261,9 +304,17 @@ impl Cells {
         live.iter().filter(|it| root.join(it).is_dir()).cloned().collect()
     }
 
-    /// Whether what a command writes can be staged here.
-    pub fn stages(&self) -> bool {
-        !self.ground().missing().contains(&Missing::Staging)
+    /// How what a command writes is kept in hand here: found out once.
+    pub fn keeping(&self) -> Keeping {
+        *self.0.keeping.get_or_init(|| {
+            let CellSettings { state, scratch, .. } = self.settings();
+            match self.ground().rung() {
+                Rung::OverlayInUserNamespace | Rung::OverlayAsRoot => Keeping::Overlay,
+                // Where nothing can be saved, nothing can be taken back.
+                Rung::UndoLog if InPlace::has_room(state, scratch) => Keeping::UndoLog,
+                _ => Keeping::Nothing,
+            }
+        })
     }
 
     /// What is hidden: what the settings say, and the secrets that are there now.
@@ -312,26 +363,36 @@ impl Running {
 
     /// Waits for the end, and reads back what it changed.
     pub fn wait(self) -> Result<Ran, RunError> {
-        let exit = self.cell.wait()?;
+        let exit = self.cell.wait();
+        let in_place = matches!(self.kept, Kept::Log(_));
+        // However it ended: what ran in place is taken back.
+        let read = match self.kept {
+            Kept::Nothing => ReadBack::default(),
+            Kept::Layer(_) if exit.is_err() => ReadBack::default(),
+            Kept::Layer(stage) => {
+                let read = stage.read_back(&self.root);
+                read.map_err(|err| RunError::Effects(err.to_string()))?
+            }
+            Kept::Log(log) => log.read_back()?,
+        };
+        let exit = exit?;
         let attempts = self.network.map_or_else(Vec::new, |network| {
             network.serving.stop();
             std::mem::take(&mut *network.attempts.lock().unwrap_or_else(PoisonError::into_inner))
         });
-        let read = match self.stage {
-            None => ReadBack::default(),
-            Some(stage) => {
-                let read = stage.read_back(&self.root);
-                read.map_err(|err| RunError::Effects(err.to_string()))?
-            }
-        };
         let ReadBack { changes, staged, notes } = read;
         let refused = match exit.output.is_binary() {
             true => Vec::new(),
             false => refusals(&exit.output.text(), &self.plan),
         };
-        let live = self.plan.stage.into_iter().flat_map(|it| it.live).chain(self.plan.write);
-        let live = live.collect();
-        Ok(Ran { exit, changes, staged, notes, attempts, refused, live })
+        let live = match in_place {
+            true => self.live,
+            false => {
+                let live = self.plan.stage.into_iter().flat_map(|it| it.live);
+                live.chain(self.plan.write).collect()
+            }
+        };
+        Ok(Ran { exit, changes, staged, notes, attempts, refused, live, in_place })
     }
 }
 

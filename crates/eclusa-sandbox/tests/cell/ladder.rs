@@ -158,7 +158,7 @@ fn with_undo_log(world: &World, plan: &mut Plan, ground: &Ground) -> (String, Un
     let mut cell = Cell::spawn(plan, ground, |_| {}).unwrap();
     let held = cell.take_held().unwrap();
     let store = world.path("state");
-    let watching = keep_undo_log(held, &world.ws(), &store.join("upper"), 1 << 20).unwrap();
+    let watching = keep_undo_log(held, &world.ws(), &store.join("upper"), 1 << 20, &[]).unwrap();
     let said = cell.wait().unwrap().output.text();
     (said, watching.finish().unwrap())
 }

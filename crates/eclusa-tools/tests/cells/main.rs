@@ -10,6 +10,7 @@ mod differential;
 mod least;
 mod ordinary;
 mod programs;
+mod rungs;
 mod scripts;
 mod tree;
 mod world;
