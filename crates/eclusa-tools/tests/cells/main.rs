@@ -7,6 +7,7 @@
 )]
 
 mod differential;
+mod directory;
 mod least;
 mod ordinary;
 mod programs;

@@ -112,11 +112,6 @@ impl World {
         pass(&self.gate.for_run(run), args)
     }
 
-    /// A call with these arguments.
-    pub(crate) fn call(&self, args: Value) -> Reply {
-        pass(&self.gate, args)
-    }
-
     /// Takes a call back.
     pub(crate) fn undo(&self, reply: &Reply) {
         let workspace = self.gate.house().workspace.clone().unwrap();

@@ -185,7 +185,7 @@ impl Rules {
         };
         // What the call said it would touch is behind it: these are all its effects on files.
         let (tight, loose) = (subject(author.touches), subject(&[]));
-        let scripts = LazyCell::new(|| scripts(author.touches));
+        let scripts = LazyCell::new(|| scripts(author.touches, None));
         let results = LazyCell::new(|| results(effects, &scripts));
         let applies = |rule: &&Rule| {
             let (subject, doubt) = match rule.decision() {

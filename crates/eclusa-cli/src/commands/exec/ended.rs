@@ -41,6 +41,14 @@ impl TypedTool for Telling {
         TypedTool::touches(&self.bash, args)
     }
 
+    fn completed(&self, args: &Value, conversation: &str) -> Option<Value> {
+        TypedTool::completed(&self.bash, args, conversation)
+    }
+
+    fn directory(&self, args: &Value) -> Option<String> {
+        TypedTool::directory(&self.bash, args)
+    }
+
     fn time(&self, args: &Value) -> Option<Duration> {
         TypedTool::time(&self.bash, args)
     }
