@@ -34,6 +34,7 @@ pub(crate) fn cells(here: &Workplace, hosts: &[String]) -> Result<Cells, Failure
     };
     // The log and what is kept for undo are nobody's business in there.
     settings.hide = here.place.store.parent().map(Path::to_owned).into_iter().collect();
+    settings.blocked = here.config.blocked.own();
     Cells::new(settings).map_err(|err| {
         Failure::usage(format!("a host that commands may reach cannot be read: {err}"))
             .hint("write `example.org`, `*.example.org` or `example.org:8080`")

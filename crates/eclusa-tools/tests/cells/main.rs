@@ -6,6 +6,7 @@
     reason = "a test that panics has failed"
 )]
 
+mod blocked;
 mod differential;
 mod directory;
 mod least;
