@@ -7,8 +7,8 @@ use std::{
 };
 
 use eclusa::{
-    Facts, Files, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
-    one_line, only_reads_files,
+    Facts, Files, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool, one_line,
+    only_reads_files,
 };
 use eclusa_sandbox::Cancel;
 use schemars::JsonSchema;
@@ -192,6 +192,10 @@ impl TypedTool for Bash {
     fn time(&self, args: &Value) -> Option<Duration> {
         let asked = args.get("timeout_ms").and_then(Value::as_u64).map(Duration::from_millis);
         Some(asked.unwrap_or(self.time) + MARGIN)
+    }
+
+    fn conversation_ended(&self, conversation: &str) {
+        self.directories.forget(conversation);
     }
 
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {

@@ -63,6 +63,9 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// A conversation is over: what the tool keeps or runs for it ends.
+    fn conversation_ended(&self, _conversation: &str) {}
+
     /// Does the work. `job` holds the arguments that were permitted and the only way out to the
     /// machine.
     fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>>;

@@ -86,6 +86,9 @@ pub trait TypedTool: Send + Sync + 'static {
         None
     }
 
+    /// A conversation is over: [`Tool::conversation_ended`].
+    fn conversation_ended(&self, _conversation: &str) {}
+
     /// Does the work.
     fn run(
         &self,
@@ -137,6 +140,10 @@ impl<T: TypedTool> Tool for T {
 
     fn time(&self, args: &Value) -> Option<Duration> {
         TypedTool::time(self, args)
+    }
+
+    fn conversation_ended(&self, conversation: &str) {
+        TypedTool::conversation_ended(self, conversation);
     }
 
     fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {

@@ -136,7 +136,7 @@ impl<F: FnMut(&[u8])> Course<F> {
         let mut polled = [
             PollFd::new(&self.started.status, PollFlags::IN),
             PollFd::new(&self.started.child.pidfd, PollFlags::IN),
-            PollFd::new(&*self.watch.cancel.0, PollFlags::IN),
+            PollFd::new(self.watch.cancel.event(), PollFlags::IN),
             PollFd::new(&self.started.output, PollFlags::IN),
         ];
         // A closed pipe would wake us for ever.
@@ -158,9 +158,11 @@ impl<F: FnMut(&[u8])> Course<F> {
             self.phase = Phase::Over;
         }
         if cancel {
-            // Heard once is enough; what is not read would wake us for ever.
-            let _ = rustix::io::read(&*self.watch.cancel.0, &mut [0; 8]);
-            if self.ended.is_none() {
+            let wanted = self.watch.cancel.take();
+            for sent in wanted.signals {
+                survivors::send(self.started.child.pid, sent);
+            }
+            if wanted.end && self.ended.is_none() {
                 self.ask(Ended::Cancelled);
             }
         }
@@ -253,7 +255,10 @@ impl<F: FnMut(&[u8])> Course<F> {
         if self.started.namespace {
             // The session's group. Its first process is out of reach of this signal.
             if let Some(group) = Pid::from_raw(self.started.child.pid) {
-                let _ = rustix::process::kill_process_group(group, Signal::TERM);
+                // Who was stopped can end only when it goes on.
+                for signal in [Signal::TERM, Signal::CONT] {
+                    let _ = rustix::process::kill_process_group(group, signal);
+                }
             }
         } else {
             survivors::signal_all(self.started.child.pid, Signal::TERM);

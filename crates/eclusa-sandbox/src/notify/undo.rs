@@ -24,9 +24,9 @@ use super::{
     watch,
 };
 pub use log::UndoLog;
-pub use withdraw::Withdrawn;
 use op::Op;
 pub(super) use op::Spot;
+pub use withdraw::Withdrawn;
 
 mod back;
 mod log;

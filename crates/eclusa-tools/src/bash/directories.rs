@@ -19,6 +19,10 @@ impl Directories {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(conversation).cloned()
     }
 
+    pub(super) fn forget(&self, conversation: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
+    }
+
     pub(super) fn set(&self, conversation: &str, path: &Path) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= KEPT {

@@ -26,7 +26,8 @@ impl InPlace {
     /// Makes room for the log. Waits until no other command runs in place here.
     pub(super) fn new(state: &Path, scratch: &Path) -> io::Result<InPlace> {
         private(state)?;
-        let alone = fs::OpenOptions::new().create(true).append(true).open(state.join("in-place"))?;
+        let alone =
+            fs::OpenOptions::new().create(true).append(true).open(state.join("in-place"))?;
         alone.lock()?;
         let place = Arc::new(Place::new(state, scratch)?);
         Ok(InPlace { place, watching: None, _alone: alone })

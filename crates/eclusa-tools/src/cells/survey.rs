@@ -139,7 +139,8 @@ fn is_skipped(name: &OsStr) -> bool {
 
 /// True when the last change is so long ago that the next one cannot bear the same time.
 fn is_past(about: &fs::Metadata) -> bool {
-    let (Ok(seconds), Ok(nanos)) = (u64::try_from(about.ctime()), u32::try_from(about.ctime_nsec()))
+    let (Ok(seconds), Ok(nanos)) =
+        (u64::try_from(about.ctime()), u32::try_from(about.ctime_nsec()))
     else {
         return false;
     };

@@ -104,7 +104,8 @@ fn what_was_ended_is_rolled_back() {
     let cancel = run.cancel.clone();
     let marker = cancelled.path("marker");
     let waiting = std::thread::scope(|scope| {
-        let passing = scope.spawn(|| cancelled.bash_in(run, "echo x > marker; rm -r d; sleep 1000"));
+        let passing =
+            scope.spawn(|| cancelled.bash_in(run, "echo x > marker; rm -r d; sleep 1000"));
         while !marker.exists() {
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -264,23 +264,22 @@ fn strictest(refused: impl Iterator<Item = Refused>) -> Option<Refused> {
 }
 
 /// `Ok` when everything that a command reads is known and lies in the workspace.
-fn reaches(
-    command: &Command,
-    reading: &Reading,
-    start: &str,
-    root: &Root,
-) -> Result<(), Refused> {
+fn reaches(command: &Command, reading: &Reading, start: &str, root: &Root) -> Result<(), Refused> {
     let refused = uses(command, reading).flat_map(|(_, word)| {
         let said = quoted(&word.source);
         let secret = globs::may_be_secret(&word)
             .then(|| (Decision::Stage, format!("may read a file with secrets: {said}")));
-        let found = places(&word, command, start, root).into_iter().filter_map(move |place| match place {
-            Where::Inside(_) | Where::Harmless => None,
-            Where::Outside => Some((Decision::Ask, format!("reads outside the workspace: {said}"))),
-            Where::Unknown => {
-                Some((Decision::Stage, format!("reads what is only known when it runs: {said}")))
-            }
-        });
+        let found =
+            places(&word, command, start, root).into_iter().filter_map(move |place| match place {
+                Where::Inside(_) | Where::Harmless => None,
+                Where::Outside => {
+                    Some((Decision::Ask, format!("reads outside the workspace: {said}")))
+                }
+                Where::Unknown => Some((
+                    Decision::Stage,
+                    format!("reads what is only known when it runs: {said}"),
+                )),
+            });
         secret.into_iter().chain(found)
     });
     strictest(refused).map_or(Ok(()), Err)

@@ -53,6 +53,10 @@ impl TypedTool for Telling {
         TypedTool::time(&self.bash, args)
     }
 
+    fn conversation_ended(&self, conversation: &str) {
+        TypedTool::conversation_ended(&self.bash, conversation);
+    }
+
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {
         let output = TypedTool::run(&self.bash, args, job).await?;
         let data = output.data.clone().unwrap_or_default();

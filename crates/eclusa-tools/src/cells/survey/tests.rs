@@ -33,7 +33,8 @@ fn fresh(root: &Path, own: &[&str]) -> Vec<String> {
 fn secrets_are_found_at_any_depth_and_own_patterns_everywhere() {
     let dir = TempDir::new().unwrap();
     let root = dir.path();
-    for path in ["a/b/c/d/e/f/.env", "my.secret", "node_modules/x/ca.pem", "node_modules/x/my.secret"]
+    for path in
+        ["a/b/c/d/e/f/.env", "my.secret", "node_modules/x/ca.pem", "node_modules/x/my.secret"]
     {
         write(&root.join(path), "x");
     }

@@ -13,7 +13,8 @@ use super::Rules;
 use crate::{Change, Node, policy::Place};
 
 /// Directories of the system that hold programs and libraries, and nothing about anybody.
-const SYSTEM: [&str; 7] = ["/usr/", "/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/nix/store/"];
+const SYSTEM: [&str; 7] =
+    ["/usr/", "/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/nix/store/"];
 
 /// Where version managers install interpreters and compilers.
 const TOOLCHAINS: [&str; 12] = [
