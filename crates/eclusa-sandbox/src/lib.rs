@@ -45,7 +45,7 @@ mod secrets;
 mod step;
 mod trap;
 
-pub use caps::{Cap, Caps};
+pub use caps::{Cap, Caps, delegated_group};
 pub use cell::{Cancel, Cell, Ended, Exit, How, Sent};
 pub use environment::clean_environment;
 pub use git::{Identity, git_environment, git_environment_of};

@@ -130,6 +130,7 @@ impl Cells {
         plan.hosts = settings.hosts.clone();
         plan.limits = Limits { wall: Some(order.time), ..settings.limits.clone() };
         plan.keep = settings.keep;
+        plan.cgroup.clone_from(&settings.cgroup);
         // With less than everything the rules were told before the call ran, and have let it.
         if settings.least != Least::Full {
             plan.may_lack = self.ground().missing();

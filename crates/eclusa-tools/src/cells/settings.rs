@@ -35,6 +35,9 @@ pub struct CellSettings {
     pub least: Least,
     /// How much a command may use; the time is that of the call.
     pub limits: Limits,
+    /// A control group in which commands are counted and capped, if one was delegated:
+    /// [`delegated_group`](eclusa_sandbox::delegated_group) finds it.
+    pub cgroup: Option<PathBuf>,
     /// How much of the output is kept.
     pub keep: Keep,
 }
@@ -56,6 +59,7 @@ impl CellSettings {
             live: Vec::new(),
             least: Least::default(),
             limits: Limits::default(),
+            cgroup: None,
             keep: Keep::default(),
         }
     }
