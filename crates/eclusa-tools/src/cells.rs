@@ -186,6 +186,14 @@ impl Cells {
         }
     }
 
+    /// Looks at the workspace as every start of a command does, for benchmarks.
+    #[doc(hidden)]
+    pub fn surveyed(&self) -> usize {
+        let found = self.0.survey.look();
+        let environment = self.environment(&self.settings().root, &found);
+        environment.len() + self.hidden(found).len()
+    }
+
     /// The live directories that are there. One that is not would have to be made in every
     /// workspace of a person who has named it.
     fn live(&self) -> Vec<PathBuf> {

@@ -83,7 +83,10 @@ fn renames_across_the_wall() {
         refused(&rename(out, "\"in.txt\"", flags), &says);
     }
     // The parent of the workspace, under the feet of whoever stands in it.
-    refused("mv ../ws ../ws2; mv ../../*/ws moved", &[READ_ONLY, DENIED, "busy", "subdirectory", "itself", "cannot"]);
+    refused(
+        "mv ../ws ../ws2; mv ../../*/ws moved",
+        &[READ_ONLY, DENIED, "busy", "subdirectory", "itself", "cannot"],
+    );
 }
 
 #[test]
