@@ -2,6 +2,8 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
     clippy::disallowed_methods,
     reason = "a test that panics has failed"
 )]
