@@ -61,6 +61,34 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
     found
 }
 
+/// What stands in `((…))` and `$((…))` that is not arithmetic over numbers: it may be a group of
+/// commands after all. And a fork bomb that lacks the blanks which would make it one.
+pub(crate) fn groups(source: &str, outlines: [&Outline; 2]) -> Vec<String> {
+    let [_, second] = outlines;
+    let inside = |at: usize| {
+        let rest = source.get(at + 2..)?;
+        let end = rest.rfind("))").or_else(|| rest.rfind(')'))?;
+        rest.get(..end)
+    };
+    let groups = source.match_indices("((").filter(|(at, _)| !literal(second, *at));
+    let groups = groups.filter_map(|(at, _)| inside(at)).take(4);
+    let mut found: Vec<String> = groups
+        .filter(|it| !it.bytes().all(is_number_or_operator))
+        .map(|it| it.replace(')', " "))
+        .collect();
+    if second.trouble.is_some()
+        && let Some(at) = source.find("(){").filter(|it| !literal(second, *it))
+    {
+        let name = source.get(..at).unwrap_or_default();
+        let name = name.rsplit([' ', ';', '\n', '&', '|']).next().unwrap_or_default();
+        let tight: String = source.split_whitespace().collect();
+        if !name.is_empty() && tight.contains(&format!("{name}(){{{name}|{name}&}}")) {
+            found.push(":(){ :|:& };:".to_owned());
+        }
+    }
+    found
+}
+
 /// `\` and a line end in the middle of a word: what is on both sides becomes one word.
 fn continued(source: &str, outline: &Outline, found: &mut Vec<Found>) {
     for (at, _) in source.match_indices("\\\n") {

@@ -13,8 +13,16 @@ use crate::{
 };
 
 /// Files outside that tell nothing about anybody.
-const HARMLESS: [&str; 6] =
-    ["/dev/null", "/dev/stdin", "/dev/zero", "/etc/os-release", "/proc/cpuinfo", "/proc/meminfo"];
+const HARMLESS: [&str; 8] = [
+    "/dev/null",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/zero",
+    "/etc/os-release",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+];
 
 /// Every path that a command names, and whether it is written.
 pub(super) fn uses<'a>(
@@ -89,7 +97,7 @@ fn place(word: &Word, from: Option<&Word>, root: &Root) -> Where {
     let is_unknown = word
         .parts
         .iter()
-        .any(|it| matches!(it, Part::Unknown { why, .. } if *why != Unknown::Here));
+        .any(|it| matches!(it, Part::Unknown { why, .. } if !matches!(why, Unknown::Here | Unknown::Found)));
     match root.place(&format!("{from}{known}")) {
         Place::Inside(_) if is_unknown => Where::Unknown,
         Place::Inside(path) => Where::Inside(path.into_owned()),
