@@ -89,7 +89,7 @@ struct Reading<'f> {
 }
 
 /// Suspects are followed into each other this far.
-const MAX_LEVEL: usize = 2;
+const MAX_LEVEL: usize = 4;
 
 impl Reading<'_> {
     fn script(&mut self, script: &str, outer: &Outer) {
@@ -129,13 +129,15 @@ impl Reading<'_> {
         for (what, at) in commands.doubts {
             self.doubt(what, line(script, at));
         }
+        let around = std::mem::take(&mut self.blind);
         for (command, feed) in commands.list.into_iter().zip(feeds) {
             self.command(command, feed.as_ref(), &values, outer.depth);
         }
         // What is printed may be what is run: `eval "$(echo …)"`, `echo … | cat | sh`.
-        if std::mem::take(&mut self.blind) {
+        if self.blind {
             printed.into_iter().for_each(|it| self.suspect(Suspect::Text(it), None));
         }
+        self.blind |= around;
         for text in screen::groups(script, [&first, &second]) {
             self.suspect(Suspect::Text(text), None);
         }
@@ -166,10 +168,11 @@ impl Reading<'_> {
             }
         };
         self.suspects = inner.suspects;
+        let multiplies = inner.analysis.fork_bomb.is_some();
         let Some(Doubt { what, at }) = inner.analysis.catastrophe else { return };
         // In `hg rm -r .` the word is no program, and a container has files of its own.
         let elsewhere = matches!(within, Some("docker" | "kubectl"));
-        let certain = what.contains(programs::ALL) || what.contains(programs::DEVICE);
+        let certain = multiplies || what.contains(programs::ALL) || what.contains(programs::DEVICE);
         if in_words && (what.contains(programs::HERE) || (elsewhere && !certain)) {
             return;
         }

@@ -201,12 +201,16 @@ impl Names {
         self.scopes.iter().filter(move |it| it.name == name && it.body.holds(place))
     }
 
-    /// True when the values of every loop over `name` come from the script, not from variables.
+    /// Keeps the loops whose values come from the script, not from variables. The variable of
+    /// another loop may hold anything, also where a loop that is kept uses the same name.
     pub(crate) fn keep_local(&mut self, source: &str) {
-        self.scopes.retain(|scope| {
+        let local = |scope: &Scope| {
             let values = scope.values.iter().flatten();
             values.into_iter().all(|it| !takes_variable(text(source, *it)))
-        });
+        };
+        let others = self.scopes.iter().filter(|it| !local(it)).map(|it| it.name.clone());
+        self.set.extend(others.collect::<Vec<_>>());
+        self.scopes.retain(local);
     }
 }
 

@@ -74,17 +74,23 @@ pub(crate) fn groups(source: &str, outlines: [&Outline; 2]) -> Vec<String> {
     let groups = groups.filter_map(|(at, _)| inside(at)).take(4);
     let mut found: Vec<String> = groups
         .filter(|it| !it.bytes().all(is_number_or_operator))
-        .map(|it| it.replace(')', " "))
+        .flat_map(|it| {
+            let whole = it.trim_end_matches([')', ' ', '\n', '\t']);
+            [it.replace(')', " "), whole.to_owned()]
+        })
         .collect();
-    if second.trouble.is_some()
-        && let Some(at) = source.find("(){").filter(|it| !literal(second, *it))
-    {
-        let name = source.get(..at).unwrap_or_default();
-        let name = name.rsplit([' ', ';', '\n', '&', '|']).next().unwrap_or_default();
-        let tight: String = source.split_whitespace().collect();
-        if !name.is_empty() && tight.contains(&format!("{name}(){{{name}|{name}&}}")) {
-            found.push(":(){ :|:& };:".to_owned());
-        }
+    let heads = source.match_indices("()").filter(|(at, _)| !literal(second, *at));
+    let bomb = heads.filter_map(|(at, _)| source.get(..at)).take(8).any(|before| {
+        let before = before.trim_end();
+        let name = before.rsplit([' ', ';', '\n', '\t', '&', '|', '(', '{']).next();
+        let name = name.filter(|it| !it.is_empty());
+        name.is_some_and(|it| {
+            let tight: String = source.split_whitespace().collect();
+            tight.contains(&format!("{it}(){{{it}|{it}&}}"))
+        })
+    });
+    if bomb {
+        found.push(":(){ :|:& };:".to_owned());
     }
     found
 }

@@ -32,7 +32,10 @@ impl Feed {
                     let words = run.iter().filter(|it| it.text().is_some()).cloned();
                     let mut words: Vec<Word> = words.chain(paths.iter().cloned()).collect();
                     // Each path beneath is handed on by itself.
-                    if run.first().and_then(Word::text).is_some_and(|it| it == "rm") {
+                    let far = |it: &Word| it.prefix().is_empty() || it.prefix().starts_with('/');
+                    if paths.iter().any(far)
+                        && run.first().and_then(Word::text).is_some_and(|it| it == "rm")
+                    {
                         words.insert(1, Word::literal("-r"));
                     }
                     words

@@ -178,7 +178,10 @@ fn texts(text: &str, found: &mut Vec<Suspect>) {
     }
     let marks = |it: char| matches!(it, ':' | '!' | '+' | '|' | '@' | ' ');
     let bare = text.trim_start_matches(marks);
-    found.push(Suspect::Text(if bare.starts_with("(){") { text } else { bare }.to_owned()));
+    found.push(Suspect::Text(bare.to_owned()));
+    if text.starts_with(':') {
+        found.push(Suspect::Text(text.to_owned()));
+    }
     let behind = [
         text.split_once('=').map(|(_, value)| value),
         text.strip_prefix('-').and_then(|it| it.get(1..)),
