@@ -26,6 +26,13 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
         }
     }
     continued(source, second, &mut found);
+    for span in outlines.iter().flat_map(|it| &it.commands).flat_map(|it| &it.assignments) {
+        let next = source.as_bytes().get(span.end);
+        let ends = next.is_none_or(|it| b" \t\n;&|()<>`\"".contains(it));
+        if text(source, *span).ends_with(')') && !ends {
+            found.push(("a word begins right behind a list or a substitution", span.end));
+        }
+    }
     if source.ends_with('\\') {
         found.push(("the text ends with a backslash", source.len() - 1));
     }

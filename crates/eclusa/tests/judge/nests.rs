@@ -36,7 +36,7 @@ const AROUND: [&str; 62] = [
     "git status\n{}",
     "# a remark\n{}",
     "set -e; {}",
-    "X=1; {}",
+    "Y7=1; {}",
     "ls | { {}\n}",
     "{ {}\n} | cat",
     "{ {}\n} &",
