@@ -128,3 +128,30 @@ fn what_changes_the_language() {
     doubted("shopt -s extglob\nls !(x)", &[]);
     doubted("shopt -s expand_aliases", &[]);
 }
+
+/// What the differential runs found: both parsers see `if` as a word here, bash as a part of the
+/// assignment.
+#[test]
+fn found_a_word_right_behind_a_list() {
+    for script in ["v=(aa)if bb $v", "v=(aa)b c", "v=(aa)'b' c"] {
+        doubted(script, &[]);
+    }
+    assert_eq!(analyse("v=(aa) bb").doubts, []);
+    assert_eq!(analyse("v=$(aa); bb").doubts, []);
+}
+
+/// A loop over what a variable holds is not the loop around it with the same name.
+#[test]
+fn found_a_loop_in_a_loop_of_the_same_name() {
+    let analysis = analyse("for i in 1 2; do for i in $SECRET; do echo $i; done; done");
+    let unknown = |it: &eclusa_shell::Command| it.words.iter().any(|it| it.text().is_none());
+    assert!(analysis.commands.iter().all(unknown), "{analysis:#?}");
+}
+
+/// Variables that get their values where no assignment is to be seen.
+#[test]
+fn a_loop_or_a_list_that_steers_is_doubted() {
+    for script in ["for PATH in x; do ls; done", "declare -a 'x=($(touch y))'"] {
+        doubted(script, &[]);
+    }
+}

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use eclusa_shell::{
-    Analysis, Command, Influence, RedirectKind, Word, analyse, influence,
+    Analysis, Assignment, Command, Influence, RedirectKind, Word, analyse, influence,
     programs::{Class, Reading},
 };
 
@@ -237,7 +237,10 @@ fn only_reads(command: &Command, reading: &Reading) -> Result<(), Refused> {
     if reading.needs.contains(&"trusted-project") {
         return stage("may run what files of the project say".to_owned());
     }
-    for assignment in &command.assignments {
+    // `IFS= read` is how lines are read; it changes nothing else.
+    let reads = command.words.first().and_then(Word::text).is_some_and(|it| it == "read");
+    let others = |it: &&Assignment| it.name != "IFS" || !reads;
+    for assignment in command.assignments.iter().filter(others) {
         let name = quoted(&assignment.name);
         match influence(&assignment.name) {
             Influence::Looks => {}
@@ -265,15 +268,16 @@ fn strictest(refused: impl Iterator<Item = Refused>) -> Option<Refused> {
 
 /// `Ok` when everything that a command reads is known and lies in the workspace.
 fn reaches(command: &Command, reading: &Reading, start: &str, root: &Root) -> Result<(), Refused> {
-    let refused = uses(command, reading).flat_map(|(_, word)| {
+    let refused = uses(command, reading).flat_map(|(access, word)| {
         let said = quoted(&word.source);
+        let verb = if access == Access::Write { "changes something" } else { "reads" };
         let secret = globs::may_be_secret(&word)
             .then(|| (Decision::Stage, format!("may read a file with secrets: {said}")));
         let found =
             places(&word, command, start, root).into_iter().filter_map(move |place| match place {
                 Where::Inside(_) | Where::Harmless => None,
                 Where::Outside => {
-                    Some((Decision::Ask, format!("reads outside the workspace: {said}")))
+                    Some((Decision::Ask, format!("{verb} outside the workspace: {said}")))
                 }
                 Where::Unknown => Some((
                     Decision::Stage,

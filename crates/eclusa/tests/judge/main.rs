@@ -8,5 +8,6 @@
 
 mod corpus;
 mod moments;
+mod nests;
 mod world;
 mod wrapping;

@@ -91,6 +91,7 @@ fn word(it: &Word) -> ExplainedWord {
             Unknown::Home => "the home directory",
             Unknown::Here => "the directory in which the script began",
             Unknown::Local => "a variable of the script",
+            Unknown::Found => "what a search finds",
             Unknown::Unclear => "not worked out",
         }),
     };

@@ -13,8 +13,16 @@ use crate::{
 };
 
 /// Files outside that tell nothing about anybody.
-const HARMLESS: [&str; 6] =
-    ["/dev/null", "/dev/stdin", "/dev/zero", "/etc/os-release", "/proc/cpuinfo", "/proc/meminfo"];
+const HARMLESS: [&str; 8] = [
+    "/dev/null",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/zero",
+    "/etc/os-release",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+];
 
 /// Every path that a command names, and whether it is written.
 pub(super) fn uses<'a>(
@@ -90,7 +98,7 @@ fn place(word: &Word, from: Option<&Word>, start: &str, root: &Root) -> Where {
     let is_unknown = word
         .parts
         .iter()
-        .any(|it| matches!(it, Part::Unknown { why, .. } if *why != Unknown::Here));
+        .any(|it| matches!(it, Part::Unknown { why, .. } if !matches!(why, Unknown::Here | Unknown::Found)));
     let path = format!("{from}{known}");
     // What is empty names nothing, and what a shell would replace is doubtful wherever it starts.
     let relative = !path.is_empty() && !path.starts_with(['/', '~', '$']);
