@@ -66,16 +66,11 @@ impl Hands {
     /// What a path leads to, links followed. A file is held, or refused because of its size
     /// before it is read.
     pub(crate) fn found(&self, path: &str) -> Result<Found, ToolError> {
-        if let Ok(opened) = self.files.file(path)
-            && opened.size > self.max_size
-        {
-            return Err(self.too_large(path, opened.size));
-        }
-        let found = self.files.node(path, self.max_size).map_err(refused)?;
+        let found = self.files.small_node(path, self.max_size).map_err(|err| match err {
+            FileError::TooLarge { size, .. } => self.too_large(path, size),
+            err => refused(err),
+        })?;
         match &found.node {
-            Some(Node::File(file)) if file.bytes().is_none() => {
-                Err(self.too_large(path, file.size))
-            }
             Some(Node::Directory { .. }) => {
                 let name = one_line(path);
                 Err(ToolError::new(format!("`{name}` is a directory; name a file in it")))

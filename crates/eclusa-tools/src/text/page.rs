@@ -71,9 +71,19 @@ pub fn page(reader: impl Read, size: u64, format: Format, window: Window) -> io:
             return Ok(page);
         }
         let room = window.line_bytes.min(left);
-        line.clear();
-        let rest = source.line(&mut line, room)?;
-        page.push(number, &line, rest);
+        // Nearly all lines lie in one piece, and are taken from where they lie.
+        match source.short_line(room)? {
+            Some(line) => {
+                page.push(number, line, 0);
+                let used = line.len() + 1;
+                source.used += used;
+            }
+            None => {
+                line.clear();
+                let rest = source.line(&mut line, room)?;
+                page.push(number, &line, rest);
+            }
+        }
         number += 1;
     }
 }
@@ -87,9 +97,14 @@ impl Page {
             line
         };
         let cut = if left > 0 { whole(line) } else { line.strip_suffix(b"\r").unwrap_or(line) };
-        let text = String::from_utf8_lossy(cut);
-        self.broken |= matches!(text, std::borrow::Cow::Owned(_));
-        let _ = write!(self.text, "{number:>6}\t{text}");
+        self.number(number);
+        match std::str::from_utf8(cut) {
+            Ok(text) => self.text.push_str(text),
+            Err(_) => {
+                self.text.push_str(&String::from_utf8_lossy(cut));
+                self.broken = true;
+            }
+        }
         if left > 0 {
             let left = left + (line.len() - cut.len()) as u64;
             let _ = write!(self.text, "… ({left} more bytes in this line)");
@@ -97,6 +112,21 @@ impl Page {
         }
         self.text.push('\n');
         self.lines += 1;
+    }
+
+    /// `{number:>6}` and a tab, by hand: a long page has hundreds of thousands of them.
+    fn number(&mut self, mut number: u64) {
+        let mut digits = *b"                    \t";
+        let mut first = digits.len() - 1;
+        for digit in digits.iter_mut().rev().skip(1) {
+            *digit = b'0' + (number % 10) as u8;
+            (number, first) = (number / 10, first - 1);
+            if number == 0 {
+                break;
+            }
+        }
+        let shown = digits.get(first.min(digits.len() - 7)..).unwrap_or_default();
+        self.text.push_str(std::str::from_utf8(shown).unwrap_or_default());
     }
 }
 
@@ -131,6 +161,11 @@ impl<R: Read> Source<R> {
     fn fill(&mut self) -> io::Result<&[u8]> {
         while self.used >= self.chunk.len() && !self.ended {
             let mut raw = std::mem::take(&mut self.rest);
+            if raw.is_empty() {
+                raw = std::mem::take(&mut self.chunk);
+                raw.clear();
+            }
+            raw.reserve(CHUNK);
             let read = self.reader.by_ref().take(CHUNK as u64).read_to_end(&mut raw)?;
             self.ended = read == 0;
             self.used = 0;
@@ -181,6 +216,13 @@ impl<R: Read> Source<R> {
                 return Ok(true);
             }
         }
+    }
+
+    /// A line that is at hand as a whole and has room; it is not used yet.
+    fn short_line(&mut self, room: usize) -> io::Result<Option<&[u8]>> {
+        let there = self.fill()?;
+        let line = memchr(b'\n', there).and_then(|end| there.get(..end));
+        Ok(line.filter(|it| it.len() <= room))
     }
 
     /// The beginning of a line, and how much of it is left out.
