@@ -8,7 +8,7 @@ use std::{
     io::{self, Read},
 };
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 
 use super::encoding::{Encoding, Format, latin1_char};
 
@@ -64,14 +64,17 @@ pub fn page(reader: impl Read, size: u64, format: Format, window: Window) -> io:
             page.total = Some(number - 1);
             return Ok(page);
         }
-        // A page ends with a whole line: the next one begins only if there is room for it.
-        let left = window.bytes.saturating_sub(page.text.len());
-        if page.lines >= window.lines || (page.lines > 0 && left < window.line_bytes) {
+        // Nearly all lines lie in one piece, and many of them in one.
+        let (used, lines) = page.push_all(number, source.fill()?, window);
+        source.used += used;
+        number += lines;
+        if lines > 0 {
+            continue;
+        }
+        let Some(room) = page.room(window) else {
             page.next = Some(number);
             return Ok(page);
-        }
-        let room = window.line_bytes.min(left);
-        // Nearly all lines lie in one piece, and are taken from where they lie.
+        };
         match source.short_line(room)? {
             Some(line) => {
                 page.push(number, line, 0);
@@ -89,6 +92,35 @@ pub fn page(reader: impl Read, size: u64, format: Format, window: Window) -> io:
 }
 
 impl Page {
+    /// How long the next line can be. `None`: a page ends with a whole line, and the next one begins
+    /// only if there is room for it.
+    fn room(&self, window: Window) -> Option<usize> {
+        let left = window.bytes.saturating_sub(self.text.len());
+        let full = self.lines >= window.lines || (self.lines > 0 && left < window.line_bytes);
+        (!full).then(|| window.line_bytes.min(left))
+    }
+
+    /// Adds the lines that these bytes begin with, as long as nothing is to be said of them.
+    /// Returns how many bytes and lines those were.
+    fn push_all(&mut self, first: u64, there: &[u8], window: Window) -> (usize, u64) {
+        // A byte order mark can be in the first line.
+        let ended = memrchr(b'\n', there).filter(|_| first > 1).map_or(0, |it| it + 1);
+        let Some(Ok(text)) = there.get(..ended).map(std::str::from_utf8) else { return (0, 0) };
+        let (mut used, mut number) = (0, first);
+        for line in text.split_terminator('\n') {
+            if self.room(window).is_none_or(|room| line.len() > room) {
+                break;
+            }
+            self.number(number);
+            self.text.push_str(line.strip_suffix('\r').unwrap_or(line));
+            self.text.push('\n');
+            self.lines += 1;
+            number += 1;
+            used += line.len() + 1;
+        }
+        (used, number - first)
+    }
+
     fn push(&mut self, number: u64, line: &[u8], left: u64) {
         // A byte order mark is no part of the text.
         let line = if number == 1 {

@@ -14,6 +14,7 @@ use crate::{
 };
 
 mod counts;
+mod layers;
 #[cfg(test)]
 mod tests;
 
