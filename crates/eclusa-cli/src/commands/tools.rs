@@ -56,10 +56,15 @@ fn list(
     }
     let row = |tool: &Arc<Registered>| {
         let description = tool.description(scene);
-        let first = description.lines().next().unwrap_or_default();
-        vec![tool.name().to_owned(), tool.class().to_string(), harmless(first)]
+        vec![tool.name().to_owned(), tool.class().to_string(), harmless(first(&description))]
     };
     screen.table(&tools.iter().map(row).collect::<Vec<_>>())
+}
+
+/// The first sentence: it ends with a full stop before a blank, which no abbreviation here has.
+fn first(description: &str) -> &str {
+    let line = description.lines().next().unwrap_or_default();
+    line.split_once(". ").map_or(line, |(first, _)| first).trim_end_matches(['.', ':'])
 }
 
 fn show(tool: &Registered, scene: &Scene, screen: &mut Screen) -> std::io::Result<()> {

@@ -7,7 +7,7 @@ use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::PathBuf,
-    rc::Rc,
+    sync::Arc,
 };
 
 use rustix::{
@@ -30,7 +30,7 @@ pub(crate) struct Field<'a> {
     own: BorrowedFd<'a>,
     /// Finished transactions, whose slots an undo uses.
     done: BorrowedFd<'a>,
-    homes: HashMap<String, Rc<OwnedFd>>,
+    homes: HashMap<String, Arc<OwnedFd>>,
 }
 
 /// Why a step was not taken, or must be taken back.
@@ -46,7 +46,7 @@ impl From<Fault> for Halt {
 }
 
 impl<'a> Field<'a> {
-    pub(crate) fn new(root: &'a OwnedFd, own: &'a OwnedFd, done: &'a OwnedFd) -> Field<'a> {
+    pub(crate) fn new(root: &'a Arc<OwnedFd>, own: &'a OwnedFd, done: &'a OwnedFd) -> Field<'a> {
         let homes = HashMap::new();
         Field { parents: Parents::new(root), own: own.as_fd(), done: done.as_fd(), homes }
     }
@@ -183,12 +183,12 @@ impl<'a> Field<'a> {
     }
 
     /// The directory that has the slot of a step. `None`: the transaction's own.
-    fn slots(&mut self, op: &Op) -> io::Result<Option<Rc<OwnedFd>>> {
+    fn slots(&mut self, op: &Op) -> io::Result<Option<Arc<OwnedFd>>> {
         let Some(home) = &op.home else { return Ok(None) };
         if let Some(handle) = self.homes.get(home) {
             return Ok(Some(handle.clone()));
         }
-        let handle = Rc::new(look::open_dir(self.done, home.as_ref())?);
+        let handle = Arc::new(look::open_dir(self.done, home.as_ref())?);
         self.homes.insert(home.clone(), handle.clone());
         Ok(Some(handle))
     }

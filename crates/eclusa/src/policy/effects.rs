@@ -14,6 +14,7 @@ use crate::{
 };
 
 mod counts;
+mod layers;
 mod links;
 #[cfg(test)]
 mod tests;
