@@ -1,8 +1,17 @@
-//! A reply of the gate as the result of `tools/call`.
+//! A reply of the gate as the result of a request.
 
 use eclusa::{CallResult, Registry, Reply, ResultShape};
-use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource};
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolResult, ContentBlock, ErrorCode, GetPromptResult, MetaObject, PromptMessage,
+        ReadResourceResult, Resource, ResourceContents, Role,
+    },
+};
 use serde_json::{Value, json};
+
+/// What all addresses of our own begin with.
+pub(crate) const OURS: &str = "eclusa://";
 
 /// Where outputs that were cut can be read whole.
 pub(crate) const OUTPUTS: &str = "eclusa://output/";
@@ -14,7 +23,9 @@ pub(crate) const OUTPUTS: &str = "eclusa://output/";
 /// otherwise.
 pub(crate) fn result(reply: &Reply, registry: &Registry) -> CallToolResult {
     let mut shape = CallResult::of(reply).json(ResultShape::Mcp);
-    let complete = registry.get(reply.tool()).is_some_and(|it| it.output_schema().is_some());
+    // What a server gives out as structure is meant to be one.
+    let tool = registry.get(reply.tool());
+    let complete = tool.is_some_and(|it| it.output_schema().is_some() || it.server().is_some());
     let data = match shape.as_object_mut() {
         Some(shape) if !complete || reply.is_error() => shape.remove("structuredContent"),
         _ => None,
@@ -64,4 +75,74 @@ pub(crate) fn still_waiting(id: &str) -> CallToolResult {
     meta.0.insert("eclusa/id".to_owned(), id.into());
     result.meta = Some(meta);
     result
+}
+
+/// What was read of a server's resource. The error says why it was not.
+pub(crate) fn contents(reply: &Reply, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let about = |key: &str| reply.data().and_then(|it| it.get(key)).and_then(Value::as_str);
+    let mut contents: Vec<ResourceContents> = beside_text(reply)
+        .filter_map(|it| match it {
+            ContentBlock::Resource(it) => Some(it.resource),
+            _ => None,
+        })
+        .collect();
+    if let Some(own) = about("uri") {
+        let text = ResourceContents::TextResourceContents {
+            uri: own.to_owned(),
+            mime_type: about("mimeType").map(str::to_owned),
+            text: reply.text().to_owned(),
+            meta: None,
+        };
+        contents.insert(0, text);
+    }
+    match contents.is_empty() {
+        false => Ok(ReadResourceResult::new(contents)),
+        true if reply.truncated() => Err(too_large(uri)),
+        true => {
+            let problem = format!("`{uri}` has nothing in it");
+            Err(ErrorData::resource_not_found(problem, Some(json!({"uri": uri}))))
+        }
+    }
+}
+
+/// A prompt of a server. The error says why it cannot be had.
+pub(crate) fn prompt(reply: &Reply, name: &str) -> Result<GetPromptResult, ErrorData> {
+    // What was left out for its size is missing among the attachments, which are counted.
+    let data = reply.data().filter(|_| !reply.truncated()).ok_or_else(|| too_large(name))?;
+    let attachments: Vec<ContentBlock> = beside_text(reply).collect();
+    let messages = data.get("messages").and_then(Value::as_array).into_iter().flatten();
+    let message = |it: &Value| {
+        let role: Role = serde_json::from_value(it.get("role")?.clone()).ok()?;
+        let content = match it.get("text").and_then(Value::as_str) {
+            Some(text) => ContentBlock::text(text),
+            None => {
+                let at = it.get("attachment").and_then(Value::as_u64)?;
+                attachments.get(usize::try_from(at).ok()?)?.clone()
+            }
+        };
+        Some(PromptMessage::new(role, content))
+    };
+    let mut prompt = GetPromptResult::new(messages.filter_map(message).collect());
+    prompt.description = data.get("description").and_then(Value::as_str).map(str::to_owned);
+    Ok(prompt)
+}
+
+/// Why a request was refused, in the words of the gate and with the code of the protocol: what the
+/// server gave, where it was the server.
+pub(crate) fn refusal(reply: &Reply, refused: Option<&ErrorData>, about: Value) -> ErrorData {
+    let code = refused.map_or(ErrorCode::INVALID_REQUEST, |it| it.code);
+    let data = refused.and_then(|it| it.data.clone()).unwrap_or(about);
+    ErrorData::new(code, reply.content().into_owned(), Some(data))
+}
+
+/// What goes with a reply besides its text.
+fn beside_text(reply: &Reply) -> impl Iterator<Item = ContentBlock> {
+    let shape = CallResult::of(reply).json(ResultShape::Mcp);
+    let blocks = shape.get("content").and_then(Value::as_array).cloned().unwrap_or_default();
+    let text = blocks.len().saturating_sub(reply.attachments().len());
+    blocks.into_iter().skip(text).filter_map(|it| serde_json::from_value(it).ok())
+}
+
+fn too_large(what: &str) -> ErrorData {
+    ErrorData::invalid_request(format!("`{what}` is too large to be passed on"), None)
 }

@@ -1,13 +1,18 @@
-//! The client of a call as a way to ask a person.
+//! The client of a call: as a way to ask a person, and as the one who hears of the call.
 
 use std::sync::{Arc, OnceLock};
 
-use eclusa::{Answer, Approver, NotAsked, Question};
+use eclusa::{Answer, Approver, NotAsked, Question, Redactor};
 use futures::future::BoxFuture;
+use rmcp::model::LoggingLevel;
+use rmcp::{
+    ErrorData,
+    model::{ClientCapabilities, InputResponses, LoggingMessageNotificationParam},
+};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::question::Form;
+use crate::{asked::Asked, question::Form};
 
 tokio::task_local! {
     /// The client whose call the current task carries through the gate.
@@ -19,31 +24,60 @@ tokio::task_local! {
 pub(crate) struct Client {
     /// Whoever answers the client.
     pub(crate) tell: mpsc::Sender<Told>,
-    /// Whether the client said that it can show a form.
-    pub(crate) asks: bool,
+    /// What the client said about itself.
+    pub(crate) wishes: Arc<Wishes>,
+    /// Takes secrets out of what passes by the gate.
+    pub(crate) redactor: Arc<Redactor>,
+    pub(crate) beside: Arc<Beside>,
+}
+
+/// What a client said about itself with a request.
+#[derive(Default)]
+pub(crate) struct Wishes {
+    /// What it can be asked.
+    pub(crate) can: ClientCapabilities,
+    /// Which messages of servers it wants to hear: from this level on.
+    pub(crate) level: Option<LoggingLevel>,
+    /// Answers that it brought before anybody asked.
+    pub(crate) given: Option<InputResponses>,
+}
+
+/// What leaves a call beside its reply.
+#[derive(Default)]
+pub(crate) struct Beside {
     /// What `approve` was permitted.
-    pub(crate) permitted: Arc<OnceLock<Value>>,
+    pub(crate) permitted: OnceLock<Value>,
+    /// How a server refused the request, where the client must know it in the protocol's words.
+    pub(crate) refused: OnceLock<ErrorData>,
 }
 
 /// What a call has to tell its client before it is done.
 pub(crate) enum Told {
     /// How far it has come.
     Progress {
-        /// From 0 to 1.
-        fraction: f64,
+        /// More than the last time.
+        progress: f64,
+        /// What it comes to in the end, if that is known.
+        total: Option<f64>,
         /// What it is at.
         detail: String,
     },
     /// Somebody must be asked.
     Asked(Asked),
+    /// A message of the server that works on it.
+    Message(LoggingMessageNotificationParam),
 }
 
-/// A question that waits for the client's answer.
-pub(crate) struct Asked {
-    /// What is asked.
-    pub(crate) form: Form,
-    /// Where the answer goes. Closed when nobody waits for it any more.
-    pub(crate) answer: oneshot::Sender<Answer>,
+impl Wishes {
+    /// True when the client can show a form. `elicitation: {}` means that it can.
+    pub(crate) fn shows_forms(&self) -> bool {
+        self.can.elicitation.as_ref().is_some_and(|it| it.form.is_some() || it.url.is_none())
+    }
+
+    /// True when the client can send a person to an address.
+    pub(crate) fn opens_addresses(&self) -> bool {
+        self.can.elicitation.as_ref().is_some_and(|it| it.url.is_some())
+    }
 }
 
 /// Puts questions to people through the MCP client that a call came from.
@@ -60,7 +94,7 @@ impl Approver for ThroughClient {
     /// A client shows as many questions as it has calls: one that it never comes back to must not
     /// hold the others up, of this client or of another.
     fn takes_several(&self) -> bool {
-        CLIENT.try_with(|client| client.asks).unwrap_or(false)
+        CLIENT.try_with(|client| client.wishes.shows_forms()).unwrap_or(false)
     }
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
@@ -68,11 +102,11 @@ impl Approver for ThroughClient {
             let none = |why: &str| NotAsked::Unavailable(why.to_owned());
             let client = CLIENT.try_with(Client::clone);
             let client = client.map_err(|_| none("the call came from no MCP client"))?;
-            if !client.asks {
+            if !client.wishes.shows_forms() {
                 return Err(none("the MCP client does not declare elicitation"));
             }
             let (answer, answered) = oneshot::channel();
-            let asked = Asked { form: Form::of(question), answer };
+            let asked = Asked::Approval { form: Form::of(question), answer };
             let told = client.tell.send(Told::Asked(asked)).await;
             told.map_err(|_| none("the MCP client is gone"))?;
             answered.await.map_err(|_| {

@@ -2,20 +2,16 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use eclusa::{Event, Gate, Reply, ToolCall};
 use rmcp::{
     RoleServer,
-    model::{
-        ClientResult, ElicitRequest, ElicitRequestParams, ProgressNotificationParam, ProgressToken,
-        ServerRequest,
-    },
-    service::{Peer, PeerRequestOptions, RequestContext},
+    model::{ProgressNotificationParam, ProgressToken},
+    service::{Peer, RequestContext},
 };
-use serde_json::Value;
 use tokio::{
     sync::{
         broadcast::{self, error::RecvError},
@@ -25,7 +21,10 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::approver::{Asked, CLIENT, Client, Told};
+use crate::{
+    approver::{Beside, CLIENT, Client, Told, Wishes},
+    asked::Asked,
+};
 
 /// How many tellings wait for a client that does not listen; progress beyond is not told.
 const BACKLOG: usize = 64;
@@ -37,7 +36,7 @@ pub(crate) struct Call {
     /// Whether it stands before the run: waiting for a person, or for its turn to ask one.
     waits: watch::Receiver<bool>,
     cancel: CancellationToken,
-    permitted: Arc<OnceLock<Value>>,
+    beside: Arc<Beside>,
 }
 
 /// How a call on its way is told something: its client, and whether it waits.
@@ -52,8 +51,8 @@ pub(crate) struct Calls {
 
 /// Why somebody stopped waiting for a call.
 pub(crate) enum Driven {
-    /// It is done. With it comes what `approve` was permitted.
-    Done(Box<Reply>, Option<Value>),
+    /// It is done. With it comes what it left beside the reply.
+    Done(Box<Reply>, Arc<Beside>),
     /// The client must ask before it goes on.
     Asks(Asked, Call),
     /// A person takes longer than the client can be expected to wait.
@@ -86,22 +85,27 @@ impl Default for Patience {
 
 impl Calls {
     /// Sends a call on its way.
-    pub(crate) fn begin(self: &Arc<Calls>, gate: Gate, call: ToolCall, asks: bool) -> Call {
+    pub(crate) fn begin(self: &Arc<Calls>, gate: Gate, call: ToolCall, wishes: Wishes) -> Call {
         let (tell, told) = mpsc::channel(BACKLOG);
         let (waiting, waits) = watch::channel(true);
         let (done, reply) = oneshot::channel();
         let (id, cancel) = (call.id.clone(), gate.run().cancel.clone());
         self.all().insert(id.clone(), (tell.clone(), waiting));
         let calls = self.clone();
-        let permitted = Arc::new(OnceLock::new());
-        let client = Client { tell, asks, permitted: permitted.clone() };
+        let beside = Arc::new(Beside::default());
+        let client = Client {
+            tell,
+            wishes: Arc::new(wishes),
+            redactor: gate.house().redactor.clone(),
+            beside: beside.clone(),
+        };
         self.tracker.spawn(CLIENT.scope(client, async move {
             let reply = gate.pass(call).await;
             calls.all().remove(&id);
             // An error means that nobody waits for it: it is on record.
             let _ = done.send(reply);
         }));
-        Call { reply, told, waits, cancel, permitted }
+        Call { reply, told, waits, cancel, beside }
     }
 
     /// True when a call with this id is on its way.
@@ -131,9 +135,9 @@ impl Calls {
             Event::Started { call, .. } | Event::ToolApproval { call, .. } => waits(call, false),
             Event::Progress { call, fraction, detail, .. } => {
                 if let Some((tell, _)) = self.all().get(call) {
-                    let detail = detail.clone();
+                    let (progress, total, detail) = (*fraction, Some(1.0), detail.clone());
                     // Full: the client is behind, and the next one tells more.
-                    let _ = tell.try_send(Told::Progress { fraction: *fraction, detail });
+                    let _ = tell.try_send(Told::Progress { progress, total, detail });
                 }
             }
             _ => {}
@@ -150,33 +154,37 @@ impl Call {
     pub(crate) async fn drive(mut self, line: Line<'_>) -> Driven {
         let token = line.context.meta.get_progress_token();
         let mut until = Instant::now() + line.patience.elsewhere;
-        let mut furthest = 0.0_f64;
+        let mut furthest = None;
+        let Line { context, .. } = line;
         loop {
             let waits = *self.waits.borrow_and_update();
             tokio::select! {
-                // Progress is told before the reply that ends it.
+                // What there is to tell is told before the reply that ends it.
                 biased;
                 Some(told) = self.told.recv() => match told {
-                    Told::Progress { fraction, detail } => {
-                        if let Some(token) = token.clone().filter(|_| fraction > furthest) {
-                            furthest = fraction;
-                            progress(&line.context.peer, token, fraction, detail).await;
+                    Told::Progress { progress: so_far, total, detail } => {
+                        let further = furthest.is_none_or(|furthest| so_far > furthest);
+                        if let Some(token) = token.clone().filter(|_| further) {
+                            furthest = Some(so_far);
+                            progress(&context.peer, token, (so_far, total), detail).await;
                         }
                     }
+                    // An error means that the client is gone, which is noticed elsewhere.
+                    Told::Message(said) => drop(context.peer.notify_logging_message(said).await),
                     Told::Asked(asked) if line.by_answer => return Driven::Asks(asked, self),
                     Told::Asked(asked) => {
                         until = Instant::now() + line.patience.asking;
-                        tokio::spawn(elicit(line.context.peer.clone(), asked));
+                        tokio::spawn(asked.put(context.peer.clone(), context.id.clone()));
                     }
                 },
                 reply = &mut self.reply => match reply {
                     Ok(reply) => {
-                        return Driven::Done(Box::new(reply), self.permitted.get().cloned());
+                        return Driven::Done(Box::new(reply), self.beside);
                     }
                     // The gate answers every call; without an answer the process is ending.
                     Err(_) => std::future::pending().await,
                 },
-                () = line.context.ct.cancelled(), if !self.cancel.is_cancelled() => {
+                () = context.ct.cancelled(), if !self.cancel.is_cancelled() => {
                     self.cancel.cancel();
                 }
                 _ = self.waits.changed() => {}
@@ -186,44 +194,18 @@ impl Call {
     }
 }
 
-async fn progress(peer: &Peer<RoleServer>, token: ProgressToken, fraction: f64, detail: String) {
-    let mut told = ProgressNotificationParam::new(token, fraction).with_total(1.0);
+/// Tells a client how far its call has come.
+async fn progress(
+    peer: &Peer<RoleServer>,
+    token: ProgressToken,
+    (progress, total): (f64, Option<f64>),
+    detail: String,
+) {
+    let mut told = ProgressNotificationParam::new(token, progress);
+    told.total = total;
     if !detail.is_empty() {
         told = told.with_message(detail);
     }
     // An error means that the client is gone, which is noticed elsewhere.
     let _ = peer.notify_progress(told).await;
-}
-
-/// Asks with a request of our own (2025-06-18, 2025-11-25), and takes the question back when
-/// nobody waits for the answer any more.
-async fn elicit(peer: Peer<RoleServer>, mut asked: Asked) {
-    let Some(params) = form(&asked) else { return };
-    let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
-    let options = PeerRequestOptions::no_options();
-    // Dropping the question without an answer is a no, and says why.
-    let Ok(mut handle) = peer.send_cancellable_request(request, options).await else { return };
-    let said = tokio::select! {
-        said = &mut handle.rx => Some(said),
-        () = asked.answer.closed() => None,
-    };
-    let Some(said) = said else {
-        let _ = handle.cancel(Some("nobody waits for the answer any more".to_owned())).await;
-        return;
-    };
-    let Ok(Ok(ClientResult::ElicitResult(said))) = said else { return };
-    let answer = serde_json::to_value(said).ok().and_then(|said| asked.form.read(&said));
-    if let Some(answer) = answer {
-        // An error means that it comes too late.
-        let _ = asked.answer.send(answer);
-    }
-}
-
-/// The parameters of an elicitation.
-pub(crate) fn form(asked: &Asked) -> Option<ElicitRequestParams> {
-    Some(ElicitRequestParams::FormElicitationParams {
-        meta: None,
-        message: asked.form.message.clone(),
-        requested_schema: serde_json::from_value(asked.form.schema()).ok()?,
-    })
 }

@@ -1,55 +1,70 @@
-//! The tools as `tools/list` shows them: in order, in pages, with annotations that are true.
+//! Tools as `tools/list` shows them, with annotations that are true; and pages of any list.
 
 use std::sync::Arc;
 
 use eclusa::{PermissionClass, Registered, Registry, Scene};
 use rmcp::{
     ErrorData,
-    model::{JsonObject, Tool, ToolAnnotations},
+    model::{JsonObject, PaginatedRequestParams, Tool, ToolAnnotations},
 };
 use serde_json::Value;
 
-use crate::own;
+use crate::{gateway::Gateway, own};
 
-/// How many tools are on one page.
+/// How many are on one page.
 const PAGE: usize = 200;
 
-/// One page of tools, and where the next one begins.
-pub(crate) fn page(
-    registry: &Registry,
-    scene: &Scene,
-    cursor: Option<&str>,
-) -> Result<(Vec<Tool>, Option<String>), ErrorData> {
-    // A cursor names the last tool of the page before: it holds when tools come and go.
-    let after = match cursor {
+/// All tools that clients get to see, in order.
+pub(crate) fn tools(registry: &Registry, gateway: Option<&Gateway>) -> Vec<Tool> {
+    let plain = gateway.is_some_and(Gateway::is_plain);
+    let listed = registry.list();
+    let mut tools: Vec<Tool> = listed
+        .iter()
+        .filter(|it| !it.deferred() && !(own::is_own(it.name()) && it.server().is_none()))
+        .map(|it| shown(it, gateway))
+        .collect();
+    // A wrapped server is shown as it is, but for the way to come back for an answer.
+    let own = own::tools().into_iter().filter(|own| {
+        !plain || own.name == own::WAIT && tools.iter().all(|it| it.name != own.name)
+    });
+    tools.extend(own.collect::<Vec<_>>());
+    tools.sort_by(|a, b| a.name.cmp(&b.name));
+    tools
+}
+
+/// One page of a list, and where the next one begins.
+pub(crate) fn page<T>(
+    mut all: Vec<T>,
+    name: impl Fn(&T) -> &str,
+    request: Option<PaginatedRequestParams>,
+) -> Result<(Vec<T>, Option<String>), ErrorData> {
+    // A cursor names the last of the page before: it holds when others come and go.
+    let cursor = request.and_then(|it| it.cursor);
+    let after = match &cursor {
         None => None,
         Some(cursor) => Some(cursor.strip_prefix("after:").ok_or_else(|| {
             let problem = "the cursor is not one that this server gave out";
             ErrorData::invalid_params(problem, None)
         })?),
     };
-    let mut tools: Vec<Tool> = registry
-        .list()
-        .iter()
-        .filter(|it| !it.deferred() && !own::is_own(it.name()))
-        .map(|it| shown(it, scene))
-        .chain(own::tools())
-        .collect();
-    tools.sort_by(|a, b| a.name.cmp(&b.name));
-    let rest = tools.into_iter().filter(|it| after.is_none_or(|after| *it.name > *after));
-    let mut page: Vec<Tool> = rest.take(PAGE + 1).collect();
+    all.sort_by(|a, b| name(a).cmp(name(b)));
+    let rest = all.into_iter().filter(|it| after.is_none_or(|after| name(it) > after));
+    let mut page: Vec<T> = rest.take(PAGE + 1).collect();
     let more = page.len() > PAGE;
     page.truncate(PAGE);
-    let next = page.last().filter(|_| more).map(|last| format!("after:{}", last.name));
+    let next = page.last().filter(|_| more).map(|last| format!("after:{}", name(last)));
     Ok((page, next))
 }
 
-fn shown(tool: &Registered, scene: &Scene) -> Tool {
-    let mut shown =
-        Tool::new(tool.name().to_owned(), tool.description(scene), object(tool.schema()));
-    shown.title = Some(title(tool.name()));
+fn shown(tool: &Registered, gateway: Option<&Gateway>) -> Tool {
+    let scene = Scene::default();
+    let told = tool.server().and(gateway).and_then(|it| it.shown(tool.name()));
+    let name = told.as_ref().and_then(|it| it.name.clone());
+    let name = name.unwrap_or_else(|| tool.name().to_owned());
+    let mut shown = Tool::new(name.clone(), tool.description(&scene), object(tool.schema()));
+    shown.title = told.as_ref().and_then(|it| it.title.clone()).or_else(|| Some(title(&name)));
     shown.output_schema = tool.output_schema().map(object);
-    shown.annotations = Some(annotations(tool));
+    shown.annotations = told.and_then(|it| it.annotations).or_else(|| Some(annotations(tool)));
     shown
 }
 

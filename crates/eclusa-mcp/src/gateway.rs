@@ -5,10 +5,13 @@
 //!   │
 //! upstream.rs    one server: started, watched, started again
 //!   │
-//! wire.rs        its pipe        remote.rs  its address        asked.rs  what it asks of us
+//! wire.rs        its pipe        remote.rs  its address        heard.rs  what it says by the way
+//!   │
+//! wish.rs        what a call wants of it          asked.rs, asks.rs  what it asks meanwhile
 //!   │
 //! listing.rs     its tools, as it tells them      foreign.rs  one of them, as the gate sees it
-//! pins.rs        what its tools said about themselves at first use
+//! shelf.rs       its resources and prompts        unlisted.rs  having one, as the gate sees it
+//! watching.rs    its news                         pins.rs  what its tools said at first use
 //! ```
 //!
 //! A server is not trusted. What it says about its tools is pinned; what it sends is bounded; when
@@ -18,7 +21,10 @@ use std::{io, sync::Arc};
 
 use eclusa::{Registry, ServerSettings};
 use futures::future::{BoxFuture, join_all};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::broadcast,
+};
 use tokio_util::sync::CancellationToken;
 
 pub use definition::{Definition, Flag};
@@ -29,22 +35,36 @@ pub use remote::{Keys, Login};
 pub use upstream::Condition;
 
 mod asked;
+mod asks;
 mod bounded;
 mod definition;
+mod door;
 mod foreign;
+mod heard;
 mod listing;
 mod names;
 mod pins;
 mod remote;
 mod result;
+mod shelf;
+mod unlisted;
 mod upstream;
+mod watching;
 mod wire;
+mod wish;
 
+pub(crate) use listing::Shown;
 use upstream::Upstream;
+pub(crate) use watching::{News, Watch};
+
+/// How many news a client may be behind.
+const NEWS: usize = 256;
 
 /// The servers behind the gate.
 pub struct Gateway {
     servers: Vec<Arc<Upstream>>,
+    news: broadcast::Sender<News>,
+    plain: bool,
     /// Cancelled when the servers must go.
     ending: CancellationToken,
 }
@@ -93,8 +113,11 @@ impl Gateway {
     /// as soon as they have told them.
     pub fn open(servers: Vec<ServerSettings>, world: World) -> Arc<Gateway> {
         let (world, ending) = (Arc::new(world), CancellationToken::new());
-        let start = |settings| Upstream::start(settings, world.clone(), ending.clone());
-        Arc::new(Gateway { servers: servers.into_iter().map(start).collect(), ending })
+        let (news, plain) = (broadcast::Sender::new(NEWS), world.plain);
+        let start =
+            |settings| Upstream::start(settings, world.clone(), news.clone(), ending.clone());
+        let servers = servers.into_iter().map(start).collect();
+        Arc::new(Gateway { servers, news, plain, ending })
     }
 
     /// Waits until every server has told its tools, or has failed to in its time.
@@ -104,7 +127,13 @@ impl Gateway {
 
     /// How each server is.
     pub fn conditions(&self) -> Vec<Condition> {
-        self.servers.iter().map(|it| it.condition()).collect()
+        let condition = |it: &Arc<Upstream>| {
+            let mut condition = it.condition();
+            let other = |uri| format!("`{uri}` is another server's: nobody gets it from this one");
+            condition.remarks.extend(self.doubled(it).into_iter().map(other));
+            condition
+        };
+        self.servers.iter().map(condition).collect()
     }
 
     /// Ends every server, and waits for it.

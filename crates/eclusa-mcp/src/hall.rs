@@ -53,6 +53,11 @@ impl Hall {
         Ok(self.opened().await?.gate)
     }
 
+    /// The gate and what is behind it, if it is open already.
+    pub(crate) fn opened_now(&self) -> Option<Opened> {
+        self.opening.now()
+    }
+
     /// The gate and what is behind it.
     pub(crate) async fn opened(&self) -> Result<Opened, ErrorData> {
         let opened = self.opening.wait().await.map_err(|why| {

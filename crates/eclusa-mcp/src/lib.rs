@@ -5,10 +5,14 @@
 //! http.rs      many clients over Streamable HTTP
 //!   │
 //! server.rs    what a client can ask: tools, calls, resources    hall.rs  where all doors lead
+//!   │                                                        news.rs  what it is told of
+//! passing.rs   a request of any kind as a call
 //!   │
-//! call.rs      a call on its way through the gate            approver.rs, question.rs  asking
+//! call.rs      a call on its way through the gate            approver.rs, asked.rs  asking
 //!   │                                                        parked.rs  waiting for an answer
 //! answer.rs    the reply as a result
+//!   │
+//! gateway.rs   other people's servers, their tools as ours
 //! ```
 //!
 //! Two eras of the protocol are alive, and both are spoken on every connection. Up to 2025-11-25
@@ -17,8 +21,12 @@
 //! puts the question to the person and makes the same request again, with the answer and a sealed
 //! ticket. The call itself waits in the gate meanwhile (`parked.rs`).
 
+// What is deprecated in the newer era is alive in the older one.
+#![expect(deprecated, reason = "roots, sampling, logging and subscriptions are passed on")]
+
 mod answer;
 mod approver;
+mod asked;
 mod call;
 mod catalogue;
 mod gateway;
@@ -26,9 +34,11 @@ mod hall;
 mod http;
 mod kept;
 mod lines;
+mod news;
 mod opening;
 mod own;
 mod parked;
+mod passing;
 mod pipe;
 mod question;
 mod server;

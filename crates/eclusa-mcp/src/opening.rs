@@ -49,6 +49,11 @@ impl Opening {
         Opening { opened: watch::channel(Some(Ok(opened.into()))).1 }
     }
 
+    /// What is there, if it is open already.
+    pub(crate) fn now(&self) -> Option<Opened> {
+        self.opened.borrow().as_ref().and_then(|it| it.clone().ok())
+    }
+
     /// Waits until it is open; an error says why it is not going to be.
     pub async fn wait(&self) -> Result<Opened, Arc<str>> {
         let mut opened = self.opened.clone();

@@ -110,7 +110,7 @@ impl eclusa::Tool for Approve {
             let input = job.args().get("input").cloned().unwrap_or_default();
             // Not through the output, where secrets would be taken out of it. An error means that
             // the call came through another door, which does not ask for the input.
-            let _ = CLIENT.try_with(|client| client.permitted.set(input));
+            let _ = CLIENT.try_with(|client| client.beside.permitted.set(input));
             Ok(Output::text("allowed"))
         })
     }

@@ -14,11 +14,11 @@ use std::{
 };
 
 use eclusa::digest;
-use rmcp::model::{CallToolRequestParams, RequestStateCodec, SealOptions};
+use rmcp::model::{RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{approver::Asked, call::Call};
+use crate::{asked::Asked, call::Call};
 
 /// How long a call that is done is kept for a client that was told to come back.
 const KEPT: Duration = Duration::from_secs(15 * 60);
@@ -30,13 +30,12 @@ pub(crate) struct Parking {
     waiting: Mutex<HashMap<String, (Arc<str>, Call)>>,
 }
 
-/// What a ticket is good for: this call of this tool with these arguments, for this principal.
+/// What a ticket is good for: this request, with these parameters, for this principal.
 pub(crate) struct Bound(Vec<u8>);
 
 impl Bound {
-    pub(crate) fn to(principal: &str, request: &CallToolRequestParams) -> Bound {
-        let args = request.arguments.clone().map_or(Value::Null, Value::Object);
-        let hash = digest(&json!(["tools/call", principal, request.name, args]));
+    pub(crate) fn to(principal: &str, method: &str, name: &str, args: &Value) -> Bound {
+        let hash = digest(&json!([method, principal, name, args]));
         Bound(hash.to_string().into_bytes())
     }
 }
@@ -68,8 +67,8 @@ impl Parking {
         call: Call,
         asked: Asked,
     ) -> io::Result<String> {
-        let time = asked.form.time;
-        let ticket = Ticket { call: token()?, binding: asked.form.binding.clone() };
+        let time = asked.time();
+        let ticket = Ticket { call: token()?, binding: asked.binding() };
         let options = SealOptions::new().associated_data(&bound.0).ttl(time);
         let sealed = self.codec.seal_json_with(&ticket, &options).map_err(io::Error::other)?;
         lock(&self.asking).insert(ticket.call.clone(), (call, asked));
@@ -87,7 +86,7 @@ impl Parking {
             NoSuchTicket
         })?;
         let parked = lock(&self.asking).remove(&ticket.call).ok_or(NoSuchTicket)?;
-        match parked.1.form.binding == ticket.binding {
+        match parked.1.binding() == ticket.binding {
             true => Ok(parked),
             false => Err(NoSuchTicket),
         }

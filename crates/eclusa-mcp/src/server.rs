@@ -1,17 +1,23 @@
 //! The server: what a client can ask of it, in both eras of the protocol.
 
-use std::{borrow::Cow, io, sync::Arc};
+use std::{
+    borrow::Cow,
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use eclusa::{Gate, Malformed, Origin, Run, Scene, ToolCall};
+use eclusa::{Malformed, Origin};
+use rmcp::model::{LoggingLevel, SetLevelRequestParams};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
-        Implementation, InitializeRequestParams, InitializeResult, InputRequest, InputRequests,
-        InputRequiredResult, ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, RequestMetaObject,
-        ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+        CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
+        UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -19,19 +25,16 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    answer,
-    approver::Asked,
-    call::{Call, Driven, Line, form},
-    catalogue,
+    answer, catalogue,
+    gateway::Gateway,
     hall::Hall,
     kept,
+    news::{self, Watches},
     opening::Opened,
     own,
-    parked::{Bound, token},
+    parked::token,
+    passing::{Passed, Wanted, modern},
 };
-
-/// The name of the one question of an `input_required` answer.
-const QUESTION: &str = "approval";
 
 const INSTRUCTIONS: &str = "Every call passes a gate: it is checked, judged by the person's rules, \
      put to them where the rules say so, and recorded. A refusal says why and what would be \
@@ -40,10 +43,13 @@ const INSTRUCTIONS: &str = "Every call passes a gate: it is checked, judged by t
 
 /// One connection, or one request of a client that has none.
 pub(crate) struct Server {
-    hall: Arc<Hall>,
-    conversation: Arc<str>,
+    pub(crate) hall: Arc<Hall>,
+    pub(crate) conversation: Arc<str>,
     /// Cancelled when the connection ends.
-    gone: CancellationToken,
+    pub(crate) gone: CancellationToken,
+    /// Which messages of servers a client of the older era wants to hear.
+    pub(crate) level: Mutex<LoggingLevel>,
+    watches: Watches,
 }
 
 impl Server {
@@ -51,103 +57,31 @@ impl Server {
     pub(crate) fn new(hall: Arc<Hall>) -> io::Result<Server> {
         let conversation = format!("mcp-{}", token()?).into();
         let gone = hall.gone.child_token();
-        Ok(Server { hall, conversation, gone })
+        let level = Mutex::new(LoggingLevel::Info);
+        Ok(Server { hall, conversation, gone, level, watches: Watches::default() })
     }
 
-    /// A call, as the gate takes it. The client's own id for it is used where it gives one, so
-    /// that its hooks and this record can be joined.
-    fn asked(&self, request: &CallToolRequestParams, meta: &RequestMetaObject) -> ToolCall {
-        let args = request.arguments.clone().unwrap_or_default();
-        ToolCall::new(self.id(meta), &*request.name, Value::Object(args)).from(Origin::Mcp)
-    }
-
-    fn id(&self, meta: &RequestMetaObject) -> String {
-        let fits = |it: &str| {
-            (1..=128).contains(&it.len())
-                && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-.:".contains(&it))
-        };
-        let named = |key| meta.0.0.get(key).and_then(Value::as_str).filter(|it| fits(it));
-        let given = named("claudecode/toolUseId").or_else(|| named("callId"));
-        match given.filter(|it| !self.hall.calls.has(it)) {
-            Some(id) => id.to_owned(),
-            None => {
-                format!("{}-{}", self.conversation, self.hall.number())
-            }
+    /// The gate and the servers behind it, once those have told what they have: many clients ask
+    /// once and never again.
+    async fn stocked(&self) -> Result<(Opened, Option<Arc<Gateway>>), ErrorData> {
+        let opened = self.hall.opened().await?;
+        if let Some(gateway) = &opened.gateway {
+            gateway.ready().await;
         }
+        let gateway = opened.gateway.clone();
+        Ok((opened, gateway))
     }
 
-    fn for_this(&self, gate: &Gate) -> Gate {
-        gate.for_run(Run {
-            conversation: self.conversation.clone(),
-            cancel: self.gone.child_token(),
-            ..gate.run().clone()
-        })
-    }
-
-    /// The call that a request is about: a new one, one whose answer it brings, or one that it
-    /// asks after.
-    fn found(
-        &self,
-        gate: &Gate,
-        request: &CallToolRequestParams,
-        bound: &Bound,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Found, ErrorData> {
-        if let Some(state) = &request.request_state {
-            let parked = self.hall.parking.take(bound, state);
-            let (call, asked) = parked.map_err(|_| no_longer_open())?;
-            let said = request.input_responses.as_ref().and_then(|it| it.get(QUESTION));
-            return Ok(match said.and_then(|said| asked.form.read(said)) {
-                Some(answer) => {
-                    // An error means that the time for it is over, which the call tells.
-                    let _ = asked.answer.send(answer);
-                    Found::Call(call)
-                }
-                None => Found::Unanswered(call, asked),
-            });
+    /// What there is to say about this server now. What the servers behind it say about themselves
+    /// is in it when they are up: nobody waits for them here.
+    fn info_now(&self) -> ServerConfig {
+        let mut info = self.get_info();
+        let gateway = self.hall.opened_now().and_then(|it| it.gateway);
+        if let Some(said) = gateway.and_then(|it| it.instructions()) {
+            info.instructions = Some(format!("{INSTRUCTIONS}\n\n{said}"));
         }
-        if request.name == own::WAIT {
-            let id = request.arguments.as_ref().and_then(|it| it.get("id")).and_then(Value::as_str);
-            let call = id.and_then(|id| self.hall.parking.kept(&gate.run().principal, id));
-            return call.map(Found::Call).ok_or_else(|| {
-                let problem = "no call waits under this id: it was answered already, or its time \
-                               is over; make the call again if it is still wanted";
-                ErrorData::invalid_params(problem, None)
-            });
-        }
-        let asks = asks(context);
-        let call = self.asked(request, &context.meta);
-        Ok(Found::Call(self.hall.calls.begin(self.for_this(gate), call, asks)))
+        info
     }
-
-    /// The answer that has the client ask a person (2026-07-28).
-    fn ask(&self, bound: &Bound, asked: Asked, call: Call) -> Result<CallToolResponse, ErrorData> {
-        let internal = |problem: &str| ErrorData::internal_error(problem.to_owned(), None);
-        let params = form(&asked).ok_or_else(|| internal("the question has no form"))?;
-        let request = InputRequest::Elicitation(rmcp::model::ElicitRequest::new(params));
-        let state = self.hall.parking.park(bound, call, asked);
-        let state = state.map_err(|err| internal(&format!("the call cannot wait: {err}")))?;
-        let requests = InputRequests::from([(QUESTION.to_owned(), request)]);
-        Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
-    }
-
-    /// Tells a client of the older era when tools come and go, while it is there.
-    async fn tell_of_changes(hall: Arc<Hall>, context: NotificationContext<RoleServer>) {
-        let Ok(gate) = hall.gate().await else { return };
-        let mut changes = gate.house().registry.changes();
-        while changes.changed().await.is_ok() {
-            if context.peer.notify_tool_list_changed().await.is_err() {
-                return;
-            }
-        }
-    }
-}
-
-/// Which call a request is about.
-enum Found {
-    Call(Call),
-    /// It came back without an answer, and the question still stands.
-    Unanswered(Call, Asked),
 }
 
 impl ServerHandler for Server {
@@ -156,7 +90,12 @@ impl ServerHandler for Server {
             .enable_tools()
             .enable_tool_list_changed()
             .enable_prompts()
+            .enable_prompts_list_changed()
             .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_completions()
+            .enable_logging()
             .build();
         let server = Implementation::new("eclusa", env!("CARGO_PKG_VERSION")).with_title("Eclusa");
         ServerConfig::new(capabilities).with_server_info(server).with_instructions(INSTRUCTIONS)
@@ -167,7 +106,8 @@ impl ServerHandler for Server {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        let answer = self.negotiate_initialize(&request)?;
+        let mut answer = self.negotiate_initialize(&request)?;
+        answer.instructions = self.info_now().instructions;
         // What was agreed on holds from here, not what was wished for.
         let mut agreed = request;
         agreed.protocol_version = answer.protocol_version.clone();
@@ -175,11 +115,17 @@ impl ServerHandler for Server {
         Ok(answer)
     }
 
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.info_now()))
+    }
+
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let (hall, gone) = (self.hall.clone(), self.gone.clone());
+        let gone = self.gone.clone();
+        let telling = news::tell(self.hall.clone(), self.watches.clone(), context.peer);
         tokio::spawn(async move {
             tokio::select! {
-                () = Server::tell_of_changes(hall, context) => {}
+                () = telling => {}
                 () = gone.cancelled() => {}
             }
         });
@@ -193,21 +139,40 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let gate = self.hall.gate().await?;
-        let mut changes = gate.house().registry.changes();
-        loop {
-            tokio::select! {
-                () = context.cancelled() => return Ok(()),
-                () = self.gone.cancelled() => return Ok(()),
-                changed = changes.changed() => {
-                    if changed.is_err() {
-                        return Ok(());
-                    }
-                    // An error means that the client did not want to know, or is gone.
-                    let _ = context.sink().notify_tool_list_changed().await;
-                }
-            }
+        news::listen(&self.hall, &context).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        match self.stocked().await? {
+            (opened, Some(gateway)) => self.watches.watch(&opened.gate, &gateway, request.uri),
+            // What is kept here does not change.
+            (_, None) => Ok(()),
         }
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.watches.forget(&request.uri);
+        Ok(())
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if modern(&context) {
+            return Err(unreadable("logging/setLevel"));
+        }
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
+        Ok(())
     }
 
     async fn list_tools(
@@ -215,14 +180,9 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let Opened { gate, gateway } = self.hall.opened().await?;
-        if let Some(gateway) = gateway {
-            // Many clients ask once and never again.
-            gateway.ready().await;
-        }
-        let cursor = request.and_then(|it| it.cursor);
-        let registry = &gate.house().registry;
-        let (tools, next) = catalogue::page(registry, &Scene::default(), cursor.as_deref())?;
+        let (opened, gateway) = self.stocked().await?;
+        let all = catalogue::tools(&opened.gate.house().registry, gateway.as_deref());
+        let (tools, next) = catalogue::page(all, |it| &it.name, request)?;
         Ok(ListToolsResult { next_cursor: next, ..ListToolsResult::with_all_items(tools) })
     }
 
@@ -240,64 +200,133 @@ impl ServerHandler for Server {
             // It may be a tool of a server that still starts.
             gateway.ready().await;
         }
-        let bound = Bound::to(&gate.run().principal, &request);
-        let call = match self.found(&gate, &request, &bound, &context)? {
-            Found::Call(call) => call,
-            Found::Unanswered(call, asked) => return self.ask(&bound, asked, call),
+        let wanted = Wanted {
+            method: "tools/call",
+            tool: request.name.into_owned(),
+            args: Value::Object(request.arguments.unwrap_or_default()),
+            state: request.request_state,
+            answers: request.input_responses,
         };
-        let by_answer = modern(&context);
-        let line = Line { context: &context, by_answer, patience: self.hall.patience };
-        match call.drive(line).await {
-            Driven::Asks(asked, call) => self.ask(&bound, asked, call),
-            Driven::Waits(call) => {
-                let id = self.hall.parking.keep(&gate.run().principal, call);
-                let id = id.map_err(|err| ErrorData::internal_error(err.to_string(), None))?;
-                Ok(answer::still_waiting(&id).into())
-            }
-            Driven::Done(reply, _) if reply.code() == "unknown_tool" => {
+        let (reply, beside) = match self.pass(&gate, wanted, &context).await? {
+            Passed::Asks(asks) => return Ok(asks.into()),
+            Passed::Waits(id) => return Ok(answer::still_waiting(&id).into()),
+            Passed::Done(reply, beside) => (reply, beside),
+        };
+        let refused = beside.refused.get().filter(|it| {
+            it.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY && modern(&context)
+        });
+        match (reply.code(), refused) {
+            ("unknown_tool", _) => {
                 Err(ErrorData::invalid_params(reply.content().into_owned(), None))
             }
-            Driven::Done(reply, permitted) if reply.tool() == own::APPROVE => {
-                Ok(own::approval(&reply, permitted).into())
+            // The client can mend this, and a model cannot.
+            (_, Some(refused)) => Err(answer::refusal(&reply, Some(refused), Value::Null)),
+            _ if reply.tool() == own::APPROVE => {
+                Ok(own::approval(&reply, beside.permitted.get().cloned()).into())
             }
-            Driven::Done(reply, _) => Ok(answer::result(&reply, &gate.house().registry).into()),
+            _ => Ok(answer::result(&reply, &gate.house().registry).into()),
         }
     }
 
-    // The list of prompts is there, and empty: personas will be in it.
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let (_, gateway) = self.stocked().await?;
+        let all = gateway.map(|it| it.prompts()).unwrap_or_default();
+        let (prompts, next) = catalogue::page(all, |it| &it.name, request)?;
+        Ok(ListPromptsResult { next_cursor: next, ..ListPromptsResult::with_all_items(prompts) })
+    }
+
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let problem = format!("there is no prompt `{}`", request.name);
-        Err(ErrorData::invalid_params(problem, None))
+        let (opened, gateway) = self.stocked().await?;
+        let args = request.arguments.map(Value::Object);
+        let call = gateway.and_then(|it| it.prompting(&request.name, args.as_ref()));
+        let (tool, args) = call.ok_or_else(|| {
+            let problem = format!("there is no prompt `{}`", request.name);
+            ErrorData::invalid_params(problem, None)
+        })?;
+        let (state, answers) = (request.request_state, request.input_responses);
+        let wanted = Wanted { method: "prompts/get", tool, args, state, answers };
+        match self.pass(&opened.gate, wanted, &context).await? {
+            Passed::Asks(asks) => Ok(asks.into()),
+            Passed::Waits(_) => Err(not_answered(&request.name)),
+            Passed::Done(reply, beside) if reply.is_error() => {
+                let about = json!({"name": request.name});
+                Err(answer::refusal(&reply, beside.refused.get(), about))
+            }
+            Passed::Done(reply, _) => answer::prompt(&reply, &request.name).map(Into::into),
+        }
     }
 
-    // Not declared, so not there: rmcp would answer with nothing in it.
     async fn complete(
         &self,
-        _: CompleteRequestParams,
+        request: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(unreadable("completion/complete"))
+        match self.stocked().await? {
+            (opened, Some(gateway)) => gateway.complete(&opened.gate, request).await,
+            (_, None) => Ok(CompleteResult::default()),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let (_, gateway) = self.stocked().await?;
+        let all = gateway.map(|it| it.resources()).unwrap_or_default();
+        let (resources, next) = catalogue::page(all, |it| &it.uri, request)?;
+        let result = ListResourcesResult::with_all_items(resources);
+        Ok(ListResourcesResult { next_cursor: next, ..result })
     }
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::with_all_items(vec![kept::template()]))
+        let (_, gateway) = self.stocked().await?;
+        let mut all = gateway.map(|it| it.templates()).unwrap_or_default();
+        all.push(kept::template());
+        let (templates, next) = catalogue::page(all, |it| &it.uri_template, request)?;
+        let result = ListResourceTemplatesResult::with_all_items(templates);
+        Ok(ListResourceTemplatesResult { next_cursor: next, ..result })
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let gate = self.hall.gate().await?;
-        kept::read(gate.house(), &request.uri).await.map(Into::into)
+        let uri = request.uri;
+        if uri.starts_with(answer::OURS) {
+            let gate = self.hall.gate().await?;
+            return kept::read(gate.house(), &uri).await.map(Into::into);
+        }
+        let (opened, gateway) = self.stocked().await?;
+        let call = gateway.and_then(|it| it.reading(&uri));
+        let about = json!({"uri": uri});
+        let (tool, args) = call.ok_or_else(|| {
+            let problem = format!("`{uri}` cannot be read: it is not a resource of this server");
+            ErrorData::resource_not_found(problem, Some(about.clone()))
+        })?;
+        let (state, answers) = (request.request_state, request.input_responses);
+        let wanted = Wanted { method: "resources/read", tool, args, state, answers };
+        match self.pass(&opened.gate, wanted, &context).await? {
+            Passed::Asks(asks) => Ok(asks.into()),
+            Passed::Waits(_) => Err(not_answered(&uri)),
+            Passed::Done(reply, beside) if reply.is_error() => {
+                Err(answer::refusal(&reply, beside.refused.get(), about))
+            }
+            Passed::Done(reply, _) => answer::contents(&reply, &uri).map(Into::into),
+        }
     }
 
     /// What the protocol does not know, and what is known but could not be read.
@@ -335,26 +364,17 @@ impl ServerHandler for Server {
     }
 }
 
-/// True for a request of the newer era, in which a server asks by answering.
-fn modern(context: &RequestContext<RoleServer>) -> bool {
-    let version = context.protocol_version();
-    version.is_some_and(|it| it.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
-}
-
-/// True when the client can show a form. `elicitation: {}` means that it can.
-fn asks(context: &RequestContext<RoleServer>) -> bool {
-    let declared = context.client_capabilities().and_then(|it| it.elicitation);
-    declared.is_some_and(|it| it.form.is_some() || it.url.is_none())
-}
-
 /// A method that nobody knows, or one whose parameters nobody can read.
 fn unreadable(method: &str) -> ErrorData {
-    const KNOWN: [&str; 6] = [
+    const KNOWN: [&str; 9] = [
         "initialize",
         "tools/call",
         "tools/list",
         "resources/read",
         "resources/list",
+        "prompts/get",
+        "prompts/list",
+        "completion/complete",
         "subscriptions/listen",
     ];
     match KNOWN.contains(&method) {
@@ -370,11 +390,10 @@ fn unreadable(method: &str) -> ErrorData {
     }
 }
 
-fn no_longer_open() -> ErrorData {
-    let problem = "the question that this answers is not open: it was answered, its time is over, \
-                   or it was about another call; nothing was run for it. Make the call again \
-                   without requestState";
-    ErrorData::invalid_params(problem, None)
+/// The call goes on, and is on record; but there is no way to come back for it.
+fn not_answered(what: &str) -> ErrorData {
+    let problem = format!("nobody has said yet whether `{what}` may be had; ask again later");
+    ErrorData::invalid_request(problem, None)
 }
 
 #[cfg(test)]

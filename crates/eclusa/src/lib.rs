@@ -116,7 +116,7 @@ pub use event::{Event, Events};
 pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
 pub use gate::{
     Cut, Gate, House, Limits,
-    execute::{Job, Raw},
+    execute::{Asking, Job, Raw},
     permit::Permit,
     release::Released,
     review::Reviewed,

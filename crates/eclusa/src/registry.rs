@@ -214,6 +214,7 @@ impl Snapshot {
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().map(|it| it.name()).chain(self.aliases.keys().map(String::as_str))
+        let listed = self.tools.iter().filter(|it| !it.unlisted()).map(|it| it.name());
+        listed.chain(self.aliases.keys().map(String::as_str))
     }
 }

@@ -3,10 +3,10 @@
 
 use std::fmt;
 
-use rmcp::model::Tool;
+use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::names::tool_name;
+use super::{asks::bounded, names::tool_name};
 
 /// The longest description that a model reads, in bytes.
 const DESCRIPTION: usize = 2048;
@@ -44,6 +44,8 @@ pub struct Definition {
     pub flags: Vec<Flag>,
     /// What is pinned: everything that a model or a client goes by.
     pub pinned: Value,
+    pub(super) title: Option<String>,
+    pub(super) annotations: Option<ToolAnnotations>,
     pub(super) description: String,
     pub(super) input: Value,
     pub(super) output: Option<Value>,
@@ -116,6 +118,8 @@ impl Definition {
             original: tool.name.clone().into_owned(),
             flags,
             pinned,
+            title: tool.title.as_deref().map(bounded),
+            annotations: tool.annotations.clone(),
             description,
             input,
             output,
@@ -174,7 +178,7 @@ fn clean(schema: &mut Value) {
 }
 
 /// The text without what nobody sees.
-fn seen(text: &str) -> String {
+pub(super) fn seen(text: &str) -> String {
     text.chars().filter(|it| !is_hidden(*it)).collect()
 }
 

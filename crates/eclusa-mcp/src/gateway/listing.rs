@@ -1,30 +1,81 @@
 //! The tools of a server: read, held against what they said before, and put into the registry.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, btree_map::Entry},
     sync::{Arc, MutexGuard, PoisonError},
 };
 
 use eclusa::{ExtraArgs, FnReviewer, Registration, Review, ReviewConfig, digest};
-use rmcp::{RoleClient, service::Peer};
+use rmcp::{
+    RoleClient,
+    model::{PaginatedRequestParams, Tool, ToolAnnotations},
+    service::{Peer, ServiceError},
+};
 
 use super::{
     definition::{Definition, Flag},
     foreign::Foreign,
     pins::{self, Difference, Pinned},
-    tool_name,
+    tool_name, unlisted,
     upstream::Upstream,
 };
 
-/// The most tools that one server may have.
-const TOOLS: usize = 1000;
+/// The most that a list of one server may have.
+const MOST: usize = 1000;
+
+/// The most pages that a list may have.
+const PAGES: usize = 100;
 
 /// What a server has told about its tools.
 #[derive(Default)]
 pub(super) struct Told {
     pub(super) tools: Vec<ToolSeen>,
     /// What is in the registry, by the names it has there.
-    registered: BTreeSet<String>,
+    registered: BTreeMap<String, Shown>,
+}
+
+/// How clients see a tool of a server, besides what the registry has of it.
+#[derive(Clone)]
+pub(crate) struct Shown {
+    /// The name that the server gave it, where clients know it by that.
+    pub(crate) name: Option<String>,
+    /// The server's title for it.
+    pub(crate) title: Option<String>,
+    /// What the server says about it, if that is believed.
+    pub(crate) annotations: Option<ToolAnnotations>,
+    /// What was registered: the same is not registered again, so that nobody is told of a change
+    /// that is none.
+    revision: String,
+}
+
+/// All pages of a list of bounded length.
+pub(super) async fn pages<T, F>(
+    mut page: impl FnMut(PaginatedRequestParams) -> F,
+) -> Result<Vec<T>, String>
+where
+    F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
+{
+    let mut all = Vec::new();
+    let mut at = PaginatedRequestParams::default();
+    for _ in 0..PAGES {
+        let (page, next) = page(at).await.map_err(|err| err.to_string())?;
+        all.extend(page);
+        if all.len() > MOST {
+            return Err(format!("it has more than {MOST}, and no more are taken"));
+        }
+        match next {
+            Some(next) => at = PaginatedRequestParams::default().with_cursor(Some(next)),
+            None => return Ok(all),
+        }
+    }
+    Err(format!("the list has more than {PAGES} pages"))
+}
+
+async fn tools(
+    peer: &Peer<RoleClient>,
+    at: PaginatedRequestParams,
+) -> Result<(Vec<Tool>, Option<String>), ServiceError> {
+    peer.list_tools(Some(at)).await.map(|it| (it.tools, it.next_cursor))
 }
 
 /// A tool of a server, for people.
@@ -45,14 +96,13 @@ pub struct ToolSeen {
 impl Upstream {
     /// Has the server tell its tools, and puts them into the registry.
     pub(super) async fn list(self: &Arc<Upstream>, peer: &Peer<RoleClient>) -> Result<(), String> {
+        // First, so that no tool of the server can be called like these.
+        unlisted::register(self);
         let has_tools = peer.peer_info().is_none_or(|it| it.capabilities.tools.is_some());
         let tools = match has_tools {
-            true => peer.list_all_tools().await.map_err(|err| format!("its tools: {err}"))?,
+            true => pages(|at| tools(peer, at)).await.map_err(|err| format!("its tools: {err}"))?,
             false => Vec::new(),
         };
-        if tools.len() > TOOLS {
-            return Err(format!("it has {} tools, and {TOOLS} are taken at most", tools.len()));
-        }
         let name = &self.settings.name;
         let mut seen = Vec::new();
         let mut definitions = Vec::new();
@@ -66,7 +116,8 @@ impl Upstream {
             definitions.iter().map(|it| (it.original.clone(), it.pinned.clone())).collect();
         let checked = pins::check(&*self.world.pins, name, &now)
             .map_err(|err| format!("what its tools said before cannot be looked up: {err}"))?;
-        let mut registered = BTreeSet::new();
+        let before = self.told().registered.clone();
+        let mut registered = BTreeMap::new();
         for definition in definitions {
             let changed = checked.changed.get(&definition.original).cloned();
             let mut tool = ToolSeen {
@@ -76,13 +127,26 @@ impl Upstream {
                 changed,
                 refused: None,
             };
-            match self.register(definition, tool.changed.as_ref(), &registered) {
-                Ok(()) => drop(registered.insert(tool.name.clone())),
-                Err(why) => tool.refused = Some(why),
+            let shown = self.shown(&definition, tool.changed.is_some());
+            let same = before.get(&tool.name).is_some_and(|it| it.revision == shown.revision);
+            match registered.entry(tool.name.clone()) {
+                Entry::Occupied(_) => {
+                    let why = format!("another of its tools is called `{}` already", tool.name);
+                    tool.refused = Some(why);
+                }
+                Entry::Vacant(place) => {
+                    let changed = tool.changed.as_ref();
+                    let done = if same { Ok(()) } else { self.register(definition, changed) };
+                    match done {
+                        Ok(()) => drop(place.insert(shown)),
+                        Err(why) => tool.refused = Some(why),
+                    }
+                }
             }
             seen.push(tool);
         }
         self.show(seen, registered);
+        self.stock(peer).await;
         Ok(())
     }
 
@@ -90,11 +154,7 @@ impl Upstream {
         self: &Arc<Upstream>,
         definition: Definition,
         changed: Option<&Difference>,
-        taken: &BTreeSet<String>,
     ) -> Result<(), String> {
-        if taken.contains(&definition.name) {
-            return Err(format!("another of its tools is called `{}` already", definition.name));
-        }
         let alias = self.world.plain.then(|| definition.original.clone());
         let revision = digest(&definition.pinned).to_string();
         let (name, server) = (definition.name.clone(), self.settings.name.clone());
@@ -120,10 +180,24 @@ impl Upstream {
         self.world.registry.register(registration).map_err(|err| err.to_string())
     }
 
+    fn shown(&self, definition: &Definition, changed: bool) -> Shown {
+        Shown {
+            name: self.world.plain.then(|| definition.original.clone()),
+            title: definition.title.clone(),
+            annotations: definition.annotations.clone().filter(|_| self.settings.trusted),
+            revision: format!("{} {changed}", digest(&definition.pinned)),
+        }
+    }
+
+    /// How clients see a tool.
+    pub(super) fn shown_as(&self, tool: &str) -> Option<Shown> {
+        self.told().registered.get(tool).cloned()
+    }
+
     /// Takes tools away that the server has no longer.
-    fn show(&self, tools: Vec<ToolSeen>, registered: BTreeSet<String>) {
+    fn show(&self, tools: Vec<ToolSeen>, registered: BTreeMap<String, Shown>) {
         let mut told = self.told();
-        for gone in told.registered.difference(&registered) {
+        for gone in told.registered.keys().filter(|it| !registered.contains_key(*it)) {
             // An error means that somebody took it away already.
             let _ = self.world.registry.remove(gone);
         }

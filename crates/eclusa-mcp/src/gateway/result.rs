@@ -25,7 +25,7 @@ pub(super) fn output(server: &str, result: CallToolResult) -> Output {
 }
 
 /// Text, or something that goes beside it.
-fn attached(block: ContentBlock) -> Result<String, Attachment> {
+pub(super) fn attached(block: ContentBlock) -> Result<String, Attachment> {
     let media =
         |kind: fn(Media) -> Attachment, media_type: String, data: &str| match BASE64.decode(data) {
             Ok(bytes) => Err(kind(Media { media_type, bytes: bytes.into() })),
@@ -46,7 +46,7 @@ fn attached(block: ContentBlock) -> Result<String, Attachment> {
     }
 }
 
-fn embedded(resource: ResourceContents) -> Result<String, Attachment> {
+pub(super) fn embedded(resource: ResourceContents) -> Result<String, Attachment> {
     match resource {
         ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
             Err(Attachment::Resource { uri, media_type: mime_type, body: Body::Text(text) })

@@ -2,42 +2,38 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use eclusa::{Job, Output, Reach, ServerSettings, ToolError};
 use futures::future::BoxFuture;
+use rmcp::model::LoggingLevel;
 use rmcp::{
     RoleClient,
-    model::{
-        CallToolRequest, CallToolRequestParams, ClientRequest, ProgressNotificationParam,
-        ProgressToken, ProtocolVersion, ServerResult,
-    },
-    service::{
-        ClientLifecycleMode, Peer, PeerRequestOptions, RunningService, ServiceError,
-        serve_client_with_lifecycle,
-    },
+    model::{ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerResult},
+    service::{ClientLifecycleMode, Peer, RunningService, serve_client_with_lifecycle},
 };
 use tokio::{
-    sync::{mpsc, watch},
-    time::{Instant, sleep},
+    sync::{broadcast, mpsc, watch},
+    time::{Instant, sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Process, World,
     asked::Asked,
+    heard::Heard,
     listing::{Told, ToolSeen},
     remote, result,
+    shelf::Shelf,
+    watching::{News, Watched},
     wire::{Complaint, Wire},
+    wish::{Flights, Wish},
 };
 
 /// How long a server that ended is left alone, at first and at most.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
-
-/// How many words about its progress a call may be behind.
-const BACKLOG: usize = 64;
 
 /// One server behind the gate.
 pub(super) struct Upstream {
@@ -46,11 +42,19 @@ pub(super) struct Upstream {
     state: watch::Sender<State>,
     /// Who wants to know how far a request has come. Held while a request goes out, so that
     /// nothing can be told before it is known whom to tell.
-    listening: tokio::sync::Mutex<HashMap<ProgressToken, mpsc::Sender<ProgressNotificationParam>>>,
+    pub(super) listening: Listening,
+    pub(super) flights: Flights,
     pub(super) told: Mutex<Told>,
+    shelf: Mutex<Shelf>,
+    pub(super) watched: Watched,
+    pub(super) news: broadcast::Sender<News>,
     again: tokio::sync::Notify,
     tracker: TaskTracker,
 }
+
+/// Who wants to know how far a request has come, by its token.
+type Listening =
+    tokio::sync::Mutex<HashMap<ProgressToken, mpsc::Sender<ProgressNotificationParam>>>;
 
 /// How a server is.
 #[derive(Clone)]
@@ -66,7 +70,17 @@ enum State {
 #[derive(Clone)]
 pub(super) struct Line {
     pub(super) peer: Peer<RoleClient>,
-    cell: Option<Arc<str>>,
+    pub(super) cell: Option<Arc<str>>,
+    /// How much a server of the older era was last asked to say.
+    pub(super) level: Arc<tokio::sync::Mutex<Option<LoggingLevel>>>,
+}
+
+impl Line {
+    /// True for a server of the newer era, to which every request says what it needs.
+    pub(super) fn modern(&self) -> bool {
+        let info = self.peer.peer_info();
+        info.is_some_and(|it| !it.protocol_version.has_initialize())
+    }
 }
 
 /// How a server is, for people.
@@ -78,6 +92,8 @@ pub struct Condition {
     pub down: Option<String>,
     /// Its tools, as it last told them.
     pub tools: Vec<ToolSeen>,
+    /// What else a person should know, a sentence each.
+    pub remarks: Vec<String>,
 }
 
 impl Upstream {
@@ -85,14 +101,19 @@ impl Upstream {
     pub(super) fn start(
         settings: ServerSettings,
         world: Arc<World>,
+        news: broadcast::Sender<News>,
         ending: CancellationToken,
     ) -> Arc<Upstream> {
         let upstream = Arc::new(Upstream {
             settings,
             world,
             state: watch::channel(State::Starting).0,
-            listening: tokio::sync::Mutex::default(),
+            listening: Listening::default(),
+            flights: Flights::default(),
             told: Mutex::default(),
+            shelf: Mutex::default(),
+            watched: Watched::default(),
+            news,
             again: tokio::sync::Notify::new(),
             tracker: TaskTracker::new(),
         });
@@ -113,7 +134,7 @@ impl Upstream {
         let mut state = self.state.subscribe();
         let settled = state.wait_for(|it| !matches!(it, State::Starting));
         // It says itself when its time to start is up; this is for the case that it does not.
-        let _ = tokio::time::timeout(self.settings.start + Duration::from_secs(1), settled).await;
+        let _ = timeout(self.settings.start + Duration::from_secs(1), settled).await;
     }
 
     /// Waits until it is gone.
@@ -127,7 +148,20 @@ impl Upstream {
             State::Starting => Some("it has not started yet".to_owned()),
             State::Down(why) => Some(why.to_string()),
         };
-        Condition { name: self.settings.name.clone(), down, tools: self.told().tools.clone() }
+        let (name, tools) = (self.settings.name.clone(), self.told().tools.clone());
+        Condition { name, down, tools, remarks: Vec::new() }
+    }
+
+    pub(super) fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The way to it, if it is up.
+    pub(super) fn up(&self) -> Option<Line> {
+        match &*self.state.borrow() {
+            State::Up(line) => Some(line.clone()),
+            State::Starting | State::Down(_) => None,
+        }
     }
 
     /// The way to it. Waits for a server that starts; the error names it and says why it is down.
@@ -146,82 +180,18 @@ impl Upstream {
 
     /// Calls a tool by the name that the server knows (S4.51).
     pub(super) async fn call(&self, tool: &str, job: &Job) -> Result<Output, ToolError> {
-        let line = self.line().await.map_err(ToolError::new)?;
-        let mut params = CallToolRequestParams::new(tool.to_owned());
-        params.arguments = job.args().as_object().cloned();
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let answer = self.request(&line, request, job).await;
-        let name = &self.settings.name;
-        let mut output = match answer.map_err(|err| ToolError::new(self.explained(&err)))? {
-            ServerResult::CallToolResult(result) => result::output(name, result),
-            _ => {
-                let text = format!("the server `{name}` answered something that is no result");
-                return Err(ToolError::new(text));
-            }
+        let wish = Wish::Call(tool.to_owned(), job.args().as_object().cloned());
+        let given = self.fulfil(&wish, job).await?;
+        let mut output = match given.said {
+            ServerResult::CallToolResult(result) => result::output(&self.settings.name, result),
+            _ => return Err(ToolError::new(self.no_result())),
         };
-        output.cell = line.cell.as_deref().map(str::to_owned);
+        output.cell = given.cell;
         Ok(output)
     }
 
-    /// Makes a request for a call, tells the call how far it comes, and takes the request back when
-    /// the call is.
-    async fn request(
-        &self,
-        line: &Line,
-        request: ClientRequest,
-        job: &Job,
-    ) -> Result<ServerResult, ServiceError> {
-        let (tell, mut told) = mpsc::channel(BACKLOG);
-        let mut handle = {
-            let mut listening = self.listening.lock().await;
-            let options = PeerRequestOptions::no_options();
-            let handle = line.peer.send_cancellable_request(request, options).await?;
-            listening.insert(handle.progress_token.clone(), tell);
-            handle
-        };
-        let token = handle.progress_token.clone();
-        let answer = loop {
-            tokio::select! {
-                biased;
-                Some(told) = told.recv() => {
-                    let whole = told.total.filter(|it| *it > 0.0).unwrap_or(1.0);
-                    job.progress(told.progress / whole, told.message.as_deref().unwrap_or_default());
-                }
-                answer = &mut handle.rx => break answer.unwrap_or(Err(ServiceError::TransportClosed)),
-                () = job.cancelled() => {
-                    let reason = "the call was taken back".to_owned();
-                    // An error means that the server is gone.
-                    let _ = handle.cancel(Some(reason.clone())).await;
-                    break Err(ServiceError::Cancelled { reason: Some(reason) });
-                }
-            }
-        };
-        self.listening.lock().await.remove(&token);
-        answer
-    }
-
-    /// What an error means, for the model.
-    fn explained(&self, err: &ServiceError) -> String {
-        let name = &self.settings.name;
-        match err {
-            ServiceError::McpError(err) => {
-                format!("the server `{name}` refused the call: {}", err.message)
-            }
-            ServiceError::Cancelled { .. } => format!("the call of server `{name}` was taken back"),
-            _ => format!(
-                "the server `{name}` went away while it worked on this call; nobody can tell how \
-                 far it came. It is started again by itself"
-            ),
-        }
-    }
-
-    /// Hears how far a request has come.
-    pub(super) async fn progressed(&self, told: ProgressNotificationParam) {
-        let listening = self.listening.lock().await;
-        if let Some(tell) = listening.get(&told.progress_token) {
-            // Full: the call is behind, and the next one tells more.
-            let _ = tell.try_send(told);
-        }
+    pub(super) fn no_result(&self) -> String {
+        format!("the server `{}` answered something that is no result", self.settings.name)
     }
 
     /// Has the tools told again.
@@ -250,7 +220,7 @@ impl Upstream {
 
     /// One life of the server. Gives the reason of its end.
     async fn live(self: &Arc<Upstream>) -> String {
-        let started = tokio::time::timeout(self.settings.start, self.begin()).await;
+        let started = timeout(self.settings.start, self.begin()).await;
         let (running, line, mut process, complaint) = match started {
             Ok(Ok(started)) => started,
             Ok(Err(why)) => return why,
@@ -259,23 +229,24 @@ impl Upstream {
             }
         };
         self.state.send_replace(State::Up(line.clone()));
-        let gone = running.waiting();
-        tokio::pin!(gone);
+        let (gone, news) = (running.waiting(), self.hear_news(&line));
+        tokio::pin!(gone, news);
         loop {
             tokio::select! {
                 _ = &mut gone => break,
                 () = self.again.notified() => {
-                    if let Err(why) = self.list(&line.peer).await {
+                    let listed = timeout(self.settings.start, self.list(&line.peer)).await;
+                    let late = || Err("it did not tell its tools in time".to_owned());
+                    if let Err(why) = listed.unwrap_or_else(|_| late()) {
                         return why;
                     }
                 }
+                () = &mut news => {}
             }
         }
         let ended = match &mut process {
             // It closed its pipe, or was given up; a moment for its last words.
-            Some(process) => {
-                tokio::time::timeout(Duration::from_secs(1), process.ended()).await.ok()
-            }
+            Some(process) => timeout(Duration::from_secs(1), process.ended()).await.ok(),
             None => None,
         };
         complaint.take().or(ended).unwrap_or_else(|| "it closed the connection".to_owned())
@@ -294,6 +265,7 @@ impl Upstream {
                 let launched = self.world.launcher.launch(&self.settings).await;
                 let mut launched = launched.map_err(|err| err.to_string())?;
                 let wire = Wire::new(launched.output, launched.input, complaint.clone());
+                let wire = Heard::new(wire, Arc::downgrade(self));
                 let serving: BoxFuture<'static, _> =
                     Box::pin(serve_client_with_lifecycle(handler, wire, lifecycle));
                 let served = tokio::select! {
@@ -309,7 +281,8 @@ impl Upstream {
                 (running, None, None)
             }
         };
-        let line = Line { peer: running.peer().clone(), cell: cell.map(Arc::from) };
+        let (peer, cell) = (running.peer().clone(), cell.map(Arc::from));
+        let line = Line { peer, cell, level: Arc::default() };
         self.list(&line.peer).await?;
         Ok((running, line, process, complaint))
     }

@@ -10,7 +10,10 @@ use std::{
 
 use futures::FutureExt;
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
 
 use crate::{
     Decision, Event, Gate, Hidden, Inside, Mode, Origin, Output, Permit, Reply, Run, Stop,
@@ -22,7 +25,7 @@ pub struct Job {
     call: Validated,
     gate: Gate,
     start: Option<u64>,
-    until: Instant,
+    until: watch::Sender<Instant>,
     /// A person ended the turn at a call that the tool made.
     aborted: AtomicBool,
 }
@@ -88,7 +91,28 @@ impl Job {
 
     /// When the time of the run is up.
     pub fn deadline(&self) -> std::time::Instant {
-        self.until.into_std()
+        self.until.borrow().into_std()
+    }
+
+    /// Somebody is asked something for the call, by the tool itself. Until this is dropped, the
+    /// time is a person's and not the tool's, for as long as a person has to answer.
+    pub fn asking(&self) -> Asking<'_> {
+        let time = self.gate.house().limits.approval;
+        self.until.send_modify(|until| *until += time);
+        Asking { job: self, time, since: Instant::now() }
+    }
+
+    /// Resolves when the time of the run is up.
+    async fn late(&self) {
+        let mut until = self.until.subscribe();
+        loop {
+            let now = *until.borrow_and_update();
+            tokio::select! {
+                () = sleep_until(now) => return,
+                // It cannot close: it is the job's own.
+                _ = until.changed() => {}
+            }
+        }
     }
 
     /// Resolves when the caller takes the call back. A tool with something to clean up watches
@@ -111,7 +135,7 @@ impl Job {
     pub async fn pass(&self, call: ToolCall) -> Reply {
         let run = Run {
             inside: Inside { parent: self.start, depth: self.gate.run().inside.depth + 1 },
-            deadline: Some(self.until.into_std()),
+            deadline: Some(self.deadline()),
             ..self.gate.run().clone()
         };
         let call = ToolCall { id: format!("{}/{}", self.id(), call.id), ..call };
@@ -123,6 +147,28 @@ impl Job {
             self.aborted.store(true, Ordering::Release);
         }
         reply
+    }
+}
+
+/// A person is asked something for a call that runs.
+#[must_use = "the tool's time runs on when it is dropped"]
+pub struct Asking<'a> {
+    job: &'a Job,
+    time: Duration,
+    since: Instant,
+}
+
+impl Asking<'_> {
+    /// How long the person has.
+    pub fn time(&self) -> Duration {
+        self.time
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let rest = self.time.saturating_sub(self.since.elapsed());
+        self.job.until.send_modify(|until| *until -= rest);
     }
 }
 
@@ -160,27 +206,28 @@ pub(crate) async fn execute(
     if until <= began {
         return Err(Stop::TooLate);
     }
+    let until = watch::Sender::new(until);
     let job = Job { call, gate: gate.clone(), start, until, aborted: AtomicBool::new(false) };
     // The call of `run` itself may panic too, before there is a future to poll.
     let work = AssertUnwindSafe(async { job.call.tool().tool().run(&job).await }).catch_unwind();
     let ran = tokio::select! {
         biased;
-        ran = tokio::time::timeout_at(until, work) => ran,
+        ran = work => ran,
+        () = job.late() => return Err(Stop::TimedOut(limit)),
         () = run.cancel.cancelled() => return Err(Stop::Cancelled { ran: true }),
     };
     if job.aborted.load(Ordering::Acquire) {
         return Err(Stop::Aborted { ran: true });
     }
     let output = match ran {
-        Ok(Ok(Ok(output))) => output,
-        Ok(Ok(Err(failed))) => Output {
+        Ok(Ok(output)) => output,
+        Ok(Err(failed)) => Output {
             text: failed.output,
             data: failed.data,
             error: Some(failed.message),
             ..Output::default()
         },
-        Ok(Err(_panic)) => return Err(Stop::Panicked),
-        Err(_elapsed) => return Err(Stop::TimedOut(limit)),
+        Err(_panic) => return Err(Stop::Panicked),
     };
     Ok(Raw { call: job.call, output, time: began.elapsed() })
 }

@@ -15,6 +15,7 @@ pub struct Registration {
     trusted: bool,
     pub(super) over: bool,
     deferred: bool,
+    unlisted: bool,
     extra: ExtraArgs,
     hidden: Vec<String>,
 }
@@ -47,6 +48,7 @@ impl Registration {
             trusted: false,
             over: false,
             deferred: false,
+            unlisted: false,
             extra: ExtraArgs::default(),
             hidden: Vec::new(),
         }
@@ -80,6 +82,12 @@ impl Registration {
         Registration { deferred: true, ..self }
     }
 
+    /// It is no tool for a model: never shown, and not found by a search. For what a program does
+    /// through the gate on behalf of a client.
+    pub fn unlisted(self) -> Registration {
+        Registration { deferred: true, unlisted: true, ..self }
+    }
+
     /// What happens to arguments that the schema does not name.
     pub fn extra(self, extra: ExtraArgs) -> Registration {
         Registration { extra, ..self }
@@ -104,6 +112,7 @@ pub struct Registered {
     operation: String,
     review: ReviewConfig,
     deferred: bool,
+    unlisted: bool,
     arguments: Arguments,
     output_schema: Option<Value>,
 }
@@ -134,6 +143,7 @@ impl Registered {
             revision,
             review: it.review,
             deferred: it.deferred,
+            unlisted: it.unlisted,
             arguments,
             output_schema: it.tool.output_schema(),
             tool: it.tool,
@@ -198,6 +208,11 @@ impl Registered {
     /// True when models see it only after a search has found it.
     pub fn deferred(&self) -> bool {
         self.deferred
+    }
+
+    /// Whether it is no tool for a model at all.
+    pub fn unlisted(&self) -> bool {
+        self.unlisted
     }
 
     pub(crate) fn tool(&self) -> &dyn Tool {

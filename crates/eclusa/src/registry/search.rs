@@ -24,6 +24,7 @@ impl Registry {
         let mut found: Vec<Found> = self
             .list()
             .into_iter()
+            .filter(|tool| !tool.unlisted())
             .filter_map(|tool| score(&tool, &words, scene).map(|score| Found { tool, score }))
             .collect();
         found.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.tool.name().cmp(b.tool.name())));

@@ -1,0 +1,184 @@
+//! What a server asks while it works on a call, on its way to the client that made the call: only
+//! what it may ask, only what the client can be asked, bounded, and with the server's name on it.
+
+use std::time::Duration;
+
+use eclusa::{Ask, Job, Redactor, ServerSettings};
+use rmcp::{
+    ErrorData,
+    model::{
+        ClientCapabilities, ElicitRequestParams, ErrorCode, InputRequest, InputRequests,
+        InputResponses, RequestId,
+    },
+};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::{definition::seen, upstream::Upstream};
+use crate::{
+    approver::{Client, Told},
+    asked::Asked,
+};
+
+/// The longest text that a person is shown, in bytes.
+const TEXT: usize = 4 << 10;
+
+/// The largest request or answer that is passed on, in bytes.
+const MOST: usize = 1 << 20;
+
+/// The name of a question that came without one.
+const ONLY: &str = "input";
+
+/// A question of a server of the older era, which does not say which call it is for.
+pub(super) struct Question {
+    request: InputRequest,
+    answer: oneshot::Sender<Result<Value, ErrorData>>,
+}
+
+/// What of the client's abilities a server gets to know: what it may use.
+pub(super) fn allowed(
+    mut can: ClientCapabilities,
+    settings: &ServerSettings,
+) -> ClientCapabilities {
+    can.elicitation = can.elicitation.filter(|_| settings.may(Ask::Elicitation));
+    can.sampling = can.sampling.filter(|_| settings.may(Ask::Sampling));
+    can.roots = can.roots.filter(|_| settings.may(Ask::Roots));
+    (can.experimental, can.extensions) = (None, None);
+    can
+}
+
+/// As much of a text as a person is shown, without what nobody sees.
+pub(super) fn bounded(text: &str) -> String {
+    let mut text = seen(text);
+    if text.len() > TEXT {
+        text.truncate(text.floor_char_boundary(TEXT));
+        text.push_str(" […]");
+    }
+    text
+}
+
+/// Answers on their way to a server, without secrets.
+pub(super) fn redacted(redactor: &Redactor, answers: InputResponses) -> InputResponses {
+    let clean = |(name, said): (String, Value)| (name, redactor.value(&said).0.into_owned());
+    answers.into_iter().map(clean).collect()
+}
+
+impl Upstream {
+    /// Asks what a server of the older era asks with a request of its own. `origin` is the request
+    /// of ours that it came with, if that is known.
+    pub(super) async fn asked(
+        &self,
+        request: InputRequest,
+        origin: Option<&RequestId>,
+    ) -> Result<Value, ErrorData> {
+        let name = &self.settings.name;
+        let ask = self.flights.about(origin, |it| it.ask.clone()).ok_or_else(|| {
+            let why = "nobody can tell which call it is for: it came outside of a call, or calls of \
+                       several conversations are on their way";
+            no(format!("`{name}` cannot ask this now: {why}"))
+        })?;
+        let (answer, answered) = oneshot::channel();
+        let gone = || no("the call that this is for is over".to_owned());
+        ask.send(Question { request, answer }).await.map_err(|_| gone())?;
+        answered.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// Puts a question to the client of a call that is on its way.
+    pub(super) async fn answer(&self, question: Question, client: Option<&Client>, job: &Job) {
+        let Question { request, mut answer } = question;
+        let asking = job.asking();
+        let requests = InputRequests::from([(ONLY.to_owned(), request)]);
+        let said = tokio::select! {
+            said = self.put(client, requests, asking.time()) => said,
+            // The server took it back.
+            () = answer.closed() => return,
+        };
+        let said = said.and_then(|mut said| {
+            said.remove(ONLY).ok_or_else(|| no("the client gave no answer".to_owned()))
+        });
+        let _ = answer.send(said);
+    }
+
+    /// Puts questions to a client, and waits for its answers.
+    pub(super) async fn put(
+        &self,
+        client: Option<&Client>,
+        requests: InputRequests,
+        time: Duration,
+    ) -> Result<InputResponses, ErrorData> {
+        let none = || no("the call came from nobody who can be asked".to_owned());
+        let client = client.ok_or_else(none)?;
+        let dress = |(key, request)| Ok((key, self.dressed(request, client)?));
+        let requests = requests.into_iter().map(dress).collect::<Result<_, ErrorData>>()?;
+        let (answers, answered) = oneshot::channel();
+        let asked = Asked::Input { requests, answers, time };
+        client.tell.send(Told::Asked(asked)).await.map_err(|_| none())?;
+        let said = tokio::time::timeout(time, answered)
+            .await
+            .map_err(|_| no(format!("nobody answered within {} s", time.as_secs())))?;
+        let said = said.map_err(|_| no("the client did not come back".to_owned()))??;
+        let size: usize = said.values().map(|it| it.to_string().len()).sum();
+        if size > MOST {
+            return Err(no(format!("the answer has {size} bytes, and {MOST} are passed on")));
+        }
+        Ok(redacted(&client.redactor, said))
+    }
+
+    /// A request as the client gets it. The error says why it does not.
+    fn dressed(&self, request: InputRequest, client: &Client) -> Result<InputRequest, ErrorData> {
+        let (ask, can) = match &request {
+            InputRequest::Elicitation(it) => match &it.params {
+                ElicitRequestParams::UrlElicitationParams { .. } => {
+                    (Ask::Elicitation, client.wishes.opens_addresses())
+                }
+                _ => (Ask::Elicitation, client.wishes.shows_forms()),
+            },
+            InputRequest::CreateMessage(_) => (Ask::Sampling, client.wishes.can.sampling.is_some()),
+            InputRequest::ListRoots(_) => (Ask::Roots, client.wishes.can.roots.is_some()),
+            _ => return Err(no("nobody here knows what it asks for".to_owned())),
+        };
+        self.may(ask)?;
+        if !can {
+            return Err(no("the client cannot be asked this".to_owned()));
+        }
+        let unreadable = |err| no(format!("it cannot be read: {err}"));
+        let whole = serde_json::to_value(&request).map_err(unreadable)?;
+        let size = whole.to_string().len();
+        if size > MOST {
+            return Err(no(format!("it has {size} bytes, and {MOST} are passed on")));
+        }
+        let clean = client.redactor.value(&whole).0.into_owned();
+        let mut request = serde_json::from_value(clean).map_err(unreadable)?;
+        if let InputRequest::Elicitation(it) = &mut request {
+            match &mut it.params {
+                ElicitRequestParams::FormElicitationParams { message, .. }
+                | ElicitRequestParams::UrlElicitationParams { message, .. } => {
+                    *message = format!("{} asks: {}", self.settings.name, bounded(message));
+                }
+                _ => {}
+            }
+        }
+        Ok(request)
+    }
+
+    /// Whether the server may ask this at all.
+    pub(super) fn may(&self, ask: Ask) -> Result<(), ErrorData> {
+        let name = &self.settings.name;
+        match self.settings.may(ask) {
+            true => Ok(()),
+            false => {
+                let what = match ask {
+                    Ask::Elicitation => "elicitation",
+                    Ask::Sampling => "sampling",
+                    Ask::Roots => "roots",
+                    Ask::Logging => "logging",
+                };
+                Err(no(format!("[servers.{name}] does not say that it may ask for {what}")))
+            }
+        }
+    }
+}
+
+fn no(why: String) -> ErrorData {
+    ErrorData::new(ErrorCode::INVALID_REQUEST, why, None)
+}

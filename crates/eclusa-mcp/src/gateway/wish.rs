@@ -1,0 +1,313 @@
+//! What a call wants of a server, and the way there and back: rounds of questions, progress, and
+//! the end of patience.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use eclusa::{Ask, Job, ToolError};
+use futures::{StreamExt as _, stream::FuturesUnordered};
+use rmcp::{
+    ErrorData, RoleClient,
+    model::{
+        CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest,
+        GetPromptRequest, GetPromptRequestParams, InputResponses, JsonObject,
+        ProgressNotificationParam, ReadResourceRequest, ReadResourceRequestParams, RequestId,
+        RequestMetaObject, ServerResult,
+    },
+    service::{Peer, PeerRequestOptions, ServiceError},
+};
+use tokio::sync::mpsc;
+
+use super::{
+    asks::{self, Question},
+    upstream::{Line, Upstream},
+};
+use crate::approver::{CLIENT, Client, Told};
+
+/// How often a server may answer with questions before it is given up.
+const ROUNDS: usize = 10;
+
+/// How many words about its progress, and how many questions, a call may be behind.
+const BACKLOG: usize = 64;
+
+/// The most data that goes with an error, in bytes.
+const ERROR_DATA: usize = 4 << 10;
+
+/// What is wanted of a server, in its own words.
+pub(super) enum Wish {
+    /// The result of a tool.
+    Call(String, Option<JsonObject>),
+    /// What is in a resource.
+    Read(String),
+    /// A prompt.
+    Prompt(String, Option<JsonObject>),
+}
+
+impl Wish {
+    /// The request, with the answers and the state of the round before.
+    fn request(&self, answers: Option<InputResponses>, state: Option<String>) -> ClientRequest {
+        match self {
+            Wish::Call(tool, args) => {
+                let mut params = CallToolRequestParams::new(tool.clone());
+                params.arguments = args.clone();
+                (params.input_responses, params.request_state) = (answers, state);
+                ClientRequest::CallToolRequest(CallToolRequest::new(params))
+            }
+            Wish::Read(uri) => {
+                let mut params = ReadResourceRequestParams::new(uri);
+                (params.input_responses, params.request_state) = (answers, state);
+                ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
+            }
+            Wish::Prompt(name, args) => {
+                let mut params = GetPromptRequestParams::new(name);
+                params.arguments = args.clone();
+                (params.input_responses, params.request_state) = (answers, state);
+                ClientRequest::GetPromptRequest(GetPromptRequest::new(params))
+            }
+        }
+    }
+}
+
+/// The calls that a server works on, oldest first.
+#[derive(Default)]
+pub(super) struct Flights(Mutex<Vec<Flight>>);
+
+/// A call that a server works on.
+pub(super) struct Flight {
+    number: u64,
+    conversation: String,
+    /// The request that is out for it.
+    request: Option<RequestId>,
+    pub(super) client: Option<Client>,
+    /// Where questions of the server go that came without a call.
+    pub(super) ask: mpsc::Sender<Question>,
+}
+
+impl Flights {
+    fn all(&self) -> MutexGuard<'_, Vec<Flight>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The call that something is about which a server said while it worked: the one whose request
+    /// it came with, where that is known, and otherwise the newest, unless calls of more than one
+    /// conversation are on their way: then nobody can tell.
+    pub(super) fn about<T>(
+        &self,
+        origin: Option<&RequestId>,
+        take: impl FnOnce(&Flight) -> T,
+    ) -> Option<T> {
+        let all = self.all();
+        let found = match origin {
+            Some(_) => all.iter().find(|it| it.request.as_ref() == origin),
+            None => {
+                let newest = all.last()?;
+                let same = all.iter().all(|it| it.conversation == newest.conversation);
+                Some(newest).filter(|_| same)
+            }
+        };
+        found.map(take)
+    }
+}
+
+/// A call's place among the calls that a server works on. Dropping it gives it up.
+struct Place<'a> {
+    flights: &'a Flights,
+    number: u64,
+}
+
+impl Place<'_> {
+    fn sent(&self, request: &RequestId) {
+        let mut all = self.flights.all();
+        if let Some(flight) = all.iter_mut().find(|it| it.number == self.number) {
+            flight.request = Some(request.clone());
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.flights.all().retain(|it| it.number != self.number);
+    }
+}
+
+/// Tells the server when nobody waits for a request any more: the call was taken back, or its time
+/// is up.
+struct Waiting {
+    peer: Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take() {
+            let peer = self.peer.clone();
+            let reason = "nobody waits for it any more".to_owned();
+            let told = CancelledNotificationParam::new(Some(id), Some(reason));
+            // An error means that the server is gone.
+            tokio::spawn(async move { drop(peer.notify_cancelled(told).await) });
+        }
+    }
+}
+
+/// What one call needs while it is on its way.
+struct Way<'a> {
+    job: &'a Job,
+    line: &'a Line,
+    place: Place<'a>,
+    client: Option<Client>,
+    questions: mpsc::Receiver<Question>,
+}
+
+impl Upstream {
+    /// Has the server fulfil a wish for a call, whatever it asks meanwhile.
+    pub(super) async fn fulfil(&self, wish: &Wish, job: &Job) -> Result<Fulfilled, ToolError> {
+        let line = self.line().await.map_err(ToolError::new)?;
+        let client = CLIENT.try_with(Client::clone).ok();
+        let (ask, questions) = mpsc::channel(BACKLOG);
+        let place = self.place(job, client.clone(), ask);
+        self.listen_closely(&line, client.as_ref()).await;
+        let given = client.as_ref().and_then(|it| it.wishes.given.clone());
+        let mut answers = given.filter(|_| line.modern()).map(|it| match &client {
+            Some(client) => asks::redacted(&client.redactor, it),
+            None => it,
+        });
+        let mut state = None;
+        let mut way = Way { job, line: &line, place, client, questions };
+        for _ in 0..ROUNDS {
+            let request = wish.request(answers.take(), state.take());
+            let said = self.request(request, &mut way).await;
+            let said = said.map_err(|err| self.refused(&err, way.client.as_ref()))?;
+            let ServerResult::InputRequiredResult(more) = said else {
+                return Ok(Fulfilled { said, cell: line.cell.as_deref().map(str::to_owned) });
+            };
+            state = more.request_state;
+            if let Some(requests) = more.input_requests.filter(|it| !it.is_empty()) {
+                let asking = job.asking();
+                let said = self.put(way.client.as_ref(), requests, asking.time()).await;
+                answers = Some(said.map_err(|err| ToolError::new(err.message.into_owned()))?);
+            }
+        }
+        let name = &self.settings.name;
+        Err(ToolError::new(format!("the server `{name}` asked {ROUNDS} times and gave no answer")))
+    }
+
+    fn place(&self, job: &Job, client: Option<Client>, ask: mpsc::Sender<Question>) -> Place<'_> {
+        let mut all = self.flights.all();
+        let number = all.last().map_or(0, |it| it.number + 1);
+        let conversation = job.conversation().to_owned();
+        all.push(Flight { number, conversation, request: None, client, ask });
+        Place { flights: &self.flights, number }
+    }
+
+    /// Makes a request for a call. Meanwhile the call is told how far it comes, and the client is
+    /// asked what the server asks.
+    async fn request(
+        &self,
+        request: ClientRequest,
+        way: &mut Way<'_>,
+    ) -> Result<ServerResult, ServiceError> {
+        let (tell, mut told) = mpsc::channel(BACKLOG);
+        let options = self.options(way);
+        let mut handle = {
+            // Held, so that nothing can be told before it is known whom to tell.
+            let mut listening = self.listening.lock().await;
+            let handle = way.line.peer.send_cancellable_request(request, options).await?;
+            listening.insert(handle.progress_token.clone(), tell);
+            way.place.sent(&handle.id);
+            handle
+        };
+        let token = handle.progress_token.clone();
+        let mut waiting = Waiting { peer: way.line.peer.clone(), id: Some(handle.id.clone()) };
+        let (job, client) = (way.job, way.client.clone());
+        let mut asking = FuturesUnordered::new();
+        let answer = loop {
+            tokio::select! {
+                biased;
+                Some(told) = told.recv() => progressed(job, client.as_ref(), told),
+                Some(question) = way.questions.recv() => {
+                    asking.push(self.answer(question, client.as_ref(), job));
+                }
+                Some(()) = asking.next(), if !asking.is_empty() => {}
+                answer = &mut handle.rx => break answer.unwrap_or(Err(ServiceError::TransportClosed)),
+            }
+        };
+        waiting.id = None;
+        self.listening.lock().await.remove(&token);
+        answer
+    }
+
+    /// What goes with a request to a server of the newer era: what the client can be asked, as far
+    /// as this server may ask, and which messages it wants to hear.
+    fn options(&self, way: &Way<'_>) -> PeerRequestOptions {
+        let options = PeerRequestOptions::no_options();
+        if !way.line.modern() {
+            return options;
+        }
+        let mut meta = RequestMetaObject::new();
+        let wishes = way.client.as_ref().map(|it| &*it.wishes);
+        meta.set_client_capabilities(asks::allowed(
+            wishes.map(|it| it.can.clone()).unwrap_or_default(),
+            &self.settings,
+        ));
+        let level = wishes.and_then(|it| it.level).filter(|_| self.settings.may(Ask::Logging));
+        if let Some(level) = level {
+            meta.set_log_level(level);
+        }
+        options.with_meta(meta)
+    }
+
+    /// What an error means, for the model; and for the client, where it may want to know it in the
+    /// protocol's words.
+    fn refused(&self, err: &ServiceError, client: Option<&Client>) -> ToolError {
+        let name = &self.settings.name;
+        ToolError::new(match err {
+            ServiceError::McpError(err) => {
+                if let Some(client) = client {
+                    // An error means that it was refused before, for the same call.
+                    let _ = client.beside.refused.set(passed_on(err, client));
+                }
+                format!("the server `{name}` refused the call: {}", err.message)
+            }
+            ServiceError::Cancelled { .. } => format!("the call of server `{name}` was taken back"),
+            _ => format!(
+                "the server `{name}` went away while it worked on this call; nobody can tell how \
+                 far it came. It is started again by itself"
+            ),
+        })
+    }
+
+    /// Hears how far a request has come.
+    pub(super) async fn progressed(&self, told: &ProgressNotificationParam) {
+        let listening = self.listening.lock().await;
+        if let Some(tell) = listening.get(&told.progress_token) {
+            // Full: the call is behind, and the next one tells more.
+            let _ = tell.try_send(told.clone());
+        }
+    }
+}
+
+/// What a server gave.
+pub(super) struct Fulfilled {
+    pub(super) said: ServerResult,
+    /// What held the program.
+    pub(super) cell: Option<String>,
+}
+
+/// The same error without its words: those are in the reply, where secrets are taken out of them.
+fn passed_on(err: &ErrorData, client: &Client) -> ErrorData {
+    let data = err.data.as_ref().filter(|it| it.to_string().len() <= ERROR_DATA);
+    let data = data.map(|it| client.redactor.value(it).0.into_owned());
+    ErrorData::new(err.code, String::new(), data)
+}
+
+/// Tells a client in the server's own numbers, and anybody else in fractions.
+fn progressed(job: &Job, client: Option<&Client>, told: ProgressNotificationParam) {
+    let detail = told.message.unwrap_or_default();
+    let Some(client) = client else {
+        let whole = told.total.filter(|it| *it > 0.0).unwrap_or(1.0);
+        return job.progress(told.progress / whole, &detail);
+    };
+    let detail = client.redactor.text(&asks::bounded(&detail)).0.into_owned();
+    let (progress, total) = (told.progress, told.total);
+    // Full: the client is behind, and the next one tells more.
+    let _ = client.tell.try_send(Told::Progress { progress, total, detail });
+}

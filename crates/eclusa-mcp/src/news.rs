@@ -1,0 +1,136 @@
+//! What a client is told without asking: tools, prompts and resources that come, go and change.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use eclusa::Gate;
+use rmcp::{
+    ErrorData, RoleServer,
+    model::ResourceUpdatedNotificationParam,
+    service::{Peer, SubscriptionContext},
+};
+use tokio::sync::{
+    broadcast::{self, error::RecvError},
+    watch,
+};
+
+use crate::{
+    gateway::{Gateway, News, Watch},
+    hall::Hall,
+    opening::Opened,
+};
+
+/// The resources that a client of the older era watches.
+#[derive(Clone, Default)]
+pub(crate) struct Watches(Arc<Mutex<HashMap<String, Watch>>>);
+
+impl Watches {
+    /// Watches a resource too.
+    pub(crate) fn watch(
+        &self,
+        gate: &Gate,
+        gateway: &Gateway,
+        uri: String,
+    ) -> Result<(), ErrorData> {
+        let watch = gateway.watch(gate, &uri)?;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(uri, watch);
+        Ok(())
+    }
+
+    /// Watches it no longer.
+    pub(crate) fn forget(&self, uri: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+    }
+
+    fn has(&self, uri: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(uri)
+    }
+}
+
+/// All that there is to hear.
+struct Ears {
+    tools: watch::Receiver<()>,
+    servers: Option<broadcast::Receiver<News>>,
+}
+
+impl Ears {
+    fn of(opened: &Opened) -> Ears {
+        let tools = opened.gate.house().registry.changes();
+        Ears { tools, servers: opened.gateway.as_ref().map(|it| it.news()) }
+    }
+
+    /// What is new; `None` when nothing is going to be.
+    async fn next(&mut self) -> Option<News> {
+        let servers = async {
+            loop {
+                match self.servers.as_mut() {
+                    None => std::future::pending().await,
+                    Some(servers) => match servers.recv().await {
+                        Ok(News::Tools) => {}
+                        // What was missed may have been anything that can be asked for.
+                        Err(RecvError::Lagged(_)) => return Some(News::Resources),
+                        Err(RecvError::Closed) => return None,
+                        Ok(news) => return Some(news),
+                    },
+                }
+            }
+        };
+        tokio::select! {
+            changed = self.tools.changed() => changed.ok().map(|()| News::Tools),
+            news = servers => news,
+        }
+    }
+}
+
+/// Tells a client of the older era, while it is there.
+pub(crate) async fn tell(hall: Arc<Hall>, watches: Watches, peer: Peer<RoleServer>) {
+    let Ok(opened) = hall.opened().await else { return };
+    let mut ears = Ears::of(&opened);
+    while let Some(news) = ears.next().await {
+        let told = match news {
+            News::Tools => peer.notify_tool_list_changed().await,
+            News::Prompts => peer.notify_prompt_list_changed().await,
+            News::Resources => peer.notify_resource_list_changed().await,
+            News::Updated(uri) if watches.has(&uri) => {
+                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(&*uri)).await
+            }
+            News::Updated(_) => Ok(()),
+        };
+        if told.is_err() {
+            return;
+        }
+    }
+}
+
+/// Tells a client of the newer era what it listens to, until it has heard enough.
+pub(crate) async fn listen(hall: &Hall, context: &SubscriptionContext) -> Result<(), ErrorData> {
+    let opened = hall.opened().await?;
+    let mut ears = Ears::of(&opened);
+    let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
+    let _watches: Vec<Watch> = match &opened.gateway {
+        // What cannot be watched does not change, as far as anybody can tell.
+        Some(gateway) => {
+            gateway.ready().await;
+            uris.iter().filter_map(|uri| gateway.watch(&opened.gate, uri).ok()).collect()
+        }
+        None => Vec::new(),
+    };
+    let sink = context.sink();
+    loop {
+        let news = tokio::select! {
+            () = context.cancelled() => return Ok(()),
+            () = hall.gone.cancelled() => return Ok(()),
+            news = ears.next() => news,
+        };
+        // An error means that the client did not want to know, or is gone.
+        let _ = match news {
+            None => return Ok(()),
+            Some(News::Tools) => sink.notify_tool_list_changed().await,
+            Some(News::Prompts) => sink.notify_prompt_list_changed().await,
+            Some(News::Resources) => sink.notify_resource_list_changed().await,
+            Some(News::Updated(uri)) => sink.notify_resource_updated(&*uri).await,
+        };
+    }
+}
