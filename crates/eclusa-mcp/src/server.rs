@@ -169,7 +169,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if modern(&context) {
-            return Err(unreadable("logging/setLevel"));
+            return Err(unknown("logging/setLevel"));
         }
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
         Ok(())
@@ -336,6 +336,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let CustomRequest { method, params, .. } = request;
+        // The newer era has no such method, whatever its parameters.
+        if method == "initialize" && modern(&context) {
+            return Err(unknown(&method));
+        }
         if method != "tools/call" {
             return Err(unreadable(&method));
         }
@@ -382,12 +386,16 @@ fn unreadable(method: &str) -> ErrorData {
             format!("the parameters of `{method}` are not what the protocol says"),
             None,
         ),
-        false => ErrorData::new(
-            ErrorCode::METHOD_NOT_FOUND,
-            format!("there is no method `{method}`"),
-            Some(json!({"method": method})),
-        ),
+        false => unknown(method),
     }
+}
+
+fn unknown(method: &str) -> ErrorData {
+    ErrorData::new(
+        ErrorCode::METHOD_NOT_FOUND,
+        format!("there is no method `{method}`"),
+        Some(json!({"method": method})),
+    )
 }
 
 /// The call goes on, and is on record; but there is no way to come back for it.

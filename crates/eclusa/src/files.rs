@@ -184,7 +184,19 @@ impl Files {
     /// Opens a file that was found by walking the workspace, whose name need not be UTF-8. It is
     /// judged and checked like any other.
     pub fn reach(&self, path: &Path) -> Result<Opened, FileError> {
-        self.read(&Asked::new(path.as_os_str())?)
+        let asked = Asked::new(path.as_os_str())?;
+        match self.at_once(&asked) {
+            Some(opened) => Ok(opened),
+            None => self.read(&asked),
+        }
+    }
+
+    /// A file with this very name, opened in one call: whoever walks has just seen one there.
+    fn at_once(&self, asked: &Asked) -> Option<Opened> {
+        let path = asked.plain().filter(|it| !self.any_case() && self.is_blocked(it).is_none())?;
+        let file = File::from(self.beneath().file(self.handle(), &path)?);
+        let stat = fstat(&file).ok().filter(|it| Kind::of(it) == Kind::File)?;
+        Some(Opened::new(file, path, &stat))
     }
 
     /// What a path leads to, links followed: for what reads or writes a file. Content of up to
@@ -351,9 +363,7 @@ impl Files {
             return not_a_file(&stat);
         }
         fcntl_setfl(&file, OFlags::empty()).map_err(failed)?;
-        let stamp = read::stamp(&stat);
-        let (size, mode) = (stamp.size, stat.st_mode & 0o7777);
-        Ok(Some(Opened { file, path: place.path.clone(), stamp, size, mode }))
+        Ok(Some(Opened::new(file, place.path.clone(), &stat)))
     }
 
     fn handle(&self) -> BorrowedFd<'_> {

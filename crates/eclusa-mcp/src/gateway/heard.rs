@@ -6,11 +6,16 @@ use std::sync::Weak;
 use eclusa::Ask;
 use rmcp::model::{LoggingLevel, SetLevelRequest, SetLevelRequestParams};
 use rmcp::{
-    RoleClient,
-    model::{ClientRequest, JsonRpcMessage, LoggingMessageNotificationParam, ServerNotification},
+    ErrorData, RoleClient,
+    model::{
+        ClientRequest, ErrorCode, JsonRpcMessage, LoggingMessageNotificationParam, ProtocolVersion,
+        ServerNotification,
+    },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
+
+use serde_json::Value;
 
 use super::{
     asks::bounded,
@@ -60,11 +65,26 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Heard<T> {
                 _ => {}
             }
         }
-        self.held.take()
+        let mut message = self.held.take();
+        if let Some(JsonRpcMessage::Error(it)) = &mut message {
+            old_fashioned(&mut it.error);
+        }
+        message
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.transport.close().await
+    }
+}
+
+/// A server that knows the newer era's way to refuse a version, and only versions of the older, is
+/// a server of the older era. rmcp gives up on it otherwise.
+fn old_fashioned(err: &mut ErrorData) {
+    let newer = |it: &Value| it.as_str() >= Some(ProtocolVersion::V_2026_07_28.as_str());
+    let supported = err.data.as_ref().and_then(|it| it.get("supported")).and_then(Value::as_array);
+    let older = supported.is_some_and(|it| !it.is_empty() && !it.iter().any(newer));
+    if err.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION && older {
+        err.code = ErrorCode::METHOD_NOT_FOUND;
     }
 }
 

@@ -122,7 +122,7 @@ impl<'a> Field<'a> {
     pub(crate) fn take_back(&mut self, op: &Op) -> io::Result<bool> {
         let aside = if op.act == Act::Mode { None } else { self.aside(op)? };
         let taken = match (op.act, &aside, &op.new) {
-            (Act::Put, aside, _) => aside.is_none(),
+            (Act::Put, aside, _) => aside.is_none() && !self.has_not_left(op)?,
             (Act::Take, aside, _) => aside.is_some(),
             (Act::Swap, Some(aside), Some(new)) => {
                 new.id.is_none_or(|it| it.inode != aside.id.inode)
@@ -165,6 +165,18 @@ impl<'a> Field<'a> {
             Some(new) => Ok(self.aside(op)?.is_some_and(|it| it.is_still(new))),
             None => Ok(true),
         }
+    }
+
+    /// True when what a step brings from another path is still there, so that its empty slot does
+    /// not say that the step was taken.
+    fn has_not_left(&mut self, op: &Op) -> io::Result<bool> {
+        let (Some(other), Some(new)) = (&op.other, &op.new) else { return Ok(false) };
+        let look = match self.parents.of(other) {
+            Ok(dir) => Look::at(&*dir, parents::name(other))?,
+            Err(err) if parents::is_absent(&err) => None,
+            Err(err) => return Err(err),
+        };
+        Ok(look.is_some_and(|it| new.id.is_some_and(|new| new.inode == it.id.inode)))
     }
 
     /// True unless what goes back is a directory in which somebody has put something.
