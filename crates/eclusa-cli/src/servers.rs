@@ -1,12 +1,22 @@
 //! The servers behind the gate, as this machine starts them and remembers what they said.
 
-use std::{fs, io, path::PathBuf, process::Stdio, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
-use eclusa::{Reach, Registry, ServerSettings};
-use eclusa_mcp::{Gateway, Launched, Launcher, Pinned, Pins, Process, World};
-use futures::future::BoxFuture;
+use eclusa::{Registry, ServerSettings};
+use eclusa_mcp::{Gateway, World};
 
-use crate::{place::Place, remember::replace, spawn::Program, workplace::Workplace};
+use crate::{failure::Failure, place::Place, shell, workplace::Workplace};
+
+mod held;
+mod launch;
+mod last_words;
+mod loose;
+mod pins;
+mod program;
+
+pub(crate) use pins::PinFiles;
+
+use launch::Launch;
 
 /// Puts servers behind the gate whose tools are in this registry.
 pub(crate) fn open(
@@ -14,81 +24,32 @@ pub(crate) fn open(
     servers: Vec<ServerSettings>,
     registry: Arc<Registry>,
     plain: bool,
-) -> Option<Arc<Gateway>> {
+) -> Result<Option<Arc<Gateway>>, Failure> {
     if servers.is_empty() {
-        return None;
+        return Ok(None);
     }
-    let launcher = Arc::new(Programs { directory: here.place.workspace.clone() });
+    let launcher = Arc::new(Launch::new(here, shell::cells(here, &[])?));
     let pins = Arc::new(PinFiles(here.place.pins()));
-    Some(Gateway::open(servers, World { registry, launcher, pins, plain }))
-}
-
-/// Starts servers as programs of this machine.
-struct Programs {
-    directory: PathBuf,
-}
-
-impl Launcher for Programs {
-    fn launch<'a>(&'a self, server: &'a ServerSettings) -> BoxFuture<'a, io::Result<Launched>> {
-        Box::pin(async move {
-            let Reach::Command(command) = &server.reach else {
-                return Err(io::Error::other("it is no program"));
-            };
-            let program = Program {
-                command: command.clone(),
-                directory: self.directory.clone(),
-                env: server.env.clone(),
-                set: Vec::new(),
-            };
-            let mut command = program.prepared()?;
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-            let mut child = command.kill_on_drop(true).spawn()?;
-            let gone = || io::Error::other("it has no pipes");
-            Ok(Launched {
-                input: Box::new(child.stdin.take().ok_or_else(gone)?),
-                output: Box::new(child.stdout.take().ok_or_else(gone)?),
-                process: Box::new(Plain(child)),
-                cell: None,
-            })
-        })
-    }
-}
-
-struct Plain(tokio::process::Child);
-
-impl Process for Plain {
-    fn ended(&mut self) -> BoxFuture<'_, String> {
-        Box::pin(async move {
-            match self.0.wait().await {
-                Ok(status) => format!("it ended: {status}"),
-                Err(err) => format!("it cannot be watched: {err}"),
-            }
-        })
-    }
-}
-
-/// What servers said about their tools, a file for each.
-pub(crate) struct PinFiles(pub(crate) PathBuf);
-
-impl Pins for PinFiles {
-    fn pinned(&self, server: &str) -> io::Result<Pinned> {
-        match fs::read(self.0.join(format!("{server}.json"))) {
-            Ok(text) => serde_json::from_slice(&text).map_err(io::Error::other),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(Pinned::new()),
-            Err(err) => Err(err),
-        }
-    }
-
-    fn pin(&self, server: &str, pinned: &Pinned) -> io::Result<()> {
-        let text = serde_json::to_string_pretty(pinned)?;
-        replace(&self.0.join(format!("{server}.json")), &text)
-    }
+    Ok(Some(Gateway::open(servers, World { registry, launcher, pins, plain })))
 }
 
 impl Place {
+    /// Where everything is kept, of every workspace.
+    pub(crate) fn state(&self) -> Option<&std::path::Path> {
+        self.store.parent()?.parent()
+    }
+
     /// Where it is kept what servers said about their tools: for this person, in every workspace.
     pub(crate) fn pins(&self) -> PathBuf {
-        let state = self.store.parent().and_then(|it| it.parent());
-        state.map(|it| it.join("servers")).unwrap_or_else(|| self.store.with_file_name("servers"))
+        self.state().map_or_else(|| self.store.with_file_name("servers"), |it| it.join("servers"))
+    }
+
+    /// What a server may write: a directory of its own, and its home. It is beside what we keep
+    /// and not in it, so that all of ours can be hidden from it.
+    pub(crate) fn home_of(&self, server: &str) -> PathBuf {
+        let state = self.state().unwrap_or(&self.store);
+        let mut name = state.file_name().unwrap_or_default().to_owned();
+        name.push("-servers");
+        state.with_file_name(name).join(server)
     }
 }

@@ -73,7 +73,7 @@ fn open(global: &Global, wrap: Vec<String>) -> Result<eclusa_mcp::Opened, Failur
     if plain {
         house.registry.clear();
     }
-    let gateway = servers::open(&here, servers, house.registry.clone(), plain);
+    let gateway = servers::open(&here, servers, house.registry.clone(), plain)?;
     Ok(eclusa_mcp::Opened { gate: Gate::new(house).for_run(here.run()), gateway })
 }
 
