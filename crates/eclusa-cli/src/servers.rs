@@ -5,16 +5,19 @@ use std::{path::PathBuf, sync::Arc};
 use eclusa::{Registry, ServerSettings};
 use eclusa_mcp::{Gateway, World};
 
-use crate::{failure::Failure, place::Place, shell, workplace::Workplace};
+use crate::{failure::Failure, place::Place, screen::notice, shell, workplace::Workplace};
 
 mod held;
-mod launch;
 mod last_words;
+mod launch;
 mod loose;
 mod pins;
 mod program;
+mod wrapped;
+pub(crate) mod written;
 
 pub(crate) use pins::PinFiles;
+pub(crate) use wrapped::wrapped;
 
 use launch::Launch;
 
@@ -31,6 +34,48 @@ pub(crate) fn open(
     let launcher = Arc::new(Launch::new(here, shell::cells(here, &[])?));
     let pins = Arc::new(PinFiles(here.place.pins()));
     Ok(Some(Gateway::open(servers, World { registry, launcher, pins, plain })))
+}
+
+/// Puts the servers behind the gate that a tool of this name may be of, and waits for them. Nothing
+/// is started for a tool that is here.
+pub(crate) async fn wake(
+    here: &Workplace,
+    registry: &Arc<Registry>,
+    tool: &str,
+) -> Result<Option<Arc<Gateway>>, Failure> {
+    if registry.has(tool) {
+        return Ok(None);
+    }
+    let of = |it: &&ServerSettings| {
+        let rest = tool.strip_prefix("mcp_").and_then(|rest| rest.strip_prefix(it.name.as_str()));
+        rest.is_some_and(|rest| rest.starts_with('_'))
+    };
+    start(here, registry, here.config.servers.iter().filter(of).cloned().collect()).await
+}
+
+/// Puts all servers behind the gate, and waits for them.
+pub(crate) async fn wake_all(
+    here: &Workplace,
+    registry: &Arc<Registry>,
+) -> Result<Option<Arc<Gateway>>, Failure> {
+    start(here, registry, here.config.servers.clone()).await
+}
+
+async fn start(
+    here: &Workplace,
+    registry: &Arc<Registry>,
+    servers: Vec<ServerSettings>,
+) -> Result<Option<Arc<Gateway>>, Failure> {
+    let gateway = open(here, servers, registry.clone(), false)?;
+    if let Some(gateway) = &gateway {
+        gateway.ready().await;
+        for condition in gateway.conditions() {
+            if let Some(why) = condition.down {
+                notice(&format!("the server `{}` is down: {why}", condition.name));
+            }
+        }
+    }
+    Ok(gateway)
 }
 
 impl Place {

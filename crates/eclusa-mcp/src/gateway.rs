@@ -21,18 +21,21 @@ use futures::future::{BoxFuture, join_all};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
+pub use about::About;
 pub use definition::{Definition, Flag};
 pub use listing::ToolSeen;
 pub use names::{LONGEST as LONGEST_NAME, tool_name};
 pub use pins::{Difference, Pinned, Pins};
 pub use upstream::Condition;
 
+mod about;
 mod asked;
 mod definition;
 mod foreign;
 mod listing;
 mod names;
 mod pins;
+mod piped;
 mod result;
 mod upstream;
 mod wire;
@@ -81,6 +84,11 @@ pub struct Launched {
 pub trait Process: Send + 'static {
     /// Waits for its end, and says how it ended and what it said last, in a few words.
     fn ended(&mut self) -> BoxFuture<'_, String>;
+
+    /// What it said last, while it runs.
+    fn told(&self) -> Option<String> {
+        None
+    }
 }
 
 impl Gateway {

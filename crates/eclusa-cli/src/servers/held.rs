@@ -57,22 +57,24 @@ struct Held {
     cancel: Cancel,
     ended: watch::Receiver<Option<String>>,
     waiting: Option<JoinHandle<()>>,
+    words: LastWords,
 }
 
 impl Held {
     fn over(cell: Cell, serving: Option<Serving>, words: LastWords) -> io::Result<Held> {
         let cancel = cell.canceller();
         let (tell, ended) = watch::channel(None);
+        let last = words.clone();
         let wait = move || {
             let how = match cell.wait() {
                 Ok(exit) => how(&exit),
                 Err(err) => err.to_string(),
             };
             drop(serving);
-            tell.send_replace(Some(words.after(&how)));
+            tell.send_replace(Some(last.after(&how)));
         };
         let waiting = std::thread::Builder::new().name("server".to_owned()).spawn(wait)?;
-        Ok(Held { cancel, ended, waiting: Some(waiting) })
+        Ok(Held { cancel, ended, waiting: Some(waiting), words })
     }
 }
 
@@ -91,6 +93,10 @@ impl Process for Held {
                 Err(_gone) => "nobody can tell how it ended".to_owned(),
             }
         })
+    }
+
+    fn told(&self) -> Option<String> {
+        self.words.told()
     }
 }
 

@@ -60,4 +60,8 @@ impl Process for Loose {
             self.words.after(&how)
         })
     }
+
+    fn told(&self) -> Option<String> {
+        self.words.told()
+    }
 }

@@ -2,22 +2,21 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
 use eclusa::{Job, Output, Reach, ServerSettings, ToolError};
-use futures::future::BoxFuture;
 use rmcp::{
     RoleClient,
     model::{
         CallToolRequest, CallToolRequestParams, ClientRequest, ProgressNotificationParam,
         ProgressToken, ProtocolVersion, ServerResult,
     },
-    service::{
-        ClientLifecycleMode, Peer, PeerRequestOptions, RunningService, ServiceError,
-        serve_client_with_lifecycle,
-    },
+    service::{ClientLifecycleMode, Peer, PeerRequestOptions, RunningService, ServiceError},
 };
 use tokio::{
     sync::{mpsc, watch},
@@ -26,11 +25,12 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Process, World,
+    About, Process, World,
     asked::Asked,
     listing::{Told, ToolSeen},
+    piped::LAST_WORDS,
     result,
-    wire::{Complaint, Wire},
+    wire::Complaint,
 };
 
 /// How long a server that ended is left alone, at first and at most.
@@ -49,6 +49,7 @@ pub(super) struct Upstream {
     listening: tokio::sync::Mutex<HashMap<ProgressToken, mpsc::Sender<ProgressNotificationParam>>>,
     pub(super) told: Mutex<Told>,
     again: tokio::sync::Notify,
+    starts: AtomicU32,
     tracker: TaskTracker,
 }
 
@@ -67,6 +68,7 @@ enum State {
 pub(super) struct Line {
     pub(super) peer: Peer<RoleClient>,
     cell: Option<Arc<str>>,
+    about: Arc<About>,
 }
 
 /// How a server is, for people.
@@ -76,6 +78,10 @@ pub struct Condition {
     pub name: String,
     /// Why it is down; `None` for one that is up.
     pub down: Option<String>,
+    /// What it says about itself, if it is up.
+    pub about: Option<About>,
+    /// How often it was started.
+    pub starts: u32,
     /// Its tools, as it last told them.
     pub tools: Vec<ToolSeen>,
 }
@@ -94,6 +100,7 @@ impl Upstream {
             listening: tokio::sync::Mutex::default(),
             told: Mutex::default(),
             again: tokio::sync::Notify::new(),
+            starts: AtomicU32::new(0),
             tracker: TaskTracker::new(),
         });
         let looked_after = upstream.clone();
@@ -113,7 +120,7 @@ impl Upstream {
         let mut state = self.state.subscribe();
         let settled = state.wait_for(|it| !matches!(it, State::Starting));
         // It says itself when its time to start is up; this is for the case that it does not.
-        let _ = tokio::time::timeout(self.settings.start + Duration::from_secs(1), settled).await;
+        let _ = tokio::time::timeout(self.settings.start + LAST_WORDS * 2, settled).await;
     }
 
     /// Waits until it is gone.
@@ -122,12 +129,18 @@ impl Upstream {
     }
 
     pub(super) fn condition(&self) -> Condition {
-        let down = match &*self.state.borrow() {
-            State::Up(_) => None,
-            State::Starting => Some("it has not started yet".to_owned()),
-            State::Down(why) => Some(why.to_string()),
+        let (down, about) = match &*self.state.borrow() {
+            State::Up(line) => (None, Some(About::clone(&line.about))),
+            State::Starting => (Some("it has not started yet".to_owned()), None),
+            State::Down(why) => (Some(why.to_string()), None),
         };
-        Condition { name: self.settings.name.clone(), down, tools: self.told().tools.clone() }
+        Condition {
+            name: self.settings.name.clone(),
+            down,
+            about,
+            starts: self.starts.load(Ordering::Relaxed),
+            tools: self.told().tools.clone(),
+        }
     }
 
     /// The way to it. Waits for a server that starts; the error names it and says why it is down.
@@ -152,7 +165,11 @@ impl Upstream {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let answer = self.request(&line, request, job).await;
         let name = &self.settings.name;
-        let mut output = match answer.map_err(|err| ToolError::new(self.explained(&err)))? {
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(err) => return Err(ToolError::new(self.explained(&err).await)),
+        };
+        let mut output = match answer {
             ServerResult::CallToolResult(result) => result::output(name, result),
             _ => {
                 let text = format!("the server `{name}` answered something that is no result");
@@ -201,17 +218,31 @@ impl Upstream {
     }
 
     /// What an error means, for the model.
-    fn explained(&self, err: &ServiceError) -> String {
+    async fn explained(&self, err: &ServiceError) -> String {
         let name = &self.settings.name;
         match err {
             ServiceError::McpError(err) => {
                 format!("the server `{name}` refused the call: {}", err.message)
             }
             ServiceError::Cancelled { .. } => format!("the call of server `{name}` was taken back"),
-            _ => format!(
-                "the server `{name}` went away while it worked on this call; nobody can tell how \
-                 far it came. It is started again by itself"
-            ),
+            _ => {
+                let why = self.why_down().await;
+                let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+                format!(
+                    "the server `{name}` went away while it worked on this call{why}; nobody can \
+                     tell how far it came. It is started again by itself"
+                )
+            }
+        }
+    }
+
+    /// Why it is down, once somebody has found out.
+    async fn why_down(&self) -> Option<String> {
+        let mut state = self.state.subscribe();
+        let down = state.wait_for(|it| matches!(it, State::Down(_)));
+        match &*tokio::time::timeout(LAST_WORDS * 2, down).await.ok()?.ok()? {
+            State::Down(why) => Some(why.to_string()),
+            State::Starting | State::Up(_) => None,
         }
     }
 
@@ -250,13 +281,13 @@ impl Upstream {
 
     /// One life of the server. Gives the reason of its end.
     async fn live(self: &Arc<Upstream>) -> String {
-        let started = tokio::time::timeout(self.settings.start, self.begin()).await;
+        // A program says itself when its time is up; this is for the rest of its start.
+        let time = self.settings.start + LAST_WORDS;
+        let started = tokio::time::timeout(time, self.begin()).await;
         let (running, line, mut process, complaint) = match started {
             Ok(Ok(started)) => started,
             Ok(Err(why)) => return why,
-            Err(_elapsed) => {
-                return format!("it did not start within {} s", self.settings.start.as_secs_f32());
-            }
+            Err(_elapsed) => return self.too_slow(),
         };
         self.state.send_replace(State::Up(line.clone()));
         let gone = running.waiting();
@@ -273,9 +304,7 @@ impl Upstream {
         }
         let ended = match &mut process {
             // It closed its pipe, or was given up; a moment for its last words.
-            Some(process) => {
-                tokio::time::timeout(Duration::from_secs(1), process.ended()).await.ok()
-            }
+            Some(process) => tokio::time::timeout(LAST_WORDS, process.ended()).await.ok(),
             None => None,
         };
         complaint.take().or(ended).unwrap_or_else(|| "it closed the connection".to_owned())
@@ -283,7 +312,8 @@ impl Upstream {
 
     /// Starts it and has it tell its tools.
     async fn begin(self: &Arc<Upstream>) -> Result<Started, String> {
-        let complaint = Complaint::default();
+        let (complaint, began) = (Complaint::default(), Instant::now());
+        self.starts.fetch_add(1, Ordering::Relaxed);
         let lifecycle = ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
@@ -291,22 +321,16 @@ impl Upstream {
         let handler = Asked { upstream: Arc::downgrade(self) };
         let (running, process, cell) = match &self.settings.reach {
             Reach::Command(_) => {
-                let launched = self.world.launcher.launch(&self.settings).await;
-                let mut launched = launched.map_err(|err| err.to_string())?;
-                let wire = Wire::new(launched.output, launched.input, complaint.clone());
-                let serving: BoxFuture<'static, _> =
-                    Box::pin(serve_client_with_lifecycle(handler, wire, lifecycle));
-                let served = tokio::select! {
-                    served = serving => served.map_err(|err| err.to_string()),
-                    how = launched.process.ended() => Err(how),
-                };
-                let running = served.map_err(|err| complaint.take().unwrap_or(err))?;
-                (running, Some(launched.process), launched.cell)
+                let greeted = self.greet(handler, lifecycle, &complaint).await?;
+                let (running, process, cell) = greeted;
+                (running, Some(process), cell)
             }
             Reach::Url { .. } => return Err("servers over HTTP are not there yet".to_owned()),
         };
-        let line = Line { peer: running.peer().clone(), cell: cell.map(Arc::from) };
-        self.list(&line.peer).await?;
+        let peer = running.peer().clone();
+        self.list(&peer).await?;
+        let about = About::new(&peer, cell.as_deref(), began.elapsed()).into();
+        let line = Line { peer, cell: cell.map(Arc::from), about };
         Ok((running, line, process, complaint))
     }
 }

@@ -17,7 +17,8 @@ fn plan(text: &str) -> Plan {
 
 #[test]
 fn what_is_written_is_read_and_what_is_answered_is_not_kept() {
-    let plan = plan("while read -r line; do echo \"got $line\"; done; echo 'last words' >&2; exit 3");
+    let plan =
+        plan("while read -r line; do echo \"got $line\"; done; echo 'last words' >&2; exit 3");
     let (cell, pipes) = Cell::talk(&plan, ground(), |_| {}).unwrap();
     let mut input = File::from(pipes.input);
     let mut output = BufReader::new(File::from(pipes.output));
