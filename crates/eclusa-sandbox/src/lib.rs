@@ -46,7 +46,7 @@ mod step;
 mod trap;
 
 pub use caps::{Cap, Caps, delegated_group};
-pub use cell::{Cancel, Cell, Ended, Exit, How, Sent};
+pub use cell::{Cancel, Cell, Ended, Exit, How, Pipes, Sent};
 pub use environment::clean_environment;
 pub use git::{Identity, git_environment, git_environment_of};
 pub use ground::{Enforcement, Ground, Missing, Rung};
