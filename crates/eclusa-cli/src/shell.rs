@@ -32,8 +32,10 @@ pub(crate) fn cells(here: &Workplace, hosts: &[String]) -> Result<Cells, Failure
         disk: commands.disk,
         ..Limits::default()
     };
-    // The log and what is kept for undo are nobody's business in there.
-    settings.hide = here.place.store.parent().map(Path::to_owned).into_iter().collect();
+    // The log, what is kept for undo and the tokens of servers are nobody's business in there.
+    let place = &here.place;
+    settings.hide = place.store.parent().map(Path::to_owned).into_iter().collect();
+    settings.hide.extend([place.pins(), place.key()]);
     settings.cgroup = delegated_group();
     settings.blocked = here.config.blocked.own();
     Cells::new(settings).map_err(|err| {

@@ -63,6 +63,21 @@ change was not accepted.")]
         #[arg(long)]
         accept: bool,
     },
+    /// Log in to a server at an address, by way of the browser
+    #[command(after_help = "\
+The server says who issues tokens for it; the address that is printed is theirs. The token is issued
+for that server alone, kept encrypted in the state directory, renewed by itself, and shown to nobody
+else. A server that takes a fixed token needs no login: `eclusa servers add --header` names the
+variable that holds it.")]
+    Login {
+        /// Its name
+        name: String,
+    },
+    /// Forget the token of a server
+    Logout {
+        /// Its name
+        name: String,
+    },
     /// Bring servers over from the configuration of another agent
     #[command(after_help = "\
 Examples:

@@ -1,6 +1,6 @@
 //! `eclusa servers`: other people's servers behind the gate.
 
-use eclusa::{Reach, ServerSettings};
+use eclusa::{Reach, ServerSettings, check_server_name};
 use eclusa_mcp::Pins;
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ use crate::{
 
 mod add;
 mod import;
+mod login;
 mod review;
 mod shown;
 mod try_out;
@@ -26,6 +27,17 @@ pub(super) async fn run(global: &Global, what: Option<ServersCommand>) -> Result
         ServersCommand::Add(args) => add::run(&here, args, global.json),
         ServersCommand::Remove { name } => add::remove(&here, &name, global.json),
         ServersCommand::Test { name } => try_out::one(&here, &name, global.json).await,
+        ServersCommand::Login { name } => {
+            let server = named(&here, &name)?;
+            login::login(server, here.place.keys()).await?;
+            said(&format!("logged in to `{name}`; its token is kept for it alone"))
+        }
+        ServersCommand::Logout { name } => {
+            // Also for one that is no longer in the configuration.
+            check_server_name(&name).map_err(Failure::usage)?;
+            here.place.keys().keep(&name, None)?;
+            said(&format!("the token of `{name}` is forgotten"))
+        }
         ServersCommand::Review { name, accept } => {
             review::run(&here, &name, accept, global.json).await
         }
@@ -33,6 +45,13 @@ pub(super) async fn run(global: &Global, what: Option<ServersCommand>) -> Result
             import::run(&here, file.as_deref(), from, global.json)
         }
     }
+}
+
+fn said(line: &str) -> Result<Exit, Failure> {
+    let mut screen = Screen::stdout();
+    screen.line(line)?;
+    screen.flush()?;
+    Ok(Exit::Done)
 }
 
 /// The server of this name.

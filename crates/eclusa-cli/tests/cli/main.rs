@@ -16,6 +16,7 @@ mod exec;
 mod http_reviewer;
 mod killed;
 mod log;
+mod login;
 mod looking;
 mod mcp;
 mod policy;

@@ -22,7 +22,7 @@ use rmcp::{
     },
 };
 
-use super::{asked::Asked, bounded::Bounded};
+use super::{asked::Asked, bounded::Bounded, heard::Heard};
 use crate::lines::LONGEST;
 
 /// What servers at an address are shown, and where it is kept.
@@ -51,15 +51,17 @@ pub(super) async fn connect(
     config.custom_headers = shown(headers, &**keys)?;
     config.max_sse_event_size = LONGEST;
     config.reinit_on_expired_session = true;
-    let http = client()?;
+    let (http, ear) = (client()?, handler.upstream.clone());
     let serving: BoxFuture<'static, _> = match logged_in(settings, url, keys).await? {
         Some(manager) => {
             let client = AuthClient::new(http, manager);
             let transport = StreamableHttpClientTransport::with_client(client, config);
+            let transport = Heard::new(transport, ear);
             Box::pin(serve_client_with_lifecycle(handler, transport, lifecycle))
         }
         None => {
             let transport = StreamableHttpClientTransport::with_client(http, config);
+            let transport = Heard::new(transport, ear);
             Box::pin(serve_client_with_lifecycle(handler, transport, lifecycle))
         }
     };
