@@ -294,7 +294,7 @@ impl ServerHandler for Server {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let (_, gateway) = self.stocked().await?;
         let mut all = gateway.map(|it| it.templates()).unwrap_or_default();
-        all.push(kept::template());
+        all.extend(kept::templates());
         let (templates, next) = catalogue::page(all, |it| &it.uri_template, request)?;
         let result = ListResourceTemplatesResult::with_all_items(templates);
         Ok(ListResourceTemplatesResult { next_cursor: next, ..result })
