@@ -18,6 +18,11 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
     for redirect in second.commands.iter().flat_map(|it| &it.redirects) {
         let before = source.get(..redirect.target.start).unwrap_or_default();
         let target = text(source, redirect.target);
+        // There even a line that goes on in quotes is joined before anything else is read.
+        let expands = redirect.body.is_some_and(|it| it.expands);
+        if expands && target.contains("\\\n") && target.contains(['$', '`']) {
+            found.push(("a line of a here-document goes on in the next", redirect.target.start));
+        }
         if target.len() > 1 && target.starts_with('-') && before.trim_end().ends_with('&') {
             found.push((
                 "a descriptor is closed, and a word begins behind the dash",

@@ -140,6 +140,13 @@ fn found_a_word_right_behind_a_list() {
     assert_eq!(analyse("v=$(aa); bb").doubts, []);
 }
 
+/// In a here-document even a line that goes on in quotes is joined first.
+#[test]
+fn found_a_line_that_goes_on_in_a_substitution_of_a_here_document() {
+    doubted("aa <<E\n$(aa '\\\na b' x)\nE\n", &[]);
+    assert_eq!(analyse("aa <<'E'\n$(aa '\\\na b' x)\nE\n").doubts, []);
+}
+
 /// A loop over what a variable holds is not the loop around it with the same name.
 #[test]
 fn found_a_loop_in_a_loop_of_the_same_name() {
