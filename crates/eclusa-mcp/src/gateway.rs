@@ -143,3 +143,6 @@ impl Drop for Gateway {
         self.ending.cancel();
     }
 }
+
+#[cfg(test)]
+mod tests;
