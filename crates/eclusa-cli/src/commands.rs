@@ -11,6 +11,7 @@ mod doctor;
 mod entry;
 mod exec;
 mod log;
+mod login;
 mod man;
 mod mcp;
 mod output;

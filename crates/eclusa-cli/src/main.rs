@@ -14,6 +14,7 @@ mod commands;
 mod examples;
 mod failure;
 mod keeping;
+mod keys;
 mod moment;
 mod place;
 mod remember;

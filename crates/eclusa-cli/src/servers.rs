@@ -1,12 +1,19 @@
 //! The servers behind the gate, as this machine starts them and remembers what they said.
 
-use std::{fs, io, path::PathBuf, process::Stdio, sync::Arc};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::Arc,
+};
 
 use eclusa::{Reach, Registry, ServerSettings};
-use eclusa_mcp::{Gateway, Launched, Launcher, Pinned, Pins, Process, World};
+use eclusa_mcp::{Gateway, Keys, Launched, Launcher, Pinned, Pins, Process, World};
 use futures::future::BoxFuture;
 
-use crate::{place::Place, remember::replace, spawn::Program, workplace::Workplace};
+use crate::{
+    keys::KeyFiles, place::Place, remember::replace, spawn::Program, workplace::Workplace,
+};
 
 /// Puts servers behind the gate whose tools are in this registry.
 pub(crate) fn open(
@@ -20,7 +27,7 @@ pub(crate) fn open(
     }
     let launcher = Arc::new(Programs { directory: here.place.workspace.clone() });
     let pins = Arc::new(PinFiles(here.place.pins()));
-    Some(Gateway::open(servers, World { registry, launcher, pins, plain }))
+    Some(Gateway::open(servers, World { registry, launcher, keys: here.place.keys(), pins, plain }))
 }
 
 /// Starts servers as programs of this machine.
@@ -86,6 +93,13 @@ impl Pins for PinFiles {
 }
 
 impl Place {
+    /// What servers at an address are shown, and where it is kept.
+    pub(crate) fn keys(&self) -> Arc<dyn Keys> {
+        let beside = self.config.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let key = beside.unwrap_or_else(|| self.pins()).join("key");
+        Arc::new(KeyFiles { tokens: self.pins(), key })
+    }
+
     /// Where it is kept what servers said about their tools: for this person, in every workspace.
     pub(crate) fn pins(&self) -> PathBuf {
         let state = self.store.parent().and_then(|it| it.parent());

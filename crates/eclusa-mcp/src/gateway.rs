@@ -31,10 +31,12 @@ pub use definition::{Definition, Flag};
 pub use listing::ToolSeen;
 pub use names::{LONGEST as LONGEST_NAME, tool_name};
 pub use pins::{Difference, Pinned, Pins};
+pub use remote::{Keys, Login};
 pub use upstream::Condition;
 
 mod asked;
 mod asks;
+mod bounded;
 mod definition;
 mod door;
 mod foreign;
@@ -42,6 +44,7 @@ mod heard;
 mod listing;
 mod names;
 mod pins;
+mod remote;
 mod result;
 mod shelf;
 mod unlisted;
@@ -72,6 +75,8 @@ pub struct World {
     pub registry: Arc<Registry>,
     /// Who starts their programs.
     pub launcher: Arc<dyn Launcher>,
+    /// What servers at an address are shown.
+    pub keys: Arc<dyn Keys>,
     /// What their tools said about themselves before.
     pub pins: Arc<dyn Pins>,
     /// Whether clients know tools by the names that the server gave them. For a gate with one

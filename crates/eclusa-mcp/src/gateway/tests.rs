@@ -25,7 +25,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::io::DuplexStream;
 
-use super::{Condition, Gateway, Launched, Launcher, Pinned, Pins, Process, World};
+use super::{Condition, Gateway, Keys, Launched, Launcher, Pinned, Pins, Process, World};
 use crate::{
     approver::ThroughClient, call::Patience, hall::Hall, opening::Opened, opening::Opening,
     pipe::Pipe, server::Server,
@@ -112,6 +112,7 @@ impl Scene {
             registry: self.registry.clone(),
             launcher: Arc::new(InMemory(self.serve.clone())),
             pins: self.pins.clone(),
+            keys: Arc::new(NoKeys),
             plain: self.plain,
         };
         let gateway = Gateway::open(vec![self.settings.clone()], world);
@@ -299,6 +300,23 @@ struct Endless;
 impl Process for Endless {
     fn ended(&mut self) -> BoxFuture<'_, String> {
         Box::pin(std::future::pending())
+    }
+}
+
+/// No server in memory is shown anything.
+struct NoKeys;
+
+impl Keys for NoKeys {
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn load(&self, _: &str) -> std::io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn keep(&self, _: &str, _: Option<&[u8]>) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

@@ -25,7 +25,7 @@ use super::{
     asked::Asked,
     heard::Heard,
     listing::{Told, ToolSeen},
-    result,
+    remote, result,
     shelf::Shelf,
     watching::{News, Watched},
     wire::{Complaint, Wire},
@@ -275,7 +275,11 @@ impl Upstream {
                 let running = served.map_err(|err| complaint.take().unwrap_or(err))?;
                 (running, Some(launched.process), launched.cell)
             }
-            Reach::Url { .. } => return Err("servers over HTTP are not there yet".to_owned()),
+            Reach::Url { .. } => {
+                let keys = &self.world.keys;
+                let running = remote::connect(&self.settings, keys, handler, lifecycle).await?;
+                (running, None, None)
+            }
         };
         let (peer, cell) = (running.peer().clone(), cell.map(Arc::from));
         let line = Line { peer, cell, level: Arc::default() };

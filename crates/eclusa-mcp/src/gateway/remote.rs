@@ -1,0 +1,196 @@
+//! A server at an address: HTTP, what we show it, and logging in.
+//!
+//! Nothing that a client showed us is passed on: a server gets the headers that the configuration
+//! names, or a token that was issued for it alone (RFC 8707) and is kept by whoever keeps secrets.
+
+use std::{collections::HashMap, io, sync::Arc};
+
+use eclusa::{Reach, ServerSettings};
+use futures::future::BoxFuture;
+use rmcp::{
+    RoleClient,
+    service::{
+        ClientInitializeError, ClientLifecycleMode, RunningService, serve_client_with_lifecycle,
+    },
+    transport::{
+        StreamableHttpClientTransport,
+        auth::{
+            AuthClient, AuthError, AuthorizationManager, AuthorizationRequest,
+            AuthorizationSession, CredentialStore, StoredCredentials,
+        },
+        streamable_http_client::StreamableHttpClientTransportConfig,
+    },
+};
+
+use super::{asked::Asked, bounded::Bounded, heard::Heard};
+use crate::lines::LONGEST;
+
+/// What servers at an address are shown, and where it is kept.
+pub trait Keys: Send + Sync + 'static {
+    /// The value of an environment variable that the configuration names.
+    fn variable(&self, name: &str) -> Option<String>;
+
+    /// The token of a server, as it was kept.
+    fn load(&self, server: &str) -> io::Result<Option<Vec<u8>>>;
+
+    /// Keeps the token of a server, or forgets it.
+    fn keep(&self, server: &str, token: Option<&[u8]>) -> io::Result<()>;
+}
+
+/// Connects to a server at an address.
+pub(super) async fn connect(
+    settings: &ServerSettings,
+    keys: &Arc<dyn Keys>,
+    handler: Asked,
+    lifecycle: ClientLifecycleMode,
+) -> Result<RunningService<RoleClient, Asked>, String> {
+    let Reach::Url { url, headers } = &settings.reach else {
+        return Err("it has no address".to_owned());
+    };
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+    config.custom_headers = shown(headers, &**keys)?;
+    config.max_sse_event_size = LONGEST;
+    config.reinit_on_expired_session = true;
+    let http = client()?;
+    let upstream = handler.upstream.clone();
+    let serving: BoxFuture<'static, _> = match logged_in(settings, url, keys).await? {
+        Some(manager) => {
+            let client = AuthClient::new(http, manager);
+            let transport = StreamableHttpClientTransport::with_client(client, config);
+            let transport = Heard::new(transport, upstream);
+            Box::pin(serve_client_with_lifecycle(handler, transport, lifecycle))
+        }
+        None => {
+            let transport = StreamableHttpClientTransport::with_client(http, config);
+            let transport = Heard::new(transport, upstream);
+            Box::pin(serve_client_with_lifecycle(handler, transport, lifecycle))
+        }
+    };
+    serving.await.map_err(|err: ClientInitializeError| match err.is_authorization_required() {
+        true => format!(
+            "it wants you to log in: `eclusa servers login {}`, or name a header for it",
+            settings.name
+        ),
+        false => format!("it cannot be reached: {err}"),
+    })
+}
+
+/// A client that follows no redirect: what we show is for one server.
+fn client() -> Result<Bounded, String> {
+    let client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent(concat!("eclusa/", env!("CARGO_PKG_VERSION")))
+        // An old connection whose last answer was not read to its end costs more than a new one.
+        .pool_max_idle_per_host(0);
+    client.build().map(Bounded).map_err(|err| format!("there is no HTTP here: {err}"))
+}
+
+type Headers = HashMap<reqwest::header::HeaderName, reqwest::header::HeaderValue>;
+
+/// The headers that the configuration names, with their values.
+fn shown(
+    headers: &std::collections::BTreeMap<String, String>,
+    keys: &dyn Keys,
+) -> Result<Headers, String> {
+    let read = |(name, variable): (&String, &String)| {
+        let value = keys.variable(variable).ok_or_else(|| {
+            format!("the variable `{variable}` for its header `{name}` is not set")
+        })?;
+        let name = name.parse().map_err(|_| format!("`{name}` is not the name of a header"))?;
+        let mut value = reqwest::header::HeaderValue::from_str(&value)
+            .map_err(|_| format!("what is in the variable `{variable}` cannot be a header"))?;
+        value.set_sensitive(true);
+        Ok((name, value))
+    };
+    headers.iter().map(read).collect()
+}
+
+/// Whoever shows the token that was issued for this server, if there is one.
+async fn logged_in(
+    settings: &ServerSettings,
+    url: &str,
+    keys: &Arc<dyn Keys>,
+) -> Result<Option<AuthorizationManager>, String> {
+    let kept = Kept { server: settings.name.clone(), keys: keys.clone() };
+    if kept.keys.load(&kept.server).map_err(|err| format!("its token: {err}"))?.is_none() {
+        return Ok(None);
+    }
+    let failed = |err: AuthError| format!("its token cannot be used: {err}");
+    let mut manager = AuthorizationManager::new(url).await.map_err(failed)?;
+    manager.set_credential_store(kept);
+    let usable = manager.initialize_from_store().await.map_err(failed)?;
+    Ok(usable.then_some(manager))
+}
+
+/// A login that waits for the person to come back from the browser.
+pub struct Login {
+    session: AuthorizationSession,
+}
+
+impl Login {
+    /// Finds out who issues tokens for this server, and registers with them. The person will come
+    /// back to `redirect`, an address of this machine.
+    pub async fn begin(
+        settings: &ServerSettings,
+        keys: Arc<dyn Keys>,
+        redirect: &str,
+    ) -> Result<Login, String> {
+        let Reach::Url { url, .. } = &settings.reach else {
+            return Err(format!("`{}` is a program: nobody logs in to it", settings.name));
+        };
+        let failed = |err: AuthError| format!("`{url}` does not say how to log in: {err}");
+        let mut manager = AuthorizationManager::new(url.as_str()).await.map_err(failed)?;
+        manager.set_credential_store(Kept { server: settings.name.clone(), keys });
+        let found = manager.resolve_metadata().await.map_err(failed)?;
+        manager.set_metadata(found.metadata);
+        let request = AuthorizationRequest::new(redirect)
+            .with_client_name("Eclusa")
+            .with_initial_scope_selection();
+        let session = AuthorizationSession::new(manager, request).await;
+        let session = session.map_err(|(_, err)| format!("nobody can log in there: {err}"))?;
+        Ok(Login { session })
+    }
+
+    /// Where the person logs in.
+    pub fn address(&self) -> &str {
+        self.session.get_authorization_url()
+    }
+
+    /// Ends the login with the address that the person came back to, and keeps the token.
+    pub async fn end(self, came_back_to: &str) -> Result<(), String> {
+        let ended = self.session.handle_callback_url(came_back_to).await;
+        ended.map(drop).map_err(|err| format!("the login failed: {err}"))
+    }
+}
+
+/// The token of one server, where secrets are kept.
+struct Kept {
+    server: String,
+    keys: Arc<dyn Keys>,
+}
+
+impl Kept {
+    fn put(&self, token: Option<&[u8]>) -> Result<(), AuthError> {
+        self.keys.keep(&self.server, token).map_err(unkept)
+    }
+}
+
+fn unkept(err: impl std::fmt::Display) -> AuthError {
+    AuthError::CredentialStoreError(err.to_string())
+}
+
+#[async_trait::async_trait]
+impl CredentialStore for Kept {
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        let kept = self.keys.load(&self.server).map_err(unkept)?;
+        kept.map(|it| serde_json::from_slice(&it).map_err(unkept)).transpose()
+    }
+
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        self.put(Some(&serde_json::to_vec(&credentials).map_err(unkept)?))
+    }
+
+    async fn clear(&self) -> Result<(), AuthError> {
+        self.put(None)
+    }
+}
