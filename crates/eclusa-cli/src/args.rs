@@ -1,6 +1,6 @@
 //! The command line, as typed.
 
-use std::{net::SocketAddr, ops::Range, path::PathBuf, time::Duration};
+use std::{ops::Range, path::PathBuf, time::Duration};
 
 use clap::{
     Args as Group, Parser, Subcommand,
@@ -9,13 +9,17 @@ use clap::{
 use clap_complete::Shell;
 use eclusa::Mode;
 
+mod mcp;
 mod past;
 mod policy;
+mod servers;
 
+pub(crate) use mcp::{McpArgs, UpArgs, WrapArgs};
 pub(crate) use past::{
     ApprovalsCommand, ChangesCommand, ConfigCommand, LogCommand, RedoArgs, ToolsCommand, UndoArgs,
 };
 pub(crate) use policy::{Agent, PolicyCommand};
+pub(crate) use servers::{AddArgs, Client, ServersCommand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -124,6 +128,9 @@ cannot be read is denied in its place. Exit code 3 when a single call would be d
     Check(CheckArgs),
     /// List, show and search the tools
     Tools {
+        /// Start the servers behind the gate, and show their tools too
+        #[arg(long, global = true)]
+        servers: bool,
         #[command(subcommand)]
         what: Option<ToolsCommand>,
     },
@@ -204,23 +211,17 @@ Examples:
         range: Option<Range<usize>>,
     },
     /// Serve the tools to an agent over MCP, on stdin and stdout
-    #[command(after_help = "\
-Put this into the agent's configuration as the command of an MCP server:
-  eclusa mcp                                    for the directory that the agent starts it in
-  eclusa --workspace DIR mcp                    for another one
-
-Every call passes the gate. Where a person must approve, the client shows the question if it can;
-otherwise the next way to ask is tried, as configured. See docs/agents.md for each agent.")]
+    #[command(after_help = mcp::EXAMPLES)]
     Mcp(McpArgs),
     /// Serve the tools to agents over MCP, on HTTP
-    #[command(after_help = "\
-Examples:
-  eclusa up                                     http://127.0.0.1:8377/mcp, for this machine only
-  ECLUSA_TOKEN=... eclusa up --listen 0.0.0.0:8377 --host build.example.org
-
-Clients from elsewhere must show the token (Authorization: Bearer). /health says whether the
-workspace is open, /metrics counts calls. Ctrl-C ends it: calls are cancelled and recorded.")]
+    #[command(after_help = mcp::UP_EXAMPLES)]
     Up(UpArgs),
+    /// Other people's MCP servers behind the gate
+    #[command(after_help = servers::EXAMPLES)]
+    Servers {
+        #[command(subcommand)]
+        what: Option<ServersCommand>,
+    },
     /// See every gate at work, in a scratch workspace
     Demo,
     /// Write a completion script for a shell
@@ -246,37 +247,6 @@ pub(crate) struct RunArgs {
     /// How long it may run, as `90`, `90s`, `500ms` or `2m`; the configured cap holds
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Option<Duration>,
-}
-
-/// How an MCP client is served.
-#[derive(Debug, Clone, Group)]
-pub(crate) struct McpArgs {
-    /// How long a call may wait for a person before the client is told to ask again [default: 50s,
-    /// or 270s while the client itself shows the question]
-    #[arg(long, value_parser = duration, value_name = "TIME")]
-    pub(crate) patience: Option<Duration>,
-    /// Put this one server behind the gate, and nothing else
-    #[arg(long, requires = "command")]
-    pub(crate) wrap: bool,
-    /// The server's program and its arguments
-    #[arg(last = true, requires = "wrap", value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
-}
-
-/// Where MCP clients are served over HTTP.
-#[derive(Debug, Clone, Group)]
-pub(crate) struct UpArgs {
-    /// Address and port to listen on
-    #[arg(long, default_value = "127.0.0.1:8377", value_name = "ADDRESS")]
-    pub(crate) listen: SocketAddr,
-    /// A name of this machine that clients use; can be given several times
-    #[arg(long, value_name = "NAME")]
-    pub(crate) host: Vec<String>,
-    /// The environment variable that holds the token which clients must show
-    #[arg(long, default_value = "ECLUSA_TOKEN", value_name = "VARIABLE")]
-    pub(crate) token_env: String,
-    #[command(flatten)]
-    pub(crate) serving: McpArgs,
 }
 
 /// One command.
@@ -311,6 +281,9 @@ pub(crate) struct CheckArgs {
     /// Read calls from stdin, one JSON object a line
     #[arg(long, conflicts_with = "tool")]
     pub(crate) jsonl: bool,
+    /// Start the servers behind the gate first; for a single call that is done where it is needed
+    #[arg(long)]
+    pub(crate) servers: bool,
 }
 
 /// Reads a time: a number of seconds, or a number with a unit.

@@ -19,6 +19,7 @@ mod past;
 mod policy;
 mod reply;
 mod run;
+mod servers;
 mod tools;
 mod undo;
 mod up;
@@ -39,8 +40,10 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Run(call) => run::run(&open(&global)?, call, global.json).await,
         Command::Exec(command) => exec::run(&open(&global)?, command, global.json).await,
         Command::Doctor => doctor::run(&global).await,
-        Command::Check(call) => check::run(&open(&global)?, call, global.json),
-        Command::Tools { what } => tools::run(&open(&global)?, what, global.json),
+        Command::Check(call) => check::run(&open(&global)?, call, global.json).await,
+        Command::Tools { what, servers } => {
+            tools::run(&open(&global)?, what, servers, global.json).await
+        }
         Command::Undo(calls) => undo::run(&open(&global)?, calls, global.json).await,
         Command::Redo(call) => undo::redo(&open(&global)?, call, global.json).await,
         Command::Changes { what } => changes::run(&open(&global)?, what, global.json),
@@ -53,6 +56,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         }
         Command::Mcp(args) => mcp::run(global, args).await,
         Command::Up(args) => up::run(global, args).await,
+        Command::Servers { what } => servers::run(&global, what).await,
         Command::Demo => demo::run(&global).await,
         Command::Completions { shell } => completions::run(shell),
         Command::Man => man::run(),

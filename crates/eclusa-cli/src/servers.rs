@@ -1,19 +1,30 @@
 //! The servers behind the gate, as this machine starts them and remembers what they said.
 
 use std::{
-    fs, io,
     path::{Path, PathBuf},
-    process::Stdio,
     sync::Arc,
 };
 
-use eclusa::{Reach, Registry, ServerSettings};
-use eclusa_mcp::{Gateway, Keys, Launched, Launcher, Pinned, Pins, Process, World};
-use futures::future::BoxFuture;
+use eclusa::{Registry, ServerSettings};
+use eclusa_mcp::{Gateway, Keys, World};
 
 use crate::{
-    keys::KeyFiles, place::Place, remember::replace, spawn::Program, workplace::Workplace,
+    failure::Failure, keys::KeyFiles, place::Place, screen::notice, shell, workplace::Workplace,
 };
+
+mod held;
+mod last_words;
+mod launch;
+mod loose;
+mod pins;
+mod program;
+mod wrapped;
+pub(crate) mod written;
+
+pub(crate) use pins::PinFiles;
+pub(crate) use wrapped::wrapped;
+
+use launch::Launch;
 
 /// Puts servers behind the gate whose tools are in this registry.
 pub(crate) fn open(
@@ -21,75 +32,56 @@ pub(crate) fn open(
     servers: Vec<ServerSettings>,
     registry: Arc<Registry>,
     plain: bool,
-) -> Option<Arc<Gateway>> {
+) -> Result<Option<Arc<Gateway>>, Failure> {
     if servers.is_empty() {
-        return None;
+        return Ok(None);
     }
-    let launcher = Arc::new(Programs { directory: here.place.workspace.clone() });
+    let launcher = Arc::new(Launch::new(here, shell::cells(here, &[])?));
     let pins = Arc::new(PinFiles(here.place.pins()));
-    Some(Gateway::open(servers, World { registry, launcher, keys: here.place.keys(), pins, plain }))
+    let keys = here.place.keys();
+    Ok(Some(Gateway::open(servers, World { registry, launcher, keys, pins, plain })))
 }
 
-/// Starts servers as programs of this machine.
-struct Programs {
-    directory: PathBuf,
-}
-
-impl Launcher for Programs {
-    fn launch<'a>(&'a self, server: &'a ServerSettings) -> BoxFuture<'a, io::Result<Launched>> {
-        Box::pin(async move {
-            let Reach::Command(command) = &server.reach else {
-                return Err(io::Error::other("it is no program"));
-            };
-            let program = Program {
-                command: command.clone(),
-                directory: self.directory.clone(),
-                env: server.env.clone(),
-                set: Vec::new(),
-            };
-            let mut command = program.prepared()?;
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-            let mut child = command.kill_on_drop(true).spawn()?;
-            let gone = || io::Error::other("it has no pipes");
-            Ok(Launched {
-                input: Box::new(child.stdin.take().ok_or_else(gone)?),
-                output: Box::new(child.stdout.take().ok_or_else(gone)?),
-                process: Box::new(Plain(child)),
-                cell: None,
-            })
-        })
+/// Puts the servers behind the gate that a tool of this name may be of, and waits for them. Nothing
+/// is started for a tool that is here.
+pub(crate) async fn wake(
+    here: &Workplace,
+    registry: &Arc<Registry>,
+    tool: &str,
+) -> Result<Option<Arc<Gateway>>, Failure> {
+    if registry.has(tool) {
+        return Ok(None);
     }
+    let of = |it: &&ServerSettings| {
+        let rest = tool.strip_prefix("mcp_").and_then(|rest| rest.strip_prefix(it.name.as_str()));
+        rest.is_some_and(|rest| rest.starts_with('_'))
+    };
+    start(here, registry, here.config.servers.iter().filter(of).cloned().collect()).await
 }
 
-struct Plain(tokio::process::Child);
+/// Puts all servers behind the gate, and waits for them.
+pub(crate) async fn wake_all(
+    here: &Workplace,
+    registry: &Arc<Registry>,
+) -> Result<Option<Arc<Gateway>>, Failure> {
+    start(here, registry, here.config.servers.clone()).await
+}
 
-impl Process for Plain {
-    fn ended(&mut self) -> BoxFuture<'_, String> {
-        Box::pin(async move {
-            match self.0.wait().await {
-                Ok(status) => format!("it ended: {status}"),
-                Err(err) => format!("it cannot be watched: {err}"),
+async fn start(
+    here: &Workplace,
+    registry: &Arc<Registry>,
+    servers: Vec<ServerSettings>,
+) -> Result<Option<Arc<Gateway>>, Failure> {
+    let gateway = open(here, servers, registry.clone(), false)?;
+    if let Some(gateway) = &gateway {
+        gateway.ready().await;
+        for condition in gateway.conditions() {
+            if let Some(why) = condition.down {
+                notice(&format!("the server `{}` is down: {why}", condition.name));
             }
-        })
-    }
-}
-
-/// What servers said about their tools, a file for each.
-pub(crate) struct PinFiles(pub(crate) PathBuf);
-
-impl Pins for PinFiles {
-    fn pinned(&self, server: &str) -> io::Result<Pinned> {
-        match fs::read(self.0.join(format!("{server}.json"))) {
-            Ok(text) => serde_json::from_slice(&text).map_err(io::Error::other),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(Pinned::new()),
-            Err(err) => Err(err),
         }
     }
-
-    fn pin(&self, server: &str, pinned: &Pinned) -> io::Result<()> {
-        let text = serde_json::to_string_pretty(pinned)?;
-        replace(&self.0.join(format!("{server}.json")), &text)
-    }
+    Ok(gateway)
 }
 
 impl Place {
@@ -100,9 +92,22 @@ impl Place {
         Arc::new(KeyFiles { tokens: self.pins(), key })
     }
 
+    /// Where everything is kept, of every workspace.
+    pub(crate) fn state(&self) -> Option<&std::path::Path> {
+        self.store.parent()?.parent()
+    }
+
     /// Where it is kept what servers said about their tools: for this person, in every workspace.
     pub(crate) fn pins(&self) -> PathBuf {
-        let state = self.store.parent().and_then(|it| it.parent());
-        state.map(|it| it.join("servers")).unwrap_or_else(|| self.store.with_file_name("servers"))
+        self.state().map_or_else(|| self.store.with_file_name("servers"), |it| it.join("servers"))
+    }
+
+    /// What a server may write: a directory of its own, and its home. It is beside what we keep
+    /// and not in it, so that all of ours can be hidden from it.
+    pub(crate) fn home_of(&self, server: &str) -> PathBuf {
+        let state = self.state().unwrap_or(&self.store);
+        let mut name = state.file_name().unwrap_or_default().to_owned();
+        name.push("-servers");
+        state.with_file_name(name).join(server)
     }
 }

@@ -20,8 +20,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-use group::Group;
-pub(crate) use group::wait_for_killers;
+pub(crate) use group::{Group, wait_for_killers, wait_later};
 use kept::Kept;
 
 mod group;
@@ -140,7 +139,7 @@ impl Program {
         Ok(command)
     }
 
-    fn explained(&self, err: &io::Error) -> io::Error {
+    pub(crate) fn explained(&self, err: &io::Error) -> io::Error {
         let program = self.command.first().map_or("", String::as_str);
         io::Error::new(err.kind(), format!("`{program}` cannot be started: {err}"))
     }

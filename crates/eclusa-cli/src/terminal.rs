@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, IsTerminal},
+    io::{self, IsTerminal, Write},
     os::fd::{AsFd, OwnedFd},
     path::PathBuf,
     sync::{
@@ -50,6 +50,26 @@ impl Terminal {
             return Err(none("stdin is not a terminal"));
         }
         File::open("/dev/tty").map(OwnedFd::from).map_err(|_| none("there is no terminal"))
+    }
+
+    /// Asks a plain question. Anything but a yes is a no; the error says why nobody can be asked.
+    pub(crate) fn confirm(&self, question: &str) -> Result<bool, String> {
+        let input = self.input().map_err(|not| match not {
+            NotAsked::Unavailable(why) | NotAsked::Failed(why) => why,
+        })?;
+        let mut keys = keys::Keys::new(input, Arc::default());
+        let mut ask = || {
+            keys.forget()?;
+            let mut out = io::stderr().lock();
+            write!(out, "{question}")?;
+            out.flush()?;
+            drop(out);
+            keys.line()
+        };
+        match ask().map_err(|err: io::Error| err.to_string())? {
+            keys::Typed::Line(line) => Ok(["y", "yes"].contains(&line.as_str())),
+            keys::Typed::End | keys::Typed::GivenUp => Ok(false),
+        }
     }
 }
 

@@ -263,7 +263,7 @@ impl Workplace {
     }
 
     /// What takes secrets out of whatever leaves.
-    fn redactor(&self) -> Result<Redactor, Failure> {
+    pub(crate) fn redactor(&self) -> Result<Redactor, Failure> {
         let beside = self.place.config.as_deref().and_then(Path::parent);
         secrets::redactor(&self.config.redact, beside.unwrap_or(&self.place.workspace))
     }

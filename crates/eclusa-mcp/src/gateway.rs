@@ -27,6 +27,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+pub use about::About;
 pub use definition::{Definition, Flag};
 pub use listing::ToolSeen;
 pub use names::{LONGEST as LONGEST_NAME, tool_name};
@@ -34,6 +35,7 @@ pub use pins::{Difference, Pinned, Pins};
 pub use remote::{Keys, Login};
 pub use upstream::Condition;
 
+mod about;
 mod asked;
 mod asks;
 mod bounded;
@@ -44,6 +46,7 @@ mod heard;
 mod listing;
 mod names;
 mod pins;
+mod piped;
 mod remote;
 mod result;
 mod shelf;
@@ -106,6 +109,11 @@ pub struct Launched {
 pub trait Process: Send + 'static {
     /// Waits for its end, and says how it ended and what it said last, in a few words.
     fn ended(&mut self) -> BoxFuture<'_, String>;
+
+    /// What it said last, while it runs.
+    fn told(&self) -> Option<String> {
+        None
+    }
 }
 
 impl Gateway {

@@ -1,5 +1,6 @@
 //! A running command: started, watched by a thread of its own, ended with everything it started.
 
+mod pipes;
 mod supervise;
 mod survivors;
 
@@ -29,6 +30,9 @@ use crate::output::Output;
 use crate::plan::Plan;
 use crate::recipe::Recipe;
 use crate::step::{CellError, Step, trying};
+
+pub(crate) use pipes::Ends;
+pub use pipes::Pipes;
 
 /// A command that runs. Dropping it ends the command.
 ///
@@ -127,7 +131,16 @@ impl Cell {
         ground: &Ground,
         progress: impl FnMut(&[u8]) + Send + 'static,
     ) -> Result<Cell, CellError> {
-        let recipe = Recipe::build(plan, ground)?;
+        Cell::begin(Recipe::build(plan, ground)?, plan, ground, progress)
+    }
+
+    /// Starts what a recipe says, which was made from this plan.
+    fn begin(
+        recipe: Recipe,
+        plan: &Plan,
+        ground: &Ground,
+        progress: impl FnMut(&[u8]) + Send + 'static,
+    ) -> Result<Cell, CellError> {
         let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(trying("make an event descriptor"))?;
         let cancel = Cancel(Arc::new(event));
@@ -270,8 +283,9 @@ impl Started {
             recipe: &recipe,
             argv: &argv,
             env: &env,
-            input: null.as_fd(),
-            output: output_end.as_fd(),
+            input: recipe.ends.as_ref().map_or(null.as_fd(), |ends| ends.input.as_fd()),
+            output: recipe.ends.as_ref().map_or(output_end.as_fd(), |ends| ends.output.as_fd()),
+            errors: output_end.as_fd(),
             status: status_end.as_fd(),
             failure: failure_end.as_fd(),
             hand: hand.as_ref().map(|(_, theirs)| theirs.as_fd()),
@@ -282,7 +296,7 @@ impl Started {
             path: None,
             source,
         })?;
-        drop((output_end, status_end, failure_end));
+        drop((output_end, status_end, failure_end, recipe.ends.take()));
         let mut message = [0; 7];
         let read = rustix::io::read(&failure, &mut message).map_err(trying("hear of the child"))?;
         if read == message.len() {

@@ -28,6 +28,7 @@ pub(crate) struct Order<'a> {
     pub(crate) env: &'a [*const libc::c_char],
     pub(crate) input: BorrowedFd<'a>,
     pub(crate) output: BorrowedFd<'a>,
+    pub(crate) errors: BorrowedFd<'a>,
     /// Where the first process reports the end of the command.
     pub(crate) status: BorrowedFd<'a>,
     /// Where a failure is reported; it closes when everything went well.
@@ -95,12 +96,13 @@ fn build(order: &Order<'_>) -> Done {
     Err(at(Step::Init)(errno))
 }
 
-/// Standard input is empty, output and error are one pipe, and 3 is for the first process.
+/// Standard input is empty, output and error are one pipe, unless the command is talked to; 3 is
+/// for the first process.
 fn streams(order: &Order<'_>) -> Done {
     let failed = at(Step::Streams);
     rustix::stdio::dup2_stdin(order.input).map_err(&failed)?;
     rustix::stdio::dup2_stdout(order.output).map_err(&failed)?;
-    rustix::stdio::dup2_stderr(order.output).map_err(&failed)?;
+    rustix::stdio::dup2_stderr(order.errors).map_err(&failed)?;
     kernel::duplicate(order.status.as_raw_fd(), 3).map_err(&failed)
 }
 

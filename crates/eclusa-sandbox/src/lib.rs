@@ -46,7 +46,7 @@ mod step;
 mod trap;
 
 pub use caps::{Cap, Caps};
-pub use cell::{Cancel, Cell, Ended, Exit, How};
+pub use cell::{Cancel, Cell, Ended, Exit, How, Pipes};
 pub use environment::clean_environment;
 pub use git::{Identity, git_environment};
 pub use ground::{Enforcement, Ground, Missing, Rung};

@@ -12,6 +12,7 @@ use std::path::Path;
 use libc::sock_filter;
 
 use crate::caps::{Caps, Group};
+use crate::cell::Ends;
 use crate::filter::{self, Sockets};
 use crate::ground::{Ground, Missing, Walls};
 use crate::notify;
@@ -55,6 +56,8 @@ pub(crate) struct Recipe {
     pub(crate) caps: Caps,
     pub(crate) argv: Vec<CString>,
     pub(crate) env: Vec<CString>,
+    /// Standard input and output of a command that is talked to.
+    pub(crate) ends: Option<Ends>,
 }
 
 pub(crate) struct Overlay {
@@ -139,6 +142,7 @@ impl Recipe {
             caps: Caps::of(plan, walls, own_pid_max),
             argv: argv(plan)?,
             env: env(plan, network)?,
+            ends: None,
         })
     }
 }

@@ -11,6 +11,7 @@ use crate::{
     args::CheckArgs,
     failure::{Exit, Failure},
     screen::{Screen, Style, harmless},
+    servers,
     workplace::Workplace,
 };
 
@@ -20,16 +21,31 @@ mod told;
 /// The longest line that is read.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
-pub(super) fn run(here: &Workplace, call: CheckArgs, json: bool) -> Result<Exit, Failure> {
+pub(super) async fn run(here: &Workplace, call: CheckArgs, json: bool) -> Result<Exit, Failure> {
     let gate = here.judge()?;
+    let registry = gate.house().registry.clone();
+    let behind = match &call.tool {
+        // Any of them may be asked about.
+        _ if call.servers => servers::wake_all(here, &registry).await?,
+        Some(tool) => servers::wake(here, &registry, tool).await?,
+        None => None,
+    };
+    let said = say(here, &gate, call, json);
+    if let Some(behind) = behind {
+        behind.close().await;
+    }
+    said
+}
+
+fn say(here: &Workplace, gate: &Gate, call: CheckArgs, json: bool) -> Result<Exit, Failure> {
     let Some(tool) = call.tool.filter(|_| !call.jsonl) else {
         let stdin = BufReader::with_capacity(256 * 1024, io::stdin().lock());
         let stdout = io::BufWriter::with_capacity(256 * 1024, io::stdout().lock());
-        many(&gate, stdin, stdout)?;
+        many(gate, stdin, stdout)?;
         return Ok(Exit::Done);
     };
     let args = call_args::read(call.args.as_deref())?;
-    one(here, &gate, ToolCall::new("check", tool, args).from(Origin::Person), json)
+    one(here, gate, ToolCall::new("check", tool, args).from(Origin::Person), json)
 }
 
 /// One call, with the whole path to the decision.

@@ -1,15 +1,15 @@
 //! `eclusa mcp`: the tools for an agent that speaks MCP, on stdin and stdout.
 
 use std::{
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
-use eclusa::{Gate, Reach, ServerSettings};
+use eclusa::Gate;
 use eclusa_mcp::{Opening, Patience, ThroughClient, serve_stdio};
 
 use crate::{
-    args::{Global, McpArgs},
+    args::{Global, McpArgs, WrapArgs},
     failure::{Exit, Failure},
     servers,
     terminal::Terminal,
@@ -18,8 +18,19 @@ use crate::{
 
 pub(super) async fn run(global: Global, args: McpArgs) -> Result<Exit, Failure> {
     let (opening, opened) = opening(global, &args);
-    serve_stdio(opening, patience(&args), super::run::asked_to_end()).await?;
+    let served = serve_stdio(opening.clone(), patience(&args), super::run::asked_to_end()).await;
+    end_servers(&opening).await;
+    served?;
     opened.ended()
+}
+
+/// Ends the servers behind the gate: none outlives the command that started it.
+pub(super) async fn end_servers(opening: &Opening) {
+    // A workspace that is still being opened has started none, or ends them with the process.
+    let opened = tokio::time::timeout(Duration::from_secs(5), opening.wait()).await;
+    if let Ok(Ok(eclusa_mcp::Opened { gateway: Some(gateway), .. })) = opened {
+        gateway.close().await;
+    }
 }
 
 pub(super) fn patience(args: &McpArgs) -> Patience {
@@ -44,7 +55,7 @@ impl Opened {
 /// Opens the workspace while the first answers go out. What is wrong with it is told to whoever
 /// asks for something, and at the end.
 pub(super) fn opening(global: Global, args: &McpArgs) -> (Opening, Opened) {
-    let wrap = args.command.clone();
+    let wrap = args.wrap.clone();
     let opened = Opened::default();
     let told = opened.clone();
     let opening = Opening::start(move || {
@@ -58,35 +69,21 @@ pub(super) fn opening(global: Global, args: &McpArgs) -> (Opening, Opened) {
 }
 
 /// The gate, with the client as the first who can ask a person.
-fn open(global: &Global, wrap: Vec<String>) -> Result<eclusa_mcp::Opened, Failure> {
+fn open(global: &Global, wrap: WrapArgs) -> Result<eclusa_mcp::Opened, Failure> {
     let here = Workplace::open(global)?;
     let store = here.store()?;
     // Stdin is the client's: a terminal is no place to ask here.
     let terminal = Terminal::new(false, here.place.config.clone());
     let mut house = here.furnished(&store, terminal, Vec::new())?;
     house.approvers.insert(0, Arc::new(ThroughClient));
-    let plain = !wrap.is_empty();
+    let plain = wrap.wrap;
     let servers = match plain {
-        true => vec![wrapped(wrap)],
+        true => vec![servers::wrapped(wrap)?],
         false => here.config.servers.clone(),
     };
     if plain {
         house.registry.clear();
     }
-    let gateway = servers::open(&here, servers, house.registry.clone(), plain);
+    let gateway = servers::open(&here, servers, house.registry.clone(), plain)?;
     Ok(eclusa_mcp::Opened { gate: Gate::new(house).for_run(here.run()), gateway })
-}
-
-/// The one server that is wrapped, called after its program.
-fn wrapped(command: Vec<String>) -> ServerSettings {
-    let program = command.first().map(Path::new).and_then(Path::file_stem);
-    let name: String = program
-        .unwrap_or_default()
-        .to_string_lossy()
-        .chars()
-        .map(|it| if it.is_ascii_alphanumeric() || it == '-' { it } else { '_' })
-        .take(32)
-        .collect();
-    let name = if name.is_empty() { "server".to_owned() } else { name };
-    ServerSettings::new(name, Reach::Command(command))
 }

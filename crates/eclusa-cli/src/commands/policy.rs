@@ -9,7 +9,7 @@ use crate::{
 mod examples;
 mod export;
 mod foreign;
-mod import;
+pub(super) mod import;
 mod layers;
 mod lint;
 mod past;

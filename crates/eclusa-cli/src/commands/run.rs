@@ -9,7 +9,7 @@ use crate::{
     failure::{Exit, Failure},
     keeping,
     screen::Screen,
-    telemetry,
+    servers, telemetry,
     terminal::Terminal,
     workplace::Workplace,
 };
@@ -21,12 +21,16 @@ pub(super) async fn run(here: &Workplace, call: RunArgs, json: bool) -> Result<E
     let store = here.store()?;
     let gate = here.gate(&store, terminal)?;
     cancel_on_signal(gate.run().cancel.clone());
+    let behind = servers::wake(here, &gate.house().registry, &call.tool).await?;
     let call = ToolCall {
         reason: call.reason,
         time: call.timeout,
         ..ToolCall::new(id(), call.tool, args).from(Origin::Person)
     };
     let reply = gate.pass(call).await;
+    if let Some(behind) = behind {
+        behind.close().await;
+    }
     telemetry::answered(&reply);
     let mut screen = Screen::stdout();
     match json {

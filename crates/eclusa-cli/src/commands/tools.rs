@@ -2,22 +2,42 @@
 
 use std::sync::Arc;
 
-use eclusa::{Registered, Scene};
+use eclusa::{Registered, Registry, Scene};
 use serde_json::{Value, json};
 
 use crate::{
     args::ToolsCommand,
     failure::{Exit, Failure},
     screen::{Screen, Style, harmless},
+    servers,
     workplace::Workplace,
 };
 
-pub(super) fn run(
+pub(super) async fn run(
     here: &Workplace,
     what: Option<ToolsCommand>,
+    servers: bool,
     json: bool,
 ) -> Result<Exit, Failure> {
     let registry = here.registry()?;
+    let behind = match &what {
+        _ if servers => servers::wake_all(here, &registry).await?,
+        Some(ToolsCommand::Show { tool }) => servers::wake(here, &registry, tool).await?,
+        _ => None,
+    };
+    let shown = show_all(here, &registry, what, json);
+    if let Some(behind) = behind {
+        behind.close().await;
+    }
+    shown
+}
+
+fn show_all(
+    here: &Workplace,
+    registry: &Registry,
+    what: Option<ToolsCommand>,
+    json: bool,
+) -> Result<Exit, Failure> {
     let scene = here.scene();
     let mut screen = Screen::stdout();
     match what.unwrap_or(ToolsCommand::List) {

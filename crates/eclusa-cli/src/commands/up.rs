@@ -27,6 +27,9 @@ pub(super) async fn run(global: Global, args: UpArgs) -> Result<Exit, Failure> {
     drop(screen);
     let (opening, opened) = mcp::opening(global, &args.serving);
     let http = Http { listener, token, hosts: args.host };
-    serve_http(opening, mcp::patience(&args.serving), http, asked_to_end()).await?;
+    let patience = mcp::patience(&args.serving);
+    let served = serve_http(opening.clone(), patience, http, asked_to_end()).await;
+    mcp::end_servers(&opening).await;
+    served?;
     opened.ended()
 }

@@ -16,20 +16,20 @@ const GRACE: Duration = Duration::from_secs(1);
 const REAP: Duration = Duration::from_secs(1);
 
 /// A program and everybody it started that stayed in its group. Dropping it ends them all.
-pub(super) struct Group {
+pub(crate) struct Group {
     child: Option<Child>,
     id: Option<Pid>,
 }
 
 impl Group {
-    pub(super) fn new(child: Child) -> Group {
+    pub(crate) fn new(child: Child) -> Group {
         let id = child.id().and_then(|it| i32::try_from(it).ok()).and_then(Pid::from_raw);
         Group { child: Some(child), id }
     }
 
     /// The program itself.
     #[expect(clippy::expect_used, reason = "only drop takes the child away")]
-    pub(super) fn child(&mut self) -> &mut Child {
+    pub(crate) fn child(&mut self) -> &mut Child {
         self.child.as_mut().expect("a group has its child until it is dropped")
     }
 
@@ -47,8 +47,7 @@ impl Drop for Group {
         let (Some(child), Some(id)) = (self.child.take(), self.id.take()) else { return };
         let _ = kill_process_group(id, Signal::TERM);
         // Waiting is not for whoever drops a future; main waits for this thread before it ends.
-        let killer = std::thread::spawn(move || kill(child, id));
-        killers().push(killer);
+        wait_later(std::thread::spawn(move || kill(child, id)));
     }
 }
 
@@ -80,6 +79,13 @@ static KILLERS: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
 fn killers() -> std::sync::MutexGuard<'static, Vec<JoinHandle<()>>> {
     KILLERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has main wait for a thread that sees to the end of a program.
+pub(crate) fn wait_later(killer: JoinHandle<()>) {
+    let mut killers = killers();
+    killers.retain(|it| !it.is_finished());
+    killers.push(killer);
 }
 
 /// Waits until every group that was given up has gone: the last thing before the program ends.

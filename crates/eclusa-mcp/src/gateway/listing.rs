@@ -165,12 +165,17 @@ impl Upstream {
             .trusted(self.settings.trusted)
             .extra(ExtraArgs::Keep)
             .replace();
-        if changed.is_some() {
+        if let Some(difference) = changed {
             let why = format!(
                 "the server `{server}` says something else about this tool than when it was first \
                  used; a person must look at the difference first: `eclusa servers review {server}`"
             );
-            let stop = FnReviewer::input("pins", move |_| Ok(Review::Deny(why.clone())));
+            let (pins, is) = (self.world.pins.clone(), difference.clone());
+            // Somebody may have looked meanwhile.
+            let stop = FnReviewer::input("pins", move |_| match is.is_pinned(&*pins, &server) {
+                true => Ok(Review::Approve),
+                false => Ok(Review::Deny(why.clone())),
+            });
             registration =
                 registration.review(ReviewConfig { input: Some(Arc::new(stop)), output: None });
         }

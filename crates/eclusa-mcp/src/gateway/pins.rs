@@ -29,6 +29,14 @@ pub struct Difference {
     pub is: Value,
 }
 
+impl Difference {
+    /// Whether what the tool says now has been pinned meanwhile. What cannot be read is not.
+    pub(super) fn is_pinned(&self, pins: &dyn Pins, server: &str) -> bool {
+        let pinned = pins.pinned(server).unwrap_or_default();
+        pinned.get(&self.tool).is_some_and(|it| digest(it) == digest(&self.is))
+    }
+}
+
 /// What follows from what a server says now.
 pub(super) struct Checked {
     /// The tools that say something else than they did.

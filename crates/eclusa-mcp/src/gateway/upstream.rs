@@ -2,17 +2,20 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
 use eclusa::{Job, Output, Reach, ServerSettings, ToolError};
-use futures::future::BoxFuture;
-use rmcp::model::LoggingLevel;
 use rmcp::{
     RoleClient,
-    model::{ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerResult},
-    service::{ClientLifecycleMode, Peer, RunningService, serve_client_with_lifecycle},
+    model::{
+        LoggingLevel, ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerResult,
+    },
+    service::{ClientLifecycleMode, Peer, RunningService},
 };
 use tokio::{
     sync::{broadcast, mpsc, watch},
@@ -21,14 +24,14 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Process, World,
+    About, Process, World,
     asked::Asked,
-    heard::Heard,
     listing::{Told, ToolSeen},
+    piped::LAST_WORDS,
     remote, result,
     shelf::Shelf,
     watching::{News, Watched},
-    wire::{Complaint, Wire},
+    wire::Complaint,
     wish::{Flights, Wish},
 };
 
@@ -49,6 +52,7 @@ pub(super) struct Upstream {
     pub(super) watched: Watched,
     pub(super) news: broadcast::Sender<News>,
     again: tokio::sync::Notify,
+    starts: AtomicU32,
     tracker: TaskTracker,
 }
 
@@ -71,6 +75,7 @@ enum State {
 pub(super) struct Line {
     pub(super) peer: Peer<RoleClient>,
     pub(super) cell: Option<Arc<str>>,
+    about: Arc<About>,
     /// How much a server of the older era was last asked to say.
     pub(super) level: Arc<tokio::sync::Mutex<Option<LoggingLevel>>>,
 }
@@ -90,6 +95,10 @@ pub struct Condition {
     pub name: String,
     /// Why it is down; `None` for one that is up.
     pub down: Option<String>,
+    /// What it says about itself, if it is up.
+    pub about: Option<About>,
+    /// How often it was started.
+    pub starts: u32,
     /// Its tools, as it last told them.
     pub tools: Vec<ToolSeen>,
     /// What else a person should know, a sentence each.
@@ -115,6 +124,7 @@ impl Upstream {
             watched: Watched::default(),
             news,
             again: tokio::sync::Notify::new(),
+            starts: AtomicU32::new(0),
             tracker: TaskTracker::new(),
         });
         let looked_after = upstream.clone();
@@ -134,7 +144,7 @@ impl Upstream {
         let mut state = self.state.subscribe();
         let settled = state.wait_for(|it| !matches!(it, State::Starting));
         // It says itself when its time to start is up; this is for the case that it does not.
-        let _ = timeout(self.settings.start + Duration::from_secs(1), settled).await;
+        let _ = timeout(self.settings.start + LAST_WORDS * 2, settled).await;
     }
 
     /// Waits until it is gone.
@@ -143,13 +153,19 @@ impl Upstream {
     }
 
     pub(super) fn condition(&self) -> Condition {
-        let down = match &*self.state.borrow() {
-            State::Up(_) => None,
-            State::Starting => Some("it has not started yet".to_owned()),
-            State::Down(why) => Some(why.to_string()),
+        let (down, about) = match &*self.state.borrow() {
+            State::Up(line) => (None, Some(About::clone(&line.about))),
+            State::Starting => (Some("it has not started yet".to_owned()), None),
+            State::Down(why) => (Some(why.to_string()), None),
         };
-        let (name, tools) = (self.settings.name.clone(), self.told().tools.clone());
-        Condition { name, down, tools, remarks: Vec::new() }
+        Condition {
+            name: self.settings.name.clone(),
+            down,
+            about,
+            starts: self.starts.load(Ordering::Relaxed),
+            tools: self.told().tools.clone(),
+            remarks: Vec::new(),
+        }
     }
 
     pub(super) fn shelf(&self) -> MutexGuard<'_, Shelf> {
@@ -194,6 +210,16 @@ impl Upstream {
         format!("the server `{}` answered something that is no result", self.settings.name)
     }
 
+    /// Why it is down, once somebody has found out.
+    pub(super) async fn why_down(&self) -> Option<String> {
+        let mut state = self.state.subscribe();
+        let down = state.wait_for(|it| matches!(it, State::Down(_)));
+        match &*timeout(LAST_WORDS * 2, down).await.ok()?.ok()? {
+            State::Down(why) => Some(why.to_string()),
+            State::Starting | State::Up(_) => None,
+        }
+    }
+
     /// Has the tools told again.
     pub(super) fn list_again(&self) {
         self.again.notify_one();
@@ -220,13 +246,13 @@ impl Upstream {
 
     /// One life of the server. Gives the reason of its end.
     async fn live(self: &Arc<Upstream>) -> String {
-        let started = timeout(self.settings.start, self.begin()).await;
+        // A program says itself when its time is up; this is for the rest of its start.
+        let time = self.settings.start + LAST_WORDS;
+        let started = timeout(time, self.begin()).await;
         let (running, line, mut process, complaint) = match started {
             Ok(Ok(started)) => started,
             Ok(Err(why)) => return why,
-            Err(_elapsed) => {
-                return format!("it did not start within {} s", self.settings.start.as_secs_f32());
-            }
+            Err(_elapsed) => return self.too_slow(),
         };
         self.state.send_replace(State::Up(line.clone()));
         let (gone, news) = (running.waiting(), self.hear_news(&line));
@@ -246,7 +272,7 @@ impl Upstream {
         }
         let ended = match &mut process {
             // It closed its pipe, or was given up; a moment for its last words.
-            Some(process) => timeout(Duration::from_secs(1), process.ended()).await.ok(),
+            Some(process) => timeout(LAST_WORDS, process.ended()).await.ok(),
             None => None,
         };
         complaint.take().or(ended).unwrap_or_else(|| "it closed the connection".to_owned())
@@ -254,7 +280,8 @@ impl Upstream {
 
     /// Starts it and has it tell its tools.
     async fn begin(self: &Arc<Upstream>) -> Result<Started, String> {
-        let complaint = Complaint::default();
+        let (complaint, began) = (Complaint::default(), Instant::now());
+        self.starts.fetch_add(1, Ordering::Relaxed);
         let lifecycle = ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
@@ -262,18 +289,9 @@ impl Upstream {
         let handler = Asked { upstream: Arc::downgrade(self) };
         let (running, process, cell) = match &self.settings.reach {
             Reach::Command(_) => {
-                let launched = self.world.launcher.launch(&self.settings).await;
-                let mut launched = launched.map_err(|err| err.to_string())?;
-                let wire = Wire::new(launched.output, launched.input, complaint.clone());
-                let wire = Heard::new(wire, Arc::downgrade(self));
-                let serving: BoxFuture<'static, _> =
-                    Box::pin(serve_client_with_lifecycle(handler, wire, lifecycle));
-                let served = tokio::select! {
-                    served = serving => served.map_err(|err| err.to_string()),
-                    how = launched.process.ended() => Err(how),
-                };
-                let running = served.map_err(|err| complaint.take().unwrap_or(err))?;
-                (running, Some(launched.process), launched.cell)
+                let greeted = self.greet(handler, lifecycle, &complaint).await?;
+                let (running, process, cell) = greeted;
+                (running, Some(process), cell)
             }
             Reach::Url { .. } => {
                 let keys = &self.world.keys;
@@ -281,9 +299,10 @@ impl Upstream {
                 (running, None, None)
             }
         };
-        let (peer, cell) = (running.peer().clone(), cell.map(Arc::from));
-        let line = Line { peer, cell, level: Arc::default() };
-        self.list(&line.peer).await?;
+        let peer = running.peer().clone();
+        self.list(&peer).await?;
+        let about = About::new(&peer, cell.as_deref(), began.elapsed()).into();
+        let line = Line { peer, cell: cell.map(Arc::from), about, level: Arc::default() };
         Ok((running, line, process, complaint))
     }
 }

@@ -175,7 +175,10 @@ impl Upstream {
         for _ in 0..ROUNDS {
             let request = wish.request(answers.take(), state.take());
             let said = self.request(request, &mut way).await;
-            let said = said.map_err(|err| self.refused(&err, way.client.as_ref()))?;
+            let said = match said {
+                Ok(said) => said,
+                Err(err) => return Err(self.refused(&err, way.client.as_ref()).await),
+            };
             let ServerResult::InputRequiredResult(more) = said else {
                 return Ok(Fulfilled { said, cell: line.cell.as_deref().map(str::to_owned) });
             };
@@ -257,7 +260,7 @@ impl Upstream {
 
     /// What an error means, for the model; and for the client, where it may want to know it in the
     /// protocol's words.
-    fn refused(&self, err: &ServiceError, client: Option<&Client>) -> ToolError {
+    async fn refused(&self, err: &ServiceError, client: Option<&Client>) -> ToolError {
         let name = &self.settings.name;
         ToolError::new(match err {
             ServiceError::McpError(err) => {
@@ -268,10 +271,14 @@ impl Upstream {
                 format!("the server `{name}` refused the call: {}", err.message)
             }
             ServiceError::Cancelled { .. } => format!("the call of server `{name}` was taken back"),
-            _ => format!(
-                "the server `{name}` went away while it worked on this call; nobody can tell how \
-                 far it came. It is started again by itself"
-            ),
+            _ => {
+                let why = self.why_down().await;
+                let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+                format!(
+                    "the server `{name}` went away while it worked on this call{why}; nobody can \
+                     tell how far it came. It is started again by itself"
+                )
+            }
         })
     }
 

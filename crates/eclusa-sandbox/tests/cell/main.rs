@@ -15,6 +15,7 @@ mod limits;
 mod network;
 mod places;
 mod programs;
+mod talked_to;
 mod together;
 mod user;
 mod world;

@@ -16,7 +16,7 @@ use crate::{
 mod claude;
 mod codex;
 mod gemini;
-mod jsonc;
+pub(in crate::commands) mod jsonc;
 mod opencode;
 mod starlark;
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The value, or what is wrong.
-pub(super) fn read(text: &str) -> Result<Value, String> {
+pub(in crate::commands) fn read(text: &str) -> Result<Value, String> {
     serde_json::from_str(&bare(text)).map_err(|err| err.to_string())
 }
 

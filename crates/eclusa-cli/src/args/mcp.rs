@@ -1,0 +1,81 @@
+//! `eclusa mcp` and `eclusa up`, as typed.
+
+use std::{net::SocketAddr, time::Duration};
+
+use clap::Args as Group;
+use eclusa::Seen;
+
+use super::{duration, servers::access};
+
+pub(super) const EXAMPLES: &str = "\
+Put this into the agent's configuration as the command of an MCP server:
+  eclusa mcp                                    for the directory that the agent starts it in
+  eclusa --workspace DIR mcp                    for another one
+  eclusa mcp --wrap -- uvx mcp-server-git       one other server alone, behind the gate
+  eclusa mcp --wrap --env FORGE_TOKEN --allow-net api.forge.example -- forge-mcp stdio
+
+Every call passes the gate. Where a person must approve, the client shows the question if it can;
+otherwise the next way to ask is tried, as configured. Servers of other people (`eclusa servers`)
+are behind the same gate. See docs/agents.md for each agent.";
+
+pub(super) const UP_EXAMPLES: &str = "\
+Examples:
+  eclusa up                                     http://127.0.0.1:8377/mcp, for this machine only
+  ECLUSA_TOKEN=... eclusa up --listen 0.0.0.0:8377 --host build.example.org
+
+Clients from elsewhere must show the token (Authorization: Bearer). /health says whether the
+workspace is open, /metrics counts calls. Ctrl-C ends it: calls are cancelled and recorded.";
+
+/// How an MCP client is served.
+#[derive(Debug, Clone, Group)]
+pub(crate) struct McpArgs {
+    /// How long a call may wait for a person before the client is told to ask again [default: 50s,
+    /// or 270s while the client itself shows the question]
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) patience: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) wrap: WrapArgs,
+}
+
+/// One server that is put behind the gate alone.
+#[derive(Debug, Clone, Group)]
+#[command(next_help_heading = "One server alone")]
+pub(crate) struct WrapArgs {
+    /// Put this one server behind the gate, and nothing else
+    #[arg(long, requires = "command")]
+    pub(crate) wrap: bool,
+    /// What it is called in rules and records [default: after its program or package]
+    #[arg(long, requires = "wrap")]
+    pub(crate) name: Option<String>,
+    /// An environment variable that its program sees; can be given several times
+    #[arg(long, value_name = "VARIABLE", requires = "wrap")]
+    pub(crate) env: Vec<String>,
+    /// A host that its program may reach; can be given several times
+    #[arg(long, value_name = "HOST", requires = "wrap")]
+    pub(crate) allow_net: Vec<String>,
+    /// What its program may do with the workspace [default: read]
+    #[arg(long, value_parser = access(), value_name = "ACCESS", requires = "wrap")]
+    pub(crate) access: Option<Seen>,
+    /// Start its program without a cell: it can do whatever you can
+    #[arg(long, requires = "wrap")]
+    pub(crate) no_cell: bool,
+    /// The server's program and its arguments
+    #[arg(last = true, requires = "wrap", value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// Where MCP clients are served over HTTP.
+#[derive(Debug, Clone, Group)]
+pub(crate) struct UpArgs {
+    /// Address and port to listen on
+    #[arg(long, default_value = "127.0.0.1:8377", value_name = "ADDRESS")]
+    pub(crate) listen: SocketAddr,
+    /// A name of this machine that clients use; can be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Vec<String>,
+    /// The environment variable that holds the token which clients must show
+    #[arg(long, default_value = "ECLUSA_TOKEN", value_name = "VARIABLE")]
+    pub(crate) token_env: String,
+    #[command(flatten)]
+    pub(crate) serving: McpArgs,
+}

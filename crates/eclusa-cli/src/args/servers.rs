@@ -1,0 +1,139 @@
+//! `eclusa servers`, as typed.
+
+use std::path::PathBuf;
+
+use clap::{
+    Args as Group, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use eclusa::Seen;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  eclusa servers                                which there are
+  eclusa servers list --check                   start them, and say how each is
+  eclusa servers add git -- uvx mcp-server-git
+  eclusa servers test git                       what it is, what it can do, what to look at
+  eclusa servers import                         bring over those of other agents
+  eclusa run mcp_git_git_status '{\"repo_path\": \".\"}'
+  eclusa servers review git                     what its tools say now and did not say before
+
+Their tools are called `mcp_SERVER_TOOL`. A server is not trusted: its program runs in a cell, reads
+no secrets, writes to a directory of its own, and reaches the hosts that are named.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServersCommand {
+    /// The servers behind the gate
+    List {
+        /// Start them, and say how each is
+        #[arg(long)]
+        check: bool,
+    },
+    /// Put a server behind the gate
+    #[command(after_help = "\
+Examples:
+  eclusa servers add git -- uvx mcp-server-git
+  eclusa servers add memory --access hidden -- npx -y @modelcontextprotocol/server-memory
+  eclusa servers add forge --env FORGE_TOKEN --host api.forge.example -- forge-mcp stdio
+  eclusa servers add docs --url https://docs.example/mcp --header Authorization=DOCS_AUTHORIZATION
+
+No value of a variable or header is written to the configuration, only its name: the values stay in
+your environment. Write a header's variable as it is sent, with `Bearer ` before a token. A program
+reaches the hosts that are named and no others; `eclusa servers test NAME` says which it tried.")]
+    Add(AddArgs),
+    /// Take a server away, and forget what its tools said about themselves
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// Start a server and show what it is, what it can do, and what to look at
+    #[command(after_help = "Exit codes: 0 it works, 1 it does not.")]
+    Test {
+        /// Its name
+        name: String,
+    },
+    /// Look at tools that say something else than when they were first used, and accept it or not
+    #[command(after_help = "\
+Calls of such a tool are refused until somebody has looked. Exit codes: 0 nothing is open, 3 the
+change was not accepted.")]
+    Review {
+        /// Its name
+        name: String,
+        /// Accept what is shown, without a question
+        #[arg(long)]
+        accept: bool,
+    },
+    /// Bring servers over from the configuration of another agent
+    #[command(after_help = "\
+Examples:
+  eclusa servers import                         from every agent that has a configuration here
+  eclusa servers import --from claude           ~/.claude.json and .mcp.json of the workspace
+  eclusa servers import other/mcp.json          a file with `mcpServers`, `servers` or `mcp_servers`
+  eclusa --dry-run servers import               say what would be done
+
+Nothing is overwritten. Values of variables and headers are not copied: they are listed by name, to
+be set in your environment. What cannot be brought over is listed with the reason.")]
+    Import {
+        /// A file to read
+        #[arg(conflicts_with = "from")]
+        file: Option<PathBuf>,
+        /// The agent whose configuration is read
+        #[arg(long)]
+        from: Option<Client>,
+    },
+}
+
+/// A server to be added.
+#[derive(Debug, Group)]
+pub(crate) struct AddArgs {
+    /// Its name: part of the names of its tools
+    pub(crate) name: String,
+    /// An environment variable that its program sees; can be given several times
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) env: Vec<String>,
+    /// A host that its program may reach; can be given several times
+    #[arg(long, visible_alias = "allow-net", value_name = "HOST")]
+    pub(crate) host: Vec<String>,
+    /// What its program may do with the workspace [default: read]
+    #[arg(long, value_parser = access(), value_name = "ACCESS")]
+    pub(crate) access: Option<Seen>,
+    /// Start its program without a cell: it can do whatever you can
+    #[arg(long)]
+    pub(crate) no_cell: bool,
+    /// Believe what it says about its tools, and do not mark its text as coming from outside
+    #[arg(long)]
+    pub(crate) trusted: bool,
+    /// Address of a server over HTTP
+    #[arg(long, conflicts_with = "command", required_unless_present = "command")]
+    pub(crate) url: Option<String>,
+    /// A header for the address, and the environment variable that holds its value; can be given
+    /// several times
+    #[arg(long, value_name = "NAME=VARIABLE", requires = "url")]
+    pub(crate) header: Vec<String>,
+    /// The server's program and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+pub(super) fn access() -> impl TypedValueParser<Value = Seen> {
+    PossibleValuesParser::new(["hidden", "read", "write"]).map(|word| match word.as_str() {
+        "hidden" => Seen::Hidden,
+        "write" => Seen::Write,
+        _ => Seen::Read,
+    })
+}
+
+/// An agent that has servers of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Client {
+    /// Claude Code
+    Claude,
+    /// Codex
+    Codex,
+    /// Cursor
+    Cursor,
+    /// VS Code
+    Vscode,
+    /// Gemini CLI
+    Gemini,
+}

@@ -1,0 +1,124 @@
+//! `eclusa servers`: other people's servers behind the gate.
+
+use eclusa::{Reach, ServerSettings};
+use eclusa_mcp::Pins;
+use serde_json::{Value, json};
+
+use crate::{
+    args::{Global, ServersCommand},
+    failure::{Exit, Failure},
+    screen::{Screen, harmless},
+    servers::{self, written::word},
+    workplace::Workplace,
+};
+
+mod add;
+mod import;
+mod review;
+mod shown;
+mod try_out;
+
+pub(super) async fn run(global: &Global, what: Option<ServersCommand>) -> Result<Exit, Failure> {
+    let here = Workplace::open(global)?;
+    match what.unwrap_or(ServersCommand::List { check: false }) {
+        ServersCommand::List { check: false } => list(&here, global.json),
+        ServersCommand::List { check: true } => try_out::all(&here, global.json).await,
+        ServersCommand::Add(args) => add::run(&here, args, global.json),
+        ServersCommand::Remove { name } => add::remove(&here, &name, global.json),
+        ServersCommand::Test { name } => try_out::one(&here, &name, global.json).await,
+        ServersCommand::Review { name, accept } => {
+            review::run(&here, &name, accept, global.json).await
+        }
+        ServersCommand::Import { file, from } => {
+            import::run(&here, file.as_deref(), from, global.json)
+        }
+    }
+}
+
+/// The server of this name.
+fn named<'a>(here: &'a Workplace, name: &str) -> Result<&'a ServerSettings, Failure> {
+    here.config.servers.iter().find(|it| it.name == name).ok_or_else(|| {
+        let known: Vec<&str> = here.config.servers.iter().map(|it| it.name.as_str()).collect();
+        let failure = Failure::usage(format!("there is no server `{}`", harmless(name)));
+        match known.is_empty() {
+            true => failure.hint("`eclusa servers add` puts one behind the gate"),
+            false => failure.hint(format!("there are: {}", known.join(", "))),
+        }
+    })
+}
+
+/// What is set up. Nothing is started for it.
+fn list(here: &Workplace, json: bool) -> Result<Exit, Failure> {
+    let pins = servers::PinFiles(here.place.pins());
+    let known = |it: &ServerSettings| pins.pinned(&it.name).map(|it| it.len());
+    let mut screen = Screen::stdout();
+    if json {
+        for server in &here.config.servers {
+            let mut line = settings(server);
+            if let Some(line) = line.as_object_mut() {
+                line.insert("known_tools".to_owned(), json!(known(server).ok()));
+            }
+            screen.json(&line)?;
+        }
+    } else if here.config.servers.is_empty() {
+        screen.line("no server is behind the gate; `eclusa servers add` puts one there")?;
+    } else {
+        let row = |it: &ServerSettings| {
+            let tools = match known(it) {
+                Ok(0) => "not used yet".to_owned(),
+                Ok(1) => "1 tool".to_owned(),
+                Ok(count) => format!("{count} tools"),
+                Err(err) => format!("what it said cannot be read: {err}"),
+            };
+            vec![it.name.clone(), harmless(&reached(it)), notes(it), tools]
+        };
+        screen.table(&here.config.servers.iter().map(row).collect::<Vec<_>>())?;
+    }
+    screen.flush()?;
+    Ok(Exit::Done)
+}
+
+/// How a server is reached, on one line.
+fn reached(server: &ServerSettings) -> String {
+    match &server.reach {
+        Reach::Command(command) => command.join(" "),
+        Reach::Url { url, .. } => url.clone(),
+    }
+}
+
+/// What sets a server apart from one that nobody said anything about.
+fn notes(server: &ServerSettings) -> String {
+    let mut notes = Vec::new();
+    if matches!(server.reach, Reach::Command(_)) {
+        notes.push(format!("workspace: {}", word(server.workspace)));
+        if !server.cell {
+            notes.push("NOT HELD".to_owned());
+        }
+        if !server.hosts.is_empty() {
+            notes.push(format!("hosts: {}", server.hosts.join(" ")));
+        }
+    }
+    if server.trusted {
+        notes.push("trusted".to_owned());
+    }
+    harmless(&notes.join(", "))
+}
+
+fn settings(server: &ServerSettings) -> Value {
+    let (command, url, headers) = match &server.reach {
+        Reach::Command(command) => (Some(command), None, None),
+        Reach::Url { url, headers } => (None, Some(url), Some(headers)),
+    };
+    json!({
+        "name": server.name,
+        "command": command,
+        "url": url,
+        "headers": headers,
+        "env": server.env,
+        "hosts": server.hosts,
+        "workspace": word(server.workspace),
+        "cell": server.cell,
+        "trusted": server.trusted,
+        "origin": server.origin,
+    })
+}

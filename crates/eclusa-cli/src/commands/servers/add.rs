@@ -1,0 +1,122 @@
+//! `eclusa servers add` and `remove`.
+
+use std::{collections::BTreeMap, path::Path};
+
+use eclusa::{Reach, ServerSettings, check_server_name};
+use serde_json::json;
+
+use super::settings;
+use crate::{
+    args::AddArgs,
+    failure::{Exit, Failure},
+    screen::{Screen, harmless, notice},
+    servers::{PinFiles, written},
+    workplace::Workplace,
+};
+
+pub(super) fn run(here: &Workplace, args: AddArgs, json: bool) -> Result<Exit, Failure> {
+    let file = file(here)?;
+    check_server_name(&args.name).map_err(Failure::usage)?;
+    if let Some(taken) = here.config.servers.iter().find(|it| it.name == args.name) {
+        let text = format!("a server is called `{}` already, at {}", taken.name, taken.origin);
+        return Err(Failure::usage(text).hint(format!("`eclusa servers remove {}`", taken.name)));
+    }
+    let server = meant(args)?;
+    if let Some(why) = written::secret_in(&server, &here.redactor()?) {
+        return Err(Failure::usage(format!("nothing was written: {why}")));
+    }
+    let mut screen = Screen::stdout();
+    if !here.dry_run {
+        written::add(file, std::slice::from_ref(&server))?;
+    }
+    match json {
+        true => screen.json(&settings(&server))?,
+        false => {
+            let file = harmless(&file.display().to_string());
+            let (name, done) = (&server.name, if here.dry_run { "would be" } else { "is" });
+            screen.line(&format!("`{name}` {done} behind the gate, in {file}"))?;
+            screen.line(&format!("see what it is with `eclusa servers test {name}`"))?;
+        }
+    }
+    screen.flush()?;
+    for variable in server.env.iter().filter(|it| std::env::var_os(it).is_none()) {
+        notice(&format!("the environment variable {variable} is not set here"));
+    }
+    if !server.cell {
+        notice(&format!("`{}` runs without a cell: it can do whatever you can", server.name));
+    }
+    Ok(Exit::Done)
+}
+
+fn meant(args: AddArgs) -> Result<ServerSettings, Failure> {
+    for name in &args.env {
+        written::variable(name)?;
+    }
+    let reach = match args.url {
+        None => Reach::Command(args.command),
+        Some(url) => {
+            if let (true, _) | (_, true) = (!args.env.is_empty(), !args.host.is_empty()) {
+                let text = "a server over HTTP has no program, so neither `--env` nor `--host`";
+                return Err(Failure::usage(text));
+            }
+            Reach::Url { url, headers: headers(&args.header)? }
+        }
+    };
+    let plain = ServerSettings::new(&args.name, reach);
+    Ok(ServerSettings {
+        env: args.env,
+        hosts: args.host,
+        trusted: args.trusted,
+        workspace: args.access.unwrap_or(plain.workspace),
+        cell: !args.no_cell,
+        ..plain
+    })
+}
+
+fn headers(written: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let mut headers = BTreeMap::new();
+    for header in written {
+        let (name, variable) = header
+            .split_once('=')
+            .ok_or_else(|| Failure::usage("a header is written `--header NAME=VARIABLE`"))?;
+        written::variable(variable)?;
+        headers.insert(name.to_owned(), variable.to_owned());
+    }
+    Ok(headers)
+}
+
+/// The person's own file.
+pub(super) fn file(here: &Workplace) -> Result<&Path, Failure> {
+    here.place.config.as_deref().ok_or_else(|| {
+        Failure::usage(
+            "there is no configuration of yours: neither XDG_CONFIG_HOME nor HOME is set",
+        )
+        .hint("name a file with `--config FILE`")
+    })
+}
+
+pub(super) fn remove(here: &Workplace, name: &str, json: bool) -> Result<Exit, Failure> {
+    let server = super::named(here, name)?;
+    let file = file(here)?;
+    if !here.dry_run && !written::remove(file, name)? {
+        let text = format!("`{name}` is not in your own file: it is at {}", server.origin);
+        return Err(Failure::usage(text).hint("take it out there"));
+    }
+    if !here.dry_run {
+        PinFiles(here.place.pins()).forget(name).map_err(Failure::failed)?;
+    }
+    let home = here.place.home_of(name);
+    let left = home.is_dir().then(|| home.display().to_string());
+    let mut screen = Screen::stdout();
+    match json {
+        true => screen.json(&json!({"removed": name, "left": left}))?,
+        false => {
+            screen.line(&format!("`{name}` is no longer behind the gate"))?;
+            if let Some(left) = left {
+                screen.line(&format!("what it kept is still in {}", harmless(&left)))?;
+            }
+        }
+    }
+    screen.flush()?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,107 @@
+//! `eclusa servers review`: what tools say now and did not say when they were first used.
+
+use eclusa::visible;
+use eclusa_mcp::{Difference, Pins};
+use serde_json::{Value, json};
+use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
+
+use super::try_out;
+use crate::{
+    failure::{Exit, Failure},
+    screen::{Screen, Style},
+    servers::PinFiles,
+    terminal::Terminal,
+    workplace::Workplace,
+};
+
+pub(super) async fn run(
+    here: &Workplace,
+    name: &str,
+    accept: bool,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let server = super::named(here, name)?;
+    let (conditions, _) = try_out::seen(here, vec![server.clone()]).await?;
+    let condition = conditions.first().ok_or_else(|| Failure::failed("nothing was started"))?;
+    if let Some(why) = &condition.down {
+        return Err(Failure::failed(format!("the server `{name}` is down: {why}")));
+    }
+    let changed: Vec<&Difference> =
+        condition.tools.iter().filter_map(|it| it.changed.as_ref()).collect();
+    let mut screen = Screen::stdout();
+    match json {
+        true => screen.json(&json!({
+            "server": name,
+            "changed": changed.iter().map(|it| as_json(it)).collect::<Vec<_>>(),
+            "accepted": accept && !here.dry_run && !changed.is_empty(),
+        }))?,
+        false => {
+            changed.iter().try_for_each(|it| print(it, &mut screen))?;
+            if changed.is_empty() {
+                screen.line(&format!("the tools of `{name}` say what they said before"))?;
+            }
+        }
+    }
+    screen.flush()?;
+    drop(screen);
+    if changed.is_empty() || here.dry_run {
+        return Ok(Exit::Done);
+    }
+    if !accept && !asked(here, name)? {
+        return Ok(Exit::Refused);
+    }
+    pin(here, name, &changed)?;
+    let mut screen = Screen::stdout();
+    if !json {
+        screen.line("accepted: calls of these tools are judged like any others again")?;
+    }
+    screen.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Whether a person accepts it. Where none can be asked nobody does.
+fn asked(here: &Workplace, name: &str) -> Result<bool, Failure> {
+    let terminal = Terminal::new(false, here.place.config.clone());
+    terminal.confirm("accept what they say now? [y/n] ").map_err(|why| {
+        Failure::usage(format!("nobody can be asked to accept it: {why}"))
+            .hint(format!("`eclusa servers review {name} --accept` accepts what was shown"))
+    })
+}
+
+fn pin(here: &Workplace, name: &str, changed: &[&Difference]) -> Result<(), Failure> {
+    let pins = PinFiles(here.place.pins());
+    let mut pinned = pins.pinned(name).map_err(Failure::failed)?;
+    for difference in changed {
+        pinned.insert(difference.tool.clone(), difference.is.clone());
+    }
+    pins.pin(name, &pinned).map_err(Failure::failed)
+}
+
+fn as_json(difference: &Difference) -> Value {
+    json!({"tool": difference.tool, "was": difference.was, "is": difference.is})
+}
+
+/// The lines that differ, with everything in them visible.
+fn print(difference: &Difference, screen: &mut Screen) -> Result<(), Failure> {
+    screen.styled(Style::Strong, &visible(&difference.tool))?;
+    let text = |it: &Value| visible(&format!("{it:#}\n").replace("\\n", "\\n\n"));
+    let (was, is) = (text(&difference.was), text(&difference.is));
+    let (was, is): (Vec<&str>, Vec<&str>) = (was.lines().collect(), is.lines().collect());
+    let compared = capture_diff_slices(Algorithm::Myers, &was, &is);
+    for op in group_diff_ops(compared, 2).into_iter().flatten() {
+        let (tag, old, new) = op.as_tag_tuple();
+        let (old, new) = (was.get(old).unwrap_or_default(), is.get(new).unwrap_or_default());
+        let mut show = |mark: char, style, lines: &[&str]| {
+            lines.iter().try_for_each(|it| screen.styled(style, &format!("  {mark} {it}")))
+        };
+        match tag {
+            DiffTag::Equal => show(' ', Style::Plain, old)?,
+            DiffTag::Delete | DiffTag::Insert | DiffTag::Replace => {
+                show('-', Style::Bad, old)?;
+                show('+', Style::Good, new)?;
+            }
+        }
+    }
+    screen.line("")?;
+    Ok(())
+}

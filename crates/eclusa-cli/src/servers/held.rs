@@ -1,0 +1,111 @@
+//! A server's program in a cell.
+
+use std::{io, thread::JoinHandle};
+
+use eclusa_mcp::{Launched, Process};
+use eclusa_sandbox::{
+    Cancel, Cell, Exit, Ground, How, Pipes, Plan,
+    proxy::{Hosts, Proxy, Serving},
+};
+use futures::future::BoxFuture;
+use tokio::{
+    net::unix::pipe::{Receiver, Sender},
+    sync::watch,
+};
+
+use super::last_words::LastWords;
+use crate::spawn;
+
+/// A program that has started.
+pub(super) struct Started {
+    pipes: Pipes,
+    held: Held,
+}
+
+/// Starts a program. It reaches these hosts and no others, whatever it tries.
+pub(super) fn start(plan: &Plan, ground: &Ground, hosts: Hosts) -> io::Result<Started> {
+    let words = LastWords::default();
+    let heard = words.clone();
+    let (mut cell, pipes) =
+        Cell::talk(plan, ground, move |bytes| heard.add(bytes)).map_err(io::Error::other)?;
+    let told = words.clone();
+    let report = move |attempt: eclusa_sandbox::proxy::Attempt| {
+        if let Some(host) = attempt.grant() {
+            tracing::info!(host, "a server was not let reach a host");
+            told.refused(host);
+        }
+    };
+    let serve = |listener| Proxy::new(hosts, report).serve(listener);
+    let serving = cell.take_listener().map(serve).transpose()?;
+    Ok(Started { pipes, held: Held::over(cell, serving, words)? })
+}
+
+impl Started {
+    /// What the gateway talks to. `cell` says what holds it.
+    pub(super) fn launched(self, cell: String) -> io::Result<Launched> {
+        Ok(Launched {
+            input: Box::new(Sender::from_owned_fd(self.pipes.input)?),
+            output: Box::new(Receiver::from_owned_fd(self.pipes.output)?),
+            process: Box::new(self.held),
+            cell: Some(cell),
+        })
+    }
+}
+
+/// A program in a cell. Dropping this ends it, with everything that it started.
+struct Held {
+    cancel: Cancel,
+    ended: watch::Receiver<Option<String>>,
+    waiting: Option<JoinHandle<()>>,
+    words: LastWords,
+}
+
+impl Held {
+    fn over(cell: Cell, serving: Option<Serving>, words: LastWords) -> io::Result<Held> {
+        let cancel = cell.canceller();
+        let (tell, ended) = watch::channel(None);
+        let last = words.clone();
+        let wait = move || {
+            let how = match cell.wait() {
+                Ok(exit) => how(&exit),
+                Err(err) => err.to_string(),
+            };
+            drop(serving);
+            tell.send_replace(Some(last.after(&how)));
+        };
+        let waiting = std::thread::Builder::new().name("server".to_owned()).spawn(wait)?;
+        Ok(Held { cancel, ended, waiting: Some(waiting), words })
+    }
+}
+
+fn how(exit: &Exit) -> String {
+    match exit.how {
+        How::Code(code) => format!("its program ended with exit code {code}"),
+        How::Signal(signal) => format!("its program was ended by signal {signal}"),
+    }
+}
+
+impl Process for Held {
+    fn ended(&mut self) -> BoxFuture<'_, String> {
+        Box::pin(async move {
+            match self.ended.wait_for(Option::is_some).await {
+                Ok(ended) => ended.clone().unwrap_or_default(),
+                Err(_gone) => "nobody can tell how it ended".to_owned(),
+            }
+        })
+    }
+
+    fn told(&self) -> Option<String> {
+        self.words.told()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+        // Waiting is not for whoever drops this; main waits for the thread before it ends.
+        if let Some(waiting) = self.waiting.take() {
+            spawn::wait_later(waiting);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What a server said last, for whoever has to say why it ended.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use eclusa::one_line;
+
+/// How much of it is kept, in bytes, and how much of that is told.
+const KEPT: usize = 4096;
+const TOLD: usize = 400;
+
+/// The most hosts that are remembered.
+const HOSTS: usize = 8;
+
+/// The end of what a server wrote to standard error, and whom it was not let reach.
+#[derive(Clone, Default)]
+pub(super) struct LastWords(Arc<Mutex<Heard>>);
+
+#[derive(Default)]
+struct Heard {
+    said: Vec<u8>,
+    refused: Vec<String>,
+}
+
+impl LastWords {
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It said something.
+    pub(super) fn add(&self, bytes: &[u8]) {
+        let mut heard = self.heard();
+        let new = bytes.get(bytes.len().saturating_sub(KEPT)..).unwrap_or_default();
+        let over = (heard.said.len() + new.len()).saturating_sub(KEPT);
+        heard.said.drain(..over);
+        heard.said.extend_from_slice(new);
+    }
+
+    /// It was not let reach a host; this entry would have let it.
+    pub(super) fn refused(&self, host: String) {
+        let mut heard = self.heard();
+        if heard.refused.len() < HOSTS && !heard.refused.contains(&host) {
+            heard.refused.push(host);
+        }
+    }
+
+    /// How it ended, and what there is to say about it.
+    pub(super) fn after(&self, how: &str) -> String {
+        match self.told() {
+            None => how.to_owned(),
+            Some(told) => format!("{how}; {told}"),
+        }
+    }
+
+    /// What it said last and whom it could not reach, if anything.
+    pub(super) fn told(&self) -> Option<String> {
+        let heard = self.heard();
+        let said = String::from_utf8_lossy(&heard.said);
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
+        let last = lines.get(lines.len().saturating_sub(3)..).unwrap_or_default().join(" / ");
+        let last = one_line(&last);
+        let from = last.ceil_char_boundary(last.len().saturating_sub(TOLD));
+        let last = last.get(from..).unwrap_or_default();
+        let mut told = Vec::new();
+        if !last.is_empty() {
+            told.push(format!("it said last: `{last}`"));
+        }
+        if !heard.refused.is_empty() {
+            let hosts = heard.refused.join("`, `");
+            told.push(format!("it was not let reach `{hosts}`: its `hosts` do not name that"));
+        }
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_told_on_one_and_memory_is_bounded() {
+        let words = LastWords::default();
+        assert_eq!(words.after("it ended"), "it ended");
+        for _ in 0..10_000 {
+            words.add(b"a long line that is not the last\n");
+        }
+        words.add("one\ntwo\n\n\u{1b}[31mthree\u{1b}[0m\n".as_bytes());
+        assert!(words.heard().said.len() <= KEPT);
+        let told = words.after("it ended");
+        assert!(told.starts_with("it ended; it said last: `one / two / "), "{told}");
+        assert!(!told.contains('\u{1b}') && !told.contains('\n'), "{told:?}");
+    }
+
+    #[test]
+    fn hosts_that_it_was_not_let_reach_are_named_once() {
+        let words = LastWords::default();
+        words.refused("registry.example".to_owned());
+        words.refused("registry.example".to_owned());
+        assert_eq!(words.after("it ended").matches("registry.example").count(), 1);
+    }
+}

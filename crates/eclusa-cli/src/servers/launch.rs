@@ -1,0 +1,190 @@
+//! Starting the programs of servers: in cells, unless a person says otherwise.
+//!
+//! A server reads the machine but none of its secrets, writes to a directory of its own, sees the
+//! workspace as its settings say, and reaches the hosts that they name.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fs, io,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
+
+use eclusa::{Least, Reach, Seen, ServerSettings};
+use eclusa_mcp::{Launched, Launcher};
+use eclusa_sandbox::{Enforcement, Keep, Limits, Missing, Plan, proxy::Hosts, secrets};
+use eclusa_tools::Cells;
+use futures::future::BoxFuture;
+
+use super::{held, loose, program};
+use crate::{place::Place, spawn::Program, workplace::Workplace};
+
+/// Starts servers on this machine.
+#[derive(Clone)]
+pub(super) struct Launch {
+    place: Place,
+    /// The cells of this workspace: a server's are made from the same ground.
+    cells: Cells,
+}
+
+impl Launch {
+    pub(super) fn new(here: &Workplace, cells: Cells) -> Launch {
+        Launch { place: here.place.clone(), cells }
+    }
+}
+
+impl Launcher for Launch {
+    fn launch<'a>(&'a self, server: &'a ServerSettings) -> BoxFuture<'a, io::Result<Launched>> {
+        Box::pin(async move {
+            let Reach::Command(command) = &server.reach else {
+                return Err(io::Error::other("it is no program"));
+            };
+            unset(server)?;
+            if !server.cell {
+                return loose::start(&Program {
+                    command: command.clone(),
+                    directory: self.place.workspace.clone(),
+                    env: server.env.clone(),
+                    set: Vec::new(),
+                });
+            }
+            let (this, server, command) = (self.clone(), server.clone(), command.clone());
+            let starting = move || this.start(&server, &command);
+            let (started, cell) =
+                tokio::task::spawn_blocking(starting).await.map_err(io::Error::other)??;
+            started.launched(cell)
+        })
+    }
+}
+
+/// A variable that a person has named and that is not set is a mistake, and the server would say
+/// so in words of its own at best.
+fn unset(server: &ServerSettings) -> io::Result<()> {
+    let missing: Vec<&str> =
+        server.env.iter().filter(|it| env::var_os(it).is_none()).map(String::as_str).collect();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!(
+            "it needs the environment variable `{}`, which is not set here",
+            missing.join("`, `")
+        ))),
+    }
+}
+
+impl Launch {
+    fn start(
+        &self,
+        server: &ServerSettings,
+        command: &[String],
+    ) -> io::Result<(held::Started, String)> {
+        let cell = self.holds()?;
+        let home = self.home(server)?;
+        let settings = self.cells.settings();
+        let path = settings.env.iter().find(|(name, _)| name == "PATH");
+        let path = path.map(|(_, value)| value.as_os_str()).unwrap_or(OsStr::new(""));
+        let argv = program::found(command, path, &self.place.workspace)?;
+        let cwd = match server.workspace {
+            Seen::Hidden => &home,
+            Seen::Read | Seen::Write => &self.place.workspace,
+        };
+        let mut plan = Plan::new(argv, cwd);
+        plan.env = environment(&settings.env, server, &home);
+        plan.may_lack = self.cells.ground().missing();
+        plan.keep = Keep { head: 0, tail: 0 };
+        plan.limits = Limits { wall: None, disk: None, ..settings.limits.clone() };
+        // There is always a proxy, so that what a server tries to reach can be told.
+        plan.hosts = vec!["those that the proxy knows".to_owned()];
+        self.places(&mut plan, server, home);
+        let hosts = Hosts::new(&server.hosts).map_err(|err| {
+            io::Error::other(format!("a host that it may reach cannot be read: {err}"))
+        })?;
+        Ok((held::start(&plan, self.cells.ground(), hosts)?, cell))
+    }
+
+    /// What holds a server here, in words, or why that is not enough. Nothing of a server is
+    /// staged, so an overlay is not missed.
+    fn holds(&self) -> io::Result<String> {
+        let ground = self.cells.ground();
+        let doctor = "`eclusa doctor` says how to get it";
+        if ground.enforcement() == Enforcement::None {
+            return Err(io::Error::other(format!(
+                "this machine cannot hold it in a cell; {doctor}. `cell = false` in its settings \
+                 starts it without one"
+            )));
+        }
+        let mut missing = ground.missing();
+        missing.retain(|it| *it != Missing::Staging);
+        if missing.is_empty() {
+            return Ok(Enforcement::Full.to_string());
+        }
+        let partial = Enforcement::Partial(missing).to_string();
+        match self.cells.settings().least {
+            Least::Full => Err(io::Error::other(format!(
+                "this machine would hold it only in part ({partial}), and `[commands] least` \
+                 wants all; {doctor}"
+            ))),
+            Least::FullOrAsk | Least::Partial => Ok(partial),
+        }
+    }
+
+    /// What it sees, writes and does not see.
+    fn places(&self, plan: &mut Plan, server: &ServerSettings, home: PathBuf) {
+        let (settings, root) = (self.cells.settings(), &self.place.workspace);
+        plan.hide = secrets(settings.home.as_deref(), std::slice::from_ref(root));
+        plan.hide.extend(self.place.state().map(Path::to_owned));
+        plan.hide.extend(settings.hide.iter().cloned());
+        // The other servers' are none of its business.
+        plan.hide.extend(beside(&home));
+        plan.read.push("/".into());
+        match server.workspace {
+            Seen::Hidden => plan.hide.push(root.clone()),
+            // Named, because a workspace beneath /tmp would be covered by the cell's own.
+            Seen::Read => plan.read.push(root.clone()),
+            Seen::Write => plan.write.push(root.clone()),
+        }
+        plan.write.push(home);
+    }
+
+    /// The directory of a server, made if it is missing.
+    fn home(&self, server: &ServerSettings) -> io::Result<PathBuf> {
+        let home = self.place.home_of(&server.name);
+        let failed = |err: io::Error| {
+            io::Error::other(format!("its directory `{}` cannot be made: {err}", home.display()))
+        };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&home).map_err(failed)?;
+        let home = home.canonicalize().map_err(failed)?;
+        if server.workspace == Seen::Hidden && home.starts_with(&self.place.workspace) {
+            return Err(io::Error::other(format!(
+                "the workspace cannot be hidden from it, because its own directory `{}` is in it; \
+                 keep state elsewhere with `--state DIR`, or let it read the workspace",
+                home.display()
+            )));
+        }
+        Ok(home)
+    }
+}
+
+/// What lies beside a directory.
+fn beside(home: &Path) -> Vec<PathBuf> {
+    let entries = home.parent().and_then(|it| fs::read_dir(it).ok()).into_iter().flatten();
+    entries.flatten().map(|it| it.path()).filter(|it| it != home).collect()
+}
+
+/// What it gets of our environment: what every command gets, what its settings name, and a home of
+/// its own.
+fn environment(
+    clean: &[(OsString, OsString)],
+    server: &ServerSettings,
+    home: &Path,
+) -> Vec<(OsString, OsString)> {
+    let named = server.env.iter().filter_map(|name| Some((name.into(), env::var_os(name)?)));
+    let mut all: Vec<(OsString, OsString)> = named.collect();
+    all.push(("HOME".into(), home.into()));
+    for (name, value) in clean {
+        if !all.iter().any(|(taken, _)| taken == name) {
+            all.push((name.clone(), value.clone()));
+        }
+    }
+    all
+}

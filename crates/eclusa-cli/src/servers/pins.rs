@@ -1,0 +1,40 @@
+//! What servers said about their tools, a file for each.
+
+use std::{fs, io, path::PathBuf};
+
+use eclusa_mcp::{Pinned, Pins};
+
+use crate::remember::replace;
+
+/// A directory with a file for each server.
+pub(crate) struct PinFiles(pub(crate) PathBuf);
+
+impl PinFiles {
+    fn file(&self, server: &str) -> PathBuf {
+        self.0.join(format!("{server}.json"))
+    }
+
+    /// Forgets what a server said. It is fine if there is nothing to forget.
+    pub(crate) fn forget(&self, server: &str) -> io::Result<()> {
+        #[expect(clippy::disallowed_methods, reason = "a file of ours, in no workspace")]
+        match fs::remove_file(self.file(server)) {
+            Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Pins for PinFiles {
+    fn pinned(&self, server: &str) -> io::Result<Pinned> {
+        match fs::read(self.file(server)) {
+            Ok(text) => serde_json::from_slice(&text).map_err(io::Error::other),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(Pinned::new()),
+            Err(err) => Err(err),
+        }
+    }
+
+    fn pin(&self, server: &str, pinned: &Pinned) -> io::Result<()> {
+        let text = serde_json::to_string_pretty(pinned)?;
+        replace(&self.file(server), &text)
+    }
+}

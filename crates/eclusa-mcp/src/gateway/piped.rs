@@ -1,0 +1,63 @@
+//! A server that is a program of this machine: started, greeted, and listened to when it ends.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
+use rmcp::{
+    RoleClient,
+    service::{ClientLifecycleMode, RunningService, serve_client_with_lifecycle},
+};
+use tokio::time::{sleep, timeout};
+
+use super::{
+    Process,
+    asked::Asked,
+    heard::Heard,
+    upstream::Upstream,
+    wire::{Complaint, Wire},
+};
+
+/// How long a server that closed its pipe is given for its last words.
+pub(super) const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// A program that has been greeted, and what holds it.
+type Greeted = (RunningService<RoleClient, Asked>, Box<dyn Process>, Option<String>);
+
+impl Upstream {
+    /// Starts the program and greets it. The error says why it cannot be talked to, in its own
+    /// last words where it has some.
+    pub(super) async fn greet(
+        self: &Arc<Upstream>,
+        handler: Asked,
+        lifecycle: ClientLifecycleMode,
+        complaint: &Complaint,
+    ) -> Result<Greeted, String> {
+        let launched = self.world.launcher.launch(&self.settings).await;
+        let mut launched = launched.map_err(|err| err.to_string())?;
+        let wire = Wire::new(launched.output, launched.input, complaint.clone());
+        let wire = Heard::new(wire, Arc::downgrade(self));
+        let late = sleep(self.settings.start);
+        let serving: BoxFuture<'static, _> =
+            Box::pin(serve_client_with_lifecycle(handler, wire, lifecycle));
+        let served = tokio::select! {
+            served = serving => served,
+            how = launched.process.ended() => return Err(complaint.take().unwrap_or(how)),
+            () = late => {
+                let told = launched.process.told().map(|it| format!("; {it}"));
+                return Err(self.too_slow() + &told.unwrap_or_default());
+            }
+        };
+        match served {
+            Ok(running) => Ok((running, launched.process, launched.cell)),
+            Err(err) => {
+                let how = timeout(LAST_WORDS, launched.process.ended()).await.ok();
+                Err(complaint.take().or(how).unwrap_or_else(|| err.to_string()))
+            }
+        }
+    }
+
+    pub(super) fn too_slow(&self) -> String {
+        let time = self.settings.start.as_secs_f32();
+        format!("it did not start within {time} s; `start` in its settings gives it more")
+    }
+}
