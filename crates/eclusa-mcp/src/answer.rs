@@ -140,8 +140,12 @@ pub(crate) fn prompt(reply: &Reply, name: &str) -> Result<GetPromptResult, Error
 /// Why a request was refused, in the words of the gate and with the code of the protocol: what the
 /// server gave, where it was the server.
 pub(crate) fn refusal(reply: &Reply, refused: Option<&ErrorData>, about: Value) -> ErrorData {
-    let code = refused.map_or(ErrorCode::INVALID_REQUEST, |it| it.code);
-    let data = refused.and_then(|it| it.data.clone()).unwrap_or(about);
+    let mut code = refused.map_or(ErrorCode::INVALID_REQUEST, |it| it.code);
+    let data = refused.and_then(|it| it.data.clone()).unwrap_or_else(|| about.clone());
+    // The newer era's way to say that there is no such resource. rmcp says it in the client's.
+    if code == ErrorCode::INVALID_PARAMS && data == about && about.get("uri").is_some() {
+        code = ErrorCode::RESOURCE_NOT_FOUND;
+    }
     ErrorData::new(code, reply.content().into_owned(), Some(data))
 }
 

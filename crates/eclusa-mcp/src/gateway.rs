@@ -156,3 +156,6 @@ impl Drop for Gateway {
         self.ending.cancel();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,6 +33,14 @@ fn names(tools: &[Tool]) -> Vec<String> {
     tools.iter().map(|it| it.name.to_string()).collect()
 }
 
+fn paged(
+    registry: &Registry,
+    cursor: Option<String>,
+) -> Result<(Vec<Tool>, Option<String>), ErrorData> {
+    let request = PaginatedRequestParams::default().with_cursor(cursor);
+    page(tools(registry, None), |it| &it.name, Some(request))
+}
+
 #[test]
 fn every_tool_is_on_exactly_one_page_whatever_comes_and_goes() {
     let registry = Registry::new();
@@ -41,7 +49,7 @@ fn every_tool_is_on_exactly_one_page_whatever_comes_and_goes() {
     }
     let (mut all, mut cursor) = (Vec::new(), None);
     loop {
-        let (tools, next) = page(&registry, &Scene::default(), cursor.as_deref()).unwrap();
+        let (tools, next) = paged(&registry, cursor).unwrap();
         all.extend(names(&tools));
         // The last tool of the page goes away; the next page still begins after it.
         if let Some(last) = tools.last().filter(|it| registry.has(&it.name)) {
@@ -54,7 +62,7 @@ fn every_tool_is_on_exactly_one_page_whatever_comes_and_goes() {
     }
     assert_eq!(all.len(), 450 + own::tools().len());
     assert!(all.is_sorted());
-    assert!(page(&registry, &Scene::default(), Some("200")).is_err());
+    assert!(paged(&registry, Some("200".to_owned())).is_err());
 }
 
 #[test]
@@ -71,7 +79,7 @@ fn hints_follow_the_facts_and_nobody_elses_word() {
     registry.add(Named("wipes".to_owned(), wipes)).unwrap();
     let theirs = Registration::of(Named("mcp_s_looks".to_owned(), looks())).foreign("s");
     registry.register(theirs).unwrap();
-    let (tools, _) = page(&registry, &Scene::default(), None).unwrap();
+    let tools = tools(&registry, None);
     let hints = |name: &str| {
         let hints = tools.iter().find(|it| it.name == name).unwrap().annotations.clone().unwrap();
         [hints.read_only_hint, hints.destructive_hint, hints.open_world_hint].map(Option::unwrap)
@@ -91,6 +99,6 @@ fn deferred_tools_are_not_listed_and_ours_are_listed_once() {
     let hidden = Named("hidden".to_owned(), Facts::default());
     registry.register(Registration::of(hidden).deferred()).unwrap();
     registry.register(Registration::of(crate::Approve).deferred()).unwrap();
-    let (tools, _) = page(&registry, &Scene::default(), None).unwrap();
+    let tools = tools(&registry, None);
     assert_eq!(names(&tools), ["approve", "wait"]);
 }

@@ -135,8 +135,7 @@ impl Upstream {
                 for value in &mut it.completion.values {
                     *value = redactor.text(&bounded(value)).0.into_owned();
                 }
-                it.meta = None;
-                Ok(it)
+                Ok(CompleteResult::new(it.completion))
             }
             _ => Err(failed("it answered something else".to_owned())),
         }

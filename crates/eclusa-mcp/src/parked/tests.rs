@@ -5,6 +5,7 @@ use tokio::sync::oneshot;
 
 use super::*;
 use crate::{
+    approver::Wishes,
     call::Calls,
     question::{Form, tests::question},
 };
@@ -13,32 +14,25 @@ fn call() -> Call {
     let rules = Rules::new(Vec::new(), std::path::Path::new("/nowhere"));
     let house = House::new(Arc::new(Registry::new()), rules, Arc::new(MemoryLog::default()));
     let calls = Arc::new(Calls::default());
-    calls.begin(Gate::new(house), ToolCall::new("1", "none", json!({})), true)
+    calls.begin(Gate::new(house), ToolCall::new("1", "none", json!({})), Wishes::default())
 }
 
 fn asked() -> Asked {
-    Asked { form: Form::of(&question()), answer: oneshot::channel().0 }
-}
-
-fn request_of(tool: &'static str, text: &str) -> CallToolRequestParams {
-    let args = json!({"text": text}).as_object().cloned().unwrap();
-    CallToolRequestParams::new(tool).with_arguments(args)
-}
-
-fn request(text: &str) -> CallToolRequestParams {
-    request_of("note", text)
+    Asked::Approval { form: Form::of(&question()), answer: oneshot::channel().0 }
 }
 
 #[tokio::test]
 async fn a_ticket_is_bound_to_principal_tool_and_arguments_and_opens_once() {
     let parking = Arc::new(Parking::new().unwrap());
-    let mine = Bound::to("alice", &request("hello"));
+    let text = |text: &str| json!({"text": text});
+    let mine = Bound::to("alice", "tools/call", "note", &text("hello"));
     let ticket = parking.park(&mine, call(), asked()).unwrap();
     let others = [
-        Bound::to("bob", &request("hello")),
-        Bound::to("alice", &request("goodbye")),
-        Bound::to("alice", &CallToolRequestParams::new("note")),
-        Bound::to("alice", &request_of("echo", "hello")),
+        Bound::to("bob", "tools/call", "note", &text("hello")),
+        Bound::to("alice", "tools/call", "note", &text("goodbye")),
+        Bound::to("alice", "tools/call", "note", &json!({})),
+        Bound::to("alice", "tools/call", "echo", &text("hello")),
+        Bound::to("alice", "prompts/get", "note", &text("hello")),
     ];
     for other in &others {
         assert!(parking.take(other, &ticket).is_err());

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use eclusa::{
-    Facts, House, Job, Media, MemoryLog, Output, PermissionClass, Registry, Rules, ToolError,
-    Touch, TypedTool,
+    Facts, Gate, House, Job, Media, MemoryLog, Output, PermissionClass, Registry, Rules, Scene,
+    ToolError, Touch, TypedTool,
 };
 use rmcp::service::serve_directly;
 use serde_json::{Value, json};

@@ -38,6 +38,22 @@ async fn a_call_may_ask_for_more_time_up_to_the_cap() {
     assert_eq!(took(Some(Duration::MAX)).await, 600);
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_time_that_a_person_takes_for_a_tools_question_is_not_the_tools() {
+    let took = |thinks: &'static str| async move {
+        let mut world = world();
+        world.house.limits.approval = Duration::from_secs(100);
+        let world = world.close();
+        let before = tokio::time::Instant::now();
+        assert_eq!(world.gate.pass(call("hang", thinks)).await.code(), "timed_out");
+        before.elapsed().as_secs()
+    };
+    assert_eq!(took("x").await, 5);
+    assert_eq!(took("60").await, 65);
+    // A person has only so long.
+    assert_eq!(took("200").await, 105);
+}
+
 #[test]
 fn the_limits_are_those_of_the_mission() {
     // S1.24, C14-C16

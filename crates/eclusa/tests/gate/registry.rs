@@ -176,6 +176,17 @@ fn many_threads_register_read_and_remove() {
 }
 
 #[test]
+fn an_unlisted_tool_is_called_by_its_name_and_shown_to_nobody() {
+    let registry = Registry::new();
+    registry.register(Registration::of(tool("mcp.s.read_resource")).unlisted()).unwrap();
+    let scene = Scene::default();
+    assert!(registry.has("mcp.s.read_resource"));
+    assert!(registry.search("mcp.s.read_resource", &scene).is_empty());
+    let shown = registry.declare(Shape::Anthropic, &Shown::All, &scene).unwrap();
+    assert_eq!(shown.as_array().unwrap().len(), 0);
+}
+
+#[test]
 fn search_finds_by_name_hint_and_description_best_first() {
     // S3.16
     let registry = Registry::new();

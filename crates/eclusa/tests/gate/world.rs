@@ -70,7 +70,13 @@ impl Tool for TestTool {
             let text = job.args()["text"].as_str().unwrap_or_default();
             let said = match self.name {
                 "panic" => panic!("boom"),
-                "hang" => std::future::pending().await,
+                "hang" => {
+                    if let Ok(thinks) = text.parse() {
+                        let _asking = job.asking();
+                        tokio::time::sleep(Duration::from_secs(thinks)).await;
+                    }
+                    std::future::pending().await
+                }
                 "fail" => Err(ToolError {
                     message: "exit status 3".to_owned(),
                     output: format!("partly: {text}"),

@@ -1,0 +1,336 @@
+//! The gateway between a client and a server that are in memory, each in either era.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use eclusa::{Ask, Decision, Gate, House, MemoryLog, Reach, Registry, Rule, Rules, ServerSettings};
+use futures::future::BoxFuture;
+use rmcp::{
+    ClientHandler, ErrorData, RoleClient, ServerHandler, ServiceExt as _,
+    model::{
+        CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
+        CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
+        ElicitationAction, Implementation, ListRootsResult, LoggingMessageNotificationParam,
+        ProgressNotificationParam, ProtocolVersion, ResourceUpdatedNotificationParam,
+        SamplingMessage,
+    },
+    service::{
+        ClientLifecycleMode, NotificationContext, RequestContext, RunningService,
+        serve_client_with_lifecycle, serve_directly,
+    },
+};
+use serde_json::{Value, json};
+use tokio::io::DuplexStream;
+
+use super::{Condition, Gateway, Keys, Launched, Launcher, Pinned, Pins, Process, World};
+use crate::{
+    approver::ThroughClient, call::Patience, hall::Hall, opening::Opened, opening::Opening,
+    pipe::Pipe, server::Server,
+};
+
+mod asking;
+mod judged;
+mod shelves;
+mod told;
+
+#[path = "../../examples/fixture/server.rs"]
+mod fixture;
+
+/// The two eras of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Era {
+    Old,
+    New,
+}
+
+/// Every client with every server.
+const ERAS: [(Era, Era); 4] =
+    [(Era::Old, Era::Old), (Era::Old, Era::New), (Era::New, Era::Old), (Era::New, Era::New)];
+
+/// What a test is about.
+struct Scene {
+    client: Era,
+    can: Value,
+    settings: ServerSettings,
+    rules: Vec<Rule>,
+    plain: bool,
+    asks: bool,
+    serve: Arc<dyn Fn(DuplexStream) + Send + Sync>,
+    pins: Arc<Kept>,
+    registry: Arc<Registry>,
+}
+
+impl Scene {
+    /// The fixture behind a gate that lets everything of it through.
+    fn new((client, server): (Era, Era)) -> Scene {
+        let state = Arc::new(fixture::State::new(server == Era::Old));
+        Scene::with(client, move || fixture::Fixture::new(state.clone()))
+    }
+
+    /// Another server.
+    fn with<S: ServerHandler>(
+        client: Era,
+        server: impl Fn() -> S + Send + Sync + 'static,
+    ) -> Scene {
+        let rule = Rule::new(Decision::Allow).server(["fixture"]).unwrap().tainted();
+        Scene {
+            client,
+            can: json!({"elicitation": {}, "sampling": {}, "roots": {}}),
+            settings: ServerSettings::new("fixture", Reach::Command(Vec::new())),
+            rules: vec![rule],
+            plain: false,
+            asks: false,
+            serve: Arc::new(move |pipe| {
+                let server = server();
+                tokio::spawn(async move {
+                    if let Ok(running) = server.serve(tokio::io::split(pipe)).await {
+                        let _ = running.waiting().await;
+                    }
+                });
+            }),
+            pins: Arc::default(),
+            registry: Arc::new(Registry::new()),
+        }
+    }
+
+    fn may(mut self, ask: Ask) -> Scene {
+        self.settings.may.push(ask);
+        self
+    }
+
+    async fn open(&self) -> Stage {
+        let rules = Rules::new(self.rules.clone(), Path::new("/nowhere"));
+        let log = Arc::new(MemoryLog::default());
+        let mut house = House::new(self.registry.clone(), rules, log.clone());
+        if self.asks {
+            house.approvers.insert(0, Arc::new(ThroughClient));
+        }
+        let world = World {
+            registry: self.registry.clone(),
+            launcher: Arc::new(InMemory(self.serve.clone())),
+            pins: self.pins.clone(),
+            keys: Arc::new(NoKeys),
+            plain: self.plain,
+        };
+        let gateway = Gateway::open(vec![self.settings.clone()], world);
+        let opened = Opened { gate: Gate::new(house), gateway: Some(gateway.clone()) };
+        let hall = Hall::new(Opening::ready(opened), Patience::default()).unwrap();
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let (read, write) = tokio::io::split(theirs);
+        let pipe = Pipe::new(read, write, hall.clone());
+        let running = serve_directly(Server::new(hall).unwrap(), pipe, None);
+        tokio::spawn(running.waiting());
+        let person = Person {
+            can: serde_json::from_value(self.can.clone()).unwrap(),
+            heard: Arc::default(),
+        };
+        let lifecycle = match self.client {
+            Era::Old => ClientLifecycleMode::Initialize,
+            Era::New => ClientLifecycleMode::Discover {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            },
+        };
+        let ends = tokio::io::split(ours);
+        let client = serve_client_with_lifecycle(person.clone(), ends, lifecycle).await.unwrap();
+        Stage { client, person, gateway, log }
+    }
+}
+
+/// A client that is connected.
+struct Stage {
+    client: RunningService<RoleClient, Person>,
+    person: Person,
+    gateway: Arc<Gateway>,
+    log: Arc<MemoryLog>,
+}
+
+impl Stage {
+    async fn call(&self, tool: &str, args: Value) -> CallToolResult {
+        self.try_call(tool, args).await.unwrap()
+    }
+
+    async fn try_call(
+        &self,
+        tool: &str,
+        args: Value,
+    ) -> Result<CallToolResult, rmcp::ServiceError> {
+        let mut params = CallToolRequestParams::new(tool.to_owned());
+        params.arguments = args.as_object().cloned();
+        let calling = self.client.call_tool(params);
+        tokio::time::timeout(Duration::from_secs(60), calling).await.unwrap()
+    }
+
+    fn condition(&self) -> Condition {
+        self.gateway.conditions().remove(0)
+    }
+
+    /// Waits until the client has heard this.
+    async fn heard(&self, what: &str) -> String {
+        for _ in 0..600 {
+            if let Some(it) = self.person.said().into_iter().find(|it| it.contains(what)) {
+                return it;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("`{what}` was not heard, but {:?}", self.person.said());
+    }
+}
+
+/// What a tool of the fixture is called at the gate.
+fn theirs(tool: &str) -> String {
+    super::tool_name("fixture", tool)
+}
+
+/// The text of a result.
+fn text(result: &CallToolResult) -> String {
+    let texts = result.content.iter().filter_map(|it| it.as_text());
+    texts.map(|it| it.text.clone()).collect::<Vec<_>>().join("\n")
+}
+
+/// The client's side, with somebody who answers everything.
+#[derive(Clone)]
+struct Person {
+    can: ClientCapabilities,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Person {
+    fn hears(&self, what: String) {
+        self.heard.lock().unwrap().push(what);
+    }
+
+    fn said(&self) -> Vec<String> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    /// What it was asked, without what it was told.
+    fn asked(&self) -> Vec<String> {
+        let asks =
+            |it: &String| ["asked", "sampled", "roots"].iter().any(|ask| it.starts_with(ask));
+        self.said().into_iter().filter(asks).collect()
+    }
+}
+
+impl ClientHandler for Person {
+    fn get_info(&self) -> ClientConfig {
+        ClientConfig::new(self.can.clone(), Implementation::new("person", "1"))
+    }
+
+    async fn create_elicitation(
+        &self,
+        asked: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let asked = serde_json::to_value(asked).unwrap();
+        self.hears(format!("asked: {}", asked["message"].as_str().unwrap()));
+        let answers = json!({"name": "Alice", "color": "blue", "ok": true, "answer": "yes"});
+        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(answers))
+    }
+
+    async fn create_message(
+        &self,
+        asked: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        self.hears(format!("sampled: {}", serde_json::to_value(asked.messages).unwrap()));
+        let message = SamplingMessage::assistant_text("It is Paris.");
+        Ok(CreateMessageResult::new(message, "a model".to_owned()))
+    }
+
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
+        self.hears("roots".to_owned());
+        Ok(serde_json::from_value(json!({"roots": [{"uri": "file:///here"}]})).unwrap())
+    }
+
+    async fn on_logging_message(
+        &self,
+        said: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.hears(format!("message of {}: {}", said.logger.unwrap_or_default(), said.data));
+    }
+
+    async fn on_progress(
+        &self,
+        told: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.hears(format!("progress: {} of {:?}", told.progress, told.total));
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.hears("other tools".to_owned());
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.hears("other prompts".to_owned());
+    }
+
+    async fn on_resource_updated(
+        &self,
+        told: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.hears(format!("updated: {}", told.uri));
+    }
+}
+
+/// Starts servers in memory.
+struct InMemory(Arc<dyn Fn(DuplexStream) + Send + Sync>);
+
+impl Launcher for InMemory {
+    fn launch<'a>(&'a self, _: &'a ServerSettings) -> BoxFuture<'a, std::io::Result<Launched>> {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        (self.0)(theirs);
+        let (read, write) = tokio::io::split(ours);
+        let (input, output) = (Box::new(write), Box::new(read));
+        let launched = Launched { input, output, process: Box::new(Endless), cell: None };
+        Box::pin(async { Ok(launched) })
+    }
+}
+
+struct Endless;
+
+impl Process for Endless {
+    fn ended(&mut self) -> BoxFuture<'_, String> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// No server in memory is shown anything.
+struct NoKeys;
+
+impl Keys for NoKeys {
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn load(&self, _: &str) -> std::io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn keep(&self, _: &str, _: Option<&[u8]>) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Pins in memory.
+#[derive(Default)]
+struct Kept(Mutex<Pinned>);
+
+impl Pins for Kept {
+    fn pinned(&self, _: &str) -> std::io::Result<Pinned> {
+        Ok(self.0.lock().unwrap().clone())
+    }
+
+    fn pin(&self, _: &str, pinned: &Pinned) -> std::io::Result<()> {
+        *self.0.lock().unwrap() = pinned.clone();
+        Ok(())
+    }
+}

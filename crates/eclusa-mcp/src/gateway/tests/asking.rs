@@ -1,0 +1,111 @@
+//! What a server asks while it works: of the client that made the call, in the client's era.
+
+use super::*;
+
+#[tokio::test]
+async fn elicitation_reaches_the_client_and_says_whose_it_is() {
+    for eras in ERAS {
+        let stage = Scene::new(eras).open().await;
+        let tool = &theirs("test_input_required_result_elicitation");
+        let said = text(&stage.call(tool, json!({})).await);
+        assert!(said.contains("Alice"), "{eras:?}: {said}");
+        assert_eq!(stage.person.asked(), ["asked: fixture asks: What is your name?"], "{eras:?}");
+    }
+}
+
+#[tokio::test]
+async fn rounds_of_questions_are_all_put() {
+    for eras in ERAS {
+        let stage = Scene::new(eras).open().await;
+        let said = stage.call(&theirs("test_input_required_result_multi_round"), json!({})).await;
+        assert_eq!(text(&said), "Both answered.", "{eras:?}");
+        assert_eq!(stage.person.asked().len(), 2, "{eras:?}");
+    }
+}
+
+#[tokio::test]
+async fn several_questions_at_once_are_all_put() {
+    for eras in ERAS {
+        let scene = Scene::new(eras).may(Ask::Sampling).may(Ask::Roots);
+        let stage = scene.open().await;
+        let tool = &theirs("test_input_required_result_multiple_inputs");
+        let said = text(&stage.call(tool, json!({})).await);
+        for word in ["Alice", "Paris", "file:///here"] {
+            assert!(said.contains(word), "{eras:?}: {said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn sampling_and_roots_are_refused_unless_the_server_may() {
+    let cases = [
+        (&theirs("test_input_required_result_sampling"), Ask::Sampling, "Paris"),
+        (&theirs("test_input_required_result_list_roots"), Ask::Roots, "file:///here"),
+    ];
+    for eras in ERAS {
+        for (tool, ask, answer) in cases {
+            let stage = Scene::new(eras).open().await;
+            let result = stage.call(tool, json!({})).await;
+            assert_eq!(result.is_error, Some(true), "{eras:?}: {result:?}");
+            assert_eq!(stage.person.asked(), Vec::<String>::new(), "{eras:?}");
+            let stage = Scene::new(eras).may(ask).open().await;
+            let said = text(&stage.call(tool, json!({})).await);
+            assert!(said.contains(answer), "{eras:?}: {said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_is_asked_nothing_that_it_did_not_declare() {
+    for eras in ERAS {
+        let mut scene = Scene::new(eras).may(Ask::Sampling);
+        scene.can = json!({"sampling": {}});
+        let stage = scene.open().await;
+        let tool = &theirs("test_input_required_result_elicitation");
+        let result = stage.call(tool, json!({})).await;
+        assert_eq!(result.is_error, Some(true), "{eras:?}: {result:?}");
+        assert_eq!(stage.person.asked(), Vec::<String>::new(), "{eras:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_of_the_newer_era_knows_what_the_client_declared() {
+    let mut scene = Scene::new((Era::New, Era::New)).may(Ask::Sampling);
+    scene.can = json!({"sampling": {}});
+    let stage = scene.open().await;
+    let tool = &theirs("test_input_required_result_capabilities");
+    let said = text(&stage.call(tool, json!({})).await);
+    assert!(said.contains("Paris") && !said.contains("Alice"), "{said}");
+    // And not what the server may not use.
+    let stage = Scene::new((Era::New, Era::New)).open().await;
+    let refused = stage.try_call("mcp_fixture_test_missing_capability", json!({})).await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("-32021"), "{refused}");
+}
+
+#[tokio::test]
+async fn secrets_in_an_answer_do_not_reach_the_server() {
+    for eras in ERAS {
+        let stage = Scene::new(eras).may(Ask::Sampling).open().await;
+        // The fixture says back what it was answered, and the client says back what it was asked.
+        let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+        let args = json!({"prompt": format!("the token is {token}")});
+        let said = text(&stage.call("mcp_fixture_test_sampling", args).await);
+        let asked = stage.person.asked().join(" ");
+        assert!(said.contains("Paris") && !asked.contains(&token), "{eras:?}: {asked}");
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_can_ask_too() {
+    for client in [Era::Old, Era::New] {
+        for server in [Era::Old, Era::New] {
+            let stage = Scene::new((client, server)).open().await;
+            let name = "mcp_fixture_test_input_required_result_prompt";
+            let params = rmcp::model::GetPromptRequestParams::new(name);
+            let prompt = stage.client.get_prompt(params).await.unwrap();
+            let said = serde_json::to_string(&prompt.messages).unwrap();
+            assert!(said.contains("Alice"), "{client:?} {server:?}: {said}");
+        }
+    }
+}
