@@ -29,9 +29,9 @@ pub(crate) fn page(
         })?),
     };
     let mut tools: Vec<Tool> = registry
-        .list()
+        .shown()
         .iter()
-        .filter(|it| !it.deferred() && !own::is_own(it.name()))
+        .filter(|it| !own::is_own(it.name()))
         .map(|it| shown(it, scene))
         .chain(own::tools())
         .collect();

@@ -26,5 +26,6 @@ mod prompt;
 mod queue;
 mod reviewers;
 mod run;
+mod servers;
 mod undo;
 mod world;

@@ -1,6 +1,9 @@
 //! One tool as the registry keeps it, and what the embedding program says about it.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use serde_json::{Value, json};
 
@@ -15,6 +18,7 @@ pub struct Registration {
     trusted: bool,
     pub(super) over: bool,
     deferred: bool,
+    when_many: bool,
     extra: ExtraArgs,
     hidden: Vec<String>,
 }
@@ -47,6 +51,7 @@ impl Registration {
             trusted: false,
             over: false,
             deferred: false,
+            when_many: false,
             extra: ExtraArgs::default(),
             hidden: Vec::new(),
         }
@@ -80,6 +85,12 @@ impl Registration {
         Registration { deferred: true, ..self }
     }
 
+    /// The same, where there are so many tools that a model loses sight of them
+    /// ([`MANY`](super::MANY)).
+    pub fn deferred_when_many(self) -> Registration {
+        Registration { when_many: true, ..self }
+    }
+
     /// What happens to arguments that the schema does not name.
     pub fn extra(self, extra: ExtraArgs) -> Registration {
         Registration { extra, ..self }
@@ -104,6 +115,9 @@ pub struct Registered {
     operation: String,
     review: ReviewConfig,
     deferred: bool,
+    when_many: bool,
+    /// Set once a search has found it.
+    found: AtomicBool,
     arguments: Arguments,
     output_schema: Option<Value>,
 }
@@ -134,6 +148,8 @@ impl Registered {
             revision,
             review: it.review,
             deferred: it.deferred,
+            when_many: it.when_many,
+            found: AtomicBool::new(false),
             arguments,
             output_schema: it.tool.output_schema(),
             tool: it.tool,
@@ -195,9 +211,22 @@ impl Registered {
         self.output_schema.as_ref()
     }
 
-    /// True when models see it only after a search has found it.
+    /// True when models see it only after a search has found it, and none has.
     pub fn deferred(&self) -> bool {
-        self.deferred
+        self.deferred && !self.was_found()
+    }
+
+    /// True when the same holds of it where there are many tools.
+    pub(super) fn deferred_when_many(&self) -> bool {
+        self.when_many && !self.was_found()
+    }
+
+    pub(super) fn was_found(&self) -> bool {
+        self.found.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_found(&self) {
+        self.found.store(true, Ordering::Release);
     }
 
     pub(crate) fn tool(&self) -> &dyn Tool {
