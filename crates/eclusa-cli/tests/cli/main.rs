@@ -27,5 +27,6 @@ mod prompt;
 mod queue;
 mod reviewers;
 mod run;
+mod servers;
 mod undo;
 mod world;
