@@ -19,7 +19,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -184,16 +184,21 @@ impl Files {
     /// Opens a file that was found by walking the workspace, whose name need not be UTF-8. It is
     /// judged and checked like any other.
     pub fn reach(&self, path: &Path) -> Result<Opened, FileError> {
-        let asked = Asked::new(path.as_os_str())?;
-        match self.at_once(&asked) {
+        match self.at_once(path) {
             Some(opened) => Ok(opened),
-            None => self.read(&asked),
+            None => self.read(&Asked::new(path.as_os_str())?),
         }
     }
 
     /// A file with this very name, opened in one call: whoever walks has just seen one there.
-    fn at_once(&self, asked: &Asked) -> Option<Opened> {
-        let path = asked.plain().filter(|it| !self.any_case() && self.is_blocked(it).is_none())?;
+    fn at_once(&self, path: &Path) -> Option<Opened> {
+        let is_name = |it: &Component<'_>| matches!(it, Component::Normal(_));
+        let plain: PathBuf = path.components().filter(is_name).collect();
+        // Spelt in the one way in which it was judged.
+        let path = Some(plain).filter(|it| it.as_os_str() == path.as_os_str())?;
+        if self.any_case() || self.is_blocked(&path).is_some() {
+            return None;
+        }
         let file = File::from(self.beneath().file(self.handle(), &path)?);
         let stat = fstat(&file).ok().filter(|it| Kind::of(it) == Kind::File)?;
         Some(Opened::new(file, path, &stat))

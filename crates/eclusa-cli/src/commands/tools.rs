@@ -81,10 +81,10 @@ fn list(
     screen.table(&tools.iter().map(row).collect::<Vec<_>>())
 }
 
-/// The first sentence: it ends with a full stop before a blank, which no abbreviation here has.
+/// The first sentence: it ends with a full stop before a blank. `show` has all of it.
 fn first(description: &str) -> &str {
     let line = description.lines().next().unwrap_or_default();
-    line.split_once(". ").map_or(line, |(first, _)| first).trim_end_matches(['.', ':'])
+    line.split_inclusive(". ").next().unwrap_or_default().trim_end()
 }
 
 fn show(tool: &Registered, scene: &Scene, screen: &mut Screen) -> std::io::Result<()> {
