@@ -147,6 +147,13 @@ fn found_a_line_that_goes_on_in_a_substitution_of_a_here_document() {
     assert_eq!(analyse("aa <<'E'\n$(aa '\\\na b' x)\nE\n").doubts, []);
 }
 
+/// Where the quotes end depends on who reads `$$(`.
+#[test]
+fn found_a_parenthesis_behind_the_number_of_the_shell() {
+    doubted("aa \"$$(aa 'a b' \"b\")\"", &[]);
+    assert_eq!(analyse("aa $$ '$$(x)'").doubts, []);
+}
+
 /// A loop over what a variable holds is not the loop around it with the same name.
 #[test]
 fn found_a_loop_in_a_loop_of_the_same_name() {
