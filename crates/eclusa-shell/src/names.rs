@@ -108,7 +108,12 @@ impl Names {
         }
         let [_, second] = outlines;
         for span in second.commands.iter().flat_map(|it| &it.assignments) {
-            let (name, _) = assigned(text(source, *span));
+            let text = text(source, *span);
+            let (name, _) = assigned(text);
+            // What is put behind a value, or at an index, is not the whole value.
+            if !text.get(name.len()..).is_some_and(|it| it.starts_with('=')) {
+                names.otherwise.insert(name.to_owned());
+            }
             *names.assigned.entry(name.to_owned()).or_default() += 1;
         }
         names.scopes = second.scopes.clone();
@@ -124,13 +129,23 @@ impl Names {
         }
         let mut words = seen.words.iter().map(|it| text(source, *it));
         let Some(first) = words.next() else { return };
+        if seen.shape == Shape::Loop {
+            self.otherwise.insert(first.to_owned());
+        }
         if seen.shape != Shape::Simple {
             return;
         }
         match first {
             "read" => self.read.extend(words.map(str::to_owned)),
             "cd" | "pushd" | "popd" => self.moves = true,
-            "eval" | "source" | "." => self.opaque = true,
+            // What a trap runs can come between any two commands.
+            "eval" | "source" | "." | "trap" => self.opaque = true,
+            // Behind these stands the command that is meant.
+            "command" | "builtin" => {
+                let plain = |it: &str| !it.contains(['\'', '"', '\\', '$', '`']);
+                let sets = |it: &str| it == "read" || it == "trap" || SETTERS.contains(&it);
+                self.opaque |= words.any(|it| !plain(it) || sets(it));
+            }
             _ if SETTERS.contains(&first) => {
                 let set = words.map(|it| assigned(it).0.to_owned());
                 self.otherwise.extend(set.clone());

@@ -38,6 +38,10 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
             found.push(("a word begins right behind a list or a substitution", span.end));
         }
     }
+    for form in ["$$(", "$${"] {
+        let found_at = source.match_indices(form).find(|(at, _)| !literal(second, *at));
+        found.extend(found_at.map(|(at, _)| ("a dollar sign after `$$` is read in two ways", at)));
+    }
     if source.ends_with('\\') {
         found.push(("the text ends with a backslash", source.len() - 1));
     }

@@ -146,6 +146,10 @@ pub fn fed(argv: &[Word], text: &str) -> Inner {
 /// The places in which a command looks for files by itself, as text for those it is piped to:
 /// `find / | xargs rm` removes what is below `/`.
 pub fn found(argv: &[Word]) -> Vec<Word> {
+    let name = argv.first().and_then(Word::text).unwrap_or_default();
+    if !matches!(name.rsplit('/').next(), Some("find" | "gfind" | "ls" | "gls" | "dir")) {
+        return Vec::new();
+    }
     let reading = read(argv);
     if !matches!(reading.entry, Some("find" | "ls")) || reading.narrowed {
         return Vec::new();

@@ -27,6 +27,11 @@ pub(crate) struct Listing {
 
 /// What these words list, if they are of a program that prints names of files and nothing else.
 pub(crate) fn lists(argv: &[Word]) -> Option<Listing> {
+    let name = argv.first().and_then(Word::text)?;
+    let base = name.rsplit('/').next()?;
+    if !matches!(base, "find" | "gfind" | "git" | "rg" | "grep" | "egrep" | "fgrep") {
+        return None;
+    }
     let texts: Vec<_> = argv.iter().map(Word::text).collect::<Option<_>>()?;
     let has = |flags: &[&str]| texts.iter().any(|it| flags.contains(&&**it));
     let reading = read(argv);
