@@ -32,6 +32,11 @@ pub(crate) fn tools(registry: &Registry, gateway: Option<&Gateway>) -> Vec<Tool>
     tools
 }
 
+/// The tool that clients know by this name, as they see it.
+pub(crate) fn tool(registry: &Registry, gateway: Option<&Gateway>, name: &str) -> Option<Tool> {
+    registry.get(name).map(|it| shown(&it, gateway))
+}
+
 /// One page of a list, and where the next one begins.
 pub(crate) fn page<T>(
     mut all: Vec<T>,

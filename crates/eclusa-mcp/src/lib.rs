@@ -6,7 +6,7 @@
 //!   │
 //! server.rs    what a client can ask: tools, calls, resources    hall.rs  where all doors lead
 //!   │                                                        news.rs  what it is told of
-//! passing.rs   a request of any kind as a call
+//! passing.rs   a request of any kind as a call            reading.rs  for prompts and resources
 //!   │
 //! call.rs      a call on its way through the gate            approver.rs, asked.rs  asking
 //!   │                                                        parked.rs  waiting for an answer
@@ -41,6 +41,7 @@ mod parked;
 mod passing;
 mod pipe;
 mod question;
+mod reading;
 mod server;
 mod stdio;
 

@@ -63,7 +63,7 @@ impl Server {
 
     /// The gate and the servers behind it, once those have told what they have: many clients ask
     /// once and never again.
-    async fn stocked(&self) -> Result<(Opened, Option<Arc<Gateway>>), ErrorData> {
+    pub(crate) async fn stocked(&self) -> Result<(Opened, Option<Arc<Gateway>>), ErrorData> {
         let opened = self.hall.opened().await?;
         if let Some(gateway) = &opened.gateway {
             gateway.ready().await;
@@ -186,8 +186,11 @@ impl ServerHandler for Server {
         Ok(ListToolsResult { next_cursor: next, ..ListToolsResult::with_all_items(tools) })
     }
 
-    fn get_tool(&self, _: &str) -> Option<Tool> {
-        None
+    /// For the headers that repeat arguments (2026-07-28): rmcp holds them against the schema.
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let opened = self.hall.opened_now()?;
+        let registry = &opened.gate.house().registry;
+        catalogue::tool(registry, opened.gateway.as_deref(), name)
     }
 
     async fn call_tool(
@@ -244,24 +247,7 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let (opened, gateway) = self.stocked().await?;
-        let args = request.arguments.map(Value::Object);
-        let call = gateway.and_then(|it| it.prompting(&request.name, args.as_ref()));
-        let (tool, args) = call.ok_or_else(|| {
-            let problem = format!("there is no prompt `{}`", request.name);
-            ErrorData::invalid_params(problem, None)
-        })?;
-        let (state, answers) = (request.request_state, request.input_responses);
-        let wanted = Wanted { method: "prompts/get", tool, args, state, answers };
-        match self.pass(&opened.gate, wanted, &context).await? {
-            Passed::Asks(asks) => Ok(asks.into()),
-            Passed::Waits(_) => Err(not_answered(&request.name)),
-            Passed::Done(reply, beside) if reply.is_error() => {
-                let about = json!({"name": request.name});
-                Err(answer::refusal(&reply, beside.refused.get(), about))
-            }
-            Passed::Done(reply, _) => answer::prompt(&reply, &request.name).map(Into::into),
-        }
+        self.prompt(request, &context).await
     }
 
     async fn complete(
@@ -305,28 +291,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let uri = request.uri;
-        if uri.starts_with(answer::OURS) {
-            let gate = self.hall.gate().await?;
-            return kept::read(gate.house(), &uri).await.map(Into::into);
-        }
-        let (opened, gateway) = self.stocked().await?;
-        let call = gateway.and_then(|it| it.reading(&uri));
-        let about = json!({"uri": uri});
-        let (tool, args) = call.ok_or_else(|| {
-            let problem = format!("`{uri}` cannot be read: it is not a resource of this server");
-            ErrorData::resource_not_found(problem, Some(about.clone()))
-        })?;
-        let (state, answers) = (request.request_state, request.input_responses);
-        let wanted = Wanted { method: "resources/read", tool, args, state, answers };
-        match self.pass(&opened.gate, wanted, &context).await? {
-            Passed::Asks(asks) => Ok(asks.into()),
-            Passed::Waits(_) => Err(not_answered(&uri)),
-            Passed::Done(reply, beside) if reply.is_error() => {
-                Err(answer::refusal(&reply, beside.refused.get(), about))
-            }
-            Passed::Done(reply, _) => answer::contents(&reply, &uri).map(Into::into),
-        }
+        self.resource(request, &context).await
     }
 
     /// What the protocol does not know, and what is known but could not be read.
@@ -396,12 +361,6 @@ fn unknown(method: &str) -> ErrorData {
         format!("there is no method `{method}`"),
         Some(json!({"method": method})),
     )
-}
-
-/// The call goes on, and is on record; but there is no way to come back for it.
-fn not_answered(what: &str) -> ErrorData {
-    let problem = format!("nobody has said yet whether `{what}` may be had; ask again later");
-    ErrorData::invalid_request(problem, None)
 }
 
 #[cfg(test)]

@@ -3,9 +3,12 @@
 use std::{net::SocketAddr, time::Duration};
 
 use clap::Args as Group;
-use eclusa::Seen;
+use eclusa::{Ask, Seen};
 
-use super::{duration, servers::access};
+use super::{
+    duration,
+    servers::{access, ask},
+};
 
 pub(super) const EXAMPLES: &str = "\
 Put this into the agent's configuration as the command of an MCP server:
@@ -56,6 +59,9 @@ pub(crate) struct WrapArgs {
     /// What its program may do with the workspace [default: read]
     #[arg(long, value_parser = access(), value_name = "ACCESS", requires = "wrap")]
     pub(crate) access: Option<Seen>,
+    /// What it may ask of the client, besides questions to you; can be given several times
+    #[arg(long, value_parser = ask(), value_name = "WHAT", requires = "wrap")]
+    pub(crate) may: Vec<Ask>,
     /// Start its program without a cell: it can do whatever you can
     #[arg(long, requires = "wrap")]
     pub(crate) no_cell: bool,

@@ -6,7 +6,7 @@ use clap::{
     Args as Group, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use eclusa::Seen;
+use eclusa::{Ask, Seen};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -128,6 +128,14 @@ pub(crate) struct AddArgs {
     /// The server's program and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// What a server may ask of the client.
+pub(super) fn ask() -> impl TypedValueParser<Value = Ask> {
+    PossibleValuesParser::new(["sampling", "roots"]).map(|word| match word.as_str() {
+        "sampling" => Ask::Sampling,
+        _ => Ask::Roots,
+    })
 }
 
 pub(super) fn access() -> impl TypedValueParser<Value = Seen> {

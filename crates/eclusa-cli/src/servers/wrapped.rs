@@ -28,6 +28,7 @@ pub(crate) fn wrapped(args: WrapArgs) -> Result<ServerSettings, Failure> {
         env: args.env,
         hosts: args.allow_net,
         workspace: args.access.unwrap_or(plain.workspace),
+        may: plain.may.into_iter().chain(args.may).collect(),
         cell: !args.no_cell,
         ..plain
     })

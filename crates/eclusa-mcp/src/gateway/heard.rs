@@ -9,7 +9,7 @@ use rmcp::{
     ErrorData, RoleClient,
     model::{
         ClientRequest, ErrorCode, JsonRpcMessage, LoggingMessageNotificationParam, ProtocolVersion,
-        ServerNotification,
+        RequestId, ServerNotification, ServerResult,
     },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
@@ -32,11 +32,13 @@ pub(super) struct Heard<T> {
     upstream: Weak<Upstream>,
     /// What was received and not yet listened to: receiving may be dropped at any await.
     held: Option<RxJsonRpcMessage<RoleClient>>,
+    /// The request that asked which era the server is of.
+    probe: Option<RequestId>,
 }
 
 impl<T> Heard<T> {
     pub(super) fn new(transport: T, upstream: Weak<Upstream>) -> Heard<T> {
-        Heard { transport, upstream, held: None }
+        Heard { transport, upstream, held: None, probe: None }
     }
 }
 
@@ -47,6 +49,11 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Heard<T> {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        if let JsonRpcMessage::Request(it) = &item
+            && matches!(it.request, ClientRequest::DiscoverRequest(_))
+        {
+            self.probe = Some(it.id.clone());
+        }
         self.transport.send(item)
     }
 
@@ -65,11 +72,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Heard<T> {
                 _ => {}
             }
         }
-        let mut message = self.held.take();
-        if let Some(JsonRpcMessage::Error(it)) = &mut message {
-            old_fashioned(&mut it.error);
-        }
-        message
+        self.held.take().map(|it| self.read(it))
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
@@ -77,15 +80,34 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Heard<T> {
     }
 }
 
-/// A server that knows the newer era's way to refuse a version, and only versions of the older, is
-/// a server of the older era. rmcp gives up on it otherwise.
-fn old_fashioned(err: &mut ErrorData) {
+impl<T> Heard<T> {
+    /// A server that refuses the newer era, whichever way, is a server of the older one: it names
+    /// only old versions, or answers something that is no answer. rmcp gives up on it otherwise.
+    fn read(&self, message: RxJsonRpcMessage<RoleClient>) -> RxJsonRpcMessage<RoleClient> {
+        let (id, old) = match &message {
+            JsonRpcMessage::Error(it) => (it.id.clone(), only_old_versions(&it.error)),
+            JsonRpcMessage::Response(it) => {
+                let answers = matches!(it.result, ServerResult::DiscoverResult(_));
+                (Some(it.id.clone()), !answers)
+            }
+            _ => return message,
+        };
+        match old && id.is_some() && id == self.probe {
+            true => {
+                let no =
+                    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "it is of the older era", None);
+                JsonRpcMessage::error(no, id)
+            }
+            false => message,
+        }
+    }
+}
+
+fn only_old_versions(err: &ErrorData) -> bool {
     let newer = |it: &Value| it.as_str() >= Some(ProtocolVersion::V_2026_07_28.as_str());
     let supported = err.data.as_ref().and_then(|it| it.get("supported")).and_then(Value::as_array);
-    let older = supported.is_some_and(|it| !it.is_empty() && !it.iter().any(newer));
-    if err.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION && older {
-        err.code = ErrorCode::METHOD_NOT_FOUND;
-    }
+    let only_old = supported.is_some_and(|it| !it.is_empty() && !it.iter().any(newer));
+    err.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION && only_old
 }
 
 impl Upstream {

@@ -14,6 +14,8 @@ pub(crate) struct Arguments {
     hidden: Vec<String>,
     extra: ExtraArgs,
     known: Vec<String>,
+    /// Optional arguments that cannot be null: a null for them says that they are not given.
+    absent: Vec<String>,
 }
 
 /// How many violations one message lists.
@@ -36,6 +38,7 @@ impl Arguments {
             .map_err(|err| err.to_string())?;
         let properties = schema.get("properties").and_then(Value::as_object);
         let known = properties.map(|it| it.keys().cloned().collect()).unwrap_or_default();
+        let absent = absent(&schema);
         Ok(Arguments {
             defaults: Defaults::of(&schema, &schema, 0),
             shown: without(&schema, hidden),
@@ -43,6 +46,7 @@ impl Arguments {
             hidden: hidden.to_vec(),
             extra,
             known,
+            absent,
         })
     }
 
@@ -51,8 +55,8 @@ impl Arguments {
     }
 
     /// The arguments in the form that is validated, or `None` when they are in it already:
-    /// parsed if they came as text, an object if they were absent, defaults filled in, nothing
-    /// hidden set by a model.
+    /// parsed if they came as text, an object if they were absent, defaults filled in, no null
+    /// for what is simply not given, nothing hidden set by a model.
     pub(crate) fn normalised(
         &self,
         args: &Value,
@@ -72,13 +76,14 @@ impl Arguments {
             let it = kind(new.as_ref().unwrap_or(args));
             return Err(format!("the arguments must be an object of named values, not {it}"));
         };
-        let strips = |name: &String| {
+        let strips = |(name, value): (&String, &Value)| {
             from_model && self.hidden.contains(name)
                 || self.extra == ExtraArgs::Strip && !self.known.contains(name)
+                || value.is_null() && self.absent.contains(name)
         };
-        if fields.keys().any(strips) {
+        if fields.iter().any(strips) {
             let mut kept = fields.clone();
-            kept.retain(|name, _| !strips(name));
+            kept.retain(|name, value| !strips((name, value)));
             new = Some(Value::Object(kept));
         }
         if self.defaults.missing_in(new.as_ref().unwrap_or(args)) {
@@ -108,6 +113,25 @@ impl Arguments {
         }
         Err(said.join("; "))
     }
+}
+
+/// The optional arguments whose type is said, and is not null. Models fill in every argument that
+/// they see, and write null where they mean nothing (S4.50).
+fn absent(schema: &Value) -> Vec<String> {
+    let required: Vec<&str> = match schema.get("required").and_then(Value::as_array) {
+        Some(names) => names.iter().filter_map(Value::as_str).collect(),
+        None => Vec::new(),
+    };
+    let no_null = |schema: &Value| match schema.get("type") {
+        Some(Value::String(only)) => only != "null",
+        Some(Value::Array(types)) => types.iter().all(|it| it != "null"),
+        _ => false,
+    };
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    properties
+        .filter(|(name, it)| !required.contains(&name.as_str()) && no_null(it))
+        .map(|(name, _)| name.clone())
+        .collect()
 }
 
 /// One violation, in words that a model can act on: where, and what was expected there.

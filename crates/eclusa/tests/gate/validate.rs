@@ -212,6 +212,27 @@ fn a_tool_with_a_broken_schema_cannot_be_registered() {
 }
 
 #[tokio::test]
+async fn s4_50_a_null_for_what_is_optional_means_that_it_is_not_given() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "must": {"type": "string"},
+            "may": {"type": "boolean"},
+            "usually": {"type": "integer", "default": 7},
+            "nullable": {"type": ["string", "null"]},
+            "any": {},
+        },
+        "required": ["must"],
+    });
+    let given = json!({"must": "x", "may": null, "usually": null, "nullable": null, "any": null});
+    let got = passed(|it| it, schema.clone(), given).await;
+    let got: Value = serde_json::from_str(&got).unwrap();
+    assert_eq!(got, json!({"must": "x", "usually": 7, "nullable": null, "any": null}));
+    let refused = passed(|it| it, schema, json!({"must": null})).await;
+    assert!(refused.contains("`/must`"), "{refused}");
+}
+
+#[tokio::test]
 async fn typed_tools_have_the_schema_of_their_arguments() {
     // S4.4, S3.1, S3.3
     #[derive(serde::Deserialize, schemars::JsonSchema)]
