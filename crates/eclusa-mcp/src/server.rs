@@ -6,12 +6,13 @@ use eclusa::{Gate, Malformed, Origin, Run, Scene, ToolCall};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
-        Implementation, InitializeRequestParams, InitializeResult, InputRequest, InputRequests,
-        InputRequiredResult, ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, RequestMetaObject,
-        ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+        CompleteResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+        GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+        InitializeResult, InputRequest, InputRequests, InputRequiredResult,
+        ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, RequestMetaObject, ServerCapabilities,
+        ServerConfig, SubscriptionFilter, Tool,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -236,7 +237,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Opened { gate, gateway } = self.hall.opened().await?;
-        if let Some(gateway) = gateway.filter(|_| !gate.house().registry.has(&request.name)) {
+        let gateway = gateway.filter(|_| !gate.house().registry.has(&request.name));
+        if let Some(gateway) = &gateway {
             // It may be a tool of a server that still starts.
             gateway.ready().await;
         }
@@ -255,6 +257,9 @@ impl ServerHandler for Server {
                 Ok(answer::still_waiting(&id).into())
             }
             Driven::Done(reply, _) if reply.code() == "unknown_tool" => {
+                if let Some(why) = gateway.and_then(|it| it.excuse(&request.name)) {
+                    return Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into());
+                }
                 Err(ErrorData::invalid_params(reply.content().into_owned(), None))
             }
             Driven::Done(reply, permitted) if reply.tool() == own::APPROVE => {

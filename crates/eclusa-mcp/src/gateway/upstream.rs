@@ -13,8 +13,8 @@ use eclusa::{Job, Output, Reach, ServerSettings, ToolError};
 use rmcp::{
     RoleClient,
     model::{
-        CallToolRequest, CallToolRequestParams, ClientRequest, ProgressNotificationParam,
-        ProgressToken, ProtocolVersion, ServerResult,
+        CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest,
+        ProgressNotificationParam, ProgressToken, ProtocolVersion, RequestId, ServerResult,
     },
     service::{ClientLifecycleMode, Peer, PeerRequestOptions, RunningService, ServiceError},
 };
@@ -150,10 +150,15 @@ impl Upstream {
         match &*self.state.borrow() {
             State::Up(line) => Ok(line.clone()),
             State::Starting => Err(format!("the server `{name}` does not start")),
-            State::Down(why) => Err(format!(
-                "the server `{name}` is down: {why}. It is started again by itself; try later, or \
-                 go on without it"
-            )),
+            State::Down(why) => Err(is_down(name, why)),
+        }
+    }
+
+    /// Why it is down, if it is, and what to do.
+    pub(super) fn excuse(&self) -> Option<String> {
+        match &*self.state.borrow() {
+            State::Down(why) => Some(is_down(&self.settings.name, why)),
+            State::Starting | State::Up(_) => None,
         }
     }
 
@@ -197,6 +202,7 @@ impl Upstream {
             handle
         };
         let token = handle.progress_token.clone();
+        let mut waiting = Waiting { peer: line.peer.clone(), id: Some(handle.id.clone()) };
         let answer = loop {
             tokio::select! {
                 biased;
@@ -213,6 +219,7 @@ impl Upstream {
                 }
             }
         };
+        waiting.id = None;
         self.listening.lock().await.remove(&token);
         answer
     }
@@ -333,6 +340,30 @@ impl Upstream {
         let line = Line { peer, cell: cell.map(Arc::from), about };
         Ok((running, line, process, complaint))
     }
+}
+
+/// Tells the server when nobody waits for a request any more.
+struct Waiting {
+    peer: Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take() {
+            let peer = self.peer.clone();
+            let told = CancelledNotificationParam::new(Some(id), None);
+            // An error means that the server is gone.
+            tokio::spawn(async move { drop(peer.notify_cancelled(told).await) });
+        }
+    }
+}
+
+fn is_down(name: &str, why: &str) -> String {
+    format!(
+        "the server `{name}` is down: {why}. It is started again by itself; try later, or go on \
+         without it. `eclusa servers test {name}` tells a person more"
+    )
 }
 
 /// A server that has told its tools.
