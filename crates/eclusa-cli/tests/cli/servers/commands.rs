@@ -141,14 +141,14 @@ fn list_check_says_how_each_is() {
     let ran = world.eclusa(&["servers", "list", "--check"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     insta::assert_snapshot!(ran.out, @r"
-    fake    up    13 tools, held: full
     broken  down  its program ended with exit code 4; it said last: `error: no licence for this machine`
+    fake    up    13 tools, held: full
     ");
     let lines = world.eclusa(&["--json", "servers", "list", "--check"]).out;
     let lines: Vec<serde_json::Value> =
         lines.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
-    assert_eq!((&lines[0]["up"], &lines[0]["held"]), (&json!(true), &json!("full")));
-    assert_eq!((&lines[1]["up"], &lines[1]["tools"]), (&json!(false), &json!([])));
+    assert_eq!((&lines[1]["up"], &lines[1]["held"]), (&json!(true), &json!("full")));
+    assert_eq!((&lines[0]["up"], &lines[0]["tools"]), (&json!(false), &json!([])));
 }
 
 #[test]

@@ -28,8 +28,7 @@ fn unaffected(client: &mut Client) {
 fn a_crash_at_the_start_is_told_with_the_last_words_and_tried_again() {
     let (world, mut client) = beside(&["crash"], "");
     unaffected(&mut client);
-    let error = client.ask("tools/call", json!({"name": "mcp_bad_echo", "arguments": {}}));
-    let said = error.to_string();
+    let said = fails(&mut client, "mcp_bad_echo", json!({}));
     assert!(said.contains("`bad`") && said.contains("no licence for this machine"), "{said}");
     wait_until("it is started again", || kept(&world, "bad", "starts").len() >= 3);
     unaffected(&mut client);
@@ -61,8 +60,7 @@ fn a_crash_in_a_call_names_the_server_and_the_next_call_finds_it_again() {
 fn a_server_that_does_not_start_in_time_is_told_and_holds_nobody_up() {
     let (_world, mut client) = beside(&["hang"], "start = \"1s\"\n");
     unaffected(&mut client);
-    let error = client.ask("tools/call", json!({"name": "mcp_bad_echo", "arguments": {}}));
-    let said = error.to_string();
+    let said = fails(&mut client, "mcp_bad_echo", json!({}));
     assert!(said.contains("`bad`") && said.contains("did not start within 1 s"), "{said}");
     assert!(said.contains("waiting for somebody who does not come"), "{said}");
 }
@@ -89,7 +87,7 @@ fn a_call_that_is_taken_back_is_taken_back_there_too() {
 
 #[test]
 fn a_call_that_takes_too_long_ends_and_is_taken_back_there() {
-    let (world, mut client) = beside(&[], "\n[limits]\ntool = \"1s\"\n");
+    let (world, mut client) = beside(&[], "\n[limits]\ntime = \"1s\"\n");
     let said = fails(&mut client, "mcp_bad_hang", json!({}));
     assert!(said.contains("1"), "{said}");
     wait_until("the server has heard", || kept(&world, "bad", "cancelled") == "yes");
@@ -100,8 +98,7 @@ fn a_call_that_takes_too_long_ends_and_is_taken_back_there() {
 fn garbage_on_the_pipe_is_given_up_on() {
     let (_world, mut client) = beside(&["garbage"], "");
     unaffected(&mut client);
-    let error = client.ask("tools/call", json!({"name": "mcp_bad_echo", "arguments": {}}));
-    let said = error.to_string();
+    let said = fails(&mut client, "mcp_bad_echo", json!({}));
     assert!(said.contains("`bad`") && said.contains("lines that are no messages"), "{said}");
 }
 
@@ -140,7 +137,8 @@ fn a_failure_of_the_tool_is_a_failure_here() {
 
 #[test]
 fn tools_that_come_later_are_there_later() {
-    let (_world, mut client) = beside(&[], "");
+    let world = behind(&[("bad", &[])]);
+    let mut client = Client::modern(&world, json!({}));
     works(&mut client, "mcp_bad_more", json!({}));
     wait_until("the tool is there", || {
         client.ask("tools/list", json!({})).to_string().contains("mcp_bad_grown")

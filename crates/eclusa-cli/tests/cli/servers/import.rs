@@ -71,10 +71,65 @@ fn servers_of_every_agent_are_brought_over_without_any_value() {
     let world = agents();
     let ran = world.eclusa(&["servers", "import"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    insta::assert_snapshot!(world.plain(&ran.out), @"");
+    insta::assert_snapshot!(world.plain(&ran.out), @r"
+    6 servers are behind the gate now, in <dir>/config/eclusa/eclusa.toml
+      git (from <dir>/home/.claude.json)
+      forge_hub (from <dir>/workspace/.mcp.json)
+        not brought over: its name `forge hub`; it is `forge_hub` here
+        not brought over: `FORGE_URL` was set from `FORGE_ADDRESS`: set `FORGE_URL` itself
+      docs (from <dir>/home/.codex/config.toml)
+        not brought over: the token in `DOCS_TOKEN`: put `Bearer ` and the token into `DOCS_AUTHORIZATION`
+      local (from <dir>/home/.codex/config.toml)
+        not brought over: `enabled_tools`
+      web (from <dir>/workspace/.vscode/mcp.json)
+      maps (from <dir>/home/.gemini/settings.json)
+        not brought over: the value of header `Authorization`: put it into `MAPS_AUTHORIZATION`
+        not brought over: `trust`: say `trusted = true` here if you mean it
+      eclusa (from <dir>/home/.claude.json): it is eclusa itself
+      old (from <dir>/home/.claude.json): it speaks SSE, which is not spoken here; look for its address over streamable HTTP
+      off (from <dir>/home/.codex/config.toml): it is switched off there
+      db (from <dir>/workspace/.vscode/mcp.json): its command uses `${input:key}`, which is not filled in here; write the value, or a script that fills it in
+      git (from <dir>/home/.gemini/settings.json): it is behind the gate already
+    set these in your environment; no value was copied:
+      DOCS_AUTHORIZATION
+      FORGE_TOKEN
+      FORGE_URL
+      LOCAL_KEY
+      MAPS_AUTHORIZATION
+      WEB_KEY
+    they reach no host until `hosts` names it; `eclusa servers test NAME` says which they tried
+    take them out of the other file and put `eclusa mcp` there: see docs/agents.md
+    ");
     let config = world.read("config/eclusa/eclusa.toml");
     assert!(!config.contains("very-secret") && !ran.out.contains("very-secret"), "{config}");
-    insta::assert_snapshot!(config, @"");
+    insta::assert_snapshot!(config, @r##"
+    # mine
+
+    [servers.git]
+    command = ["uvx", "mcp-server-git"]
+
+    [servers.forge_hub]
+    command = ["forge-mcp", "stdio"]
+    env = ["FORGE_TOKEN", "FORGE_URL"]
+
+    [servers.docs]
+    url = "https://docs.example/mcp"
+    headers = { Authorization = "DOCS_AUTHORIZATION" }
+    start = "45s"
+
+    [servers.local]
+    command = ["local-mcp"]
+    env = ["LOCAL_KEY"]
+    start = "45s"
+
+    [servers.web]
+    url = "https://web.example/mcp"
+    headers = { X-Key = "WEB_KEY" }
+
+    [servers.maps]
+    url = "https://maps.example/mcp"
+    headers = { Authorization = "MAPS_AUTHORIZATION" }
+    "##);
     // What is there is not touched again.
     let again = world.eclusa(&["servers", "import"]);
     assert_eq!(again.code, 0, "{again:?}");
