@@ -2,7 +2,8 @@
 //!
 //! A commit copies nothing that it replaces: the new file waits in a directory of its own, and the
 //! two change places by one rename, so that a reader sees the old or the new content and the old
-//! one is kept aside for an undo. What is about to happen is in a journal before it happens; a
+//! one is kept aside for an undo. A file that only moves is renamed out of one place and into the
+//! other, through one slot. What is about to happen is in a journal before it happens; a
 //! transaction that died is taken back when the workspace is next opened or changed.
 //!
 //! ```text
