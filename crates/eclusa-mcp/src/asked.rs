@@ -14,7 +14,7 @@ use rmcp::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::oneshot;
+use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::question::Form;
 
@@ -170,8 +170,10 @@ impl Drop for TakenBack {
             let peer = self.peer.clone();
             let reason = "nobody waits for the answer any more".to_owned();
             let told = CancelledNotificationParam::new(Some(id), Some(reason));
-            // An error means that the client is gone.
-            tokio::spawn(async move { drop(peer.notify_cancelled(told).await) });
+            // Without a runtime everything ends. An error means that the client is gone.
+            if let Ok(runtime) = Handle::try_current() {
+                runtime.spawn(async move { drop(peer.notify_cancelled(told).await) });
+            }
         }
     }
 }

@@ -41,7 +41,10 @@ fn show_all(
     let scene = here.scene();
     let mut screen = Screen::stdout();
     match what.unwrap_or(ToolsCommand::List) {
-        ToolsCommand::List => list(&registry.list(), &scene, json, &mut screen)?,
+        ToolsCommand::List => {
+            let tools = registry.list().into_iter().filter(|it| !it.unlisted());
+            list(&tools.collect::<Vec<_>>(), &scene, json, &mut screen)?;
+        }
         ToolsCommand::Search { words } => {
             let found = registry.search(&words.join(" "), &scene);
             let tools: Vec<_> = found.into_iter().map(|it| it.tool).collect();

@@ -57,8 +57,18 @@ pub(super) fn bounded(text: &str) -> String {
     text
 }
 
+/// Answers that a client brought before anybody asked, as some servers of the newer era take them.
+pub(super) fn given(client: &Client) -> Option<InputResponses> {
+    let given = client.wishes.given.clone().filter(|it| size(it) <= MOST)?;
+    Some(redacted(&client.redactor, given))
+}
+
+fn size(answers: &InputResponses) -> usize {
+    answers.values().map(|it| it.to_string().len()).sum()
+}
+
 /// Answers on their way to a server, without secrets.
-pub(super) fn redacted(redactor: &Redactor, answers: InputResponses) -> InputResponses {
+fn redacted(redactor: &Redactor, answers: InputResponses) -> InputResponses {
     let clean = |(name, said): (String, Value)| (name, redactor.value(&said).0.into_owned());
     answers.into_iter().map(clean).collect()
 }
@@ -117,7 +127,7 @@ impl Upstream {
             .await
             .map_err(|_| no(format!("nobody answered within {} s", time.as_secs())))?;
         let said = said.map_err(|_| no("the client did not come back".to_owned()))??;
-        let size: usize = said.values().map(|it| it.to_string().len()).sum();
+        let size = size(&said);
         if size > MOST {
             return Err(no(format!("the answer has {size} bytes, and {MOST} are passed on")));
         }

@@ -90,7 +90,11 @@ impl Gateway {
         not_denied(gate, tool, args)?;
         let redactor = &gate.house().redactor;
         params.meta = None;
-        params.argument.value = redactor.text(&params.argument.value).0.into_owned();
+        let others = params.context.as_mut().and_then(|it| it.arguments.as_mut());
+        let others = others.into_iter().flat_map(|it| it.values_mut());
+        for value in others.chain([&mut params.argument.value]) {
+            *value = redactor.text(value).0.into_owned();
+        }
         server.complete(params, redactor).await
     }
 }

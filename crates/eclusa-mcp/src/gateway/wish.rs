@@ -15,7 +15,7 @@ use rmcp::{
     },
     service::{Peer, PeerRequestOptions, ServiceError},
 };
-use tokio::sync::mpsc;
+use tokio::{runtime::Handle, sync::mpsc};
 
 use super::{
     asks::{self, Question},
@@ -142,8 +142,10 @@ impl Drop for Waiting {
             let peer = self.peer.clone();
             let reason = "nobody waits for it any more".to_owned();
             let told = CancelledNotificationParam::new(Some(id), Some(reason));
-            // An error means that the server is gone.
-            tokio::spawn(async move { drop(peer.notify_cancelled(told).await) });
+            // Without a runtime everything ends. An error means that the server is gone.
+            if let Ok(runtime) = Handle::try_current() {
+                runtime.spawn(async move { drop(peer.notify_cancelled(told).await) });
+            }
         }
     }
 }
@@ -165,11 +167,7 @@ impl Upstream {
         let (ask, questions) = mpsc::channel(BACKLOG);
         let place = self.place(job, client.clone(), ask);
         self.listen_closely(&line, client.as_ref()).await;
-        let given = client.as_ref().and_then(|it| it.wishes.given.clone());
-        let mut answers = given.filter(|_| line.modern()).map(|it| match &client {
-            Some(client) => asks::redacted(&client.redactor, it),
-            None => it,
-        });
+        let mut answers = client.as_ref().filter(|_| line.modern()).and_then(asks::given);
         let mut state = None;
         let mut way = Way { job, line: &line, place, client, questions };
         for _ in 0..ROUNDS {
@@ -317,4 +315,31 @@ fn progressed(job: &Job, client: Option<&Client>, told: ProgressNotificationPara
     let (progress, total) = (told.progress, told.total);
     // Full: the client is behind, and the next one tells more.
     let _ = client.tell.try_send(Told::Progress { progress, total, detail });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_without_a_call_is_for_the_newest_of_one_conversation() {
+        let flights = Flights::default();
+        let begin = |number: u64, conversation: &str| {
+            let (ask, conversation) = (mpsc::channel(1).0, conversation.to_owned());
+            let request = Some(RequestId::Number(number.try_into().unwrap()));
+            flights.all().push(Flight { number, conversation, request, client: None, ask });
+        };
+        let about = |origin: Option<&RequestId>| flights.about(origin, |it| it.number);
+        assert_eq!(about(None), None);
+        begin(1, "a");
+        begin(2, "a");
+        assert_eq!(about(None), Some(2));
+        begin(3, "b");
+        // Somebody else's words could be for either.
+        assert_eq!(about(None), None);
+        assert_eq!(about(Some(&RequestId::Number(2))), Some(2));
+        assert_eq!(about(Some(&RequestId::Number(9))), None);
+        drop(Place { flights: &flights, number: 3 });
+        assert_eq!(about(None), Some(2));
+    }
 }

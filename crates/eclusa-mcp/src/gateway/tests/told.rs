@@ -136,3 +136,52 @@ async fn newer_clients_hear_what_they_listen_for() {
         }
     }
 }
+
+/// A server whose only tool ends when it is taken back.
+struct Slow(Arc<tokio::sync::Notify>, Arc<tokio::sync::Notify>);
+
+impl ServerHandler for Slow {
+    fn get_info(&self) -> rmcp::model::ServerConfig {
+        let can = rmcp::model::ServerCapabilities::builder().enable_tools().build();
+        rmcp::model::ServerConfig::new(can)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<rmcp::model::PaginatedRequestParams>,
+        _: RequestContext<rmcp::RoleServer>,
+    ) -> Result<rmcp::model::ListToolsResult, ErrorData> {
+        let schema = json!({"type": "object"}).as_object().cloned().unwrap();
+        let tool = rmcp::model::Tool::new("slow", "never ends", Arc::new(schema));
+        Ok(rmcp::model::ListToolsResult::with_all_items(vec![tool]))
+    }
+
+    async fn call_tool(
+        &self,
+        _: CallToolRequestParams,
+        context: RequestContext<rmcp::RoleServer>,
+    ) -> Result<rmcp::model::CallToolResponse, ErrorData> {
+        self.0.notify_one();
+        context.ct.cancelled().await;
+        self.1.notify_one();
+        Err(ErrorData::internal_error("taken back", None))
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_taken_back_is_taken_back_at_the_server() {
+    for client in [Era::Old, Era::New] {
+        let (began, ended) = <(Arc<tokio::sync::Notify>, Arc<tokio::sync::Notify>)>::default();
+        let (begins, ends) = (began.clone(), ended.clone());
+        let scene = Scene::with(client, move || Slow(begins.clone(), ends.clone()));
+        let stage = scene.open().await;
+        let params = CallToolRequestParams::new("mcp_fixture_slow");
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let options = PeerRequestOptions::no_options();
+        let sent = stage.client.send_cancellable_request(request, options).await.unwrap();
+        let minute = Duration::from_secs(60);
+        tokio::time::timeout(minute, began.notified()).await.unwrap();
+        sent.cancel(None).await.unwrap();
+        tokio::time::timeout(minute, ended.notified()).await.unwrap();
+    }
+}
