@@ -22,7 +22,7 @@ mod wrapped;
 pub(crate) mod written;
 
 pub(crate) use pins::PinFiles;
-pub(crate) use wrapped::wrapped;
+pub(crate) use wrapped::{key, wrapped};
 
 use launch::Launch;
 
@@ -37,8 +37,7 @@ pub(crate) fn open(
         return Ok(None);
     }
     let launcher = Arc::new(Launch::new(here, shell::cells(here, &[])?));
-    let pins = Arc::new(PinFiles(here.place.pins()));
-    let keys = here.place.keys();
+    let (pins, keys) = (Arc::new(PinFiles::of(here, &servers)), here.place.keys());
     Ok(Some(Gateway::open(servers, World { registry, launcher, keys, pins, plain })))
 }
 
@@ -108,10 +107,10 @@ impl Place {
 
     /// What a server may write: a directory of its own, and its home. It is beside what we keep
     /// and not in it, so that all of ours can be hidden from it.
-    pub(crate) fn home_of(&self, server: &str) -> PathBuf {
+    pub(crate) fn home_of(&self, server: &ServerSettings) -> PathBuf {
         let state = self.state().unwrap_or(&self.store);
         let mut name = state.file_name().unwrap_or_default().to_owned();
         name.push("-servers");
-        state.with_file_name(name).join(server)
+        state.with_file_name(name).join(key(server))
     }
 }

@@ -167,9 +167,11 @@ impl Upstream {
             .extra(ExtraArgs::Keep)
             .replace();
         if let Some(difference) = changed {
+            let with = if self.world.plain { " -- COMMAND" } else { "" };
             let why = format!(
                 "the server `{server}` says something else about this tool than when it was first \
-                 used; a person must look at the difference first: `eclusa servers review {server}`"
+                 used; a person must look at the difference first: `eclusa servers review \
+                 {server}{with}`"
             );
             let (pins, is, upstream) =
                 (self.world.pins.clone(), difference.clone(), Arc::downgrade(self));

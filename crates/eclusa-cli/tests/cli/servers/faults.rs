@@ -58,10 +58,10 @@ fn a_crash_in_a_call_names_the_server_and_the_next_call_finds_it_again() {
 
 #[test]
 fn a_server_that_does_not_start_in_time_is_told_and_holds_nobody_up() {
-    let (_world, mut client) = beside(&["hang"], "start = \"1s\"\n");
+    let (_world, mut client) = beside(&["hang"], "start = \"5s\"\n");
     unaffected(&mut client);
     let said = fails(&mut client, "mcp_bad_echo", json!({}));
-    assert!(said.contains("`bad`") && said.contains("did not start within 1 s"), "{said}");
+    assert!(said.contains("`bad`") && said.contains("did not start within 5 s"), "{said}");
     assert!(said.contains("waiting for somebody who does not come"), "{said}");
 }
 

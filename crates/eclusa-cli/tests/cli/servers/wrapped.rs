@@ -19,7 +19,6 @@ fn a_wrapped_server_is_there_alone_and_under_a_name_of_its_own() {
     drop(client);
     let records = world.records();
     assert!(records.iter().any(|it| it["tool"] == "mcp_fake_echo"), "{records:?}");
-    assert!(world.path("state/eclusa-servers/fake").is_dir());
 }
 
 #[test]
@@ -36,6 +35,35 @@ fn a_wrapped_server_gets_what_the_line_says_and_no_more() {
     assert!(fails(&mut client, "fetch", json!({"text": "http://a.example/"})).contains("403"));
     drop(client);
     assert!(world.records().iter().any(|it| it["tool"] == "mcp_other_env"));
+}
+
+#[test]
+fn two_servers_that_are_called_the_same_are_not_the_same() {
+    let world = configured(YOLO);
+    let start = |words: &[&str]| {
+        let args = [&["mcp", "--wrap", "--", "python3", "fake.py"][..], words].concat();
+        Client::modern_with(&world, &args, json!({}))
+    };
+    works(&mut start(&[]), "write", json!({"path": "~/mine", "text": "of the first"}));
+    let mut other = start(&["description=another"]);
+    assert_eq!(works(&mut other, "echo", json!({"text": "runs"})), "runs");
+    fails(&mut other, "read", json!({"path": "~/mine"}));
+}
+
+#[test]
+fn a_wrapped_server_that_says_something_else_is_reviewed_by_its_command() {
+    let world = configured(YOLO);
+    let wrap = ["mcp", "--wrap", "--", "python3", "fake.py"];
+    works(&mut Client::modern_with(&world, &wrap, json!({})), "echo", json!({"text": "a"}));
+    world.write("workspace/fake.py", &super::FAKE.replace("says it again", "says it twice"));
+    let mut client = Client::modern_with(&world, &wrap, json!({}));
+    let said = fails(&mut client, "echo", json!({"text": "b"}));
+    assert!(said.contains("eclusa servers review fake -- COMMAND"), "{said}");
+    let review = ["servers", "review", "fake", "--accept", "--", "python3", "fake.py"];
+    let ran = world.eclusa(&review);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("says it twice"), "{ran:?}");
+    works(&mut Client::modern_with(&world, &wrap, json!({})), "echo", json!({"text": "c"}));
 }
 
 #[test]
