@@ -154,6 +154,15 @@ fn found_a_parenthesis_behind_the_number_of_the_shell() {
     assert_eq!(analyse("aa $$ '$$(x)'").doubts, []);
 }
 
+/// Braces are worked out before variables.
+#[test]
+fn found_a_dollar_sign_that_braces_make_a_variable() {
+    for script in ["aa {b$,e}{1..3}", "echo {$,x}SECRET", "echo {a,b$}"] {
+        doubted(script, &[]);
+    }
+    assert_eq!(analyse("aa a$ '{$,x}' \"{$,x}\"").doubts, []);
+}
+
 /// A loop over what a variable holds is not the loop around it with the same name.
 #[test]
 fn found_a_loop_in_a_loop_of_the_same_name() {
