@@ -4,15 +4,12 @@
 //! are this user's alone. A copy of one of the two places tells nothing; whoever can read both as
 //! this user can read the tokens, as with any program that has to log in by itself.
 
-use std::{
-    env, fs,
-    io::{self, Write as _},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
-    path::{Path, PathBuf},
-};
+use std::{env, fs, io, os::unix::fs::MetadataExt as _, path::PathBuf};
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, Nonce, RandomizedNonceKey};
 use eclusa_mcp::Keys;
+
+use crate::remember::replace;
 
 /// How long a key is.
 const KEY: usize = 32;
@@ -34,6 +31,7 @@ impl Keys for KeyFiles {
 
     fn load(&self, server: &str) -> io::Result<Option<Vec<u8>>> {
         let sealed = match fs::read(self.token(server)) {
+            Ok(sealed) if sealed.is_empty() => return Ok(None),
             Ok(sealed) => sealed,
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(err) => return Err(err),
@@ -57,19 +55,14 @@ impl Keys for KeyFiles {
 
     fn keep(&self, server: &str, token: Option<&[u8]>) -> io::Result<()> {
         let file = self.token(server);
-        let Some(token) = token else {
-            return match fs::remove_file(&file) {
-                Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err),
-                _ => Ok(()),
-            };
-        };
+        let Some(token) = token else { return replace(&file, "") };
         let key = self.key(true)?.ok_or_else(|| io::Error::other("there is no key"))?;
         let mut sealed = token.to_vec();
         let aad = Aad::from(server.as_bytes());
         let nonce = key.seal_in_place_append_tag(aad, &mut sealed).map_err(io::Error::other)?;
         let mut whole = nonce.as_ref().to_vec();
         whole.extend(sealed);
-        write_private(&file, &whole)
+        replace(&file, whole)
     }
 }
 
@@ -85,7 +78,7 @@ impl KeyFiles {
             Err(err) if err.kind() == io::ErrorKind::NotFound && make => {
                 let mut bytes = [0; KEY];
                 aws_lc_rs::rand::fill(&mut bytes).map_err(io::Error::other)?;
-                write_private(&self.key, &bytes)?;
+                replace(&self.key, bytes)?;
                 bytes.to_vec()
             }
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -103,18 +96,6 @@ impl KeyFiles {
         })?;
         Ok(Some(key))
     }
-}
-
-/// Writes a file that nobody else can read, whole or not at all.
-fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let directory = file.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory)?;
-    let beside = file.with_extension(format!("new-{}", std::process::id()));
-    let _ = fs::remove_file(&beside);
-    let mut new = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-    new.write_all(bytes)?;
-    new.sync_all()?;
-    fs::rename(&beside, file)
 }
 
 #[cfg(test)]
@@ -152,11 +133,10 @@ mod tests {
     fn a_token_of_another_server_or_another_key_is_refused() {
         let (_place, keys) = keys();
         keys.keep("notes", Some(b"secret")).unwrap();
-        fs::rename(keys.token("notes"), keys.token("other")).unwrap();
+        fs::copy(keys.token("notes"), keys.token("other")).unwrap();
         assert!(keys.load("other").unwrap_err().to_string().contains("log in again"));
-        fs::rename(keys.token("other"), keys.token("notes")).unwrap();
-        fs::remove_file(&keys.key).unwrap();
-        assert!(keys.load("notes").is_err());
+        replace(&keys.key, [7; KEY]).unwrap();
+        assert!(keys.load("notes").unwrap_err().to_string().contains("log in again"));
     }
 
     #[test]

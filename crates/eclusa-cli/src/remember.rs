@@ -79,13 +79,13 @@ fn with_rule(text: &str, grant: &Grant) -> Result<String, String> {
 }
 
 /// Writes beside the file and renames, so that nobody ever reads half of it.
-pub(crate) fn replace(file: &Path, text: &str) -> std::io::Result<()> {
+pub(crate) fn replace(file: &Path, text: impl AsRef<[u8]>) -> std::io::Result<()> {
     // A link stays a link: what it leads to is replaced.
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let directory = file.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(directory)?;
     let mut new = tempfile::NamedTempFile::new_in(directory)?;
-    new.write_all(text.as_bytes())?;
+    new.write_all(text.as_ref())?;
     if let Ok(old) = file.metadata() {
         new.as_file().set_permissions(old.permissions())?;
     }

@@ -83,13 +83,19 @@ impl Mode {
 
     /// What becomes of a verdict in this mode.
     pub fn apply(self, mut verdict: Verdict) -> Verdict {
-        let by_rule = |it: &Reason| it.decision == Decision::Ask && it.source == Source::Rule;
+        let asked_by = |source| {
+            let ask = |it: &Reason| it.decision == Decision::Ask && it.source == source;
+            verdict.because.iter().any(ask)
+        };
         let (decision, text) = match (self, verdict.decision) {
             (_, Decision::Deny) => return verdict,
             (Mode::ConfirmAll, Decision::Allow | Decision::Stage) => {
                 (Decision::Ask, "the mode confirm-all asks about every call")
             }
-            (Mode::AutoApprove, Decision::Ask) if !verdict.because.iter().any(by_rule) => {
+            (Mode::AutoApprove | Mode::Yolo, Decision::Ask) if asked_by(Source::Administrator) => {
+                return verdict;
+            }
+            (Mode::AutoApprove, Decision::Ask) if !asked_by(Source::Rule) => {
                 (Decision::Allow, "the profile auto-approve answers for a person")
             }
             (Mode::Yolo, Decision::Ask) => (Decision::Allow, "the mode yolo never asks"),

@@ -40,6 +40,8 @@ impl fmt::Display for Decision {
 pub enum Source {
     /// A rule that somebody wrote.
     Rule,
+    /// A rule of whoever runs the machine: no mode answers for it.
+    Administrator,
     /// What holds when no rule says anything.
     Default,
     /// What no rule can loosen.

@@ -165,6 +165,12 @@ fn what_the_administrator_wrote_is_on_top() {
     let (code, out, err) = elsewhere(&["check", "bash", r#"{"command": "git push"}"#]);
     assert!(out.starts_with("ask"), "{code:?} {out}{err}");
     assert!(out.contains("/etc/eclusa/eclusa.toml:7"), "{out}");
+    // No mode answers the administrator's question either.
+    for mode in ["yolo", "auto-approve"] {
+        let args = ["--mode", mode, "check", "bash", r#"{"command": "git push"}"#];
+        let (_, out, err) = elsewhere(&args);
+        assert!(out.starts_with("ask"), "{mode}: {out}{err}");
+    }
     // The same without that layer.
     assert_eq!(world.eclusa(&["run", "time"]).code, 0);
 }

@@ -173,6 +173,7 @@ fn touch_in((word, what): (Cow<'_, str>, Cow<'_, str>)) -> Result<Touch, String>
 fn because_out(reason: &Reason) -> Because<'_> {
     let source = match reason.source {
         Source::Rule => "rule",
+        Source::Administrator => "administrator",
         Source::Default => "default",
         Source::Floor => "floor",
         Source::Mode => "mode",
@@ -188,6 +189,7 @@ fn because_out(reason: &Reason) -> Because<'_> {
 fn because_in(because: Because<'_>) -> Result<Reason, String> {
     let source = match &*because.source {
         "rule" => Source::Rule,
+        "administrator" => Source::Administrator,
         "default" => Source::Default,
         "floor" => Source::Floor,
         "mode" => Source::Mode,

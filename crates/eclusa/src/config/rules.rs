@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{
+    Trust,
     error::Problem,
     source::Source,
     terms,
@@ -25,6 +26,9 @@ pub(super) fn meant(
     let (span, it) = (&written.span, &written.it);
     let before = source.count();
     let mut rule = Rule::new(it.decision.0).origin(source.origin(span));
+    if source.trust == Trust::Administrator {
+        rule = rule.of_administrator();
+    }
     if let Some(id) = &it.id {
         rule = rule.id(&id.it);
     }

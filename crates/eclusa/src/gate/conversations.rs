@@ -80,7 +80,9 @@ pub(crate) fn spend(house: &House, verdict: &Verdict) -> bool {
     let used = |origin: &str| {
         let mut because = verdict.because.iter();
         because.any(|it| {
-            it.decision == Decision::Allow && it.source == Source::Rule && &*it.origin == origin
+            it.decision == Decision::Allow
+                && matches!(it.source, Source::Rule | Source::Administrator)
+                && &*it.origin == origin
         })
     };
     let mut counted = policy.terms().counted.iter().filter(|it| used(&it.origin));

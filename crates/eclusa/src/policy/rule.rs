@@ -39,6 +39,7 @@ pub struct Rule {
     term: Term,
     except: Vec<String>,
     tainted: bool,
+    administrator: bool,
 }
 
 /// What a call does with a path.
@@ -100,6 +101,7 @@ impl Rule {
             term: Term::default(),
             except: Vec::new(),
             tainted: false,
+            administrator: false,
         }
     }
 
@@ -231,6 +233,11 @@ impl Rule {
         Rule { tainted: true, ..self }
     }
 
+    /// It is of whoever runs the machine: no mode answers the questions it asks.
+    pub(crate) fn of_administrator(self) -> Rule {
+        Rule { administrator: true, ..self }
+    }
+
     pub(super) fn with_term(self, term: Term) -> Rule {
         Rule { term, ..self }
     }
@@ -336,7 +343,7 @@ impl Rule {
     pub(super) fn reason(&self) -> Reason {
         Reason {
             decision: self.decision,
-            source: Source::Rule,
+            source: if self.administrator { Source::Administrator } else { Source::Rule },
             origin: self.origin.clone(),
             text: self.text.clone(),
         }

@@ -158,7 +158,9 @@ fn why_not(explanation: &Explanation) -> String {
     if let Some(floor) = deciding.iter().find(|it| it.source == Source::Floor) {
         return format!("{}, and that holds whatever rules say", floor.text);
     }
-    if let Some(rule) = deciding.iter().find(|it| it.source == Source::Rule) {
+    if let Some(rule) =
+        deciding.iter().find(|it| matches!(it.source, Source::Rule | Source::Administrator))
+    {
         return format!("the rule at {} decides; change it there", rule.origin);
     }
     if let Some(mode) = deciding.iter().find(|it| it.source == Source::Mode) {

@@ -157,6 +157,7 @@ fn because(reasons: &[Reason], decided: Decision) -> Vec<Value> {
             "decision": it.decision.as_str(),
             "source": match it.source {
                 Source::Rule => "rule",
+                Source::Administrator => "administrator",
                 Source::Default => "default",
                 Source::Floor => "floor",
                 Source::Mode => "mode",
