@@ -1,9 +1,10 @@
 //! The hall that all doors lead to: the gate, the calls on their way, and those that wait.
 
 use std::{
+    collections::HashMap,
     io,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -28,7 +29,12 @@ pub(crate) struct Hall {
     pub(crate) gone: CancellationToken,
     numbers: AtomicU64,
     heard: OnceLock<()>,
+    /// The conversations of clients that do not stay connected, by what they call themselves.
+    shared: Mutex<HashMap<String, Arc<str>>>,
 }
+
+/// How many clients by other names have a conversation of their own.
+const CLIENTS: usize = 256;
 
 impl Hall {
     pub(crate) fn new(opening: Opening, patience: Patience) -> io::Result<Arc<Hall>> {
@@ -40,12 +46,24 @@ impl Hall {
             gone: CancellationToken::new(),
             numbers: AtomicU64::new(0),
             heard: OnceLock::new(),
+            shared: Mutex::default(),
         }))
     }
 
     /// A number that no other call of this process has.
     pub(crate) fn number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The conversation of a client that does not stay connected (2026-07-28 over HTTP). All
+    /// requests of clients by that name are part of it: one for each would forget what was read
+    /// from outside, and which commands run.
+    pub(crate) fn conversation(&self, client: &str) -> Arc<str> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = shared.contains_key(client) || shared.len() < CLIENTS;
+        let client = if known { client } else { "" };
+        let new = || format!("mcp-http-{}", self.number()).into();
+        shared.entry(client.to_owned()).or_insert_with(new).clone()
     }
 
     /// The gate, once it is open. From then on its events are heard.

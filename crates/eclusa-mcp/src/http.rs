@@ -147,8 +147,11 @@ fn house(hall: Arc<Hall>, token: Option<&str>, more: Vec<String>) -> House {
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION);
     let each = hall.clone();
-    let mcp =
-        StreamableHttpService::new(move || Server::new(each.clone()), Arc::new(sessions), config);
+    let mcp = StreamableHttpService::new(
+        move || Server::over_http(each.clone()),
+        Arc::new(sessions),
+        config,
+    );
     House { mcp, hall, token: token.map(|it| Hash::of(it.as_bytes())), hosts }
 }
 

@@ -29,6 +29,7 @@ mod approver;
 mod asked;
 mod call;
 mod catalogue;
+mod conversation;
 mod gateway;
 mod hall;
 mod http;

@@ -105,7 +105,11 @@ impl Server {
         }
         let call = ToolCall::new(self.id(&context.meta), wanted.tool, wanted.args);
         let wishes = self.wishes(wanted.answers, context);
-        Ok(Found::Call(self.hall.calls.begin(self.for_this(gate), call.from(Origin::Mcp), wishes)))
+        Ok(Found::Call(self.hall.calls.begin(
+            self.for_this(gate, context),
+            call.from(Origin::Mcp),
+            wishes,
+        )))
     }
 
     /// The answer that has the client ask (2026-07-28).
@@ -131,9 +135,9 @@ impl Server {
         }
     }
 
-    pub(crate) fn for_this(&self, gate: &Gate) -> Gate {
+    pub(crate) fn for_this(&self, gate: &Gate, context: &RequestContext<RoleServer>) -> Gate {
         gate.for_run(Run {
-            conversation: self.conversation.clone(),
+            conversation: self.conversation(context),
             cancel: self.gone.child_token(),
             ..gate.run().clone()
         })

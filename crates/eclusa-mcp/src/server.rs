@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 
 use eclusa::{Malformed, Origin};
@@ -50,6 +50,10 @@ pub(crate) struct Server {
     /// Which messages of servers a client of the older era wants to hear.
     pub(crate) level: Mutex<LoggingLevel>,
     watches: Watches,
+    /// Whether a client stays connected, whatever its era.
+    pub(crate) stays: bool,
+    /// Set by the first call that is part of the conversation of this connection.
+    pub(crate) spoken: AtomicBool,
 }
 
 impl Server {
@@ -58,7 +62,8 @@ impl Server {
         let conversation = format!("mcp-{}", token()?).into();
         let gone = hall.gone.child_token();
         let level = Mutex::new(LoggingLevel::Info);
-        Ok(Server { hall, conversation, gone, level, watches: Watches::default() })
+        let (watches, spoken) = (Watches::default(), AtomicBool::new(false));
+        Ok(Server { hall, conversation, gone, level, watches, stays: true, spoken })
     }
 
     /// The gate and the servers behind it, once those have told what they have: many clients ask
@@ -320,7 +325,7 @@ impl ServerHandler for Server {
             problem: "`arguments` is not a JSON object; send the tool's arguments as one".into(),
             origin: Origin::Mcp,
         };
-        let reply = self.for_this(&gate).pass(bad).await;
+        let reply = self.for_this(&gate, &context).pass(bad).await;
         let mut result = answer::result(&reply, &gate.house().registry);
         if !modern(&context) {
             result.result_type = None;

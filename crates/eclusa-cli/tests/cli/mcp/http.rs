@@ -126,6 +126,20 @@ fn mcp_http_answers_the_newer_era_without_a_session() {
 }
 
 #[test]
+fn mcp_http_requests_of_one_client_are_one_conversation() {
+    let world = World::new();
+    std::fs::create_dir(world.path("workspace/inner")).unwrap();
+    let up = Up::start(&world, None);
+    let bash = |args: Value| {
+        up.post("tools/call", json!({"name": "bash", "arguments": args}), "").json()
+    };
+    bash(json!({"command": "true", "cwd": "inner"}));
+    // The directory is kept for the conversation, as text from outside is.
+    let said = bash(json!({"command": "pwd"}));
+    assert!(text(&said["result"]).contains("/inner"), "{said}");
+}
+
+#[test]
 fn mcp_http_lets_in_only_who_meant_this_host() {
     let world = World::new();
     let up = Up::start(&world, None);
