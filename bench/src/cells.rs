@@ -18,6 +18,8 @@ use eclusa_tools::{CellSettings, Cells, Order, Writes};
 
 use crate::measure::{Told, line, middle};
 
+mod inside;
+
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// The programs that are run, and what they are called.
@@ -41,7 +43,8 @@ pub(crate) fn run() -> Told {
     let ballast = vec![1u8; 1 << 30];
     starts(rounds / 4 + 1, &ground, &state, ", parent of 1 GiB")?;
     drop(std::hint::black_box(ballast));
-    commits((rounds / 20).clamp(3, 9), &state)
+    commits((rounds / 20).clamp(3, 9), &state)?;
+    inside::run((rounds / 10).clamp(3, 15), &state.join("workspace"), &state.join("inside"))
 }
 
 /// Starting and ending a program, each way in turn.
@@ -59,6 +62,8 @@ fn starts(rounds: usize, ground: &Ground, state: &Path, label: &str) -> Told {
                 wrapped.push(timed(|| started(&argv))?);
             }
         }
+        let best = |times: &[Duration]| times.iter().min().copied().unwrap_or_default();
+        let shortest = [&plain, &cell, &overlay, &wrapped].map(|it| best(it));
         let baseline = middle(plain);
         line(&format!("baseline: {name}, plainly{label}"), baseline, baseline);
         let (cell, overlay) = (middle(cell), middle(overlay));
@@ -73,6 +78,12 @@ fn starts(rounds: usize, ground: &Ground, state: &Path, label: &str) -> Told {
                 println!("    full cell with overlay: {ratio:.2} x bubblewrap (goal: 0.7)");
             }
         }
+        let [plain, cell, overlay, wrapped] = shortest.map(|it| it.as_secs_f64() * 1e3);
+        println!(
+            "    the shortest, in ms: plainly {plain:.2}, cell {cell:.2}, with overlay {overlay:.2}, \
+             bubblewrap {wrapped:.2}: {:.2} x",
+            overlay / wrapped
+        );
     }
     Ok(())
 }
@@ -171,10 +182,13 @@ fn commits(rounds: usize, state: &Path) -> Told {
     }
     let baseline = middle(plain);
     line("baseline: read, write and rename 1,000 files", baseline, baseline);
+    let best = scans.iter().zip(&commits).map(|(scan, commit)| *scan + *commit).min();
+    let best = best.unwrap_or_default();
     let (scan, commit) = (middle(scans), middle(commits));
     line("scan of 1,000 changed files among 20,000", scan, baseline);
     line("commit of these", commit, baseline);
     line("scan and commit (goal: 50 ms)", scan + commit, baseline);
+    println!("    the shortest of both together: {:.0} ms", best.as_secs_f64() * 1e3);
     Ok(())
 }
 

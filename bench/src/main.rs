@@ -8,6 +8,7 @@ mod commit;
 mod gate;
 mod hands;
 mod judge;
+mod mcp;
 mod measure;
 mod parse;
 mod redact;
@@ -20,7 +21,7 @@ type Section = (&'static str, fn() -> measure::Told);
 
 fn main() -> std::process::ExitCode {
     let only = std::env::args().nth(1);
-    let sections: [Section; 10] = [
+    let sections: [Section; 11] = [
         ("gate", gate::run),
         ("judge", judge::run),
         ("validate", validate::run),
@@ -31,6 +32,7 @@ fn main() -> std::process::ExitCode {
         ("hands", hands::run),
         ("search", search::run),
         ("cells", cells::run),
+        ("mcp", mcp::run),
     ];
     if let Some(only) = &only
         && !sections.iter().any(|(name, _)| name == only)

@@ -11,7 +11,6 @@ mod doctor;
 mod entry;
 mod exec;
 mod log;
-mod login;
 mod man;
 mod mcp;
 mod output;

@@ -22,7 +22,7 @@ mod wrapped;
 pub(crate) mod written;
 
 pub(crate) use pins::PinFiles;
-pub(crate) use wrapped::wrapped;
+pub(crate) use wrapped::{key, wrapped};
 
 use launch::Launch;
 
@@ -37,8 +37,7 @@ pub(crate) fn open(
         return Ok(None);
     }
     let launcher = Arc::new(Launch::new(here, shell::cells(here, &[])?));
-    let pins = Arc::new(PinFiles(here.place.pins()));
-    let keys = here.place.keys();
+    let (pins, keys) = (Arc::new(PinFiles::of(here, &servers)), here.place.keys());
     Ok(Some(Gateway::open(servers, World { registry, launcher, keys, pins, plain })))
 }
 
@@ -87,13 +86,17 @@ async fn start(
 impl Place {
     /// What servers at an address are shown, and where it is kept.
     pub(crate) fn keys(&self) -> Arc<dyn Keys> {
+        Arc::new(KeyFiles { tokens: self.pins(), key: self.key() })
+    }
+
+    /// What their tokens are encrypted with.
+    pub(crate) fn key(&self) -> PathBuf {
         let beside = self.config.as_deref().and_then(Path::parent).map(Path::to_owned);
-        let key = beside.unwrap_or_else(|| self.pins()).join("key");
-        Arc::new(KeyFiles { tokens: self.pins(), key })
+        beside.unwrap_or_else(|| self.pins()).join("key")
     }
 
     /// Where everything is kept, of every workspace.
-    pub(crate) fn state(&self) -> Option<&std::path::Path> {
+    pub(crate) fn state(&self) -> Option<&Path> {
         self.store.parent()?.parent()
     }
 
@@ -104,10 +107,10 @@ impl Place {
 
     /// What a server may write: a directory of its own, and its home. It is beside what we keep
     /// and not in it, so that all of ours can be hidden from it.
-    pub(crate) fn home_of(&self, server: &str) -> PathBuf {
+    pub(crate) fn home_of(&self, server: &ServerSettings) -> PathBuf {
         let state = self.state().unwrap_or(&self.store);
         let mut name = state.file_name().unwrap_or_default().to_owned();
         name.push("-servers");
-        state.with_file_name(name).join(server)
+        state.with_file_name(name).join(key(server))
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use eclusa::{Files, Registration, Registry, RegistryError};
-use eclusa_sandbox::{Limits, clean_environment};
+use eclusa_sandbox::{Limits, clean_environment, delegated_group};
 use eclusa_tools::{Bash, CellSettings, Cells};
 
 use crate::{failure::Failure, screen, workplace::Workplace};
@@ -32,8 +32,12 @@ pub(crate) fn cells(here: &Workplace, hosts: &[String]) -> Result<Cells, Failure
         disk: commands.disk,
         ..Limits::default()
     };
-    // The log and what is kept for undo are nobody's business in there.
-    settings.hide = here.place.store.parent().map(Path::to_owned).into_iter().collect();
+    // The log, what is kept for undo and the tokens of servers are nobody's business in there.
+    let place = &here.place;
+    settings.hide = place.store.parent().map(Path::to_owned).into_iter().collect();
+    settings.hide.extend([place.pins(), place.key()]);
+    settings.cgroup = delegated_group();
+    settings.blocked = here.config.blocked.own();
     Cells::new(settings).map_err(|err| {
         Failure::usage(format!("a host that commands may reach cannot be read: {err}"))
             .hint("write `example.org`, `*.example.org` or `example.org:8080`")

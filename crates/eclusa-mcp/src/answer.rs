@@ -16,6 +16,9 @@ pub(crate) const OURS: &str = "eclusa://";
 /// Where outputs that were cut can be read whole.
 pub(crate) const OUTPUTS: &str = "eclusa://output/";
 
+/// Where it can be read what calls changed.
+pub(crate) const CHANGES: &str = "eclusa://changes/";
+
 /// The result. Everything in it is redacted: the reply is.
 ///
 /// Claude Code and Codex show a model the structure instead of the text, where there is one. So it
@@ -40,6 +43,13 @@ pub(crate) fn result(reply: &Reply, registry: &Registry) -> CallToolResult {
             .with_title("The whole output")
             .with_description("This output was cut; here is all of it.")
             .with_mime_type("text/plain");
+        result.content.push(ContentBlock::ResourceLink(link));
+    }
+    if let (Some(_), Some(number)) = (reply.undo(), reply.number()) {
+        let link = Resource::new(format!("{CHANGES}{number}"), format!("call {number}"))
+            .with_title("What it changed")
+            .with_description("The changes that this call made, as a unified diff.")
+            .with_mime_type("text/x-diff");
         result.content.push(ContentBlock::ResourceLink(link));
     }
     result.meta = Some(beside(reply, data));

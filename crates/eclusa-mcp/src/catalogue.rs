@@ -17,10 +17,10 @@ const PAGE: usize = 200;
 /// All tools that clients get to see, in order.
 pub(crate) fn tools(registry: &Registry, gateway: Option<&Gateway>) -> Vec<Tool> {
     let plain = gateway.is_some_and(Gateway::is_plain);
-    let listed = registry.list();
+    let listed = registry.shown();
     let mut tools: Vec<Tool> = listed
         .iter()
-        .filter(|it| !it.deferred() && (it.server().is_some() || !own::is_own(it.name())))
+        .filter(|it| it.server().is_some() || !own::is_own(it.name()))
         .map(|it| shown(it, gateway))
         .collect();
     // A wrapped server is shown as it is, but for the way to come back for an answer.

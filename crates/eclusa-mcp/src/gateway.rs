@@ -133,6 +133,12 @@ impl Gateway {
         join_all(self.servers.iter().map(|it| it.settled())).await;
     }
 
+    /// Why there is no tool of this name, if it would be one of a server that is down.
+    pub(crate) fn excuse(&self, tool: &str) -> Option<String> {
+        let down = self.servers.iter().filter(|it| it.would_have(tool));
+        down.filter_map(|it| it.excuse()).next()
+    }
+
     /// How each server is.
     pub fn conditions(&self) -> Vec<Condition> {
         let condition = |it: &Arc<Upstream>| {

@@ -11,6 +11,8 @@ pub(crate) struct Lines<R> {
     line: Vec<u8>,
     /// The rest of a line that was too long is passed over.
     skipping: bool,
+    /// Whether a line that is too long is read to its end, to go on with the next.
+    patient: bool,
 }
 
 /// What was read.
@@ -22,7 +24,13 @@ pub(crate) enum Read {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(crate) fn new(read: R) -> Lines<R> {
-        Lines { read: BufReader::with_capacity(64 << 10, read), line: Vec::new(), skipping: false }
+        let read = BufReader::with_capacity(64 << 10, read);
+        Lines { read, line: Vec::new(), skipping: false, patient: true }
+    }
+
+    /// The same for a pipe that is given up when a line is too long.
+    pub(crate) fn impatient(read: R) -> Lines<R> {
+        Lines { patient: false, ..Lines::new(read) }
     }
 
     /// Reads to the end of a line. Can be dropped at any await and called again: what was read is
@@ -48,6 +56,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                     return Read::TooLong;
                 }
                 (None, too_long) => {
+                    if too_long && !self.patient {
+                        return Read::TooLong;
+                    }
                     if too_long {
                         // What was kept of it is not needed, and it was long.
                         self.line = Vec::new();

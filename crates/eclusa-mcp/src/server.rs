@@ -11,13 +11,13 @@ use rmcp::model::{LoggingLevel, SetLevelRequestParams};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
-        GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
-        Tool, UnsubscribeRequestParams,
+        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+        CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+        GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+        InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResponse, Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+        SubscriptionFilter, Tool, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -199,7 +199,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Opened { gate, gateway } = self.hall.opened().await?;
-        if let Some(gateway) = gateway.filter(|_| !gate.house().registry.has(&request.name)) {
+        let gateway = gateway.filter(|_| !gate.house().registry.has(&request.name));
+        if let Some(gateway) = &gateway {
             // It may be a tool of a server that still starts.
             gateway.ready().await;
         }
@@ -219,9 +220,10 @@ impl ServerHandler for Server {
             it.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY && modern(&context)
         });
         match (reply.code(), refused) {
-            ("unknown_tool", _) => {
-                Err(ErrorData::invalid_params(reply.content().into_owned(), None))
-            }
+            ("unknown_tool", _) => match gateway.and_then(|it| it.excuse(reply.tool())) {
+                Some(why) => Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into()),
+                None => Err(ErrorData::invalid_params(reply.content().into_owned(), None)),
+            },
             // The client can mend this, and a model cannot.
             (_, Some(refused)) => Err(answer::refusal(&reply, Some(refused), Value::Null)),
             _ if reply.tool() == own::APPROVE => {
@@ -289,7 +291,7 @@ impl ServerHandler for Server {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let (_, gateway) = self.stocked().await?;
         let mut all = gateway.map(|it| it.templates()).unwrap_or_default();
-        all.push(kept::template());
+        all.extend(kept::templates());
         let (templates, next) = catalogue::page(all, |it| &it.uri_template, request)?;
         let result = ListResourceTemplatesResult::with_all_items(templates);
         Ok(ListResourceTemplatesResult { next_cursor: next, ..result })

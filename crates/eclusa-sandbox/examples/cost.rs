@@ -1,5 +1,6 @@
-//! What a cell costs: `true` and `bash -c true`, plain, in a full cell, and in a full cell with an
-//! overlay, interleaved, medians; and how fast output is taken.
+//! What a cell costs: `true` and `bash -c true`, plain, in a full cell, in a full cell with an
+//! overlay, and in bubblewrap without one if it is there, interleaved, shortest and medians; and
+//! how fast output is taken.
 //!
 //! `cargo run --release -p eclusa-sandbox --example cost [ROUNDS] [MEGABYTES]`: the second number
 //! is memory that the caller holds meanwhile, because a cell must not cost more in a large caller.
@@ -30,15 +31,20 @@ fn main() -> Outcome<()> {
     let programs: [&[&str]; 2] =
         [&["/bin/true"], &["/bin/bash", "--norc", "--noprofile", "-p", "-c", "true"]];
     for argv in programs {
-        let mut times = [const { Vec::new() }; 3];
+        let mut times = [const { Vec::new() }; 4];
+        let wrapped: Vec<&str> = BUBBLEWRAP.iter().chain(argv).copied().collect();
         for round in 0..rounds {
-            let [plain, cell, overlay] = &mut times;
+            let [plain, cell, overlay, bubblewrap] = &mut times;
             plain.push(timed(|| plainly(argv))?);
             cell.push(timed(|| celled(argv, &ground, state.path(), None))?);
             overlay.push(timed(|| celled(argv, &ground, state.path(), Some(round)))?);
+            if Path::new("/usr/bin/bwrap").exists() {
+                bubblewrap.push(timed(|| plainly(&wrapped))?);
+            }
         }
         println!("{}", argv.join(" "));
-        for (name, times) in ["plain", "full cell", "full cell, overlay"].iter().zip(&mut times) {
+        let names = ["plain", "full cell", "full cell, overlay", "bubblewrap"];
+        for (name, times) in names.iter().zip(&mut times) {
             times.sort();
             let at = |part: usize| times.get(times.len() * part / 100).copied().map_or(0.0, millis);
             println!("  {name:20} min {:6.2}  median {:6.2}  p95 {:6.2} ms", at(0), at(50), at(95));
@@ -48,6 +54,33 @@ fn main() -> Outcome<()> {
     drop(ballast);
     Ok(())
 }
+
+/// A profile that is as strict as bubblewrap can be without a filter of ours.
+const BUBBLEWRAP: [&str; 23] = [
+    "/usr/bin/bwrap",
+    "--unshare-all",
+    "--die-with-parent",
+    "--new-session",
+    "--clearenv",
+    "--ro-bind",
+    "/",
+    "/",
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--tmpfs",
+    "/tmp",
+    "--tmpfs",
+    "/run",
+    "--cap-drop",
+    "ALL",
+    "--hostname",
+    "cell",
+    "--chdir",
+    "/",
+    "--",
+];
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3

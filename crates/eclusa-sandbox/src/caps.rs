@@ -1,6 +1,8 @@
 //! What counts a cell's memory and processes: a control group where one was delegated, otherwise
 //! limits that the kernel keeps for each process or namespace. And which of them it was.
 
+mod delegated;
+
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -11,6 +13,8 @@ use rustix::fs::{Mode, OFlags};
 use crate::ground::Walls;
 use crate::plan::Plan;
 use crate::step::CellError;
+
+pub use delegated::delegated_group;
 
 /// What a cap holds for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! A running command: started, watched by a thread of its own, ended with everything it started.
 
 mod pipes;
+mod reach;
 mod supervise;
 mod survivors;
 
@@ -8,12 +9,10 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rustix::event::EventfdFlags;
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
@@ -33,6 +32,7 @@ use crate::step::{CellError, Step, trying};
 
 pub(crate) use pipes::Ends;
 pub use pipes::Pipes;
+pub use reach::{Cancel, Sent};
 
 /// A command that runs. Dropping it ends the command.
 ///
@@ -46,18 +46,6 @@ pub struct Cell {
     held: Option<OwnedFd>,
     enforcement: Enforcement,
     caps: Caps,
-}
-
-/// Ends a command from elsewhere. Clones end the same command.
-#[derive(Debug, Clone)]
-pub struct Cancel(Arc<OwnedFd>);
-
-impl Cancel {
-    /// Asks for the end: politely first, for sure after the grace of the plan.
-    pub fn cancel(&self) {
-        // It can only fail where it has been done so often before that the counter is full.
-        let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
-    }
 }
 
 /// How a command ended.
@@ -141,9 +129,7 @@ impl Cell {
         ground: &Ground,
         progress: impl FnMut(&[u8]) + Send + 'static,
     ) -> Result<Cell, CellError> {
-        let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(trying("make an event descriptor"))?;
-        let cancel = Cancel(Arc::new(event));
+        let cancel = Cancel::new().map_err(trying("make an event descriptor"))?;
         let (tell, told) = mpsc::sync_channel::<Begun>(1);
         let enforcement = ground.enforcement();
         let caps = recipe.caps;
@@ -180,7 +166,7 @@ impl Cell {
         started.child.wait().map_err(trying("wait for the self-test")).map(drop)
     }
 
-    /// A handle that ends the command.
+    /// A handle that ends the command, or sends it signals.
     #[must_use]
     pub fn canceller(&self) -> Cancel {
         self.cancel.clone()

@@ -250,6 +250,15 @@ fn sockets_of(sockets: Sockets, table: &mut Table) {
     table.insert(libc::SYS_socketpair, vec![load(argument(0)), unix, yes, give(REFUSE)]);
 }
 
+/// A filter that refuses filters whose calls wait for an answer, to see a machine without them.
+pub(crate) fn refusing_listeners() -> Vec<sock_filter> {
+    let mut program = vec![load(NUMBER)];
+    let listener = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER as u32;
+    program.extend(on(libc::SYS_seccomp, &refuse_bits(1, listener)));
+    program.push(give(ALLOW));
+    program
+}
+
 /// A filter that refuses these calls and nothing else, to see a machine that hasn't got them.
 pub(crate) fn refusing(calls: &[c_long], namespaces: bool) -> Vec<sock_filter> {
     let mut program = vec![load(NUMBER)];

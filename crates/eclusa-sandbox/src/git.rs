@@ -9,7 +9,7 @@
 mod config;
 mod repository;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -74,9 +74,26 @@ pub fn git_environment(
     places: &[PathBuf],
     identity: Option<Identity<'_>>,
 ) -> Vec<(OsString, OsString)> {
-    let names = repository::names(places);
+    environment(&repository::names(places), identity)
+}
+
+/// The same for a caller that knows the repositories: those above `places` are looked for, and of
+/// what lies beneath them only `trees`, each a working tree or a repository.
+#[must_use]
+pub fn git_environment_of(
+    places: &[PathBuf],
+    trees: &[PathBuf],
+    identity: Option<Identity<'_>>,
+) -> Vec<(OsString, OsString)> {
+    environment(&repository::names_of(places, trees), identity)
+}
+
+fn environment(
+    names: &BTreeSet<Name>,
+    identity: Option<Identity<'_>>,
+) -> Vec<(OsString, OsString)> {
     let mut settings: BTreeMap<String, String> = BTreeMap::new();
-    for name in &names {
+    for name in names {
         // Of these the first one counts, so they can't be overruled: what would start them, on
         // this machine, is switched off instead. Over ssh they would be started elsewhere.
         if name.section == "remote" && matches!(name.key.as_str(), "uploadpack" | "receivepack") {

@@ -45,16 +45,16 @@ mod secrets;
 mod step;
 mod trap;
 
-pub use caps::{Cap, Caps};
-pub use cell::{Cancel, Cell, Ended, Exit, How, Pipes};
+pub use caps::{Cap, Caps, delegated_group};
+pub use cell::{Cancel, Cell, Ended, Exit, How, Pipes, Sent};
 pub use environment::clean_environment;
-pub use git::{Identity, git_environment};
+pub use git::{Identity, git_environment, git_environment_of};
 pub use ground::{Enforcement, Ground, Missing, Rung};
 pub use output::Output;
 pub use plan::{Hold, Keep, Limits, Plan, SYSTEM_ROOTS, Staging};
 pub use probe::probe;
 pub use refusal::{Refusal, refusals};
-pub use secrets::{SECRET_NAMES, SECRET_PLACES, SYSTEM_SECRETS, secrets};
+pub use secrets::{SECRET_NAMES, SECRET_PLACES, SYSTEM_SECRETS, is_secret_name, secrets};
 pub use step::{CellError, Step};
 pub use trap::{Trap, traps};
 

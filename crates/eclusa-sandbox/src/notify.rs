@@ -30,7 +30,7 @@ use rustix::{
 
 pub use filter::{renames, writes};
 pub use mend::{Mended, mend_renames};
-pub use undo::{UndoLog, keep_undo_log};
+pub use undo::{UndoLog, Withdrawn, keep_undo_log};
 
 mod caller;
 mod filter;

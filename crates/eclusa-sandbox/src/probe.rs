@@ -1,6 +1,7 @@
 //! The self-test: what this machine can do is found by doing it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::cell::Cell;
 use crate::ground::{Ground, Rung, Walls};
@@ -102,10 +103,11 @@ struct Layers(std::path::PathBuf);
 
 impl Layers {
     fn new(state: &Path) -> Result<Layers, CellError> {
+        sweep(state);
         let failed =
             |source| CellError::System { what: "make a directory for the self-test", source };
         let nanos = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
-        let layers = Layers(state.join(format!(".probe-{}-{nanos}", std::process::id())));
+        let layers = Layers(state.join(format!("{PREFIX}{}-{nanos}", std::process::id())));
         std::fs::create_dir(&layers.0).map_err(failed)?;
         for name in ["lower", "upper", "work"] {
             std::fs::create_dir(layers.0.join(name)).map_err(failed)?;
@@ -119,8 +121,26 @@ impl Layers {
     }
 }
 
+/// What the directories of self-tests are called.
+const PREFIX: &str = ".probe-";
+
+/// A self-test takes milliseconds. What is older was left behind by one that was killed.
+const STALE: Duration = Duration::from_secs(600);
+
+/// Removes what self-tests have left behind.
+fn sweep(state: &Path) {
+    let Ok(entries) = std::fs::read_dir(state) else { return };
+    for entry in entries.flatten() {
+        let ours = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
+        let changed = entry.metadata().and_then(|it| it.modified()).ok().filter(|_| ours);
+        if changed.and_then(|it| it.elapsed().ok()).is_some_and(|age| age > STALE) {
+            drop(Layers(entry.path()));
+        }
+    }
+}
+
 impl Drop for Layers {
-    #[expect(clippy::disallowed_methods, reason = "its own directory, made a moment ago")]
+    #[expect(clippy::disallowed_methods, reason = "its own directory, or one nobody uses any more")]
     fn drop(&mut self) {
         use std::os::unix::fs::PermissionsExt as _;
         // The overlay leaves a directory of mode 0.

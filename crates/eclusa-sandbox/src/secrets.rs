@@ -272,7 +272,7 @@ fn by_name(workspace: &Path, found: &mut Vec<PathBuf>) {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let Ok(kind) = entry.file_type() else { continue };
-            if is_secret(&name) && !kind.is_dir() {
+            if is_secret_name(&name) && !kind.is_dir() {
                 found.push(entry.path());
             } else if kind.is_dir() && depth < DEPTH && !SKIPPED.contains(&&*name) {
                 look.push_back((entry.path(), depth + 1));
@@ -281,7 +281,9 @@ fn by_name(workspace: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn is_secret(name: &str) -> bool {
+/// Whether a file of this name holds secrets, by [`SECRET_NAMES`].
+#[must_use]
+pub fn is_secret_name(name: &str) -> bool {
     let any = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern, name));
     any(SECRET_NAMES) && !any(HARMLESS)
 }
@@ -290,6 +292,12 @@ fn is_secret(name: &str) -> bool {
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
+        // What ends with a star at its front is the common case.
+        Some((before, after)) if !after.contains('*') => {
+            name.len() >= before.len() + after.len()
+                && name.starts_with(before)
+                && name.ends_with(after)
+        }
         Some((before, after)) => name.strip_prefix(before).is_some_and(|rest| {
             (0..=rest.len()).filter_map(|at| rest.get(at..)).any(|rest| matches(after, rest))
         }),

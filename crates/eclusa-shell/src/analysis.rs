@@ -3,15 +3,17 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::agree::{agree, line};
-use crate::limits::{MAX_BROKEN_BYTES, MAX_BYTES, MAX_COMMANDS, MAX_NESTING};
+use crate::limits::{MAX_BROKEN_BYTES, MAX_BYTES, MAX_COMMANDS, MAX_NESTING, MAX_SUSPECTS};
 use crate::names::Names;
 use crate::outline::Outline;
 use crate::{Command, Doubt, Redirect, RedirectKind, Word, bytes, programs, screen, shuck, sitter};
 use pipes::Feed;
+use suspects::Suspect;
 
 mod builtins;
 mod commands;
 mod pipes;
+mod suspects;
 
 /// Doubts that are kept. One is enough for a verdict; more are for people.
 const MAX_DOUBTS: usize = 16;
@@ -58,7 +60,8 @@ pub fn analyse_with(script: &str, look: &dyn Fn(&[Word]) -> Inner) -> Analysis {
 }
 
 fn read_with(script: &str, look: &dyn Fn(&[Word]) -> programs::Reading) -> Analysis {
-    let mut reading = Reading { look, analysis: Analysis::default(), bytes: 0 };
+    let (analysis, bytes, blind) = (Analysis::default(), 0, false);
+    let mut reading = Reading { look, analysis, bytes, blind, suspects: MAX_SUSPECTS, level: 0 };
     reading.script(script, &Outer::default());
     reading.analysis
 }
@@ -77,7 +80,16 @@ struct Reading<'f> {
     analysis: Analysis,
     /// Bytes of all scripts so far.
     bytes: usize,
+    /// True when something runs text that nobody knows.
+    blind: bool,
+    /// How many suspects are still looked at.
+    suspects: usize,
+    /// How deep suspects stand in each other.
+    level: usize,
 }
+
+/// Suspects are followed into each other this far.
+const MAX_LEVEL: usize = 4;
 
 impl Reading<'_> {
     fn script(&mut self, script: &str, outer: &Outer) {
@@ -112,16 +124,70 @@ impl Reading<'_> {
         names.keep_local(script);
         let commands = commands::read(script, [&first, &second], &names, &account.commands, outer);
         let feeds = pipes::feeds(&commands, &second.pipes);
+        let values = values(&commands.list, &second, script);
+        let printed: Vec<String> = commands.list.iter().filter_map(pipes::printed).collect();
         for (what, at) in commands.doubts {
             self.doubt(what, line(script, at));
         }
+        let around = std::mem::take(&mut self.blind);
         for (command, feed) in commands.list.into_iter().zip(feeds) {
-            self.command(command, feed.as_ref(), outer.depth);
+            self.command(command, feed.as_ref(), &values, outer.depth);
+        }
+        // What is printed may be what is run: `eval "$(echo …)"`, `echo … | cat | sh`.
+        if self.blind {
+            printed.into_iter().for_each(|it| self.suspect(Suspect::Text(it), None));
+        }
+        self.blind |= around;
+        for text in screen::groups(script, [&first, &second]) {
+            self.suspect(Suspect::Text(text), None);
         }
     }
 
-    /// Lists a command, and what it runs in turn. `feed` is what a pipe hands to it.
-    fn command(&mut self, mut command: Command, feed: Option<&Feed>, depth: usize) {
+    /// Looks at something that may be run, for catastrophes alone. `within` is the entry of the
+    /// command that may run it.
+    fn suspect(&mut self, suspect: Suspect, within: Option<&'static str>) {
+        if self.analysis.catastrophe.is_some() || self.level >= MAX_LEVEL {
+            return;
+        }
+        let Some(left) = self.suspects.checked_sub(1) else {
+            let what = "there are too many words in it that may be commands";
+            return self.doubt(what, format!("more than {MAX_SUSPECTS}"));
+        };
+        let (look, bytes, analysis) = (self.look, self.bytes, Analysis::default());
+        let level = self.level + 1;
+        let mut inner = Reading { look, analysis, bytes, blind: false, suspects: left, level };
+        let in_words = match suspect {
+            Suspect::Text(text) => {
+                inner.script(&text, &Outer::default());
+                false
+            }
+            Suspect::Words(words) => {
+                let command = Command { words, ..Command::default() };
+                inner.command(command, None, &[], 0);
+                true
+            }
+        };
+        self.suspects = inner.suspects;
+        let multiplies = inner.analysis.fork_bomb.is_some();
+        let Some(Doubt { what, at }) = inner.analysis.catastrophe else { return };
+        // In `hg rm -r .` the word is no program, and a container has files of its own.
+        let elsewhere = matches!(within, Some("docker" | "kubectl"));
+        let certain = multiplies || what.contains(programs::ALL) || what.contains(programs::DEVICE);
+        if in_words && (what.contains(programs::HERE) || (elsewhere && !certain)) {
+            return;
+        }
+        self.analysis.catastrophe = Some(Doubt { what: format!("may be run, and {what}"), at });
+    }
+
+    /// Lists a command, and what it runs in turn. `feed` is what a pipe hands to it, `values` what
+    /// the script gives to variables.
+    fn command(
+        &mut self,
+        mut command: Command,
+        feed: Option<&Feed>,
+        values: &[(String, String)],
+        depth: usize,
+    ) {
         if self.analysis.commands.len() >= MAX_COMMANDS {
             let what = format!("there are more than {MAX_COMMANDS} commands");
             return self.refuse(Doubt { what, at: shown(&command) });
@@ -130,9 +196,18 @@ impl Reading<'_> {
             self.doubt(what, shown(&command));
         }
         command.reading = (self.look)(&command.words);
+        if let Some(feed) = feed {
+            feed.tell(&mut command);
+        }
         if let Some(what) = catastrophe(&command) {
             self.analysis.catastrophe.get_or_insert(Doubt { what, at: shown(&command) });
         }
+        let own = pipes::given(&command);
+        let feed = own.as_ref().or(feed);
+        for suspect in suspects::of(&command, feed, values) {
+            self.suspect(suspect, command.reading.entry);
+        }
+        self.blind |= suspects::is_blind(&command);
         let mut runs = command.reading.runs.clone();
         let mut scripts = command.reading.scripts.clone();
         if command.reading.reads_script {
@@ -167,7 +242,7 @@ impl Reading<'_> {
                 moved: outer.moved.clone(),
                 ..Command::default()
             };
-            self.command(inner, feed, outer.depth);
+            self.command(inner, feed, values, outer.depth);
         }
         for script in scripts {
             match script.text() {
@@ -219,6 +294,29 @@ impl Reading<'_> {
             doubts.push(doubt);
         }
     }
+}
+
+/// What the script gives to variables, where that is written in it.
+fn values(commands: &[Command], outline: &Outline, script: &str) -> Vec<(String, String)> {
+    let assignments = commands.iter().flat_map(|it| &it.assignments);
+    let assigned =
+        assignments.filter_map(|it| Some((it.name.clone(), it.value.text()?.into_owned())));
+    let looped = outline.scopes.iter().filter_map(|it| {
+        let first = it.values.iter().flatten().next()?;
+        Some((it.name.clone(), script.get(first.start..first.end)?.to_owned()))
+    });
+    let called = commands.iter().filter(|it| {
+        let name = it.words.first().and_then(Word::text).unwrap_or_default();
+        outline.functions.iter().any(|it| it.name == name)
+    });
+    let positions = called.flat_map(|it| {
+        let words: Vec<String> =
+            it.words.iter().skip(1).map_while(Word::text).map(|it| it.into_owned()).collect();
+        let all = ["@", "*"].map(|name| (name.to_owned(), words.join(" ")));
+        let each = words.into_iter().enumerate().map(|(at, it)| ((at + 1).to_string(), it));
+        each.chain(all).collect::<Vec<_>>()
+    });
+    assigned.chain(looped).chain(positions).collect()
 }
 
 fn catastrophe(command: &Command) -> Option<String> {

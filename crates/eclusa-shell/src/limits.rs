@@ -51,3 +51,6 @@ pub const MAX_BRACES: usize = 64;
 
 /// Commands that one command in loops over known words may become. More keep the variable.
 pub const MAX_UNROLLED: usize = 32;
+
+/// Words and texts that may be commands, and are looked at for catastrophes. More are a doubt.
+pub const MAX_SUSPECTS: usize = 96;

@@ -3,10 +3,11 @@
 //! A variable that nobody set is the environment's, and may hold a secret. A loop variable holds
 //! what the loop goes through; where those words are written in the script, each value is known.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::Unknown;
 use crate::outline::{Outline, Scope, Seen, Shape, Span};
+use crate::variables::{Influence, influence};
 
 /// Commands of the shell whose operands are names of variables that they set.
 const SETTERS: &[&str] = &[
@@ -51,12 +52,45 @@ const KEPT: &[&str] = &[
     "MACHTYPE",
 ];
 
+/// Variables that the shell sets or reads itself.
+const SPECIAL: &[&str] = &[
+    "_",
+    "COLUMNS",
+    "DIRSTACK",
+    "EPOCHREALTIME",
+    "EPOCHSECONDS",
+    "EUID",
+    "FUNCNAME",
+    "GROUPS",
+    "HISTCMD",
+    "HOME",
+    "LINENO",
+    "LINES",
+    "MAPFILE",
+    "OLDPWD",
+    "OPTARG",
+    "OPTIND",
+    "PIPESTATUS",
+    "PPID",
+    "PWD",
+    "RANDOM",
+    "REPLY",
+    "SECONDS",
+    "SHLVL",
+    "SRANDOM",
+    "UID",
+];
+
 /// What is known about the variables of a script.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     scopes: Vec<Scope>,
     /// Set by an assignment, or by something that cannot be followed.
     set: HashSet<String>,
+    /// How often each is assigned to.
+    assigned: HashMap<String, usize>,
+    /// Set by something else than an assignment.
+    otherwise: HashSet<String>,
     /// Set by `read`.
     read: HashSet<String>,
     /// `eval` and its like can set any variable.
@@ -73,6 +107,15 @@ impl Names {
             }
         }
         let [_, second] = outlines;
+        for span in second.commands.iter().flat_map(|it| &it.assignments) {
+            let text = text(source, *span);
+            let (name, _) = assigned(text);
+            // What is put behind a value, or at an index, is not the whole value.
+            if !text.get(name.len()..).is_some_and(|it| it.starts_with('=')) {
+                names.otherwise.insert(name.to_owned());
+            }
+            *names.assigned.entry(name.to_owned()).or_default() += 1;
+        }
         names.scopes = second.scopes.clone();
         for span in outlines.iter().flat_map(|it| it.parameters.iter().chain(&it.arithmetic)) {
             names.add_expansion(text(source, *span));
@@ -86,15 +129,27 @@ impl Names {
         }
         let mut words = seen.words.iter().map(|it| text(source, *it));
         let Some(first) = words.next() else { return };
+        if seen.shape == Shape::Loop {
+            self.otherwise.insert(first.to_owned());
+        }
         if seen.shape != Shape::Simple {
             return;
         }
         match first {
             "read" => self.read.extend(words.map(str::to_owned)),
             "cd" | "pushd" | "popd" => self.moves = true,
-            "eval" | "source" | "." => self.opaque = true,
+            // What a trap runs can come between any two commands.
+            "eval" | "source" | "." | "trap" => self.opaque = true,
+            // Behind these stands the command that is meant.
+            "command" | "builtin" => {
+                let plain = |it: &str| !it.contains(['\'', '"', '\\', '$', '`']);
+                let sets = |it: &str| it == "read" || it == "trap" || SETTERS.contains(&it);
+                self.opaque |= words.any(|it| !plain(it) || sets(it));
+            }
             _ if SETTERS.contains(&first) => {
-                self.set.extend(words.map(|it| assigned(it).0.to_owned()));
+                let set = words.map(|it| assigned(it).0.to_owned());
+                self.otherwise.extend(set.clone());
+                self.set.extend(set);
             }
             // Quotes or escapes in a name: it could be any of the above.
             _ if !first
@@ -113,9 +168,20 @@ impl Names {
         let plain = inside.trim_end_matches('}');
         if !plain.bytes().all(|it| it == b'_' || it.is_ascii_alphanumeric()) {
             for name in inside.split(|it: char| it != '_' && !it.is_ascii_alphanumeric()) {
+                self.otherwise.insert(name.to_owned());
                 self.set.insert(name.to_owned());
             }
         }
+    }
+
+    /// The name of a variable that one assignment sets, and nothing else does.
+    pub(crate) fn once(&self, name: &str) -> Option<&str> {
+        let (name, count) = self.assigned.get_key_value(name)?;
+        let special = SPECIAL.contains(&name.as_str()) || name.starts_with("BASH");
+        let looped = self.scopes.iter().any(|it| it.name == *name);
+        let other = self.otherwise.contains(name) || self.read.contains(name);
+        let alone = *count == 1 && !self.opaque && !looped && !other && !special;
+        (alone && influence(name) == Influence::Unlisted).then_some(name)
     }
 
     /// Why the value of `name` is not known at this place.
@@ -150,12 +216,16 @@ impl Names {
         self.scopes.iter().filter(move |it| it.name == name && it.body.holds(place))
     }
 
-    /// True when the values of every loop over `name` come from the script, not from variables.
+    /// Keeps the loops whose values come from the script, not from variables. The variable of
+    /// another loop may hold anything, also where a loop that is kept uses the same name.
     pub(crate) fn keep_local(&mut self, source: &str) {
-        self.scopes.retain(|scope| {
+        let local = |scope: &Scope| {
             let values = scope.values.iter().flatten();
             values.into_iter().all(|it| !takes_variable(text(source, *it)))
-        });
+        };
+        let others = self.scopes.iter().filter(|it| !local(it)).map(|it| it.name.clone());
+        self.set.extend(others.collect::<Vec<_>>());
+        self.scopes.retain(local);
     }
 }
 

@@ -15,6 +15,7 @@ mod entry;
 mod feed;
 mod find;
 mod git;
+mod listing;
 mod operands;
 mod readers;
 mod reading;
@@ -31,9 +32,11 @@ use std::borrow::Cow;
 use crate::{Inner, Word};
 use reading::{is_in_pieces, joined};
 
-pub use catastrophe::{catastrophe, catastrophic_write, fork_bomb};
+pub(crate) use catastrophe::{ALL, DESTROYERS, DEVICE, HERE, destroys};
+pub use catastrophe::{catastrophe, catastrophic_write};
 pub use class::{Class, Classes};
-pub use feed::{fed, found, printed};
+pub use feed::{fed, found, passed, printed};
+pub(crate) use listing::{Listing, lists};
 pub use reading::{How, PathUse, Reading, Reason};
 
 /// Commands inside commands are followed this far; deeper ones are unknown.

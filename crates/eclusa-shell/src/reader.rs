@@ -66,6 +66,10 @@ impl<'s> Reader<'s> {
         {
             self.doubt("some shells replace a word that begins with `=` by a path", span.start);
         }
+        // `{$,}NAME` becomes `$NAME` before variables are looked at.
+        if pieces.contains(&Piece::Plain('{')) && pieces.contains(&Piece::Plain('$')) {
+            self.doubt("a dollar sign beside braces can become a variable", span.start);
+        }
         let words = match brace::expand(&pieces) {
             Some(words) => words,
             None => vec![vec![Piece::Unknown { why: Unknown::Brace, splits: true }]],
@@ -245,7 +249,8 @@ impl<'s> Reader<'s> {
                 next + 1
             }
             _ => {
-                pieces.push(Piece::Quoted('$'));
+                let plain = quotes == Quotes::None;
+                pieces.push(if plain { Piece::Plain('$') } else { Piece::Quoted('$') });
                 next
             }
         }

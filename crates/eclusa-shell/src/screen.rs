@@ -18,6 +18,11 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
     for redirect in second.commands.iter().flat_map(|it| &it.redirects) {
         let before = source.get(..redirect.target.start).unwrap_or_default();
         let target = text(source, redirect.target);
+        // There even a line that goes on in quotes is joined before anything else is read.
+        let expands = redirect.body.is_some_and(|it| it.expands);
+        if expands && target.contains("\\\n") && target.contains(['$', '`']) {
+            found.push(("a line of a here-document goes on in the next", redirect.target.start));
+        }
         if target.len() > 1 && target.starts_with('-') && before.trim_end().ends_with('&') {
             found.push((
                 "a descriptor is closed, and a word begins behind the dash",
@@ -26,6 +31,17 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
         }
     }
     continued(source, second, &mut found);
+    for span in outlines.iter().flat_map(|it| &it.commands).flat_map(|it| &it.assignments) {
+        let next = source.as_bytes().get(span.end);
+        let ends = next.is_none_or(|it| b" \t\n;&|()<>`\"".contains(it));
+        if text(source, *span).ends_with(')') && !ends {
+            found.push(("a word begins right behind a list or a substitution", span.end));
+        }
+    }
+    for form in ["$$(", "$${"] {
+        let found_at = source.match_indices(form).find(|(at, _)| !literal(second, *at));
+        found.extend(found_at.map(|(at, _)| ("a dollar sign after `$$` is read in two ways", at)));
+    }
     if source.ends_with('\\') {
         found.push(("the text ends with a backslash", source.len() - 1));
     }
@@ -57,6 +73,40 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
         if let Some(what) = parameter(inside) {
             found.push((what, span.start));
         }
+    }
+    found
+}
+
+/// What stands in `((…))` and `$((…))` that is not arithmetic over numbers: it may be a group of
+/// commands after all. And a fork bomb that lacks the blanks which would make it one.
+pub(crate) fn groups(source: &str, outlines: [&Outline; 2]) -> Vec<String> {
+    let [_, second] = outlines;
+    let inside = |at: usize| {
+        let rest = source.get(at + 2..)?;
+        let end = rest.rfind("))").or_else(|| rest.rfind(')'))?;
+        rest.get(..end)
+    };
+    let groups = source.match_indices("((").filter(|(at, _)| !literal(second, *at));
+    let groups = groups.filter_map(|(at, _)| inside(at)).take(4);
+    let mut found: Vec<String> = groups
+        .filter(|it| !it.bytes().all(is_number_or_operator))
+        .flat_map(|it| {
+            let whole = it.trim_end_matches([')', ' ', '\n', '\t']);
+            [it.replace(')', " "), whole.to_owned()]
+        })
+        .collect();
+    let heads = source.match_indices("()").filter(|(at, _)| !literal(second, *at));
+    let bomb = heads.filter_map(|(at, _)| source.get(..at)).take(8).any(|before| {
+        let before = before.trim_end();
+        let name = before.rsplit([' ', ';', '\n', '\t', '&', '|', '(', '{']).next();
+        let name = name.filter(|it| !it.is_empty());
+        name.is_some_and(|it| {
+            let tight: String = source.split_whitespace().collect();
+            tight.contains(&format!("{it}(){{{it}|{it}&}}"))
+        })
+    });
+    if bomb {
+        found.push(":(){ :|:& };:".to_owned());
     }
     found
 }

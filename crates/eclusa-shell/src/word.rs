@@ -22,6 +22,8 @@ pub enum Unknown {
     /// `$NAME` of a variable that certainly got its value from the script (a loop's, or from
     /// `read`), or that the shell keeps itself (`$?`): unknown, but nothing of the environment's.
     Local,
+    /// Paths beneath what stands before it, which a search finds when it runs. None is a flag.
+    Found,
     /// The two parsers do not agree, or the word is of a kind nobody worked out.
     Unclear,
 }

@@ -3,12 +3,12 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering, mpsc},
     thread::JoinHandle,
     time::Duration,
 };
 
-use eclusa::{Appending, AuditError, AuditSink, Clock, Draft, SystemClock};
+use eclusa::{Appending, AuditError, AuditSink, Clock, Draft, Receipt, SystemClock};
 use rusqlite::Connection;
 use serde::Deserialize;
 use tokio::sync::{Notify, oneshot};
@@ -17,7 +17,7 @@ use crate::{
     StoreError,
     error::At,
     place, schema,
-    writer::{self, Job, Pen},
+    writer::{self, AtOnce, Job, Pen, Shared},
 };
 
 /// What a record survives once its writer has been told that it is there.
@@ -81,7 +81,7 @@ pub(crate) struct Inner {
     // what is left, and ends.
     reader: Mutex<Connection>,
     /// `None` where the store is open for reading only.
-    queue: Option<mpsc::Sender<Job>>,
+    queue: Option<(mpsc::Sender<Job>, Arc<Shared>)>,
     _writer: Writing,
 }
 
@@ -99,11 +99,11 @@ impl Store {
         let connection = schema::open_to_write(path, options.durability, options.busy)?;
         let reader = schema::open_to_read(path, options.busy)?;
         let (queue, jobs) = mpsc::channel();
-        let writer = writer::start(connection, path.to_owned(), jobs)?;
+        let (shared, writer) = writer::start(connection, path.to_owned(), options.busy, jobs)?;
         let inner = Inner {
             path: path.to_owned(),
             options,
-            queue: Some(queue),
+            queue: Some((queue, shared)),
             _writer: Writing(Some(writer)),
             reader: Mutex::new(reader),
             bell: Notify::new(),
@@ -163,11 +163,31 @@ impl Store {
 
     /// Puts a job behind the others.
     pub(crate) fn queue(&self, job: Job) -> Result<(), StoreError> {
-        let Some(queue) = &self.inner.queue else {
+        let Some((queue, shared)) = &self.inner.queue else {
             let what = "it was opened for reading only".to_owned();
             return Err(StoreError::ReadOnly { path: self.inner.path.clone(), what });
         };
+        shared.queued.fetch_add(1, Ordering::AcqRel);
         queue.send(job).map_err(|_| StoreError::Gone(self.inner.path.clone()))
+    }
+
+    /// Writes a record on this thread, if that takes no sync and nobody else is writing. Waking
+    /// another thread and being woken by it costs more than the record itself.
+    fn write_at_once(&self, draft: Draft) -> Result<Result<Receipt, StoreError>, Draft> {
+        let Some((_, shared)) = &self.inner.queue else { return Err(draft) };
+        if self.inner.options.durability != Durability::Crash {
+            return Err(draft);
+        }
+        match shared.write_at_once(draft) {
+            AtOnce::NotNow(draft) => Err(draft),
+            AtOnce::Tried { result, look } => {
+                if look {
+                    // A writer that has gone away moves nothing, and that is all.
+                    drop(self.queue(Job::Look));
+                }
+                Ok(result)
+            }
+        }
     }
 
     /// The connection for short reads.
@@ -178,11 +198,18 @@ impl Store {
 
 impl AuditSink for Store {
     fn append(&self, draft: Draft) -> Appending {
+        let refused = |err: StoreError| AuditError::new(err.to_string());
+        if let Err(err) = fit(&draft) {
+            return Appending::Done(Err(refused(err)));
+        }
+        let draft = match self.write_at_once(draft) {
+            Ok(written) => return Appending::Done(written.map_err(refused)),
+            Err(draft) => draft,
+        };
         let (tell, told) = oneshot::channel();
-        let queued = fit(&draft).and_then(|()| self.queue(Job::Append { draft, tell }));
-        match queued {
+        match self.queue(Job::Append { draft, tell }) {
             Ok(()) => Appending::Waiting(told),
-            Err(err) => Appending::Done(Err(AuditError::new(err.to_string()))),
+            Err(err) => Appending::Done(Err(refused(err))),
         }
     }
 }

@@ -1,9 +1,14 @@
 //! The writer: one thread per open store, which writes everything that queues up in one
-//! transaction, and tells nobody before that transaction is durable.
+//! transaction, and tells nobody before that transaction is durable. Where that takes no sync and
+//! nothing is queued, a caller writes its record itself and wakes nobody.
 
 use std::{
     path::{Path, PathBuf},
-    sync::mpsc::{Receiver, RecvTimeoutError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, RecvTimeoutError},
+    },
     thread::JoinHandle,
     time::Duration,
 };
@@ -20,6 +25,8 @@ pub(crate) enum Job {
     Append { draft: Draft, tell: Tell },
     /// Anything else, in a transaction of its own.
     Task(Task),
+    /// Somebody has written by themselves: there may be something to move to its place.
+    Look,
 }
 
 type Tell = oneshot::Sender<Result<Receipt, AuditError>>;
@@ -56,64 +63,140 @@ pub(crate) struct Writer {
     identity: (u64, u64),
 }
 
+/// The pen of a store, which the writing thread shares with whoever finds it free.
+pub(crate) struct Shared {
+    writer: Mutex<Writer>,
+    busy: Duration,
+    /// How many jobs are queued or being done.
+    pub(crate) queued: AtomicUsize,
+    /// About so many bytes have gone into the write-ahead log since it was moved to its place.
+    written: AtomicUsize,
+}
+
 /// Starts the writer. It ends when nobody can send it anything any more.
 pub(crate) fn start(
     connection: Connection,
     path: PathBuf,
+    busy: Duration,
     jobs: Receiver<Job>,
-) -> Result<JoinHandle<()>, StoreError> {
+) -> Result<(Arc<Shared>, JoinHandle<()>), StoreError> {
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).at(&path)?;
     let identity = place::identity(&path).at(&path)?;
-    let writer = Writer { connection, path: path.clone(), identity };
+    let writer = Mutex::new(Writer { connection, path: path.clone(), identity });
+    let (queued, written) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let shared = Arc::new(Shared { writer, busy, queued, written });
     let thread = std::thread::Builder::new().name("eclusa-store".to_owned());
-    thread.spawn(move || writer.run(&jobs)).at(&path)
+    let at_work = shared.clone();
+    let thread = thread.spawn(move || at_work.run(&jobs)).at(&path)?;
+    Ok((shared, thread))
 }
 
-impl Writer {
-    fn run(self, jobs: &Receiver<Job>) {
+/// What came of writing a record at once.
+pub(crate) enum AtOnce {
+    /// It was tried. With `look`, the writing thread has something to do now.
+    Tried { result: Result<Receipt, StoreError>, look: bool },
+    /// Somebody else is writing, here or in another process.
+    NotNow(Draft),
+}
+
+impl Shared {
+    /// Writes a record right here, if nobody else is writing or waits to.
+    pub(crate) fn write_at_once(&self, draft: Draft) -> AtOnce {
+        let free = |_: &MutexGuard<'_, Writer>| self.queued.load(Ordering::Acquire) == 0;
+        let Some(writer) = self.writer.try_lock().ok().filter(free) else {
+            return AtOnce::NotNow(draft);
+        };
+        let bytes = draft.body.len() + OVERHEAD;
+        let mut draft = Some(draft);
+        // Whoever has to wait for another process waits on the writing thread.
+        let patience = |busy| writer.connection.busy_timeout(busy).at(&writer.path);
+        let written = patience(Duration::ZERO).and_then(|()| {
+            writer.transaction(|pen| match draft.take() {
+                Some(draft) => pen.append(draft.start, draft.body),
+                None => Err(StoreError::Gone(writer.path.clone())),
+            })
+        });
+        let result = patience(self.busy).and(written);
+        match draft {
+            Some(draft) => AtOnce::NotNow(draft),
+            None => {
+                let before = self.written.fetch_add(bytes, Ordering::AcqRel);
+                let full = before <= CHECKPOINT && before + bytes > CHECKPOINT;
+                AtOnce::Tried { result, look: before == 0 || full }
+            }
+        }
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, jobs: &Receiver<Job>) {
         let mut batch = Vec::new();
-        // How much has gone into the write-ahead log since it was moved to its place.
-        let mut written = 0;
-        while let Some(first) = self.next(jobs, &mut written) {
+        while let Some(first) = self.next(jobs) {
             let mut job = Some(first);
             while let Some(next) = job.take() {
                 match next {
-                    Job::Append { draft, tell } => {
-                        written += draft.body.len();
-                        batch.push((draft, tell));
-                    }
+                    Job::Append { draft, tell } => batch.push((draft, tell)),
                     Job::Task(task) => {
                         self.append(&mut batch);
-                        task(&self);
+                        self.work(1, OVERHEAD, |writer| task(writer));
                         break;
                     }
+                    Job::Look => self.work(1, 0, |_| ()),
                 }
                 if batch.len() < BATCH {
                     job = jobs.try_recv().ok();
                 }
             }
             self.append(&mut batch);
-            written += OVERHEAD;
-            if written > CHECKPOINT {
+            if self.written.load(Ordering::Acquire) > CHECKPOINT {
                 self.checkpoint();
-                written = 0;
             }
+        }
+    }
+
+    fn append(&self, batch: &mut Vec<(Draft, Tell)>) {
+        let bytes = batch.iter().map(|(draft, _)| draft.body.len()).sum::<usize>();
+        self.work(batch.len(), bytes + OVERHEAD, |writer| writer.append(batch));
+    }
+
+    /// Does so many of the queued jobs, which write about so many bytes.
+    fn work(&self, jobs: usize, bytes: usize, work: impl FnOnce(&Writer)) {
+        if jobs > 0 {
+            work(&self.writer());
+            self.written.fetch_add(bytes, Ordering::AcqRel);
+            self.queued.fetch_sub(jobs, Ordering::AcqRel);
         }
     }
 
     /// Waits for something to do; `None` when there will never be anything again.
-    fn next(&self, jobs: &Receiver<Job>, written: &mut usize) -> Option<Job> {
-        match jobs.recv_timeout(IDLE) {
-            Err(RecvTimeoutError::Timeout) => {
-                if std::mem::take(written) > 0 {
-                    self.checkpoint();
+    fn next(&self, jobs: &Receiver<Job>) -> Option<Job> {
+        loop {
+            let before = self.written.load(Ordering::Acquire);
+            match jobs.recv_timeout(IDLE) {
+                // Others write by themselves meanwhile.
+                Err(RecvTimeoutError::Timeout)
+                    if self.written.load(Ordering::Acquire) != before => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    if before > 0 {
+                        self.checkpoint();
+                    }
+                    return jobs.recv().ok();
                 }
-                jobs.recv().ok()
+                job => return job.ok(),
             }
-            job => job.ok(),
         }
     }
 
+    fn checkpoint(&self) {
+        // Counted first: what is written meanwhile is moved the next time.
+        self.written.store(0, Ordering::Release);
+        self.writer().checkpoint();
+    }
+}
+
+impl Writer {
     /// Writes all of these records or none, and tells everybody who waits.
     fn append(&self, batch: &mut Vec<(Draft, Tell)>) {
         if batch.is_empty() {

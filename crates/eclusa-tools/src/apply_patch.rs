@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::{
     around::Around,
-    hands::{self, Hands, counted, put, refused, shown},
+    hands::{self, Caller, Hands, counted, put, refused, shown},
     patch::{FilePatch, Kind, Outcome, apply_all, parse},
 };
 
@@ -78,7 +78,7 @@ impl TypedTool for ApplyPatch {
 
     async fn run(&self, args: ApplyPatchArgs, job: &Job) -> Result<Output, ToolError> {
         let hands = self.0.clone();
-        hands::work(job, move |conversation| patched(&hands, conversation, &args.patch)).await
+        hands::work(job, move |caller| patched(&hands, caller, &args.patch)).await
     }
 }
 
@@ -95,9 +95,9 @@ fn touched(file: &FilePatch) -> Vec<Touch> {
     }
 }
 
-fn patched(hands: &Hands, conversation: &str, patch: &str) -> Result<Output, ToolError> {
+fn patched(hands: &Hands, caller: &Caller, patch: &str) -> Result<Output, ToolError> {
     let files = parse(patch).map_err(|err| ToolError::new(err.to_string()))?;
-    let mut ground = Ground::new(hands);
+    let mut ground = Ground::new(hands, caller);
     for file in files.iter().filter(|it| matches!(it.kind, Kind::Delete | Kind::Move)) {
         ground.is_no_link(file.source())?;
     }
@@ -115,7 +115,7 @@ fn patched(hands: &Hands, conversation: &str, patch: &str) -> Result<Output, Too
         ground.settle(outcome, &left, &mut made)?;
     }
     for (path, before, after) in &made.proposed {
-        hands.seen.proposed(conversation, path, before.as_ref(), *after);
+        hands.seen.proposed(&caller.conversation, path, before.as_ref(), *after);
     }
     Ok(made.output())
 }
@@ -123,6 +123,7 @@ fn patched(hands: &Hands, conversation: &str, patch: &str) -> Result<Output, Too
 /// The files that a patch speaks of, each looked at once.
 struct Ground<'a> {
     hands: &'a Hands,
+    caller: &'a Caller,
     found: HashMap<String, Found>,
     /// Which name of the patch leads to a file.
     names: HashMap<PathBuf, String>,
@@ -130,13 +131,13 @@ struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
-    fn new(hands: &'a Hands) -> Ground<'a> {
-        Ground { hands, found: HashMap::new(), names: HashMap::new(), room: 0 }
+    fn new(hands: &'a Hands, caller: &'a Caller) -> Ground<'a> {
+        Ground { hands, caller, found: HashMap::new(), names: HashMap::new(), room: 0 }
     }
 
     fn found(&mut self, name: &str) -> Result<&Found, ToolError> {
         if !self.found.contains_key(name) {
-            let found = self.hands.found(name)?;
+            let found = self.hands.found_to_show(self.caller, name)?;
             if let Some(other) = self.names.insert(found.path.clone(), name.to_owned()) {
                 return Err(ToolError::new(format!(
                     "the patch calls the same file `{other}` and `{name}`; use one name for it"

@@ -1,14 +1,14 @@
 //! `bash`: a shell command in a cell. What it would do to the workspace is staged.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use eclusa::{
-    Facts, FileError, Files, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
-    one_line, only_reads_files,
+    Facts, Files, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool, one_line,
+    only_reads_files,
 };
 use eclusa_sandbox::Cancel;
 use schemars::JsonSchema;
@@ -102,16 +102,27 @@ impl Bash {
         &self.cells
     }
 
-    /// Where a command starts, as an absolute path: where it says, or where the last one of its
-    /// conversation was told to.
-    fn directory(&self, conversation: &str, cwd: Option<&str>) -> Result<PathBuf, FileError> {
-        let Some(cwd) = cwd else {
-            return Ok(self.directories.of(conversation, self.files.root()));
-        };
-        let opened = self.files.directory(cwd)?;
-        let path = self.files.root().join(&opened.path);
+    /// Where a command starts, as an absolute path. The arguments were completed before the call
+    /// was judged: they say where, or it is the workspace. A directory that has become a link to
+    /// another since then is not the one that was judged.
+    fn start(&self, conversation: &str, cwd: Option<&str>) -> Result<PathBuf, ToolError> {
+        let Some(cwd) = cwd else { return Ok(self.files.root().to_owned()) };
+        let there = self.files.directory(cwd).map_err(|err| ToolError::new(err.to_string()))?;
+        let path = self.files.root().join(&there.path);
+        if self.in_words(&there.path) != cwd {
+            let text = format!("`{cwd}` leads to another directory than when the call was judged");
+            return Err(ToolError::new(text));
+        }
         self.directories.set(conversation, &path);
         Ok(path)
+    }
+
+    /// A directory of the workspace as arguments name it.
+    fn in_words(&self, path: &Path) -> String {
+        match path.as_os_str().is_empty() {
+            true => ".".to_owned(),
+            false => path.to_string_lossy().into_owned(),
+        }
     }
 }
 
@@ -150,14 +161,45 @@ impl TypedTool for Bash {
         touches
     }
 
+    /// The directory that the call names, by its own name, or the one that the last call of the
+    /// conversation started in.
+    fn completed(&self, args: &Value, conversation: &str) -> Option<Value> {
+        let said = args.get("cwd").and_then(Value::as_str);
+        let there = match said {
+            // What cannot be opened is told when it runs.
+            Some(said) => self.files.directory(said).ok()?.path,
+            None => {
+                let tracked = self.directories.of(conversation)?;
+                // By its path from the workspace, in which no link has come to stand since.
+                let inside = tracked.strip_prefix(self.files.root()).ok()?;
+                self.files.directory(inside).ok().map(|it| it.path).filter(|it| it == inside)?
+            }
+        };
+        let there = self.in_words(&there);
+        if said.unwrap_or(".") == there {
+            return None;
+        }
+        let mut args = args.clone();
+        args.as_object_mut()?.insert("cwd".to_owned(), there.into());
+        Some(args)
+    }
+
+    fn directory(&self, args: &Value) -> Option<String> {
+        let cwd = args.get("cwd").and_then(Value::as_str);
+        cwd.filter(|it| *it != ".").map(str::to_owned)
+    }
+
     fn time(&self, args: &Value) -> Option<Duration> {
         let asked = args.get("timeout_ms").and_then(Value::as_u64).map(Duration::from_millis);
         Some(asked.unwrap_or(self.time) + MARGIN)
     }
 
+    fn conversation_ended(&self, conversation: &str) {
+        self.directories.forget(conversation);
+    }
+
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {
-        let cwd = self.directory(job.conversation(), args.cwd.as_deref());
-        let cwd = cwd.map_err(|err| ToolError::new(err.to_string()))?;
+        let cwd = self.start(job.conversation(), args.cwd.as_deref())?;
         let left = job.deadline().saturating_duration_since(std::time::Instant::now());
         let asked = args.timeout_ms.map_or(self.time, Duration::from_millis);
         // It ends before the gate gives it up, so that its output and its changes are kept.

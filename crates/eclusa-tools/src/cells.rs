@@ -13,71 +13,27 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Changes, Least, Staged};
+use eclusa::Least;
 use eclusa_sandbox::{
-    Cancel, Cell, CellError, Enforcement, Exit, Ground, Identity, Keep, Limits, Missing,
-    PROXY_PORT, Plan, Refusal, git_environment,
-    proxy::{Attempt, Hosts, Proxy, Serving},
-    refusals,
+    Cell, Enforcement, Ground, Identity, Limits, PROXY_PORT, Plan, Rung, git_environment_of,
+    proxy::{Hosts, Proxy},
 };
 
 mod changes;
+mod in_place;
+mod running;
+mod settings;
 mod stage;
+mod survey;
 
 pub(crate) use changes::ReadBack;
+pub use running::{Ran, RunError, Running};
+pub use settings::CellSettings;
+
+use in_place::InPlace;
+use running::{Kept, Network};
 use stage::Stage;
-
-/// What every command of a workspace has in common.
-#[derive(Debug, Clone)]
-pub struct CellSettings {
-    /// The workspace. Commands start in it, and what they write there is staged.
-    pub root: PathBuf,
-    /// Where layers are made: outside the workspace, on its filesystem.
-    pub state: PathBuf,
-    /// The home directory, if there is one: readable, and what is written there is lost.
-    pub home: Option<PathBuf>,
-    /// Where the layer over the home directory is made: outside it, on any filesystem.
-    pub scratch: PathBuf,
-    /// The whole environment, besides what keeps git and the proxy in order:
-    /// [`clean_environment`](eclusa_sandbox::clean_environment) makes one.
-    pub env: Vec<(OsString, OsString)>,
-    /// Name and address of whoever commits, where a repository does not say.
-    pub identity: Option<(String, String)>,
-    /// What is neither read nor listed, besides the secrets that everybody has.
-    pub hide: Vec<PathBuf>,
-    /// Hosts that may be reached: `example.org`, `*.example.org`, `example.org:8080`.
-    pub hosts: Vec<String>,
-    /// Directories of the workspace that are written at once and cannot be undone, where they
-    /// exist.
-    pub live: Vec<PathBuf>,
-    /// The least that must hold a command.
-    pub least: Least,
-    /// How much a command may use; the time is that of the call.
-    pub limits: Limits,
-    /// How much of the output is kept.
-    pub keep: Keep,
-}
-
-impl CellSettings {
-    /// Settings for a workspace, with nothing but a path to look for programs in.
-    pub fn new(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> CellSettings {
-        let state = state.into();
-        CellSettings {
-            root: root.into(),
-            scratch: state.clone(),
-            state,
-            home: None,
-            env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
-            identity: None,
-            hide: Vec::new(),
-            hosts: Vec::new(),
-            live: Vec::new(),
-            least: Least::default(),
-            limits: Limits::default(),
-            keep: Keep::default(),
-        }
-    }
-}
+use survey::{Found, Survey};
 
 /// Makes cells. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -88,6 +44,19 @@ struct Inner {
     settings: CellSettings,
     hosts: Hosts,
     ground: OnceLock<Ground>,
+    keeping: OnceLock<Keeping>,
+    survey: Survey,
+}
+
+/// How what a command writes to the workspace is kept in hand here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// It goes to a layer.
+    Overlay,
+    /// It is real while the command runs, and recorded; then it is taken back until it was judged.
+    UndoLog,
+    /// It is real, and cannot be taken back.
+    Nothing,
 }
 
 /// What becomes of what a command writes to the workspace.
@@ -114,65 +83,18 @@ pub struct Order {
     pub time: Duration,
 }
 
-/// A command that runs.
-pub struct Running {
-    cell: Cell,
-    plan: Plan,
-    root: PathBuf,
-    stage: Option<Stage>,
-    network: Option<Network>,
-}
-
-struct Network {
-    serving: Serving,
-    attempts: Arc<Mutex<Vec<Attempt>>>,
-}
-
-/// A command that has ended.
-#[derive(Debug)]
-pub struct Ran {
-    /// How.
-    pub exit: Exit,
-    /// What it would change.
-    pub changes: Changes,
-    /// What holds the new contents.
-    pub staged: Option<Staged>,
-    /// What a person must know about its effects beyond the changes.
-    pub notes: Vec<String>,
-    /// Whom it tried to reach.
-    pub attempts: Vec<Attempt>,
-    /// What the cell did not let it do, as far as its own words tell.
-    pub refused: Vec<Refusal>,
-    /// Directories that it could write at once: relative to the workspace, or the workspace
-    /// itself.
-    pub live: Vec<PathBuf>,
-}
-
-/// Why a command was not run, or why what it did cannot be told.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// There is no cell for it.
-    #[error(transparent)]
-    Cell(#[from] CellError),
-    /// The layer could not be made.
-    #[error("could not make a layer for the changes in `{}`: {source}", path.display())]
-    Layer {
-        /// Where.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// What it changed cannot be read back. Nothing of it is real.
-    #[error("what the command changed cannot be told, so it was discarded: {0}")]
-    Effects(String),
-}
-
 impl Cells {
     /// Cells with these settings. An entry of `hosts` that cannot be read is an error.
     pub fn new(settings: CellSettings) -> Result<Cells, String> {
         let hosts = Hosts::new(&settings.hosts).map_err(|err| err.to_string())?;
-        Ok(Cells(Arc::new(Inner { settings, hosts, ground: OnceLock::new() })))
+        let survey = Survey::new(&settings.root, settings.blocked.clone());
+        Ok(Cells(Arc::new(Inner {
+            survey,
+            settings,
+            hosts,
+            ground: OnceLock::new(),
+            keeping: OnceLock::new(),
+        })))
     }
 
     /// The settings.
@@ -202,38 +124,48 @@ impl Cells {
     ) -> Result<Running, RunError> {
         let settings = self.settings();
         let mut plan = Plan::bash(&order.command, &order.cwd);
-        plan.env = self.environment(&order.cwd);
-        plan.hide = self.hidden();
+        let found = self.0.survey.look();
+        plan.env = self.environment(&order.cwd, &found);
+        plan.hide = self.hidden(found);
         plan.hosts = settings.hosts.clone();
         plan.limits = Limits { wall: Some(order.time), ..settings.limits.clone() };
         plan.keep = settings.keep;
+        plan.cgroup.clone_from(&settings.cgroup);
         // With less than everything the rules were told before the call ran, and have let it.
         if settings.least != Least::Full {
             plan.may_lack = self.ground().missing();
         }
-        let stage = match order.writes {
-            Writes::Refused => {
+        let made = |source| RunError::Layer { path: settings.state.clone(), source };
+        let mut kept = Kept::Nothing;
+        match (order.writes, self.keeping()) {
+            (Writes::Refused, _) => {
                 // Named, because a workspace beneath /tmp would be covered by the cell's own.
                 plan.read = vec![PathBuf::from("/"), settings.root.clone()];
-                None
             }
-            Writes::Staged if self.stages() => {
-                let made = Stage::new(&settings.state, &settings.scratch, &settings.root);
-                let path = settings.state.clone();
-                Some(made.map_err(|source| RunError::Layer { path, source })?)
+            (Writes::Staged, Keeping::Overlay) => {
+                let stage = Stage::new(&settings.state, &settings.scratch, &settings.root);
+                let stage = stage.map_err(made)?;
+                plan.stage.extend(stage.over_home(settings.home.as_deref(), &settings.root));
+                plan.stage.push(stage.over(&settings.root, &self.live()));
+                kept = Kept::Layer(stage);
             }
-            Writes::Staged | Writes::Real => {
+            (Writes::Staged, Keeping::UndoLog) => {
+                let log = InPlace::new(&settings.state, &settings.scratch).map_err(made)?;
+                log.furnish(&mut plan, &settings.root, self.ground());
+                kept = Kept::Log(log);
+            }
+            (Writes::Staged, Keeping::Nothing) | (Writes::Real, _) => {
                 plan.write.push(settings.root.clone());
-                None
             }
-        };
-        if let Some(stage) = &stage {
-            plan.stage.extend(stage.over_home(settings.home.as_deref(), &settings.root));
-            plan.stage.push(stage.over(&settings.root, &self.live()));
         }
         let mut cell = Cell::spawn(&plan, self.ground(), progress)?;
+        if let Kept::Log(log) = &mut kept {
+            let most = settings.limits.disk.unwrap_or(u64::MAX);
+            log.begin(&mut cell, &settings.root, most, &self.live()).map_err(made)?;
+        }
         let network = cell.take_listener().map(|listener| self.serve(listener)).transpose()?;
-        Ok(Running { cell, plan, root: settings.root.clone(), stage, network })
+        let live = self.live();
+        Ok(Running { cell, plan, root: settings.root.clone(), live, kept, network })
     }
 
     /// Removes what processes that died have left behind, and says how much that was.
@@ -246,12 +178,20 @@ impl Cells {
     /// Whether a command that does this with its writes is held as well as the settings want; a
     /// person must be asked otherwise. One that would be refused needs no question.
     pub fn is_held(&self, writes: Writes) -> bool {
-        let staged = writes == Writes::Refused || self.stages();
+        let staged = writes == Writes::Refused || self.keeping() != Keeping::Nothing;
         match self.settings().least {
             Least::Full => true,
             Least::FullOrAsk => self.is_full(),
             Least::Partial => staged,
         }
+    }
+
+    /// Looks at the workspace as every start of a command does, for benchmarks.
+    #[doc(hidden)]
+    pub fn surveyed(&self) -> usize {
+        let found = self.0.survey.look();
+        let environment = self.environment(&self.settings().root, &found);
+        environment.len() + self.hidden(found).len()
     }
 
     /// The live directories that are there. One that is not would have to be made in every
@@ -261,24 +201,36 @@ impl Cells {
         live.iter().filter(|it| root.join(it).is_dir()).cloned().collect()
     }
 
-    /// Whether what a command writes can be staged here.
-    pub fn stages(&self) -> bool {
-        !self.ground().missing().contains(&Missing::Staging)
+    /// How what a command writes is kept in hand here: found out once.
+    pub fn keeping(&self) -> Keeping {
+        *self.0.keeping.get_or_init(|| {
+            let CellSettings { state, scratch, .. } = self.settings();
+            match self.ground().rung() {
+                Rung::OverlayInUserNamespace | Rung::OverlayAsRoot => Keeping::Overlay,
+                // Where nothing can be saved, nothing can be taken back.
+                Rung::UndoLog if InPlace::has_room(state, scratch) => Keeping::UndoLog,
+                _ => Keeping::Nothing,
+            }
+        })
     }
 
     /// What is hidden: what the settings say, and the secrets that are there now.
-    fn hidden(&self) -> Vec<PathBuf> {
+    fn hidden(&self, found: Found) -> Vec<PathBuf> {
         let CellSettings { root, home, hide, .. } = self.settings();
-        let mut hidden = eclusa_sandbox::secrets(home.as_deref(), std::slice::from_ref(root));
+        let mut hidden = eclusa_sandbox::secrets(home.as_deref(), &[]);
+        // Home may lie in the workspace, and the workspace in a place of secrets.
+        hidden.retain(|it| !root.starts_with(it));
+        hidden.extend(found.hidden);
         hidden.extend(hide.iter().cloned());
         hidden
     }
 
-    fn environment(&self, cwd: &Path) -> Vec<(OsString, OsString)> {
+    fn environment(&self, cwd: &Path, found: &Found) -> Vec<(OsString, OsString)> {
         let CellSettings { root, env, hosts, identity, .. } = self.settings();
         let identity = identity.as_ref().map(|(name, email)| Identity { name, email });
         let mut env = env.clone();
-        env.extend(git_environment(&[cwd.to_owned(), root.clone()], identity));
+        let places = [cwd.to_owned(), root.clone()];
+        env.extend(git_environment_of(&places, &found.trees, identity));
         if !env.iter().any(|(name, _)| name == "HOME") {
             env.push(("HOME".into(), "/tmp".into()));
         }
@@ -301,37 +253,6 @@ impl Cells {
         let path = PathBuf::from("the proxy");
         let serving = serving.map_err(|source| RunError::Layer { path, source })?;
         Ok(Network { serving, attempts })
-    }
-}
-
-impl Running {
-    /// Ends the command from elsewhere.
-    pub fn canceller(&self) -> Cancel {
-        self.cell.canceller()
-    }
-
-    /// Waits for the end, and reads back what it changed.
-    pub fn wait(self) -> Result<Ran, RunError> {
-        let exit = self.cell.wait()?;
-        let attempts = self.network.map_or_else(Vec::new, |network| {
-            network.serving.stop();
-            std::mem::take(&mut *network.attempts.lock().unwrap_or_else(PoisonError::into_inner))
-        });
-        let read = match self.stage {
-            None => ReadBack::default(),
-            Some(stage) => {
-                let read = stage.read_back(&self.root);
-                read.map_err(|err| RunError::Effects(err.to_string()))?
-            }
-        };
-        let ReadBack { changes, staged, notes } = read;
-        let refused = match exit.output.is_binary() {
-            true => Vec::new(),
-            false => refusals(&exit.output.text(), &self.plan),
-        };
-        let live = self.plan.stage.into_iter().flat_map(|it| it.live).chain(self.plan.write);
-        let live = live.collect();
-        Ok(Ran { exit, changes, staged, notes, attempts, refused, live })
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     around::Around,
-    hands::{self, Hands, let_go, put, shown},
+    hands::{self, Caller, Hands, let_go, put, shown},
     text::{self, Decoded, Edit, EditError, Edited, Format, decode},
 };
 
@@ -65,13 +65,13 @@ impl TypedTool for EditFile {
 
     async fn run(&self, args: EditArgs, job: &Job) -> Result<Output, ToolError> {
         let hands = self.0.clone();
-        hands::work(job, move |conversation| {
+        hands::work(job, move |caller| {
             let edit = Edit {
                 old_string: &args.old_string,
                 new_string: &args.new_string,
                 replace_all: args.replace_all.unwrap_or(false),
             };
-            edited(&hands, conversation, &args.path, &[edit])
+            edited(&hands, caller, &args.path, &[edit])
         })
         .await
     }
@@ -85,11 +85,12 @@ pub(crate) fn touches(path: &str) -> Vec<Touch> {
 /// Makes all edits of a file, or none.
 pub(crate) fn edited(
     hands: &Hands,
-    conversation: &str,
+    caller: &Caller,
     asked: &str,
     edits: &[Edit<'_>],
 ) -> Result<Output, ToolError> {
-    let Found { path, node } = hands.found(asked)?;
+    let Found { path, node } = hands.found_to_show(caller, asked)?;
+    let conversation = &caller.conversation;
     let old = match node {
         Some(Node::File(file)) => Some(file),
         _ => None,

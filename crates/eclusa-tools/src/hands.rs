@@ -8,11 +8,13 @@ use std::{
 };
 
 use eclusa::{
-    Change, Content, Facts, FileError, FileNode, Files, Job, Node, Output, PermissionClass,
+    Change, Content, Facts, FileError, FileNode, Files, Hidden, Job, Node, Output, PermissionClass,
     Registry, RegistryError, ToolError, files::Found, one_line,
 };
 
-use crate::{ApplyPatch, Delete, EditFile, MakeDir, Move, MultiEdit, Read, Seen, Write};
+use crate::{
+    ApplyPatch, Delete, EditFile, MakeDir, Move, MultiEdit, Read, Seen, Write, search::permitted,
+};
 
 /// Directories that have to be made are made with this mode, and files with the one below.
 pub(crate) const DIRECTORY: u32 = 0o755;
@@ -66,22 +68,25 @@ impl Hands {
     /// What a path leads to, links followed. A file is held, or refused because of its size
     /// before it is read.
     pub(crate) fn found(&self, path: &str) -> Result<Found, ToolError> {
-        if let Ok(opened) = self.files.file(path)
-            && opened.size > self.max_size
-        {
-            return Err(self.too_large(path, opened.size));
-        }
-        let found = self.files.node(path, self.max_size).map_err(refused)?;
+        let found = self.files.small_node(path, self.max_size).map_err(|err| match err {
+            FileError::TooLarge { size, .. } => self.too_large(path, size),
+            err => refused(err),
+        })?;
         match &found.node {
-            Some(Node::File(file)) if file.bytes().is_none() => {
-                Err(self.too_large(path, file.size))
-            }
             Some(Node::Directory { .. }) => {
                 let name = one_line(path);
                 Err(ToolError::new(format!("`{name}` is a directory; name a file in it")))
             }
             _ => Ok(found),
         }
+    }
+
+    /// The same for a call whose answer shows what is in the file: rules that keep it back hold
+    /// under whatever name it was asked for.
+    pub(crate) fn found_to_show(&self, caller: &Caller, path: &str) -> Result<Found, ToolError> {
+        let found = self.found(path)?;
+        led_elsewhere(&self.files, &caller.hidden, path, &found.path)?;
+        Ok(found)
     }
 
     /// An error when a file would become larger than files may be.
@@ -175,13 +180,34 @@ pub(crate) fn facts(aliases: &[&str], search_hint: &str, audit_operation: &str) 
     }
 }
 
-/// Works away from the threads that calls pass on, with the name of the conversation.
+/// An error when a name leads to another one, through a link, that rules keep back: the call was
+/// judged by the name that was asked for.
+pub(crate) fn led_elsewhere(
+    files: &Files,
+    hidden: &Hidden,
+    asked: &str,
+    reached: &Path,
+) -> Result<(), ToolError> {
+    match files.name(asked).is_ok_and(|name| name == reached) {
+        true => Ok(()),
+        false => permitted(hidden, asked, reached),
+    }
+}
+
+/// On whose behalf a tool works.
+pub(crate) struct Caller {
+    pub(crate) conversation: String,
+    /// What the call may not look at.
+    pub(crate) hidden: Hidden,
+}
+
+/// Works away from the threads that calls pass on.
 pub(crate) async fn work(
     job: &Job,
-    work: impl FnOnce(&str) -> Result<Output, ToolError> + Send + 'static,
+    work: impl FnOnce(&Caller) -> Result<Output, ToolError> + Send + 'static,
 ) -> Result<Output, ToolError> {
-    let conversation = job.conversation().to_owned();
-    let done = tokio::task::spawn_blocking(move || work(&conversation)).await;
+    let caller = Caller { conversation: job.conversation().to_owned(), hidden: job.hidden() };
+    let done = tokio::task::spawn_blocking(move || work(&caller)).await;
     done.unwrap_or_else(|_| Err(ToolError::new("it broke off, and nothing was changed; try again")))
 }
 

@@ -40,7 +40,7 @@ mod write;
 
 pub use apply_patch::ApplyPatch;
 pub use bash::{Bash, BashArgs, Jobs, JobsArgs};
-pub use cells::{CellSettings, Cells, Order, Ran, RunError, Running, Writes};
+pub use cells::{CellSettings, Cells, Keeping, Order, Ran, RunError, Running, Writes};
 pub use delete::Delete;
 pub use edit::EditFile;
 pub use hands::Hands;

@@ -68,7 +68,7 @@ impl TypedTool for MultiEdit {
 
     async fn run(&self, args: MultiEditArgs, job: &Job) -> Result<Output, ToolError> {
         let hands = self.0.clone();
-        hands::work(job, move |conversation| {
+        hands::work(job, move |caller| {
             let edits: Vec<Edit<'_>> = args
                 .edits
                 .iter()
@@ -78,7 +78,7 @@ impl TypedTool for MultiEdit {
                     replace_all: it.replace_all.unwrap_or(false),
                 })
                 .collect();
-            edited(&hands, conversation, &args.path, &edits)
+            edited(&hands, caller, &args.path, &edits)
         })
         .await
     }

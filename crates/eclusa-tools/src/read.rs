@@ -20,6 +20,7 @@ use serde_json::json;
 
 use crate::{
     Seen,
+    hands::led_elsewhere,
     seen::Was,
     text::{HEAD, Image, Look, look},
 };
@@ -98,10 +99,12 @@ impl TypedTool for Read {
         let wanted = args.wanted().map_err(ToolError::new)?;
         let (files, shown, path) = (self.files.clone(), self.shown, args.path.clone());
         let (seen, conversation) = (self.seen.clone(), job.conversation().to_owned());
+        let hidden = job.hidden();
         let watch = Watch::default();
         let unwatched = watch.0.clone();
         let reading = move || {
             let opened = files.file(&path).map_err(|err| ToolError::new(err.to_string()))?;
+            led_elsewhere(&files, &hidden, &path, &opened.path)?;
             let (reached, stamp) = (opened.path.clone(), opened.stamp);
             let reading = Reading::of(opened, unwatched)?;
             let was = match reading.head.len() as u64 == reading.size {

@@ -28,3 +28,4 @@ mod tests;
 pub use glob::{Glob, GlobArgs};
 pub use grep::{Grep, GrepArgs, How, Shape};
 pub use list::{List, ListArgs};
+pub(crate) use told::permitted;

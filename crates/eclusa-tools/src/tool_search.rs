@@ -56,7 +56,8 @@ impl TypedTool for ToolSearch {
 
     fn description(&self, _: &Scene) -> String {
         "Finds tools by words, with their descriptions and arguments, best first.\n\
-         Also finds tools that were not listed; they can be called like any other. \
+         Also finds tools that were not listed; they are from then on, and can be called like any \
+         other. \
          Example: {\"query\": \"read file\"}"
             .to_owned()
     }
@@ -92,6 +93,7 @@ impl TypedTool for ToolSearch {
                 "description": description,
                 "input_schema": tool.schema(),
             }));
+            registry.found(tool);
         }
         text.push_str(&match (count, count.saturating_sub(tools.len())) {
             (0, _) => format!(

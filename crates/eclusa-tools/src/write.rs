@@ -82,7 +82,7 @@ impl TypedTool for Write {
     async fn run(&self, args: WriteArgs, job: &Job) -> Result<Output, ToolError> {
         let append = args.appends()?;
         let hands = self.0.clone();
-        hands::work(job, move |conversation| written(&hands, conversation, &args, append)).await
+        hands::work(job, move |caller| written(&hands, &caller.conversation, &args, append)).await
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A commit copies nothing that it replaces: the new file waits in a directory of its own, and the
 //! two change places by one rename, so that a reader sees the old or the new content and the old
-//! one is kept aside for an undo. What is about to happen is in a journal before it happens; a
+//! one is kept aside for an undo. A file that only moves is renamed out of one place and into the
+//! other, through one slot. What is about to happen is in a journal before it happens; a
 //! transaction that died is taken back when the workspace is next opened or changed.
 //!
 //! ```text
@@ -64,6 +65,10 @@ struct Ready {
     state: PathBuf,
     aside: Aside,
     lock: lock::Lock,
+    /// Its directories, open: whoever holds the lock works where the lock is.
+    handle: Arc<OwnedFd>,
+    open: Arc<OwnedFd>,
+    done: Arc<OwnedFd>,
 }
 
 /// How old contents are kept when they are replaced.
@@ -184,10 +189,10 @@ impl fmt::Debug for Workspace {
 
 /// The directories of a transaction, open.
 pub(crate) struct Dirs {
-    pub(crate) root: OwnedFd,
-    pub(crate) state: OwnedFd,
-    pub(crate) open: OwnedFd,
-    pub(crate) done: OwnedFd,
+    pub(crate) root: Arc<OwnedFd>,
+    pub(crate) state: Arc<OwnedFd>,
+    pub(crate) open: Arc<OwnedFd>,
+    pub(crate) done: Arc<OwnedFd>,
 }
 
 impl Workspace {
@@ -240,7 +245,12 @@ impl Workspace {
         }
         let lock = lock::Lock::open(&handle).map_err(Fault::at("open", &state.join("lock")))?;
         let aside = probe(&directory(&self.root)?, &handle);
-        Ok(Ready { state, aside, lock })
+        let below = |name: &str| {
+            let opened = look::open_dir(&handle, name.as_ref());
+            opened.map(Arc::new).map_err(Fault::at("open", &state.join(name)))
+        };
+        let (open, done) = (below("open")?, below("done")?);
+        Ok(Ready { state, aside, lock, handle: Arc::new(handle), open, done })
     }
 
     /// Calls this before every step that touches the disk, with the name of what comes next: for
@@ -317,13 +327,9 @@ impl Workspace {
     }
 
     pub(crate) fn dirs(&self) -> Result<Dirs, Fault> {
-        self.ready()?;
-        let state = directory(self.state())?;
-        let below = |name: &str| {
-            let opened = look::open_dir(&state, name.as_ref());
-            opened.map_err(Fault::at("open", &self.state().join(name)))
-        };
-        Ok(Dirs { open: below("open")?, done: below("done")?, root: directory(&self.root)?, state })
+        let Ready { handle, open, done, .. } = self.ready()?;
+        let root = Arc::new(directory(&self.root)?);
+        Ok(Dirs { root, state: handle.clone(), open: open.clone(), done: done.clone() })
     }
 }
 

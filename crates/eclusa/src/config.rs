@@ -221,6 +221,7 @@ impl Config {
             layers.iter().partition(|it| it.trust == Trust::Administrator);
         for (depth, layer) in [&defaults].into_iter().chain(others).chain(top).enumerate() {
             let mut source = Source::new(layer);
+            source.shipped = depth == 0;
             if let Some((written, settings)) = source.read(&schema) {
                 meant::lay(&mut source, &mut config, &written);
                 let mut settings = source.taken(settings);

@@ -19,7 +19,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -69,11 +69,32 @@ struct Workspace {
     root: PathBuf,
     /// The names of the absolute paths that are known to mean the workspace.
     spellings: Vec<Vec<OsString>>,
-    handle: OwnedFd,
+    handle: Arc<OwnedFd>,
     device_and_inode: (u64, u64),
     beneath: Beneath,
     any_case: bool,
     blocked: Blocked,
+}
+
+/// What becomes of the content of a file that is looked at.
+#[derive(Debug, Clone, Copy)]
+enum Hold {
+    /// Up to so many bytes it is held; more is hashed and stays where it is.
+    OrHash(u64),
+    /// Up to so many bytes it is held; more is refused.
+    OrRefuse(u64),
+}
+
+impl Hold {
+    /// How much is held, unless a file of this size is refused.
+    fn checked(self, asked: &Asked, size: u64) -> Result<u64, FileError> {
+        match self {
+            Hold::OrRefuse(most) if size > most => {
+                Err(FileError::TooLarge { asked: asked.shown.clone(), size, most })
+            }
+            Hold::OrHash(hold) | Hold::OrRefuse(hold) => Ok(hold),
+        }
+    }
 }
 
 /// What is at a place in the workspace now: the `before` of a [`Change`](crate::Change).
@@ -115,7 +136,7 @@ impl Files {
             device_and_inode: (stat.st_dev, stat.st_ino),
             beneath: how.unwrap_or_else(|| Beneath::of(handle.as_fd())),
             any_case: case::is_any(handle.as_fd()),
-            handle,
+            handle: Arc::new(handle),
             blocked,
         })))
     }
@@ -163,14 +184,39 @@ impl Files {
     /// Opens a file that was found by walking the workspace, whose name need not be UTF-8. It is
     /// judged and checked like any other.
     pub fn reach(&self, path: &Path) -> Result<Opened, FileError> {
-        self.read(&Asked::new(path.as_os_str())?)
+        match self.at_once(path) {
+            Some(opened) => Ok(opened),
+            None => self.read(&Asked::new(path.as_os_str())?),
+        }
+    }
+
+    /// A file with this very name, opened in one call: whoever walks has just seen one there.
+    fn at_once(&self, path: &Path) -> Option<Opened> {
+        let is_name = |it: &Component<'_>| matches!(it, Component::Normal(_));
+        let plain: PathBuf = path.components().filter(is_name).collect();
+        // Spelt in the one way in which it was judged.
+        let path = Some(plain).filter(|it| it.as_os_str() == path.as_os_str())?;
+        if self.any_case() || self.is_blocked(&path).is_some() {
+            return None;
+        }
+        let file = File::from(self.beneath().file(self.handle(), &path)?);
+        let stat = fstat(&file).ok().filter(|it| Kind::of(it) == Kind::File)?;
+        Some(Opened::new(file, path, &stat))
     }
 
     /// What a path leads to, links followed: for what reads or writes a file. Content of up to
     /// `hold` bytes is held, that of a larger file is hashed and stays where it is.
     pub fn node(&self, asked: impl AsRef<OsStr>, hold: u64) -> Result<Found, FileError> {
-        let asked = Asked::new(asked.as_ref())?;
-        let found = self.found(&asked, hold, Last::Followed)?;
+        self.led_to(&Asked::new(asked.as_ref())?, Hold::OrHash(hold))
+    }
+
+    /// The same for files of up to `most` bytes: a larger one is refused and not read.
+    pub fn small_node(&self, asked: impl AsRef<OsStr>, most: u64) -> Result<Found, FileError> {
+        self.led_to(&Asked::new(asked.as_ref())?, Hold::OrRefuse(most))
+    }
+
+    fn led_to(&self, asked: &Asked, hold: Hold) -> Result<Found, FileError> {
+        let found = self.found(asked, hold, Last::Followed)?;
         if found.node.is_none() && asked.parts.last().is_some_and(|it| it == ".") {
             return Err(self.missing(&asked.shown));
         }
@@ -179,7 +225,7 @@ impl Files {
 
     /// What has this very name, a link at its end not followed: for what deletes, moves or makes.
     pub fn entry(&self, asked: impl AsRef<OsStr>, hold: u64) -> Result<Found, FileError> {
-        self.found(&Asked::new(asked.as_ref())?, hold, Last::Itself)
+        self.found(&Asked::new(asked.as_ref())?, Hold::OrHash(hold), Last::Itself)
     }
 
     /// Opens a directory to list it.
@@ -247,7 +293,7 @@ impl Files {
         }
     }
 
-    fn found(&self, asked: &Asked, hold: u64, last: Last) -> Result<Found, FileError> {
+    fn found(&self, asked: &Asked, hold: Hold, last: Last) -> Result<Found, FileError> {
         let mut reads = 0;
         for _ in 0..TRIES {
             let place = self.resolve(asked, last)?;
@@ -267,6 +313,7 @@ impl Files {
                 },
                 _ => {
                     let Some(opened) = self.opened(asked, &place)? else { continue };
+                    let hold = hold.checked(asked, opened.size)?;
                     match opened.node(hold).map_err(|err| FileError::io(&asked.shown, err))? {
                         Some(node) => Node::File(node),
                         None if reads + 1 == READS => break,
@@ -321,9 +368,7 @@ impl Files {
             return not_a_file(&stat);
         }
         fcntl_setfl(&file, OFlags::empty()).map_err(failed)?;
-        let stamp = read::stamp(&stat);
-        let (size, mode) = (stamp.size, stat.st_mode & 0o7777);
-        Ok(Some(Opened { file, path: place.path.clone(), stamp, size, mode }))
+        Ok(Some(Opened::new(file, place.path.clone(), &stat)))
     }
 
     fn handle(&self) -> BorrowedFd<'_> {

@@ -300,10 +300,10 @@ impl Gate {
         })
     }
 
-    /// Forgets what people answered for this conversation.
+    /// Ends this conversation: what people answered for it is forgotten, and what tools run for it
+    /// ends.
     pub fn end_conversation(&self) {
-        self.house.memory.end(&self.run.conversation);
-        self.house.conversations.end(&self.run.conversation);
+        conversations::end(&self.house, &self.run.conversation);
     }
 
     /// What policy says of a call in this run, and of which class it is. Runs nothing, asks

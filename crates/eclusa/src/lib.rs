@@ -131,7 +131,7 @@ pub use policy::{
 };
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{
-    ExtraArgs, Found, Registered, Registration, Registry, RegistryError, Shape, Shown,
+    ExtraArgs, Found, MANY, Registered, Registration, Registry, RegistryError, Shape, Shown,
 };
 pub use result::{CallResult, ResultShape};
 pub use review::{

@@ -105,7 +105,7 @@ fn standing(mut rules: Vec<&Rule>) -> Vec<&Rule> {
 impl Policy for Rules {
     fn judge(&self, call: &Validated) -> Verdict {
         let mut because = Vec::with_capacity(4);
-        let scripts = scripts(call.touches());
+        let scripts = scripts(call.touches(), call.directory());
         let mut paths = floors(call, &self.root, &mut because);
         for script in &scripts {
             script.floors(&mut because);
@@ -142,7 +142,7 @@ impl Policy for Rules {
     }
 
     fn brings_from_outside(&self, call: &Validated) -> Option<&'static str> {
-        taint::brings(call, &scripts(call.touches()), &self.root)
+        taint::brings(call, &scripts(call.touches(), call.directory()), &self.root)
     }
 
     fn explain(&self, call: &Validated) -> Explanation {
@@ -194,10 +194,10 @@ impl Allowed {
     }
 }
 
-/// The shell texts that a call runs, read.
-fn scripts(touches: &[Touch]) -> Vec<Script> {
+/// The shell texts that a call runs, read. They start in this directory, or in the workspace.
+fn scripts(touches: &[Touch], directory: Option<&str>) -> Vec<Script> {
     let text = |touch: &Touch| match touch {
-        Touch::Run(text) => Some(Script::read(text)),
+        Touch::Run(text) => Some(Script::read(text, directory)),
         Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
     };
     touches.iter().filter_map(text).collect()

@@ -20,6 +20,9 @@ mod declare;
 mod registered;
 mod search;
 
+/// More tools than this are more than a model keeps in view.
+pub const MANY: usize = 40;
+
 /// The tools there are, by name and alias.
 ///
 /// Every change makes a new snapshot; whoever is reading keeps the old one. A call that has
@@ -87,7 +90,12 @@ impl Registry {
                     over && (new.server().is_none() || new.server() == old.server())
                 };
                 match tools.get_mut(at) {
-                    Some(old) if replaces(old) => *old = new,
+                    Some(old) if replaces(old) => {
+                        if old.was_found() {
+                            new.set_found();
+                        }
+                        *old = new;
+                    }
                     _ => return Err(RegistryError::Duplicate(new.name().to_owned())),
                 }
             }
@@ -132,6 +140,25 @@ impl Registry {
     /// All tools, by name.
     pub fn list(&self) -> Vec<Arc<Registered>> {
         self.now.load().tools.clone()
+    }
+
+    /// The tools that models see, by name: not those that wait for a search to find them.
+    pub fn shown(&self) -> Vec<Arc<Registered>> {
+        self.now.load().shown()
+    }
+
+    /// Shows models a tool that a search has found, from now on.
+    pub fn found(&self, tool: &Registered) {
+        if !tool.deferred() && !tool.deferred_when_many() {
+            return;
+        }
+        let _writing = self.writing();
+        tool.set_found();
+        let now = self.now.load();
+        // The same tools, but what was rendered of them holds no longer.
+        if let Ok(next) = now.with(now.tools.clone()) {
+            self.show(next);
+        }
     }
 
     /// Exactly these tools, in the order of the names. No names, no tools.
@@ -199,6 +226,13 @@ impl Snapshot {
             }
         }
         Ok(aliases)
+    }
+
+    fn shown(&self) -> Vec<Arc<Registered>> {
+        let at_first: Vec<_> = self.tools.iter().filter(|it| !it.deferred()).collect();
+        let many = at_first.len() > MANY;
+        let seen = at_first.into_iter().filter(|it| !(many && it.deferred_when_many()));
+        seen.cloned().collect()
     }
 
     /// Where the tool of this name is, or would be.

@@ -44,10 +44,27 @@ pub trait Tool: Send + Sync + 'static {
     /// [`Touch::Unknown`], which rules treat as the worst.
     fn touches(&self, args: &Value) -> Vec<Touch>;
 
+    /// The arguments with what the call leaves to its conversation, such as the directory that an
+    /// earlier call went to. `None`: as they are. Asked before the call is judged, so that what is
+    /// judged, approved and recorded is what runs; [`run`](Tool::run) gets it in the arguments and
+    /// has no need to look again.
+    fn completed(&self, _args: &Value, _conversation: &str) -> Option<Value> {
+        None
+    }
+
+    /// Where the relative paths in the shell text of this call start, if that is not the
+    /// workspace: a path in it.
+    fn directory(&self, _args: &Value) -> Option<String> {
+        None
+    }
+
     /// How long this call asks to be allowed to run; capped by the gate's limits.
     fn time(&self, _args: &Value) -> Option<Duration> {
         None
     }
+
+    /// A conversation is over: what the tool keeps or runs for it ends.
+    fn conversation_ended(&self, _conversation: &str) {}
 
     /// Does the work. `job` holds the arguments that were permitted and the only way out to the
     /// machine.

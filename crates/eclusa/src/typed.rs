@@ -71,10 +71,23 @@ pub trait TypedTool: Send + Sync + 'static {
     /// What this call would touch.
     fn touches(&self, args: &Self::Args) -> Vec<Touch>;
 
+    /// The arguments with what the call leaves to its conversation: [`Tool::completed`].
+    fn completed(&self, _args: &Value, _conversation: &str) -> Option<Value> {
+        None
+    }
+
+    /// Where the relative paths in the shell text of this call start: [`Tool::directory`].
+    fn directory(&self, _args: &Value) -> Option<String> {
+        None
+    }
+
     /// How long this call asks to be allowed to run; capped by the gate's limits.
     fn time(&self, _args: &Value) -> Option<Duration> {
         None
     }
+
+    /// A conversation is over: [`Tool::conversation_ended`].
+    fn conversation_ended(&self, _conversation: &str) {}
 
     /// Does the work.
     fn run(
@@ -117,8 +130,20 @@ impl<T: TypedTool> Tool for T {
         }
     }
 
+    fn completed(&self, args: &Value, conversation: &str) -> Option<Value> {
+        TypedTool::completed(self, args, conversation)
+    }
+
+    fn directory(&self, args: &Value) -> Option<String> {
+        TypedTool::directory(self, args)
+    }
+
     fn time(&self, args: &Value) -> Option<Duration> {
         TypedTool::time(self, args)
+    }
+
+    fn conversation_ended(&self, conversation: &str) {
+        TypedTool::conversation_ended(self, conversation);
     }
 
     fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {

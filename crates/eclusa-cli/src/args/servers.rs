@@ -51,6 +51,9 @@ reaches the hosts that are named and no others; `eclusa servers test NAME` says 
     Test {
         /// Its name
         name: String,
+        /// The command of a server that is wrapped, and in no configuration
+        #[arg(last = true, value_name = "COMMAND")]
+        command: Vec<String>,
     },
     /// Look at tools that say something else than when they were first used, and accept it or not
     #[command(after_help = "\
@@ -62,6 +65,24 @@ change was not accepted.")]
         /// Accept what is shown, without a question
         #[arg(long)]
         accept: bool,
+        /// The command of a server that is wrapped, and in no configuration
+        #[arg(last = true, value_name = "COMMAND")]
+        command: Vec<String>,
+    },
+    /// Log in to a server at an address, by way of the browser
+    #[command(after_help = "\
+The server says who issues tokens for it; the address that is printed is theirs. The token is issued
+for that server alone, kept encrypted in the state directory, renewed by itself, and shown to nobody
+else. A server that takes a fixed token needs no login: `eclusa servers add --header` names the
+variable that holds it.")]
+    Login {
+        /// Its name
+        name: String,
+    },
+    /// Forget the token of a server
+    Logout {
+        /// Its name
+        name: String,
     },
     /// Bring servers over from the configuration of another agent
     #[command(after_help = "\

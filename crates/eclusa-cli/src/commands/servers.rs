@@ -1,6 +1,6 @@
 //! `eclusa servers`: other people's servers behind the gate.
 
-use eclusa::{Reach, ServerSettings};
+use eclusa::{Reach, ServerSettings, check_server_name};
 use eclusa_mcp::Pins;
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ use crate::{
 
 mod add;
 mod import;
+mod login;
 mod review;
 mod shown;
 mod try_out;
@@ -25,14 +26,43 @@ pub(super) async fn run(global: &Global, what: Option<ServersCommand>) -> Result
         ServersCommand::List { check: true } => try_out::all(&here, global.json).await,
         ServersCommand::Add(args) => add::run(&here, args, global.json),
         ServersCommand::Remove { name } => add::remove(&here, &name, global.json),
-        ServersCommand::Test { name } => try_out::one(&here, &name, global.json).await,
-        ServersCommand::Review { name, accept } => {
-            review::run(&here, &name, accept, global.json).await
+        ServersCommand::Test { name, command } => {
+            try_out::one(&here, &meant(&here, &name, command)?, global.json).await
+        }
+        ServersCommand::Login { name } => {
+            let server = named(&here, &name)?;
+            login::login(server, here.place.keys()).await?;
+            said(&format!("logged in to `{name}`; its token is kept for it alone"))
+        }
+        ServersCommand::Logout { name } => {
+            // Also for one that is no longer in the configuration.
+            check_server_name(&name).map_err(Failure::usage)?;
+            here.place.keys().keep(&name, None)?;
+            said(&format!("the token of `{name}` is forgotten"))
+        }
+        ServersCommand::Review { name, accept, command } => {
+            review::run(&here, &meant(&here, &name, command)?, accept, global.json).await
         }
         ServersCommand::Import { file, from } => {
             import::run(&here, file.as_deref(), from, global.json)
         }
     }
+}
+
+fn said(line: &str) -> Result<Exit, Failure> {
+    let mut screen = Screen::stdout();
+    screen.line(line)?;
+    screen.flush()?;
+    Ok(Exit::Done)
+}
+
+/// The server of this name, or one that is wrapped and in no file.
+fn meant(here: &Workplace, name: &str, command: Vec<String>) -> Result<ServerSettings, Failure> {
+    if command.is_empty() {
+        return named(here, name).cloned();
+    }
+    check_server_name(name).map_err(Failure::usage)?;
+    Ok(ServerSettings::new(name, Reach::Command(command)))
 }
 
 /// The server of this name.
@@ -49,7 +79,7 @@ fn named<'a>(here: &'a Workplace, name: &str) -> Result<&'a ServerSettings, Fail
 
 /// What is set up. Nothing is started for it.
 fn list(here: &Workplace, json: bool) -> Result<Exit, Failure> {
-    let pins = servers::PinFiles(here.place.pins());
+    let pins = servers::PinFiles::of(here, &here.config.servers);
     let known = |it: &ServerSettings| pins.pinned(&it.name).map(|it| it.len());
     let mut screen = Screen::stdout();
     if json {

@@ -79,10 +79,15 @@ fn list(
     }
     let row = |tool: &Arc<Registered>| {
         let description = tool.description(scene);
-        let first = description.lines().next().unwrap_or_default();
-        vec![tool.name().to_owned(), tool.class().to_string(), harmless(first)]
+        vec![tool.name().to_owned(), tool.class().to_string(), harmless(first(&description))]
     };
     screen.table(&tools.iter().map(row).collect::<Vec<_>>())
+}
+
+/// The first sentence: it ends with a full stop before a blank. `show` has all of it.
+fn first(description: &str) -> &str {
+    let line = description.lines().next().unwrap_or_default();
+    line.split_inclusive(". ").next().unwrap_or_default().trim_end()
 }
 
 fn show(tool: &Registered, scene: &Scene, screen: &mut Screen) -> std::io::Result<()> {

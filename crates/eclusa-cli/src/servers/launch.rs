@@ -30,7 +30,13 @@ pub(super) struct Launch {
 
 impl Launch {
     pub(super) fn new(here: &Workplace, cells: Cells) -> Launch {
-        Launch { place: here.place.clone(), cells }
+        let launch = Launch { place: here.place.clone(), cells };
+        // All before the first starts: each is hidden from the others. What cannot be made is told
+        // when that server starts.
+        for server in here.config.servers.iter().filter(|it| it.cell) {
+            let _ = launch.home(server);
+        }
+        launch
     }
 }
 
@@ -148,7 +154,7 @@ impl Launch {
 
     /// The directory of a server, made if it is missing.
     fn home(&self, server: &ServerSettings) -> io::Result<PathBuf> {
-        let home = self.place.home_of(&server.name);
+        let home = self.place.home_of(server);
         let failed = |err: io::Error| {
             io::Error::other(format!("its directory `{}` cannot be made: {err}", home.display()))
         };

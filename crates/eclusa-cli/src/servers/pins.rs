@@ -1,17 +1,33 @@
 //! What servers said about their tools, a file for each.
 
-use std::{fs, io, path::PathBuf};
+use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
+use eclusa::ServerSettings;
 use eclusa_mcp::{Pinned, Pins};
 
-use crate::remember::replace;
+use super::wrapped::key;
+use crate::{remember::replace, workplace::Workplace};
 
 /// A directory with a file for each server.
-pub(crate) struct PinFiles(pub(crate) PathBuf);
+pub(crate) struct PinFiles {
+    directory: PathBuf,
+    /// What each server is kept under, by its name.
+    keys: BTreeMap<String, String>,
+}
 
 impl PinFiles {
+    /// What these servers said.
+    pub(crate) fn of<'a>(
+        here: &Workplace,
+        servers: impl IntoIterator<Item = &'a ServerSettings>,
+    ) -> PinFiles {
+        let keys = servers.into_iter().map(|it| (it.name.clone(), key(it))).collect();
+        PinFiles { directory: here.place.pins(), keys }
+    }
+
     fn file(&self, server: &str) -> PathBuf {
-        self.0.join(format!("{server}.json"))
+        let key = self.keys.get(server).map_or(server, String::as_str);
+        self.directory.join(format!("{key}.json"))
     }
 
     /// Forgets what a server said. It is fine if there is nothing to forget.

@@ -18,7 +18,7 @@ pub(super) fn found(
     let (program, args) = command.split_first().ok_or_else(|| missing("no program is named"))?;
     let whole = match program.contains('/') {
         true => Some(workspace.join(program)).filter(|it| it.exists()),
-        false => env::split_paths(path).map(|it| it.join(program)).find(|it| is_program(it)),
+        false => env::split_paths(path).map(|it| it.join(program)).find(is_program),
     };
     let whole = whole.ok_or_else(|| {
         missing(&match program.contains('/') {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eclusa::{Reach, ServerSettings, check_server_name};
+use eclusa::{Hash, Reach, ServerSettings, check_server_name};
 
 use super::written::variable;
 use crate::{args::WrapArgs, failure::Failure};
@@ -32,6 +32,18 @@ pub(crate) fn wrapped(args: WrapArgs) -> Result<ServerSettings, Failure> {
         cell: !args.no_cell,
         ..plain
     })
+}
+
+/// What is kept of a server is kept under this. One that is in no file has nothing but its command
+/// to be known by: two that are called the same are not the same.
+pub(crate) fn key(server: &ServerSettings) -> String {
+    match &server.reach {
+        Reach::Command(command) if server.origin.is_empty() => {
+            let hash = Hash::of(command.join("\0").as_bytes()).to_string();
+            format!("{}-{}", server.name, hash.get(..8).unwrap_or_default())
+        }
+        _ => server.name.clone(),
+    }
 }
 
 /// A name for a server from its command: that of its package or script, or of its program.

@@ -11,6 +11,14 @@ use crate::{failure::Failure, remember::replace, workplace};
 /// written.
 pub(crate) fn add(file: &Path, servers: &[ServerSettings]) -> Result<(), Failure> {
     change(file, |document| {
+        // What a file without settings says stays where it is: first.
+        let lead = match document.is_empty() {
+            true => document.trailing().as_str().unwrap_or_default().to_owned(),
+            false => String::new(),
+        };
+        if !lead.is_empty() {
+            document.set_trailing("");
+        }
         let all = document.entry("servers").or_insert_with(|| {
             let mut table = Table::new();
             table.set_implicit(true);
@@ -19,8 +27,12 @@ pub(crate) fn add(file: &Path, servers: &[ServerSettings]) -> Result<(), Failure
         let all = all
             .as_table_like_mut()
             .ok_or_else(|| Failure::usage("`servers` in it is no table, so none can be added"))?;
-        for server in servers {
-            all.insert(&server.name, Item::Table(table(server)));
+        for (at, server) in servers.iter().enumerate() {
+            let mut table = table(server);
+            if at == 0 && !lead.is_empty() {
+                table.decor_mut().set_prefix(format!("{lead}\n"));
+            }
+            all.insert(&server.name, Item::Table(table));
         }
         Ok(())
     })
@@ -167,6 +179,7 @@ mod tests {
         for before in [
             "# mine\nmode = \"confirm-all\" # careful\n",
             "[servers.old] # why\ncommand = [\"old\"]\n\n[commands]\nhosts = [] # none\n",
+            "# nothing but this\n",
             "",
         ] {
             let added = text(before, |file| {
@@ -186,7 +199,9 @@ mod tests {
                 (&["TOKEN".to_owned()][..], Seen::Hidden)
             );
             let after = text(&added, |file| assert!(remove(file, "new").unwrap()));
-            assert_eq!(after.trim_end(), before.trim_end());
+            if before != "# nothing but this\n" {
+                assert_eq!(after.trim_end(), before.trim_end());
+            }
             text(&after, |file| assert!(!remove(file, "new").unwrap()));
         }
     }

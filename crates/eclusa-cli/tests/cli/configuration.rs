@@ -131,3 +131,40 @@ fn colours_are_for_terminals_only() {
     let ran = world.eclusa(&["check", "time"]);
     assert!(!ran.out.contains('\u{1b}'), "{:?}", ran.out);
 }
+
+/// The layer of whoever runs the machine is read from `/etc` and from nowhere else, so the binary
+/// is started where another `/etc` is mounted. Nothing of a person's loosens it.
+#[test]
+fn what_the_administrator_wrote_is_on_top() {
+    let world = World::with(
+        "[[rules]]\ndecision = \"allow\"\ntool = \"time\"\n\n\
+         [[rules]]\ndecision = \"allow\"\ncommand = \"git push\"\n",
+    );
+    let top = world.write(
+        "top.toml",
+        "[[rules]]\nid = \"closed\"\ndecision = \"deny\"\ntool = \"time\"\nreason = \"not on this machine\"\n\n\
+         [[rules]]\ndecision = \"ask\"\ncommand = \"git push\"\n",
+    );
+    let elsewhere = |args: &[&str]| {
+        let eclusa = world.command(args);
+        #[expect(clippy::disallowed_methods, reason = "the test starts the binary elsewhere")]
+        let mut command = std::process::Command::new("unshare");
+        let mount = "mount -t tmpfs none /etc && mkdir /etc/eclusa && \
+                     cp \"$1\" /etc/eclusa/eclusa.toml && shift && exec \"$@\"";
+        command.args(["-rm", "sh", "-c", mount, "sh"]).arg(&top);
+        command.arg(eclusa.get_program()).args(eclusa.get_args());
+        command.current_dir(world.path("workspace")).env_clear();
+        command.envs(eclusa.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = command.output().unwrap();
+        let text = |it: &[u8]| String::from_utf8_lossy(it).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, out, err) = elsewhere(&["run", "time"]);
+    assert_eq!(code, Some(3), "{out}{err}");
+    assert!(err.contains("not on this machine"), "{err}");
+    let (code, out, err) = elsewhere(&["check", "bash", r#"{"command": "git push"}"#]);
+    assert!(out.starts_with("ask"), "{code:?} {out}{err}");
+    assert!(out.contains("/etc/eclusa/eclusa.toml:7"), "{out}");
+    // The same without that layer.
+    assert_eq!(world.eclusa(&["run", "time"]).code, 0);
+}

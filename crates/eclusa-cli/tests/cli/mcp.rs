@@ -2,7 +2,7 @@
 
 mod approval;
 mod approve;
-mod client;
+pub(crate) mod client;
 mod faults;
 mod http;
 mod protocol;

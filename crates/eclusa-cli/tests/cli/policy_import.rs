@@ -49,7 +49,7 @@ fn claude_code_permissions_become_rules_and_the_rest_is_listed() {
     [[rules]]
     decision = "allow"
     server = "tracker"
-    tool = "list"
+    tool = "mcp_tracker_list"
     reason = "imported: allow mcp__tracker__list"
 
     [[rules]]

@@ -236,6 +236,8 @@ fn tools_are_listed_shown_and_found() {
     let listed = world.eclusa(&["tools"]).out;
     let names: Vec<&str> = listed.lines().filter_map(|it| it.split(' ').next()).collect();
     assert_snapshot!(names.join(" "), @"apply_patch approve bash delete echo edit glob grep jobs list make_dir move multi_edit note output read time todo tool_search web_fetch write");
+    assert!(listed.contains("Lists a directory, sorted; directories end in `/`, links in `@`.\n"));
+    assert!(!listed.contains("Example"), "{listed}");
     assert_snapshot!(world.transcript(&[
         &["tools", "search", "clock"],
         &["tools", "show", "nothing"],

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use eclusa::{Facts, Job, Output, Scene, Tool, ToolError, Touch};
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{definition::Definition, upstream::Upstream};
 
@@ -16,6 +16,8 @@ pub(super) struct Foreign {
     pub(super) revision: String,
     /// The name that the server gave it, where clients know it by that.
     pub(super) alias: Option<String>,
+    /// Nobody has looked yet at what it says now: neither does a model.
+    pub(super) withheld: bool,
 }
 
 impl Tool for Foreign {
@@ -24,15 +26,25 @@ impl Tool for Foreign {
     }
 
     fn description(&self, _: &Scene) -> String {
-        self.definition.description.clone()
+        match self.withheld {
+            true => format!(
+                "Cannot be called: the server `{}` says something else about it than before, and \
+                 a person has to look at that first.",
+                self.upstream.settings.name
+            ),
+            false => self.definition.description.clone(),
+        }
     }
 
     fn input_schema(&self) -> Value {
-        self.definition.input.clone()
+        match self.withheld {
+            true => json!({"type": "object"}),
+            false => self.definition.input.clone(),
+        }
     }
 
     fn output_schema(&self) -> Option<Value> {
-        self.definition.output.clone()
+        self.definition.output.clone().filter(|_| !self.withheld)
     }
 
     fn facts(&self) -> Facts {

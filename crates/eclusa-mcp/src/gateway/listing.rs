@@ -159,29 +159,44 @@ impl Upstream {
         let revision = digest(&definition.pinned).to_string();
         let (name, server) = (definition.name.clone(), self.settings.name.clone());
         let alias = alias.filter(|it| *it != name);
-        let tool = Foreign { upstream: self.clone(), definition, revision, alias };
+        let withheld = changed.is_some();
+        let tool = Foreign { upstream: self.clone(), definition, revision, alias, withheld };
         let mut registration = Registration::of(tool)
             .foreign(&server)
             .trusted(self.settings.trusted)
             .extra(ExtraArgs::Keep)
             .replace();
         if let Some(difference) = changed {
+            let with = if self.world.plain { " -- COMMAND" } else { "" };
             let why = format!(
                 "the server `{server}` says something else about this tool than when it was first \
-                 used; a person must look at the difference first: `eclusa servers review {server}`"
+                 used; a person must look at the difference first: `eclusa servers review \
+                 {server}{with}`"
             );
-            let (pins, is) = (self.world.pins.clone(), difference.clone());
-            // Somebody may have looked meanwhile.
-            let stop = FnReviewer::input("pins", move |_| match is.is_pinned(&*pins, &server) {
-                true => Ok(Review::Approve),
-                false => Ok(Review::Deny(why.clone())),
+            let (pins, is, upstream) =
+                (self.world.pins.clone(), difference.clone(), Arc::downgrade(self));
+            let stop = FnReviewer::input("pins", move |_| {
+                // Somebody may have looked meanwhile.
+                if !is.is_pinned(&*pins, &server) {
+                    return Ok(Review::Deny(why.clone()));
+                }
+                if let Some(upstream) = upstream.upgrade() {
+                    upstream.list_again();
+                }
+                let text = "a person has just accepted what this tool says now; look it up again, \
+                            and make the call again";
+                Ok(Review::Deny(text.to_owned()))
             });
             registration =
                 registration.review(ReviewConfig { input: Some(Arc::new(stop)), output: None });
         }
-        if self.settings.deferred == Some(true) || changed.is_some() {
-            registration = registration.deferred();
-        }
+        registration = match self.settings.deferred {
+            _ if changed.is_some() => registration.deferred(),
+            Some(true) => registration.deferred(),
+            // Whoever wraps one server alone wants to see it whole, and has nothing to search with.
+            None if !self.world.plain => registration.deferred_when_many(),
+            Some(false) | None => registration,
+        };
         self.world.registry.register(registration).map_err(|err| err.to_string())
     }
 

@@ -56,6 +56,12 @@ impl Upstream {
         }
     }
 
+    /// Whether a tool of this name would be one of this server's.
+    pub(super) fn would_have(&self, tool: &str) -> bool {
+        let prefix = format!("mcp_{}_", self.settings.name);
+        self.world.plain || tool.starts_with(&prefix)
+    }
+
     pub(super) fn too_slow(&self) -> String {
         let time = self.settings.start.as_secs_f32();
         format!("it did not start within {time} s; `start` in its settings gives it more")

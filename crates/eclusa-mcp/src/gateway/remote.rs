@@ -51,18 +51,17 @@ pub(super) async fn connect(
     config.custom_headers = shown(headers, &**keys)?;
     config.max_sse_event_size = LONGEST;
     config.reinit_on_expired_session = true;
-    let http = client()?;
-    let upstream = handler.upstream.clone();
+    let (http, ear) = (client()?, handler.upstream.clone());
     let serving: BoxFuture<'static, _> = match logged_in(settings, url, keys).await? {
         Some(manager) => {
             let client = AuthClient::new(http, manager);
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            let transport = Heard::new(transport, upstream);
+            let transport = Heard::new(transport, ear);
             Box::pin(serve_client_with_lifecycle(handler, transport, lifecycle))
         }
         None => {
             let transport = StreamableHttpClientTransport::with_client(http, config);
-            let transport = Heard::new(transport, upstream);
+            let transport = Heard::new(transport, ear);
             Box::pin(serve_client_with_lifecycle(handler, transport, lifecycle))
         }
     };

@@ -187,10 +187,15 @@ impl Upstream {
         match &*self.state.borrow() {
             State::Up(line) => Ok(line.clone()),
             State::Starting => Err(format!("the server `{name}` does not start")),
-            State::Down(why) => Err(format!(
-                "the server `{name}` is down: {why}. It is started again by itself; try later, or \
-                 go on without it"
-            )),
+            State::Down(why) => Err(is_down(name, why)),
+        }
+    }
+
+    /// Why it is down, if it is, and what to do.
+    pub(super) fn excuse(&self) -> Option<String> {
+        match &*self.state.borrow() {
+            State::Down(why) => Some(is_down(&self.settings.name, why)),
+            State::Starting | State::Up(_) => None,
         }
     }
 
@@ -305,6 +310,13 @@ impl Upstream {
         let line = Line { peer, cell: cell.map(Arc::from), about, level: Arc::default() };
         Ok((running, line, process, complaint))
     }
+}
+
+fn is_down(name: &str, why: &str) -> String {
+    format!(
+        "the server `{name}` is down: {why}. It is started again by itself; try later, or go on \
+         without it. `eclusa servers test {name}` tells a person more"
+    )
 }
 
 /// A server that has told its tools.

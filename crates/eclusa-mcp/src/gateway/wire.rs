@@ -47,7 +47,7 @@ pub(super) struct Wire<R, W> {
 impl<R: AsyncRead + Unpin, W> Wire<R, W> {
     pub(super) fn new(read: R, write: W, complaint: Complaint) -> Wire<R, W> {
         let write = Arc::new(AsyncMutex::new(write));
-        Wire { lines: Lines::new(read), write, nonsense: 0, complaint }
+        Wire { lines: Lines::impatient(read), write, nonsense: 0, complaint }
     }
 }
 

@@ -20,6 +20,10 @@ use crate::step::{CellError, Step, trying};
 /// How much is read at once, and the size of the pipe.
 pub(super) const CHUNK: usize = 1 << 20;
 
+/// How much is read at once as long as that has been enough: most commands say little, and a large
+/// buffer would be most of what they cost.
+const LITTLE: usize = 1 << 14;
+
 /// How often the disk is looked at.
 const DISK: Duration = Duration::from_millis(200);
 
@@ -38,8 +42,13 @@ pub(super) struct Watch {
     staged: Vec<PathBuf>,
 }
 
-/// The thread that mends renames, where there is one.
-pub(super) type Mender = Option<Watching<Mended>>;
+/// Who answers the renames that wait: nobody until there is one, then a thread. Most commands
+/// rename no directory.
+pub(super) enum Mender {
+    Nobody,
+    Waiting(OwnedFd),
+    At(Watching<Mended>),
+}
 
 impl Watch {
     pub(super) fn of(plan: &Plan, cancel: Cancel, enforcement: Enforcement) -> Watch {
@@ -57,13 +66,31 @@ impl Watch {
         Watch { limits, keep: plan.keep, cancel, enforcement, disk, staged }
     }
 
-    /// Starts to answer the renames that wait, if it is renames that wait. If no thread can be
-    /// had, they fail, as they would without anybody who mends them.
+    /// Takes the listener, if it is renames that wait there.
     pub(super) fn mend(&self, held: &mut Option<OwnedFd>) -> Mender {
-        if self.staged.is_empty() {
-            return None;
+        match held.take_if(|_| !self.staged.is_empty()) {
+            Some(listener) => Mender::Waiting(listener),
+            None => Mender::Nobody,
         }
-        notify::mend_renames(held.take()?, self.staged.clone()).ok()
+    }
+}
+
+impl Mender {
+    /// Begins to answer. If no thread can be had, the calls fail, as they would without anybody
+    /// who mends them.
+    fn begin(&mut self, staged: &[PathBuf]) {
+        if let Mender::Waiting(listener) = std::mem::replace(self, Mender::Nobody)
+            && let Ok(watching) = notify::mend_renames(listener, staged.to_vec())
+        {
+            *self = Mender::At(watching);
+        }
+    }
+
+    fn finish(self) -> Mended {
+        match self {
+            Mender::At(watching) => watching.finish().unwrap_or_default(),
+            Mender::Nobody | Mender::Waiting(_) => Mended::default(),
+        }
     }
 }
 
@@ -87,6 +114,7 @@ struct Course<F> {
     watch: Watch,
     progress: F,
     keeper: Keeper,
+    mender: Mender,
     buffer: Vec<u8>,
     open: bool,
     phase: Phase,
@@ -112,7 +140,8 @@ pub(super) fn see_through(
         watch,
         progress,
         keeper,
-        buffer: vec![0; CHUNK],
+        mender,
+        buffer: Vec::new(),
         open: true,
         phase: Phase::Runs,
         ended: None,
@@ -122,32 +151,36 @@ pub(super) fn see_through(
     while !matches!(course.phase, Phase::Over) {
         course.turn(deadline)?;
     }
-    let mut exit = course.finish(began)?;
-    if let Some(mender) = mender {
-        exit.mended = mender.finish().unwrap_or_default();
-    }
-    Ok(exit)
+    course.finish(began)
 }
 
 impl<F: FnMut(&[u8])> Course<F> {
     /// Waits for the next thing to happen, and deals with it.
     fn turn(&mut self, deadline: Option<Instant>) -> Result<(), CellError> {
         let timeout = self.timeout(deadline);
+        let (renames, wanted) = match &self.mender {
+            Mender::Waiting(listener) => (listener, PollFlags::IN),
+            Mender::Nobody | Mender::At(_) => (self.watch.cancel.event(), PollFlags::empty()),
+        };
         let mut polled = [
             PollFd::new(&self.started.status, PollFlags::IN),
             PollFd::new(&self.started.child.pidfd, PollFlags::IN),
-            PollFd::new(&*self.watch.cancel.0, PollFlags::IN),
+            PollFd::new(self.watch.cancel.event(), PollFlags::IN),
+            PollFd::new(renames, wanted),
             PollFd::new(&self.started.output, PollFlags::IN),
         ];
         // A closed pipe would wake us for ever.
-        let count = if self.open { 4 } else { 3 };
+        let count = if self.open { 5 } else { 4 };
         let some = polled.get_mut(..count).unwrap_or_default();
         match rustix::event::poll(some, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(trying("watch the command")(error)),
         }
-        let [status, gone, cancel, output] =
+        let [status, gone, cancel, renames, output] =
             polled.map(|one| one.revents().intersects(PollFlags::IN | PollFlags::HUP));
+        if renames {
+            self.mender.begin(&self.watch.staged);
+        }
         if output && self.open {
             self.read();
         }
@@ -158,9 +191,11 @@ impl<F: FnMut(&[u8])> Course<F> {
             self.phase = Phase::Over;
         }
         if cancel {
-            // Heard once is enough; what is not read would wake us for ever.
-            let _ = rustix::io::read(&*self.watch.cancel.0, &mut [0; 8]);
-            if self.ended.is_none() {
+            let wanted = self.watch.cancel.take();
+            for sent in wanted.signals {
+                survivors::send(self.started.child.pid, sent);
+            }
+            if wanted.end && self.ended.is_none() {
                 self.ask(Ended::Cancelled);
             }
         }
@@ -186,6 +221,9 @@ impl<F: FnMut(&[u8])> Course<F> {
 
     /// Takes what output there is, up to one chunk.
     fn read(&mut self) -> usize {
+        if self.buffer.is_empty() {
+            self.buffer.resize(LITTLE, 0);
+        }
         match rustix::io::read(&self.started.output, &mut self.buffer[..]) {
             Ok(0) => {
                 self.open = false;
@@ -195,6 +233,9 @@ impl<F: FnMut(&[u8])> Course<F> {
                 let new = self.buffer.get(..count).unwrap_or_default();
                 self.keeper.push(new);
                 (self.progress)(new);
+                if count == self.buffer.len() && count < CHUNK {
+                    self.buffer.resize(CHUNK, 0);
+                }
                 count
             }
             Err(_) => 0,
@@ -253,7 +294,10 @@ impl<F: FnMut(&[u8])> Course<F> {
         if self.started.namespace {
             // The session's group. Its first process is out of reach of this signal.
             if let Some(group) = Pid::from_raw(self.started.child.pid) {
-                let _ = rustix::process::kill_process_group(group, Signal::TERM);
+                // Who was stopped can end only when it goes on.
+                for signal in [Signal::TERM, Signal::CONT] {
+                    let _ = rustix::process::kill_process_group(group, signal);
+                }
             }
         } else {
             survivors::signal_all(self.started.child.pid, Signal::TERM);
@@ -290,7 +334,7 @@ impl<F: FnMut(&[u8])> Course<F> {
             cpu: used.as_ref().map(|used| used.cpu).unwrap_or_default(),
             peak_memory: used.map_or(0, |used| used.peak_kib.saturating_mul(1024)),
             output: self.keeper.finish(),
-            mended: Mended::default(),
+            mended: self.mender.finish(),
             enforcement: self.watch.enforcement,
             caps: self.started.caps,
         })

@@ -1,8 +1,10 @@
-//! Ending a tree of processes where no namespace ends it for us.
+//! Reaching every process of a tree, and ending it where no namespace ends it for us.
 
 use std::fs;
 
 use rustix::process::{Pid, Signal};
+
+use super::Sent;
 
 /// How often the tree is looked at before the rest is left to be reported by others.
 const ROUNDS: usize = 200;
@@ -32,6 +34,29 @@ pub(super) fn signal_all(root: i32, signal: Signal) {
             let _ = rustix::process::kill_process(pid, signal);
         }
     }
+}
+
+/// Sends a signal to everything beneath `root`, or to those who handle it.
+pub(super) fn send(root: i32, sent: Sent) {
+    let all = beneath(root);
+    let handling: Vec<i32> = match sent.all {
+        true => Vec::new(),
+        false => all.iter().copied().filter(|pid| handles(*pid, sent.signal)).collect(),
+    };
+    for pid in if handling.is_empty() { all } else { handling } {
+        if let Some(pid) = Pid::from_raw(pid) {
+            let _ = rustix::process::kill_process(pid, sent.signal);
+        }
+    }
+}
+
+/// Whether a process has a handler for a signal.
+fn handles(pid: i32, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|it| u64::from_str_radix(it.trim(), 16).ok()).unwrap_or(0);
+    let bit = u32::try_from(signal.as_raw() - 1).unwrap_or(63);
+    caught.checked_shr(bit).is_some_and(|it| it & 1 == 1)
 }
 
 /// Kills everything beneath `root` until there is nothing. Orphans come back to `root`, because it

@@ -154,13 +154,18 @@ fn prepare_masks(recipe: &Recipe) -> std::result::Result<Option<Masks>, super::F
 fn hide(recipe: &Recipe, masks: &Masks) -> Done {
     for (n, mask) in recipe.masks.iter().enumerate() {
         let cover = if mask.directory { &masks.directory } else { &masks.file };
-        let hide = || {
-            let cover = take_from(cover, false)?;
-            attach_at(&cover, &open_place(&mask.path)?)
-        };
+        let hide = || attach_at(&copied(cover)?, &open_place(&mask.path)?);
         hide().map_err(at_nth(Step::Hide, n))?;
     }
     Ok(())
+}
+
+/// A further mount of a mask, which is as read-only as the one it is copied from.
+fn copied(cover: &OwnedFd) -> Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    rustix::mount::open_tree(cover, c"", flags)
 }
 
 fn tmpfs(place: &CStr, options: &CStr) -> Result<()> {

@@ -19,15 +19,29 @@ const SKIPPED: [&str; 3] = ["node_modules", "target", ".venv"];
 
 /// All names in the configuration of every repository around these places.
 pub(super) fn names(places: &[PathBuf]) -> BTreeSet<Name> {
-    let mut directories = BTreeSet::new();
+    let mut directories = above(places);
     for place in places {
-        for above in place.ancestors() {
-            directories.extend(git_directory(above));
-        }
         beneath(place, &mut directories);
     }
+    all_names(&directories)
+}
+
+/// The same, where everything beneath these places is known.
+pub(super) fn names_of(places: &[PathBuf], trees: &[PathBuf]) -> BTreeSet<Name> {
+    let mut directories = above(places);
+    directories.extend(trees.iter().flat_map(|it| git_directory(it)));
+    all_names(&directories)
+}
+
+/// The repositories that places lie in.
+fn above(places: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let above: BTreeSet<&Path> = places.iter().flat_map(|it| it.ancestors()).collect();
+    above.into_iter().flat_map(git_directory).collect()
+}
+
+fn all_names(directories: &BTreeSet<PathBuf>) -> BTreeSet<Name> {
     let mut files = BTreeSet::new();
-    for directory in &directories {
+    for directory in directories {
         configurations(directory, &mut files);
     }
     let mut names = BTreeSet::new();

@@ -26,22 +26,26 @@ use super::{
 pub use log::UndoLog;
 use op::Op;
 pub(super) use op::Spot;
+pub use withdraw::Withdrawn;
 
 mod back;
 mod log;
 mod op;
 mod open;
+mod withdraw;
 
 /// Answers the calls of a command that was started with the filter of [`writes`](super::writes),
 /// and saves what it changes beneath `workspace` in `store`, an empty directory. When more than
-/// `most` bytes would have to be saved, calls fail as they do on a full disk.
+/// `most` bytes would have to be saved, calls fail as they do on a full disk. What lies beneath
+/// `live`, directories relative to the workspace, is changed and not recorded.
 pub fn keep_undo_log(
     listener: OwnedFd,
     workspace: &Path,
     store: &Path,
     most: u64,
+    live: &[PathBuf],
 ) -> io::Result<Watching<UndoLog>> {
-    let log = UndoLog::begin(workspace, store, most)?;
+    let log = UndoLog::begin(workspace, store, most, live)?;
     watch(listener, Keeper { log })
 }
 

@@ -107,10 +107,11 @@ impl Places {
         Ok(live)
     }
 
-    /// Writable directories, and readable ones that a private directory would cover.
+    /// Writable directories, and readable ones that a private directory would cover: the working
+    /// directory is always one that can be read.
     pub(super) fn binds(&self) -> Result<Vec<Bind>, CellError> {
         let covered = |path: &&PathBuf| is_private(path) && !self.shown(path);
-        let read = self.read.iter().filter(covered);
+        let read = self.read.iter().chain(self.hidden_cwd()).filter(covered);
         let all = self.write.iter().map(|path| (path, true)).chain(read.map(|path| (path, false)));
         let mut binds: Vec<(&PathBuf, bool)> = all.collect();
         binds.sort();
@@ -124,10 +125,17 @@ impl Places {
             || self.stage.iter().any(|one| path.starts_with(&one.lower))
     }
 
+    /// The working directory, if nothing else shows it.
+    fn hidden_cwd(&self) -> Option<&PathBuf> {
+        let read = |root: &PathBuf| is_private(root) && self.cwd.starts_with(root);
+        (!self.read.iter().any(read) && !self.shown(&self.cwd) && !is_private_itself(&self.cwd))
+            .then_some(&self.cwd)
+    }
+
     /// The directories on the way to mounts beneath a private directory.
     pub(super) fn directories(&self) -> Result<Vec<CString>, CellError> {
         let mut directories = Vec::new();
-        let targets = self.write.iter().chain(self.read.iter());
+        let targets = self.write.iter().chain(self.read.iter()).chain(self.hidden_cwd());
         for target in targets.chain(self.stage.iter().map(|one| &one.lower)) {
             for private in PRIVATE.iter().map(Path::new) {
                 if let Ok(rest) = target.strip_prefix(private) {
@@ -202,6 +210,11 @@ impl Places {
 
 fn is_private(path: &Path) -> bool {
     PRIVATE.iter().any(|private| path.starts_with(private))
+}
+
+/// A cell has another one of its own.
+fn is_private_itself(path: &Path) -> bool {
+    PRIVATE.iter().any(|private| path == Path::new(private))
 }
 
 /// The overlay reads a backslash in these two paths as an escape.

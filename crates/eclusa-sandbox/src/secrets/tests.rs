@@ -8,10 +8,10 @@ fn names_of_secrets_and_names_that_only_look_like_one() {
     for name in
         [".env", ".env.local", "prod.env", "server.key", "id_ed25519", "x.tfvars", "id_ed25519_sk"]
     {
-        assert!(is_secret(name), "{name}");
+        assert!(is_secret_name(name), "{name}");
     }
     for name in [".env.example", "env", "key", "monkey", "id_rsa.pub", "environment", "keys.rs"] {
-        assert!(!is_secret(name), "{name}");
+        assert!(!is_secret_name(name), "{name}");
     }
 }
 

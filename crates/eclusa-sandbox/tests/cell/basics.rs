@@ -68,6 +68,8 @@ fn a_workspace_beneath_tmp_is_there_although_the_rest_of_tmp_is_not() {
     assert_eq!(world.read("state/upper/new.txt"), "new\n");
     assert!(run(&world.in_place("echo real > real.txt")).success());
     assert_eq!(world.read("ws/real.txt"), "real\n");
+    let exit = run(&world.read_only("cat in.txt; touch x"));
+    assert!(exit.output.text().starts_with("inside\ntouch: "), "{}", exit.output.text());
     let mut plan = world.read_only("cat in.txt; touch x");
     plan.read = vec![world.ws(), "/".into()];
     let exit = run(&plan);

@@ -66,6 +66,51 @@ fn links_to_the_outside() {
 }
 
 #[test]
+fn renames_across_the_wall() {
+    refused("mv $OUT ${OUT}2; mv $OUT here", &[READ_ONLY, DENIED, "cannot remove", "busy"]);
+    refused("mv $OUT/out.txt .; rm -f out.txt", &[READ_ONLY, DENIED]);
+    let rename = |from: &str, to: &str, flags: u32| {
+        format!(
+            "perl -e '$f = {from}; $t = {to}; print syscall(316, -100, $f, -100, $t, {flags}) == -1 \
+             ? \"$!\\n\" : \"went through\\n\"'"
+        )
+    };
+    let out = "\"$ENV{OUT}/out.txt\"";
+    // Over it, in exchange for it, and leaving a mark of the overlay in its place.
+    for flags in [0, 2, 4] {
+        let says = [READ_ONLY, DENIED, NOT_PERMITTED, "cross-device", "Invalid"];
+        refused(&rename("\"in.txt\"", out, flags), &says);
+        refused(&rename(out, "\"in.txt\"", flags), &says);
+    }
+    // The parent of the workspace, under the feet of whoever stands in it.
+    refused(
+        "mv ../ws ../ws2; mv ../../*/ws moved",
+        &[READ_ONLY, DENIED, "busy", "subdirectory", "itself", "cannot"],
+    );
+}
+
+#[test]
+fn what_others_have_in_their_environment_and_memory() {
+    // A process of the same user, outside, with a secret in both.
+    let mut other = std::process::Command::new("/bin/sleep")
+        .arg("1000")
+        .env("OTHERS", "their-secret")
+        .spawn()
+        .unwrap();
+    let pid = other.id();
+    let world = World::new();
+    let text = format!(
+        "cat /proc/{pid}/environ /proc/*/environ | tr '\\0' '\\n' | grep their-secret
+         cat /proc/{pid}/mem /proc/{pid}/maps; ls /proc/{pid}/fd; kill {pid}; cat /proc/1/environ /proc/1/maps"
+    );
+    let said = run(&world.staged(&text)).output.text();
+    assert!(!said.contains("their-secret"), "{said}");
+    assert!(other.try_wait().unwrap().is_none(), "it was killed");
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+#[test]
 fn the_root_of_others() {
     refused("echo x > /proc/self/root$OUT/out.txt", &[READ_ONLY, DENIED]);
     refused("echo x > /proc/1/root$OUT/out.txt", &[DENIED, READ_ONLY]);

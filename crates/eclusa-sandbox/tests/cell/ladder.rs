@@ -17,6 +17,21 @@ fn probed() -> Ground {
     ground
 }
 
+#[test]
+fn what_a_self_test_left_behind_is_swept_and_a_running_one_is_not() {
+    let state = tempfile::tempdir_in(test_root()).unwrap();
+    let [old, new, other] = [".probe-1-1", ".probe-2-2", "kept"].map(|it| state.path().join(it));
+    for path in [&old, &new, &other] {
+        std::fs::create_dir_all(path.join("work/work/incompat/volatile")).unwrap();
+    }
+    let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
+    for path in [&old, &other] {
+        std::fs::File::open(path).unwrap().set_modified(hour).unwrap();
+    }
+    let _ = probe(state.path());
+    assert!(!old.exists() && new.exists() && other.exists());
+}
+
 fn refused(plan: &Plan, ground: &Ground) -> Missing {
     match Cell::spawn(plan, ground, |_| {}) {
         Err(CellError::Unable { lacking, enforcement }) => {
@@ -158,7 +173,7 @@ fn with_undo_log(world: &World, plan: &mut Plan, ground: &Ground) -> (String, Un
     let mut cell = Cell::spawn(plan, ground, |_| {}).unwrap();
     let held = cell.take_held().unwrap();
     let store = world.path("state");
-    let watching = keep_undo_log(held, &world.ws(), &store.join("upper"), 1 << 20).unwrap();
+    let watching = keep_undo_log(held, &world.ws(), &store.join("upper"), 1 << 20, &[]).unwrap();
     let said = cell.wait().unwrap().output.text();
     (said, watching.finish().unwrap())
 }

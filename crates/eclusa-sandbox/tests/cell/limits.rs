@@ -300,5 +300,12 @@ fn a_delegated_control_group_is_entered_and_removed() {
     let said = run(&plan).output.text();
     assert!(said.contains("/cell-"), "{said}");
     assert_eq!(alive(&mark("1236.1")), Vec::<String>::new());
+    // Where the controllers are bound to the old hierarchy a cap is refused, and not left out.
+    let controllers = std::fs::read_to_string(parent.join("cgroup.controllers")).unwrap();
+    if !controllers.contains("memory") {
+        plan.limits.memory = Some(1 << 30);
+        let error = Cell::spawn(&plan, ground(), |_| {}).unwrap_err().to_string();
+        assert!(error.contains("memory.max"), "{error}");
+    }
     std::fs::remove_dir(&parent).unwrap();
 }

@@ -19,7 +19,14 @@ pub(crate) fn ground() -> &'static Ground {
 /// are given one.
 pub(crate) fn test_root() -> PathBuf {
     let given = std::env::var_os("ECLUSA_TEST_ROOT").map(PathBuf::from);
-    let root = given.unwrap_or_else(|| env!("CARGO_TARGET_TMPDIR").into());
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    // A checkout in /tmp is covered itself.
+    let covered = ["/tmp", "/var/tmp", "/run", "/dev"].iter().any(|it| target.starts_with(it));
+    let elsewhere = || match is_root() {
+        true => PathBuf::from("/var/cache/eclusa-tests"),
+        false => std::env::var_os("HOME").unwrap().into(),
+    };
+    let root = given.unwrap_or_else(|| if covered { elsewhere() } else { target });
     std::fs::create_dir_all(&root).unwrap();
     root
 }

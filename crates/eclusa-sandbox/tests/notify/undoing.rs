@@ -42,7 +42,7 @@ impl World {
         let (words, listener) = held::start(self.dir.path(), "writes", script);
         let (root, store) = (self.root(), self.dir.path().join("store"));
         let watching = std::thread::spawn(move || {
-            keep_undo_log(listener.join().unwrap(), &root, &store, most).unwrap()
+            keep_undo_log(listener.join().unwrap(), &root, &store, most, &[]).unwrap()
         });
         shell(&self.root(), &words);
         watching.join().unwrap().finish().unwrap()

@@ -94,6 +94,11 @@ fn steers(name: &str, found: &mut Vec<String>) {
 }
 
 fn runs_index(word: &Word) -> bool {
+    // `declare -a 'x=($(…))'` works out the list.
+    let listed = word.text().and_then(|it| it.split_once("=(").map(|(_, list)| list.to_owned()));
+    if listed.is_some_and(|it| it.contains(['$', '`'])) {
+        return true;
+    }
     let mut open = false;
     for part in &word.parts {
         match part {

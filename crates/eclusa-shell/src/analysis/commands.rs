@@ -5,7 +5,7 @@ use crate::limits::{MAX_COMMANDS, MAX_UNROLLED};
 use crate::names::{Names, assigned};
 use crate::outline::{Outline, Scope, Seen, Shape, Span};
 use crate::reader::{self, Reader};
-use crate::{Assignment, Command, Redirect, Word};
+use crate::{Assignment, Command, Influence, Redirect, Word, influence};
 
 /// The commands of one script.
 pub(super) struct Read {
@@ -27,6 +27,7 @@ pub(super) fn read(
     let mut list: Vec<Command> = Vec::new();
     let mut starts = Vec::new();
     let mut moved = outer.moved.clone();
+    let mut known: Vec<(&str, Word)> = Vec::new();
     for (seen, outline) in seen {
         if list.len() > MAX_COMMANDS {
             break;
@@ -35,6 +36,13 @@ pub(super) fn read(
             // Nothing runs, but its words are read for what is in them.
             for word in &seen.words {
                 reader.words(*word);
+            }
+            let name = seen.words.first().map(|it| (reader.text(*it), it.start));
+            if let Some((name, at)) = name
+                && influence(name) == Influence::Steers
+            {
+                let what = "a loop sets a variable that decides what later commands run or load";
+                reader.doubts.push((what, at));
             }
             continue;
         }
@@ -46,9 +54,13 @@ pub(super) fn read(
         command.moved.clone_from(&moved);
         for bound in bindings(&mut reader, names, seen) {
             reader.bound = bound;
+            reader.bound.extend(known.iter().cloned());
             let mut command = command.clone();
             fill(&mut reader, seen, &mut command);
             note_move(&command, &mut moved);
+            if outline.places.get(seen.place).is_some_and(|it| it.straight) {
+                known.extend(constants(&command, names));
+            }
             list.push(command);
             starts.push(seen.start().0);
         }
@@ -97,6 +109,15 @@ impl Reader<'_> {
     fn parts_of_test(&self, span: Span) -> Vec<Span> {
         reader::split(self.source(), span)
     }
+}
+
+/// Variables that have their only value from here on.
+fn constants<'n>(command: &Command, names: &'n Names) -> Vec<(&'n str, Word)> {
+    if !command.words.is_empty() {
+        return Vec::new();
+    }
+    let assignments = command.assignments.iter().filter(|it| !it.value.source.starts_with('('));
+    assignments.filter_map(|it| Some((names.once(&it.name)?, it.value.clone()))).collect()
 }
 
 /// `cd` and `pushd` with what they were given; `cd` alone goes home.

@@ -7,6 +7,9 @@ use super::operands::{self, Place};
 use super::reading::{Reading, behind, is_dynamic, may_be_flag, splits, splits_at_blanks};
 use super::{find, readers, test};
 
+/// Names of the standard input.
+const INPUT: [&str; 4] = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+
 /// Reads the words behind the name of a program.
 pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
     if let [only] = words
@@ -50,7 +53,9 @@ pub(crate) fn plain(entry: &'static Entry, words: &[Word], reading: &mut Reading
         reading.add_all(entry.bare, |it| format!("`{it}` without operands"));
         reading.reads_script |= entry.reads_script;
     }
-    reading.reads_script |= entry.reads_script && flags.contains(&"-s");
+    let input = |it: &&&Word| it.text().is_some_and(|it| INPUT.contains(&&*it));
+    let from_input = flags.contains(&"-s") || operands.first().filter(input).is_some();
+    reading.reads_script |= entry.reads_script && from_input;
     operands::read(entry, &flags, &operands, reading);
 }
 

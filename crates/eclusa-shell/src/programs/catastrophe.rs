@@ -3,11 +3,62 @@
 //! Judged on final words and resolved targets, never on text: `rm -fr /`, `rm -r -f //` and
 //! `rm --recursive /etc/..` are one command, and `echo 'rm -rf /'` is another.
 
-use crate::{Command, Part, Word};
+use crate::{Part, Word};
 
 use super::class::Class;
 use super::reading::{How, Reading};
 use super::target::{Target, is_of_system, target};
+
+/// What a catastrophe is said to hit: everything.
+pub(crate) const ALL: &str = "the whole file system";
+/// A device.
+pub(crate) const DEVICE: &str = "the device";
+/// Where the script is.
+pub(crate) const HERE: &str = "the whole working directory or one above it";
+
+/// Programs that can destroy by themselves, or that run what they are handed.
+pub(crate) const DESTROYERS: [&str; 34] = [
+    "rm",
+    "grm",
+    "srm",
+    "rimraf",
+    "trash",
+    "find",
+    "dd",
+    "chmod",
+    "chown",
+    "chgrp",
+    "mv",
+    "rsync",
+    "kill",
+    "killall5",
+    "shred",
+    "wipe",
+    "wipefs",
+    "blkdiscard",
+    "parted",
+    "sgdisk",
+    "fdisk",
+    "sfdisk",
+    "mkswap",
+    "mke2fs",
+    "truncate",
+    "tee",
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "xargs",
+    "eval",
+    "busybox",
+];
+
+/// True when the program of this name can destroy, or runs what it is handed.
+pub(crate) fn destroys(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    DESTROYERS.contains(&base) || base.starts_with("mkfs")
+}
 
 /// Why this command is a catastrophe, if it is one: one clause, for people. What it runs in turn is
 /// judged on its own. `moved` are the directories that the script may have gone to before, from
@@ -40,16 +91,9 @@ pub fn catastrophic_write(word: &Word) -> Option<String> {
         return Some("writes to the switch that stops the machine".to_owned());
     }
     match target(word) {
-        Target::Device(name) => Some(format!("overwrites the device `/dev/{name}`")),
+        Target::Device(name) => Some(format!("overwrites {DEVICE} `/dev/{name}`")),
         _ => None,
     }
-}
-
-/// True when a function of this name and with these commands multiplies without end.
-pub fn fork_bomb(name: &str, body: &[Command]) -> bool {
-    let calls = |it: &&Command| it.words.first().and_then(Word::text).as_deref() == Some(name);
-    let own: Vec<&Command> = body.iter().filter(calls).collect();
-    own.iter().any(|it| it.background) || (own.len() >= 2 && own.len() == body.len())
 }
 
 fn by_path(how: How, word: &Word, reading: &Reading) -> Option<String> {
@@ -77,14 +121,12 @@ fn by_path(how: How, word: &Word, reading: &Reading) -> Option<String> {
         How::Deleted | How::Read | How::Listed | How::Executed | How::Entered => return None,
     };
     match target(word) {
-        Target::Root => Some(format!("{gone} the whole file system (`{source}`)")),
+        Target::Root => Some(format!("{gone} {ALL} (`{source}`)")),
         Target::System(name) => Some(format!("{gone} the system directory `{name}` (`{source}`)")),
         Target::Home => Some(format!("{gone} a home directory (`{source}`)")),
-        Target::Here if is_removal(how, reading) => {
-            Some(format!("{gone} the whole working directory or one above it (`{source}`)"))
-        }
+        Target::Here if is_removal(how, reading) => Some(format!("{gone} {HERE} (`{source}`)")),
         Target::Device(name) if how != How::Changed => {
-            Some(format!("{gone} the device `/dev/{name}`"))
+            Some(format!("{gone} {DEVICE} `/dev/{name}`"))
         }
         Target::Here | Target::Device(_) | Target::Other => None,
     }
@@ -107,6 +149,10 @@ fn by_words(argv: &[Word], reading: &Reading) -> Option<String> {
     match reading.entry? {
         "kill" => every_process(&texts).then(|| "ends every process".to_owned()),
         "killall5" => Some("ends every process".to_owned()),
+        "sed" if reading.class.contains(Class::Writes) => {
+            let found = reading.paths.iter().find_map(|it| catastrophic_write(&it.word));
+            found.filter(|_| texts.iter().any(|it| it.starts_with("-i") || it.starts_with("--in")))
+        }
         "chmod" => {
             let opens = texts.iter().any(|it| opens_to_all(it));
             let found = reading.paths.iter().find(|it| is_of_system(&it.word))?;

@@ -10,26 +10,115 @@ use super::{How, read};
 /// The text that a command certainly prints, if its words say so.
 pub fn printed(argv: &[Word]) -> Option<String> {
     let (name, words) = argv.split_first()?;
+    let name = name.text()?;
+    if !matches!(&*name, "echo" | "printf") {
+        return None;
+    }
     let texts: Vec<String> =
         words.iter().map(|it| it.text().map(|it| it.into_owned())).collect::<Option<_>>()?;
-    match name.text()?.as_ref() {
-        "echo" => {
-            let flag = |it: &&String| matches!(it.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en");
-            let flags = texts.iter().take_while(flag).count();
-            let text = texts.get(flags..)?.join(" ");
-            Some(text.replace("\\n", "\n").replace("\\t", "\t"))
-        }
-        "printf" => {
-            let (format, rest) = texts.split_first()?;
-            let format = format.replace("\\n", "\n").replace("\\t", "\t");
-            if rest.is_empty() {
-                return (!format.contains('%')).then_some(format);
+    if name == "echo" {
+        let flag = |it: &&String| matches!(it.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en");
+        let flags = texts.iter().take_while(flag).count();
+        return Some(unescaped(&texts.get(flags..)?.join(" ")));
+    }
+    let texts = if texts.first().is_some_and(|it| it == "--") { texts.get(1..)? } else { &texts };
+    let (format, rest) = texts.split_first()?;
+    formatted(&unescaped(format), rest)
+}
+
+/// What `printf` makes of a format with `%s` and `%b` in it, which it uses again and again.
+fn formatted(format: &str, words: &[String]) -> Option<String> {
+    let pieces: Vec<&str> = format.split("%s").flat_map(|it| it.split("%b")).collect();
+    if pieces.iter().any(|it| it.contains('%')) {
+        return None;
+    }
+    let holes = pieces.len() - 1;
+    if holes == 0 {
+        return Some(format.to_owned());
+    }
+    let mut text = String::new();
+    let mut words = words.iter();
+    loop {
+        for (at, piece) in pieces.iter().enumerate() {
+            text.push_str(piece);
+            if at < holes {
+                text.push_str(&words.next().map(|it| unescaped(it)).unwrap_or_default());
             }
-            let plain = format.replace("%s", "");
-            (!plain.contains('%')).then(|| rest.join("\n"))
         }
+        if words.len() == 0 {
+            return Some(text);
+        }
+    }
+}
+
+/// The text with `\n`, `\t`, `\xHH` and `\NNN` worked out.
+fn unescaped(text: &str) -> String {
+    let mut done = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        done.push_str(before);
+        let number = |from: usize, most: usize, radix: u32| {
+            let digits: String =
+                after.chars().skip(from).take(most).take_while(|it| it.is_digit(radix)).collect();
+            let code = u8::from_str_radix(&digits, radix).ok()?;
+            Some((char::from(code), from + digits.len()))
+        };
+        let worked_out = match after.chars().next() {
+            Some('n') => Some(('\n', 1)),
+            Some('t') => Some(('\t', 1)),
+            Some('x') => number(1, 2, 16),
+            Some('0') => number(0, 4, 8),
+            Some('1'..='7') => number(0, 3, 8),
+            _ => None,
+        };
+        let (used, it) = worked_out.map_or((0, '\\'), |(it, used)| (used, it));
+        done.push(it);
+        rest = after.get(used..).unwrap_or_default();
+    }
+    done.push_str(rest);
+    done
+}
+
+/// What a command that is handed this text certainly hands on.
+pub fn passed(argv: &[Word], text: &str) -> Option<String> {
+    let (name, words) = argv.split_first()?;
+    let flags: Vec<_> = words.iter().map(Word::text).collect::<Option<_>>()?;
+    let has = |names: &[&str]| flags.iter().any(|it| names.contains(&&**it));
+    match &*name.text()? {
+        "cat" if flags.iter().all(|it| it == "-" || it.starts_with('-')) => Some(text.to_owned()),
+        "tee" => Some(text.to_owned()),
+        "base64" if has(&["-d", "-D", "--decode", "-di"]) => decoded(text),
+        "xxd" if has(&["-r", "-r -p", "-rp", "-pr", "-revert"]) => unhexed(text),
         _ => None,
     }
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut bytes = Vec::new();
+    let (mut held, mut bits) = (0_u32, 0_u32);
+    for it in text.chars().filter(|it| !it.is_whitespace() && *it != '=') {
+        held = (held << 6) | u32::try_from(alphabet.find(it)?).ok()?;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from((held >> bits) & 0xff).ok()?);
+            held &= (1 << bits) - 1;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn unhexed(text: &str) -> Option<String> {
+    let digits: Vec<u8> = text
+        .chars()
+        .filter_map(|it| it.to_digit(16))
+        .map(u8::try_from)
+        .collect::<Result<_, _>>()
+        .ok()?;
+    let pairs = digits.chunks_exact(2);
+    let bytes = pairs.map(|it| it.iter().fold(0, |sum, digit| sum * 16 + digit)).collect();
+    String::from_utf8(bytes).ok()
 }
 
 /// What a command runs when it is handed this text: a shell runs it, `xargs` makes arguments of
@@ -39,10 +128,14 @@ pub fn fed(argv: &[Word], text: &str) -> Inner {
     if reading.reads_script {
         return Inner { scripts: vec![Word::literal(text)], ..Inner::default() };
     }
-    if reading.entry != Some("xargs") {
+    if !matches!(reading.entry, Some("xargs" | "parallel")) {
         return Inner::default();
     }
-    let words: Vec<Word> = text.split_whitespace().map(Word::literal).collect();
+    let words: Vec<Word> = text
+        .split(|it: char| it.is_whitespace() || it == '\0')
+        .filter(|it| !it.is_empty())
+        .map(Word::literal)
+        .collect();
     let with_words = |inner: &Vec<Word>| {
         let known = inner.iter().filter(|it| it.text().is_some()).cloned();
         known.chain(words.iter().cloned()).collect()
@@ -53,8 +146,12 @@ pub fn fed(argv: &[Word], text: &str) -> Inner {
 /// The places in which a command looks for files by itself, as text for those it is piped to:
 /// `find / | xargs rm` removes what is below `/`.
 pub fn found(argv: &[Word]) -> Vec<Word> {
+    let name = argv.first().and_then(Word::text).unwrap_or_default();
+    if !matches!(name.rsplit('/').next(), Some("find" | "gfind" | "ls" | "gls" | "dir")) {
+        return Vec::new();
+    }
     let reading = read(argv);
-    if reading.entry != Some("find") || reading.narrowed {
+    if !matches!(reading.entry, Some("find" | "ls")) || reading.narrowed {
         return Vec::new();
     }
     reading.paths.into_iter().filter(|it| it.how == How::Listed).map(|it| it.word).collect()

@@ -1,11 +1,14 @@
 //! The expression of find: places, tests, and actions that delete, write or run.
 
-use crate::{Part, Unknown, Word};
+use crate::Word;
 
 use super::class::Class;
 use super::entry::{Arity, Entry};
+use super::git;
 use super::operands::{Place, one};
-use super::reading::{How, Reading, appended, is_dynamic, may_be_flag, splits, with_unknown};
+use super::reading::{
+    How, Reading, appended, found_beneath, is_dynamic, may_be_flag, splits, with_unknown,
+};
 
 /// Reads the words of find: the entry lists what it accepts, and what each takes.
 pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
@@ -15,6 +18,11 @@ pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading)
     let Walk { places, deletes, .. } = walk;
     if deletes {
         reading.class |= Class::Sweeping.into();
+    }
+    // What is run on what is found may print it.
+    if !reading.runs.is_empty() {
+        let sought = reading.sought.clone();
+        sought.into_iter().for_each(|it| reading.path(it, How::Read));
     }
     let how = if deletes { How::Deleted } else { How::Listed };
     if places.is_empty() {
@@ -58,6 +66,7 @@ impl Walk<'_, '_> {
                 let source = &word.source;
                 self.reading
                     .doubt(format!("`{source}` is a place behind the expression of `find`"));
+                self.places.push(word);
             } else {
                 self.places.push(word);
             }
@@ -77,6 +86,9 @@ impl Walk<'_, '_> {
         };
         self.reading.add_all(flag.class, |it| format!("`{name}` of `{it}`"));
         self.deletes |= name == "-delete";
+        if matches!(name, "-regex" | "-iregex") {
+            self.reading.sought.push(appended(name));
+        }
         let narrows = ["-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-wholename"];
         let measures = ["-newer", "-mtime", "-mmin", "-atime", "-ctime", "-size", "-empty"];
         self.reading.narrowed |= measures.contains(&name);
@@ -85,6 +97,10 @@ impl Walk<'_, '_> {
         {
             let all = value.text().is_some_and(|it| it.chars().all(|it| "*.".contains(it)));
             self.reading.narrowed |= narrows.contains(&name) && !all;
+            if narrows.contains(&name) && !all {
+                let pattern = value.text().map_or_else(|| value.clone(), |it| git::pattern(&it));
+                self.reading.sought.push(pattern);
+            }
             if is_dynamic(&value) && splits(&value) {
                 self.reading.doubt(format!("`{}` can become an action of `find`", value.source));
             }
@@ -113,6 +129,13 @@ impl Walk<'_, '_> {
         let first = inner.first().and_then(Word::text);
         let base = first.as_deref().and_then(|it| it.rsplit('/').next());
         self.deletes |= base.is_some_and(|it| deletes.contains(&it));
+        // `sh -c 'rm -rf "$1"' _ {}`
+        let shell = base.is_some_and(|it| ["sh", "bash", "dash", "zsh", "ksh"].contains(&it));
+        let says = |it: &Word| {
+            let text = it.text().unwrap_or_default();
+            text.split([' ', ';', '&', '|']).any(|it| deletes.contains(&it))
+        };
+        self.deletes |= shell && inner.iter().any(says);
         // A found name begins with its place, so it is no flag unless the place is one.
         let safe =
             !matches!(name, "-execdir" | "-okdir") && self.places.iter().all(|it| !may_be_flag(it));
@@ -135,12 +158,7 @@ fn found_name(word: &Word, safe: bool, many: bool) -> Word {
     if !safe {
         return appended("{}");
     }
-    let found = if many {
-        Part::Glob("*".to_owned())
-    } else {
-        Part::Unknown { why: Unknown::Unclear, splits: false }
-    };
-    Word { parts: vec![Part::Text("./".to_owned()), found], source: "{}".to_owned() }
+    found_beneath("{}", many)
 }
 
 fn has_unknown(word: &Word) -> bool {

@@ -96,6 +96,12 @@ fn command(words: &[&Word], reading: &mut Reading) {
     {
         reading.scripts.push((*only).clone());
     }
+    // `flock file -c '…'` and its like.
+    if let [flag, script, ..] = words
+        && flag.text().as_deref() == Some("-c")
+    {
+        reading.scripts.push((*script).clone());
+    }
     if !words.is_empty() {
         reading.runs.push(words.iter().map(|it| (*it).clone()).collect());
     }

@@ -69,6 +69,8 @@ pub struct Reading {
     /// What must hold where it runs for the class to be true: `neutral-git` (configuration of the
     /// repository runs nothing), `trusted-project` (files of the project may choose what runs).
     pub needs: Vec<&'static str>,
+    /// The patterns by which `find` chooses names.
+    pub sought: Vec<Word>,
     /// True when `paths` are narrowed by tests on what is beneath them, as `find` does it.
     pub narrowed: bool,
 }
@@ -120,6 +122,7 @@ pub(crate) fn splits(word: &Word) -> bool {
 /// True when the word can become several whose beginnings nobody knows.
 pub(crate) fn splits_at_blanks(word: &Word) -> bool {
     word.parts.iter().any(|part| match part {
+        Part::Unknown { why: Unknown::Found, .. } => false,
         Part::Unknown { why, splits } => *splits && !is_one_word(*why),
         Part::Text(_) | Part::Glob(_) => false,
     })
@@ -184,6 +187,12 @@ pub(crate) fn is_dynamic(word: &Word) -> bool {
 pub(crate) fn appended(source: &str) -> Word {
     let part = Part::Unknown { why: Unknown::Unclear, splits: true };
     Word { parts: vec![part], source: source.to_owned() }
+}
+
+/// Paths that a search beneath the working directory finds.
+pub(crate) fn found_beneath(source: &str, many: bool) -> Word {
+    let found = Part::Unknown { why: Unknown::Found, splits: many };
+    Word { parts: vec![Part::Text("./".to_owned()), found], source: source.to_owned() }
 }
 
 /// The word with its known text in one piece, so that a flag in pieces (`"-"o`) is a flag.

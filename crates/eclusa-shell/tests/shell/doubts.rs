@@ -128,3 +128,99 @@ fn what_changes_the_language() {
     doubted("shopt -s extglob\nls !(x)", &[]);
     doubted("shopt -s expand_aliases", &[]);
 }
+
+/// What the differential runs found: both parsers see `if` as a word here, bash as a part of the
+/// assignment.
+#[test]
+fn found_a_word_right_behind_a_list() {
+    for script in ["v=(aa)if bb $v", "v=(aa)b c", "v=(aa)'b' c"] {
+        doubted(script, &[]);
+    }
+    assert_eq!(analyse("v=(aa) bb").doubts, []);
+    assert_eq!(analyse("v=$(aa); bb").doubts, []);
+}
+
+/// In a here-document even a line that goes on in quotes is joined first.
+#[test]
+fn found_a_line_that_goes_on_in_a_substitution_of_a_here_document() {
+    doubted("aa <<E\n$(aa '\\\na b' x)\nE\n", &[]);
+    assert_eq!(analyse("aa <<'E'\n$(aa '\\\na b' x)\nE\n").doubts, []);
+}
+
+/// Where the quotes end depends on who reads `$$(`.
+#[test]
+fn found_a_parenthesis_behind_the_number_of_the_shell() {
+    doubted("aa \"$$(aa 'a b' \"b\")\"", &[]);
+    assert_eq!(analyse("aa $$ '$$(x)'").doubts, []);
+}
+
+/// Braces are worked out before variables.
+#[test]
+fn found_a_dollar_sign_that_braces_make_a_variable() {
+    for script in ["aa {b$,e}{1..3}", "echo {$,x}SECRET", "echo {a,b$}"] {
+        doubted(script, &[]);
+    }
+    assert_eq!(analyse("aa a$ '{$,x}' \"{$,x}\"").doubts, []);
+}
+
+/// A loop over what a variable holds is not the loop around it with the same name.
+#[test]
+fn found_a_loop_in_a_loop_of_the_same_name() {
+    let analysis = analyse("for i in 1 2; do for i in $SECRET; do echo $i; done; done");
+    let unknown = |it: &eclusa_shell::Command| it.words.iter().any(|it| it.text().is_none());
+    assert!(analysis.commands.iter().all(unknown), "{analysis:#?}");
+}
+
+/// Variables that get their values where no assignment is to be seen.
+#[test]
+fn a_loop_or_a_list_that_steers_is_doubted() {
+    for script in ["for PATH in x; do ls; done", "declare -a 'x=($(touch y))'"] {
+        doubted(script, &[]);
+    }
+}
+
+/// A variable is only known where nothing else can set it.
+#[test]
+fn a_value_is_known_only_where_nothing_else_sets_it() {
+    let last = |script: &str| {
+        let commands = analyse(script).commands;
+        let found = commands
+            .iter()
+            .rev()
+            .find(|it| it.words.iter().any(|it| it.text().as_deref() == Some("aa")));
+        found.and_then(|it| it.words.last()).and_then(|it| it.text()).map(|it| it.into_owned())
+    };
+    for script in ["x=1; aa $x", "x=1; aa \"$x\"", "x=1 && aa $x", "y=2; x=1; bb; aa ${x}"] {
+        assert_eq!(last(script).as_deref(), Some("1"), "{script}");
+    }
+    for script in [
+        "x=1; x=2; aa $x",
+        "(x=1); aa $x",
+        "x=1 | bb; aa $x",
+        "x=1 & aa $x",
+        "bb && x=1; aa $x",
+        "if bb; then x=1; fi; aa $x",
+        "f() { x=1; }; aa $x",
+        "aa $x; x=1",
+        "x=1; read x; aa $x",
+        "x=1; command read x; aa $x",
+        "x=1; builtin 'read' x; aa $x",
+        "x=1; unset x; aa $x",
+        "x=1; export x=2; aa $x",
+        "x=1; for x in 2 3; do bb; done; aa $x",
+        "x=1; for x in $y; do bb; done; aa $x",
+        "x=1; trap 'x=2' DEBUG; aa $x",
+        "x=1; eval x=2; aa $x",
+        "x=1; printf -v x 2; aa $x",
+        "x=1; bb ${x:=2}; aa $x",
+        "x=1; bb $((x=2)); aa $x",
+        "x=1 bb; aa $x",
+        "x+=1; aa $x",
+        "x[0]=1; aa $x",
+        "x=$y; aa $x",
+        "RANDOM=1; aa $RANDOM",
+        "IFS=1; aa $IFS",
+    ] {
+        assert_eq!(last(script), None, "{script}");
+    }
+}

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
 mod append;
+mod at_once;
 mod child;
 mod desk;
 mod gate;

@@ -13,7 +13,7 @@ use std::{
 };
 
 use eclusa::{Facts, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool, one_line};
-use eclusa_sandbox::{Cancel, How};
+use eclusa_sandbox::{Cancel, How, Sent};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -159,10 +159,13 @@ pub struct Jobs(Arc<Background>);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobsArgs {
-    /// `list` all jobs, `read` what one has written since the last look, or `end` one.
+    /// `list` all jobs, `read` what one has written since the last look, send one a `signal`, or
+    /// `end` one: politely, and for sure two seconds later.
     action: Action,
-    /// Which job, for `read` and `end`.
+    /// Which job, for all but `list`.
     id: Option<u64>,
+    /// Which signal, by its name: `INT`, `HUP`, `USR1`, `STOP`, `CONT`, `TERM`, `KILL` and others.
+    signal: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -171,6 +174,7 @@ pub struct JobsArgs {
 enum Action {
     List,
     Read,
+    Signal,
     End,
 }
 
@@ -191,8 +195,8 @@ impl TypedTool for Jobs {
 
     fn description(&self, _: &Scene) -> String {
         "Looks after commands that `bash` started in the background: lists them, reads what one \
-         has written since the last look, ends one (politely first). They end with the \
-         conversation. Example: {\"action\": \"read\", \"id\": 1}"
+         has written since the last look, sends one a signal, ends one (politely first). They end \
+         with the conversation. Example: {\"action\": \"read\", \"id\": 1}"
             .to_owned()
     }
 
@@ -211,6 +215,10 @@ impl TypedTool for Jobs {
         Vec::new()
     }
 
+    fn conversation_ended(&self, conversation: &str) {
+        self.end_conversation(conversation);
+    }
+
     async fn run(&self, args: JobsArgs, job: &Job) -> Result<Output, ToolError> {
         let jobs = locked(&self.0.jobs);
         let mine = |it: &&Started| it.conversation == job.conversation();
@@ -226,6 +234,12 @@ impl TypedTool for Jobs {
             let text = format!("there is no job {id}; {{\"action\": \"list\"}} lists them");
             return Err(ToolError::new(text));
         };
+        if args.signal.is_some() && args.action != Action::Signal {
+            return Err(ToolError::new("`signal` goes with {\"action\": \"signal\"}"));
+        }
+        if args.action == Action::Signal {
+            return signalled(id, found, args.signal.as_deref());
+        }
         if args.action == Action::End {
             found.cancel.cancel();
             return Ok(Output::text(format!("job {id} is being ended")));
@@ -242,6 +256,17 @@ impl TypedTool for Jobs {
         }
         Ok(Output { data: Some(data), ..Output::text(format!("{text}[job {id} {state}]")) })
     }
+}
+
+/// Sends a signal to a job that runs.
+fn signalled(id: u64, job: &Started, name: Option<&str>) -> Result<Output, ToolError> {
+    let name = name.ok_or_else(|| ToolError::new("say which: `signal` is missing"))?;
+    let sent: Sent = name.parse().map_err(ToolError::new)?;
+    if let Some(ended) = &locked(&job.seen).ended {
+        return Err(ToolError::new(format!("job {id} {ended}")));
+    }
+    job.cancel.signal(sent);
+    Ok(Output::text(format!("sent {sent} to job {id}")))
 }
 
 fn line(id: u64, job: &Started) -> (String, Value) {

@@ -14,11 +14,13 @@ const KEPT: usize = 1024;
 pub(super) struct Directories(Mutex<HashMap<String, PathBuf>>);
 
 impl Directories {
-    /// The directory that a conversation named last and that is still there, or the workspace.
-    pub(super) fn of(&self, conversation: &str, root: &Path) -> PathBuf {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = all.get(conversation).filter(|it| it.is_dir());
-        found.cloned().unwrap_or_else(|| root.to_owned())
+    /// The directory that a conversation named last, if it has named one.
+    pub(super) fn of(&self, conversation: &str) -> Option<PathBuf> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(conversation).cloned()
+    }
+
+    pub(super) fn forget(&self, conversation: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
     }
 
     pub(super) fn set(&self, conversation: &str, path: &Path) {

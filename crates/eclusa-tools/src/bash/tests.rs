@@ -18,6 +18,8 @@ use tempfile::TempDir;
 use super::Bash;
 use crate::{CellSettings, Cells};
 
+mod jobs;
+
 /// A workspace, and a gate with `bash` and `jobs` around it.
 struct World {
     dir: TempDir,
@@ -304,35 +306,6 @@ async fn c26_binary_output_is_described() {
     let world = World::yes();
     let reply = world.bash("head -c 100 /dev/zero").await;
     assert!(reply.text().contains("100 bytes that are not text"), "{}", reply.content());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn jobs_run_in_the_background_and_end() {
-    let world = World::yes();
-    let args = json!({"command": "echo one; echo real > live; sleep 1000", "background": true});
-    let reply = world.pass("bash", args).await;
-    assert_eq!(reply.code(), "ok", "{}", reply.content());
-    let asked = world.asked.lock().unwrap().clone();
-    assert!(asked[0].preview.is_none(), "it runs live, so it is asked about before");
-    let id = reply.data().unwrap()["job"].as_u64().unwrap();
-    let read = json!({"action": "read", "id": id});
-    let mut text = String::new();
-    while !text.contains("one") {
-        text.push_str(world.pass("jobs", read.clone()).await.text());
-    }
-    while world.read("live").is_none() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    let reply = world.pass("jobs", json!({"action": "list"})).await;
-    assert!(reply.text().contains("runs"), "{}", reply.text());
-    world.pass("jobs", json!({"action": "end", "id": id})).await;
-    while !text.contains("ended") {
-        text.push_str(world.pass("jobs", read.clone()).await.text());
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
-    let reply = other.pass(ToolCall::new("c1", "jobs", read)).await;
-    assert!(reply.content().contains("there is no job"), "{}", reply.content());
 }
 
 #[tokio::test(flavor = "multi_thread")]

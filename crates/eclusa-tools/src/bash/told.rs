@@ -10,7 +10,7 @@ use crate::cells::{Cells, Ran};
 
 /// A command that ran to its end, or was ended.
 pub(super) fn output(ran: Ran, time: Duration) -> Output {
-    let Ran { exit, changes, staged, notes, attempts, refused, live } = ran;
+    let Ran { exit, changes, staged, notes, attempts, refused, live, in_place } = ran;
     let mut text = printed(&exit);
     let mut line = |line: String| {
         if !text.is_empty() && !text.ends_with('\n') {
@@ -48,21 +48,26 @@ pub(super) fn output(ran: Ran, time: Duration) -> Output {
         "notes": notes,
         "refused": refused,
         "live": live,
+        "in_place": in_place,
     });
     let error = failure(&exit, time);
-    let cell = Some(held(&exit.enforcement, &live));
+    let cell = Some(held(&exit.enforcement, in_place, &live));
     let mut remarks: Vec<String> = attempts.iter().map(talked).collect();
     remarks.extend(notes);
     Output { text, data: Some(data), changes, staged, error, remarks, cell, ..Output::default() }
 }
 
 /// What held it, for the record, and what could be written without being shown first.
-fn held(enforcement: &Enforcement, live: &[PathBuf]) -> String {
-    if live.is_empty() {
-        return enforcement.to_string();
+fn held(enforcement: &Enforcement, in_place: bool, live: &[PathBuf]) -> String {
+    let mut text = enforcement.to_string();
+    if in_place {
+        text.push_str("; run in place with an undo log");
     }
-    let live: Vec<String> = live.iter().map(|it| format!("`{}`", it.display())).collect();
-    format!("{enforcement}; written at once and not undoable: {}", live.join(", "))
+    if !live.is_empty() {
+        let live: Vec<String> = live.iter().map(|it| format!("`{}`", it.display())).collect();
+        let _ = write!(text, "; written at once and not undoable: {}", live.join(", "));
+    }
+    text
 }
 
 /// One attempt to reach a host, for a person.
@@ -142,6 +147,6 @@ pub(super) fn started(id: u64, cells: &Cells) -> Output {
     let text = format!(
         "started as job {id}; `jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output"
     );
-    let cell = Some(held(&cells.ground().enforcement(), &[cells.settings().root.clone()]));
+    let cell = Some(held(&cells.ground().enforcement(), false, &[cells.settings().root.clone()]));
     Output { data: Some(json!({"job": id})), cell, ..Output::text(text) }
 }

@@ -1,9 +1,12 @@
 //! What a command did, as changes that the gate can judge.
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use eclusa::{Change, Changes, Content, ContentDigest, FileNode, Node, Staged, Stamp};
-use eclusa_sandbox::scan::{self, Effect, Effects, Layer, Note};
+use eclusa_sandbox::scan::{self, Effect, Effects, Note};
 
 use super::stage::Place;
 
@@ -18,8 +21,12 @@ pub(crate) struct ReadBack {
     pub(crate) notes: Vec<String>,
 }
 
-/// The changes, and what they do not say.
-pub(super) fn read_back(layer: &Layer, effects: Effects, place: Arc<Place>) -> ReadBack {
+/// The changes, and what they do not say. `staged` says where the new content of a path lies.
+pub(super) fn read_back(
+    staged: impl Fn(&Path) -> Option<PathBuf>,
+    effects: Effects,
+    place: Arc<Place>,
+) -> ReadBack {
     let mut notes = Vec::new();
     let mut changes = Vec::with_capacity(effects.entries.len());
     for effect in effects.entries {
@@ -29,7 +36,7 @@ pub(super) fn read_back(layer: &Layer, effects: Effects, place: Arc<Place>) -> R
             continue;
         }
         notes.extend(effect.notes.iter().map(|note| format!("`{path}` {}", told(note))));
-        changes.extend(change(layer, effect));
+        changes.extend(change(&staged, effect));
     }
     if let Some((before, after)) = effects.root {
         let text = format!("the mode of the workspace itself stays {before:04o}, not {after:04o}");
@@ -45,10 +52,10 @@ pub(super) fn read_back(layer: &Layer, effects: Effects, place: Arc<Place>) -> R
     ReadBack { changes: Changes::of(changes), staged: Some(Staged::new(place)), notes }
 }
 
-fn change(layer: &Layer, effect: Effect) -> Option<Change> {
-    let staged = layer.staged(&effect.path);
+fn change(staged: impl Fn(&Path) -> Option<PathBuf>, effect: Effect) -> Option<Change> {
+    let content = staged(&effect.path).map_or(Content::InPlace, Content::Staged);
     let before = effect.before.map(|it| node(it, Content::InPlace));
-    let after = effect.after.map(|it| node(it, Content::Staged(staged)));
+    let after = effect.after.map(|it| node(it, content));
     Some(Change {
         before: match before {
             Some(before) => Some(before?),

@@ -66,9 +66,9 @@ pub(super) struct Stage {
 #[derive(Debug)]
 pub(super) struct Place {
     /// Of the workspace.
-    layer: PathBuf,
+    pub(super) layer: PathBuf,
     /// Of the home directory.
-    home: PathBuf,
+    pub(super) home: PathBuf,
     /// Held for as long as they are in use.
     locks: Vec<fs::File>,
 }
@@ -84,9 +84,9 @@ impl Drop for Place {
     }
 }
 
-impl Stage {
-    /// Makes the layers. That over the workspace has its mode, which the command then sees.
-    pub(super) fn new(state: &Path, scratch: &Path, root: &Path) -> io::Result<Stage> {
+impl Place {
+    /// Makes the directories.
+    pub(super) fn new(state: &Path, scratch: &Path) -> io::Result<Place> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = |kind: &str| format!("{}-{number}{kind}", process::id());
         let (layer, home) = (layers(state).join(name("")), layers(scratch).join(name("-home")));
@@ -96,6 +96,14 @@ impl Stage {
             let lock = locked(&path).or_else(|_| locked(&path))?;
             place.locks.push(lock);
         }
+        Ok(place)
+    }
+}
+
+impl Stage {
+    /// Makes the layers. That over the workspace has its mode, which the command then sees.
+    pub(super) fn new(state: &Path, scratch: &Path, root: &Path) -> io::Result<Stage> {
+        let place = Place::new(state, scratch)?;
         fs::set_permissions(place.layer.join("upper"), fs::metadata(root)?.permissions())?;
         let place = Arc::new(place);
         let began = Moment::on(fs::File::open(place.layer.join("upper"))?)?;
@@ -126,6 +134,7 @@ impl Stage {
         let layer = Layer::open(root, &self.place.layer.join("upper"), self.began)?;
         let mut effects = layer.scan()?;
         layer.release(&mut effects)?;
-        Ok(changes::read_back(&layer, effects, self.place))
+        let staged = |path: &Path| Some(layer.staged(path));
+        Ok(changes::read_back(staged, effects, self.place))
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn unreachable(error: FileError) -> ToolError {
 }
 
 /// A name that leads to what rules keep back: the call was permitted under another name.
-pub(super) fn permitted(hidden: &Hidden, asked: &str, reached: &Path) -> Result<(), ToolError> {
+pub(crate) fn permitted(hidden: &Hidden, asked: &str, reached: &Path) -> Result<(), ToolError> {
     match hidden.hides(reached) {
         true => Err(ToolError::new(format!(
             "`{}` leads to `{}`, which rules keep back; ask for it by that name",

@@ -8,7 +8,7 @@ use std::{
     io::{self, Read},
 };
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 
 use super::encoding::{Encoding, Format, latin1_char};
 
@@ -64,21 +64,63 @@ pub fn page(reader: impl Read, size: u64, format: Format, window: Window) -> io:
             page.total = Some(number - 1);
             return Ok(page);
         }
-        // A page ends with a whole line: the next one begins only if there is room for it.
-        let left = window.bytes.saturating_sub(page.text.len());
-        if page.lines >= window.lines || (page.lines > 0 && left < window.line_bytes) {
+        // Nearly all lines lie in one piece, and many of them in one.
+        let (used, lines) = page.push_all(number, source.fill()?, window);
+        source.used += used;
+        number += lines;
+        if lines > 0 {
+            continue;
+        }
+        let Some(room) = page.room(window) else {
             page.next = Some(number);
             return Ok(page);
+        };
+        match source.short_line(room)? {
+            Some(line) => {
+                page.push(number, line, 0);
+                let used = line.len() + 1;
+                source.used += used;
+            }
+            None => {
+                line.clear();
+                let rest = source.line(&mut line, room)?;
+                page.push(number, &line, rest);
+            }
         }
-        let room = window.line_bytes.min(left);
-        line.clear();
-        let rest = source.line(&mut line, room)?;
-        page.push(number, &line, rest);
         number += 1;
     }
 }
 
 impl Page {
+    /// How long the next line can be. `None`: a page ends with a whole line, and the next one begins
+    /// only if there is room for it.
+    fn room(&self, window: Window) -> Option<usize> {
+        let left = window.bytes.saturating_sub(self.text.len());
+        let full = self.lines >= window.lines || (self.lines > 0 && left < window.line_bytes);
+        (!full).then(|| window.line_bytes.min(left))
+    }
+
+    /// Adds the lines that these bytes begin with, as long as nothing is to be said of them.
+    /// Returns how many bytes and lines those were.
+    fn push_all(&mut self, first: u64, there: &[u8], window: Window) -> (usize, u64) {
+        // A byte order mark can be in the first line.
+        let ended = memrchr(b'\n', there).filter(|_| first > 1).map_or(0, |it| it + 1);
+        let Some(Ok(text)) = there.get(..ended).map(std::str::from_utf8) else { return (0, 0) };
+        let (mut used, mut number) = (0, first);
+        for line in text.split_terminator('\n') {
+            if self.room(window).is_none_or(|room| line.len() > room) {
+                break;
+            }
+            self.number(number);
+            self.text.push_str(line.strip_suffix('\r').unwrap_or(line));
+            self.text.push('\n');
+            self.lines += 1;
+            number += 1;
+            used += line.len() + 1;
+        }
+        (used, number - first)
+    }
+
     fn push(&mut self, number: u64, line: &[u8], left: u64) {
         // A byte order mark is no part of the text.
         let line = if number == 1 {
@@ -87,9 +129,14 @@ impl Page {
             line
         };
         let cut = if left > 0 { whole(line) } else { line.strip_suffix(b"\r").unwrap_or(line) };
-        let text = String::from_utf8_lossy(cut);
-        self.broken |= matches!(text, std::borrow::Cow::Owned(_));
-        let _ = write!(self.text, "{number:>6}\t{text}");
+        self.number(number);
+        match std::str::from_utf8(cut) {
+            Ok(text) => self.text.push_str(text),
+            Err(_) => {
+                self.text.push_str(&String::from_utf8_lossy(cut));
+                self.broken = true;
+            }
+        }
         if left > 0 {
             let left = left + (line.len() - cut.len()) as u64;
             let _ = write!(self.text, "… ({left} more bytes in this line)");
@@ -97,6 +144,21 @@ impl Page {
         }
         self.text.push('\n');
         self.lines += 1;
+    }
+
+    /// `{number:>6}` and a tab, by hand: a long page has hundreds of thousands of them.
+    fn number(&mut self, mut number: u64) {
+        let mut digits = *b"                    \t";
+        let mut first = digits.len() - 1;
+        for digit in digits.iter_mut().rev().skip(1) {
+            *digit = b'0' + (number % 10) as u8;
+            (number, first) = (number / 10, first - 1);
+            if number == 0 {
+                break;
+            }
+        }
+        let shown = digits.get(first.min(digits.len() - 7)..).unwrap_or_default();
+        self.text.push_str(std::str::from_utf8(shown).unwrap_or_default());
     }
 }
 
@@ -131,6 +193,11 @@ impl<R: Read> Source<R> {
     fn fill(&mut self) -> io::Result<&[u8]> {
         while self.used >= self.chunk.len() && !self.ended {
             let mut raw = std::mem::take(&mut self.rest);
+            if raw.is_empty() {
+                raw = std::mem::take(&mut self.chunk);
+                raw.clear();
+            }
+            raw.reserve(CHUNK);
             let read = self.reader.by_ref().take(CHUNK as u64).read_to_end(&mut raw)?;
             self.ended = read == 0;
             self.used = 0;
@@ -181,6 +248,13 @@ impl<R: Read> Source<R> {
                 return Ok(true);
             }
         }
+    }
+
+    /// A line that is at hand as a whole and has room; it is not used yet.
+    fn short_line(&mut self, room: usize) -> io::Result<Option<&[u8]>> {
+        let there = self.fill()?;
+        let line = memchr(b'\n', there).and_then(|end| there.get(..end));
+        Ok(line.filter(|it| it.len() <= room))
     }
 
     /// The beginning of a line, and how much of it is left out.

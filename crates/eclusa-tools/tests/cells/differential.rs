@@ -1,7 +1,8 @@
 //! Random scripts, run plainly on one copy of a tree and through the gate on another: committed it
 //! is what the plain run made, discarded and undone it is what it was before.
 
-use eclusa::Answer;
+use eclusa::{Answer, Least};
+use eclusa_tools::CellSettings;
 use proptest::{prelude::*, test_runner::TestRunner};
 
 use crate::{
@@ -19,8 +20,16 @@ fn hold(cases: u32) {
     TestRunner::new(config).run(&script(), |script| check(&script)).unwrap();
 }
 
+/// The same on a thread that has lost its overlays.
+pub(crate) fn hold_in_place() {
+    let settled = |it: &mut CellSettings| it.least = Least::Partial;
+    let reply = World::lenient(Answer::Once, settled).bash("echo x > a");
+    assert_eq!(reply.data().unwrap()["in_place"], true, "{}", reply.content());
+    hold(FEW);
+}
+
 fn check(script: &str) -> Result<(), TestCaseError> {
-    let world = |answer| World::lenient(answer, |_| {});
+    let world = |answer| World::lenient(answer, |it| it.least = Least::Partial);
     let (plain, yes) = (world(Answer::Once), world(Answer::Once));
     let no = world(Answer::No("no".to_owned()));
     for world in [&plain, &yes, &no] {

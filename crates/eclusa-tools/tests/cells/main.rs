@@ -2,14 +2,19 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
     clippy::disallowed_methods,
     reason = "a test that panics has failed"
 )]
 
+mod blocked;
 mod differential;
+mod directory;
 mod least;
 mod ordinary;
 mod programs;
+mod rungs;
 mod scripts;
 mod tree;
 mod world;

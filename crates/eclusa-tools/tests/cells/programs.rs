@@ -1,5 +1,6 @@
-//! Real programs through the gate: they work, what they did becomes real, and it can be undone.
-//! One that is not installed is passed over.
+//! Real programs through the gate and the rules that no configuration loosens: they work, what
+//! they did becomes real, and it can be undone. One that is not installed is passed over, and that
+//! is said.
 
 use std::{env, path::Path};
 
@@ -13,7 +14,7 @@ use crate::{
 
 /// A workspace whose commands find what is installed here, `rustc` among it.
 fn world() -> World {
-    World::lenient(Answer::Once, |it| {
+    World::with(Answer::Once, |it| {
         it.env = clean_environment(env::vars_os(), std::slice::from_ref(&it.root));
         it.env.retain(|(name, _)| name != "HOME");
     })
@@ -21,7 +22,11 @@ fn world() -> World {
 
 fn has(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|it| it.join(program).exists())
+    let found = env::split_paths(&path).any(|it| it.join(program).exists());
+    if !found {
+        eprintln!("NOT TESTED: `{program}` is not installed here");
+    }
+    found
 }
 
 /// Runs a command that must go well; what it did is there, and undone it never was.
@@ -71,14 +76,64 @@ fn make_and_a_compiler_build() {
     assert!(world.path("a.o").exists());
 }
 
+/// Makes a virtual environment with this interpreter: staged, committed, used, undone.
+fn environment(python: &str) {
+    let world = world();
+    works(&world, &format!("{python} -m venv --without-pip env; env/bin/python -c 'print(1)'"));
+    assert!(world.path("env/bin/python").is_symlink());
+    // Committed, it is used by the next command, and by people.
+    let reply = world.bash(". env/bin/activate; python -c 'import sys; print(sys.prefix)'");
+    assert!(reply.text().ends_with("/env\n"), "{}", reply.content());
+    let last = world.bash("env/bin/python -c 'open(\"made\", \"w\").write(\"x\")'");
+    assert_eq!(last.code(), "ok", "{}", last.content());
+    assert!(world.path("made").exists());
+    world.undo(&last);
+    assert!(!world.path("made").exists() && world.path("env/bin/python").exists());
+}
+
 #[test]
 fn python_makes_an_environment() {
-    if !has("python3") {
+    if Path::new("/usr/bin/python3").exists() {
+        environment("/usr/bin/python3");
+    } else if has("python3") {
+        environment("python3");
+    }
+}
+
+#[test]
+fn a_link_to_a_file_of_the_system_that_is_no_program_is_discarded() {
+    let world = world();
+    let reply = world.bash("mkdir env; ln -s /etc/passwd env/python");
+    assert_eq!(reply.code(), "changes_discarded", "{}", reply.content());
+    assert!(!world.path("env").exists());
+}
+
+const PACKAGE: &str = "mkdir pkg; printf '#!/usr/bin/env node\nconsole.log(\"ran\")\n' > pkg/cli.js
+    chmod 755 pkg/cli.js
+    echo '{\"name\": \"pkg\", \"version\": \"1.0.0\", \"bin\": {\"tool\": \"cli.js\"}}' > pkg/package.json
+    echo '{\"name\": \"app\", \"version\": \"1.0.0\", \"private\": true}' > package.json";
+
+#[test]
+fn npm_installs_from_a_local_folder() {
+    if !has("node") {
         return;
     }
     let world = world();
-    works(&world, "python3 -m venv --without-pip env; env/bin/python -c 'print(1)'");
-    assert!(world.path("env/bin/python").is_symlink());
+    plainly(&world.root(), PACKAGE);
+    let install = match has("npm") {
+        true => "npm install --offline --no-audit --no-fund --loglevel=error --cache /tmp/npm ./pkg",
+        // What npm does with a folder, without npm.
+        false => {
+            "node -e 'const fs = require(\"fs\"); fs.mkdirSync(\"node_modules/.bin\", {recursive: true});
+              fs.symlinkSync(\"../pkg\", \"node_modules/pkg\");
+              fs.symlinkSync(\"../pkg/cli.js\", \"node_modules/.bin/tool\")'"
+        }
+    };
+    works(&world, install);
+    assert!(world.path("node_modules/pkg").is_symlink(), "a link inside node_modules");
+    assert!(world.path("node_modules/.bin/tool").is_symlink());
+    let reply = world.bash("node_modules/.bin/tool");
+    assert_eq!(reply.text(), "ran\n", "{}", reply.content());
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use eclusa::{
@@ -97,10 +98,18 @@ impl World {
     }
 
     pub(crate) fn bash(&self, command: &str) -> Reply {
-        let mut runtime = tokio::runtime::Builder::new_multi_thread();
-        let runtime = runtime.enable_all().worker_threads(1).build().unwrap();
+        self.bash_for(command, Duration::from_secs(300))
+    }
+
+    pub(crate) fn bash_for(&self, command: &str, time: Duration) -> Reply {
+        let ms = u64::try_from(time.as_millis()).unwrap();
+        pass(&self.gate, json!({"command": command, "timeout_ms": ms}))
+    }
+
+    /// A command in another run.
+    pub(crate) fn bash_in(&self, run: Run, command: &str) -> Reply {
         let args = json!({"command": command, "timeout_ms": 300_000});
-        runtime.block_on(self.gate.pass(ToolCall::new("c1", "bash", args)))
+        pass(&self.gate.for_run(run), args)
     }
 
     /// Takes a call back.
@@ -114,6 +123,12 @@ impl World {
     pub(crate) fn end(&self) -> Value {
         serde_json::from_str(&self.log.records().last().unwrap().body).unwrap()
     }
+}
+
+fn pass(gate: &Gate, args: Value) -> Reply {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.enable_all().worker_threads(1).build().unwrap();
+    runtime.block_on(gate.pass(ToolCall::new("c1", "bash", args)))
 }
 
 /// Runs a script plainly.

@@ -12,6 +12,7 @@ mod changes;
 mod edit;
 mod faults;
 mod git;
+mod links;
 mod paths;
 mod world;
 mod write;

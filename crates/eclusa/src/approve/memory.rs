@@ -88,9 +88,13 @@ impl Narrow {
         let mut narrow = Narrow::default();
         match call.class() {
             PermissionClass::Shell => {
+                // A rule about commands does not say where they start.
+                if call.directory().is_some() {
+                    return None;
+                }
                 for touch in call.touches() {
                     let Touch::Run(text) = touch else { return None };
-                    narrow.commands.extend(Script::read(text).exactly()?);
+                    narrow.commands.extend(Script::read(text, None).exactly()?);
                 }
                 (!narrow.commands.is_empty()).then_some(narrow)
             }

@@ -41,7 +41,7 @@ impl Ledger {
         let entry = Entry {
             ledger: self,
             run,
-            trail: Trail::new(call),
+            trail: Trail::new(call, run.conversation.clone()),
             stage: Stage::Received,
             start: None,
             began: Instant::now(),

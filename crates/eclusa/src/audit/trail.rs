@@ -13,6 +13,8 @@ use crate::{Changes, Deliverable, ToolCall, Verdict, registry::Registered};
 /// What is known of a call so far: everything that its records will say.
 pub(crate) struct Trail {
     pub(crate) call: Arc<ToolCall>,
+    /// The conversation that it is part of.
+    pub(crate) conversation: Arc<str>,
     /// The tool, once it is found.
     pub(crate) tool: Option<Arc<Registered>>,
     /// The arguments, where they are no longer those of the call.
@@ -60,9 +62,10 @@ impl ChangesTrail {
 }
 
 impl Trail {
-    pub(super) fn new(call: ToolCall) -> Trail {
+    pub(super) fn new(call: ToolCall, conversation: Arc<str>) -> Trail {
         Trail {
             call: Arc::new(call),
+            conversation,
             tool: None,
             args: None,
             digest: None,

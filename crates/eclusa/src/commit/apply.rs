@@ -7,7 +7,7 @@ use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::PathBuf,
-    rc::Rc,
+    sync::Arc,
 };
 
 use rustix::{
@@ -30,7 +30,7 @@ pub(crate) struct Field<'a> {
     own: BorrowedFd<'a>,
     /// Finished transactions, whose slots an undo uses.
     done: BorrowedFd<'a>,
-    homes: HashMap<String, Rc<OwnedFd>>,
+    homes: HashMap<String, Arc<OwnedFd>>,
 }
 
 /// Why a step was not taken, or must be taken back.
@@ -46,7 +46,7 @@ impl From<Fault> for Halt {
 }
 
 impl<'a> Field<'a> {
-    pub(crate) fn new(root: &'a OwnedFd, own: &'a OwnedFd, done: &'a OwnedFd) -> Field<'a> {
+    pub(crate) fn new(root: &'a Arc<OwnedFd>, own: &'a OwnedFd, done: &'a OwnedFd) -> Field<'a> {
         let homes = HashMap::new();
         Field { parents: Parents::new(root), own: own.as_fd(), done: done.as_fd(), homes }
     }
@@ -122,7 +122,7 @@ impl<'a> Field<'a> {
     pub(crate) fn take_back(&mut self, op: &Op) -> io::Result<bool> {
         let aside = if op.act == Act::Mode { None } else { self.aside(op)? };
         let taken = match (op.act, &aside, &op.new) {
-            (Act::Put, aside, _) => aside.is_none(),
+            (Act::Put, aside, _) => aside.is_none() && !self.has_not_left(op)?,
             (Act::Take, aside, _) => aside.is_some(),
             (Act::Swap, Some(aside), Some(new)) => {
                 new.id.is_none_or(|it| it.inode != aside.id.inode)
@@ -167,6 +167,18 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// True when what a step brings from another path is still there, so that its empty slot does
+    /// not say that the step was taken.
+    fn has_not_left(&mut self, op: &Op) -> io::Result<bool> {
+        let (Some(other), Some(new)) = (&op.other, &op.new) else { return Ok(false) };
+        let look = match self.parents.of(other) {
+            Ok(dir) => Look::at(&*dir, parents::name(other))?,
+            Err(err) if parents::is_absent(&err) => None,
+            Err(err) => return Err(err),
+        };
+        Ok(look.is_some_and(|it| new.id.is_some_and(|new| new.inode == it.id.inode)))
+    }
+
     /// True unless what goes back is a directory in which somebody has put something.
     fn is_bare(&self, op: &Op, dir: &OwnedFd) -> io::Result<bool> {
         if !op.new.as_ref().is_some_and(|it| it.what == What::Directory) {
@@ -183,12 +195,12 @@ impl<'a> Field<'a> {
     }
 
     /// The directory that has the slot of a step. `None`: the transaction's own.
-    fn slots(&mut self, op: &Op) -> io::Result<Option<Rc<OwnedFd>>> {
+    fn slots(&mut self, op: &Op) -> io::Result<Option<Arc<OwnedFd>>> {
         let Some(home) = &op.home else { return Ok(None) };
         if let Some(handle) = self.homes.get(home) {
             return Ok(Some(handle.clone()));
         }
-        let handle = Rc::new(look::open_dir(self.done, home.as_ref())?);
+        let handle = Arc::new(look::open_dir(self.done, home.as_ref())?);
         self.homes.insert(home.clone(), handle.clone());
         Ok(Some(handle))
     }

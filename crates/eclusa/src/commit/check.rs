@@ -1,6 +1,7 @@
 //! Compares what steps rest on with what is there now. Nothing is written here.
 
 use std::{
+    collections::HashMap,
     io,
     path::{Path, PathBuf},
 };
@@ -9,7 +10,7 @@ use super::{
     Fault,
     conflict::{Clash, Conflict},
     look::{self, Kind, Look, Seen, What},
-    op::{Made, Op},
+    op::{Act, Made, Op},
     parents::{self, Parents},
 };
 
@@ -39,12 +40,14 @@ pub(crate) fn contents<'a>(
 }
 
 /// Looks again, without reading, just before the first step: nothing may have moved since the
-/// contents were compared. Also tells steps on one path what the step before will have left.
+/// contents were compared. Also tells steps what the step before will have left, on the same path
+/// or in the same slot.
 pub(crate) fn stamps<'a>(
     ops: impl Iterator<Item = &'a mut Op>,
     parents: &mut Parents<'_>,
 ) -> Result<Vec<Conflict>, Fault> {
     let mut made = Made::new();
+    let mut moved = HashMap::new();
     let mut conflicts = Vec::new();
     for op in ops {
         if let Some(earlier) = made.get(&op.path) {
@@ -52,7 +55,7 @@ pub(crate) fn stamps<'a>(
             if let Some(old) = &mut op.old {
                 old.id = id;
             }
-            if op.act == super::op::Act::Mode
+            if op.act == Act::Mode
                 && let Some(new) = &mut op.new
             {
                 new.id = id;
@@ -71,6 +74,13 @@ pub(crate) fn stamps<'a>(
                 (Ok(Some(_)), None) => Some(Clash::Appeared),
             };
             conflicts.extend(clash.map(|clash| Conflict { path: op.path.clone(), clash }));
+        }
+        match (op.act, &op.other, &mut op.new) {
+            (Act::Take, Some(_), _) => {
+                moved.insert(op.path.clone(), op.old.as_ref().and_then(|it| it.id));
+            }
+            (Act::Put, Some(other), Some(new)) => new.id = moved.get(other).copied().flatten(),
+            _ => {}
         }
         made.insert(op.path.clone(), op.new.clone());
     }
@@ -91,7 +101,7 @@ fn first(op: &mut Op, parents: &mut Parents<'_>, made: &Made) -> io::Result<Opti
     };
     if let (Some(old), Some(now)) = (&mut op.old, now) {
         old.id = Some(now.id);
-        if op.act == super::op::Act::Mode
+        if op.act == Act::Mode
             && let Some(new) = &mut op.new
         {
             new.id = Some(now.id);

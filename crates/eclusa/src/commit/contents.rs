@@ -26,7 +26,7 @@ impl Contents for Workspace {
             Content::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
             Content::At(path) | Content::Staged(path) => whole(File::open(path)?, file),
             Content::InPlace => {
-                let root = directory(self.root()).map_err(io::Error::other)?;
+                let root = directory(self.root()).map_err(io::Error::other)?.into();
                 let parent = Parents::new(&root).of(&change.path)?;
                 whole(look::open_file(&*parent, parents::name(&change.path))?, file)
             }

@@ -70,6 +70,8 @@ struct OpLine {
     home: Option<String>,
     slot: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    other: Option<Name>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     old: Option<SeenLine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     new: Option<SeenLine>,
@@ -211,6 +213,7 @@ impl From<&Op> for OpLine {
             act,
             home: op.home.clone(),
             slot: op.slot,
+            other: op.other.clone().map(Name::from),
             old: op.old.as_ref().map(SeenLine::from),
             new: op.new.as_ref().map(SeenLine::from),
         }
@@ -227,10 +230,11 @@ impl TryFrom<OpLine> for Op {
             ActWord::Take => Act::Take,
             ActWord::Mode => Act::Mode,
         };
-        let OpLine { path, home, slot, old, new, .. } = line;
+        let OpLine { path, home, slot, other, old, new, .. } = line;
+        let other = other.map(PathBuf::try_from).transpose()?;
         let old = old.map(Seen::try_from).transpose()?;
         let new = new.map(Seen::try_from).transpose()?;
-        Ok(Op { path: path.try_into()?, act, home, slot, old, new })
+        Ok(Op { path: path.try_into()?, act, home, slot, other, old, new })
     }
 }
 

@@ -20,6 +20,9 @@ pub(crate) struct Op {
     pub(crate) home: Option<String>,
     /// The name of the place aside: what is not in the workspace is there.
     pub(crate) slot: usize,
+    /// Where a file that only moves goes to, or comes from: the step there has the same slot, so
+    /// that it is renamed and nothing is copied.
+    pub(crate) other: Option<PathBuf>,
     /// What is in the workspace before.
     pub(crate) old: Option<Seen>,
     /// What is in the workspace afterwards.
@@ -84,7 +87,7 @@ pub(crate) fn arrange<'a>(wishes: impl Iterator<Item = Wish<'a>>) -> Vec<Item<'a
     let [open, remove, place, close] = &mut phases;
     for Wish { path, mut old, mut new, source } in wishes {
         let item = |act, old, new, source| {
-            let op = Op { path: path.clone(), act, home: None, slot: 0, old, new };
+            let op = Op { path: path.clone(), act, home: None, slot: 0, other: None, old, new };
             Item { op, source }
         };
         if let (Some(old), Some(new)) = (&old, &new)
@@ -123,7 +126,30 @@ pub(crate) fn arrange<'a>(wishes: impl Iterator<Item = Wish<'a>>) -> Vec<Item<'a
     for (slot, item) in items.iter_mut().enumerate() {
         item.op.slot = slot;
     }
+    join_moves(&mut items);
     items
+}
+
+/// Of what leaves one path and comes to another that was free, as it is, arrival and departure
+/// share a slot. What goes stands before what comes.
+fn join_moves(items: &mut [Item<'_>]) {
+    let leaving = items.iter().enumerate().filter(|(_, it)| it.op.act == Act::Take);
+    let mut leaving: HashMap<PathBuf, usize> =
+        leaving.map(|(at, it)| (it.op.path.clone(), at)).collect();
+    for at in 0..items.len() {
+        let (before, rest) = items.split_at_mut(at);
+        let Some(Item { op: arrival, source }) = rest.first_mut() else { return };
+        let (Act::Put, Some(Source::Workspace(from))) = (arrival.act, &*source) else { continue };
+        let departure = leaving.get(from).and_then(|it| before.get_mut(*it));
+        let Some(Item { op: departure, .. }) = departure else { continue };
+        let same =
+            matches!((&departure.old, &arrival.new), (Some(old), Some(new)) if old.same(new));
+        if same && leaving.remove(from).is_some() {
+            departure.other = Some(arrival.path.clone());
+            (arrival.other, arrival.slot) = (Some(departure.path.clone()), departure.slot);
+            *source = None;
+        }
+    }
 }
 
 /// A directory in which its owner cannot work.
@@ -172,6 +198,7 @@ impl Op {
             act,
             home: Some(self.home.clone().unwrap_or_else(|| home.to_owned())),
             slot: self.slot,
+            other: self.other.clone(),
             old: self.new.clone(),
             new: self.old.clone(),
         }

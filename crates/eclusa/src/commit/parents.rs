@@ -6,7 +6,7 @@ use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
-    rc::Rc,
+    sync::Arc,
 };
 
 use rustix::{
@@ -20,22 +20,26 @@ const KEPT: usize = 64;
 /// Directories of the workspace by path. A stage of a commit uses handles of its own, so that it
 /// sees a directory that was moved away since the stage before.
 pub(crate) struct Parents<'a> {
-    root: BorrowedFd<'a>,
-    open: HashMap<PathBuf, Rc<OwnedFd>>,
-    last: Option<(PathBuf, Rc<OwnedFd>)>,
+    root: &'a Arc<OwnedFd>,
+    open: HashMap<PathBuf, Arc<OwnedFd>>,
+    last: Option<(PathBuf, Arc<OwnedFd>)>,
 }
 
 impl<'a> Parents<'a> {
-    pub(crate) fn new(root: &'a OwnedFd) -> Parents<'a> {
-        Parents { root: root.as_fd(), open: HashMap::new(), last: None }
+    pub(crate) fn new(root: &'a Arc<OwnedFd>) -> Parents<'a> {
+        Parents { root, open: HashMap::new(), last: None }
     }
 
     /// The directory that holds this path.
     ///
     /// Fails with `NotFound` or `NotADirectory` if it is not there, and with a loop if the
     /// way to it leads through a link.
-    pub(crate) fn of(&mut self, path: &Path) -> io::Result<Rc<OwnedFd>> {
+    pub(crate) fn of(&mut self, path: &Path) -> io::Result<Arc<OwnedFd>> {
         let parent = path.parent().unwrap_or(Path::new(""));
+        // The workspace itself was opened for this transaction.
+        if parent.as_os_str().is_empty() {
+            return Ok(self.root.clone());
+        }
         if let Some((at, handle)) = &self.last
             && at == parent
         {
@@ -44,7 +48,7 @@ impl<'a> Parents<'a> {
         let handle = match self.open.get(parent) {
             Some(handle) => handle.clone(),
             None => {
-                let handle = Rc::new(beneath(self.root, parent)?);
+                let handle = Arc::new(beneath(self.root.as_fd(), parent)?);
                 if self.open.len() >= KEPT {
                     self.open.clear();
                 }
@@ -76,7 +80,6 @@ pub(crate) fn is_absent(err: &io::Error) -> bool {
 
 /// Opens a directory below another, refusing every link on the way.
 fn beneath(root: BorrowedFd<'_>, path: &Path) -> io::Result<OwnedFd> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {

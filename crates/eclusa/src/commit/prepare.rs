@@ -28,7 +28,8 @@ pub(crate) fn slot(
     sync: bool,
 ) -> Result<(), Fault> {
     let op = &mut item.op;
-    if op.home.is_some() || !matches!(op.act, Act::Put | Act::Swap) {
+    // What an earlier transaction or an earlier step leaves there is there when it is needed.
+    if op.home.is_some() || op.other.is_some() || !matches!(op.act, Act::Put | Act::Swap) {
         return Ok(());
     }
     let Some(new) = &mut op.new else { return Ok(()) };

@@ -280,7 +280,9 @@ impl<'a> Transaction<'a> {
 
     /// Copies what was replaced from the workspace to the state.
     fn carry(&self, field: &mut Field<'_>, ops: &[&mut Op], sync: bool) -> Result<(), Fault> {
-        for op in ops.iter().filter(|it| matches!(it.act, Act::Swap | Act::Take)) {
+        // What only moves is in the workspace still.
+        let kept = |it: &&&mut Op| it.other.is_none() && matches!(it.act, Act::Swap | Act::Take);
+        for op in ops.iter().filter(kept) {
             self.workspace.step("carry");
             let name = op.slot.to_string();
             let carried = field.aside(op).and_then(|look| match look {

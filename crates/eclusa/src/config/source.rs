@@ -20,6 +20,8 @@ pub(super) type Placed = (Range<usize>, Setting);
 /// A file that is being read.
 pub(super) struct Source<'a> {
     pub(super) trust: Trust,
+    /// It is ours and the same in every copy of the program: a test tries its examples.
+    pub(super) shipped: bool,
     name: &'a str,
     text: &'a str,
     problems: Vec<Problem>,
@@ -31,6 +33,7 @@ impl<'a> Source<'a> {
     pub(super) fn new(layer: &'a Layer) -> Source<'a> {
         Source {
             trust: layer.trust,
+            shipped: false,
             name: &layer.name,
             text: &layer.text,
             problems: Vec::new(),

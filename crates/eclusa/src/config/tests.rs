@@ -84,6 +84,23 @@ fn every_shipped_key_is_explained() {
     }
 }
 
+/// They are not tried when the program starts, so they are tried here.
+#[test]
+fn the_examples_of_the_shipped_rules_hold() {
+    let layer = Layer::of_person("defaults", Config::DEFAULTS);
+    let tried = |text: &str| {
+        let layer = Layer { text: text.to_owned(), ..layer.clone() };
+        let (mut source, mut config) = (super::Source::new(&layer), Config::built_in());
+        let (written, _) = source.read(&Config::schema()).unwrap();
+        super::meant::lay(&mut source, &mut config, &written);
+        source.into_errors()
+    };
+    assert!(tried(Config::DEFAULTS).is_empty(), "{:?}", tried(Config::DEFAULTS));
+    let turned =
+        Config::DEFAULTS.replace("\nnot_match", "\nmoved").replace("\nmatch", "\nnot_match");
+    assert!(!tried(&turned.replace("\nmoved", "\nmatch")).is_empty(), "none was tried");
+}
+
 /// The published schema is the one that files are checked against.
 #[test]
 fn the_committed_schema_is_current() {

@@ -59,6 +59,18 @@ impl Beneath {
     }
 }
 
+impl Beneath {
+    /// Opens what was seen to be a file, for reading, in one call. `None`: that cannot be done
+    /// here, or something is in the way; whoever wants to know what takes the long way.
+    pub(super) fn file(self, root: BorrowedFd<'_>, name: &Path) -> Option<OwnedFd> {
+        let wary = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        match self {
+            Beneath::Kernel => whole(root, name, OFlags::RDONLY | wary).ok(),
+            Beneath::Walked => None,
+        }
+    }
+}
+
 /// The whole name in one call.
 #[cfg(target_os = "linux")]
 fn whole(root: BorrowedFd<'_>, name: &Path, flags: OFlags) -> Result<OwnedFd> {

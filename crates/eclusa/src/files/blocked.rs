@@ -115,6 +115,14 @@ impl Blocked {
         &self.patterns
     }
 
+    /// The same without what the library ships: what a person has added. Exceptions stay.
+    pub fn own(&self) -> Blocked {
+        let own = |it: &&String| it.starts_with('!') || !SHIPPED.written.contains(it);
+        // Each was read before.
+        let own = Blocked::new(self.written.iter().filter(own));
+        own.unwrap_or_else(|_| Blocked { all: true, ..Blocked::nothing() })
+    }
+
     /// True when both were written alike, so that what one says the other says too.
     pub(crate) fn same_as(&self, other: &Blocked) -> bool {
         self.all == other.all && self.written == other.written

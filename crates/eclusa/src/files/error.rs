@@ -71,6 +71,16 @@ pub enum FileError {
         /// A path that is there and looks like it.
         near: Option<String>,
     },
+    /// The file is larger than what was asked for may be.
+    #[error("`{asked}` has {size} bytes, and {most} is the most")]
+    TooLarge {
+        /// What was asked for.
+        asked: String,
+        /// How large it is.
+        size: u64,
+        /// How large it may be.
+        most: u64,
+    },
     /// Something is there, but not a file.
     #[error("`{asked}` is {kind}, not a file; {}", .kind.instead_of_reading())]
     NotAFile {

@@ -5,6 +5,7 @@ use std::{
     ffi::OsString,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use rustix::{
@@ -24,7 +25,7 @@ use super::{
 pub(super) struct Place {
     pub(super) path: PathBuf,
     /// `None` when that directory is not there, or when the place is the workspace itself.
-    pub(super) directory: Option<OwnedFd>,
+    pub(super) directory: Option<Arc<OwnedFd>>,
     /// What is there.
     pub(super) stat: Option<Stat>,
 }
@@ -57,7 +58,11 @@ impl Files {
             let stat = Some(fstat(self.handle()).map_err(failed)?);
             return Ok(Some(Place { path, directory: None, stat }));
         };
-        let directory = match self.beneath().directory(self.handle(), parent, SEARCH) {
+        let directory = match parent.as_os_str().is_empty() {
+            true => Ok(self.0.handle.clone()),
+            false => self.beneath().directory(self.handle(), parent, SEARCH).map(Arc::new),
+        };
+        let directory = match directory {
             Ok(directory) => directory,
             Err(Errno::NOENT) => return self.nothing(path).map(Some),
             Err(err) if is_swapped(err) => return Ok(None),

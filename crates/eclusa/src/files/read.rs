@@ -29,6 +29,11 @@ pub struct Opened {
 }
 
 impl Opened {
+    pub(super) fn new(file: File, path: PathBuf, stat: &Stat) -> Opened {
+        let stamp = stamp(stat);
+        Opened { file, path, stamp, size: stamp.size, mode: stat.st_mode & 0o7777 }
+    }
+
     /// The file as a node, its content held up to `hold` bytes. `None` when somebody wrote to it
     /// meanwhile: then what was read belongs together with nothing. (One write that had begun before
     /// the file was opened cannot be told from one that had ended.)

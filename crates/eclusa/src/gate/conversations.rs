@@ -4,6 +4,7 @@
 
 use std::{
     collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
@@ -36,10 +37,19 @@ impl Conversations {
             it.spent = Some(Arc::new(spent));
         });
     }
+}
 
-    /// Forgets a conversation.
-    pub(crate) fn end(&self, conversation: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
+/// Forgets a conversation, and lets every tool end what it runs for it.
+pub(crate) fn end(house: &House, conversation: &str) {
+    house.memory.end(conversation);
+    let kept = &house.conversations.0;
+    kept.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
+    for tool in house.registry.list() {
+        // One that panics keeps no other from hearing of it.
+        let heard = catch_unwind(AssertUnwindSafe(|| tool.tool().conversation_ended(conversation)));
+        if heard.is_err() {
+            tracing::warn!("`{}` crashed when a conversation ended", tool.name());
+        }
     }
 }
 

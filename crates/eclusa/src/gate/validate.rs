@@ -11,8 +11,8 @@ use crate::{
 
 /// A call whose tool exists and whose arguments fit that tool's schema.
 ///
-/// INVARIANT: `args` satisfies the schema of `tool`, and `digest` and `touches` are those of
-/// `args`. New arguments, whoever writes them, come back through `with_args`.
+/// INVARIANT: `args` satisfies the schema of `tool`, and `digest`, `touches` and `directory` are
+/// those of `args`. New arguments, whoever writes them, come back through `with_args`.
 pub struct Validated {
     call: Arc<ToolCall>,
     tool: Arc<Registered>,
@@ -20,6 +20,7 @@ pub struct Validated {
     args: Option<Arc<Value>>,
     digest: Hash,
     touches: Vec<Touch>,
+    directory: Option<String>,
     moment: Arc<Moment>,
 }
 
@@ -34,16 +35,25 @@ enum Author {
 pub(crate) fn validate(tool: Arc<Registered>, trail: &mut Trail) -> Result<Validated, Stop> {
     trail.tool = Some(tool.clone());
     let call = trail.call.clone();
-    let args = checked(&tool, &call.args, Author::Model)?.map(Arc::new);
+    let args = checked(&tool, &call.args, Author::Model, &trail.conversation)?.map(Arc::new);
     admit(call, tool, args, trail)
 }
 
 /// The arguments in their final form (`None`: as they are), or what is wrong with them.
-fn checked(tool: &Registered, args: &Value, by: Author) -> Result<Option<Value>, Stop> {
+fn checked(
+    tool: &Registered,
+    args: &Value,
+    by: Author,
+    conversation: &str,
+) -> Result<Option<Value>, Stop> {
     let arguments = tool.arguments();
     let new = arguments.normalised(args, by == Author::Model).map_err(Stop::InvalidArgs)?;
     arguments.check(new.as_ref().unwrap_or(args)).map_err(Stop::InvalidArgs)?;
-    Ok(new)
+    let completed = tool.tool().completed(new.as_ref().unwrap_or(args), conversation);
+    if let Some(completed) = &completed {
+        arguments.check(completed).map_err(Stop::InvalidArgs)?;
+    }
+    Ok(completed.or(new))
 }
 
 fn admit(
@@ -57,7 +67,8 @@ fn admit(
     let touches = tool.tool().touches(now);
     trail.args.clone_from(&args);
     trail.digest = Some(digest);
-    Ok(Validated { call, tool, args, digest, touches, moment: Arc::default() })
+    let directory = tool.tool().directory(now);
+    Ok(Validated { call, tool, args, digest, touches, directory, moment: Arc::default() })
 }
 
 impl Validated {
@@ -94,6 +105,11 @@ impl Validated {
     /// What this call would touch.
     pub fn touches(&self) -> &[Touch] {
         &self.touches
+    }
+
+    /// Where the relative paths in its shell text start, if that is not the workspace.
+    pub fn directory(&self) -> Option<&str> {
+        self.directory.as_deref()
     }
 
     /// When and in which conversation it is judged, as far as rules ask.
@@ -148,7 +164,7 @@ impl Validated {
 
     /// The same call with other arguments, checked again.
     pub(crate) fn with_args(self, args: Value, trail: &mut Trail) -> Result<Validated, Stop> {
-        let new = checked(&self.tool, &args, Author::Reader)?.unwrap_or(args);
+        let new = checked(&self.tool, &args, Author::Reader, &trail.conversation)?.unwrap_or(args);
         let moment = self.moment;
         let call = admit(self.call, self.tool, Some(Arc::new(new)), trail)?;
         Ok(Validated { moment, ..call })

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use eclusa_shell::{
-    Analysis, Command, Influence, RedirectKind, Word, analyse, influence,
+    Analysis, Assignment, Command, Influence, RedirectKind, Word, analyse, influence,
     programs::{Class, Reading},
 };
 
@@ -41,15 +41,20 @@ const SENDS: [&str; 4] = ["git push", "cargo publish", "npm publish", "pnpm publ
 
 /// Shell text, read.
 #[derive(Debug)]
-pub(crate) struct Script(Analysis);
+pub(crate) struct Script {
+    text: Analysis,
+    /// Where its relative paths start: a path in the workspace, or nothing for the workspace.
+    start: String,
+}
 
 impl Script {
-    pub(crate) fn read(text: &str) -> Script {
-        Script(analyse(text))
+    /// Reads a text that starts in this directory, or in the workspace.
+    pub(crate) fn read(text: &str, directory: Option<&str>) -> Script {
+        Script { text: analyse(text), start: directory.unwrap_or_default().to_owned() }
     }
 
     fn commands(&self) -> impl Iterator<Item = (&Command, &Reading)> {
-        self.0.commands.iter().map(|it| (it, &it.reading))
+        self.text.commands.iter().map(|it| (it, &it.reading))
     }
 
     /// What no rule loosens: what could not be read, what is in doubt, and catastrophes.
@@ -58,14 +63,14 @@ impl Script {
             let (source, text) = (Source::Floor, text.into());
             because.push(Reason { decision, source, origin: origin.into(), text });
         };
-        if let Some(doubt) = &self.0.refused {
+        if let Some(doubt) = &self.text.refused {
             floor(Decision::Deny, "shell", format!("it cannot be judged: {}", doubt.what));
         }
-        if let Some(what) = &self.0.catastrophe {
+        if let Some(what) = &self.text.catastrophe {
             let text = format!("{}: {}", quoted(&what.at), what.what);
             floor(Decision::Deny, "catastrophe", text);
         }
-        for doubt in &self.0.doubts {
+        for doubt in &self.text.doubts {
             let at = quoted(&doubt.at);
             floor(Decision::Ask, "shell", format!("{} ({at})", doubt.what));
         }
@@ -75,7 +80,7 @@ impl Script {
     pub(crate) fn paths(&self, root: &Root, paths: &mut Vec<(Access, Cow<'_, str>)>) {
         for (command, reading) in self.commands() {
             for (access, word) in uses(command, reading) {
-                for place in places(&word, command, root) {
+                for place in places(&word, command, &self.start, root) {
                     if let Where::Inside(path) = place {
                         paths.push((access, Cow::Owned(path)));
                     }
@@ -113,7 +118,7 @@ impl Script {
                 continue;
             }
             if allowing.is_empty() && all == Allowed::No {
-                because.push(Self::default(command, reading, subject.root));
+                because.push(self.default(command, reading, subject.root));
             } else if let (Some(from), Some(what)) =
                 (&subject.moment.taint, taint::carried_by(reading.class))
             {
@@ -132,7 +137,7 @@ impl Script {
         self.commands().find_map(|(command, reading)| {
             let reads = || uses(command, reading).filter(|it| it.0 == Access::Read);
             let outside = |word: &Word| {
-                let mut places = places(word, command, root).into_iter();
+                let mut places = places(word, command, &self.start, root).into_iter();
                 places.any(|it| matches!(it, Where::Outside))
             };
             let sends = SENDS.contains(&reading.program.as_str());
@@ -154,11 +159,11 @@ impl Script {
     /// The rules that would allow exactly this text, one for each command that is not allowed
     /// anyway: the narrowest there are. `None` where there is more to it than its words.
     pub(crate) fn exactly(&self) -> Option<Vec<String>> {
-        let unsure = !self.0.doubts.is_empty() || self.0.refused.is_some();
+        let unsure = !self.text.doubts.is_empty() || self.text.refused.is_some();
         // Nothing is inside it but what is relative to the workspace, wherever that is.
         let root = Root::default();
         let asked = self.commands().filter(|(command, reading)| {
-            Self::default(command, reading, &root).decision != Decision::Allow
+            self.default(command, reading, &root).decision != Decision::Allow
         });
         let commands: Option<Vec<String>> = asked
             .map(|(it, _)| prefix::is_plain(it).then(|| Prefix::exactly(&it.words)).flatten())
@@ -175,7 +180,7 @@ impl Script {
         let fit = |(command, reading)| rule.fits_command(subject, command, reading);
         match rule.decision() {
             Decision::Allow => {
-                !self.0.commands.is_empty() && self.commands().all(|it| fit(it) == Fit::Yes)
+                !self.text.commands.is_empty() && self.commands().all(|it| fit(it) == Fit::Yes)
             }
             Decision::Stage | Decision::Ask | Decision::Deny => {
                 self.commands().any(|it| fit(it) != Fit::No)
@@ -185,15 +190,15 @@ impl Script {
 
     /// True when no command of it does more than read.
     fn is_read_only(&self) -> bool {
-        let unsure = !self.0.doubts.is_empty() || self.0.refused.is_some();
+        let unsure = !self.text.doubts.is_empty() || self.text.refused.is_some();
         !unsure && self.commands().all(|(command, reading)| only_reads(command, reading).is_ok())
     }
 
     /// What holds for a command that no rule allows.
-    fn default(command: &Command, reading: &Reading, root: &Root) -> Reason {
+    fn default(&self, command: &Command, reading: &Reading, root: &Root) -> Reason {
         let judged = [
             only_reads(command, reading),
-            reaches(command, reading, root),
+            reaches(command, reading, &self.start, root),
             variables::told(command),
         ];
         // All are heard: what is staged for one reason is asked about for another.
@@ -207,7 +212,7 @@ impl Script {
 /// True when no command of a shell text does more than read, as far as its text tells. It can then
 /// run where nothing can be written.
 pub fn only_reads_files(text: &str) -> bool {
-    Script::read(text).is_read_only()
+    Script::read(text, None).is_read_only()
 }
 
 /// A reason about one of several commands says which.
@@ -232,7 +237,10 @@ fn only_reads(command: &Command, reading: &Reading) -> Result<(), Refused> {
     if reading.needs.contains(&"trusted-project") {
         return stage("may run what files of the project say".to_owned());
     }
-    for assignment in &command.assignments {
+    // `IFS= read` is how lines are read; it changes nothing else.
+    let reads = command.words.first().and_then(Word::text).is_some_and(|it| it == "read");
+    let others = |it: &&Assignment| it.name != "IFS" || !reads;
+    for assignment in command.assignments.iter().filter(others) {
         let name = quoted(&assignment.name);
         match influence(&assignment.name) {
             Influence::Looks => {}
@@ -259,18 +267,23 @@ fn strictest(refused: impl Iterator<Item = Refused>) -> Option<Refused> {
 }
 
 /// `Ok` when everything that a command reads is known and lies in the workspace.
-fn reaches(command: &Command, reading: &Reading, root: &Root) -> Result<(), Refused> {
-    let refused = uses(command, reading).flat_map(|(_, word)| {
+fn reaches(command: &Command, reading: &Reading, start: &str, root: &Root) -> Result<(), Refused> {
+    let refused = uses(command, reading).flat_map(|(access, word)| {
         let said = quoted(&word.source);
+        let verb = if access == Access::Write { "changes something" } else { "reads" };
         let secret = globs::may_be_secret(&word)
             .then(|| (Decision::Stage, format!("may read a file with secrets: {said}")));
-        let found = places(&word, command, root).into_iter().filter_map(move |place| match place {
-            Where::Inside(_) | Where::Harmless => None,
-            Where::Outside => Some((Decision::Ask, format!("reads outside the workspace: {said}"))),
-            Where::Unknown => {
-                Some((Decision::Stage, format!("reads what is only known when it runs: {said}")))
-            }
-        });
+        let found =
+            places(&word, command, start, root).into_iter().filter_map(move |place| match place {
+                Where::Inside(_) | Where::Harmless => None,
+                Where::Outside => {
+                    Some((Decision::Ask, format!("{verb} outside the workspace: {said}")))
+                }
+                Where::Unknown => Some((
+                    Decision::Stage,
+                    format!("reads what is only known when it runs: {said}"),
+                )),
+            });
         secret.into_iter().chain(found)
     });
     strictest(refused).map_or(Ok(()), Err)

@@ -14,11 +14,14 @@ use crate::{
 };
 
 mod counts;
+mod layers;
+mod links;
 #[cfg(test)]
 mod tests;
 
 pub use counts::Spent;
 use counts::{budget, limits, results};
+use links::{Way, led};
 
 /// How many paths a reason names.
 const NAMED: usize = 3;
@@ -185,7 +188,7 @@ impl Rules {
         };
         // What the call said it would touch is behind it: these are all its effects on files.
         let (tight, loose) = (subject(author.touches), subject(&[]));
-        let scripts = LazyCell::new(|| scripts(author.touches));
+        let scripts = LazyCell::new(|| scripts(author.touches, None));
         let results = LazyCell::new(|| results(effects, &scripts));
         let applies = |rule: &&Rule| {
             let (subject, doubt) = match rule.decision() {
@@ -239,7 +242,10 @@ impl Rules {
         let text = "it would let a program run as somebody else:";
         floor(deny, fixed, "effects", text, paths(&sets_id));
         let text = "it would make a link that leads out of the workspace:";
-        floor(deny, fixed, "workspace", text, paths(&|it| self.leads_out(it)));
+        floor(deny, fixed, "workspace", text, paths(&|it| self.way_out(it) == Some(Way::Out)));
+        let text = "it would make a link to a program that was installed outside the workspace:";
+        let installed = paths(&|it| self.way_out(it) == Some(Way::Toolchain));
+        floor(Decision::Ask, fixed, "workspace", text, installed);
         let text = "it would put something else in the place of a directory that programs trust:";
         floor(deny, fixed, "effects", text, paths(&stands_in));
         if self.effects.executable > Decision::Stage {
@@ -248,25 +254,6 @@ impl Rules {
             let decision = self.effects.executable;
             floor(decision, Source::Rule, "effects.executable", text, executable);
         }
-    }
-
-    fn leads_out(&self, change: &Change) -> bool {
-        match &change.after {
-            Some(Node::Link { target }) => {
-                !matches!(self.root.place(&led(&change.path, target)), Place::Inside(_))
-            }
-            _ => false,
-        }
-    }
-}
-
-/// Where a link leads, in words alone.
-fn led(link: &Path, target: &Path) -> String {
-    let target = target.to_string_lossy();
-    match (target.is_empty() || target.starts_with('/'), link.parent()) {
-        (true, _) | (_, None) => target.into_owned(),
-        // The dot keeps a name like `~x` from being more than a name.
-        (false, Some(parent)) => format!("./{}/{target}", parent.to_string_lossy()),
     }
 }
 

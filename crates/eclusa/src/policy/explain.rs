@@ -115,7 +115,7 @@ impl Rules {
             .touches()
             .iter()
             .filter_map(|touch| match touch {
-                Touch::Run(text) => Some((text.as_str(), Script::read(text))),
+                Touch::Run(text) => Some((text.as_str(), Script::read(text, call.directory()))),
                 Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
             })
             .collect();

@@ -1,9 +1,9 @@
 //! Paths in words alone: where a path leads, and which globs it fits. Nothing here looks at a
 //! disk; links are the business of whoever opens the file.
 
-use std::{borrow::Cow, path::Path};
+use std::{borrow::Cow, path::Path, sync::OnceLock};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet};
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,9 +111,21 @@ pub(crate) fn is_under(path: &str, dir: &str, any_case: bool) -> bool {
 /// Globs over inside paths, with exceptions.
 #[derive(Debug, Clone)]
 pub(crate) struct Globs {
-    any: GlobSet,
-    but: GlobSet,
+    any: Set,
+    but: Set,
+    tightens: bool,
 }
+
+/// Globs that are put together when they are first asked: most rules never are in a run, and this
+/// is most of what reading them costs.
+#[derive(Debug, Clone, Default)]
+struct Set {
+    globs: Vec<Glob>,
+    built: OnceLock<Option<GlobSet>>,
+}
+
+/// Shorter globs can always be put together; longer ones are at once, so that it is known.
+const ALWAYS: usize = 4096;
 
 /// Which way doubts go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +148,7 @@ impl Globs {
             true => (Reading::Wide, Reading::Narrow),
             false => (Reading::Narrow, Reading::Wide),
         };
-        let (mut any, mut but) = (GlobSetBuilder::new(), GlobSetBuilder::new());
+        let (mut any, mut but) = (Set::default(), Set::default());
         let mut count = 0;
         for glob in globs {
             match glob.as_ref().strip_prefix('!') {
@@ -150,20 +162,40 @@ impl Globs {
         if count == 0 {
             return Err("there is no path here to match; write `*` for all paths".to_owned());
         }
-        let built = |set: GlobSetBuilder| set.build().map_err(|err| err.to_string());
-        Ok(Globs { any: built(any)?, but: built(but)? })
+        Ok(Globs { any: any.checked()?, but: but.checked()?, tightens })
     }
 
     /// True when an inside path fits.
     pub(crate) fn fit(&self, path: impl AsRef<Path>) -> bool {
         let path = path.as_ref();
-        self.any.is_match(path) && (self.but.is_empty() || !self.but.is_match(path))
+        // Where nobody can tell, the stricter holds.
+        let fits = self.any.fit(path).unwrap_or(self.tightens);
+        fits && !self.but.fit(path).unwrap_or(!self.tightens)
+    }
+}
+
+impl Set {
+    /// Puts the globs together where that can fail.
+    fn checked(self) -> Result<Set, String> {
+        if self.globs.iter().map(|it| it.glob().len()).sum::<usize>() > ALWAYS {
+            let set = GlobSet::new(&self.globs).map_err(|err| err.to_string())?;
+            let _ = self.built.set(Some(set));
+        }
+        Ok(self)
+    }
+
+    fn fit(&self, path: &Path) -> Option<bool> {
+        if self.globs.is_empty() {
+            return Some(false);
+        }
+        let set = self.built.get_or_init(|| GlobSet::new(&self.globs).ok());
+        set.as_ref().map(|it| it.is_match(path))
     }
 }
 
 /// Adds one glob. As in ignore files, one without a slash fits at any depth, and one with a slash
 /// starts at the workspace.
-fn add(set: &mut GlobSetBuilder, glob: &str, reading: Reading) -> Result<(), String> {
+fn add(set: &mut Set, glob: &str, reading: Reading) -> Result<(), String> {
     if glob.starts_with(['~', '$']) || glob.split('/').any(|part| part == "..") {
         return Err(format!(
             "`{glob}` leaves the workspace; paths outside are always denied, so write it relative to the workspace"
@@ -187,18 +219,18 @@ fn add(set: &mut GlobSetBuilder, glob: &str, reading: Reading) -> Result<(), Str
         && reading == Reading::Wide
         && !above.is_empty()
     {
-        set.add(compiled(above, reading)?);
+        set.globs.push(compiled(above, reading)?);
     }
     if !directory || reading == Reading::Wide {
-        set.add(compiled(&whole, reading)?);
+        set.globs.push(compiled(&whole, reading)?);
     }
     if directory || reading == Reading::Wide {
-        set.add(compiled(&below, reading)?);
+        set.globs.push(compiled(&below, reading)?);
     }
     Ok(())
 }
 
-fn compiled(glob: &str, reading: Reading) -> Result<globset::Glob, String> {
+fn compiled(glob: &str, reading: Reading) -> Result<Glob, String> {
     GlobBuilder::new(glob)
         .literal_separator(true)
         .backslash_escape(true)

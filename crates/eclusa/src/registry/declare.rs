@@ -28,7 +28,7 @@ pub enum Shape {
 /// Which tools are declared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Shown {
-    /// All that are not deferred.
+    /// All that models see at first, and those that a search has found.
     All,
     /// Exactly these, deferred or not.
     Only(Vec<String>),
@@ -59,7 +59,7 @@ impl Registry {
             }
         }
         let tools: Vec<Arc<Registered>> = match shown {
-            Shown::All => now.tools.iter().filter(|it| !it.deferred()).cloned().collect(),
+            Shown::All => now.shown(),
             Shown::Only(names) => names
                 .iter()
                 .map(|name| {

@@ -1,6 +1,9 @@
 //! One tool as the registry keeps it, and what the embedding program says about it.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use serde_json::{Value, json};
 
@@ -16,6 +19,7 @@ pub struct Registration {
     pub(super) over: bool,
     deferred: bool,
     unlisted: bool,
+    when_many: bool,
     extra: ExtraArgs,
     hidden: Vec<String>,
 }
@@ -49,6 +53,7 @@ impl Registration {
             over: false,
             deferred: false,
             unlisted: false,
+            when_many: false,
             extra: ExtraArgs::default(),
             hidden: Vec::new(),
         }
@@ -88,6 +93,12 @@ impl Registration {
         Registration { deferred: true, unlisted: true, ..self }
     }
 
+    /// The same, where there are so many tools that a model loses sight of them
+    /// ([`MANY`](super::MANY)).
+    pub fn deferred_when_many(self) -> Registration {
+        Registration { when_many: true, ..self }
+    }
+
     /// What happens to arguments that the schema does not name.
     pub fn extra(self, extra: ExtraArgs) -> Registration {
         Registration { extra, ..self }
@@ -113,6 +124,9 @@ pub struct Registered {
     review: ReviewConfig,
     deferred: bool,
     unlisted: bool,
+    when_many: bool,
+    /// Set once a search has found it.
+    found: AtomicBool,
     arguments: Arguments,
     output_schema: Option<Value>,
 }
@@ -144,6 +158,8 @@ impl Registered {
             review: it.review,
             deferred: it.deferred,
             unlisted: it.unlisted,
+            when_many: it.when_many,
+            found: AtomicBool::new(false),
             arguments,
             output_schema: it.tool.output_schema(),
             tool: it.tool,
@@ -205,9 +221,22 @@ impl Registered {
         self.output_schema.as_ref()
     }
 
-    /// True when models see it only after a search has found it.
+    /// True when models see it only after a search has found it, and none has.
     pub fn deferred(&self) -> bool {
-        self.deferred
+        self.deferred && !self.was_found()
+    }
+
+    /// True when the same holds of it where there are many tools.
+    pub(super) fn deferred_when_many(&self) -> bool {
+        self.when_many && !self.was_found()
+    }
+
+    pub(super) fn was_found(&self) -> bool {
+        self.found.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_found(&self) {
+        self.found.store(true, Ordering::Release);
     }
 
     /// Whether it is no tool for a model at all.

@@ -15,7 +15,7 @@ use crate::{
     commit::{
         Dirs, Fault, contents,
         journal::Journal,
-        look::{self, Kind, Look, What},
+        look::{self, Kind, Look, Seen, What},
         op::{Act, Item, Op, Source, Wish, arrange},
         parents::Parents,
     },
@@ -129,11 +129,21 @@ impl Plan {
                 })
                 .or_insert_with(|| (op.clone(), op, holds));
         }
+        // What is in the workspace now need not be kept anywhere else.
+        let mut present: HashMap<ContentDigest, PathBuf> = HashMap::new();
+        for (path, (first, ..)) in &wishes {
+            if let Some(Seen { what: What::File(digest), .. }) = &first.old {
+                present.insert(*digest, path.clone());
+            }
+        }
         let mut granted = Vec::new();
         for (path, (first, last, holds)) in wishes {
             let source = match (&last.new, holds) {
                 (Some(new), Some(op)) => match &new.what {
-                    What::File(digest) => Some(self.history.source(workspace, dirs, &op, *digest)?),
+                    What::File(digest) => Some(match present.get(digest) {
+                        Some(path) if op.other.is_some() => Source::Workspace(path.clone()),
+                        _ => self.history.source(workspace, dirs, &op, *digest)?,
+                    }),
                     _ => None,
                 },
                 _ => None,
@@ -154,7 +164,17 @@ impl Plan {
 /// True when every slot holds what is to go back, untouched. Notes how to recognise it.
 fn slots_are_in_place(dirs: &Dirs, ops: &mut [Op]) -> bool {
     let mut homes = HashMap::new();
+    let mut filled: HashMap<PathBuf, Option<Seen>> = HashMap::new();
     ops.iter_mut().all(|op| {
+        if op.act == Act::Take && op.other.is_some() {
+            filled.insert(op.path.clone(), op.old.clone());
+        }
+        // What only moved comes back from where it went, by the step before.
+        if let (Act::Put, Some(other), Some(new)) = (op.act, &op.other, &op.new)
+            && let Some(Some(old)) = filled.get(other)
+        {
+            return old.same(new);
+        }
         let (Some(home), Some(new)) = (&op.home, &mut op.new) else { return true };
         if op.act == Act::Mode {
             return true;
@@ -259,7 +279,7 @@ pub(super) fn find(
         let journal = history::journal(dirs, past, workspace.state()).ok()?;
         let wanted = What::File(digest);
         let mut holds = journal.ops.iter().filter(|op| {
-            let is = |it: &Option<look::Seen>| it.as_ref().is_some_and(|it| it.what == wanted);
+            let is = |it: &Option<Seen>| it.as_ref().is_some_and(|it| it.what == wanted);
             op.act != Act::Mode && (is(&op.old) || is(&op.new))
         });
         holds.find_map(|op| in_slot(op.home.as_deref().unwrap_or(&past.name), op.slot))

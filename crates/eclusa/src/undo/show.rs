@@ -1,6 +1,6 @@
 //! What a past call did, as the changes that it made.
 
-use std::io::Read;
+use std::{io::Read, path::Path};
 
 use super::{UndoError, history, plan};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     commit::{
         Dirs,
         look::{Look, Seen, What},
-        op::{Op, Source},
+        op::{Act, Op, Source},
         parents::{self, Parents},
     },
 };
@@ -35,9 +35,12 @@ impl Workspace {
                 What::File(digest) => {
                     let home = op.home.clone().unwrap_or_else(|| found.name.clone());
                     let op = Op { home: Some(home), ..op.clone() };
-                    let content = match is_in_place(seen, &op, &mut parents) {
-                        true => Content::InPlace,
-                        false => self.content(&dirs, &past, &op, *digest),
+                    let moved = op.other.as_deref();
+                    let moved = moved.filter(|it| is_in_place(seen, it, &mut parents));
+                    let content = match moved {
+                        _ if is_in_place(seen, &op.path, &mut parents) => Content::InPlace,
+                        Some(other) => Content::At(self.root().join(other)),
+                        None => self.content(&dirs, &past, &op, *digest),
                     };
                     Node::File(file(seen, *digest, content))
                 }
@@ -45,7 +48,7 @@ impl Workspace {
         };
         let changes = journal.ops.iter().map(|op| Change {
             path: op.path.clone(),
-            from: None,
+            from: op.other.clone().filter(|_| op.act == Act::Put),
             before: node(&op.old, op),
             after: node(&op.new, op),
         });
@@ -67,8 +70,8 @@ impl Workspace {
     }
 }
 
-fn is_in_place(seen: &Seen, op: &Op, parents: &mut Parents<'_>) -> bool {
-    let look = parents.of(&op.path).and_then(|it| Look::at(&*it, parents::name(&op.path)));
+fn is_in_place(seen: &Seen, path: &Path, parents: &mut Parents<'_>) -> bool {
+    let look = parents.of(path).and_then(|it| Look::at(&*it, parents::name(path)));
     look.is_ok_and(|it| it.is_some_and(|it| it.is_still(seen)))
 }
 

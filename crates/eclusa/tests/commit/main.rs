@@ -13,5 +13,6 @@ mod conflict;
 mod fault;
 mod kill;
 mod model;
+mod moves;
 mod tree;
 mod undo;

@@ -171,6 +171,18 @@ pub(crate) fn build(root: &Path, tree: &Tree) {
     }
 }
 
+/// The same change as a move, where a file like this leaves another path.
+fn arrives(mut change: Change, before: &Tree, after: &Tree) -> Change {
+    let Some(Node::File(file)) = &mut change.after else { return change };
+    let snap = after.get(&change.path);
+    let mut leaves = before.iter().filter(|(it, _)| !after.contains_key(*it));
+    if let Some((from, _)) = leaves.find(|(_, it)| Some(*it) == snap) {
+        file.content = Content::InPlace;
+        change.from = Some(from.clone());
+    }
+    change
+}
+
 /// What makes one tree of another.
 pub(crate) fn difference(root: &Path, before: &Tree, after: &Tree) -> Changes {
     let mut changes = Vec::new();
@@ -187,6 +199,7 @@ pub(crate) fn difference(root: &Path, before: &Tree, after: &Tree) -> Changes {
         if !before.contains_key(path) {
             // A path beneath a link leads somewhere, and still nothing is there.
             one.before = None;
+            one = arrives(one, before, after);
         }
         changes.push(one);
     }

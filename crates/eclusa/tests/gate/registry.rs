@@ -211,6 +211,42 @@ fn search_finds_by_name_hint_and_description_best_first() {
 }
 
 #[test]
+fn s3_16_where_there_are_many_tools_some_are_shown_once_they_were_found() {
+    let registry = Registry::new();
+    for at in 0..MANY {
+        registry.add(tool(format!("own-{at:02}"))).unwrap();
+    }
+    let foreign = || Registration::of(tool("foreign")).foreign("x").deferred_when_many().replace();
+    let shown = || names(&registry.shown()).contains(&"foreign");
+    let declared = || {
+        let all = registry.declare(Shape::Anthropic, &Shown::All, &Scene::default()).unwrap();
+        all.to_string().contains("\"foreign\"")
+    };
+    registry.register(foreign()).unwrap();
+    assert!(!shown() && !declared());
+    // With fewer there is no reason to hide it.
+    let one = registry.remove("own-00").unwrap();
+    assert!(shown() && declared());
+    registry.add(tool(one.name())).unwrap();
+    assert!(!shown());
+    let mut changes = registry.changes();
+    changes.borrow_and_update();
+    registry.found(&registry.get("foreign").unwrap());
+    assert!(shown() && declared() && changes.has_changed().unwrap());
+    // It stays found when its server tells it again, and nobody is told twice.
+    registry.register(foreign()).unwrap();
+    assert!(shown());
+    changes.borrow_and_update();
+    registry.found(&registry.get("foreign").unwrap());
+    assert!(!changes.has_changed().unwrap());
+    // The same holds of one that waits for a search wherever it is.
+    registry.register(Registration::of(tool("late")).deferred()).unwrap();
+    assert!(!names(&registry.shown()).contains(&"late"));
+    registry.found(&registry.get("late").unwrap());
+    assert!(names(&registry.shown()).contains(&"late"));
+}
+
+#[test]
 fn tools_are_declared_in_every_shape() {
     // S4.3, S4.21, S4.25, S3.2
     let registry = Registry::new();

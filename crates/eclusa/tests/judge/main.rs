@@ -3,10 +3,12 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
     reason = "a test that panics has failed, which is the point"
 )]
 
 mod corpus;
 mod moments;
+mod nests;
 mod world;
 mod wrapping;

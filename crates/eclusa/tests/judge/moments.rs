@@ -183,3 +183,27 @@ fn judging_looks_at_nothing_but_the_call() {
     }
     assert!(judge("git push").because.iter().any(|it| it.source == Source::Rule));
 }
+
+/// What a foreign server answers, and what is read outside the workspace, mark it as well.
+#[tokio::test]
+async fn servers_and_files_outside_mark_the_conversation() {
+    let text = "[[rules]]\ndecision = 'allow'\nserver = 'far'\n\
+                [[rules]]\ndecision = 'allow'\ncommand = ['git push', 'cat']\n";
+    for (tool, args, from) in [
+        ("mcp_far_look", json!({}), "came from another server"),
+        ("bash", json!({"command": "cat /etc/hostname"}), "came from outside the workspace"),
+        ("bash", json!({"command": "cat ~/notes"}), "came from outside the workspace"),
+    ] {
+        let world = World::configured(text, 0);
+        assert_eq!(world.judge("git push").decision, Decision::Allow);
+        world.pass(tool, args).await;
+        let verdict = world.judge("git push");
+        assert_eq!(verdict.decision, Decision::Ask, "{tool}");
+        assert!(verdict.why().contains(from), "{tool}: {}", verdict.why());
+        assert_eq!(world.judge("cat src/a.rs").decision, Decision::Allow, "nothing leaves");
+    }
+    // What is read in the workspace marks nothing.
+    let world = World::configured(text, 0);
+    world.pass("bash", json!({"command": "cat src/a.rs"})).await;
+    assert_eq!(world.judge("git push").decision, Decision::Allow);
+}

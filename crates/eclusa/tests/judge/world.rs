@@ -57,6 +57,27 @@ impl Tool for Fetch {
     }
 }
 
+/// A tool of another server.
+struct Look;
+
+impl Tool for Look {
+    fn name(&self) -> &str {
+        "mcp_far_look"
+    }
+    fn description(&self, _: &Scene) -> String {
+        "looks somewhere else".to_owned()
+    }
+    fn input_schema(&self) -> Value {
+        json!({"type": "object"})
+    }
+    fn touches(&self, _: &Value) -> Vec<Touch> {
+        Vec::new()
+    }
+    fn run<'a>(&'a self, _: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async { Ok(Output::text("an answer")) })
+    }
+}
+
 /// A tool that makes a file of ten bytes.
 struct Put;
 
@@ -135,6 +156,7 @@ impl World {
         registry.add(Shell).unwrap();
         registry.add(Fetch).unwrap();
         registry.add(Put).unwrap();
+        registry.register(Registration::of(Look).foreign("far")).unwrap();
         let log = Arc::new(MemoryLog::default());
         let mut house = House::new(Arc::new(registry), rules, log);
         let root = dir.path().join("workspace");

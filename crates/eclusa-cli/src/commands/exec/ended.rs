@@ -41,8 +41,20 @@ impl TypedTool for Telling {
         TypedTool::touches(&self.bash, args)
     }
 
+    fn completed(&self, args: &Value, conversation: &str) -> Option<Value> {
+        TypedTool::completed(&self.bash, args, conversation)
+    }
+
+    fn directory(&self, args: &Value) -> Option<String> {
+        TypedTool::directory(&self.bash, args)
+    }
+
     fn time(&self, args: &Value) -> Option<Duration> {
         TypedTool::time(&self.bash, args)
+    }
+
+    fn conversation_ended(&self, conversation: &str) {
+        TypedTool::conversation_ended(&self.bash, conversation);
     }
 
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {

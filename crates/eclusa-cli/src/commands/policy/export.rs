@@ -170,7 +170,12 @@ fn about(rule: &Written) -> Result<Vec<About>, String> {
             (servers, tools) => Ok(servers
                 .iter()
                 .flat_map(|it| {
-                    tools.iter().map(|tool| About::Server(it.clone(), Some(tool.clone())))
+                    // Tools of others are called `mcp_{server}_{tool}` here.
+                    let mark = format!("mcp_{it}_");
+                    tools.iter().map(move |tool| {
+                        let tool = tool.strip_prefix(&mark).unwrap_or(tool);
+                        About::Server(it.clone(), Some(tool.to_owned()))
+                    })
                 })
                 .collect()),
         },

@@ -158,10 +158,10 @@ impl Brought {
     /// A rule about another server's tools.
     pub(super) fn server(&mut self, from: &str, decision: &str, server: &str, tool: Option<&str>) {
         let rule = Rule::new(decision).text("server", server);
-        // Whatever the tool is called here, its own name is the end of it.
+        // A foreign tool is called `mcp_{server}_{tool}` here, and its own name is the end of it.
         let rule = match (decision, tool) {
             (_, None) => rule,
-            ("allow", Some(tool)) => rule.text("tool", tool),
+            ("allow", Some(tool)) => rule.text("tool", &format!("mcp_{server}_{tool}")),
             (_, Some(tool)) => rule.text("tool", &format!("*{tool}")),
         };
         self.rule(from, rule);

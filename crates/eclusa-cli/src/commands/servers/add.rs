@@ -103,9 +103,9 @@ pub(super) fn remove(here: &Workplace, name: &str, json: bool) -> Result<Exit, F
         return Err(Failure::usage(text).hint("take it out there"));
     }
     if !here.dry_run {
-        PinFiles(here.place.pins()).forget(name).map_err(Failure::failed)?;
+        PinFiles::of(here, [server]).forget(name).map_err(Failure::failed)?;
     }
-    let home = here.place.home_of(name);
+    let home = here.place.home_of(server);
     let left = home.is_dir().then(|| home.display().to_string());
     let mut screen = Screen::stdout();
     match json {

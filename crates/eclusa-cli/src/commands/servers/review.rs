@@ -1,6 +1,6 @@
 //! `eclusa servers review`: what tools say now and did not say when they were first used.
 
-use eclusa::visible;
+use eclusa::{ServerSettings, visible};
 use eclusa_mcp::{Difference, Pins};
 use serde_json::{Value, json};
 use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
@@ -16,11 +16,11 @@ use crate::{
 
 pub(super) async fn run(
     here: &Workplace,
-    name: &str,
+    server: &ServerSettings,
     accept: bool,
     json: bool,
 ) -> Result<Exit, Failure> {
-    let server = super::named(here, name)?;
+    let name = &server.name;
     let (conditions, _) = try_out::seen(here, vec![server.clone()]).await?;
     let condition = conditions.first().ok_or_else(|| Failure::failed("nothing was started"))?;
     if let Some(why) = &condition.down {
@@ -50,7 +50,7 @@ pub(super) async fn run(
     if !accept && !asked(here, name)? {
         return Ok(Exit::Refused);
     }
-    pin(here, name, &changed)?;
+    pin(here, server, &changed)?;
     let mut screen = Screen::stdout();
     if !json {
         screen.line("accepted: calls of these tools are judged like any others again")?;
@@ -68,8 +68,8 @@ fn asked(here: &Workplace, name: &str) -> Result<bool, Failure> {
     })
 }
 
-fn pin(here: &Workplace, name: &str, changed: &[&Difference]) -> Result<(), Failure> {
-    let pins = PinFiles(here.place.pins());
+fn pin(here: &Workplace, server: &ServerSettings, changed: &[&Difference]) -> Result<(), Failure> {
+    let (name, pins) = (&server.name, PinFiles::of(here, [server]));
     let mut pinned = pins.pinned(name).map_err(Failure::failed)?;
     for difference in changed {
         pinned.insert(difference.tool.clone(), difference.is.clone());

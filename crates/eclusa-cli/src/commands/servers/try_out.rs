@@ -28,8 +28,11 @@ pub(super) async fn seen(
     Ok((conditions, registry))
 }
 
-pub(super) async fn one(here: &Workplace, name: &str, json: bool) -> Result<Exit, Failure> {
-    let server = super::named(here, name)?;
+pub(super) async fn one(
+    here: &Workplace,
+    server: &ServerSettings,
+    json: bool,
+) -> Result<Exit, Failure> {
     let (conditions, registry) = seen(here, vec![server.clone()]).await?;
     let condition = conditions.first().ok_or_else(|| Failure::failed("nothing was started"))?;
     let mut screen = Screen::stdout();

@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    process::{Child, ChildStdin, ExitStatus, Stdio},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::mpsc::{Receiver, channel},
     thread,
     time::Duration,
@@ -44,7 +44,11 @@ pub(crate) fn asks() -> Value {
 impl Client {
     /// Starts the server and says nothing to it.
     pub(crate) fn start(world: &World, args: &[&str]) -> Client {
-        let mut command = world.command(args);
+        Client::of(world.command(args))
+    }
+
+    /// Starts the server as prepared, and says nothing to it.
+    pub(crate) fn of(mut command: Command) -> Client {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());

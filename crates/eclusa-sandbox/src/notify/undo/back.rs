@@ -54,6 +54,15 @@ impl UndoLog {
     /// Takes everything back, the last change first, provided that everything is still as these
     /// effects say. Otherwise nothing is done, and the paths are returned that have changed since.
     pub fn undo(&mut self, effects: &Effects) -> io::Result<Vec<PathBuf>> {
+        let changed = self.changed_since(effects)?;
+        if changed.is_empty() {
+            self.all_back()?;
+        }
+        Ok(changed)
+    }
+
+    /// The paths that are no longer as these effects say.
+    pub(super) fn changed_since(&mut self, effects: &Effects) -> io::Result<Vec<PathBuf>> {
         let mut changed = Vec::new();
         for effect in &effects.entries {
             let (now, _) = self.node(&effect.path, false)?;
@@ -68,13 +77,13 @@ impl UndoLog {
                 changed.push(effect.path.clone());
             }
         }
-        if changed.is_empty() {
-            let steps = std::mem::take(&mut self.steps);
-            for step in steps.iter().rev() {
-                self.back(step)?;
-            }
-        }
         Ok(changed)
+    }
+
+    /// Takes every step back, the last one first.
+    pub(super) fn all_back(&mut self) -> io::Result<()> {
+        let steps = std::mem::take(&mut self.steps);
+        steps.iter().rev().try_for_each(|step| self.back(step))
     }
 
     fn back(&self, step: &Step) -> io::Result<()> {
@@ -163,7 +172,7 @@ impl UndoLog {
         rustix::fs::futimens(&to, &modified(file.stamp.modified))
     }
 
-    fn parent<'a>(&self, path: &'a Path) -> rustix::io::Result<(OwnedFd, &'a OsStr)> {
+    pub(super) fn parent<'a>(&self, path: &'a Path) -> rustix::io::Result<(OwnedFd, &'a OsStr)> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Errno::INVAL);
         };

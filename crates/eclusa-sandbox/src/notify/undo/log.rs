@@ -26,6 +26,8 @@ const LARGEST: u64 = 32 << 30;
 pub struct UndoLog {
     pub(super) root: OwnedFd,
     pub(super) root_path: PathBuf,
+    /// Beneath these nothing is recorded: relative to the workspace.
+    live: Vec<PathBuf>,
     pub(super) store: OwnedFd,
     /// How many bytes may still be saved.
     left: u64,
@@ -46,7 +48,12 @@ pub(super) enum Step {
 }
 
 impl UndoLog {
-    pub(super) fn begin(workspace: &Path, store: &Path, most: u64) -> io::Result<UndoLog> {
+    pub(super) fn begin(
+        workspace: &Path,
+        store: &Path,
+        most: u64,
+        live: &[PathBuf],
+    ) -> io::Result<UndoLog> {
         let open = |path: &Path| {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             rustix::fs::open(path, flags, Mode::empty())
@@ -54,6 +61,7 @@ impl UndoLog {
         Ok(UndoLog {
             root: open(workspace)?,
             root_path: workspace.canonicalize()?,
+            live: live.to_vec(),
             store: open(store)?,
             left: most,
             seen: HashSet::new(),
@@ -62,9 +70,12 @@ impl UndoLog {
         })
     }
 
-    /// A path of the machine as one of the workspace. `None`: it is elsewhere.
+    /// A path of the machine as one of the workspace. `None`: it is elsewhere, or beneath what is
+    /// live.
     pub(super) fn inside(&self, path: &Path) -> Option<PathBuf> {
-        path.strip_prefix(&self.root_path).ok().map(Path::to_owned)
+        let path = path.strip_prefix(&self.root_path).ok()?;
+        let live = |it: &PathBuf| path.starts_with(it) && path != it;
+        (!self.live.iter().any(live)).then(|| path.to_owned())
     }
 
     /// Saves what is at a path, unless that was done before. A directory is noted each time, so

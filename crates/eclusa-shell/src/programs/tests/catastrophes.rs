@@ -1,11 +1,11 @@
 //! Catastrophes: every spelling of them is found, and what only looks like one is not.
 
 use super::super::{
-    catastrophe, catastrophic_write, class_through, fed, fork_bomb, found as places, printed, read,
+    catastrophe, catastrophic_write, class_through, fed, found as places, printed, read,
 };
 use super::corpus::is_catastrophic;
 use super::split::argv;
-use crate::{Command, Inner, Word};
+use crate::{Inner, Word};
 
 fn found(command: &str) -> bool {
     is_catastrophic(command)
@@ -328,20 +328,6 @@ fn other_ways_to_destroy_a_machine_are_found() {
     ] {
         assert!(!found(case), "{case}");
     }
-}
-
-#[test]
-fn a_function_that_calls_itself_in_the_background_is_a_fork_bomb() {
-    let call = |name: &str, background| Command {
-        words: vec![Word::literal(name)],
-        background,
-        ..Command::default()
-    };
-    assert!(fork_bomb(":", &[call(":", true), call(":", true)]));
-    assert!(fork_bomb("x", &[call("x", true), call("x", true)]));
-    assert!(fork_bomb("f", &[call("f", false), call("f", false)]));
-    assert!(!fork_bomb("f", &[call("ls", true)]));
-    assert!(!fork_bomb("f", &[call("test", false), call("f", false)]));
 }
 
 /// What a script certainly runs is known, even where the rest of it is not.

@@ -23,11 +23,12 @@ impl Script {
         let commands = self.commands().map(|(command, reading)| {
             // The judgement of a command is that of a text which has no other.
             let what = programs::catastrophe(&command.words, reading, &command.moved);
-            let alone = Script(Analysis {
+            let text = Analysis {
                 commands: vec![command.clone()],
                 catastrophe: what.map(|what| Doubt { what, at: said(command) }),
                 ..Analysis::default()
-            });
+            };
+            let alone = Script { text, start: self.start.clone() };
             let mut because = Vec::new();
             alone.floors(&mut because);
             alone.judge(subject, rules, all, &mut because);
@@ -41,9 +42,9 @@ impl Script {
         ExplainedScript {
             text: text.to_owned(),
             commands: commands.collect(),
-            doubts: self.0.doubts.iter().map(told).collect(),
-            refused: self.0.refused.as_ref().map(|it| it.what.clone()),
-            fork_bomb: self.0.fork_bomb.clone(),
+            doubts: self.text.doubts.iter().map(told).collect(),
+            refused: self.text.refused.as_ref().map(|it| it.what.clone()),
+            fork_bomb: self.text.fork_bomb.clone(),
         }
     }
 
@@ -90,6 +91,7 @@ fn word(it: &Word) -> ExplainedWord {
             Unknown::Home => "the home directory",
             Unknown::Here => "the directory in which the script began",
             Unknown::Local => "a variable of the script",
+            Unknown::Found => "what a search finds",
             Unknown::Unclear => "not worked out",
         }),
     };

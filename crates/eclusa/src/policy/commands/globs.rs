@@ -43,8 +43,11 @@ fn fits_a_secret(part: &str) -> bool {
     if !is_glob || !says {
         return false;
     }
-    // Dots at the beginning are only met by a pattern that has one.
+    // Dots at the beginning are only met by a pattern that has one, and what says no more than
+    // that a file is JSON is not after credentials.
+    let sought = |it: &&&str| part != "*.json" || !it.ends_with(".json");
     let candidates = SECRETS.iter().filter(|it| it.starts_with('.') == part.starts_with('.'));
+    let candidates = candidates.filter(sought);
     match GlobBuilder::new(part).case_insensitive(true).build() {
         Ok(glob) => {
             let matcher = glob.compile_matcher();

@@ -13,8 +13,16 @@ use crate::{
 };
 
 /// Files outside that tell nothing about anybody.
-const HARMLESS: [&str; 6] =
-    ["/dev/null", "/dev/stdin", "/dev/zero", "/etc/os-release", "/proc/cpuinfo", "/proc/meminfo"];
+const HARMLESS: [&str; 8] = [
+    "/dev/null",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/zero",
+    "/etc/os-release",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+];
 
 /// Every path that a command names, and whether it is written.
 pub(super) fn uses<'a>(
@@ -48,17 +56,18 @@ pub(super) enum Where {
     Unknown,
 }
 
-/// Where a path can lead: from where the script began, and from wherever it may have gone.
-pub(super) fn places(word: &Word, command: &Command, root: &Root) -> Vec<Where> {
-    let mut all = vec![place(word, None, root)];
+/// Where a path can lead: from where the script began, which is `start`, and from wherever it may
+/// have gone.
+pub(super) fn places(word: &Word, command: &Command, start: &str, root: &Root) -> Vec<Where> {
+    let mut all = vec![place(word, None, start, root)];
     let absolute = word.prefix().starts_with('/');
     if !absolute {
-        all.extend(command.moved.iter().map(|moved| place(word, Some(moved), root)));
+        all.extend(command.moved.iter().map(|moved| place(word, Some(moved), start, root)));
     }
     all
 }
 
-fn place(word: &Word, from: Option<&Word>, root: &Root) -> Where {
+fn place(word: &Word, from: Option<&Word>, start: &str, root: &Root) -> Where {
     let (known, whole) = known(word);
     match word.parts.first() {
         Some(Part::Unknown { why: Unknown::Home, .. }) => return Where::Outside,
@@ -89,8 +98,12 @@ fn place(word: &Word, from: Option<&Word>, root: &Root) -> Where {
     let is_unknown = word
         .parts
         .iter()
-        .any(|it| matches!(it, Part::Unknown { why, .. } if *why != Unknown::Here));
-    match root.place(&format!("{from}{known}")) {
+        .any(|it| matches!(it, Part::Unknown { why, .. } if !matches!(why, Unknown::Here | Unknown::Found)));
+    let path = format!("{from}{known}");
+    // What is empty names nothing, and what a shell would replace is doubtful wherever it starts.
+    let relative = !path.is_empty() && !path.starts_with(['/', '~', '$']);
+    let path = if relative && !start.is_empty() { format!("{start}/{path}") } else { path };
+    match root.place(&path) {
         Place::Inside(_) if is_unknown => Where::Unknown,
         Place::Inside(path) => Where::Inside(path.into_owned()),
         Place::Outside => Where::Outside,

@@ -6,7 +6,10 @@ use super::{Refused, quoted};
 use crate::Decision;
 
 /// Variables of the environment that tell nothing that the workspace does not.
-const HARMLESS: [&str; 14] = [
+const HARMLESS: [&str; 17] = [
+    "PATH",
+    "HOSTNAME",
+    "LC_ALL",
     "PWD",
     "OLDPWD",
     "HOME",
@@ -27,7 +30,9 @@ const HARMLESS: [&str; 14] = [
 /// reading of the text knows, or harmless.
 pub(super) fn told(command: &Command) -> Result<(), Refused> {
     let is_variable = |it: &Part| matches!(it, Part::Unknown { why: Unknown::Variable, .. });
-    for word in command.words.iter().filter(|it| it.parts.iter().any(is_variable)) {
+    // What a here-document holds is printed as well.
+    let words = command.words.iter().chain(command.texts());
+    for word in words.filter(|it| it.parts.iter().any(is_variable)) {
         for name in names(&word.source) {
             if !HARMLESS.contains(&name) {
                 let why = format!("uses {}, which comes from the environment", quoted(name));

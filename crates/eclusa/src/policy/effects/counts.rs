@@ -1,11 +1,8 @@
 //! How much changes: in one call, and in a conversation.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
-use super::{Budget, EffectLimits, Effects, deletes};
+use super::{Budget, EffectLimits, Effects, deletes, layers::Layers};
 use crate::{
     Changes, Decision, Node, Reason, Source, Touch,
     policy::{Script, results::Results},
@@ -15,7 +12,7 @@ use crate::{
 /// never added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spent {
-    files: BTreeSet<PathBuf>,
+    files: Layers,
     deleted: u64,
     lines: u64,
     bytes: u64,
@@ -24,7 +21,7 @@ pub struct Spent {
 impl Spent {
     /// Adds changes that became real, and how many lines of them came and went.
     pub fn add(&mut self, changes: &Changes, lines: u64) {
-        self.files.extend(counted(changes).map(Path::to_owned));
+        self.files.add(counted(changes));
         self.deleted = self.deleted.saturating_add(deletions(changes));
         self.lines = self.lines.saturating_add(lines);
         self.bytes = self.bytes.saturating_add(written(changes));
@@ -34,7 +31,7 @@ impl Spent {
 pub(super) fn limits(limits: &EffectLimits, effects: &Effects<'_>, because: &mut Vec<Reason>) {
     let spent = effects.spent;
     let files = || {
-        let new = counted(effects.changes).filter(|it| !spent.files.contains(*it)).count();
+        let new = counted(effects.changes).filter(|it| !spent.files.has(it)).count();
         Some((spent.files.len() as u64).saturating_add(new as u64))
     };
     let lines = || Some(spent.lines.saturating_add(effects.lines?));

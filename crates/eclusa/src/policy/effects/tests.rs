@@ -191,6 +191,27 @@ fn links_that_leave_the_workspace_are_denied() {
         let verdict = judged(&shipped(""), [change(path, None, link(target))]);
         assert_eq!(verdict.decision == Deny, out, "{path} -> {target}: {verdict:?}");
     }
+    // What everybody has and nobody writes is a change like any other; what a person has installed
+    // is asked about, whatever rules allow.
+    let allowing = "[[rules]]\ndecision = \"allow\"\npath = [\"**\"]";
+    for (target, plainly, allowed) in [
+        ("/usr/bin/python3", Allow, Allow),
+        ("/usr/local/bin/python3.12", Allow, Allow),
+        ("/nix/store/abc-python/bin/python3", Allow, Allow),
+        ("/home/me/.pyenv/versions/3.12.1/bin/python3", Ask, Ask),
+        ("/home/me/.local/share/uv/python/cpython-3.12/bin/python", Ask, Ask),
+        ("/home/me/.pyenv/versions/3.12.1/secret", Deny, Deny),
+        ("/usr", Deny, Deny),
+        ("/usr/../etc/passwd", Deny, Deny),
+        ("/usr/bin/../../root/.ssh/id_rsa", Deny, Deny),
+        ("/usrx/bin/python3", Deny, Deny),
+        ("../../../usr/bin/python3", Deny, Deny),
+        ("/home/me/.pyenv/versions/../../bin/x", Deny, Deny),
+    ] {
+        let made = || [change("env/bin/python", None, link(target))];
+        assert_eq!(judged(&shipped(""), made()).decision, plainly, "{target}");
+        assert_eq!(judged(&shipped(allowing), made()).decision, allowed, "{target}");
+    }
     let alter = judged(&shipped(""), [change("l", link("a"), link("/etc"))]);
     assert_eq!(alter.decision, Deny);
     let gone = judged(&shipped("[effects]\nallow_delete = true"), [change("l", link("/x"), None)]);

@@ -99,11 +99,11 @@ fn reach(
     let all: Vec<String> = std::iter::once(command).chain(args).collect();
     if let Some(odd) = all.iter().find(|it| it.contains("${")) {
         // The part that names no value: it may be a default, and that a secret.
-        let variable = odd.split("${").nth(1).and_then(|it| it.split(['}', ':']).next());
+        let inner = odd.split("${").nth(1).and_then(|it| it.split('}').next()).unwrap_or_default();
+        let variable = inner.split(":-").next().unwrap_or_default();
         return Err(format!(
-            "its command uses the variable `{}`, which is not put in here; write the value, or a \
-             script that does it",
-            variable.unwrap_or_default()
+            "its command uses `${{{variable}}}`, which is not filled in here; write the value, or \
+             a script that fills it in"
         ));
     }
     Ok(Reach::Command(all))

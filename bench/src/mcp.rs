@@ -1,0 +1,326 @@
+//! A tool that says its text again, over MCP: a bare rmcp server, `eclusa mcp`, and the gateway with
+//! that bare server behind it. One client, written by hand, for all of them.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::measure::{Told, line, middle};
+
+/// How many round trips are timed.
+const TRIPS: usize = 3000;
+/// How often a process is started.
+const STARTS: usize = 11;
+
+type Failed = Box<dyn std::error::Error>;
+
+pub(crate) fn run() -> Told {
+    let beside = std::env::current_exe()?;
+    let beside = beside.parent().unwrap_or(Path::new("."));
+    let (bare, eclusa) = (beside.join("bare"), beside.join("eclusa"));
+    for program in [&bare, &eclusa] {
+        if !program.exists() {
+            return Err(format!(
+                "`{}` is not there: cargo build --release -p eclusa-bench -p eclusa-cli",
+                program.display()
+            )
+            .into());
+        }
+    }
+    let room = Room::new(&bare)?;
+    let ours = |args: &[&str], behind: &str, durability: &str| {
+        room.eclusa(&eclusa, args, behind, durability)
+    };
+    let mut plain = Pipe::start(command(&bare, &[]))?;
+    let mut pipes = [
+        (
+            "stdio, eclusa mcp, log survives a crash",
+            "echo",
+            Pipe::start(ours(&["mcp"], "", "crash")?)?,
+        ),
+        (
+            "stdio, eclusa mcp, log survives a power loss",
+            "echo",
+            Pipe::start(ours(&["mcp"], "", "power-loss")?)?,
+        ),
+        (
+            "stdio, gateway over bare rmcp",
+            "mcp_bare_echo",
+            Pipe::start(ours(&["mcp"], "stdio", "crash")?)?,
+        ),
+    ];
+    let baseline = plain.trips("echo")?;
+    line("stdio, bare rmcp", baseline, baseline);
+    for (name, tool, pipe) in &mut pipes {
+        line(name, pipe.trips(tool)?, baseline);
+    }
+    // Again at the end: what else the machine does moves both.
+    line("stdio, bare rmcp, again", plain.trips("echo")?, baseline);
+    let up = ["up", "--listen", "127.0.0.1:0"];
+    let mut plain = Web::start(command(&bare, &["http"]))?;
+    let mut webs = [
+        ("http, eclusa up", "echo", Web::start(ours(&up, "", "crash")?)?),
+        (
+            "http, gateway over bare rmcp",
+            "mcp_bare_echo",
+            Web::start(ours(&up, "stdio", "crash")?)?,
+        ),
+    ];
+    let baseline = plain.trips("echo")?;
+    line("http, bare rmcp", baseline, baseline);
+    for (name, tool, web) in &mut webs {
+        let took = web.trips(tool)?;
+        line(name, took, baseline);
+    }
+    for (name, _, pipe) in &pipes {
+        let memory = resident(pipe.child.id())?;
+        println!("  {:<56} {memory:>6.1} MB", format!("memory after that, {name}"));
+    }
+    let first = |make: &dyn Fn() -> Result<Command, Failed>| -> Result<Duration, Failed> {
+        let mut all = Vec::new();
+        for _ in 0..STARTS {
+            let began = Instant::now();
+            let mut pipe = Pipe::start(make()?)?;
+            pipe.ask("server/discover", json!({}))?;
+            all.push(began.elapsed());
+        }
+        Ok(middle(all))
+    };
+    let baseline = first(&|| Ok(command(&bare, &[])))?;
+    line("first answer, bare rmcp", baseline, baseline);
+    line("first answer, eclusa mcp", first(&|| ours(&["mcp"], "", "crash"))?, baseline);
+    line("first answer, gateway", first(&|| ours(&["mcp"], "stdio", "crash"))?, baseline);
+    let mut idle = Pipe::start(ours(&["mcp"], "", "power-loss")?)?;
+    idle.ask("tools/list", json!({}))?;
+    std::thread::sleep(Duration::from_millis(300));
+    println!("  {:<56} {:>6.1} MB", "idle memory, eclusa mcp", resident(idle.child.id())?);
+    Ok(())
+}
+
+/// A place for the binary: workspace, configuration, state.
+struct Room {
+    place: tempfile::TempDir,
+    bare: PathBuf,
+}
+
+impl Room {
+    fn new(bare: &Path) -> Result<Room, Failed> {
+        let place = tempfile::tempdir()?;
+        for name in ["workspace", "home"] {
+            fs::create_dir(place.path().join(name))?;
+        }
+        Ok(Room { place, bare: bare.to_owned() })
+    }
+
+    fn eclusa(
+        &self,
+        eclusa: &Path,
+        args: &[&str],
+        behind: &str,
+        durability: &str,
+    ) -> Result<Command, Failed> {
+        let mut config = format!("mode = \"yolo\"\n[audit]\ndurability = {durability:?}\n");
+        if behind == "stdio" {
+            config.push_str(&format!("[servers.bare]\ncommand = [{:?}]\n", self.bare));
+        }
+        let at = |name: &str| self.place.path().join(name);
+        let file = at(&format!("{behind}-{durability}.toml"));
+        fs::File::create(&file)?.write_all(config.as_bytes())?;
+        let mut command = command(eclusa, args);
+        command
+            .arg("--config")
+            .arg(file)
+            .current_dir(at("workspace"))
+            .env("HOME", at("home"))
+            .env("XDG_STATE_HOME", at(&format!("state-{durability}")));
+        Ok(command)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the benchmark starts what it measures")]
+fn command(program: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+}
+
+/// What every request of the newer era carries.
+fn with_meta(mut params: Value) -> Value {
+    if let Some(params) = params.as_object_mut() {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        params.insert("_meta".to_owned(), meta);
+    }
+    params
+}
+
+fn timed(mut trip: impl FnMut() -> Result<(), Failed>) -> Result<Duration, Failed> {
+    for _ in 0..200 {
+        trip()?;
+    }
+    let mut all = Vec::with_capacity(TRIPS);
+    for _ in 0..TRIPS {
+        let began = Instant::now();
+        trip()?;
+        all.push(began.elapsed());
+    }
+    Ok(middle(all))
+}
+
+/// A server on a pipe.
+struct Pipe {
+    child: Child,
+    output: BufReader<std::process::ChildStdout>,
+    next: u64,
+}
+
+impl Pipe {
+    fn start(mut command: Command) -> Result<Pipe, Failed> {
+        let mut child = command.spawn()?;
+        let output = BufReader::new(child.stdout.take().ok_or("no pipe")?);
+        Ok(Pipe { child, output, next: 0 })
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Result<String, Failed> {
+        self.next += 1;
+        let request = json!({
+            "jsonrpc": "2.0", "id": self.next, "method": method, "params": with_meta(params),
+        });
+        let input = self.child.stdin.as_mut().ok_or("no pipe")?;
+        input.write_all(format!("{request}\n").as_bytes())?;
+        let mut answer = String::new();
+        loop {
+            answer.clear();
+            if self.output.read_line(&mut answer)? == 0 {
+                return Err("the server went away".into());
+            }
+            if answer.contains(&format!("\"id\":{}", self.next)) {
+                return Ok(answer);
+            }
+        }
+    }
+
+    fn trips(&mut self, tool: &str) -> Result<Duration, Failed> {
+        timed(|| {
+            let call = json!({"name": tool, "arguments": {"text": "the same"}});
+            let answer = self.ask("tools/call", call)?;
+            if answer.contains("the same") { Ok(()) } else { Err(answer.into()) }
+        })
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A server on a port.
+struct Web {
+    child: Child,
+    stream: BufReader<TcpStream>,
+    host: String,
+    next: u64,
+}
+
+impl Web {
+    fn start(mut command: Command) -> Result<Web, Failed> {
+        let mut child = command.spawn()?;
+        let mut said = String::new();
+        BufReader::new(child.stdout.take().ok_or("no pipe")?).read_line(&mut said)?;
+        let host = said.split("http://").nth(1).and_then(|it| it.split('/').next());
+        let host = host.ok_or_else(|| format!("no address: {said}"))?.to_owned();
+        let stream = TcpStream::connect(&host)?;
+        stream.set_nodelay(true)?;
+        Ok(Web { child, stream: BufReader::new(stream), host, next: 0 })
+    }
+
+    fn trips(&mut self, tool: &str) -> Result<Duration, Failed> {
+        timed(|| {
+            let answer = self.call(tool)?;
+            if answer.contains("the same") { Ok(()) } else { Err(answer.into()) }
+        })
+    }
+
+    fn call(&mut self, tool: &str) -> Result<String, Failed> {
+        self.next += 1;
+        let call = with_meta(json!({"name": tool, "arguments": {"text": "the same"}}));
+        let body =
+            json!({"jsonrpc": "2.0", "id": self.next, "method": "tools/call", "params": call});
+        let body = body.to_string();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+             Mcp-Method: tools/call\r\nMcp-Name: {tool}\r\nContent-Length: {}\r\n\r\n",
+            self.host,
+            body.len()
+        );
+        self.stream.get_mut().write_all(format!("{head}{body}").as_bytes())?;
+        self.answer()
+    }
+
+    /// The body of the next answer: of a known length, or in chunks.
+    fn answer(&mut self) -> Result<String, Failed> {
+        let (mut length, mut chunked) = (0, false);
+        loop {
+            let header = self.line()?.to_ascii_lowercase();
+            if header.is_empty() {
+                break;
+            }
+            if let Some(value) = header.strip_prefix("content-length:") {
+                length = value.trim().parse()?;
+            }
+            chunked |= header.starts_with("transfer-encoding:") && header.contains("chunked");
+        }
+        let mut body = Vec::new();
+        if !chunked {
+            body.resize(length, 0);
+            self.stream.read_exact(&mut body)?;
+            return Ok(String::from_utf8(body)?);
+        }
+        loop {
+            let size = usize::from_str_radix(self.line()?.trim(), 16)?;
+            let from = body.len();
+            body.resize(from + size, 0);
+            self.stream.read_exact(body.get_mut(from..).unwrap_or_default())?;
+            self.line()?;
+            if size == 0 {
+                return Ok(String::from_utf8(body)?);
+            }
+        }
+    }
+
+    fn line(&mut self) -> Result<String, Failed> {
+        let mut line = String::new();
+        if self.stream.read_line(&mut line)? == 0 {
+            return Err("the server hung up".into());
+        }
+        Ok(line.trim_end().to_owned())
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Memory that a process holds, in megabytes.
+fn resident(pid: u32) -> Result<f64, Failed> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:")).unwrap_or("0 kB");
+    let kib: f64 = line.trim().trim_end_matches(" kB").trim().parse()?;
+    Ok(kib * 1024.0 / 1e6)
+}

@@ -1,0 +1,76 @@
+//! `eclusa mcp --wrap`: one server in one line.
+
+use serde_json::json;
+
+use super::{YOLO, configured, fails, listed, works};
+use crate::mcp::client::Client;
+
+#[test]
+fn a_wrapped_server_is_there_alone_and_under_a_name_of_its_own() {
+    let world = configured(YOLO);
+    let args = ["mcp", "--wrap", "--", "python3", "fake.py", "extra=60"];
+    let mut client = Client::modern_with(&world, &args, json!({}));
+    let names = listed(&mut client);
+    assert!(names.iter().any(|it| it.ends_with("echo")), "{names:?}");
+    assert!(!names.contains(&"bash".to_owned()), "{names:?}");
+    // All of them: there is nothing to search with.
+    assert!(names.iter().filter(|it| it.contains("extra_")).count() == 60, "{names:?}");
+    assert_eq!(works(&mut client, "echo", json!({"text": "plain"})), "plain");
+    drop(client);
+    let records = world.records();
+    assert!(records.iter().any(|it| it["tool"] == "mcp_fake_echo"), "{records:?}");
+}
+
+#[test]
+fn a_wrapped_server_gets_what_the_line_says_and_no_more() {
+    let world = configured(YOLO);
+    let words = "mcp --wrap --name other --access write --env LINE -- python3 fake.py";
+    let mut command = world.command(&words.split(' ').collect::<Vec<_>>());
+    command.env("LINE", "told");
+    let mut client = Client::of(command);
+    client.speak_modern(json!({}));
+    assert_eq!(works(&mut client, "env", json!({"text": "LINE"})), "told");
+    works(&mut client, "write", json!({"path": "new", "text": "x"}));
+    assert_eq!(world.read("workspace/new"), "x");
+    assert!(fails(&mut client, "fetch", json!({"text": "http://a.example/"})).contains("403"));
+    drop(client);
+    assert!(world.records().iter().any(|it| it["tool"] == "mcp_other_env"));
+}
+
+#[test]
+fn two_servers_that_are_called_the_same_are_not_the_same() {
+    let world = configured(YOLO);
+    let start = |words: &[&str]| {
+        let args = [&["mcp", "--wrap", "--", "python3", "fake.py"][..], words].concat();
+        Client::modern_with(&world, &args, json!({}))
+    };
+    works(&mut start(&[]), "write", json!({"path": "~/mine", "text": "of the first"}));
+    let mut other = start(&["description=another"]);
+    assert_eq!(works(&mut other, "echo", json!({"text": "runs"})), "runs");
+    fails(&mut other, "read", json!({"path": "~/mine"}));
+}
+
+#[test]
+fn a_wrapped_server_that_says_something_else_is_reviewed_by_its_command() {
+    let world = configured(YOLO);
+    let wrap = ["mcp", "--wrap", "--", "python3", "fake.py"];
+    works(&mut Client::modern_with(&world, &wrap, json!({})), "echo", json!({"text": "a"}));
+    world.write("workspace/fake.py", &super::FAKE.replace("says it again", "says it twice"));
+    let mut client = Client::modern_with(&world, &wrap, json!({}));
+    let said = fails(&mut client, "echo", json!({"text": "b"}));
+    assert!(said.contains("eclusa servers review fake -- COMMAND"), "{said}");
+    let review = ["servers", "review", "fake", "--accept", "--", "python3", "fake.py"];
+    let ran = world.eclusa(&review);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("says it twice"), "{ran:?}");
+    works(&mut Client::modern_with(&world, &wrap, json!({})), "echo", json!({"text": "c"}));
+}
+
+#[test]
+fn options_of_wrap_need_wrap() {
+    let world = configured(YOLO);
+    assert_eq!(world.eclusa(&["mcp", "--name", "x"]).code, 2);
+    assert_eq!(world.eclusa(&["mcp", "--wrap"]).code, 2);
+    let ran = world.eclusa(&["mcp", "--wrap", "--name", "not a name", "--", "x"]);
+    assert_ne!(ran.code, 0, "{ran:?}");
+}

@@ -1,0 +1,71 @@
+//! Records that their caller writes: where no sync is needed and nobody else writes.
+
+use eclusa::{Appending, AuditSink};
+use eclusa_store::{Durability, Options, Store};
+use futures::future::join_all;
+
+use crate::room::{Room, ended, started};
+
+fn opened(room: &Room, durability: Durability) -> Store {
+    Store::open(&room.path(), Options { durability, ..room.options() }).unwrap()
+}
+
+#[tokio::test]
+async fn a_record_that_needs_no_sync_is_written_at_once() {
+    let room = Room::new();
+    let store = opened(&room, Durability::Crash);
+    for turn in 0..100 {
+        let call = format!("c{turn}");
+        let start = store.append(started(&call));
+        assert!(turn > 0 || matches!(start, Appending::Done(Ok(_))), "{start:?}");
+        let start = start.await.unwrap();
+        assert_eq!(store.append(ended(&call, start.seq)).await.unwrap().seq, start.seq + 1);
+    }
+    drop(store);
+    let store = opened(&room, Durability::PowerLoss);
+    let waiting = store.append(started("synced"));
+    assert!(
+        matches!(waiting, Appending::Waiting(_)),
+        "nobody waits for a disk on a caller's thread"
+    );
+    assert_eq!(waiting.await.unwrap().seq, 201);
+    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 201);
+}
+
+#[tokio::test]
+async fn whoever_finds_the_store_locked_waits_elsewhere() {
+    let room = Room::new();
+    let store = opened(&room, Durability::Crash);
+    let stranger = room.stranger();
+    stranger.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let first = store.append(started("first"));
+    let second = store.append(started("second"));
+    for waiting in [&first, &second] {
+        assert!(matches!(waiting, Appending::Waiting(_)), "{waiting:?}");
+    }
+    stranger.execute_batch("ROLLBACK").unwrap();
+    // In the order in which they came, and what comes after does not overtake them.
+    assert_eq!((first.await.unwrap().seq, second.await.unwrap().seq), (1, 2));
+    assert_eq!(store.append(started("third")).await.unwrap().seq, 3);
+    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_who_write_themselves_and_callers_who_wait_share_one_chain() {
+    let room = Room::new();
+    let stores = [opened(&room, Durability::Crash), opened(&room, Durability::Crash)];
+    let calls = (0..32).map(|caller| {
+        let store = stores[caller % 2].clone();
+        tokio::spawn(async move {
+            for turn in 0..20 {
+                let call = format!("c{caller}-{turn}");
+                let start = store.append(started(&call)).await.unwrap().seq;
+                assert!(store.append(ended(&call, start)).await.unwrap().seq > start);
+            }
+        })
+    });
+    for call in join_all(calls).await {
+        call.unwrap();
+    }
+    assert_eq!(stores[0].verify(|_, _| {}).unwrap().seq, 32 * 20 * 2);
+}

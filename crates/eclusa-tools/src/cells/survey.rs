@@ -1,0 +1,152 @@
+//! What lies in a workspace that commands must not see, and the repositories that they may meet.
+//!
+//! Every directory is read once. Afterwards it is only looked at, and read again when it has
+//! changed: whatever appears in a directory, or gets another name there, changes its times. A
+//! directory that changed a moment before it was read is read again, because its next change may
+//! bear the same time.
+
+use std::{
+    collections::HashMap,
+    ffi::OsStr,
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use eclusa::Blocked;
+use eclusa_sandbox::is_secret_name;
+
+/// The clocks of filesystems are coarser than this at no setting.
+const COARSE: Duration = Duration::from_millis(100);
+
+/// Directories that hold programs of others, with keys for tests and certificates for everybody:
+/// names alone say nothing there. What a person has blocked is hidden there too.
+const SKIPPED: [&str; 4] = ["node_modules", "target", ".git", ".venv"];
+
+/// Surveys one workspace, again and again.
+#[derive(Debug)]
+pub(super) struct Survey {
+    root: PathBuf,
+    /// What a person has blocked beyond what everybody has.
+    own: Blocked,
+    known: Mutex<HashMap<PathBuf, Directory>>,
+}
+
+/// What was found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// What must be hidden.
+    pub(super) hidden: Vec<PathBuf>,
+    /// Directories that git takes for a working tree or for a repository.
+    pub(super) trees: Vec<PathBuf>,
+}
+
+/// One directory, as it was when it was read.
+#[derive(Debug)]
+struct Directory {
+    stamp: Stamp,
+    /// Whether its times would tell of any change since.
+    settled: bool,
+    inner: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
+    tree: bool,
+}
+
+type Stamp = (u64, u64, i64, i64, i64, i64);
+
+fn stamp(it: &fs::Metadata) -> Stamp {
+    (it.dev(), it.ino(), it.mtime(), it.mtime_nsec(), it.ctime(), it.ctime_nsec())
+}
+
+impl Survey {
+    pub(super) fn new(root: &Path, own: Blocked) -> Survey {
+        Survey { root: root.to_owned(), own, known: Mutex::default() }
+    }
+
+    /// What is there now.
+    pub(super) fn look(&self) -> Found {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = std::mem::take(&mut *known);
+        let mut found = Found::default();
+        let mut pending = vec![self.root.clone()];
+        while let Some(path) = pending.pop() {
+            // What is gone, or has become something else, holds nothing.
+            let Ok(about) = fs::symlink_metadata(&path) else { continue };
+            let same = |it: &Directory| it.settled && it.stamp == stamp(&about);
+            let directory = match before.remove(&path).filter(same) {
+                Some(directory) => directory,
+                None => match self.read(&path, &about) {
+                    Ok(directory) => directory,
+                    Err(err) if err.kind() == io::ErrorKind::NotFound => continue,
+                    // Nobody knows what is in it.
+                    Err(_) => {
+                        found.hidden.push(path);
+                        continue;
+                    }
+                },
+            };
+            found.hidden.extend_from_slice(&directory.hidden);
+            pending.extend_from_slice(&directory.inner);
+            if directory.tree {
+                found.trees.push(path.clone());
+            }
+            known.insert(path, directory);
+        }
+        found
+    }
+
+    /// Reads one directory.
+    fn read(&self, path: &Path, about: &fs::Metadata) -> io::Result<Directory> {
+        let mut directory = Directory {
+            stamp: stamp(about),
+            settled: is_past(about),
+            inner: Vec::new(),
+            hidden: Vec::new(),
+            tree: false,
+        };
+        let beneath = path.strip_prefix(&self.root).unwrap_or(path);
+        let foreign = beneath.iter().any(is_skipped);
+        let (mut head, mut config) = (false, false);
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let kind = entry.file_type()?;
+            head |= name == "HEAD";
+            config |= name == "config";
+            directory.tree |= name == ".git";
+            let inner = beneath.join(&name);
+            let secret = !foreign && !kind.is_dir() && is_secret_name(&name.to_string_lossy());
+            if secret || self.own.by(&inner).is_some() {
+                directory.hidden.push(path.join(&name));
+            } else if kind.is_dir() && self.enters(&name) {
+                directory.inner.push(path.join(&name));
+            }
+        }
+        directory.tree |= head && config;
+        Ok(directory)
+    }
+
+    fn enters(&self, name: &OsStr) -> bool {
+        !is_skipped(name) || !self.own.patterns().is_empty()
+    }
+}
+
+fn is_skipped(name: &OsStr) -> bool {
+    SKIPPED.iter().any(|it| name == *it)
+}
+
+/// True when the last change is so long ago that the next one cannot bear the same time.
+fn is_past(about: &fs::Metadata) -> bool {
+    let (Ok(seconds), Ok(nanos)) =
+        (u64::try_from(about.ctime()), u32::try_from(about.ctime_nsec()))
+    else {
+        return false;
+    };
+    let changed = UNIX_EPOCH + Duration::new(seconds, nanos);
+    SystemTime::now().duration_since(changed).is_ok_and(|it| it > COARSE)
+}
+
+#[cfg(test)]
+mod tests;
