@@ -115,7 +115,7 @@ async fn reading_asks_a_person_where_no_rule_says_otherwise() {
 #[tokio::test]
 async fn two_servers_do_not_get_in_each_others_way() {
     let mut scene = Scene::new((Era::New, Era::New));
-    scene.second = Some("other");
+    (scene.second, scene.settings.deferred) = (Some("other"), Some(false));
     let stage = scene.open().await;
     let tools = stage.client.list_all_tools().await.unwrap();
     let prompts = stage.client.list_all_prompts().await.unwrap();
