@@ -78,6 +78,9 @@ async fn start(
             if let Some(why) = condition.down {
                 notice(&format!("the server `{}` is down: {why}", condition.name));
             }
+            for remark in &condition.remarks {
+                notice(&format!("the server `{}`: {remark}", condition.name));
+            }
         }
     }
     Ok(gateway)

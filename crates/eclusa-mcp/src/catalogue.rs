@@ -20,7 +20,7 @@ pub(crate) fn tools(registry: &Registry, gateway: Option<&Gateway>) -> Vec<Tool>
     let listed = registry.shown();
     let mut tools: Vec<Tool> = listed
         .iter()
-        .filter(|it| !(own::is_own(it.name()) && it.server().is_none()))
+        .filter(|it| it.server().is_some() || !own::is_own(it.name()))
         .map(|it| shown(it, gateway))
         .collect();
     // A wrapped server is shown as it is, but for the way to come back for an answer.

@@ -16,7 +16,7 @@ use rmcp::{
         GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
         InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
         ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-        ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+        ReadResourceResponse, Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams,
         SubscriptionFilter, Tool, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
@@ -262,9 +262,18 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
+        let name = match &request.r#ref {
+            Reference::Prompt(it) => &it.name,
+            Reference::Resource(it) if it.uri.starts_with(answer::OURS) => {
+                // Nobody guesses what an output is kept as.
+                return Ok(CompleteResult::default());
+            }
+            Reference::Resource(it) => &it.uri,
+            _ => return Ok(CompleteResult::default()),
+        };
         match self.stocked().await? {
             (opened, Some(gateway)) => gateway.complete(&opened.gate, request).await,
-            (_, None) => Ok(CompleteResult::default()),
+            (_, None) => Err(ErrorData::invalid_params(format!("there is no `{name}`"), None)),
         }
     }
 

@@ -67,7 +67,14 @@ impl Gateway {
     pub(crate) fn resources(&self) -> Vec<Resource> {
         let mut taken = HashSet::new();
         let all = self.servers.iter().flat_map(|it| it.shelf().resources.clone());
-        all.filter(|it| taken.insert(it.uri.clone())).collect()
+        let mut first = |it: &Resource| {
+            let first = taken.insert(it.uri.clone());
+            if !first {
+                tracing::warn!(uri = it.uri, "two servers have this address: the first keeps it");
+            }
+            first
+        };
+        all.filter(|it| first(it)).collect()
     }
 
     /// The same for templates.

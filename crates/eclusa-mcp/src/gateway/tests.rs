@@ -55,6 +55,8 @@ struct Scene {
     client: Era,
     can: Value,
     settings: ServerSettings,
+    /// A second server, which is the same under another name.
+    second: Option<&'static str>,
     rules: Vec<Rule>,
     plain: bool,
     asks: bool,
@@ -80,6 +82,7 @@ impl Scene {
             client,
             can: json!({"elicitation": {}, "sampling": {}, "roots": {}}),
             settings: ServerSettings::new("fixture", Reach::Command(Vec::new())),
+            second: None,
             rules: vec![rule],
             plain: false,
             asks: false,
@@ -115,7 +118,12 @@ impl Scene {
             keys: Arc::new(NoKeys),
             plain: self.plain,
         };
-        let gateway = Gateway::open(vec![self.settings.clone()], world);
+        let second = self.second.map(|name| {
+            let name = name.to_owned();
+            ServerSettings { name, ..self.settings.clone() }
+        });
+        let servers = std::iter::once(self.settings.clone()).chain(second).collect();
+        let gateway = Gateway::open(servers, world);
         let opened = Opened { gate: Gate::new(house), gateway: Some(gateway.clone()) };
         let hall = Hall::new(Opening::ready(opened), Patience::default()).unwrap();
         let (ours, theirs) = tokio::io::duplex(1 << 16);

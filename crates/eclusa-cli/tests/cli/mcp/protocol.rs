@@ -82,8 +82,8 @@ fn mcp_errors_are_those_of_the_protocol() {
             json!({
                 "ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": "b"},
             }),
-            -32601,
-            "completion/complete",
+            -32602,
+            "no `x`",
         ),
     ];
     for (method, params, code, words) in table {

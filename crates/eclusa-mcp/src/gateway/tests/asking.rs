@@ -109,3 +109,19 @@ async fn a_prompt_can_ask_too() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_person_is_asked_about_the_call_and_then_by_the_server() {
+    for eras in ERAS {
+        let mut scene = Scene::new(eras);
+        (scene.rules, scene.asks) = (Vec::new(), true);
+        let stage = scene.open().await;
+        let tool = theirs("test_input_required_result_elicitation");
+        let said = text(&stage.call(&tool, json!({})).await);
+        assert!(said.contains("Alice"), "{eras:?}: {said}");
+        let asked = stage.person.asked();
+        assert_eq!(asked.len(), 2, "{eras:?}: {asked:?}");
+        assert!(asked[0].contains(&tool), "{eras:?}: {asked:?}");
+        assert_eq!(asked[1], "asked: fixture asks: What is your name?", "{eras:?}");
+    }
+}

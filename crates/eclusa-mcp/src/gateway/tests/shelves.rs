@@ -111,3 +111,29 @@ async fn reading_asks_a_person_where_no_rule_says_otherwise() {
         assert!(asked.contains("test://static-text"), "{eras:?}: {asked}");
     }
 }
+
+#[tokio::test]
+async fn two_servers_do_not_get_in_each_others_way() {
+    let mut scene = Scene::new((Era::New, Era::New));
+    (scene.second, scene.settings.deferred) = (Some("other"), Some(false));
+    let stage = scene.open().await;
+    let tools = stage.client.list_all_tools().await.unwrap();
+    let prompts = stage.client.list_all_prompts().await.unwrap();
+    for name in ["mcp_fixture_test_simple_text", "mcp_other_test_simple_text"] {
+        assert!(tools.iter().any(|it| it.name == name), "{name}");
+    }
+    for name in ["mcp_fixture_test_simple_prompt", "mcp_other_test_simple_prompt"] {
+        assert!(prompts.iter().any(|it| it.name == name), "{name}");
+    }
+    // One address is one server's, and somebody is told.
+    let resources = stage.client.list_all_resources().await.unwrap();
+    let texts = resources.iter().filter(|it| it.uri == "test://static-text");
+    assert_eq!(texts.count(), 1);
+    let conditions = stage.gateway.conditions();
+    assert_eq!(conditions[0].remarks, Vec::<String>::new());
+    let told = conditions[1].remarks.join("\n");
+    assert!(told.contains("`test://static-text` is another server's"), "{told}");
+    // The rule is about the first server alone, which is the one that is read.
+    let read = ReadResourceRequestParams::new("test://static-text");
+    assert!(stage.client.read_resource(read).await.is_ok());
+}
