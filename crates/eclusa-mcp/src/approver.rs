@@ -4,10 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use eclusa::{Answer, Approver, NotAsked, Question, Redactor};
 use futures::future::BoxFuture;
-use rmcp::model::LoggingLevel;
 use rmcp::{
     ErrorData,
-    model::{ClientCapabilities, InputResponses, LoggingMessageNotificationParam},
+    model::{ClientCapabilities, InputResponses, LoggingLevel, LoggingMessageNotificationParam},
 };
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use eclusa::{Answer, digest};
-use rmcp::model::{CreateMessageResult, ListRootsResult};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
-        CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
-        GetExtensions, InputRequest, InputRequests, InputResponses, RequestId, ServerRequest,
+        CancelledNotificationParam, ClientResult, CreateMessageResult, ElicitRequest,
+        ElicitRequestParams, ElicitResult, GetExtensions, InputRequest, InputRequests,
+        InputResponses, ListRootsResult, RequestId, ServerRequest,
     },
     service::{OriginatingRequestId, Peer, PeerRequestOptions, ServiceError},
 };

@@ -4,10 +4,11 @@
 use std::sync::{Arc, PoisonError};
 
 use eclusa::{Gate, Origin, Reply, Run, ToolCall};
-use rmcp::model::LoggingLevel;
 use rmcp::{
     ErrorData, RoleServer,
-    model::{InputRequiredResult, InputResponses, ProtocolVersion, RequestMetaObject},
+    model::{
+        InputRequiredResult, InputResponses, LoggingLevel, ProtocolVersion, RequestMetaObject,
+    },
     service::RequestContext,
 };
 use serde_json::Value;

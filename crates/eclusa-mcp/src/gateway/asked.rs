@@ -3,16 +3,14 @@
 use std::sync::{Arc, Weak};
 
 use eclusa::Ask;
-use rmcp::model::{
-    CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, ListRootsRequest,
-    ListRootsResult, RootsCapabilities, SamplingCapability,
-};
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
-        ClientCapabilities, ClientConfig, ElicitRequest, ElicitRequestParams, ElicitResult,
+        ClientCapabilities, ClientConfig, CreateMessageRequest, CreateMessageRequestParams,
+        CreateMessageResult, ElicitRequest, ElicitRequestParams, ElicitResult,
         ElicitationCapability, FormElicitationCapability, Implementation, InputRequest,
-        ResourceUpdatedNotificationParam, UrlElicitationCapability,
+        ListRootsRequest, ListRootsResult, ResourceUpdatedNotificationParam, RootsCapabilities,
+        SamplingCapability, UrlElicitationCapability,
     },
     service::{InboundStreamOrigin, NotificationContext, RequestContext},
 };

@@ -4,17 +4,16 @@
 use std::sync::Weak;
 
 use eclusa::Ask;
-use rmcp::model::{LoggingLevel, SetLevelRequest, SetLevelRequestParams};
 use rmcp::{
     ErrorData, RoleClient,
     model::{
-        ClientRequest, ErrorCode, JsonRpcMessage, LoggingMessageNotificationParam, ProtocolVersion,
-        RequestId, ServerNotification, ServerResult,
+        ClientRequest, ErrorCode, JsonRpcMessage, LoggingLevel, LoggingMessageNotificationParam,
+        ProtocolVersion, RequestId, ServerNotification, ServerResult, SetLevelRequest,
+        SetLevelRequestParams,
     },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
-
 use serde_json::Value;
 
 use super::{

@@ -203,8 +203,12 @@ impl Upstream {
     fn shown(&self, definition: &Definition, changed: bool) -> Shown {
         Shown {
             name: self.world.plain.then(|| definition.original.clone()),
-            title: definition.title.clone(),
-            annotations: definition.annotations.clone().filter(|_| self.settings.trusted),
+            // Nothing of what nobody has looked at yet.
+            title: definition.title.clone().filter(|_| !changed),
+            annotations: definition
+                .annotations
+                .clone()
+                .filter(|_| self.settings.trusted && !changed),
             revision: format!("{} {changed}", digest(&definition.pinned)),
         }
     }
