@@ -309,6 +309,7 @@ async fn modes_decide_when_people_are_asked() {
     assert_eq!(asked(Mode::AutoApprove, "bash", "git push").await, (1, "ok"));
     assert_eq!(asked(Mode::Yolo, "bash", "git push").await, (0, "ok"));
     for mode in Mode::ALL {
+        assert_eq!(asked(mode, "bash", "closed").await, (1, "ok"), "the administrator's question");
         assert_eq!(asked(mode, "bash", "rm x").await, (0, "denied_by_policy"));
         assert_eq!(asked(mode, "deploy", "x").await.1, "denied_by_checkpoint");
     }

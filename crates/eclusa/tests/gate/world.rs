@@ -117,11 +117,17 @@ impl Policy for Prefixes {
         let decision = match text {
             "policy panics" => panic!("policy"),
             _ if text.starts_with("rm") => Decision::Deny,
-            _ if text.starts_with("git") || text.starts_with("default") => Decision::Ask,
+            _ if ["git", "default", "closed"].iter().any(|it| text.starts_with(it)) => {
+                Decision::Ask
+            }
             _ if text.starts_with("stage") => Decision::Stage,
             _ => Decision::Allow,
         };
-        let source = if text.starts_with("default") { Source::Default } else { Source::Rule };
+        let source = match text {
+            _ if text.starts_with("default") => Source::Default,
+            _ if text.starts_with("closed") => Source::Administrator,
+            _ => Source::Rule,
+        };
         let text = format!("{decision} `{text}`").into();
         Verdict::of(vec![Reason { decision, source, origin: "test:1".into(), text }])
     }
