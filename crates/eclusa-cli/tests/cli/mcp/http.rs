@@ -130,9 +130,8 @@ fn mcp_http_requests_of_one_client_are_one_conversation() {
     let world = World::new();
     std::fs::create_dir(world.path("workspace/inner")).unwrap();
     let up = Up::start(&world, None);
-    let bash = |args: Value| {
-        up.post("tools/call", json!({"name": "bash", "arguments": args}), "").json()
-    };
+    let bash =
+        |args: Value| up.post("tools/call", json!({"name": "bash", "arguments": args}), "").json();
     bash(json!({"command": "true", "cwd": "inner"}));
     // The directory is kept for the conversation, as text from outside is.
     let said = bash(json!({"command": "pwd"}));
