@@ -24,5 +24,5 @@ mod word;
 
 pub use analysis::{Analysis, Inner, analyse, analyse_with};
 pub use command::{Assignment, Command, Doubt, Redirect, RedirectKind};
-pub use variables::{Influence, influence};
+pub use variables::{Influence, influence, is_plain_pager};
 pub use word::{Part, Unknown, Word};

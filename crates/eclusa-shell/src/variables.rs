@@ -38,6 +38,13 @@ pub fn influence(name: &str) -> Influence {
     }
 }
 
+/// True for a pager that is set to show everything at once: `GIT_PAGER=cat git log`. It names a
+/// program to run, but one that does nothing.
+pub fn is_plain_pager(name: &str, value: Option<&str>) -> bool {
+    let pager = matches!(name, "PAGER" | "GIT_PAGER" | "MANPAGER" | "GH_PAGER");
+    pager && matches!(value, Some("cat" | ""))
+}
+
 fn load(text: &'static str) -> Table {
     let mut table = Table { exact: HashMap::new(), starts: Vec::new(), ends: Vec::new() };
     for line in text.lines() {

@@ -2,7 +2,7 @@
 //! looks like data.
 
 use crate::names::assigned;
-use crate::variables::{Influence, influence};
+use crate::variables::{Influence, influence, is_plain_pager};
 use crate::{Command, Part, Word};
 
 /// Builtins that take names of variables, and work out an index in them.
@@ -44,7 +44,8 @@ pub(super) fn doubts(command: &Command) -> Vec<String> {
     let name = words.next().and_then(Word::text);
     for assignment in &command.assignments {
         // `IFS= read` is how lines are read; it changes nothing else.
-        if assignment.name != "IFS" || name.as_deref() != Some("read") {
+        let lines = assignment.name == "IFS" && name.as_deref() == Some("read");
+        if !lines && !is_plain_pager(&assignment.name, assignment.value.text().as_deref()) {
             steers(&assignment.name, &mut found);
         }
     }

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use eclusa_shell::{
     Analysis, Assignment, Command, Influence, RedirectKind, Word, analyse, influence,
+    is_plain_pager,
     programs::{Class, Reading},
 };
 
@@ -239,7 +240,10 @@ fn only_reads(command: &Command, reading: &Reading) -> Result<(), Refused> {
     }
     // `IFS= read` is how lines are read; it changes nothing else.
     let reads = command.words.first().and_then(Word::text).is_some_and(|it| it == "read");
-    let others = |it: &&Assignment| it.name != "IFS" || !reads;
+    let others = |it: &&Assignment| {
+        let lines = it.name == "IFS" && reads;
+        !lines && !is_plain_pager(&it.name, it.value.text().as_deref())
+    };
     for assignment in command.assignments.iter().filter(others) {
         let name = quoted(&assignment.name);
         match influence(&assignment.name) {
