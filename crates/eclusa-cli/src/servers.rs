@@ -111,9 +111,14 @@ impl Place {
     /// What a server may write: a directory of its own, and its home. It is beside what we keep
     /// and not in it, so that all of ours can be hidden from it.
     pub(crate) fn home_of(&self, server: &ServerSettings) -> PathBuf {
+        self.homes().join(key(server))
+    }
+
+    /// Where those are.
+    pub(crate) fn homes(&self) -> PathBuf {
         let state = self.state().unwrap_or(&self.store);
         let mut name = state.file_name().unwrap_or_default().to_owned();
         name.push("-servers");
-        state.with_file_name(name).join(key(server))
+        state.with_file_name(name)
     }
 }

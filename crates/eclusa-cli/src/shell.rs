@@ -32,10 +32,12 @@ pub(crate) fn cells(here: &Workplace, hosts: &[String]) -> Result<Cells, Failure
         disk: commands.disk,
         ..Limits::default()
     };
-    // The log, what is kept for undo and the tokens of servers are nobody's business in there.
+    // The logs, what is kept for undo and the tokens of servers are nobody's business in there:
+    // not those of this workspace, and not those of others.
     let place = &here.place;
     settings.hide = place.store.parent().map(Path::to_owned).into_iter().collect();
-    settings.hide.extend([place.pins(), place.key()]);
+    settings.hide.extend(place.state().filter(|it| !root.starts_with(it)).map(Path::to_owned));
+    settings.hide.extend([place.pins(), place.key(), place.homes()]);
     settings.cgroup = delegated_group();
     settings.blocked = here.config.blocked.own();
     Cells::new(settings).map_err(|err| {

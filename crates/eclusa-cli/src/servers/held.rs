@@ -5,7 +5,7 @@ use std::{io, thread::JoinHandle};
 use eclusa_mcp::{Launched, Process};
 use eclusa_sandbox::{
     Cancel, Cell, Exit, Ground, How, Pipes, Plan,
-    proxy::{Hosts, Proxy, Serving},
+    proxy::{Attempt, Hosts, Proxy, Refusal, Serving},
 };
 use futures::future::BoxFuture;
 use tokio::{
@@ -29,11 +29,13 @@ pub(super) fn start(plan: &Plan, ground: &Ground, hosts: Hosts) -> io::Result<St
     let (mut cell, pipes) =
         Cell::talk(plan, ground, move |bytes| heard.add(bytes)).map_err(io::Error::other)?;
     let told = words.clone();
-    let report = move |attempt: eclusa_sandbox::proxy::Attempt| {
-        if let Some(host) = attempt.grant() {
+    let report = move |attempt: Attempt| match (attempt.grant(), attempt.outcome) {
+        (Some(host), _) => {
             tracing::info!(host, "a server was not let reach a host");
             told.refused(host);
         }
+        (None, Err(Refusal::Ended) | Ok(_)) => {}
+        (None, Err(why)) => told.unreached(why.to_string()),
     };
     let serve = |listener| Proxy::new(hosts, report).serve(listener);
     let serving = cell.take_listener().map(serve).transpose()?;

@@ -19,6 +19,7 @@ pub(super) struct LastWords(Arc<Mutex<Heard>>);
 struct Heard {
     said: Vec<u8>,
     refused: Vec<String>,
+    unreached: Vec<String>,
 }
 
 impl LastWords {
@@ -40,6 +41,14 @@ impl LastWords {
         let mut heard = self.heard();
         if heard.refused.len() < HOSTS && !heard.refused.contains(&host) {
             heard.refused.push(host);
+        }
+    }
+
+    /// It did not reach a host that it may reach, for this reason.
+    pub(super) fn unreached(&self, why: String) {
+        let mut heard = self.heard();
+        if heard.unreached.len() < HOSTS && !heard.unreached.contains(&why) {
+            heard.unreached.push(why);
         }
     }
 
@@ -68,6 +77,7 @@ impl LastWords {
             let hosts = heard.refused.join("`, `");
             told.push(format!("it was not let reach `{hosts}`: its `hosts` do not name that"));
         }
+        told.extend(heard.unreached.iter().cloned());
         (!told.is_empty()).then(|| told.join("; "))
     }
 }
@@ -95,6 +105,8 @@ mod tests {
         let words = LastWords::default();
         words.refused("registry.example".to_owned());
         words.refused("registry.example".to_owned());
+        words.unreached("`other.example` cannot be resolved".to_owned());
+        assert!(words.after("it ended").ends_with("; `other.example` cannot be resolved"));
         assert_eq!(words.after("it ended").matches("registry.example").count(), 1);
     }
 }

@@ -139,7 +139,9 @@ impl Launch {
         let (settings, root) = (self.cells.settings(), &self.place.workspace);
         plan.hide = secrets(settings.home.as_deref(), std::slice::from_ref(root));
         plan.hide.extend(self.place.state().map(Path::to_owned));
-        plan.hide.extend(settings.hide.iter().cloned());
+        // Of the homes, one is its own.
+        let homes = self.place.homes();
+        plan.hide.extend(settings.hide.iter().filter(|it| **it != homes).cloned());
         // The other servers' are none of its business.
         plan.hide.extend(beside(&home));
         plan.read.push("/".into());
