@@ -46,7 +46,7 @@ fn response(status: &str, body: &str) -> String {
 }
 
 /// The head and the body of a request.
-fn request(stream: &mut TcpStream) -> (String, String) {
+pub(crate) fn request(stream: &mut TcpStream) -> (String, String) {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
     loop {

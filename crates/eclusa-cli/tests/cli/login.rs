@@ -12,7 +12,7 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD as BASE64};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::{http_reviewer::request, world::World};
 
 const TOKEN: &str = "token-for-notes-alone";
 
@@ -44,7 +44,7 @@ impl Notes {
                 let Ok(mut stream) = stream else { continue };
                 let (at, told) = (at.clone(), told.clone());
                 std::thread::spawn(move || {
-                    let answer = answer(&at, &told, &request(&mut stream));
+                    let answer = answer(&at, &told, &asked(&mut stream));
                     // The reader may have gone away.
                     let _ = stream.write_all(answer.as_bytes());
                 });
@@ -66,31 +66,12 @@ struct Request {
     body: String,
 }
 
-fn request(stream: &mut TcpStream) -> Request {
-    let mut reader = BufReader::new(stream);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).unwrap_or(0) <= 2 {
-            break;
-        }
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        head.push_str(&line);
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap_or_default();
+fn asked(stream: &mut TcpStream) -> Request {
+    let (head, body) = request(stream);
     let mut words = head.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    Request {
-        method: method.to_owned(),
-        path: path.to_owned(),
-        query: form(query),
-        body: String::from_utf8(body).unwrap(),
-        head,
-    }
+    Request { method: method.to_owned(), path: path.to_owned(), query: form(query), body, head }
 }
 
 fn form(text: &str) -> HashMap<String, String> {
