@@ -152,6 +152,12 @@ impl Launch {
             Seen::Write => plan.write.push(root.clone()),
         }
         plan.write.push(home);
+        // A program beneath /tmp would be covered too. What lies in /tmp itself stays so.
+        let beside = plan.argv.first().map(Path::new).and_then(Path::parent);
+        let whole = |it: &&Path| ["/tmp", "/var/tmp", "/run", "/dev"].map(Path::new).contains(it);
+        if let Some(beside) = beside.filter(|it| !whole(it) && !it.starts_with(root)) {
+            plan.read.push(beside.to_owned());
+        }
     }
 
     /// The directory of a server, made if it is missing.
