@@ -5,7 +5,7 @@ use crate::limits::{MAX_COMMANDS, MAX_UNROLLED};
 use crate::names::{Names, assigned};
 use crate::outline::{Outline, Scope, Seen, Shape, Span};
 use crate::reader::{self, Reader};
-use crate::{Assignment, Command, Influence, Redirect, Word, influence};
+use crate::{Assignment, Command, Influence, Part, Redirect, Unknown, Word, influence};
 
 /// The commands of one script.
 pub(super) struct Read {
@@ -116,7 +116,13 @@ fn constants<'n>(command: &Command, names: &'n Names) -> Vec<(&'n str, Word)> {
     if !command.words.is_empty() {
         return Vec::new();
     }
-    let assignments = command.assignments.iter().filter(|it| !it.value.source.starts_with('('));
+    // What is run to find the value runs before there is one: its own text says nothing of it.
+    let own = |it: &Word| {
+        let run = |it: &Part| matches!(it, Part::Unknown { why: Unknown::Substitution, .. });
+        it.parts.len() > 1 && it.parts.iter().any(run)
+    };
+    let plain = |it: &&Assignment| !it.value.source.starts_with('(') && !own(&it.value);
+    let assignments = command.assignments.iter().filter(plain);
     assignments.filter_map(|it| Some((names.once(&it.name)?, it.value.clone()))).collect()
 }
 

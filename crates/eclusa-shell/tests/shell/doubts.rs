@@ -163,6 +163,15 @@ fn found_a_dollar_sign_that_braces_make_a_variable() {
     assert_eq!(analyse("aa a$ '{$,x}' \"{$,x}\"").doubts, []);
 }
 
+/// What is run to find a value runs before the variable has it.
+#[test]
+fn found_a_value_in_the_command_that_finds_it() {
+    let analysis = analyse("v=src/$(aa \"$v\" x)");
+    let command = analysis.commands.iter().find(|it| it.words.len() == 3).unwrap();
+    assert_eq!(command.words[1].parts.len(), 1, "{command:#?}");
+    assert_eq!(command.words[1].text(), None);
+}
+
 /// A loop over what a variable holds is not the loop around it with the same name.
 #[test]
 fn found_a_loop_in_a_loop_of_the_same_name() {
