@@ -39,6 +39,7 @@ pub(crate) fn run() -> Told {
         room.eclusa(&eclusa, args, behind, durability)
     };
     let mut plain = Pipe::start(command(&bare, &[]))?;
+    let mut fastest = Pipe::start(command(&bare, &["pipes"]))?;
     let mut pipes = [
         (
             "stdio, eclusa mcp, log survives a crash",
@@ -58,11 +59,17 @@ pub(crate) fn run() -> Told {
     ];
     let baseline = plain.trips("echo")?;
     line("stdio, bare rmcp", baseline, baseline);
+    let best = fastest.trips("echo")?;
+    line("stdio, bare rmcp without threads", best, baseline);
     for (name, tool, pipe) in &mut pipes {
-        line(name, pipe.trips(tool)?, baseline);
+        let took = pipe.trips(tool)?;
+        line(name, took, baseline);
+        let ratio = took.as_secs_f64() / best.as_secs_f64();
+        println!("    {ratio:.2} x the one without threads");
     }
-    // Again at the end: what else the machine does moves both.
+    // Again at the end: what else the machine does moves all of them.
     line("stdio, bare rmcp, again", plain.trips("echo")?, baseline);
+    line("stdio, bare rmcp without threads, again", fastest.trips("echo")?, baseline);
     let up = ["up", "--listen", "127.0.0.1:0"];
     let mut plain = Web::start(command(&bare, &["http"]))?;
     let mut webs = [
@@ -128,7 +135,7 @@ impl Room {
     ) -> Result<Command, Failed> {
         let mut config = format!("mode = \"yolo\"\n[audit]\ndurability = {durability:?}\n");
         if behind == "stdio" {
-            config.push_str(&format!("[servers.bare]\ncommand = [{:?}]\n", self.bare));
+            config.push_str(&format!("[servers.bare]\ncommand = [{:?}, \"pipes\"]\n", self.bare));
         }
         let at = |name: &str| self.place.path().join(name);
         let file = at(&format!("{behind}-{durability}.toml"));

@@ -1,6 +1,6 @@
-//! The least that can be done with rmcp: one tool that says its text again, on stdin and stdout or,
-//! with the word `http`, on a port of this machine that it prints. What everything else is held
-//! against.
+//! The least that can be done with rmcp: one tool that says its text again. On stdin and stdout as
+//! rmcp's own examples do it; with the word `pipes` by its newer way, which needs no threads; with
+//! the word `http` on a port of this machine that it prints. What everything else is held against.
 
 use std::{borrow::Cow, convert::Infallible, sync::Arc};
 
@@ -14,7 +14,7 @@ use rmcp::{
     },
     service::RequestContext,
     transport::{
-        StreamableHttpServerConfig, StreamableHttpService, stdio_pipes,
+        StreamableHttpServerConfig, StreamableHttpService, stdio, stdio_pipes,
         streamable_http_server::session::local::LocalSessionManager,
     },
 };
@@ -60,9 +60,16 @@ impl ServerHandler for Bare {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    if std::env::args().nth(1).as_deref() != Some("http") {
-        Bare.serve(stdio_pipes()).await?.waiting().await?;
-        return Ok(());
+    match std::env::args().nth(1).as_deref() {
+        None => {
+            Bare.serve(stdio()).await?.waiting().await?;
+            return Ok(());
+        }
+        Some("pipes") => {
+            Bare.serve(stdio_pipes()).await?.waiting().await?;
+            return Ok(());
+        }
+        Some(_) => {}
     }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}/mcp", listener.local_addr()?);

@@ -2,21 +2,22 @@
 
 use std::{
     collections::HashMap,
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
     time::Duration,
 };
 
 use eclusa::{Event, Gate, Reply, ToolCall};
+use futures::{FutureExt as _, future::BoxFuture};
 use rmcp::{
     RoleServer,
     model::{ProgressNotificationParam, ProgressToken},
     service::{Peer, RequestContext},
 };
 use tokio::{
-    sync::{
-        broadcast::{self, error::RecvError},
-        mpsc, oneshot, watch,
-    },
+    runtime::Handle,
+    sync::{mpsc, oneshot, watch},
     time::{Instant, sleep_until},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -31,12 +32,61 @@ const BACKLOG: usize = 64;
 
 /// A call that is on its way. It goes on whether anybody waits for it or not.
 pub(crate) struct Call {
-    reply: oneshot::Receiver<Reply>,
+    passing: Passing,
     told: mpsc::Receiver<Told>,
     /// Whether it stands before the run: waiting for a person, or for its turn to ask one.
     waits: watch::Receiver<bool>,
     cancel: CancellationToken,
     beside: Arc<Beside>,
+}
+
+/// A call in the gate. Whoever waits for it carries it on, because to hand it to another task and
+/// back costs more than most calls; left alone, it goes on by itself.
+struct Passing {
+    here: Option<BoxFuture<'static, Reply>>,
+    alone: Option<oneshot::Receiver<Reply>>,
+    tracker: TaskTracker,
+}
+
+impl Passing {
+    /// From here on it goes on by itself.
+    fn leave(&mut self) {
+        if let Some(passing) = self.here.take()
+            // Without a runtime everything ends, and the record says where the call was dropped.
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let (done, reply) = oneshot::channel();
+            self.alone = Some(reply);
+            // An error means that nobody waits for it: it is on record.
+            let alone = async move { drop(done.send(passing.await)) };
+            drop(self.tracker.spawn_on(alone, &runtime));
+        }
+    }
+}
+
+impl Future for Passing {
+    type Output = Reply;
+
+    fn poll(mut self: Pin<&mut Passing>, context: &mut Context<'_>) -> Poll<Reply> {
+        if let Some(here) = &mut self.here {
+            let polled = here.poll_unpin(context);
+            if polled.is_ready() {
+                self.here = None;
+            }
+            return polled;
+        }
+        match self.alone.as_mut().map(|it| it.poll_unpin(context)) {
+            Some(Poll::Ready(Ok(reply))) => Poll::Ready(reply),
+            // The gate answers every call; without an answer the process is ending.
+            Some(Poll::Ready(Err(_)) | Poll::Pending) | None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        self.leave();
+    }
 }
 
 /// How a call on its way is told something: its client, and whether it waits.
@@ -88,7 +138,6 @@ impl Calls {
     pub(crate) fn begin(self: &Arc<Calls>, gate: Gate, call: ToolCall, wishes: Wishes) -> Call {
         let (tell, told) = mpsc::channel(BACKLOG);
         let (waiting, waits) = watch::channel(true);
-        let (done, reply) = oneshot::channel();
         let (id, cancel) = (call.id.clone(), gate.run().cancel.clone());
         self.all().insert(id.clone(), (tell.clone(), waiting));
         let calls = self.clone();
@@ -99,13 +148,16 @@ impl Calls {
             redactor: gate.house().redactor.clone(),
             beside: beside.clone(),
         };
-        self.tracker.spawn(CLIENT.scope(client, async move {
+        let counted = self.tracker.token();
+        let passing = CLIENT.scope(client, async move {
             let reply = gate.pass(call).await;
             calls.all().remove(&id);
-            // An error means that nobody waits for it: it is on record.
-            let _ = done.send(reply);
-        }));
-        Call { reply, told, waits, cancel, beside }
+            drop(counted);
+            reply
+        });
+        let (here, tracker) = (Some(passing.boxed()), self.tracker.clone());
+        let passing = Passing { here, alone: None, tracker };
+        Call { passing, told, waits, cancel, beside }
     }
 
     /// True when a call with this id is on its way.
@@ -113,21 +165,12 @@ impl Calls {
         self.all().contains_key(id)
     }
 
-    /// Passes on what the gate tells about calls, for as long as there is a gate.
-    pub(crate) async fn listen(&self, mut events: broadcast::Receiver<Arc<Event>>) {
-        loop {
-            match events.recv().await {
-                Ok(event) => self.hear(&event),
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return,
-            }
-        }
-    }
-
-    fn hear(&self, event: &Event) {
+    /// Passes on what the gate tells about a call.
+    pub(crate) fn hear(&self, event: &Event) {
         let waits = |call: &str, now: bool| {
             if let Some((_, waits)) = self.all().get(call) {
-                waits.send_if_modified(|it| std::mem::replace(it, now) != now);
+                // Nobody needs to be woken to learn that there is nothing to wait for.
+                waits.send_if_modified(|it| !std::mem::replace(it, now) && now);
             }
         };
         match event {
@@ -150,62 +193,84 @@ impl Calls {
 }
 
 impl Call {
-    /// Waits until the call is done, or until the client has to do something.
+    /// Waits until the call is done, or until the client has to do something. A call that its
+    /// client is sent away from goes on by itself.
     pub(crate) async fn drive(mut self, line: Line<'_>) -> Driven {
-        let token = line.context.meta.get_progress_token();
-        let mut until = Instant::now() + line.patience.elsewhere;
-        let mut furthest = None;
-        let Line { context, .. } = line;
+        let Line { context, by_answer, patience } = line;
+        let mut voice = Voice::to(context);
+        let mut until = Instant::now() + patience.elsewhere;
+        let mut late = false;
         loop {
-            let waits = *self.waits.borrow_and_update();
+            if late && *self.waits.borrow_and_update() {
+                self.passing.leave();
+                return Driven::Waits(self);
+            }
             tokio::select! {
-                // What there is to tell is told before the reply that ends it.
                 biased;
-                Some(told) = self.told.recv() => match told {
-                    Told::Progress { progress: so_far, total, detail } => {
-                        let further = furthest.is_none_or(|furthest| so_far > furthest);
-                        if let Some(token) = token.clone().filter(|_| further) {
-                            furthest = Some(so_far);
-                            progress(&context.peer, token, (so_far, total), detail).await;
-                        }
+                Some(told) = self.told.recv() => match voice.tell(told).await {
+                    Some(asked) if by_answer => {
+                        self.passing.leave();
+                        return Driven::Asks(asked, self);
                     }
-                    // An error means that the client is gone, which is noticed elsewhere.
-                    Told::Message(said) => drop(context.peer.notify_logging_message(said).await),
-                    Told::Asked(asked) if line.by_answer => return Driven::Asks(asked, self),
-                    Told::Asked(asked) => {
-                        until = Instant::now() + line.patience.asking;
+                    Some(asked) => {
+                        until = Instant::now() + patience.asking;
+                        late = false;
                         tokio::spawn(asked.put(context.peer.clone(), context.id.clone()));
                     }
+                    None => {}
                 },
-                reply = &mut self.reply => match reply {
-                    Ok(reply) => {
-                        return Driven::Done(Box::new(reply), self.beside);
+                reply = &mut self.passing => {
+                    // What there is to tell is told before the reply that ends it.
+                    while let Ok(told) = self.told.try_recv() {
+                        voice.tell(told).await;
                     }
-                    // The gate answers every call; without an answer the process is ending.
-                    Err(_) => std::future::pending().await,
-                },
+                    return Driven::Done(Box::new(reply), self.beside);
+                }
                 () = context.ct.cancelled(), if !self.cancel.is_cancelled() => {
                     self.cancel.cancel();
                 }
-                _ = self.waits.changed() => {}
-                () = sleep_until(until), if waits => return Driven::Waits(self),
+                _ = self.waits.changed(), if late => {}
+                () = sleep_until(until), if !late => late = true,
             }
         }
     }
 }
 
-/// Tells a client how far its call has come.
-async fn progress(
-    peer: &Peer<RoleServer>,
-    token: ProgressToken,
-    (progress, total): (f64, Option<f64>),
-    detail: String,
-) {
-    let mut told = ProgressNotificationParam::new(token, progress);
-    told.total = total;
-    if !detail.is_empty() {
-        told = told.with_message(detail);
+/// How a client hears of its call.
+struct Voice<'a> {
+    peer: &'a Peer<RoleServer>,
+    token: Option<ProgressToken>,
+    furthest: Option<f64>,
+}
+
+impl Voice<'_> {
+    fn to(context: &RequestContext<RoleServer>) -> Voice<'_> {
+        let token = context.meta.get_progress_token();
+        Voice { peer: &context.peer, token, furthest: None }
     }
-    // An error means that the client is gone, which is noticed elsewhere.
-    let _ = peer.notify_progress(told).await;
+
+    /// Tells the client, and gives back what has to be asked. That the client is gone is noticed
+    /// elsewhere.
+    async fn tell(&mut self, told: Told) -> Option<Asked> {
+        match told {
+            Told::Progress { progress, total, detail } => {
+                let further = self.furthest.is_none_or(|furthest| progress > furthest);
+                if let Some(token) = self.token.clone().filter(|_| further) {
+                    self.furthest = Some(progress);
+                    let mut told = ProgressNotificationParam::new(token, progress);
+                    told.total = total;
+                    if !detail.is_empty() {
+                        told = told.with_message(detail);
+                    }
+                    let _ = self.peer.notify_progress(told).await;
+                }
+                None
+            }
+            Told::Message(said) => {
+                let _ = self.peer.notify_logging_message(said).await;
+                None
+            }
+            Told::Asked(asked) => Some(asked),
+        }
+    }
 }

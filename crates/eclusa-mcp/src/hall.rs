@@ -82,8 +82,12 @@ impl Hall {
             ErrorData::internal_error(format!("eclusa cannot work here: {why}"), None)
         })?;
         self.heard.get_or_init(|| {
-            let (calls, events) = (self.calls.clone(), opened.gate.house().events.listen());
-            tokio::spawn(async move { calls.listen(events).await });
+            let calls = Arc::downgrade(&self.calls);
+            opened.gate.house().events.overhear(move |event| {
+                if let Some(calls) = calls.upgrade() {
+                    calls.hear(event);
+                }
+            });
         });
         Ok(opened)
     }

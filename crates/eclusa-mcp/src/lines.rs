@@ -1,6 +1,14 @@
-//! Lines of bounded length from a pipe whose other end nobody vouches for.
+//! Messages on a pipe, each on a line: of bounded length from an end that nobody vouches for, and
+//! to it.
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use std::io;
+
+use futures::FutureExt as _;
+use serde::Serialize;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
+    sync::Mutex,
+};
 
 /// The longest line that is read, in bytes.
 pub(crate) const LONGEST: usize = 16 << 20;
@@ -73,4 +81,31 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 /// The text of a line, without what some programs put around it.
 pub(crate) fn bare(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii()
+}
+
+/// Writes one message, on a line of its own.
+pub(crate) async fn write<W: AsyncWrite + Unpin>(
+    to: &Mutex<W>,
+    message: &impl Serialize,
+) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    let mut to = to.lock().await;
+    to.write_all(&line).await?;
+    to.flush().await
+}
+
+/// Begins with something before anybody waits for it. rmcp makes a task of each message to send;
+/// where the pipe has room, the message is gone before that task has its turn.
+pub(crate) fn at_once<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> impl Future<Output = T> + Send + 'static {
+    let mut work = work.boxed();
+    let done = (&mut work).now_or_never();
+    async move {
+        match done {
+            Some(done) => done,
+            None => work.await,
+        }
+    }
 }

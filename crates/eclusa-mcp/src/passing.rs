@@ -4,6 +4,7 @@
 use std::sync::{Arc, PoisonError};
 
 use eclusa::{Gate, Origin, Reply, Run, ToolCall};
+use futures::{FutureExt as _, future::BoxFuture};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -53,28 +54,32 @@ enum Found {
 }
 
 impl Server {
-    /// Passes a request through the gate.
-    pub(crate) async fn pass(
-        &self,
-        gate: &Gate,
+    /// Passes a request through the gate. On the heap, because rmcp moves what it is given to do
+    /// about ten times, and the way through the gate is long.
+    pub(crate) fn pass<'a>(
+        &'a self,
+        gate: &'a Gate,
         wanted: Wanted,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Passed, ErrorData> {
-        let principal = &gate.run().principal;
-        let bound = Bound::to(principal, wanted.method, &wanted.tool, &wanted.args);
-        let call = match self.found(gate, wanted, &bound, context)? {
-            Found::Call(call) => call,
-            Found::Unanswered(call, asked) => return self.ask(&bound, asked, call),
-        };
-        let line = Line { context, by_answer: modern(context), patience: self.hall.patience };
-        match call.drive(line).await {
-            Driven::Asks(asked, call) => self.ask(&bound, asked, call),
-            Driven::Waits(call) => {
-                let id = self.hall.parking.keep(principal, call);
-                id.map(Passed::Waits).map_err(|err| internal(&err.to_string()))
+        context: &'a RequestContext<RoleServer>,
+    ) -> BoxFuture<'a, Result<Passed, ErrorData>> {
+        async move {
+            let principal = &gate.run().principal;
+            let bound = Bound::to(principal, wanted.method, &wanted.tool, &wanted.args);
+            let call = match self.found(gate, wanted, &bound, context)? {
+                Found::Call(call) => call,
+                Found::Unanswered(call, asked) => return self.ask(&bound, asked, call),
+            };
+            let line = Line { context, by_answer: modern(context), patience: self.hall.patience };
+            match call.drive(line).await {
+                Driven::Asks(asked, call) => self.ask(&bound, asked, call),
+                Driven::Waits(call) => {
+                    let id = self.hall.parking.keep(principal, call);
+                    id.map(Passed::Waits).map_err(|err| internal(&err.to_string()))
+                }
+                Driven::Done(reply, beside) => Ok(Passed::Done(reply, beside)),
             }
-            Driven::Done(reply, beside) => Ok(Passed::Done(reply, beside)),
         }
+        .boxed()
     }
 
     /// The call that a request is about: a new one, one whose answer it brings, or one that it

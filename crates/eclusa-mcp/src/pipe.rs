@@ -14,13 +14,13 @@ use rmcp::{
 };
 use serde_json::Value;
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
     sync::{Mutex, watch},
 };
 
 use crate::{
     hall::Hall,
-    lines::{LONGEST, Lines, Read, bare},
+    lines::{LONGEST, Lines, Read, at_once, bare, write},
 };
 
 /// How long calls may go on after the client has closed its end. It may still be reading.
@@ -120,7 +120,7 @@ where
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let (to, owed) = (self.write.clone(), self.owed.clone());
         let gone = self.hall.gone.clone();
-        async move {
+        at_once(async move {
             let written = write(&to, &item).await;
             if written.is_err() {
                 // Nobody will ever read an answer.
@@ -130,7 +130,7 @@ where
                 owed.send_modify(|it| *it = it.saturating_sub(1));
             }
             written
-        }
+        })
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -161,16 +161,4 @@ where
     async fn close(&mut self) -> io::Result<()> {
         self.write.lock().await.flush().await
     }
-}
-
-/// One message, on a line of its own.
-async fn write<W: AsyncWrite + Unpin>(
-    to: &Mutex<W>,
-    message: &TxJsonRpcMessage<RoleServer>,
-) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    let mut to = to.lock().await;
-    to.write_all(&line).await?;
-    to.flush().await
 }

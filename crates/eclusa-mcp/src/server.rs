@@ -7,6 +7,7 @@ use std::{
 };
 
 use eclusa::{Malformed, Origin};
+use futures::FutureExt as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -144,7 +145,7 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        news::listen(&self.hall, &context).await
+        news::listen(&self.hall, &context).boxed().await
     }
 
     async fn subscribe(
@@ -272,7 +273,7 @@ impl ServerHandler for Server {
             _ => return Ok(CompleteResult::default()),
         };
         match self.stocked().await? {
-            (opened, Some(gateway)) => gateway.complete(&opened.gate, request).await,
+            (opened, Some(gateway)) => gateway.complete(&opened.gate, request).boxed().await,
             (_, None) => Err(ErrorData::invalid_params(format!("there is no `{name}`"), None)),
         }
     }
@@ -334,7 +335,7 @@ impl ServerHandler for Server {
             problem: "`arguments` is not a JSON object; send the tool's arguments as one".into(),
             origin: Origin::Mcp,
         };
-        let reply = self.for_this(&gate, &context).pass(bad).await;
+        let reply = self.for_this(&gate, &context).pass(bad).boxed().await;
         let mut result = answer::result(&reply, &gate.house().registry);
         if !modern(&context) {
             result.result_type = None;

@@ -1,10 +1,14 @@
 //! What happens, told to whoever listens. Listeners cannot hold anything up.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
+use arc_swap::ArcSwap;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
@@ -48,8 +52,8 @@ pub enum Event {
         call: String,
         /// The tool.
         tool: String,
-        /// The number of the call in the log.
-        number: u64,
+        /// The number of the call in the log, if it has one before it ends.
+        number: Option<u64>,
     },
     /// A tool says how far it has come.
     Progress {
@@ -87,14 +91,19 @@ pub enum Event {
 pub struct Events {
     sender: broadcast::Sender<Arc<Event>>,
     heard: Arc<AtomicBool>,
+    ears: Arc<ArcSwap<Vec<Ear>>>,
 }
+
+/// Who hears an event where it happens.
+type Ear = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// How many events a slow listener may be behind before it loses the oldest.
 const BACKLOG: usize = 1024;
 
 impl Default for Events {
     fn default() -> Events {
-        Events { sender: broadcast::channel(BACKLOG).0, heard: Arc::default() }
+        let (sender, _) = broadcast::channel(BACKLOG);
+        Events { sender, heard: Arc::default(), ears: Arc::default() }
     }
 }
 
@@ -105,11 +114,27 @@ impl Events {
         self.sender.subscribe()
     }
 
+    /// Hears every event from now on in the middle of the call that it is about, which waits
+    /// meanwhile: for whoever has nothing to do but to note it, and wakes nobody for it. Whatever
+    /// takes longer belongs to a [listener](Events::listen). One that panics is passed over.
+    pub fn overhear(&self, ear: impl Fn(&Event) + Send + Sync + 'static) {
+        let ear: Ear = Arc::new(ear);
+        self.ears.rcu(|ears| ears.iter().chain([&ear]).cloned().collect::<Vec<_>>());
+    }
+
     /// Tells the listeners; the event is made only if there has ever been one.
     pub(crate) fn send(&self, event: impl FnOnce() -> Event) {
-        if self.heard.load(Ordering::Acquire) {
+        let (ears, listeners) = (self.ears.load(), self.heard.load(Ordering::Acquire));
+        if ears.is_empty() && !listeners {
+            return;
+        }
+        let event = event();
+        for ear in ears.iter() {
+            drop(catch_unwind(AssertUnwindSafe(|| ear(&event))));
+        }
+        if listeners {
             // An error means that nobody listens any more.
-            let _ = self.sender.send(Arc::new(event()));
+            let _ = self.sender.send(Arc::new(event));
         }
     }
 }

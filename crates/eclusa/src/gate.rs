@@ -382,7 +382,7 @@ impl Gate {
         self.house.events.send(|| Event::Started {
             call: entry.trail.call.id.clone(),
             tool: entry.trail.name().to_owned(),
-            number: entry.start_seq().unwrap_or_default(),
+            number: entry.start_seq(),
         });
         let raw = execute::execute(self, permit, entry.start_seq(), started).await?;
         entry.reached(Stage::Ran);

@@ -89,7 +89,9 @@ pub struct Scene {
 pub struct Facts {
     /// May run beside other concurrent tools.
     pub concurrent: bool,
-    /// Label: only looks.
+    /// Label: only looks. A call of a tool that is [`PermissionClass::ReadOnly`] as well has one
+    /// record in the log, its end; it has no number before that, so calls that it makes have no
+    /// parent on record.
     pub read_only: bool,
     /// Label: what it does is hard to take back.
     pub destructive: bool,

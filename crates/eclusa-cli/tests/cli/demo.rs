@@ -62,16 +62,16 @@ fn the_demo_shows_every_gate_and_ends_with_a_chain_that_holds() {
 
     And what was changed is taken back: `eclusa undo`, which is a call of its own.
 
-      → undo {"calls":[5]}
+      → undo {"calls":[3]}
         ask: it does more than read files (defaults)
         asked: once (command line)
         deleted notes.txt, +0 -1
         @@ -1 +0,0 @@
         - the lock works
-      ← undone: call 5
+      ← undone: call 3
           notes.txt
 
-    log: 12 records, the chain holds; head <hash>
+    log: 10 records, the chain holds; head <hash>
     exit 0
     "###);
     // It leaves nothing behind.

@@ -11,11 +11,11 @@ use rmcp::{
     transport::Transport,
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
     sync::Mutex as AsyncMutex,
 };
 
-use crate::lines::{LONGEST, Lines, Read, bare};
+use crate::lines::{LONGEST, Lines, Read, at_once, bare, write};
 
 /// How many lines that are no messages a server may write before it is given up. Some print a
 /// greeting.
@@ -63,13 +63,7 @@ where
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let to = self.write.clone();
-        async move {
-            let mut line = serde_json::to_vec(&item)?;
-            line.push(b'\n');
-            let mut to = to.lock().await;
-            to.write_all(&line).await?;
-            to.flush().await
-        }
+        at_once(async move { write(&to, &item).await })
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {

@@ -72,7 +72,7 @@ impl Ledger {
     }
 }
 
-/// Proof that the start is on record. The tool is not run without it.
+/// Proof that the start is on record, where the run has effects. The tool is not run without it.
 pub(crate) struct Started(());
 
 /// The open entry of one call. Closing it gives the [`Reply`]; dropping it open, because the
@@ -103,13 +103,18 @@ impl Entry<'_> {
         self.stage
     }
 
-    /// The number of the record that holds the start, once there is one.
+    /// The number of the record that holds the start, if there is one.
     pub(crate) fn start_seq(&self) -> Option<u64> {
         self.start
     }
 
-    /// Puts it on record that side effects are about to begin.
-    pub(crate) async fn start(&mut self, _permit: &Permit) -> Result<Started, Stop> {
+    /// Puts it on record that side effects are about to begin. A call that only looks has none:
+    /// one record says all of it, its end, before anybody learns what it saw.
+    pub(crate) async fn start(&mut self, permit: &Permit) -> Result<Started, Stop> {
+        if permit.call().only_looks() {
+            self.reached(Stage::Running);
+            return Ok(Started(()));
+        }
         let appending = self.ledger.append(None, self.render("started", None));
         let receipt = self.ledger.settled(appending).await;
         let receipt = receipt.map_err(|err| Stop::Unrecorded(err.to_string()))?;
@@ -152,9 +157,9 @@ impl Entry<'_> {
         let receipt = self.ledger.settled(appending).await;
         let ended = match &receipt {
             Ok(_) => ended,
-            Err(err) => Ended::of(Err(match self.start {
-                None => Stop::Unrecorded(err.to_string()),
-                Some(_) => Stop::EndUnrecorded(err.to_string()),
+            Err(err) => Ended::of(Err(match self.stage < Stage::Running {
+                true => Stop::Unrecorded(err.to_string()),
+                false => Stop::EndUnrecorded(err.to_string()),
             })),
         };
         Reply::new(&mut self.trail, ended, took, self.start, receipt.ok())

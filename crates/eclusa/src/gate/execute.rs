@@ -41,7 +41,7 @@ impl Job {
         &self.gate.run().conversation
     }
 
-    /// The number of the call in the log.
+    /// The number of the call in the log; a call that only looks gets one when it ends.
     pub fn number(&self) -> Option<u64> {
         self.start
     }

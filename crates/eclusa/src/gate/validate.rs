@@ -154,6 +154,15 @@ impl Validated {
         Hash::of(&parts.join(&b'\n'))
     }
 
+    /// True when the run itself has no effect that anybody could ask about afterwards: a tool of
+    /// the program's own that only reads. What it finds leaves with the reply, which is recorded.
+    pub(crate) fn only_looks(&self) -> bool {
+        let facts = self.facts();
+        (facts.read_only && !facts.destructive && self.class() == PermissionClass::ReadOnly)
+            && self.tool.server().is_none()
+            && self.touches.iter().all(|it| matches!(it, Touch::Read(_)))
+    }
+
     pub(crate) fn tool(&self) -> &Arc<Registered> {
         &self.tool
     }

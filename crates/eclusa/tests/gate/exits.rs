@@ -1,5 +1,7 @@
 //! Each way out of the lock: one reply, one closed entry, and nothing run that should not be.
 
+use std::sync::{Arc, Mutex};
+
 use eclusa::*;
 use serde_json::json;
 
@@ -260,9 +262,15 @@ async fn events_tell_the_story_and_hold_nothing_up() {
     // S2.13, S3.5, S3.41, C28
     let world = world().person([Answer::Once]).close();
     let mut events = world.gate.house().events.listen();
+    let overheard = Arc::new(Mutex::new(Vec::new()));
+    let ear = overheard.clone();
+    world.gate.house().events.overhear(move |event| ear.lock().unwrap().push(event.clone()));
+    world.gate.house().events.overhear(|_| panic!("an ear that breaks"));
     world.gate.pass(call("bash", "git push")).await;
+    let mut heard = Vec::new();
     let mut story = Vec::new();
     while let Ok(event) = events.try_recv() {
+        heard.push(Event::clone(&event));
         story.push(match &*event {
             Event::Received { .. } => "received".to_owned(),
             Event::Asked { .. } => "asked".to_owned(),
@@ -270,15 +278,22 @@ async fn events_tell_the_story_and_hold_nothing_up() {
                 assert_eq!(params["text"], "git push");
                 format!("approved={approved} by {source}")
             }
-            Event::Started { number, .. } => format!("started {number}"),
+            Event::Started { number, .. } => format!("started {number:?}"),
             Event::Progress { fraction, detail, .. } => format!("{fraction} {detail}"),
             Event::Ended { code, .. } => format!("ended {code}"),
             Event::Warning { text, .. } => text.clone(),
         });
     }
-    let expected =
-        ["received", "asked", "approved=true by person", "started 1", "0.5 half way", "ended ok"];
+    let expected = [
+        "received",
+        "asked",
+        "approved=true by person",
+        "started Some(1)",
+        "0.5 half way",
+        "ended ok",
+    ];
     assert_eq!(story, expected);
+    assert_eq!(*overheard.lock().unwrap(), heard);
     // A listener that never listens loses the oldest, and the calls go on.
     for _ in 0..2000 {
         world.gate.pass(call("echo", "x")).await;

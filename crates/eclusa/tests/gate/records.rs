@@ -1,8 +1,11 @@
 //! The records themselves: what they say, and that no change to them goes unseen.
 
+use std::sync::Arc;
+
 use eclusa::*;
+use futures::future::BoxFuture;
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::*;
 
@@ -39,6 +42,77 @@ async fn a_call_that_ran_has_a_start_and_an_end_that_point_at_each_other() {
     );
     assert_eq!(end["output"]["sha256"], Hash::of(b"did: ls").to_string());
     assert!(end.get("args").is_none());
+}
+
+/// A tool that says of itself that it only looks, and what it touches.
+struct Looks(Vec<Touch>);
+
+impl Tool for Looks {
+    fn name(&self) -> &str {
+        "looks"
+    }
+    fn description(&self, _: &Scene) -> String {
+        "Looks.".to_owned()
+    }
+    fn input_schema(&self) -> Value {
+        json!({"type": "object"})
+    }
+    fn facts(&self) -> Facts {
+        let class = Some(PermissionClass::ReadOnly);
+        Facts { class, read_only: true, ..Facts::default() }
+    }
+    fn touches(&self, _: &Value) -> Vec<Touch> {
+        self.0.clone()
+    }
+    fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move { Ok(Output::text(format!("as call {:?}", job.number()))) })
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_only_looks_has_one_record_that_says_everything() {
+    // Invariant 5: there is no side effect that a start would have to precede.
+    let read = || vec![Touch::Read("a.txt".into())];
+    let passed = async |registration: Registration| {
+        let world = world().close();
+        world.gate.house().registry.register(registration).unwrap();
+        let reply = world.gate.pass(ToolCall::new("c1", "looks", json!({}))).await;
+        (world, reply)
+    };
+    let (world, reply) = passed(Registration::of(Looks(read()))).await;
+    assert_eq!((world.events().as_str(), reply.number()), ("ended:ok", Some(1)));
+    let record = &world.bodies()[0];
+    for key in ["args_sha256", "because", "decision", "mode", "output", "tool_revision"] {
+        assert!(record.get(key).is_some(), "{key}");
+    }
+    assert_eq!((&record["stage"], &record["class"]), (&json!("released"), &json!("read-only")));
+    // What does more than look, whatever it calls itself, has a start.
+    for touch in [Touch::Run("ls".into()), Touch::Write("a".into()), Touch::Unknown] {
+        let (world, _) = passed(Registration::of(Looks(vec![touch]))).await;
+        assert_eq!(world.events(), "started ended:ok");
+    }
+    let foreign = Registration::of(Looks(read())).foreign("far").trusted(true);
+    let (world, _) = passed(foreign).await;
+    assert_eq!(world.events(), "started ended:ok");
+}
+
+#[tokio::test]
+async fn what_a_call_saw_that_cannot_be_recorded_is_kept_back() {
+    let mut world = world();
+    world.house.sink = Arc::new(FullDisk);
+    let world = world.close();
+    world.gate.house().registry.add(Looks(Vec::new())).unwrap();
+    let reply = world.gate.pass(ToolCall::new("c1", "looks", json!({}))).await;
+    assert_eq!(reply.code(), "executed_unrecorded");
+    assert!(!reply.content().contains("as call"), "{}", reply.content());
+}
+
+struct FullDisk;
+
+impl AuditSink for FullDisk {
+    fn append(&self, _: Draft) -> Appending {
+        Appending::Done(Err(AuditError::new("the disk is full")))
+    }
 }
 
 #[tokio::test]

@@ -54,6 +54,7 @@ pub(super) fn run(
     if let Some(seq) = noted {
         let since = match head.seq - seq {
             0 => "it is the last".to_owned(),
+            1 => "one more was written since".to_owned(),
             count => format!("{count} were written since"),
         };
         screen.line(&format!("the head that you noted is record {seq}; {since}"))?;
