@@ -38,7 +38,8 @@ pub(crate) fn open(
     }
     let launcher = Arc::new(Launch::new(here, shell::cells(here, &[])?));
     let (pins, keys) = (Arc::new(PinFiles::of(here, &servers)), here.place.keys());
-    Ok(Some(Gateway::open(servers, World { registry, launcher, keys, pins, plain })))
+    let names = here.config.servers.iter().map(|it| it.name.clone()).collect();
+    Ok(Some(Gateway::open(servers, World { registry, launcher, keys, pins, names, plain })))
 }
 
 /// Puts the servers behind the gate that a tool of this name may be of, and waits for them. Nothing

@@ -69,7 +69,13 @@ fn shown(tool: &Registered, gateway: Option<&Gateway>) -> Tool {
     let mut shown = Tool::new(name.clone(), tool.description(&scene), object(tool.schema()));
     shown.title = told.as_ref().and_then(|it| it.title.clone()).or_else(|| Some(title(&name)));
     shown.output_schema = tool.output_schema().map(object);
-    shown.annotations = told.and_then(|it| it.annotations).or_else(|| Some(annotations(tool)));
+    let annotations = || annotations(tool);
+    let Some(told) = told else {
+        shown.annotations = Some(annotations());
+        return shown;
+    };
+    shown.annotations = Some(told.annotations.unwrap_or_else(annotations));
+    (shown.icons, shown.meta) = (told.icons, told.meta);
     shown
 }
 

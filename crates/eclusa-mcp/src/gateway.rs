@@ -10,6 +10,7 @@
 //! wish.rs        what a call wants of it          asked.rs, asks.rs  what it asks meanwhile
 //!   │
 //! listing.rs     its tools, as it tells them      foreign.rs  one of them, as the gate sees it
+//! definition.rs  what one says about itself       icons.rs  its pictures
 //! shelf.rs       its resources and prompts        unlisted.rs  having one, as the gate sees it
 //! watching.rs    its news                         pins.rs  what its tools said at first use
 //! ```
@@ -17,14 +18,11 @@
 //! A server is not trusted. What it says about its tools is pinned; what it sends is bounded; when
 //! it crashes, hangs or talks nonsense its own tools fail, and say whose they are.
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Instant};
 
 use eclusa::{Registry, ServerSettings};
 use futures::future::{BoxFuture, join_all};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    sync::broadcast,
-};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 pub use about::About;
@@ -32,7 +30,7 @@ pub use definition::{Definition, Flag};
 pub use listing::ToolSeen;
 pub use names::{LONGEST as LONGEST_NAME, tool_name};
 pub use pins::{Difference, Pinned, Pins};
-pub use remote::{Keys, Login};
+pub use remote::{Keys, Login, Wanted};
 pub use upstream::Condition;
 
 mod about;
@@ -43,6 +41,8 @@ mod definition;
 mod door;
 mod foreign;
 mod heard;
+mod hindered;
+mod icons;
 mod listing;
 mod names;
 mod pins;
@@ -58,15 +58,13 @@ mod wish;
 
 pub(crate) use listing::Shown;
 use upstream::Upstream;
+use watching::Spread;
 pub(crate) use watching::{News, Watch};
-
-/// How many news a client may be behind.
-const NEWS: usize = 256;
 
 /// The servers behind the gate.
 pub struct Gateway {
     servers: Vec<Arc<Upstream>>,
-    news: broadcast::Sender<News>,
+    spread: Spread,
     plain: bool,
     /// Cancelled when the servers must go.
     ending: CancellationToken,
@@ -82,6 +80,8 @@ pub struct World {
     pub keys: Arc<dyn Keys>,
     /// What their tools said about themselves before.
     pub pins: Arc<dyn Pins>,
+    /// The names of all servers that there are, whether they are started or not.
+    pub names: Vec<String>,
     /// Whether clients know tools by the names that the server gave them. For a gate with one
     /// server behind it and no tools of its own.
     pub plain: bool,
@@ -103,6 +103,14 @@ pub struct Launched {
     pub process: Box<dyn Process>,
     /// What holds it: `full`, or `partial` and what is missing. Goes on record with every call.
     pub cell: Option<String>,
+    /// What its cell kept it from, where it is in one.
+    pub hindered: Option<Arc<dyn Hindered>>,
+}
+
+/// Knows what a program was kept from.
+pub trait Hindered: Send + Sync + 'static {
+    /// The hosts that it was not let reach since then, as `hosts` would have to name them.
+    fn hosts(&self, since: Instant) -> Vec<String>;
 }
 
 /// A program that runs.
@@ -121,11 +129,11 @@ impl Gateway {
     /// as soon as they have told them.
     pub fn open(servers: Vec<ServerSettings>, world: World) -> Arc<Gateway> {
         let (world, ending) = (Arc::new(world), CancellationToken::new());
-        let (news, plain) = (broadcast::Sender::new(NEWS), world.plain);
+        let (spread, plain) = (Spread::default(), world.plain);
         let start =
-            |settings| Upstream::start(settings, world.clone(), news.clone(), ending.clone());
+            |settings| Upstream::start(settings, world.clone(), spread.clone(), ending.clone());
         let servers = servers.into_iter().map(start).collect();
-        Arc::new(Gateway { servers, news, plain, ending })
+        Arc::new(Gateway { servers, spread, plain, ending })
     }
 
     /// Waits until every server has told its tools, or has failed to in its time.
@@ -145,6 +153,7 @@ impl Gateway {
             let mut condition = it.condition();
             let other = |uri| format!("`{uri}` is another server's: nobody gets it from this one");
             condition.remarks.extend(self.doubled(it).into_iter().map(other));
+            condition.remarks.extend(it.withheld());
             condition
         };
         self.servers.iter().map(condition).collect()

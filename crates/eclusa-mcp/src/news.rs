@@ -8,7 +8,7 @@ use std::{
 use eclusa::Gate;
 use rmcp::{
     ErrorData, RoleServer,
-    model::ResourceUpdatedNotificationParam,
+    model::{LoggingLevel, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam},
     service::{Peer, SubscriptionContext},
 };
 use tokio::sync::{
@@ -49,10 +49,17 @@ impl Watches {
     }
 }
 
+/// Which messages of servers a client of the older era wants to hear: from this level on.
+pub(crate) type Level = Arc<Mutex<LoggingLevel>>;
+
+fn wanted(level: &Level) -> LoggingLevel {
+    *level.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// All that there is to hear.
 struct Ears {
     tools: watch::Receiver<()>,
-    servers: Option<broadcast::Receiver<News>>,
+    servers: Option<(broadcast::Receiver<News>, broadcast::Receiver<News>)>,
 }
 
 impl Ears {
@@ -65,15 +72,22 @@ impl Ears {
     async fn next(&mut self) -> Option<News> {
         let servers = async {
             loop {
-                match self.servers.as_mut() {
-                    None => std::future::pending().await,
-                    Some(servers) => match servers.recv().await {
-                        Ok(News::Tools) => {}
-                        // What was missed may have been anything that can be asked for.
-                        Err(RecvError::Lagged(_)) => return Some(News::Resources),
-                        Err(RecvError::Closed) => return None,
-                        Ok(news) => return Some(news),
-                    },
+                let Some((news, messages)) = self.servers.as_mut() else {
+                    return std::future::pending().await;
+                };
+                let (heard, words) = tokio::select! {
+                    biased;
+                    news = news.recv() => (news, false),
+                    message = messages.recv() => (message, true),
+                };
+                match heard {
+                    Ok(News::Tools) => {}
+                    // Words are missed by nobody.
+                    Err(RecvError::Lagged(_)) if words => {}
+                    // What was missed may have been anything that can be asked for.
+                    Err(RecvError::Lagged(_)) => return Some(News::Resources),
+                    Err(RecvError::Closed) => return None,
+                    Ok(news) => return Some(news),
                 }
             }
         };
@@ -85,7 +99,7 @@ impl Ears {
 }
 
 /// Tells a client of the older era, while it is there.
-pub(crate) async fn tell(hall: Arc<Hall>, watches: Watches, peer: Peer<RoleServer>) {
+pub(crate) async fn tell(hall: Arc<Hall>, watches: Watches, level: Level, peer: Peer<RoleServer>) {
     let Ok(opened) = hall.opened().await else { return };
     let mut ears = Ears::of(&opened);
     while let Some(news) = ears.next().await {
@@ -96,7 +110,12 @@ pub(crate) async fn tell(hall: Arc<Hall>, watches: Watches, peer: Peer<RoleServe
             News::Updated(uri) if watches.has(&uri) => {
                 peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(&*uri)).await
             }
-            News::Updated(_) => Ok(()),
+            News::Said(said) if said.level as u8 >= wanted(&level) as u8 => {
+                let mut said = LoggingMessageNotificationParam::clone(&said);
+                said.data = opened.gate.house().redactor.value(&said.data).0.into_owned();
+                peer.notify_logging_message(said).await
+            }
+            News::Updated(_) | News::Said(_) => Ok(()),
         };
         if told.is_err() {
             return;
@@ -131,6 +150,8 @@ pub(crate) async fn listen(hall: &Hall, context: &SubscriptionContext) -> Result
             Some(News::Prompts) => sink.notify_prompt_list_changed().await,
             Some(News::Resources) => sink.notify_resource_list_changed().await,
             Some(News::Updated(uri)) => sink.notify_resource_updated(&*uri).await,
+            // In the newer era messages come with requests, and with nothing else.
+            Some(News::Said(_)) => continue,
         };
     }
 }

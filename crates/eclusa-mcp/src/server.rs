@@ -30,7 +30,7 @@ use crate::{
     gateway::Gateway,
     hall::Hall,
     kept,
-    news::{self, Watches},
+    news::{self, Level, Watches},
     opening::Opened,
     own,
     parked::token,
@@ -49,7 +49,7 @@ pub(crate) struct Server {
     /// Cancelled when the connection ends.
     pub(crate) gone: CancellationToken,
     /// Which messages of servers a client of the older era wants to hear.
-    pub(crate) level: Mutex<LoggingLevel>,
+    pub(crate) level: Level,
     watches: Watches,
     /// Whether a client stays connected, whatever its era.
     pub(crate) stays: bool,
@@ -62,7 +62,7 @@ impl Server {
     pub(crate) fn new(hall: Arc<Hall>) -> io::Result<Server> {
         let conversation = format!("mcp-{}", token()?).into();
         let gone = hall.gone.child_token();
-        let level = Mutex::new(LoggingLevel::Info);
+        let level = Arc::new(Mutex::new(LoggingLevel::Info));
         let (watches, spoken) = (Watches::default(), AtomicBool::new(false));
         Ok(Server { hall, conversation, gone, level, watches, stays: true, spoken })
     }
@@ -128,7 +128,8 @@ impl ServerHandler for Server {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let gone = self.gone.clone();
-        let telling = news::tell(self.hall.clone(), self.watches.clone(), context.peer);
+        let (hall, watches, level) = (&self.hall, &self.watches, &self.level);
+        let telling = news::tell(hall.clone(), watches.clone(), level.clone(), context.peer);
         tokio::spawn(async move {
             tokio::select! {
                 () = telling => {}

@@ -78,6 +78,15 @@ variable that holds it.")]
     Login {
         /// Its name
         name: String,
+        /// The id of a client that you have registered with whoever issues tokens for it
+        #[arg(long, value_name = "ID")]
+        client_id: Option<String>,
+        /// The environment variable that holds the secret of that client
+        #[arg(long, value_name = "VARIABLE", requires = "client_id")]
+        client_secret: Option<String>,
+        /// What the token must be good for, besides what it was good for before
+        #[arg(long, value_name = "WORDS")]
+        scope: Vec<String>,
     },
     /// Forget the token of a server
     Logout {

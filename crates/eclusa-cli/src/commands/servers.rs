@@ -29,9 +29,10 @@ pub(super) async fn run(global: &Global, what: Option<ServersCommand>) -> Result
         ServersCommand::Test { name, command } => {
             try_out::one(&here, &meant(&here, &name, command)?, global.json).await
         }
-        ServersCommand::Login { name } => {
+        ServersCommand::Login { name, client_id, client_secret, scope } => {
             let server = named(&here, &name)?;
-            login::login(server, here.place.keys()).await?;
+            let wanted = login::wanted(&*here.place.keys(), client_id, client_secret, &scope)?;
+            login::login(server, here.place.keys(), wanted).await?;
             said(&format!("logged in to `{name}`; its token is kept for it alone"))
         }
         ServersCommand::Logout { name } => {

@@ -1,6 +1,6 @@
 //! A server's program in a cell.
 
-use std::{io, thread::JoinHandle};
+use std::{io, sync::Arc, thread::JoinHandle};
 
 use eclusa_mcp::{Launched, Process};
 use eclusa_sandbox::{
@@ -48,6 +48,7 @@ impl Started {
         Ok(Launched {
             input: Box::new(Sender::from_owned_fd(self.pipes.input)?),
             output: Box::new(Receiver::from_owned_fd(self.pipes.output)?),
+            hindered: Some(Arc::new(self.held.words.clone())),
             process: Box::new(self.held),
             cell: Some(cell),
         })

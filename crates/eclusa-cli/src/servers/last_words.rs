@@ -1,8 +1,12 @@
 //! What a server said last, for whoever has to say why it ended.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
 
 use eclusa::one_line;
+use eclusa_mcp::Hindered;
 
 /// How much of it is kept, in bytes, and how much of that is told.
 const KEPT: usize = 4096;
@@ -18,7 +22,8 @@ pub(super) struct LastWords(Arc<Mutex<Heard>>);
 #[derive(Default)]
 struct Heard {
     said: Vec<u8>,
-    refused: Vec<String>,
+    /// With when it last tried.
+    refused: Vec<(String, Instant)>,
     unreached: Vec<String>,
 }
 
@@ -38,9 +43,10 @@ impl LastWords {
 
     /// It was not let reach a host; this entry would have let it.
     pub(super) fn refused(&self, host: String) {
-        let mut heard = self.heard();
-        if heard.refused.len() < HOSTS && !heard.refused.contains(&host) {
-            heard.refused.push(host);
+        let refused = &mut self.heard().refused;
+        refused.retain(|(it, _)| *it != host);
+        if refused.len() < HOSTS {
+            refused.push((host, Instant::now()));
         }
     }
 
@@ -74,11 +80,19 @@ impl LastWords {
             told.push(format!("it said last: `{last}`"));
         }
         if !heard.refused.is_empty() {
-            let hosts = heard.refused.join("`, `");
+            let hosts: Vec<&str> = heard.refused.iter().map(|(it, _)| it.as_str()).collect();
+            let hosts = hosts.join("`, `");
             told.push(format!("it was not let reach `{hosts}`: its `hosts` do not name that"));
         }
         told.extend(heard.unreached.iter().cloned());
         (!told.is_empty()).then(|| told.join("; "))
+    }
+}
+
+impl Hindered for LastWords {
+    fn hosts(&self, since: Instant) -> Vec<String> {
+        let heard = self.heard();
+        heard.refused.iter().filter(|(_, at)| *at >= since).map(|(it, _)| it.clone()).collect()
     }
 }
 

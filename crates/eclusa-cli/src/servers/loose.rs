@@ -27,6 +27,7 @@ pub(super) fn start(program: &Program) -> io::Result<Launched> {
         output: Box::new(output.ok_or_else(gone)?),
         process: Box::new(Loose { group, words, heard_all }),
         cell: Some(NOT_HELD.to_owned()),
+        hindered: None,
     })
 }
 

@@ -25,6 +25,8 @@ struct Heard {
     exchanged: HashMap<String, String>,
     /// Every `Authorization` that came with a call.
     shown: Vec<String>,
+    /// How many clients have registered themselves.
+    registered: usize,
 }
 
 struct Notes {
@@ -104,6 +106,7 @@ fn answer(base: &str, heard: &Mutex<Heard>, request: &Request) -> String {
         ("POST", "/register") => {
             let mut client: Value = serde_json::from_str(&request.body).unwrap();
             client["client_id"] = json!("eclusa-here");
+            heard.lock().unwrap().registered += 1;
             said("201 Created", "", &client.to_string())
         }
         ("GET", "/authorize") => {
@@ -145,7 +148,15 @@ fn speak(base: &str, heard: &Mutex<Heard>, request: &Request) -> String {
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "notes", "version": "1"},
         }),
-        "tools/list" => json!({"tools": [{"name": "read", "inputSchema": {"type": "object"}}]}),
+        "tools/list" => json!({"tools": [
+            {"name": "read", "inputSchema": {"type": "object"}},
+            {"name": "write", "inputSchema": {"type": "object"}},
+        ]}),
+        "tools/call" if message["params"]["name"] == "write" => {
+            let wants =
+                "www-authenticate: Bearer error=\"insufficient_scope\", scope=\"notes:write\"\r\n";
+            return said("403 Forbidden", wants, "");
+        }
         "tools/call" => json!({"content": [{"type": "text", "text": "a note"}]}),
         _ if message.get("id").is_none() => return said("202 Accepted", "", ""),
         _ => {
@@ -188,11 +199,11 @@ fn who_has_not_logged_in_is_told_how() {
     assert!(ran.err.contains("eclusa servers login notes"), "{ran:?}");
 }
 
-#[test]
-fn a_login_ends_with_a_token_that_is_kept_and_shown_to_that_server_alone() {
-    let notes = Notes::start();
-    let world = world(&notes, "");
-    let mut command = world.command(&["servers", "login", "notes"]);
+/// Logs in, as a person who goes where they are sent.
+fn log_in(world: &World, more: &[&str]) {
+    let words: Vec<&str> = ["servers", "login", "notes"].iter().chain(more).copied().collect();
+    let mut command = world.command(&words);
+    command.env("NOTES_SECRET", "word-of-mine");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -204,7 +215,48 @@ fn a_login_ends_with_a_token_that_is_kept_and_shown_to_that_server_alone() {
     assert!(page.contains("close this page"), "{page}");
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
     assert!(child.wait().unwrap().success(), "{rest:?}");
+}
 
+#[test]
+fn who_needs_a_better_token_for_a_call_is_told_how_to_get_it() {
+    let notes = Notes::start();
+    let world = world(&notes, "");
+    log_in(&world, &[]);
+    let ran = world.eclusa(&["run", "mcp_notes_write", "{}"]);
+    assert_ne!(ran.code, 0);
+    let wanted = "`eclusa servers login notes --scope 'notes:write'`";
+    assert!(ran.out.contains(wanted) || ran.err.contains(wanted), "{ran:?}");
+    log_in(&world, &["--scope", "notes:write"]);
+    assert_eq!(notes.heard.lock().unwrap().asked["scope"], "notes:write");
+}
+
+#[test]
+fn a_client_that_was_registered_by_hand_logs_in_with_its_secret_from_a_variable() {
+    let notes = Notes::start();
+    let world = world(&notes, "");
+    let unset = world.eclusa(&[
+        "servers",
+        "login",
+        "notes",
+        "--client-id",
+        "x",
+        "--client-secret",
+        "NONE_SUCH",
+    ]);
+    assert!(unset.err.contains("`NONE_SUCH` is not set"), "{unset:?}");
+    log_in(&world, &["--client-id", "mine", "--client-secret", "NOTES_SECRET"]);
+    let heard = notes.heard.lock().unwrap();
+    assert_eq!((heard.asked["client_id"].as_str(), heard.registered), ("mine", 0));
+    drop(heard);
+    let ran = world.eclusa(&["run", "mcp_notes_read", "{}"]);
+    assert_eq!((ran.code, ran.out.trim()), (0, "a note"), "{ran:?}");
+}
+
+#[test]
+fn a_login_ends_with_a_token_that_is_kept_and_shown_to_that_server_alone() {
+    let notes = Notes::start();
+    let world = world(&notes, "");
+    log_in(&world, &[]);
     let heard = notes.heard.lock().unwrap();
     let digest = eclusa::Hash::of(heard.exchanged["code_verifier"].as_bytes()).to_string();
     let challenge = BASE64.decode(&heard.asked["code_challenge"]).unwrap();

@@ -12,9 +12,14 @@ use crate::{
 mod cells;
 mod commands;
 mod faults;
+mod icons;
 mod import;
+mod least;
 mod many;
+mod names;
 mod pins;
+mod rude;
+mod said;
 mod wrapped;
 
 /// The fake server, as a script.

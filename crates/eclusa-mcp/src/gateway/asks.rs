@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use eclusa::{Ask, Job, Redactor, ServerSettings};
+use reqwest::Url;
 use rmcp::{
     ErrorData,
     model::{
@@ -143,7 +144,11 @@ impl Upstream {
                 }
                 _ => (Ask::Elicitation, client.wishes.shows_forms()),
             },
-            InputRequest::CreateMessage(_) => (Ask::Sampling, client.wishes.can.sampling.is_some()),
+            InputRequest::CreateMessage(it) => {
+                let can = client.wishes.can.sampling.as_ref();
+                let tools = it.params.tools.is_some() || it.params.tool_choice.is_some();
+                (Ask::Sampling, can.is_some_and(|it| !tools || it.tools.is_some()))
+            }
             InputRequest::ListRoots(_) => (Ask::Roots, client.wishes.can.roots.is_some()),
             _ => return Err(no("nobody here knows what it asks for".to_owned())),
         };
@@ -159,16 +164,41 @@ impl Upstream {
         }
         let clean = client.redactor.value(&whole).0.into_owned();
         let mut request = serde_json::from_value(clean).map_err(unreadable)?;
-        if let InputRequest::Elicitation(it) = &mut request {
-            match &mut it.params {
-                ElicitRequestParams::FormElicitationParams { message, .. }
-                | ElicitRequestParams::UrlElicitationParams { message, .. } => {
-                    *message = format!("{} asks: {}", self.settings.name, bounded(message));
+        self.name_itself(&mut request)?;
+        Ok(request)
+    }
+
+    /// Says which server asks, where the person reads it.
+    fn name_itself(&self, request: &mut InputRequest) -> Result<(), ErrorData> {
+        let name = &self.settings.name;
+        match request {
+            InputRequest::Elicitation(it) => match &mut it.params {
+                ElicitRequestParams::FormElicitationParams { message, .. } => {
+                    *message = format!("{name} asks: {}", bounded(message));
+                }
+                ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+                    *message = format!("{name} asks: {}", bounded(message));
+                    let web = Url::parse(url)
+                        .is_ok_and(|it| matches!(it.scheme(), "http" | "https") && it.has_host());
+                    if !web || url.len() > TEXT || seen(url) != *url {
+                        return Err(no("it leads to something that is no address of the web, or \
+                                       that nobody could read"
+                            .to_owned()));
+                    }
                 }
                 _ => {}
+            },
+            InputRequest::CreateMessage(it) => {
+                let said = it.params.system_prompt.take().unwrap_or_default();
+                let words = if said.is_empty() { "" } else { ". It says:\n\n" };
+                it.params.system_prompt =
+                    Some(format!("The MCP server `{name}` asks for this{words}{said}"));
+                // To the client all servers here are one, and none gets the words of another.
+                it.params.include_context = None;
             }
+            _ => {}
         }
-        Ok(request)
+        Ok(())
     }
 
     /// Whether the server may ask this at all.

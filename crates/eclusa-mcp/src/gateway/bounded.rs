@@ -20,6 +20,8 @@ use rmcp::{
 };
 use sse_stream::{Error as SseError, Sse, SseStream};
 
+use super::wire::Complaint;
+
 const SESSION: &str = "mcp-session-id";
 
 /// The longest text of a refusal that is kept.
@@ -29,7 +31,12 @@ type Failed = StreamableHttpError<reqwest::Error>;
 
 /// A client that stops listening.
 #[derive(Clone)]
-pub(super) struct Bounded(pub(super) reqwest::Client);
+pub(super) struct Bounded {
+    pub(super) http: reqwest::Client,
+    /// What the server is called here, and what a person would have to do for it.
+    pub(super) name: Arc<str>,
+    pub(super) wants: Complaint,
+}
 
 impl StreamableHttpClient for Bounded {
     type Error = reqwest::Error;
@@ -55,7 +62,8 @@ impl StreamableHttpClient for Bounded {
         headers: HashMap<HeaderName, HeaderValue>,
         most: usize,
     ) -> Result<StreamableHttpPostResponse, Failed> {
-        let mut request = self.0.post(&*uri).header(ACCEPT, "text/event-stream, application/json");
+        let mut request =
+            self.http.post(&*uri).header(ACCEPT, "text/event-stream, application/json");
         if let Some(token) = token {
             request = request.bearer_auth(token);
         }
@@ -64,7 +72,7 @@ impl StreamableHttpClient for Bounded {
         }
         let request = request.headers(headers.into_iter().collect());
         let response = request.json(&message).send().await.map_err(Failed::Client)?;
-        refused(&response)?;
+        refused(&response, &self.wants, &self.name)?;
         let status = response.status();
         let text = |name: HeaderName| said(response.headers(), &name);
         let (kind, new) = (text(CONTENT_TYPE), text(HeaderName::from_static(SESSION)));
@@ -104,7 +112,7 @@ impl StreamableHttpClient for Bounded {
         token: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Failed> {
-        self.0.delete_session(uri, session, token, headers).await
+        self.http.delete_session(uri, session, token, headers).await
     }
 
     async fn get_stream(
@@ -115,7 +123,7 @@ impl StreamableHttpClient for Bounded {
         token: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failed> {
-        self.0.get_stream(uri, session, last, token, headers).await
+        self.http.get_stream(uri, session, last, token, headers).await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -127,7 +135,7 @@ impl StreamableHttpClient for Bounded {
         headers: HashMap<HeaderName, HeaderValue>,
         most: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failed> {
-        let http = &self.0;
+        let http = &self.http;
         http.get_stream_with_max_sse_event_size(uri, session, last, token, headers, most).await
     }
 }
@@ -137,13 +145,27 @@ fn said(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
 }
 
 /// A server that wants a token, or a better one, says so in a header.
-fn refused(response: &Response) -> Result<(), Failed> {
+fn refused(response: &Response, wants: &Complaint, name: &str) -> Result<(), Failed> {
     let Some(challenge) = said(response.headers(), &WWW_AUTHENTICATE) else { return Ok(()) };
     match response.status() {
-        StatusCode::UNAUTHORIZED => Err(Failed::AuthRequired(AuthRequiredError::new(challenge))),
+        StatusCode::UNAUTHORIZED => {
+            wants.make(format!(
+                "it wants you to log in: `eclusa servers login {name}`, or name a header for it"
+            ));
+            Err(Failed::AuthRequired(AuthRequiredError::new(challenge)))
+        }
         StatusCode::FORBIDDEN => {
             let scope = challenge.split("scope=\"").nth(1).and_then(|it| it.split('"').next());
             let scope = scope.map(str::to_owned);
+            // What is not plain has no place in a line that a person copies.
+            let plain = |it: char| it.is_ascii_graphic() && !"'\\`".contains(it) || it == ' ';
+            if let Some(scope) = scope.as_ref().filter(|it| it.len() < 500 && it.chars().all(plain))
+            {
+                wants.make(format!(
+                    "its token is not enough for it: `eclusa servers login {name} --scope \
+                     '{scope}'` gets another"
+                ));
+            }
             Err(Failed::InsufficientScope(InsufficientScopeError::new(challenge, scope)))
         }
         _ => Ok(()),

@@ -3,16 +3,20 @@
 
 use std::fmt;
 
-use rmcp::model::{Tool, ToolAnnotations};
+use eclusa::ServerSettings;
+use rmcp::model::{Icon, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::{asks::bounded, names::tool_name};
+use super::{asks::bounded, icons, names::tool_name};
 
 /// The longest description that a model reads, in bytes.
 const DESCRIPTION: usize = 2048;
 
-/// The largest schema that is taken, in bytes.
+/// The largest schemas that are taken, in bytes.
 const SCHEMA: usize = 64 << 10;
+
+/// The largest definition that is taken, in bytes.
+const DEFINITION: usize = 128 << 10;
 
 /// Phrases that tell a model what to do with something else than the tool. A person looks at them;
 /// nothing is decided by them, because there are a thousand other ways to say the same.
@@ -46,6 +50,8 @@ pub struct Definition {
     pub pinned: Value,
     pub(super) title: Option<String>,
     pub(super) annotations: Option<ToolAnnotations>,
+    pub(super) icons: Option<Vec<Icon>>,
+    pub(super) meta: Option<MetaObject>,
     pub(super) description: String,
     pub(super) input: Value,
     pub(super) output: Option<Value>,
@@ -80,7 +86,11 @@ impl fmt::Display for Flag {
 impl Definition {
     /// Reads what a server says. The error says why the tool cannot be had. `others` are the names
     /// of the other servers.
-    pub(super) fn read(server: &str, tool: &Tool, others: &[String]) -> Result<Definition, String> {
+    pub(super) fn read(
+        server: &ServerSettings,
+        tool: &Tool,
+        others: &[String],
+    ) -> Result<Definition, String> {
         let mut flags = Vec::new();
         let mut input = Value::Object(Map::clone(&tool.input_schema));
         let mut output = tool.output_schema.as_deref().cloned().map(Value::Object);
@@ -92,7 +102,7 @@ impl Definition {
         if size > SCHEMA {
             return Err(format!("its schemas have {size} bytes, and {SCHEMA} are taken at most"));
         }
-        let pinned = json!({
+        let mut pinned = json!({
             "name": tool.name,
             "title": tool.title,
             "description": tool.description,
@@ -100,6 +110,23 @@ impl Definition {
             "outputSchema": output,
             "annotations": serde_json::to_value(&tool.annotations).unwrap_or_default(),
         });
+        let icons = icons::icons(tool.icons.as_deref(), server);
+        let meta = icons::meta(tool.meta.as_ref(), server);
+        // What is rare is not there as `null` in what is kept of all others.
+        for (key, told) in [
+            ("icons", icons.as_ref().and_then(|it| serde_json::to_value(it).ok())),
+            ("_meta", meta.as_ref().and_then(|it| serde_json::to_value(it).ok())),
+        ] {
+            if let (Some(told), Some(pinned)) = (told, pinned.as_object_mut()) {
+                pinned.insert(key.to_owned(), told);
+            }
+        }
+        let size = pinned.to_string().len();
+        if size > DEFINITION {
+            return Err(format!(
+                "what it says about itself has {size} bytes, and {DEFINITION} are taken at most"
+            ));
+        }
         look(&pinned, others, &mut flags);
         clean(&mut input);
         if let Some(output) = &mut output {
@@ -114,12 +141,14 @@ impl Definition {
         }
         let hints = tool.annotations.as_ref();
         Ok(Definition {
-            name: tool_name(server, &tool.name),
+            name: tool_name(&server.name, &tool.name),
             original: tool.name.clone().into_owned(),
             flags,
             pinned,
             title: tool.title.as_deref().map(bounded),
             annotations: tool.annotations.clone(),
+            icons,
+            meta,
             description,
             input,
             output,
@@ -136,6 +165,7 @@ fn look(pinned: &Value, others: &[String], flags: &mut Vec<Flag>) {
             flags.push(it);
         }
     };
+    let names = |server: &str| format!("mcp_{}_", server.to_lowercase());
     let mut left = vec![pinned];
     while let Some(value) = left.pop() {
         match value {
@@ -147,7 +177,7 @@ fn look(pinned: &Value, others: &[String], flags: &mut Vec<Flag>) {
                 for order in ORDERS.iter().filter(|it| lower.contains(**it)) {
                     flag(Flag::Orders((*order).to_owned()));
                 }
-                for other in others.iter().filter(|it| lower.contains(&format!("mcp_{it}_"))) {
+                for other in others.iter().filter(|it| lower.contains(&names(it))) {
                     flag(Flag::Mentions(other.clone()));
                 }
             }

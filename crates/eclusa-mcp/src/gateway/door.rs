@@ -59,9 +59,9 @@ impl Gateway {
         keeper.watch(uri).map_err(|why| ErrorData::invalid_request(why, None))
     }
 
-    /// News of all servers.
-    pub(crate) fn news(&self) -> broadcast::Receiver<News> {
-        self.news.subscribe()
+    /// News of all servers, and what they say that belongs to no call.
+    pub(crate) fn news(&self) -> (broadcast::Receiver<News>, broadcast::Receiver<News>) {
+        self.spread.heard()
     }
 
     /// How an argument of a prompt or of a template could go on. Nobody is asked about it, and

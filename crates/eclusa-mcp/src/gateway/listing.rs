@@ -1,20 +1,23 @@
 //! The tools of a server: read, held against what they said before, and put into the registry.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet},
+    io,
     sync::{Arc, MutexGuard, PoisonError},
 };
 
 use eclusa::{ExtraArgs, FnReviewer, Registration, Review, ReviewConfig, digest};
 use rmcp::{
     RoleClient,
-    model::{PaginatedRequestParams, Tool, ToolAnnotations},
+    model::{Icon, MetaObject, PaginatedRequestParams, Tool, ToolAnnotations},
     service::{Peer, ServiceError},
 };
+use serde::Serialize;
 
 use super::{
     definition::{Definition, Flag},
     foreign::Foreign,
+    names::not_this_servers,
     pins::{self, Difference, Pinned},
     tool_name, unlisted,
     upstream::Upstream,
@@ -23,8 +26,9 @@ use super::{
 /// The most that a list of one server may have.
 const MOST: usize = 1000;
 
-/// The most pages that a list may have.
+/// The most pages that a list may have, and the most bytes.
 const PAGES: usize = 100;
+const BYTES: usize = 16 << 20;
 
 /// What a server has told about its tools.
 #[derive(Default)]
@@ -43,22 +47,30 @@ pub(crate) struct Shown {
     pub(crate) title: Option<String>,
     /// What the server says about it, if that is believed.
     pub(crate) annotations: Option<ToolAnnotations>,
+    /// The server's pictures for it.
+    pub(crate) icons: Option<Vec<Icon>>,
+    /// The server's remarks for programs, if it is trusted.
+    pub(crate) meta: Option<MetaObject>,
     /// What was registered: the same is not registered again, so that nobody is told of a change
     /// that is none.
     revision: String,
 }
 
 /// All pages of a list of bounded length.
-pub(super) async fn pages<T, F>(
+pub(super) async fn pages<T: Serialize, F>(
     mut page: impl FnMut(PaginatedRequestParams) -> F,
 ) -> Result<Vec<T>, String>
 where
     F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
 {
     let mut all = Vec::new();
-    let mut at = PaginatedRequestParams::default();
+    let (mut at, mut bytes) = (PaginatedRequestParams::default(), 0);
     for _ in 0..PAGES {
         let (page, next) = page(at).await.map_err(|err| err.to_string())?;
+        bytes += page.iter().map(weight).sum::<usize>();
+        if bytes > BYTES {
+            return Err(format!("the list has more than {BYTES} bytes, and no more are taken"));
+        }
         all.extend(page);
         if all.len() > MOST {
             return Err(format!("it has more than {MOST}, and no more are taken"));
@@ -69,6 +81,24 @@ where
         }
     }
     Err(format!("the list has more than {PAGES} pages"))
+}
+
+/// How many bytes something has as JSON.
+fn weight(it: &impl Serialize) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // What cannot be written is too much.
+    serde_json::to_writer(&mut count, it).map_or(BYTES, |()| count.0)
 }
 
 async fn tools(
@@ -106,8 +136,9 @@ impl Upstream {
         let name = &self.settings.name;
         let mut seen = Vec::new();
         let mut definitions = Vec::new();
+        let mut taken = BTreeSet::new();
         for tool in &tools {
-            match Definition::read(name, tool, &[]) {
+            match self.admitted(tool, &mut taken) {
                 Ok(definition) => definitions.push(definition),
                 Err(why) => seen.push(ToolSeen::refused(name, &tool.name, why)),
             }
@@ -129,19 +160,10 @@ impl Upstream {
             };
             let shown = self.shown(&definition, tool.changed.is_some());
             let same = before.get(&tool.name).is_some_and(|it| it.revision == shown.revision);
-            match registered.entry(tool.name.clone()) {
-                Entry::Occupied(_) => {
-                    let why = format!("another of its tools is called `{}` already", tool.name);
-                    tool.refused = Some(why);
-                }
-                Entry::Vacant(place) => {
-                    let changed = tool.changed.as_ref();
-                    let done = if same { Ok(()) } else { self.register(definition, changed) };
-                    match done {
-                        Ok(()) => drop(place.insert(shown)),
-                        Err(why) => tool.refused = Some(why),
-                    }
-                }
+            let changed = tool.changed.as_ref();
+            match if same { Ok(()) } else { self.register(definition, changed) } {
+                Ok(()) => drop(registered.insert(tool.name.clone(), shown)),
+                Err(why) => tool.refused = Some(why),
             }
             seen.push(tool);
         }
@@ -150,12 +172,29 @@ impl Upstream {
         Ok(())
     }
 
+    /// What a tool says, if the server can have it. Of two by one name it has the first: there is
+    /// one pin for both, and what is held against it must be what is had.
+    fn admitted(&self, tool: &Tool, taken: &mut BTreeSet<String>) -> Result<Definition, String> {
+        let server = &self.settings.name;
+        let others = self.world.names.iter().filter(|it| !server.starts_with(it.as_str()));
+        let others: Vec<String> = others.cloned().collect();
+        let definition = Definition::read(&self.settings, tool, &others)?;
+        let name = &definition.name;
+        if let Some(other) = self.reads_like(name) {
+            return Err(not_this_servers(name, server, other));
+        }
+        match taken.insert(name.clone()) {
+            true => Ok(definition),
+            false => Err(format!("another of its tools is called `{name}` already")),
+        }
+    }
+
     fn register(
         self: &Arc<Upstream>,
         definition: Definition,
         changed: Option<&Difference>,
     ) -> Result<(), String> {
-        let alias = self.world.plain.then(|| definition.original.clone());
+        let alias = self.plain_name(&definition);
         let revision = digest(&definition.pinned).to_string();
         let (name, server) = (definition.name.clone(), self.settings.name.clone());
         let alias = alias.filter(|it| *it != name);
@@ -200,15 +239,25 @@ impl Upstream {
         self.world.registry.register(registration).map_err(|err| err.to_string())
     }
 
+    /// The name that the server gave it, where clients know it by that and can.
+    fn plain_name(&self, definition: &Definition) -> Option<String> {
+        let name = &definition.original;
+        let fits = (1..=128).contains(&name.len())
+            && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(&it));
+        (self.world.plain && fits).then(|| name.clone())
+    }
+
     fn shown(&self, definition: &Definition, changed: bool) -> Shown {
         Shown {
-            name: self.world.plain.then(|| definition.original.clone()),
+            name: self.plain_name(definition),
             // Nothing of what nobody has looked at yet.
             title: definition.title.clone().filter(|_| !changed),
             annotations: definition
                 .annotations
                 .clone()
                 .filter(|_| self.settings.trusted && !changed),
+            icons: definition.icons.clone().filter(|_| !changed),
+            meta: definition.meta.clone().filter(|_| !changed),
             revision: format!("{} {changed}", digest(&definition.pinned)),
         }
     }

@@ -27,6 +27,26 @@ pub fn tool_name(server: &str, tool: &str) -> String {
     name
 }
 
+/// Whose tool a name reads like, if not that of the server that it was made for. The name of a
+/// server may begin like another's: `mcp_a_b_c` reads like the tool `c` of `a_b`, and so it is that
+/// server's wherever there is one, whether it has such a tool or not and whoever starts first.
+pub(super) fn reads_like<'a>(name: &str, server: &str, all: &'a [String]) -> Option<&'a str> {
+    let rest = name.strip_prefix("mcp_")?;
+    let fits = |it: &&String| {
+        it.len() > server.len()
+            && rest.strip_prefix(it.as_str()).is_some_and(|it| it.starts_with('_'))
+    };
+    all.iter().filter(fits).max_by_key(|it| it.len()).map(String::as_str)
+}
+
+/// Why a server cannot have something of this name, which reads like something of another's.
+pub(super) fn not_this_servers(name: &str, server: &str, other: &str) -> String {
+    format!(
+        "`{name}` reads like something of the server `{other}`; call one of the servers `{server}` \
+         and `{other}` something else"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -45,6 +65,26 @@ mod tests {
         assert_eq!(long, tool_name("github", &"x".repeat(90)));
         assert_ne!(long, tool_name("github", &"x".repeat(91)));
         assert_ne!(tool_name("a", "b.c"), tool_name("a", "b/c"));
+    }
+
+    #[test]
+    fn c20_a_name_that_reads_like_another_servers_is_that_servers_in_any_order() {
+        let mut all = ["a", "a_b", "a_b_c", "ab", "b"].map(str::to_owned);
+        for _ in 0..all.len() {
+            all.rotate_left(1);
+            let like = |server: &str, tool: &str| {
+                reads_like(&tool_name(server, tool), server, &all).map(str::to_owned)
+            };
+            assert_eq!(like("a", "b_x").as_deref(), Some("a_b"));
+            assert_eq!(like("a", "b_c_x").as_deref(), Some("a_b_c"));
+            assert_eq!(like("a_b", "c_x").as_deref(), Some("a_b_c"));
+            assert_eq!(like("a", "b_c.x").as_deref(), Some("a_b_c"));
+            for (server, tool) in
+                [("a", "b"), ("a", "bx"), ("a_b", "x"), ("ab", "x"), ("b", "a_b_x")]
+            {
+                assert_eq!(like(server, tool), None, "{server} {tool}");
+            }
+        }
     }
 
     proptest! {

@@ -6,6 +6,9 @@ use std::{collections::BTreeMap, io};
 use eclusa::digest;
 use serde_json::Value;
 
+/// The most tools of one server that are remembered. One that had more makes up names.
+const MOST: usize = 10_000;
+
 /// What a server's tools said, by their own names.
 pub type Pinned = BTreeMap<String, Value>;
 
@@ -61,6 +64,10 @@ pub(super) fn check(pins: &dyn Pins, server: &str, now: &Pinned) -> io::Result<C
                 changed.insert(tool.clone(), Difference { tool, was, is });
             }
         }
+    }
+    if pinned.len() > MOST {
+        let why = format!("it has had more than {MOST} tools by different names");
+        return Err(io::Error::other(why));
     }
     if new {
         pins.pin(server, &pinned)?;

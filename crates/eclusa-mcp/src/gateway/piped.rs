@@ -10,9 +10,10 @@ use rmcp::{
 use tokio::time::{sleep, timeout};
 
 use super::{
-    Process,
+    Hindered, Process,
     asked::Asked,
     heard::Heard,
+    names::reads_like,
     upstream::Upstream,
     wire::{Complaint, Wire},
 };
@@ -21,7 +22,12 @@ use super::{
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A program that has been greeted, and what holds it.
-type Greeted = (RunningService<RoleClient, Asked>, Box<dyn Process>, Option<String>);
+type Greeted = (
+    RunningService<RoleClient, Asked>,
+    Box<dyn Process>,
+    Option<String>,
+    Option<Arc<dyn Hindered>>,
+);
 
 impl Upstream {
     /// Starts the program and greets it. The error says why it cannot be talked to, in its own
@@ -48,7 +54,7 @@ impl Upstream {
             }
         };
         match served {
-            Ok(running) => Ok((running, launched.process, launched.cell)),
+            Ok(running) => Ok((running, launched.process, launched.cell, launched.hindered)),
             Err(err) => {
                 let how = timeout(LAST_WORDS, launched.process.ended()).await.ok();
                 Err(complaint.take().or(how).unwrap_or_else(|| err.to_string()))
@@ -59,7 +65,13 @@ impl Upstream {
     /// Whether a tool of this name would be one of this server's.
     pub(super) fn would_have(&self, tool: &str) -> bool {
         let prefix = format!("mcp_{}_", self.settings.name);
-        self.world.plain || tool.starts_with(&prefix)
+        self.world.plain || tool.starts_with(&prefix) && self.reads_like(tool).is_none()
+    }
+
+    /// The other server that this name reads like something of.
+    pub(super) fn reads_like(&self, name: &str) -> Option<&str> {
+        let all = if self.world.plain { &[][..] } else { &self.world.names };
+        reads_like(name, &self.settings.name, all)
     }
 
     pub(super) fn too_slow(&self) -> String {

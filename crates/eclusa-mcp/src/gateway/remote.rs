@@ -3,10 +3,14 @@
 //! Nothing that a client showed us is passed on: a server gets the headers that the configuration
 //! names, or a token that was issued for it alone (RFC 8707) and is kept by whoever keeps secrets.
 
-use std::{collections::HashMap, io, sync::Arc};
+use std::{collections::HashMap, io, sync::Arc, time::Duration};
 
 use eclusa::{Reach, ServerSettings};
 use futures::future::BoxFuture;
+use reqwest::{
+    StatusCode,
+    header::{ACCEPT, WWW_AUTHENTICATE},
+};
 use rmcp::{
     RoleClient,
     service::{
@@ -21,9 +25,13 @@ use rmcp::{
         streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
+use serde_json::json;
 
-use super::{asked::Asked, bounded::Bounded, heard::Heard};
+use super::{asked::Asked, bounded::Bounded, heard::Heard, wire::Complaint};
 use crate::lines::LONGEST;
+
+/// How long a server may take to turn somebody away.
+const CHALLENGE: Duration = Duration::from_secs(10);
 
 /// What servers at an address are shown, and where it is kept.
 pub trait Keys: Send + Sync + 'static {
@@ -43,6 +51,7 @@ pub(super) async fn connect(
     keys: &Arc<dyn Keys>,
     handler: Asked,
     lifecycle: ClientLifecycleMode,
+    wants: &Complaint,
 ) -> Result<RunningService<RoleClient, Asked>, String> {
     let Reach::Url { url, headers } = &settings.reach else {
         return Err("it has no address".to_owned());
@@ -52,6 +61,7 @@ pub(super) async fn connect(
     config.max_sse_event_size = LONGEST;
     config.reinit_on_expired_session = true;
     let (http, ear) = (client()?, handler.upstream.clone());
+    let http = Bounded { http, name: settings.name.as_str().into(), wants: wants.clone() };
     let serving: BoxFuture<'static, _> = match logged_in(settings, url, keys).await? {
         Some(manager) => {
             let client = AuthClient::new(http, manager);
@@ -65,23 +75,19 @@ pub(super) async fn connect(
             Box::pin(serve_client_with_lifecycle(handler, transport, lifecycle))
         }
     };
-    serving.await.map_err(|err: ClientInitializeError| match err.is_authorization_required() {
-        true => format!(
-            "it wants you to log in: `eclusa servers login {}`, or name a header for it",
-            settings.name
-        ),
-        false => format!("it cannot be reached: {err}"),
+    serving.await.map_err(|err: ClientInitializeError| {
+        wants.take().unwrap_or_else(|| format!("it cannot be reached: {err}"))
     })
 }
 
 /// A client that follows no redirect: what we show is for one server.
-fn client() -> Result<Bounded, String> {
+fn client() -> Result<reqwest::Client, String> {
     let client = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("eclusa/", env!("CARGO_PKG_VERSION")))
         // An old connection whose last answer was not read to its end costs more than a new one.
         .pool_max_idle_per_host(0);
-    client.build().map(Bounded).map_err(|err| format!("there is no HTTP here: {err}"))
+    client.build().map_err(|err| format!("there is no HTTP here: {err}"))
 }
 
 type Headers = HashMap<reqwest::header::HeaderName, reqwest::header::HeaderValue>;
@@ -117,13 +123,58 @@ async fn logged_in(
     let failed = |err: AuthError| format!("its token cannot be used: {err}");
     let mut manager = AuthorizationManager::new(url).await.map_err(failed)?;
     manager.set_credential_store(kept);
+    let mut found = manager.resolve_metadata().await.map_err(failed)?;
+    if !found.source.is_discovered() {
+        // Some tell only whom they turn away.
+        let challenge = challenge(url).await;
+        let told = manager.resolve_metadata_from_challenge(challenge.as_deref()).await;
+        found = told.map_err(failed)?;
+    }
+    manager.set_metadata(found.metadata);
     let usable = manager.initialize_from_store().await.map_err(failed)?;
     Ok(usable.then_some(manager))
+}
+
+/// What a server says to whom it turns away: who issues tokens for it, and for what. Some greet
+/// everybody, and some know one era alone.
+async fn challenge(url: &str) -> Option<String> {
+    let version = "2026-07-28";
+    let about = json!({
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let us = json!({"name": "eclusa", "version": env!("CARGO_PKG_VERSION")});
+    let greeting = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": us});
+    let http = client().ok()?;
+    for (method, params) in [("tools/list", json!({"_meta": about})), ("initialize", greeting)] {
+        let asks = json!({"jsonrpc": "2.0", "id": 0, "method": method, "params": params});
+        let mut request = http.post(url).header(ACCEPT, "application/json, text/event-stream");
+        if method != "initialize" {
+            request = request.header("mcp-protocol-version", version).header("mcp-method", method);
+        }
+        let answer = request.json(&asks).timeout(CHALLENGE).send().await.ok()?;
+        let turned_away = answer.status() == StatusCode::UNAUTHORIZED;
+        if let Some(told) = answer.headers().get(WWW_AUTHENTICATE).filter(|_| turned_away) {
+            return told.to_str().ok().map(str::to_owned);
+        }
+    }
+    None
 }
 
 /// A login that waits for the person to come back from the browser.
 pub struct Login {
     session: AuthorizationSession,
+}
+
+/// What a login is made with, where the server's own word is not enough.
+#[derive(Debug, Default)]
+pub struct Wanted {
+    /// The client that a person has registered there, where programs cannot do that themselves.
+    pub client: Option<String>,
+    /// The secret of that client.
+    pub secret: Option<String>,
+    /// What the token must be good for, besides what it was good for before.
+    pub scopes: Vec<String>,
 }
 
 impl Login {
@@ -133,18 +184,30 @@ impl Login {
         settings: &ServerSettings,
         keys: Arc<dyn Keys>,
         redirect: &str,
+        wanted: Wanted,
     ) -> Result<Login, String> {
         let Reach::Url { url, .. } = &settings.reach else {
             return Err(format!("`{}` is a program: nobody logs in to it", settings.name));
         };
         let failed = |err: AuthError| format!("`{url}` does not say how to log in: {err}");
         let mut manager = AuthorizationManager::new(url.as_str()).await.map_err(failed)?;
-        manager.set_credential_store(Kept { server: settings.name.clone(), keys });
-        let found = manager.resolve_metadata().await.map_err(failed)?;
-        manager.set_metadata(found.metadata);
-        let request = AuthorizationRequest::new(redirect)
+        let kept = Kept { server: settings.name.clone(), keys };
+        let before = kept.load().await.ok().flatten().map(|it| it.granted_scopes);
+        manager.set_credential_store(kept);
+        let challenge = challenge(url).await;
+        let found = manager.resolve_metadata_from_challenge(challenge.as_deref()).await;
+        manager.set_metadata(found.map_err(failed)?.metadata);
+        let mut request = AuthorizationRequest::new(redirect)
             .with_client_name("Eclusa")
             .with_initial_scope_selection();
+        if !wanted.scopes.is_empty() {
+            let mut scopes = before.unwrap_or_default();
+            scopes.extend(wanted.scopes);
+            scopes.sort();
+            scopes.dedup();
+            request = request.with_scopes(scopes);
+        }
+        (request.client_id, request.client_secret) = (wanted.client, wanted.secret);
         let session = AuthorizationSession::new(manager, request).await;
         let session = session.map_err(|(_, err)| format!("nobody can log in there: {err}"))?;
         Ok(Login { session })

@@ -2,14 +2,21 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use eclusa::ServerSettings;
 use rmcp::{
     RoleClient,
-    model::{PaginatedRequestParams, Prompt, Resource, ResourceTemplate},
+    model::{Icon, MetaObject, PaginatedRequestParams, Prompt, Resource, ResourceTemplate},
     service::{Peer, ServiceError},
 };
 
 use super::{
-    Gateway, asks::bounded, listing::pages, names::tool_name, upstream::Upstream, watching::News,
+    Gateway,
+    asks::bounded,
+    icons,
+    listing::pages,
+    names::{not_this_servers, tool_name},
+    upstream::Upstream,
+    watching::News,
 };
 use crate::answer::OURS;
 
@@ -19,23 +26,32 @@ pub(super) struct Shelf {
     resources: Vec<Resource>,
     templates: Vec<ResourceTemplate>,
     prompts: Vec<Prompt>,
+    /// What of it nobody gets, and why.
+    withheld: Vec<String>,
 }
 
 impl Upstream {
     /// Has the server tell its resources and prompts. One that cannot has none.
     pub(super) async fn stock(self: &Arc<Upstream>, peer: &Peer<RoleClient>) {
         let Some(info) = peer.peer_info() else { return };
-        let mut shelf = Shelf::default();
+        let (mut shelf, server) = (Shelf::default(), &self.settings);
         if info.capabilities.resources.is_some() {
             shelf.resources = self.had(pages(|at| resources(peer, at)).await);
             shelf.templates = self.had(pages(|at| templates(peer, at)).await);
             shelf.resources.retain(|it| !it.uri.starts_with(OURS));
-            shelf.resources.iter_mut().for_each(tidy_resource);
-            shelf.templates.iter_mut().for_each(tidy_template);
+            shelf.resources.iter_mut().for_each(|it| tidy_resource(it, server));
+            shelf.templates.iter_mut().for_each(|it| tidy_template(it, server));
         }
         if info.capabilities.prompts.is_some() {
             shelf.prompts = self.had(pages(|at| prompts(peer, at)).await);
-            shelf.prompts.iter_mut().for_each(tidy_prompt);
+            shelf.prompts.iter_mut().for_each(|it| tidy_prompt(it, server));
+            shelf.prompts.retain(|it| {
+                let name = self.prompt_name(&it.name);
+                let other = self.reads_like(&name);
+                let why = other.map(|other| not_this_servers(&name, &server.name, other));
+                shelf.withheld.extend(why);
+                other.is_none()
+            });
         }
         let before = std::mem::replace(&mut *self.shelf(), shelf.clone());
         if before.prompts != shelf.prompts {
@@ -51,6 +67,11 @@ impl Upstream {
             tracing::warn!(server = self.settings.name, "a list could not be had: {why}");
             Vec::new()
         })
+    }
+
+    /// What of its resources and prompts nobody gets, and why.
+    pub(super) fn withheld(&self) -> Vec<String> {
+        self.shelf().withheld.clone()
     }
 
     /// What a prompt is called here.
@@ -160,28 +181,33 @@ fn tidy(text: &mut Option<String>) {
     *text = text.take().map(|it| bounded(&it));
 }
 
-fn tidy_resource(it: &mut Resource) {
+fn dress(icons: &mut Option<Vec<Icon>>, meta: &mut Option<MetaObject>, server: &ServerSettings) {
+    *icons = icons::icons(icons.as_deref(), server);
+    *meta = icons::meta(meta.as_ref(), server);
+}
+
+fn tidy_resource(it: &mut Resource, server: &ServerSettings) {
     it.name = bounded(&it.name);
     tidy(&mut it.title);
     tidy(&mut it.description);
-    (it.icons, it.meta) = (None, None);
+    dress(&mut it.icons, &mut it.meta, server);
 }
 
-fn tidy_template(it: &mut ResourceTemplate) {
+fn tidy_template(it: &mut ResourceTemplate, server: &ServerSettings) {
     it.name = bounded(&it.name);
     tidy(&mut it.title);
     tidy(&mut it.description);
-    (it.icons, it.meta) = (None, None);
+    dress(&mut it.icons, &mut it.meta, server);
 }
 
-fn tidy_prompt(it: &mut Prompt) {
+fn tidy_prompt(it: &mut Prompt, server: &ServerSettings) {
     tidy(&mut it.title);
     tidy(&mut it.description);
     for argument in it.arguments.iter_mut().flatten() {
         tidy(&mut argument.title);
         tidy(&mut argument.description);
     }
-    (it.icons, it.meta) = (None, None);
+    dress(&mut it.icons, &mut it.meta, server);
 }
 
 type Page<T> = Result<(Vec<T>, Option<String>), ServiceError>;

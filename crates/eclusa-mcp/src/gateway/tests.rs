@@ -116,6 +116,10 @@ impl Scene {
             launcher: Arc::new(InMemory(self.serve.clone())),
             pins: self.pins.clone(),
             keys: Arc::new(NoKeys),
+            names: std::iter::once(&*self.settings.name)
+                .chain(self.second)
+                .map(Into::into)
+                .collect(),
             plain: self.plain,
         };
         let second = self.second.map(|name| {
@@ -243,7 +247,8 @@ impl ClientHandler for Person {
         asked: CreateMessageRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        self.hears(format!("sampled: {}", serde_json::to_value(asked.messages).unwrap()));
+        let by = asked.system_prompt.unwrap_or_default();
+        self.hears(format!("sampled: {by}: {}", serde_json::to_value(asked.messages).unwrap()));
         let message = SamplingMessage::assistant_text("It is Paris.");
         Ok(CreateMessageResult::new(message, "a model".to_owned()))
     }
@@ -298,7 +303,8 @@ impl Launcher for InMemory {
         (self.0)(theirs);
         let (read, write) = tokio::io::split(ours);
         let (input, output) = (Box::new(write), Box::new(read));
-        let launched = Launched { input, output, process: Box::new(Endless), cell: None };
+        let process = Box::new(Endless);
+        let launched = Launched { input, output, process, cell: None, hindered: None };
         Box::pin(async { Ok(launched) })
     }
 }

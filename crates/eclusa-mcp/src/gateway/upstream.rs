@@ -18,25 +18,29 @@ use rmcp::{
     service::{ClientLifecycleMode, Peer, RunningService},
 };
 use tokio::{
-    sync::{broadcast, mpsc, watch},
-    time::{Instant, sleep, timeout},
+    sync::{mpsc, watch},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    About, Process, World,
+    About, Hindered, Process, World,
     asked::Asked,
+    asks::bounded,
     listing::{Told, ToolSeen},
     piped::LAST_WORDS,
     remote, result,
     shelf::Shelf,
-    watching::{News, Watched},
+    watching::{Ration, Spread, Watched},
     wire::Complaint,
     wish::{Flights, Wish},
 };
 
 /// How long a server that ended is left alone, at first and at most.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
+
+/// How long a server that has told its tools is not asked for them again.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// One server behind the gate.
 pub(super) struct Upstream {
@@ -50,7 +54,8 @@ pub(super) struct Upstream {
     pub(super) told: Mutex<Told>,
     shelf: Mutex<Shelf>,
     pub(super) watched: Watched,
-    pub(super) news: broadcast::Sender<News>,
+    pub(super) spread: Spread,
+    pub(super) ration: Ration,
     again: tokio::sync::Notify,
     starts: AtomicU32,
     tracker: TaskTracker,
@@ -75,6 +80,9 @@ enum State {
 pub(super) struct Line {
     pub(super) peer: Peer<RoleClient>,
     pub(super) cell: Option<Arc<str>>,
+    pub(super) hindered: Option<Arc<dyn Hindered>>,
+    /// What a person would have to do for a server at an address.
+    pub(super) wants: Complaint,
     about: Arc<About>,
     /// How much a server of the older era was last asked to say.
     pub(super) level: Arc<tokio::sync::Mutex<Option<LoggingLevel>>>,
@@ -110,7 +118,7 @@ impl Upstream {
     pub(super) fn start(
         settings: ServerSettings,
         world: Arc<World>,
-        news: broadcast::Sender<News>,
+        spread: Spread,
         ending: CancellationToken,
     ) -> Arc<Upstream> {
         let upstream = Arc::new(Upstream {
@@ -122,7 +130,8 @@ impl Upstream {
             told: Mutex::default(),
             shelf: Mutex::default(),
             watched: Watched::default(),
-            news,
+            spread,
+            ration: Ration::default(),
             again: tokio::sync::Notify::new(),
             starts: AtomicU32::new(0),
             tracker: TaskTracker::new(),
@@ -202,11 +211,18 @@ impl Upstream {
     /// Calls a tool by the name that the server knows (S4.51).
     pub(super) async fn call(&self, tool: &str, job: &Job) -> Result<Output, ToolError> {
         let wish = Wish::Call(tool.to_owned(), job.args().as_object().cloned());
-        let given = self.fulfil(&wish, job).await?;
+        let began = std::time::Instant::now();
+        self.forget_wants();
+        let given = self.fulfil(&wish, job).await.map_err(|err| self.explained(err, began))?;
         let mut output = match given.said {
             ServerResult::CallToolResult(result) => result::output(&self.settings.name, result),
             _ => return Err(ToolError::new(self.no_result())),
         };
+        if let Some(error) = &mut output.error
+            && let Some(why) = self.hindrance(&output.text, began)
+        {
+            *error = format!("{error}: {why}");
+        }
         output.cell = given.cell;
         Ok(output)
     }
@@ -239,7 +255,8 @@ impl Upstream {
         let mut pause = BACK_OFF.0;
         loop {
             let began = Instant::now();
-            let why = self.live().await;
+            // It may be in words of the server's own.
+            let why = bounded(&self.live().await);
             tracing::warn!(server = self.settings.name, "a server is down: {why}");
             self.down(&why);
             // One that worked for a while gets another chance at once.
@@ -262,15 +279,19 @@ impl Upstream {
         self.state.send_replace(State::Up(line.clone()));
         let (gone, news) = (running.waiting(), self.hear_news(&line));
         tokio::pin!(gone, news);
+        let mut listed_at = Instant::now();
         loop {
             tokio::select! {
                 _ = &mut gone => break,
                 () = self.again.notified() => {
+                    // One that tells of changes without end is not asked without end.
+                    sleep_until(listed_at + PAUSE).await;
                     let listed = timeout(self.settings.start, self.list(&line.peer)).await;
                     let late = || Err("it did not tell its tools in time".to_owned());
                     if let Err(why) = listed.unwrap_or_else(|_| late()) {
                         return why;
                     }
+                    listed_at = Instant::now();
                 }
                 () = &mut news => {}
             }
@@ -292,22 +313,27 @@ impl Upstream {
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         };
         let handler = Asked { upstream: Arc::downgrade(self) };
-        let (running, process, cell) = match &self.settings.reach {
+        let (running, process, cell, hindered) = match &self.settings.reach {
             Reach::Command(_) => {
                 let greeted = self.greet(handler, lifecycle, &complaint).await?;
-                let (running, process, cell) = greeted;
-                (running, Some(process), cell)
+                let (running, process, cell, hindered) = greeted;
+                (running, Some(process), cell, hindered)
             }
             Reach::Url { .. } => {
                 let keys = &self.world.keys;
-                let running = remote::connect(&self.settings, keys, handler, lifecycle).await?;
-                (running, None, None)
+                let settings = &self.settings;
+                let running =
+                    remote::connect(settings, keys, handler, lifecycle, &complaint).await?;
+                (running, None, None, None)
             }
         };
         let peer = running.peer().clone();
-        self.list(&peer).await?;
+        self.list(&peer).await.map_err(|err| complaint.take().unwrap_or(err))?;
+        // What was wrong on the way is not any more.
+        let _ = complaint.take();
         let about = About::new(&peer, cell.as_deref(), began.elapsed()).into();
-        let line = Line { peer, cell: cell.map(Arc::from), about, level: Arc::default() };
+        let (cell, level) = (cell.map(Arc::from), Arc::default());
+        let line = Line { peer, cell, hindered, wants: complaint.clone(), about, level };
         Ok((running, line, process, complaint))
     }
 }

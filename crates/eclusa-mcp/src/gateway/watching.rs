@@ -3,15 +3,18 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use rmcp::model::{
-    ClientRequest, ServerNotification, SubscribeRequest, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequest, UnsubscribeRequestParams,
+    ClientRequest, LoggingMessageNotificationParam, ServerNotification, SubscribeRequest,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequest, UnsubscribeRequestParams,
 };
-use tokio::{sync::watch, time::sleep};
+use tokio::{
+    sync::{broadcast, watch},
+    time::{Instant, sleep},
+};
 
 use super::upstream::{Line, Upstream};
 
@@ -32,6 +35,52 @@ pub(crate) enum News {
     Resources,
     /// What is in this resource has changed.
     Updated(Arc<str>),
+    /// It says something that belongs to no call.
+    Said(Arc<LoggingMessageNotificationParam>),
+}
+
+/// How many news, and how many messages, a client may be behind.
+const NEWS: usize = 256;
+const MESSAGES: usize = 64;
+
+/// Where news go. Messages go by themselves: whoever is late loses words and no news.
+#[derive(Clone)]
+pub(super) struct Spread {
+    news: broadcast::Sender<News>,
+    messages: broadcast::Sender<News>,
+}
+
+impl Default for Spread {
+    fn default() -> Spread {
+        let (news, messages) = (broadcast::Sender::new(NEWS), broadcast::Sender::new(MESSAGES));
+        Spread { news, messages }
+    }
+}
+
+impl Spread {
+    /// News, and messages.
+    pub(super) fn heard(&self) -> (broadcast::Receiver<News>, broadcast::Receiver<News>) {
+        (self.news.subscribe(), self.messages.subscribe())
+    }
+}
+
+/// How many messages that belong to no call a server may have passed on, in which time.
+const WORDS: (u32, Duration) = (100, Duration::from_secs(10));
+
+/// How many it has had lately.
+#[derive(Default)]
+pub(super) struct Ration(Mutex<(u32, Option<Instant>)>);
+
+impl Ration {
+    /// Takes one, if one is left.
+    fn take(&self) -> bool {
+        let mut had = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if had.1.is_none_or(|it| it.elapsed() > WORDS.1) {
+            *had = (0, Some(Instant::now()));
+        }
+        had.0 += 1;
+        had.0 <= WORDS.0
+    }
 }
 
 /// The resources that somebody watches, and how many do.
@@ -77,13 +126,19 @@ impl Upstream {
             News::Tools | News::Prompts | News::Resources => self.list_again(),
             News::Updated(uri) if self.watched.borrow().contains_key(&**uri) => self.spread(news),
             News::Updated(_) => {}
+            News::Said(_) if self.ration.take() => self.spread(news),
+            News::Said(_) => tracing::debug!(server = self.settings.name, "it says too much"),
         }
     }
 
     /// Tells clients.
     pub(super) fn spread(&self, news: News) {
+        let to = match &news {
+            News::Said(_) => &self.spread.messages,
+            _ => &self.spread.news,
+        };
         // An error means that there are none.
-        let _ = self.news.send(news);
+        let _ = to.send(news);
     }
 
     /// Has the server tell its news, for as long as it is up.

@@ -3,6 +3,7 @@
 use std::{
     io,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use rmcp::{
@@ -13,20 +14,26 @@ use rmcp::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
     sync::Mutex as AsyncMutex,
+    time::timeout,
 };
+use tokio_util::sync::CancellationToken;
 
-use crate::lines::{LONGEST, Lines, Read, at_once, bare, write};
+use crate::lines::{LONGEST, Lines, Read, at_once, bare};
 
 /// How many lines that are no messages a server may write before it is given up. Some print a
 /// greeting.
 const NONSENSE: usize = 100;
+
+/// How long a server may leave unread what it is sent before it is given up. Some read nothing
+/// while they work.
+const UNREAD: Duration = Duration::from_secs(120);
 
 /// Why a pipe was given up, for whoever has to say so.
 #[derive(Clone, Default)]
 pub(super) struct Complaint(Arc<Mutex<Option<String>>>);
 
 impl Complaint {
-    fn make(&self, why: String) {
+    pub(super) fn make(&self, why: String) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
     }
 
@@ -42,12 +49,15 @@ pub(super) struct Wire<R, W> {
     write: Arc<AsyncMutex<W>>,
     nonsense: usize,
     complaint: Complaint,
+    /// Cancelled when nothing more comes of it: whoever still writes is let go.
+    given_up: CancellationToken,
 }
 
 impl<R: AsyncRead + Unpin, W> Wire<R, W> {
     pub(super) fn new(read: R, write: W, complaint: Complaint) -> Wire<R, W> {
         let write = Arc::new(AsyncMutex::new(write));
-        Wire { lines: Lines::impatient(read), write, nonsense: 0, complaint }
+        let (lines, given_up) = (Lines::impatient(read), CancellationToken::new());
+        Wire { lines, write, nonsense: 0, complaint, given_up }
     }
 }
 
@@ -62,11 +72,56 @@ where
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let to = self.write.clone();
-        at_once(async move { write(&to, &item).await })
+        let (to, complaint) = (self.write.clone(), self.complaint.clone());
+        let given_up = self.given_up.clone();
+        at_once(async move {
+            let mut line = serde_json::to_vec(&item)?;
+            line.push(b'\n');
+            let writing = async {
+                let mut to = to.lock().await;
+                let mut left = line.as_slice();
+                while !left.is_empty() {
+                    let Ok(written) = timeout(UNREAD, to.write(left)).await else {
+                        complaint.make("it does not read what it is sent".to_owned());
+                        given_up.cancel();
+                        return Err(io::ErrorKind::TimedOut.into());
+                    };
+                    match written? {
+                        0 => return Err(io::ErrorKind::WriteZero.into()),
+                        written => left = left.get(written..).unwrap_or_default(),
+                    }
+                }
+                to.flush().await
+            };
+            tokio::select! {
+                biased;
+                written = writing => written,
+                () = given_up.cancelled() => Err(io::ErrorKind::BrokenPipe.into()),
+            }
+        })
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let given_up = self.given_up.clone();
+        let message = tokio::select! {
+            biased;
+            message = self.next() => message,
+            () = given_up.cancelled() => None,
+        };
+        if message.is_none() {
+            given_up.cancel();
+        }
+        message
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.given_up.cancel();
+        self.write.lock().await.shutdown().await
+    }
+}
+
+impl<R: AsyncRead + Unpin, W> Wire<R, W> {
+    async fn next(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             let line = match self.lines.next().await {
                 Read::Line(line) => line,
@@ -91,8 +146,45 @@ where
             }
         }
     }
+}
 
-    async fn close(&mut self) -> io::Result<()> {
-        self.write.lock().await.shutdown().await
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{ClientRequest, JsonRpcMessage, RequestId};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_does_not_read_is_given_up_and_nobody_waits_for_it() {
+        let (ours, _theirs) = tokio::io::duplex(16);
+        let (read, write) = tokio::io::split(ours);
+        let complaint = Complaint::default();
+        let mut wire = Wire::new(read, write, complaint.clone());
+        let ping = || ClientRequest::PingRequest(Default::default());
+        let mut sends = Vec::new();
+        for id in 0..3 {
+            let message = JsonRpcMessage::request(ping(), RequestId::Number(id));
+            sends.push(tokio::spawn(wire.send(message)));
+        }
+        assert!(wire.receive().await.is_none());
+        for sent in sends {
+            assert!(sent.await.unwrap().is_err());
+        }
+        assert_eq!(complaint.take().as_deref(), Some("it does not read what it is sent"));
+        wire.close().await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_reads_slowly_is_waited_for() {
+        let (ours, mut theirs) = tokio::io::duplex(16);
+        let (read, write) = tokio::io::split(ours);
+        let mut wire = Wire::new(read, write, Complaint::default());
+        let ping = ClientRequest::PingRequest(Default::default());
+        let sent = tokio::spawn(wire.send(JsonRpcMessage::request(ping, RequestId::Number(1))));
+        while !sent.is_finished() {
+            tokio::time::sleep(UNREAD / 2).await;
+            tokio::io::AsyncReadExt::read(&mut theirs, &mut [0; 4]).await.unwrap();
+        }
+        sent.await.unwrap().unwrap();
     }
 }

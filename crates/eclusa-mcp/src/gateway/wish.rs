@@ -87,6 +87,11 @@ impl Flights {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// True when the server works on nothing.
+    pub(super) fn none(&self) -> bool {
+        self.all().is_empty()
+    }
+
     /// The call that something is about which a server said while it worked: the one whose request
     /// it came with, where that is known, and otherwise the newest, unless calls of more than one
     /// conversation are on their way: then nobody can tell.

@@ -3,13 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use eclusa::ServerSettings;
-use eclusa_mcp::{Keys, Login};
+use eclusa_mcp::{Keys, Login, Wanted};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
 };
 
-use crate::{failure::Failure, screen::Screen};
+use crate::{failure::Failure, screen::Screen, servers::written::variable};
 
 /// How long a person may take in the browser.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -17,13 +17,35 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// The longest request that a browser may send here.
 const REQUEST: usize = 16 << 10;
 
+/// What the person says about the login.
+pub(super) fn wanted(
+    keys: &dyn Keys,
+    client: Option<String>,
+    secret: Option<String>,
+    scopes: &[String],
+) -> Result<Wanted, Failure> {
+    if let Some(name) = &secret {
+        variable(name)?;
+    }
+    let secret = secret.map(|name| {
+        let unset = || Failure::usage(format!("the variable `{name}` is not set"));
+        keys.variable(&name).ok_or_else(unset)
+    });
+    let scopes = scopes.iter().flat_map(|it| it.split_whitespace()).map(str::to_owned);
+    Ok(Wanted { client, secret: secret.transpose()?, scopes: scopes.collect() })
+}
+
 /// Logs in to a server, and keeps the token.
-pub(super) async fn login(server: &ServerSettings, keys: Arc<dyn Keys>) -> Result<(), Failure> {
+pub(super) async fn login(
+    server: &ServerSettings,
+    keys: Arc<dyn Keys>,
+    wanted: Wanted,
+) -> Result<(), Failure> {
     // A port of our own on this machine alone: the address that the person comes back to.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let here = format!("http://{}", listener.local_addr()?);
     let redirect = format!("{here}/callback");
-    let login = Login::begin(server, keys, &redirect).await.map_err(Failure::failed)?;
+    let login = Login::begin(server, keys, &redirect, wanted).await.map_err(Failure::failed)?;
     let mut screen = Screen::stdout();
     screen.line(&format!("Open this address to log in to `{}`:", server.name))?;
     screen.line(&format!("\n  {}\n", login.address()))?;

@@ -31,7 +31,7 @@ fn a_server_is_added_tried_and_removed() {
         "{ran:?}"
     );
     assert!(ran.out.contains("    mcp_fake_echo "), "{ran:?}");
-    assert!(world.eclusa(&["servers"]).out.ends_with("14 tools\n"));
+    assert!(world.eclusa(&["servers"]).out.ends_with("18 tools\n"));
     assert_eq!(world.eclusa(&["servers", "remove", "fake"]).code, 0);
     assert_eq!(
         world.read("config/eclusa/eclusa.toml").trim_end(),
@@ -142,7 +142,7 @@ fn list_check_says_how_each_is() {
     assert_eq!(ran.code, 1, "{ran:?}");
     insta::assert_snapshot!(ran.out, @r"
     broken  down  its program ended with exit code 4; it said last: `error: no licence for this machine`
-    fake    up    13 tools, held: full
+    fake    up    17 tools, held: full
     ");
     let lines = world.eclusa(&["--json", "servers", "list", "--check"]).out;
     let lines: Vec<serde_json::Value> =

@@ -51,6 +51,9 @@ async fn sampling_and_roots_are_refused_unless_the_server_may() {
             let stage = Scene::new(eras).may(ask).open().await;
             let said = text(&stage.call(tool, json!({})).await);
             assert!(said.contains(answer), "{eras:?}: {said}");
+            let asked = stage.person.asked().remove(0);
+            let named = asked.starts_with("sampled: The MCP server `fixture` asks for this: ");
+            assert!(named || ask == Ask::Roots, "{eras:?}: {asked}");
         }
     }
 }

@@ -1,0 +1,110 @@
+//! What a server says and asks by the way: who hears it, and whose words they are.
+
+use serde_json::{Value, json};
+
+use super::{YOLO, behind, configured, entry, works};
+use crate::mcp::client::Client;
+
+fn is_message(it: &Value) -> bool {
+    it["method"] == "notifications/message"
+}
+
+#[test]
+fn what_a_server_says_outside_of_calls_is_heard_by_who_listens_and_secrets_are_not() {
+    let world = behind(&[("fake", &[])]);
+    let mut client = Client::legacy(&world, "2025-11-25", json!({}));
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    assert_eq!(works(&mut client, "mcp_fake_talk", json!({"text": token})), "later");
+    let said = client.heard("a message", is_message);
+    let said = &said["params"];
+    assert_eq!((&said["level"], &said["logger"]), (&json!("warning"), &json!("fake/engine")));
+    let data = said["data"].as_str().unwrap();
+    assert!(data.starts_with("warning: ") && !data.contains(&token), "{said}");
+    // Not what is below the level, before or after it was set.
+    client.ask("logging/setLevel", json!({"level": "error"}));
+    works(&mut client, "mcp_fake_talk", json!({"text": "quiet"}));
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    client.ask("logging/setLevel", json!({"level": "debug"}));
+    works(&mut client, "mcp_fake_talk", json!({"text": "loud"}));
+    for level in ["debug", "warning"] {
+        let said = client.heard(level, is_message);
+        assert_eq!(said["params"]["data"], format!("{level}: loud"));
+    }
+    assert!(!client.rest().iter().any(is_message));
+}
+
+#[test]
+fn a_server_that_may_not_log_is_not_heard_outside_of_calls_either() {
+    let config = format!("{YOLO}{}may = []\n{}", entry("mute", &[]), entry("fake", &[]));
+    let world = configured(&config);
+    let mut client = Client::legacy(&world, "2025-06-18", json!({}));
+    works(&mut client, "mcp_mute_talk", json!({"text": "x"}));
+    works(&mut client, "mcp_fake_talk", json!({"text": "x"}));
+    let said = client.heard("a message", is_message);
+    assert_eq!(said["params"]["logger"], "fake/engine");
+    assert!(!client.rest().iter().any(is_message));
+}
+
+#[test]
+fn who_wants_the_clients_model_is_named() {
+    let config = format!("{YOLO}{}may = [\"sampling\"]\n", entry("fake", &[]));
+    let world = configured(&config);
+    let mut client = Client::legacy(&world, "2025-11-25", json!({"sampling": {}}));
+    let id = client.request("tools/call", json!({"name": "mcp_fake_sample", "arguments": {}}));
+    let asked = client.asked("sampling/createMessage");
+    let params = &asked["params"];
+    assert_eq!(
+        params["systemPrompt"],
+        "The MCP server `fake` asks for this. It says:\n\nBe brief."
+    );
+    assert_eq!(params["messages"][0]["content"]["text"], "the capital?");
+    // No server gets the words of another.
+    assert_eq!(params.get("includeContext"), None, "{params}");
+    let answer =
+        json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Paris"}});
+    client.reply(&asked, answer);
+    assert_eq!(client.answer(id)["result"]["content"][0]["text"], "Paris");
+}
+
+#[test]
+fn who_sends_the_person_to_an_address_is_named_and_needs_no_number_for_it() {
+    let world = behind(&[("fake", &["modern"])]);
+    let can = json!({"elicitation": {"url": {}}});
+    let call = |url: &str| json!({"name": "mcp_fake_visit", "arguments": {"text": url}});
+    let asks = |it: &Value| {
+        assert_eq!(it["message"], "fake asks: log in there", "{it}");
+        assert_eq!(it["url"], "https://a.example/login", "{it}");
+    };
+
+    let mut client = Client::modern(&world, can.clone());
+    let mut again = call("https://a.example/login");
+    let asked = client.ask("tools/call", again.clone());
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    asks(&asked["result"]["inputRequests"]["go"]["params"]);
+    again["inputResponses"] = json!({"go": {"action": "accept"}});
+    again["requestState"] = asked["result"]["requestState"].clone();
+    assert_eq!(client.ask("tools/call", again)["result"]["content"][0]["text"], "accept");
+    for url in ["javascript:alert(1)", "file:///etc/passwd", "https://a.example/\u{202e}gro.knab"] {
+        let refused = client.ask("tools/call", call(url));
+        assert_eq!(refused["result"]["isError"], true, "{refused}");
+        let said = refused["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(said.contains("no address of the web"), "{said}");
+    }
+    drop(client);
+
+    // In the older era each has one.
+    let mut client = Client::legacy(&world, "2025-11-25", can);
+    let id = client.request("tools/call", call("https://a.example/login"));
+    let asked = client.asked("elicitation/create");
+    asks(&asked["params"]);
+    assert!(asked["params"]["elicitationId"].is_string(), "{asked}");
+    client.reply(&asked, json!({"action": "decline"}));
+    assert_eq!(client.answer(id)["result"]["content"][0]["text"], "decline");
+    drop(client);
+
+    // Who cannot be sent anywhere is not.
+    let mut client = Client::modern(&world, json!({"elicitation": {}}));
+    let refused = client.ask("tools/call", call("https://a.example/login"));
+    let said = refused["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(said.contains("the client cannot be asked this"), "{said}");
+}

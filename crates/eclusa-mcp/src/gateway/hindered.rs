@@ -1,0 +1,67 @@
+//! What a call failed of, where that was the server's cell: said to whoever can grant more, and no
+//! more than it takes.
+
+use std::time::Instant;
+
+use eclusa::{Reach, Seen, ToolError};
+
+use super::upstream::Upstream;
+
+/// How programs say that they could not write, or were not let see something.
+const READ_ONLY: [&str; 3] = ["EROFS", "ead-only file system", "Errno 30"];
+const HIDDEN: [&str; 4] = ["EACCES", "ermission denied", "PermissionError", "Errno 13"];
+
+impl Upstream {
+    /// What to say about a call that failed, if the cell had a part in it. `said` is what the
+    /// server says itself.
+    pub(super) fn hindrance(&self, said: &str, since: Instant) -> Option<String> {
+        let settings = &self.settings;
+        let Reach::Command(_) = &settings.reach else { return None };
+        let entry = format!("`[servers.{}]`", settings.name);
+        let hosts = self.up().and_then(|it| it.hindered).map(|it| it.hosts(since));
+        if let Some(hosts) = hosts.filter(|it| !it.is_empty()) {
+            let all = hosts.join("`, `");
+            return Some(format!(
+                "its cell did not let it reach `{all}` meanwhile; `hosts = {hosts:?}` in {entry} would"
+            ));
+        }
+        let says = |words: &[&str]| words.iter().any(|it| said.contains(it));
+        let grant = match settings.workspace {
+            Seen::Write => String::new(),
+            Seen::Read | Seen::Hidden => {
+                format!("; `workspace = \"write\"` in {entry} would let it write the workspace")
+            }
+        };
+        if settings.cell && says(&READ_ONLY) {
+            return Some(format!("in its cell it writes to its own directory{grant}"));
+        }
+        let grant = match settings.workspace {
+            Seen::Hidden => {
+                format!(", nor the workspace; `workspace = \"read\"` in {entry} shows it")
+            }
+            Seen::Read | Seen::Write => String::new(),
+        };
+        (settings.cell && says(&HIDDEN)).then(|| format!("in its cell it sees no secrets{grant}"))
+    }
+
+    /// What a server at an address wanted of a person before is not why the next call fails.
+    pub(super) fn forget_wants(&self) {
+        if let (Reach::Url { .. }, Some(line)) = (&self.settings.reach, self.up()) {
+            let _ = line.wants.take();
+        }
+    }
+
+    /// An error, with what the cell had to do with it, or the login.
+    pub(super) fn explained(&self, mut err: ToolError, since: Instant) -> ToolError {
+        if let (Reach::Url { .. }, Some(line)) = (&self.settings.reach, self.up())
+            && let Some(wants) = line.wants.take()
+        {
+            let name = &self.settings.name;
+            return ToolError::new(format!("the server `{name}` refused the call: {wants}"));
+        }
+        if let Some(why) = self.hindrance(&err.message, since) {
+            err.message = format!("{} ({why})", err.message);
+        }
+        err
+    }
+}
