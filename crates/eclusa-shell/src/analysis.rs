@@ -12,8 +12,10 @@ use suspects::Suspect;
 
 mod builtins;
 mod commands;
+mod filled;
 mod pipes;
 mod suspects;
+mod values;
 
 /// Doubts that are kept. One is enough for a verdict; more are for people.
 const MAX_DOUBTS: usize = 16;
@@ -120,12 +122,17 @@ impl Reading<'_> {
             self.analysis.catastrophe.get_or_insert(Doubt { what, at: name.clone() });
             self.analysis.fork_bomb.get_or_insert(name);
         }
+        if let Some(span) = second.spawning {
+            let what = "an endless loop that waits for nothing of what it starts".to_owned();
+            let at = line(script, span.start);
+            self.analysis.catastrophe.get_or_insert(Doubt { what, at });
+        }
         let mut names = Names::collect(script, [&first, &second]);
         names.keep_local(script);
         let commands = commands::read(script, [&first, &second], &names, &account.commands, outer);
         let feeds = pipes::feeds(&commands, &second.pipes);
-        let values = values(&commands.list, &second, script);
-        let printed: Vec<String> = commands.list.iter().filter_map(pipes::printed).collect();
+        let values = values::values(&commands.list, &second, script);
+        let held = values::held(&commands.list, &feeds);
         for (what, at) in commands.doubts {
             self.doubt(what, line(script, at));
         }
@@ -133,9 +140,9 @@ impl Reading<'_> {
         for (command, feed) in commands.list.into_iter().zip(feeds) {
             self.command(command, feed.as_ref(), &values, outer.depth);
         }
-        // What is printed may be what is run: `eval "$(echo …)"`, `echo … | cat | sh`.
+        // What is printed or kept may be what is run: `eval "$(echo …)"`, `x='…'; bash -c "$x"`.
         if self.blind {
-            printed.into_iter().for_each(|it| self.suspect(Suspect::Text(it), None));
+            held.into_iter().for_each(|it| self.suspect(Suspect::Text(it), None));
         }
         self.blind |= around;
         for text in screen::groups(script, [&first, &second]) {
@@ -202,6 +209,10 @@ impl Reading<'_> {
         if let Some(what) = catastrophe(&command) {
             self.analysis.catastrophe.get_or_insert(Doubt { what, at: shown(&command) });
         }
+        if command.background && suspects::is_itself(&command.words) {
+            let what = "a script that starts itself again and again".to_owned();
+            self.analysis.catastrophe.get_or_insert(Doubt { what, at: shown(&command) });
+        }
         let own = pipes::given(&command);
         let feed = own.as_ref().or(feed);
         for suspect in suspects::of(&command, feed, values) {
@@ -219,6 +230,9 @@ impl Reading<'_> {
             scripts.extend(fed.scripts);
         }
         let name = command.words.first().and_then(Word::text).unwrap_or_default().into_owned();
+        // `env -C / rm -rf etc`
+        let entered = command.reading.paths.iter().filter(|it| it.how == programs::How::Entered);
+        let entered: Vec<Word> = entered.map(|it| it.word.clone()).collect();
         let mut outer = Outer {
             via: command.via.clone(),
             moved: command.moved.clone(),
@@ -234,6 +248,7 @@ impl Reading<'_> {
             return self.refuse(Doubt { what, at: name });
         }
         outer.via.push(name);
+        outer.moved.extend(entered);
         for words in runs {
             let inner = Command {
                 words,
@@ -294,29 +309,6 @@ impl Reading<'_> {
             doubts.push(doubt);
         }
     }
-}
-
-/// What the script gives to variables, where that is written in it.
-fn values(commands: &[Command], outline: &Outline, script: &str) -> Vec<(String, String)> {
-    let assignments = commands.iter().flat_map(|it| &it.assignments);
-    let assigned =
-        assignments.filter_map(|it| Some((it.name.clone(), it.value.text()?.into_owned())));
-    let looped = outline.scopes.iter().filter_map(|it| {
-        let first = it.values.iter().flatten().next()?;
-        Some((it.name.clone(), script.get(first.start..first.end)?.to_owned()))
-    });
-    let called = commands.iter().filter(|it| {
-        let name = it.words.first().and_then(Word::text).unwrap_or_default();
-        outline.functions.iter().any(|it| it.name == name)
-    });
-    let positions = called.flat_map(|it| {
-        let words: Vec<String> =
-            it.words.iter().skip(1).map_while(Word::text).map(|it| it.into_owned()).collect();
-        let all = ["@", "*"].map(|name| (name.to_owned(), words.join(" ")));
-        let each = words.into_iter().enumerate().map(|(at, it)| ((at + 1).to_string(), it));
-        each.chain(all).collect::<Vec<_>>()
-    });
-    assigned.chain(looped).chain(positions).collect()
 }
 
 fn catastrophe(command: &Command) -> Option<String> {

@@ -76,6 +76,10 @@ fn fill(reader: &mut Reader<'_>, seen: &Seen, command: &mut Command) {
                 seen.words.iter().flat_map(|it| reader.parts_of_test(*it)).collect::<Vec<_>>();
             command.words = spans.into_iter().map(|it| test_word(reader, it)).collect();
         }
+        Shape::Case => {
+            let values = seen.words.iter().map(|it| reader.value(*it));
+            command.words = std::iter::once(Word::literal("case")).chain(values).collect();
+        }
         Shape::Simple | Shape::Loop => {
             command.words = seen.words.iter().flat_map(|it| reader.words(*it)).collect();
         }

@@ -27,23 +27,39 @@ pub(crate) fn revision(word: &Word, reading: &mut Reading) {
     let Some(text) = word.text() else {
         return reading.path(word.clone(), How::Read);
     };
-    let path = match text.strip_prefix(":(").and_then(|it| it.split_once(')')) {
-        Some((_, path)) => pattern(path),
+    let paths = match text.strip_prefix(":(").and_then(|it| it.split_once(')')) {
+        Some((_, path)) => patterns(path),
         None => match text.split_once(':') {
-            Some((_, path)) => pattern(path.trim_start_matches(['!', '^', '/', ':'])),
-            None => pattern(&text),
+            // `:0:path` is a path in a stage of the index.
+            Some((_, path)) => {
+                let staged = path.trim_start_matches(|it: char| it.is_ascii_digit());
+                let path = staged.strip_prefix(':').unwrap_or(path);
+                patterns(path.trim_start_matches(['!', '^', '/', ':']))
+            }
+            None => patterns(&text),
         },
     };
-    reading.path(path, How::Read);
+    paths.into_iter().for_each(|it| reading.path(it, How::Read));
 }
 
-/// Git takes `*` in a path as a pattern by itself.
-pub(crate) fn pattern(text: &str) -> Word {
-    if text.contains(['*', '?', '[']) {
-        Word { parts: vec![Part::Glob(text.to_owned())], source: text.to_owned() }
-    } else {
-        Word::literal(text)
+/// A pattern that a program works out by itself, as git, find and grep do. Other than for the shell
+/// its first sign fits a dot, so it is given once more with the dot that it may be after.
+pub(crate) fn patterns(text: &str) -> Vec<Word> {
+    if !text.contains(['*', '?', '[']) {
+        return vec![Word::literal(text)];
     }
+    let glob = |it: &str| Word { parts: vec![Part::Glob(it.to_owned())], source: text.to_owned() };
+    let (before, name) = text.rsplit_once('/').map_or(("", text), |(before, name)| (before, name));
+    let says = name.contains(|it: char| it.is_alphanumeric());
+    let dotted = match name.chars().next() {
+        Some('*') if says => Some(format!(".{name}")),
+        Some('?') if says => name.get(1..).map(|it| format!(".{it}")),
+        Some('[') if says => name.split_once(']').map(|(_, it)| format!(".{it}")),
+        _ => None,
+    };
+    let slash = if before.is_empty() { "" } else { "/" };
+    let dotted = dotted.map(|it| glob(&format!("{before}{slash}{it}")));
+    std::iter::once(glob(text)).chain(dotted).collect()
 }
 
 /// `:branch` deletes on the other side, `+branch` rewrites there.

@@ -4,10 +4,10 @@
 //! searched. Where names are cut at blanks a name such as `a /etc/shadow` becomes two, so without
 //! the NUL only programs that tell nothing of what is in a file are handed names.
 
-use crate::{Part, Unknown, Word};
+use crate::Word;
 
 use super::read;
-use super::reading::{How, Reading, found_beneath};
+use super::reading::{How, Reading, found_beneath, is_appended};
 
 /// Programs that tell nothing of what is in a file.
 const SILENT: [&str; 8] = ["wc", "ls", "du", "stat", "basename", "dirname", "echo", "realpath"];
@@ -29,10 +29,12 @@ pub(crate) struct Listing {
 pub(crate) fn lists(argv: &[Word]) -> Option<Listing> {
     let name = argv.first().and_then(Word::text)?;
     let base = name.rsplit('/').next()?;
-    if !matches!(base, "find" | "gfind" | "git" | "rg" | "grep" | "egrep" | "fgrep") {
+    if !matches!(base, "find" | "gfind" | "git" | "rg" | "grep" | "egrep" | "fgrep" | "ls") {
         return None;
     }
-    let texts: Vec<_> = argv.iter().map(Word::text).collect::<Option<_>>()?;
+    // A pattern is a name of a file as well, for those who list names.
+    let known = argv.iter().filter(|it| base != "ls" || !it.is_glob());
+    let texts: Vec<_> = known.map(Word::text).collect::<Option<_>>()?;
     let has = |flags: &[&str]| texts.iter().any(|it| flags.contains(&&**it));
     let reading = read(argv);
     if !reading.class.is_read_only() {
@@ -41,6 +43,9 @@ pub(crate) fn lists(argv: &[Word]) -> Option<Listing> {
     let (nul, rooted) = match (&*reading.program, reading.entry?) {
         (_, "find") if has(&["-printf", "-ls", "-fls", "-exec", "-execdir"]) => return None,
         (_, "find") => (has(&["-print0"]) && !has(&["-print"]), true),
+        // What `ls -l` prints beside the names are no names.
+        (_, "ls") if texts.iter().any(|it| it.starts_with('-') && *it != "-1") => return None,
+        (_, "ls") => (false, false),
         ("git ls-files", _) if has(&["--format", "--eol", "--debug"]) => return None,
         ("git ls-files", _) => (has(&["-z"]), false),
         ("git grep", _) if has(&["-l", "--files-with-matches", "--name-only"]) => {
@@ -97,9 +102,4 @@ impl Listing {
 fn is_nul(flag: &str) -> bool {
     let letters = flag.strip_prefix('-').unwrap_or_default();
     letters.contains('0') && letters.chars().all(|it| "0rtx".contains(it))
-}
-
-/// True for the word that stands for what `xargs` reads.
-fn is_appended(word: &Word) -> bool {
-    matches!(word.parts.as_slice(), [Part::Unknown { why: Unknown::Unclear, .. }])
 }

@@ -20,7 +20,7 @@ pub(crate) enum Target {
 }
 
 /// Directories that a machine does not work without, or that hold what many need.
-const SYSTEM: [&str; 41] = [
+const SYSTEM: [&str; 45] = [
     "Applications",
     "Library",
     "System",
@@ -34,6 +34,7 @@ const SYSTEM: [&str; 41] = [
     "etc",
     "home",
     "lib",
+    "lib/modules",
     "lib32",
     "lib64",
     "libx32",
@@ -54,14 +55,17 @@ const SYSTEM: [&str; 41] = [
     "tmp",
     "usr",
     "usr/bin",
+    "usr/include",
     "usr/lib",
     "usr/lib64",
+    "usr/libexec",
     "usr/sbin",
     "usr/share",
     "var",
     "var/lib",
     "var/log",
     "var/mail",
+    "var/spool",
 ];
 
 /// Names below `/dev` that swallow, make or pass on what is written to them.
@@ -91,6 +95,14 @@ pub(crate) fn target(word: &Word) -> Target {
                 _ => Target::Other,
             }
         }
+        // `rm -rf "$DIR/"*`: only what comes down to everything; `$DIR/bin` is most likely not /bin.
+        Base::Empty(rest) => {
+            let rooted = matches!(rest.first(), Some(Part::Text(it) | Part::Glob(it)) if it.starts_with('/'));
+            match components(&rest, Vec::new()).as_slice() {
+                [] | [Piece::All] if rooted => Target::Root,
+                _ => Target::Other,
+            }
+        }
         Base::Unknown => Target::Other,
     }
 }
@@ -100,6 +112,8 @@ enum Base {
     Root(Vec<Part>),
     Home(Vec<Part>),
     Here(Vec<Part>),
+    /// A variable that may hold nothing.
+    Empty(Vec<Part>),
     Unknown,
 }
 
@@ -116,6 +130,8 @@ fn base(word: &Word) -> Base {
         Some(Part::Unknown { why: Unknown::Variable, .. }) => match variable(&word.source) {
             Some("HOME") => Base::Home(rest),
             Some("PWD" | "OLDPWD") => Base::Here(rest),
+            // Where nothing is in it, the slash behind it is the root.
+            _ if may_be_empty(&word.source) => Base::Empty(rest),
             _ => Base::Unknown,
         },
         Some(Part::Unknown { .. }) => Base::Unknown,
@@ -138,6 +154,13 @@ fn variable(source: &str) -> Option<&str> {
     let bare = bare.strip_prefix('{').unwrap_or(bare);
     let end = bare.find(|it: char| it != '_' && !it.is_ascii_alphanumeric()).unwrap_or(bare.len());
     bare.get(..end)
+}
+
+/// False for `${NAME:?}` and `${NAME:-value}`, which are never nothing.
+fn may_be_empty(source: &str) -> bool {
+    let braced = source.trim_start_matches('"').strip_prefix("${");
+    let inside = braced.and_then(|it| it.split_once('}')).map(|(inside, _)| inside);
+    inside.is_none_or(|it| !it.contains(['?', '-', '=', '+']))
 }
 
 /// A component of a path.
