@@ -22,8 +22,8 @@ pub(super) fn filled_in(command: &Command, values: &[(String, String)]) -> Optio
         }
     }
     for (name, value) in values {
-        // All of a list are words of their own in spite of the quotes.
-        if name.contains('@') {
+        // All of a list are words of their own in spite of the quotes, and a home is one in them.
+        if name.contains('@') || value.starts_with(['~', '"']) {
             text = text.replace(&format!("\"${{{name}}}\""), value);
             text = text.replace(&format!("\"${name}\""), value);
         }

@@ -92,7 +92,8 @@ pub(super) fn feeds(commands: &Read, pipes: &[(Span, Span)]) -> Vec<Option<Feed>
         let Some(feed) = feed(before, handed) else { continue };
         for (start, slot) in commands.starts.iter().zip(&mut feeds) {
             if right.start <= *start && *start < right.end {
-                slot.get_or_insert(feed.clone());
+                // A pipe inside stands nearer than one around.
+                *slot = Some(feed.clone());
             }
         }
     }

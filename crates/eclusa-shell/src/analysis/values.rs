@@ -33,8 +33,8 @@ fn set(command: &Command) -> Vec<(String, String)> {
         if let Some(list) = list {
             let all = ["[@]", "[*]"].map(|index| (format!("{}{index}", it.name), list.to_owned()));
             found.extend(all);
-        } else if let Some(text) = it.value.text() {
-            found.push((it.name.clone(), text.into_owned()));
+        } else if let Some(text) = programs::written(&it.value) {
+            found.push((it.name.clone(), text));
         }
     }
     let name = command.words.first().and_then(Word::text);
@@ -81,7 +81,7 @@ pub(super) fn held(commands: &[Command], feeds: &[Option<Feed>]) -> Vec<String> 
     let words = commands.iter().flat_map(|it| suspects::spoken(&it.words));
     let texts = given.chain(words).map(|it| it.into_owned());
     let mut all: Vec<String> = printed.chain(values).chain(texts).collect();
-    all.retain(|it| it.contains([' ', '\t', '\n']));
+    all.retain(|it| it.contains([' ', '\t', '\n', '{']));
     all.dedup();
     all
 }

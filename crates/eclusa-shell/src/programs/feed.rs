@@ -3,7 +3,7 @@
 //! `echo / | xargs rm -rf` and `echo 'rm -rf /' | sh` say in full what they do. Nothing here makes
 //! a command more harmless; it lets rules that deny see through the pipe.
 
-use crate::{Inner, Part, Word};
+use crate::{Inner, Part, Unknown, Word};
 
 use super::{How, read};
 
@@ -14,12 +14,7 @@ pub fn printed(argv: &[Word]) -> Option<String> {
     if !matches!(&*name, "echo" | "printf") {
         return None;
     }
-    // What a pattern fits is as good as the pattern, for those who look for catastrophes.
-    let known = |it: &Word| match it.text() {
-        Some(text) => Some(text.into_owned()),
-        None => it.is_glob().then(|| it.source.clone()),
-    };
-    let texts: Vec<String> = words.iter().map(known).collect::<Option<_>>()?;
+    let texts: Vec<String> = words.iter().map(written).collect::<Option<_>>()?;
     if name == "echo" {
         let flag = |it: &&String| matches!(it.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en");
         let flags = texts.iter().take_while(flag).count();
@@ -28,6 +23,19 @@ pub fn printed(argv: &[Word]) -> Option<String> {
     let texts = if texts.first().is_some_and(|it| it == "--") { texts.get(1..)? } else { &texts };
     let (format, rest) = texts.split_first()?;
     formatted(&unescaped(format), rest)
+}
+
+/// The text of a word, or a pattern or a home as it is written: for those who look for catastrophes
+/// what a pattern fits is as good as the pattern.
+pub(crate) fn written(word: &Word) -> Option<String> {
+    let known = |it: &Part| match it {
+        Part::Text(_) | Part::Glob(_) => true,
+        Part::Unknown { why, .. } => matches!(why, Unknown::Home | Unknown::Here),
+    };
+    match word.text() {
+        Some(text) => Some(text.into_owned()),
+        None => word.parts.iter().all(known).then(|| word.source.clone()),
+    }
 }
 
 /// What `printf` makes of a format with `%s` and `%b` in it, which it uses again and again.
@@ -189,11 +197,16 @@ pub fn fed(argv: &[Word], text: &str) -> Inner {
 
 /// A word of what is handed on; a pattern stays one, because it may have been worked out before.
 fn word(text: &str) -> Word {
-    let part = match text.contains(['*', '?', '[']) {
-        true => Part::Glob(text.to_owned()),
-        false => Part::Text(text.to_owned()),
+    let bare = text.trim_matches('"');
+    let homes = ["~", "$HOME", "${HOME}"];
+    let behind = homes.iter().find_map(|it| bare.strip_prefix(it));
+    let rest = behind.unwrap_or(text);
+    let part = match rest.contains(['*', '?', '[']) {
+        true => Part::Glob(rest.to_owned()),
+        false => Part::Text(rest.to_owned()),
     };
-    Word { parts: vec![part], source: text.to_owned() }
+    let home = behind.map(|_| Part::Unknown { why: Unknown::Home, splits: false });
+    Word { parts: home.into_iter().chain([part]).collect(), source: text.to_owned() }
 }
 
 /// The places in which a command looks for files by itself, as text for those it is piped to:

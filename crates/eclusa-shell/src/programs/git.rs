@@ -51,14 +51,24 @@ pub(crate) fn patterns(text: &str) -> Vec<Word> {
     let glob = |it: &str| Word { parts: vec![Part::Glob(it.to_owned())], source: text.to_owned() };
     let (before, name) = text.rsplit_once('/').map_or(("", text), |(before, name)| (before, name));
     let says = name.contains(|it: char| it.is_alphanumeric());
-    let dotted = match name.chars().next() {
-        Some('*') if says => Some(format!(".{name}")),
-        Some('?') if says => name.get(1..).map(|it| format!(".{it}")),
-        Some('[') if says => name.split_once(']').map(|(_, it)| format!(".{it}")),
-        _ => None,
+    let behind = |it: &str| (!it.is_empty()).then(|| format!(".{}", it.trim_start_matches('.')));
+    let dotted: Vec<String> = match name.chars().next() {
+        _ if !says => Vec::new(),
+        // The dot is what `*` fits, or the one behind it.
+        Some('*') => {
+            let rest = name.trim_start_matches('*');
+            let bare = rest.starts_with('.').then(|| rest.to_owned());
+            std::iter::once(format!(".{name}")).chain(bare).collect()
+        }
+        Some('?') => name.get(1..).and_then(behind).into_iter().collect(),
+        Some('[') => name.split_once(']').and_then(|(_, it)| behind(it)).into_iter().collect(),
+        _ => Vec::new(),
     };
     let slash = if before.is_empty() { "" } else { "/" };
-    let dotted = dotted.map(|it| glob(&format!("{before}{slash}{it}")));
+    let dotted = dotted.into_iter().map(|it| {
+        let path = format!("{before}{slash}{it}");
+        if path.contains(['*', '?', '[']) { glob(&path) } else { Word::literal(path) }
+    });
     std::iter::once(glob(text)).chain(dotted).collect()
 }
 
@@ -75,7 +85,11 @@ pub(crate) fn refspec(word: &Word, reading: &mut Reading) {
 /// `%G…` verifies signatures, which runs a program that the configuration names.
 pub(crate) fn format(word: &Word, reading: &mut Reading) {
     match word.text() {
-        Some(text) if text.contains("%G") || text.contains("(signature") => {
+        Some(text)
+            if text.contains("%G")
+                || text.contains("(signature")
+                || text.trim_start_matches('-').starts_with("signature") =>
+        {
             reading.add(Class::RunsCode, "the format verifies signatures".to_owned());
         }
         Some(_) => {}

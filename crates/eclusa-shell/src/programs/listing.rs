@@ -29,12 +29,10 @@ pub(crate) struct Listing {
 pub(crate) fn lists(argv: &[Word]) -> Option<Listing> {
     let name = argv.first().and_then(Word::text)?;
     let base = name.rsplit('/').next()?;
-    if !matches!(base, "find" | "gfind" | "git" | "rg" | "grep" | "egrep" | "fgrep" | "ls") {
+    if !matches!(base, "find" | "gfind" | "git" | "rg" | "grep" | "egrep" | "fgrep") {
         return None;
     }
-    // A pattern is a name of a file as well, for those who list names.
-    let known = argv.iter().filter(|it| base != "ls" || !it.is_glob());
-    let texts: Vec<_> = known.map(Word::text).collect::<Option<_>>()?;
+    let texts: Vec<_> = argv.iter().map(Word::text).collect::<Option<_>>()?;
     let has = |flags: &[&str]| texts.iter().any(|it| flags.contains(&&**it));
     let reading = read(argv);
     if !reading.class.is_read_only() {
@@ -43,9 +41,6 @@ pub(crate) fn lists(argv: &[Word]) -> Option<Listing> {
     let (nul, rooted) = match (&*reading.program, reading.entry?) {
         (_, "find") if has(&["-printf", "-ls", "-fls", "-exec", "-execdir"]) => return None,
         (_, "find") => (has(&["-print0"]) && !has(&["-print"]), true),
-        // What `ls -l` prints beside the names are no names.
-        (_, "ls") if texts.iter().any(|it| it.starts_with('-') && *it != "-1") => return None,
-        (_, "ls") => (false, false),
         ("git ls-files", _) if has(&["--format", "--eol", "--debug"]) => return None,
         ("git ls-files", _) => (has(&["-z"]), false),
         ("git grep", _) if has(&["-l", "--files-with-matches", "--name-only"]) => {

@@ -14,7 +14,8 @@ const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"]
 const MODEST: u64 = 1 << 20;
 
 /// Words of jq and yq that read files or the environment.
-const OUTSIDE: [&str; 5] = ["import", "include", "strenv", "envsubst", "eval"];
+const OUTSIDE: [&str; 8] =
+    ["import", "include", "strenv", "envsubst", "eval", "modulemeta", "system", "exec"];
 
 /// Reads the operands of a command, given the flags that it has.
 pub(crate) fn read(
