@@ -3,7 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::agree::{agree, line};
-use crate::limits::{MAX_BROKEN_BYTES, MAX_BYTES, MAX_COMMANDS, MAX_NESTING, MAX_SUSPECTS};
+use crate::limits::{
+    MAX_BROKEN_BYTES, MAX_BYTES, MAX_COMMANDS, MAX_NESTING, MAX_SUSPECT_BYTES, MAX_SUSPECTS,
+};
 use crate::names::Names;
 use crate::outline::Outline;
 use crate::{Command, Doubt, Redirect, RedirectKind, Word, bytes, programs, screen, shuck, sitter};
@@ -62,8 +64,9 @@ pub fn analyse_with(script: &str, look: &dyn Fn(&[Word]) -> Inner) -> Analysis {
 }
 
 fn read_with(script: &str, look: &dyn Fn(&[Word]) -> programs::Reading) -> Analysis {
-    let (analysis, bytes, blind) = (Analysis::default(), 0, false);
-    let mut reading = Reading { look, analysis, bytes, blind, suspects: MAX_SUSPECTS, level: 0 };
+    let (analysis, suspects) = (Analysis::default(), MAX_SUSPECTS);
+    let (bytes, blind, looked, level) = (0, false, 0, 0);
+    let mut reading = Reading { look, analysis, bytes, blind, suspects, looked, level };
     reading.script(script, &Outer::default());
     reading.analysis
 }
@@ -86,6 +89,8 @@ struct Reading<'f> {
     blind: bool,
     /// How many suspects are still looked at.
     suspects: usize,
+    /// Bytes of the suspects that were looked at.
+    looked: usize,
     /// How deep suspects stand in each other.
     level: usize,
 }
@@ -158,13 +163,14 @@ impl Reading<'_> {
         if self.analysis.catastrophe.is_some() || self.level >= MAX_LEVEL {
             return;
         }
-        let Some(left) = self.suspects.checked_sub(1) else {
+        let left = self.suspects.checked_sub(1).filter(|_| self.looked <= MAX_SUSPECT_BYTES);
+        let Some(suspects) = left else {
             let what = "there are too many words in it that may be commands";
             return self.doubt(what, format!("more than {MAX_SUSPECTS}"));
         };
         let (look, bytes, analysis) = (self.look, self.bytes, Analysis::default());
-        let level = self.level + 1;
-        let mut inner = Reading { look, analysis, bytes, blind: false, suspects: left, level };
+        let (blind, looked, level) = (false, self.looked, self.level + 1);
+        let mut inner = Reading { look, analysis, bytes, blind, suspects, looked, level };
         let in_words = match suspect {
             Suspect::Text(text) => {
                 inner.script(&text, &Outer::default());
@@ -177,6 +183,7 @@ impl Reading<'_> {
             }
         };
         self.suspects = inner.suspects;
+        self.looked = inner.looked + inner.bytes.saturating_sub(bytes);
         let multiplies = inner.analysis.fork_bomb.is_some();
         let Some(Doubt { what, at }) = inner.analysis.catastrophe else { return };
         // In `hg rm -r .` the word is no program, and a container has files of its own.

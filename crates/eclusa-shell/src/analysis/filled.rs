@@ -6,15 +6,42 @@ use std::borrow::Cow;
 use super::suspects::{MAX_TEXT, Suspect};
 use crate::{Command, Word, programs};
 
+/// Values of one variable that are tried.
+const MAX_VALUES: usize = 6;
+
 /// The command with what the script itself tells put in: the values of variables, and what `echo`
-/// prints. Once as one word, once as the words that it falls apart into.
-pub(super) fn filled_in(command: &Command, values: &[(String, String)]) -> Option<Suspect> {
+/// prints. Where a variable has several values, each of them is tried.
+pub(super) fn filled_in(command: &Command, values: &[(String, String)]) -> Vec<Suspect> {
     let sources: Vec<&str> = command.words.iter().map(|it| it.source.as_str()).collect();
-    let mut text = sources.join(" ");
+    let text = sources.join(" ");
     if text.len() > MAX_TEXT || !text.contains(['$', '`']) {
-        return None;
+        return Vec::new();
     }
-    let before = text.clone();
+    let used = values.iter().filter(|(name, value)| text.contains(name) && value.len() <= MAX_TEXT);
+    let mut rounds: Vec<Vec<&(String, String)>> = vec![Vec::new()];
+    for value in used {
+        let free = |it: &Vec<&(String, String)>| it.iter().all(|other| other.0 != value.0);
+        let at = rounds.iter().position(free).unwrap_or(rounds.len());
+        match rounds.get_mut(at) {
+            Some(round) => round.push(value),
+            None if at < MAX_VALUES => rounds.push(vec![value]),
+            None => {}
+        }
+    }
+    // What has one value has it in every round.
+    let first = rounds.first().cloned().unwrap_or_default();
+    let mut found: Vec<String> = Vec::new();
+    for mut round in rounds {
+        let missing = first.iter().filter(|it| round.iter().all(|other| other.0 != it.0));
+        let missing: Vec<&(String, String)> = missing.copied().collect();
+        round.extend(missing);
+        found.extend(with_values(&text, &round).filter(|it| !found.contains(it)));
+    }
+    found.into_iter().map(Suspect::Text).collect()
+}
+
+fn with_values(before: &str, values: &[&(String, String)]) -> Option<String> {
+    let mut text = before.to_owned();
     text = text.replace("$(pwd)", ".").replace("`pwd`", ".");
     for (open, close) in [("$(", ')'), ("`", '`')] {
         while let Some(printed) = printed_in(&text, open, close) {
@@ -29,13 +56,17 @@ pub(super) fn filled_in(command: &Command, values: &[(String, String)]) -> Optio
         }
         text = text.replace(&format!("${{{name}}}"), value);
         text = replaced(&text, &format!("${name}"), value);
+        // Values in values can grow without end.
+        if text.len() > 2 * MAX_TEXT {
+            return None;
+        }
     }
     while let Some(filled) = with_default(&text) {
         text = filled;
     }
     text = text.replace("${IFS}", " ");
     text = replaced(&text, "$IFS", " ");
-    (text != before).then_some(Suspect::Text(text))
+    (text != before).then_some(text)
 }
 
 /// Puts in what the first commands between these marks print, where that is known.

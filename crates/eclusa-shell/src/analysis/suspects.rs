@@ -207,7 +207,11 @@ fn with_positions(command: &Command) -> Option<Suspect> {
 fn suffixes(words: &[Word], sub: Option<&str>) -> impl Iterator<Item = Suspect> {
     let at = (1..words.len()).filter(move |at| {
         let name = words.get(*at).and_then(Word::text);
-        name.is_some_and(|it| programs::destroys(&it) && sub != Some(&*it))
+        // In a row of the same (`eval eval eval`) the first stands for all.
+        let before = at.checked_sub(1).and_then(|it| words.get(it)).and_then(Word::text);
+        name.is_some_and(|it| {
+            programs::destroys(&it) && sub != Some(&*it) && before.as_ref() != Some(&it)
+        })
     });
     let separated = |it: &&Word| it.text().as_deref() == Some("--");
     at.filter_map(|at| words.get(at..)).flat_map(move |it| {

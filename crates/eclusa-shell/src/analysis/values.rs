@@ -12,9 +12,10 @@ pub(super) fn values(
     outline: &Outline,
     script: &str,
 ) -> Vec<(String, String)> {
-    let looped = outline.scopes.iter().filter_map(|it| {
-        let first = it.values.iter().flatten().next()?;
-        Some((it.name.clone(), script.get(first.start..first.end)?.to_owned()))
+    let looped = outline.scopes.iter().flat_map(|it| {
+        let values = it.values.iter().flatten().take(4);
+        let texts = values.filter_map(|span| script.get(span.start..span.end));
+        texts.map(|text| (it.name.clone(), text.to_owned())).collect::<Vec<_>>()
     });
     let called = |it: &Command| {
         let name = it.words.first().and_then(Word::text).unwrap_or_default();
@@ -50,6 +51,12 @@ fn set(command: &Command) -> Vec<(String, String)> {
             let name = names.filter(|it| !it.starts_with('-')).last().map(|it| it.into_owned());
             let text = command.texts().last().and_then(Word::text).map(|it| it.into_owned());
             found.extend(name.zip(text));
+        }
+        Some("declare" | "typeset" | "local" | "export" | "readonly") => {
+            let words = command.words.iter().skip(1).filter_map(Word::text);
+            found.extend(words.filter_map(|it| {
+                it.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
+            }));
         }
         Some("set") => {
             let operand = |it: &Word| !it.prefix().starts_with(['-', '+']);

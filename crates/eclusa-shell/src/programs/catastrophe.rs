@@ -7,7 +7,7 @@ use crate::{Part, Word};
 
 use super::class::Class;
 use super::reading::{How, Reading};
-use super::target::{Target, is_of_system, target};
+use super::target::{Target, is_of_system, may_be_root, target};
 
 /// What a catastrophe is said to hit: everything.
 pub(crate) const ALL: &str = "the whole file system";
@@ -120,11 +120,17 @@ fn by_path(how: How, word: &Word, reading: &Reading) -> Option<String> {
         }
         How::Deleted | How::Read | How::Listed | How::Executed | How::Entered => return None,
     };
+    let certain = how == How::Deleted && reading.class.contains(Class::Sweeping);
     match target(word) {
+        Target::Other if certain && may_be_root(word) => {
+            Some(format!("{gone} {ALL} where a variable holds nothing (`{source}`)"))
+        }
         Target::Root => Some(format!("{gone} {ALL} (`{source}`)")),
         Target::System(name) => Some(format!("{gone} the system directory `{name}` (`{source}`)")),
         Target::Home => Some(format!("{gone} a home directory (`{source}`)")),
-        Target::Here if is_removal(how, reading) => Some(format!("{gone} {HERE} (`{source}`)")),
+        Target::Here if is_removal(how, reading) || is_above(how, word) => {
+            Some(format!("{gone} {HERE} (`{source}`)"))
+        }
         Target::Device(name) if how != How::Changed => {
             Some(format!("{gone} {DEVICE} `/dev/{name}`"))
         }
@@ -135,6 +141,11 @@ fn by_path(how: How, word: &Word, reading: &Reading) -> Option<String> {
 /// `rm` and its like, not `find`, which is told what to delete by its tests.
 fn is_removal(how: How, reading: &Reading) -> bool {
     how == How::Deleted && !matches!(reading.entry, Some("find" | "fd"))
+}
+
+/// `find .. -delete`
+fn is_above(how: How, word: &Word) -> bool {
+    how == How::Deleted && word.prefix().starts_with("..")
 }
 
 /// A flag that is not known can be the one that descends.

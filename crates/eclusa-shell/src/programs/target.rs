@@ -95,14 +95,6 @@ pub(crate) fn target(word: &Word) -> Target {
                 _ => Target::Other,
             }
         }
-        // `rm -rf "$DIR/"*`: only what comes down to everything; `$DIR/bin` is most likely not /bin.
-        Base::Empty(rest) => {
-            let rooted = matches!(rest.first(), Some(Part::Text(it) | Part::Glob(it)) if it.starts_with('/'));
-            match components(&rest, Vec::new()).as_slice() {
-                [] | [Piece::All] if rooted => Target::Root,
-                _ => Target::Other,
-            }
-        }
         Base::Unknown => Target::Other,
     }
 }
@@ -112,8 +104,6 @@ enum Base {
     Root(Vec<Part>),
     Home(Vec<Part>),
     Here(Vec<Part>),
-    /// A variable that may hold nothing.
-    Empty(Vec<Part>),
     Unknown,
 }
 
@@ -130,8 +120,7 @@ fn base(word: &Word) -> Base {
         Some(Part::Unknown { why: Unknown::Variable, .. }) => match variable(&word.source) {
             Some("HOME") => Base::Home(rest),
             Some("PWD" | "OLDPWD") => Base::Here(rest),
-            // Where nothing is in it, the slash behind it is the root.
-            _ if may_be_empty(&word.source) => Base::Empty(rest),
+            None if word.source.starts_with("~-") => Base::Here(rest),
             _ => Base::Unknown,
         },
         Some(Part::Unknown { .. }) => Base::Unknown,
@@ -154,6 +143,23 @@ fn variable(source: &str) -> Option<&str> {
     let bare = bare.strip_prefix('{').unwrap_or(bare);
     let end = bare.find(|it: char| it != '_' && !it.is_ascii_alphanumeric()).unwrap_or(bare.len());
     bare.get(..end)
+}
+
+/// True for `"$DIR/"*` and its like: where nothing is in the variable, it is the root. Only what comes
+/// down to everything; `$DIR/bin` is most likely not `/bin`.
+pub(crate) fn may_be_root(word: &Word) -> bool {
+    let variable = |it: &Part| matches!(it, Part::Unknown { why: Unknown::Variable, .. });
+    let mut parts =
+        word.parts.iter().filter(|it| !matches!(it, Part::Text(text) if text.is_empty()));
+    if !parts.next().is_some_and(variable) || !may_be_empty(&word.source) {
+        return false;
+    }
+    let rest: Vec<Part> = parts.cloned().collect();
+    let lead = rest.first().and_then(|it| match it {
+        Part::Text(it) | Part::Glob(it) => Some(it.starts_with('/')),
+        Part::Unknown { .. } => None,
+    });
+    lead == Some(true) && matches!(components(&rest, Vec::new()).as_slice(), [] | [Piece::All])
 }
 
 /// False for `${NAME:?}` and `${NAME:-value}`, which are never nothing.
