@@ -186,7 +186,7 @@ fn with_positions(command: &Command) -> Option<Suspect> {
     let [script] = command.reading.scripts.as_slice() else { return None };
     let script = script.text().filter(|it| it.contains('$') && it.len() <= MAX_TEXT)?;
     let at = command.words.iter().position(|it| it.text().as_deref() == Some(&*script))?;
-    let told = |it| Word::text(it).unwrap_or_else(|| Cow::Borrowed(it.source.as_str()));
+    let told = |it| Word::text(it).unwrap_or(Cow::Borrowed(it.source.as_str()));
     let arguments: Vec<Cow<'_, str>> = command.words.iter().skip(at + 1).map(told).collect();
     if arguments.is_empty() {
         return None;

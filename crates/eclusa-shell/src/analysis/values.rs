@@ -47,8 +47,8 @@ fn set(command: &Command) -> Vec<(String, String)> {
             found.extend(name.zip(programs::printed(&words)));
         }
         Some("read") => {
-            let names = command.words.iter().skip(1).filter_map(Word::text);
-            let name = names.filter(|it| !it.starts_with('-')).last().map(|it| it.into_owned());
+            let mut names = command.words.iter().skip(1).filter_map(Word::text);
+            let name = names.rfind(|it| !it.starts_with('-')).map(|it| it.into_owned());
             let text = command.texts().last().and_then(Word::text).map(|it| it.into_owned());
             found.extend(name.zip(text));
         }
