@@ -276,6 +276,7 @@ fn reader(name: &str) -> Result<&'static str, String> {
     Ok(match name {
         "" => "Plain",
         "find" => "Find",
+        "fd" => "Fd",
         "test" => "Test",
         "condition" => "Condition",
         "tar" => "Tar",

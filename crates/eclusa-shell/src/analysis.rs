@@ -3,7 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::agree::{agree, line};
-use crate::limits::{MAX_BROKEN_BYTES, MAX_BYTES, MAX_COMMANDS, MAX_NESTING, MAX_SUSPECTS};
+use crate::limits::{
+    MAX_BROKEN_BYTES, MAX_BYTES, MAX_COMMANDS, MAX_NESTING, MAX_SUSPECT_BYTES, MAX_SUSPECTS,
+};
 use crate::names::Names;
 use crate::outline::Outline;
 use crate::{Command, Doubt, Redirect, RedirectKind, Word, bytes, programs, screen, shuck, sitter};
@@ -12,8 +14,10 @@ use suspects::Suspect;
 
 mod builtins;
 mod commands;
+mod filled;
 mod pipes;
 mod suspects;
+mod values;
 
 /// Doubts that are kept. One is enough for a verdict; more are for people.
 const MAX_DOUBTS: usize = 16;
@@ -60,8 +64,9 @@ pub fn analyse_with(script: &str, look: &dyn Fn(&[Word]) -> Inner) -> Analysis {
 }
 
 fn read_with(script: &str, look: &dyn Fn(&[Word]) -> programs::Reading) -> Analysis {
-    let (analysis, bytes, blind) = (Analysis::default(), 0, false);
-    let mut reading = Reading { look, analysis, bytes, blind, suspects: MAX_SUSPECTS, level: 0 };
+    let (analysis, suspects) = (Analysis::default(), MAX_SUSPECTS);
+    let (bytes, blind, looked, level) = (0, false, 0, 0);
+    let mut reading = Reading { look, analysis, bytes, blind, suspects, looked, level };
     reading.script(script, &Outer::default());
     reading.analysis
 }
@@ -84,6 +89,8 @@ struct Reading<'f> {
     blind: bool,
     /// How many suspects are still looked at.
     suspects: usize,
+    /// Bytes of the suspects that were looked at.
+    looked: usize,
     /// How deep suspects stand in each other.
     level: usize,
 }
@@ -120,12 +127,19 @@ impl Reading<'_> {
             self.analysis.catastrophe.get_or_insert(Doubt { what, at: name.clone() });
             self.analysis.fork_bomb.get_or_insert(name);
         }
+        if let Some(span) = second.spawning {
+            let what = "an endless loop that waits for nothing of what it starts".to_owned();
+            let at = line(script, span.start);
+            self.analysis.catastrophe.get_or_insert(Doubt { what, at });
+        }
         let mut names = Names::collect(script, [&first, &second]);
         names.keep_local(script);
         let commands = commands::read(script, [&first, &second], &names, &account.commands, outer);
         let feeds = pipes::feeds(&commands, &second.pipes);
-        let values = values(&commands.list, &second, script);
-        let printed: Vec<String> = commands.list.iter().filter_map(pipes::printed).collect();
+        let values = values::values(&commands.list, &second, script);
+        // Nothing that nobody knows is run without one of these.
+        let tells = script.contains(['$', '`', '|', '<']);
+        let held = if tells { values::held(&commands.list, &feeds) } else { Vec::new() };
         for (what, at) in commands.doubts {
             self.doubt(what, line(script, at));
         }
@@ -133,9 +147,9 @@ impl Reading<'_> {
         for (command, feed) in commands.list.into_iter().zip(feeds) {
             self.command(command, feed.as_ref(), &values, outer.depth);
         }
-        // What is printed may be what is run: `eval "$(echo …)"`, `echo … | cat | sh`.
+        // What is printed or kept may be what is run: `eval "$(echo …)"`, `x='…'; bash -c "$x"`.
         if self.blind {
-            printed.into_iter().for_each(|it| self.suspect(Suspect::Text(it), None));
+            held.into_iter().for_each(|it| self.suspect(Suspect::Text(it), None));
         }
         self.blind |= around;
         for text in screen::groups(script, [&first, &second]) {
@@ -149,13 +163,14 @@ impl Reading<'_> {
         if self.analysis.catastrophe.is_some() || self.level >= MAX_LEVEL {
             return;
         }
-        let Some(left) = self.suspects.checked_sub(1) else {
+        let left = self.suspects.checked_sub(1).filter(|_| self.looked <= MAX_SUSPECT_BYTES);
+        let Some(suspects) = left else {
             let what = "there are too many words in it that may be commands";
             return self.doubt(what, format!("more than {MAX_SUSPECTS}"));
         };
         let (look, bytes, analysis) = (self.look, self.bytes, Analysis::default());
-        let level = self.level + 1;
-        let mut inner = Reading { look, analysis, bytes, blind: false, suspects: left, level };
+        let (blind, looked, level) = (false, self.looked, self.level + 1);
+        let mut inner = Reading { look, analysis, bytes, blind, suspects, looked, level };
         let in_words = match suspect {
             Suspect::Text(text) => {
                 inner.script(&text, &Outer::default());
@@ -168,6 +183,7 @@ impl Reading<'_> {
             }
         };
         self.suspects = inner.suspects;
+        self.looked = inner.looked + inner.bytes.saturating_sub(bytes);
         let multiplies = inner.analysis.fork_bomb.is_some();
         let Some(Doubt { what, at }) = inner.analysis.catastrophe else { return };
         // In `hg rm -r .` the word is no program, and a container has files of its own.
@@ -202,6 +218,10 @@ impl Reading<'_> {
         if let Some(what) = catastrophe(&command) {
             self.analysis.catastrophe.get_or_insert(Doubt { what, at: shown(&command) });
         }
+        if command.background && suspects::is_itself(&command.words) {
+            let what = "a script that starts itself again and again".to_owned();
+            self.analysis.catastrophe.get_or_insert(Doubt { what, at: shown(&command) });
+        }
         let own = pipes::given(&command);
         let feed = own.as_ref().or(feed);
         for suspect in suspects::of(&command, feed, values) {
@@ -219,6 +239,9 @@ impl Reading<'_> {
             scripts.extend(fed.scripts);
         }
         let name = command.words.first().and_then(Word::text).unwrap_or_default().into_owned();
+        // `env -C / rm -rf etc`
+        let entered = command.reading.paths.iter().filter(|it| it.how == programs::How::Entered);
+        let entered: Vec<Word> = entered.map(|it| it.word.clone()).collect();
         let mut outer = Outer {
             via: command.via.clone(),
             moved: command.moved.clone(),
@@ -234,6 +257,7 @@ impl Reading<'_> {
             return self.refuse(Doubt { what, at: name });
         }
         outer.via.push(name);
+        outer.moved.extend(entered);
         for words in runs {
             let inner = Command {
                 words,
@@ -294,29 +318,6 @@ impl Reading<'_> {
             doubts.push(doubt);
         }
     }
-}
-
-/// What the script gives to variables, where that is written in it.
-fn values(commands: &[Command], outline: &Outline, script: &str) -> Vec<(String, String)> {
-    let assignments = commands.iter().flat_map(|it| &it.assignments);
-    let assigned =
-        assignments.filter_map(|it| Some((it.name.clone(), it.value.text()?.into_owned())));
-    let looped = outline.scopes.iter().filter_map(|it| {
-        let first = it.values.iter().flatten().next()?;
-        Some((it.name.clone(), script.get(first.start..first.end)?.to_owned()))
-    });
-    let called = commands.iter().filter(|it| {
-        let name = it.words.first().and_then(Word::text).unwrap_or_default();
-        outline.functions.iter().any(|it| it.name == name)
-    });
-    let positions = called.flat_map(|it| {
-        let words: Vec<String> =
-            it.words.iter().skip(1).map_while(Word::text).map(|it| it.into_owned()).collect();
-        let all = ["@", "*"].map(|name| (name.to_owned(), words.join(" ")));
-        let each = words.into_iter().enumerate().map(|(at, it)| ((at + 1).to_string(), it));
-        each.chain(all).collect::<Vec<_>>()
-    });
-    assigned.chain(looped).chain(positions).collect()
 }
 
 fn catastrophe(command: &Command) -> Option<String> {

@@ -42,13 +42,23 @@ pub(crate) fn look(script: &str) -> Option<Doubt> {
     if script.bytes().all(|it| matches!(it, b' '..=b'~' | b'\n' | b'\t')) {
         return None;
     }
-    let found = script.chars().find(|it| !is_visible(*it))?;
+    let found = script.chars().find(|it| !is_visible(*it)).or_else(|| selector(script))?;
     let what = match found {
         '\r' => "a carriage return is part of a word for the shell, and hides text on a screen",
         _ if found.is_control() => "a control character",
         _ => "an invisible or direction-changing character",
     };
     Some(Doubt { what: what.to_owned(), at: format!("U+{:04X}", u32::from(found)) })
+}
+
+/// A selector of how an emoji looks, behind a letter that looks one way only.
+fn selector(script: &str) -> Option<char> {
+    let mut before = ' ';
+    script.chars().find(|it| {
+        let plain = before.is_ascii() && !matches!(before, '0'..='9' | '#' | '*');
+        before = *it;
+        plain && matches!(it, '\u{FE00}'..='\u{FE0F}')
+    })
 }
 
 fn is_visible(c: char) -> bool {

@@ -54,3 +54,6 @@ pub const MAX_UNROLLED: usize = 32;
 
 /// Words and texts that may be commands, and are looked at for catastrophes. More are a doubt.
 pub const MAX_SUSPECTS: usize = 96;
+
+/// Bytes of all texts that are looked at for that. More are a doubt.
+pub(crate) const MAX_SUSPECT_BYTES: usize = 32 * 1024;

@@ -165,6 +165,8 @@ impl Names {
     /// `${name:=value}` and arithmetic set variables too.
     fn add_expansion(&mut self, text: &str) {
         let inside = text.trim_start_matches(['$', '{', '(', '[']);
+        // A length sets nothing.
+        let inside = inside.strip_prefix('#').unwrap_or(inside);
         let plain = inside.trim_end_matches('}');
         if !plain.bytes().all(|it| it == b'_' || it.is_ascii_alphanumeric()) {
             for name in inside.split(|it: char| it != '_' && !it.is_ascii_alphanumeric()) {

@@ -29,6 +29,8 @@ pub(crate) enum Shape {
     Test,
     /// `for` and `select`: the words are the name and what it goes through.
     Loop,
+    /// `case`: the words are what is compared, and with what.
+    Case,
 }
 
 /// One command as seen by one parser.
@@ -103,6 +105,8 @@ pub(crate) struct Outline {
     /// What is on both sides of each `|`.
     pub(crate) pipes: Vec<(Span, Span)>,
     pub(crate) scopes: Vec<Scope>,
+    /// An endless loop that waits for nothing of what it starts.
+    pub(crate) spawning: Option<Span>,
     /// Why this outline is not the whole truth, with the place.
     pub(crate) trouble: Option<(String, usize)>,
     /// Why a part of the text was not looked at, with the place.

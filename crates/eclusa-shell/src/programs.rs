@@ -35,6 +35,7 @@ use reading::{is_in_pieces, joined};
 pub(crate) use catastrophe::{ALL, DESTROYERS, DEVICE, HERE, destroys};
 pub use catastrophe::{catastrophe, catastrophic_write};
 pub use class::{Class, Classes};
+pub(crate) use feed::written;
 pub use feed::{fed, found, passed, printed};
 pub(crate) use listing::{Listing, lists};
 pub use reading::{How, PathUse, Reading, Reason};

@@ -261,8 +261,11 @@ impl<'s> Reader<'s> {
             return self.lost(at, end, pieces);
         };
         let inside = self.source.get(at + 2..close.saturating_sub(1)).unwrap_or_default();
-        if inside.strip_prefix('#').is_some_and(is_name) {
-            pieces.push(Piece::Unknown { why: Unknown::Local, splits: false });
+        if let Some(name) = inside.strip_prefix('#').filter(|it| is_name(it)) {
+            // A length tells something of a value, too.
+            let bound = self.bound.iter().any(|(it, _)| *it == name);
+            let why = if bound { Unknown::Local } else { self.names.why(name, at) };
+            pieces.push(Piece::Unknown { why, splits: false });
         } else {
             let name = if is_name(inside) { inside } else { "" };
             // `"${name[@]}"` becomes as many words as there are, in spite of the quotes.

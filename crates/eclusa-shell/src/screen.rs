@@ -1,9 +1,13 @@
 //! Forms of shell text that run commands no parser can show, or that shells read differently.
 
 use crate::outline::{Outline, Span};
+use crate::variables::{Influence, influence};
 
 /// A form that was found, and where.
 pub(crate) type Found = (&'static str, usize);
+
+/// Characters by which a text can run something, or hide that it does.
+const SPECIAL: [char; 5] = ['$', '`', '\\', '\'', '"'];
 
 /// Everything suspicious in `source` that does not depend on which command it stands in.
 pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
@@ -22,6 +26,9 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
         let expands = redirect.body.is_some_and(|it| it.expands);
         if expands && target.contains("\\\n") && target.contains(['$', '`']) {
             found.push(("a line of a here-document goes on in the next", redirect.target.start));
+        }
+        if before.trim_end().ends_with('&') && target.contains(SPECIAL) {
+            found.push(("what stands behind `>&` is read twice", redirect.target.start));
         }
         if target.len() > 1 && target.starts_with('-') && before.trim_end().ends_with('&') {
             found.push((
@@ -108,7 +115,20 @@ pub(crate) fn groups(source: &str, outlines: [&Outline; 2]) -> Vec<String> {
     if bomb {
         found.push(":(){ :|:& };:".to_owned());
     }
+    found.extend(read_twice(source, second));
     found
+}
+
+/// What stands behind `>&` is worked out once to see whether it is a number, and again because it
+/// is a file: even single quotes do not keep `$(…)` from running.
+fn read_twice<'s>(source: &'s str, outline: &'s Outline) -> impl Iterator<Item = String> + use<'s> {
+    let redirects = outline.commands.iter().flat_map(|it| &it.redirects);
+    redirects.filter_map(|it| {
+        let before = source.get(..it.target.start)?;
+        let twice = before.trim_end().ends_with('&') && it.body.is_none();
+        let bare = text(source, it.target).replace(['\'', '"', '\\'], "");
+        (twice && bare.contains(['$', '`'])).then(|| format!(": \"{bare}\""))
+    })
 }
 
 /// `\` and a line end in the middle of a word: what is on both sides becomes one word.
@@ -157,6 +177,10 @@ fn parameter(inside: &str) -> Option<&'static str> {
             return Some("an index that is worked out can run commands");
         }
         rest = after;
+    }
+    let set = rest.strip_prefix(':').unwrap_or(rest).starts_with('=');
+    if set && influence(name.get(..end).unwrap_or_default()) == Influence::Steers {
+        return Some("it sets a variable that decides what later commands run or load");
     }
     if rest.starts_with('@') {
         return Some("`${name@…}` can run commands that the value holds");

@@ -152,6 +152,13 @@ impl<'t> Walk<'_, 't> {
                 self.loop_words(node, place);
                 self.children(item, place);
             }
+            "case_statement" => {
+                let words: Vec<Span> =
+                    node.child_by_field_name("value").map(span).into_iter().collect();
+                let shape = Shape::Case;
+                self.outline.commands.push(Seen { shape, words, place, ..Seen::default() });
+                self.children(item, place);
+            }
             "command_substitution" => {
                 let text = if self.text(span(node)).starts_with('`') { "`…`" } else { "$(…)" };
                 self.outline.substitutions.push(span(node));

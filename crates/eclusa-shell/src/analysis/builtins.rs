@@ -3,7 +3,7 @@
 
 use crate::names::assigned;
 use crate::variables::{Influence, influence, is_plain_pager};
-use crate::{Command, Part, Word};
+use crate::{Assignment, Command, Part, Word};
 
 /// Builtins that take names of variables, and work out an index in them.
 const INDEXERS: &[&str] = &[
@@ -48,6 +48,9 @@ pub(super) fn doubts(command: &Command) -> Vec<String> {
         if !lines && !is_plain_pager(&assignment.name, assignment.value.text().as_deref()) {
             steers(&assignment.name, &mut found);
         }
+        if works_out(assignment) {
+            found.push("an index or a number is worked out, and can run commands".to_owned());
+        }
     }
     let Some(name) = name.as_deref() else { return found };
     let operands = words.as_slice();
@@ -85,6 +88,18 @@ pub(super) fn doubts(command: &Command) -> Vec<String> {
         _ => {}
     }
     found
+}
+
+/// `a[b]=1`, `a=([b]=1)`, and a variable that holds a number: what `b` holds is arithmetic.
+fn works_out(assignment: &Assignment) -> bool {
+    let digits = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
+    let index = assignment.name.split_once('[').map(|(_, it)| it.trim_end_matches(']'));
+    let list = assignment.value.source.starts_with('(');
+    let indexed = ["]=", "]+="].iter().any(|it| assignment.value.source.contains(it));
+    let number = assignment.name == "SECONDS";
+    index.is_some_and(|it| !digits(it))
+        || (list && indexed)
+        || (number && !assignment.value.text().is_some_and(|it| digits(&it)))
 }
 
 fn steers(name: &str, found: &mut Vec<String>) {

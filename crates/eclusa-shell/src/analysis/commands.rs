@@ -33,9 +33,14 @@ pub(super) fn read(
             break;
         }
         if seen.shape == Shape::Loop {
-            // Nothing runs, but its words are read for what is in them.
+            // Nothing runs, but its words are read for what is in them. `select` prints them.
+            let shows = seen.words.first().and_then(|it| source.get(..it.start));
+            let shows = shows.is_some_and(|it| it.trim_end().ends_with("select"));
             for word in &seen.words {
-                reader.words(*word);
+                let words = reader.words(*word);
+                if shows && words.iter().flat_map(|it| &it.parts).any(is_variable) {
+                    reader.doubts.push(("a menu shows what a variable holds", word.start));
+                }
             }
             let name = seen.words.first().map(|it| (reader.text(*it), it.start));
             if let Some((name, at)) = name
@@ -69,12 +74,20 @@ pub(super) fn read(
     Read { list, starts, doubts: reader.doubts }
 }
 
+fn is_variable(part: &Part) -> bool {
+    matches!(part, Part::Unknown { why: Unknown::Variable, .. })
+}
+
 fn fill(reader: &mut Reader<'_>, seen: &Seen, command: &mut Command) {
     match seen.shape {
         Shape::Test => {
             let spans =
                 seen.words.iter().flat_map(|it| reader.parts_of_test(*it)).collect::<Vec<_>>();
             command.words = spans.into_iter().map(|it| test_word(reader, it)).collect();
+        }
+        Shape::Case => {
+            let values = seen.words.iter().map(|it| reader.value(*it));
+            command.words = std::iter::once(Word::literal("case")).chain(values).collect();
         }
         Shape::Simple | Shape::Loop => {
             command.words = seen.words.iter().flat_map(|it| reader.words(*it)).collect();

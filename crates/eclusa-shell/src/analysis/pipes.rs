@@ -5,6 +5,7 @@
 
 use super::Inner;
 use super::commands::Read;
+use super::suspects;
 use crate::outline::Span;
 use crate::programs::Listing;
 use crate::{Command, Word, programs};
@@ -32,11 +33,8 @@ impl Feed {
                     let words = run.iter().filter(|it| it.text().is_some()).cloned();
                     let mut words: Vec<Word> = words.chain(paths.iter().cloned()).collect();
                     // Each path beneath is handed on by itself.
-                    let far = |it: &Word| it.prefix().is_empty() || it.prefix().starts_with('/');
-                    if paths.iter().any(far)
-                        && run.first().and_then(Word::text).is_some_and(|it| it == "rm")
-                    {
-                        words.insert(1, Word::literal("-r"));
+                    if paths.iter().any(suspects::is_far) {
+                        suspects::descend(&mut words);
                     }
                     words
                 };
@@ -72,6 +70,14 @@ pub(super) fn printed(command: &Command) -> Option<String> {
     }
 }
 
+/// The text that a command certainly prints, given what it is handed.
+pub(super) fn printed_by(command: &Command, handed: Option<&Feed>) -> Option<String> {
+    printed(command).or_else(|| match handed? {
+        Feed::Text(text) => programs::passed(&command.words, text),
+        Feed::Paths(_) | Feed::Names(_) => None,
+    })
+}
+
 /// For each command, what it is handed by the command before it in a pipe.
 pub(super) fn feeds(commands: &Read, pipes: &[(Span, Span)]) -> Vec<Option<Feed>> {
     let mut feeds: Vec<Option<Feed>> = vec![None; commands.list.len()];
@@ -86,7 +92,8 @@ pub(super) fn feeds(commands: &Read, pipes: &[(Span, Span)]) -> Vec<Option<Feed>
         let Some(feed) = feed(before, handed) else { continue };
         for (start, slot) in commands.starts.iter().zip(&mut feeds) {
             if right.start <= *start && *start < right.end {
-                slot.get_or_insert(feed.clone());
+                // A pipe inside stands nearer than one around.
+                *slot = Some(feed.clone());
             }
         }
     }
@@ -98,12 +105,7 @@ fn last_in(starts: &[usize], span: Span) -> Option<usize> {
 }
 
 fn feed(command: &Command, handed: Option<Feed>) -> Option<Feed> {
-    if let Some(text) = printed(command) {
-        return Some(Feed::Text(text));
-    }
-    if let Some(Feed::Text(text)) = handed
-        && let Some(text) = programs::passed(&command.words, &text)
-    {
+    if let Some(text) = printed_by(command, handed.as_ref()) {
         return Some(Feed::Text(text));
     }
     if let Some(listing) = programs::lists(&command.words) {

@@ -7,13 +7,14 @@
 
 use std::borrow::Cow;
 
+use super::filled;
 use super::pipes::Feed;
 use crate::programs::{self, Class};
 use crate::variables::{Influence, influence};
 use crate::{Command, Word};
 
 /// Longer texts are not looked at: what is not run for sure need not be read at any price.
-const MAX_TEXT: usize = 2048;
+pub(super) const MAX_TEXT: usize = 2048;
 
 /// Flags whose arguments are written for people.
 const MESSAGES: [&str; 8] =
@@ -24,6 +25,20 @@ const REMOVERS: [&str; 5] = ["rmtree", "rm_rf", "rmSync", "remove_tree", "remove
 
 /// Builtins of the shell that work out an index in the names they are given.
 const INDEXERS: [&str; 8] = ["[[", "[", "test", "declare", "let", "printf", "read", "unset"];
+
+/// Programs that do to one file what this flag makes them do to all beneath a directory. What
+/// empties or overwrites a file is as good as removing it.
+const DESCENDING: [(&str, &str); 9] = [
+    ("rm", "-r"),
+    ("chmod", "-R"),
+    ("chown", "-R"),
+    ("chgrp", "-R"),
+    ("shred", "rm"),
+    ("truncate", "rm"),
+    ("unlink", "rm"),
+    ("wipe", "rm"),
+    ("tee", "rm"),
+];
 
 /// Something that may be run.
 #[derive(Debug)]
@@ -50,6 +65,7 @@ pub(super) fn of(
     }
     let reading = &command.reading;
     found.extend(with_positions(command));
+    found.extend(on_places(command));
     if reading.class.is_read_only() {
         return found;
     }
@@ -68,6 +84,13 @@ pub(super) fn of(
         });
         found.extend(devices);
     }
+    match reading.entry {
+        Some("sed") => {
+            found.extend(command.words.iter().filter_map(Word::text).flat_map(|it| pieces(&it)));
+        }
+        Some("parallel") => found.extend(in_parallel(&command.words)),
+        _ => {}
+    }
     let code = reading.class.contains(Class::RunsCode) || reading.program == "git config";
     if reading.entry.is_some() && code {
         for word in spoken(&command.words) {
@@ -83,13 +106,68 @@ pub(super) fn of(
         texts(text, &mut found);
     }
     found.extend(matched(&command.words));
-    found.extend(filled_in(command, values));
+    found.extend(filled::filled_in(command, values));
     found
+}
+
+/// True for a path that begins at the root, at home, or nobody knows where.
+pub(super) fn is_far(path: &Word) -> bool {
+    path.prefix().is_empty() || path.prefix().starts_with('/')
+}
+
+/// Makes a command that is run on each path beneath a place one that descends into the place.
+pub(super) fn descend(words: &mut Vec<Word>) {
+    let base = |it: &Word| {
+        let text = it.text().unwrap_or_default().into_owned();
+        text.rsplit('/').next().map(str::to_owned).unwrap_or_default()
+    };
+    let known = |it: &Word| DESCENDING.iter().find(|(name, _)| *name == base(it));
+    let Some(at) = words.iter().position(|it| known(it).is_some()) else { return };
+    let flag = words.get(at).and_then(known).map(|(_, flag)| *flag).unwrap_or_default();
+    if flag == "rm" {
+        words.splice(at..=at, ["rm", "-r"].map(Word::literal));
+    } else {
+        words.insert(at + 1, Word::literal(flag));
+    }
+}
+
+/// What `find / -exec … {} +` does to the place itself, where no test narrows it.
+fn on_places(command: &Command) -> Vec<Suspect> {
+    let reading = &command.reading;
+    if !matches!(reading.entry, Some("find" | "fd")) || reading.narrowed {
+        return Vec::new();
+    }
+    let places = reading.paths.iter().map(|it| &it.word).filter(|it| is_far(it));
+    let of = |place: &Word| {
+        let runs = reading.runs.iter().map(|run| {
+            let put = |it: &Word| if it.source == "{}" { place.clone() } else { it.clone() };
+            let mut words: Vec<Word> = run.iter().map(put).collect();
+            descend(&mut words);
+            Suspect::Words(words)
+        });
+        runs.collect::<Vec<_>>()
+    };
+    places.flat_map(of).collect()
+}
+
+/// `$0`: the script, or the shell, itself.
+pub(super) fn is_itself(words: &[Word]) -> bool {
+    let is = |it: &Word| matches!(it.source.trim_matches('"'), "$0" | "${0}");
+    let sourced =
+        |it: &Word| it.text().is_some_and(|it| matches!(&*it, "." | "source" | "bash" | "sh"));
+    match words {
+        [first, ..] if is(first) => true,
+        [first, second, ..] => sourced(first) && is(second),
+        _ => false,
+    }
 }
 
 /// True when it runs text that nobody knows from its words.
 pub(super) fn is_blind(command: &Command) -> bool {
     let reading = &command.reading;
+    if command.words.first().is_some_and(|it| it.text().is_none()) {
+        return true;
+    }
     let reader = matches!(reading.entry, Some("bash" | "source")) || schedules(&command.words);
     let dynamic = |it: &Word| it.text().is_none();
     reading.reads_script
@@ -108,8 +186,8 @@ fn with_positions(command: &Command) -> Option<Suspect> {
     let [script] = command.reading.scripts.as_slice() else { return None };
     let script = script.text().filter(|it| it.contains('$') && it.len() <= MAX_TEXT)?;
     let at = command.words.iter().position(|it| it.text().as_deref() == Some(&*script))?;
-    let arguments: Vec<Cow<'_, str>> =
-        command.words.iter().skip(at + 1).map_while(Word::text).collect();
+    let told = |it| Word::text(it).unwrap_or(Cow::Borrowed(it.source.as_str()));
+    let arguments: Vec<Cow<'_, str>> = command.words.iter().skip(at + 1).map(told).collect();
     if arguments.is_empty() {
         return None;
     }
@@ -129,9 +207,20 @@ fn with_positions(command: &Command) -> Option<Suspect> {
 fn suffixes(words: &[Word], sub: Option<&str>) -> impl Iterator<Item = Suspect> {
     let at = (1..words.len()).filter(move |at| {
         let name = words.get(*at).and_then(Word::text);
-        name.is_some_and(|it| programs::destroys(&it) && sub != Some(&*it))
+        // In a row of the same (`eval eval eval`) the first stands for all.
+        let before = at.checked_sub(1).and_then(|it| words.get(it)).and_then(Word::text);
+        name.is_some_and(|it| {
+            programs::destroys(&it) && sub != Some(&*it) && before.as_ref() != Some(&it)
+        })
     });
-    at.filter_map(|at| words.get(at..)).map(|it| Suspect::Words(it.to_vec()))
+    let separated = |it: &&Word| it.text().as_deref() == Some("--");
+    at.filter_map(|at| words.get(at..)).flat_map(move |it| {
+        // `--exec /bin/rm -- -rf /`: what is behind the dashes is for the program.
+        let bare = it.get(1).filter(separated).and(it.first());
+        let bare = bare.map(|name| std::iter::once(name).chain(it.iter().skip(2)).cloned());
+        let bare = bare.map(|it| Suspect::Words(it.collect()));
+        std::iter::once(Suspect::Words(it.to_vec())).chain(bare)
+    })
 }
 
 /// A program that is named by a pattern, if the pattern is after one that can destroy.
@@ -157,7 +246,7 @@ fn fits(pattern: &str, name: &str) -> bool {
 }
 
 /// The words behind the name, without those that are written for people.
-fn spoken(words: &[Word]) -> impl Iterator<Item = Cow<'_, str>> {
+pub(super) fn spoken(words: &[Word]) -> impl Iterator<Item = Cow<'_, str>> {
     let mut message = false;
     words.iter().skip(1).filter_map(move |word| {
         let text = word.text()?;
@@ -193,10 +282,47 @@ fn texts(text: &str, found: &mut Vec<Suspect>) {
         }
     }
     let removes = REMOVERS.iter().any(|it| text.contains(it));
-    for string in strings(text).into_iter().filter(|it| it.contains([' ', '/', '~'])) {
-        let text = if removes { format!("rm -rf {string}") } else { string.to_owned() };
+    let writes = text.contains("write") || text.contains("'w") || text.contains("\"w");
+    let strings = strings(text);
+    // `["rm", "-rf", "/"]`
+    if strings.len() > 2 && strings.iter().any(|it| programs::destroys(it)) {
+        found.push(Suspect::Text(strings.join(" ")));
+    }
+    for string in strings.into_iter().filter(|it| it.contains([' ', '/', '~'])) {
+        if string.contains('\\') {
+            found.push(Suspect::Text(string.replace("\\\\", "\\").replace("\\\"", "\"")));
+        }
+        let text = match () {
+            () if removes => format!("rm -rf {string}"),
+            () if writes && string.starts_with("/dev/") => format!("> {string}"),
+            () => string.to_owned(),
+        };
         found.push(Suspect::Text(text));
     }
+}
+
+/// `s/…/rm -rf \\//e`: what sed puts in is run. The pieces between its marks.
+fn pieces(program: &str) -> Vec<Suspect> {
+    let Some(mark) = program.trim_start_matches(|it: char| it != 's').chars().nth(1) else {
+        return Vec::new();
+    };
+    let plain = program.replace(&format!("\\{mark}"), "\u{1}");
+    let pieces = plain.split(mark).filter(|it| it.contains(' '));
+    pieces.map(|it| Suspect::Text(it.replace('\u{1}', &mark.to_string()))).collect()
+}
+
+/// `parallel 'rm -rf {}' ::: /`
+fn in_parallel(words: &[Word]) -> Vec<Suspect> {
+    let texts: Vec<Cow<'_, str>> = words.iter().filter_map(Word::text).collect();
+    let Some(at) = texts.iter().position(|it| it.starts_with(":::")) else { return Vec::new() };
+    let (own, given) = texts.split_at_checked(at).unwrap_or_default();
+    let script = own.iter().skip(1).map(|it| &**it).collect::<Vec<_>>().join(" ");
+    let mark = script.contains("{}");
+    let filled = given.iter().skip(1).take(8).map(|it| match mark {
+        true => script.replace("{}", it),
+        false => format!("{script} {it}"),
+    });
+    filled.map(Suspect::Text).collect()
 }
 
 /// What stands between quotes in a program of some language.
@@ -225,77 +351,4 @@ fn forks_in_loop(text: &str) -> bool {
     let loops = ["while", "loop", "until", "for ", "for(", "iter("];
     let mut words = text.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
     words.any(|it| it == "fork") && loops.iter().any(|it| text.contains(it))
-}
-
-/// The command with what the script itself tells put in: the values of variables, and what `echo`
-/// prints. Once as one word, once as the words that it falls apart into.
-fn filled_in(command: &Command, values: &[(String, String)]) -> Option<Suspect> {
-    let sources: Vec<&str> = command.words.iter().map(|it| it.source.as_str()).collect();
-    let mut text = sources.join(" ");
-    if text.len() > MAX_TEXT || !text.contains(['$', '`']) {
-        return None;
-    }
-    let before = text.clone();
-    text = text.replace("$(pwd)", ".").replace("`pwd`", ".");
-    for (open, close) in [("$(", ')'), ("`", '`')] {
-        while let Some(printed) = printed_in(&text, open, close) {
-            text = printed;
-        }
-    }
-    for (name, value) in values {
-        text = text.replace(&format!("${{{name}}}"), value);
-        text = replaced(&text, &format!("${name}"), value);
-    }
-    while let Some(filled) = with_default(&text) {
-        text = filled;
-    }
-    text = text.replace("${IFS}", " ");
-    text = replaced(&text, "$IFS", " ");
-    (text != before).then_some(Suspect::Text(text))
-}
-
-/// Puts in what the first `echo` or `printf` between these marks prints.
-fn printed_in(text: &str, open: &str, close: char) -> Option<String> {
-    for program in ["echo ", "printf "] {
-        let mark = format!("{open}{program}");
-        let Some((before, rest)) = text.split_once(&mark) else { continue };
-        let Some((inside, after)) = rest.split_once(close) else { continue };
-        let plain = inside.trim().trim_matches(['"', '\'']);
-        if !plain.contains(['$', '`', '(', '\'', '"']) {
-            return Some(format!("{before}{plain}{after}"));
-        }
-    }
-    None
-}
-
-/// Puts in the value that `${name:-value}` has where the variable has none.
-fn with_default(text: &str) -> Option<String> {
-    for mark in [":-", ":=", "-", "="] {
-        for (at, _) in text.match_indices("${") {
-            let (before, rest) = text.split_at_checked(at)?;
-            let Some((inside, after)) = rest.split_once('}') else { continue };
-            let Some((name, value)) = inside.split_once(mark) else { continue };
-            let name = name.trim_start_matches("${");
-            if name.chars().all(|it| it == '_' || it.is_ascii_alphanumeric())
-                && !value.contains(['$', '`'])
-            {
-                return Some(format!("{before}{value}{after}"));
-            }
-        }
-    }
-    None
-}
-
-/// `$name` replaced, where the name ends there.
-fn replaced(text: &str, name: &str, value: &str) -> String {
-    let mut done = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once(name) {
-        done.push_str(before);
-        let goes_on = after.starts_with(|it: char| it == '_' || it.is_ascii_alphanumeric());
-        done.push_str(if goes_on { name } else { value });
-        rest = after;
-    }
-    done.push_str(rest);
-    done
 }

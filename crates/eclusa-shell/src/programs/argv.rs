@@ -12,14 +12,20 @@ const INPUT: [&str; 4] = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
 /// Reads the words behind the name of a program.
 pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
-    if let [only] = words
-        && only.text().is_some_and(|it| entry.alone.contains(&it.as_ref()))
-    {
+    let ends = |it: &Word| {
+        let text = it.text().unwrap_or_default();
+        // One that is listed as harmless, and that no other word can take away.
+        let helps = matches!(&*text, "--help" | "--version") && words.len() == 1;
+        let flag = entry.flag(&text).filter(|it| helps && it.class.is_read_only());
+        entry.alone.contains(&&*text) || flag.is_some()
+    };
+    if !words.is_empty() && words.iter().all(ends) {
         return;
     }
     match entry.reader {
         Reader::Plain => plain(entry, words, reading),
         Reader::Find => find::read(entry, words, reading),
+        Reader::Fd => find::fd(entry, words, reading),
         Reader::Test => test::read(entry, words, reading),
         Reader::Condition => test::condition(words, reading),
         Reader::Tar => readers::tar(entry, words, reading),

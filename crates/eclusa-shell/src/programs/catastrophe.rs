@@ -7,7 +7,7 @@ use crate::{Part, Word};
 
 use super::class::Class;
 use super::reading::{How, Reading};
-use super::target::{Target, is_of_system, target};
+use super::target::{Target, is_of_system, may_be_root, target};
 
 /// What a catastrophe is said to hit: everything.
 pub(crate) const ALL: &str = "the whole file system";
@@ -120,11 +120,17 @@ fn by_path(how: How, word: &Word, reading: &Reading) -> Option<String> {
         }
         How::Deleted | How::Read | How::Listed | How::Executed | How::Entered => return None,
     };
+    let certain = how == How::Deleted && reading.class.contains(Class::Sweeping);
     match target(word) {
+        Target::Other if certain && may_be_root(word) => {
+            Some(format!("{gone} {ALL} where a variable holds nothing (`{source}`)"))
+        }
         Target::Root => Some(format!("{gone} {ALL} (`{source}`)")),
         Target::System(name) => Some(format!("{gone} the system directory `{name}` (`{source}`)")),
         Target::Home => Some(format!("{gone} a home directory (`{source}`)")),
-        Target::Here if is_removal(how, reading) => Some(format!("{gone} {HERE} (`{source}`)")),
+        Target::Here if is_removal(how, reading) || is_above(how, word) => {
+            Some(format!("{gone} {HERE} (`{source}`)"))
+        }
         Target::Device(name) if how != How::Changed => {
             Some(format!("{gone} {DEVICE} `/dev/{name}`"))
         }
@@ -134,7 +140,12 @@ fn by_path(how: How, word: &Word, reading: &Reading) -> Option<String> {
 
 /// `rm` and its like, not `find`, which is told what to delete by its tests.
 fn is_removal(how: How, reading: &Reading) -> bool {
-    how == How::Deleted && reading.entry != Some("find")
+    how == How::Deleted && !matches!(reading.entry, Some("find" | "fd"))
+}
+
+/// `find .. -delete`
+fn is_above(how: How, word: &Word) -> bool {
+    how == How::Deleted && word.prefix().starts_with("..")
 }
 
 /// A flag that is not known can be the one that descends.
@@ -149,6 +160,10 @@ fn by_words(argv: &[Word], reading: &Reading) -> Option<String> {
     match reading.entry? {
         "kill" => every_process(&texts).then(|| "ends every process".to_owned()),
         "killall5" => Some("ends every process".to_owned()),
+        "killall" => {
+            ends_all_that_fit(&reading.program, argv).then(|| "ends every process".to_owned())
+        }
+        "partitions" | "images" => unmakes(argv, reading),
         "sed" if reading.class.contains(Class::Writes) => {
             let found = reading.paths.iter().find_map(|it| catastrophic_write(&it.word));
             found.filter(|_| texts.iter().any(|it| it.starts_with("-i") || it.starts_with("--in")))
@@ -180,6 +195,57 @@ fn every_process(words: &[String]) -> bool {
         }
     }
     false
+}
+
+/// `pkill .`, `killall -r '.*'`, `pkill -u root`, and what is not like something: more than anybody
+/// can name.
+fn ends_all_that_fit(program: &str, argv: &[Word]) -> bool {
+    let (mut any, mut sought, mut group, mut inverted) = (false, false, false, false);
+    let mut words = argv.iter().skip(1);
+    while let Some(word) = words.next() {
+        let text = word.text();
+        match text.as_deref() {
+            Some("-u" | "-U" | "-G" | "--uid" | "--euid" | "--group" | "--user") => {
+                group = true;
+                words.next();
+            }
+            Some("-P" | "-g" | "-s" | "-t" | "-F" | "-d" | "-c" | "-r" | "--signal")
+                if !(program == "killall" && text.as_deref() == Some("-r")) =>
+            {
+                sought = true;
+                words.next();
+            }
+            Some("-v" | "--inverse") => inverted = program != "killall",
+            Some(it) if it.starts_with("-u") || it.starts_with("--euid=") => group = true,
+            Some(it) if it.starts_with('-') && it.len() > 1 => {}
+            Some(it) => {
+                let all = it.chars().all(|it| ".*^$+?()".contains(it));
+                any |= all || matches!(it, "init" | "systemd" | "launchd");
+                sought |= !all;
+            }
+            None => sought = true,
+        }
+    }
+    any || inverted || (group && !sought)
+}
+
+/// What takes a disk, a volume or all that is on it away without naming a device.
+fn unmakes(argv: &[Word], reading: &Reading) -> Option<String> {
+    if !reading.class.contains(Class::Destructive) {
+        return None;
+    }
+    let device = argv.iter().skip(1).find_map(|it| {
+        let text = it.text()?;
+        let value = text.rsplit_once('=').map_or(&*text, |(_, value)| value);
+        catastrophic_write(&Word::literal(value))
+    });
+    let removes = matches!(&*reading.program, "vgremove" | "lvremove" | "pvremove" | "nwipe");
+    let words = argv.iter().skip(1).filter_map(Word::text);
+    let what =
+        ["destroy", "labelclear", "remove_all", "wipe_table", "luksFormat", "luksErase", "erase"];
+    let erases = |it: &str| what.contains(&it) || it.starts_with("erase") || it.ends_with("Disk");
+    let names = words.into_iter().any(|it| erases(&it));
+    device.or_else(|| (removes || names).then(|| "takes a disk or a volume away".to_owned()))
 }
 
 /// A mode that lets everybody write.

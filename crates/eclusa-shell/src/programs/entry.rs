@@ -129,6 +129,8 @@ pub(crate) enum Reader {
     Plain,
     /// The expression of find.
     Find,
+    /// A search, with a command behind it.
+    Fd,
     /// The expression of `test` and `[`.
     Test,
     /// The expression of `[[`.

@@ -3,7 +3,7 @@
 //! `echo / | xargs rm -rf` and `echo 'rm -rf /' | sh` say in full what they do. Nothing here makes
 //! a command more harmless; it lets rules that deny see through the pipe.
 
-use crate::{Inner, Word};
+use crate::{Inner, Part, Unknown, Word};
 
 use super::{How, read};
 
@@ -14,8 +14,7 @@ pub fn printed(argv: &[Word]) -> Option<String> {
     if !matches!(&*name, "echo" | "printf") {
         return None;
     }
-    let texts: Vec<String> =
-        words.iter().map(|it| it.text().map(|it| it.into_owned())).collect::<Option<_>>()?;
+    let texts: Vec<String> = words.iter().map(written).collect::<Option<_>>()?;
     if name == "echo" {
         let flag = |it: &&String| matches!(it.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en");
         let flags = texts.iter().take_while(flag).count();
@@ -24,6 +23,19 @@ pub fn printed(argv: &[Word]) -> Option<String> {
     let texts = if texts.first().is_some_and(|it| it == "--") { texts.get(1..)? } else { &texts };
     let (format, rest) = texts.split_first()?;
     formatted(&unescaped(format), rest)
+}
+
+/// The text of a word, or a pattern or a home as it is written: for those who look for catastrophes
+/// what a pattern fits is as good as the pattern.
+pub(crate) fn written(word: &Word) -> Option<String> {
+    let known = |it: &Part| match it {
+        Part::Text(_) | Part::Glob(_) => true,
+        Part::Unknown { why, .. } => matches!(why, Unknown::Home | Unknown::Here),
+    };
+    match word.text() {
+        Some(text) => Some(text.into_owned()),
+        None => word.parts.iter().all(known).then(|| word.source.clone()),
+    }
 }
 
 /// What `printf` makes of a format with `%s` and `%b` in it, which it uses again and again.
@@ -86,11 +98,51 @@ pub fn passed(argv: &[Word], text: &str) -> Option<String> {
     let has = |names: &[&str]| flags.iter().any(|it| names.contains(&&**it));
     match &*name.text()? {
         "cat" if flags.iter().all(|it| it == "-" || it.starts_with('-')) => Some(text.to_owned()),
-        "tee" => Some(text.to_owned()),
-        "base64" if has(&["-d", "-D", "--decode", "-di"]) => decoded(text),
+        "tee" | "head" | "tail" | "sort" | "uniq" | "grep" => Some(text.to_owned()),
+        "rev" => Some(text.lines().map(|it| it.chars().rev().collect::<String>() + "\n").collect()),
+        "tr" => translated(&flags, text),
+        "openssl" if has(&["base64", "-base64", "-a"]) && has(&["-d"]) => decoded(text),
+        "base64" if has(&["-d", "-D", "--decode", "-di", "-id", "--d", "--dec"]) => decoded(text),
         "xxd" if has(&["-r", "-r -p", "-rp", "-pr", "-revert"]) => unhexed(text),
         _ => None,
     }
+}
+
+/// What `tr` makes of a text.
+fn translated(flags: &[std::borrow::Cow<'_, str>], text: &str) -> Option<String> {
+    match flags {
+        [flag, set] if flag == "-d" => {
+            let set = set_of(set);
+            Some(text.chars().filter(|it| !set.contains(it)).collect())
+        }
+        [from, to] => {
+            let (from, to) = (set_of(from), set_of(to));
+            let put = |it: char| {
+                let at = from.iter().position(|from| *from == it);
+                at.and_then(|at| to.get(at).or(to.last())).copied().unwrap_or(it)
+            };
+            Some(text.chars().map(put).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The characters of a set of `tr`, ranges worked out.
+fn set_of(set: &str) -> Vec<char> {
+    let set: Vec<char> = unescaped(set).chars().collect();
+    let mut all = Vec::new();
+    let mut rest = set.as_slice();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        match after {
+            ['-', last, after @ ..] if first <= last && last.is_ascii() => {
+                all.extend(*first..=*last);
+                rest = after;
+            }
+            _ => all.push(*first),
+        }
+    }
+    all
 }
 
 fn decoded(text: &str) -> Option<String> {
@@ -134,13 +186,27 @@ pub fn fed(argv: &[Word], text: &str) -> Inner {
     let words: Vec<Word> = text
         .split(|it: char| it.is_whitespace() || it == '\0')
         .filter(|it| !it.is_empty())
-        .map(Word::literal)
+        .map(word)
         .collect();
     let with_words = |inner: &Vec<Word>| {
         let known = inner.iter().filter(|it| it.text().is_some()).cloned();
         known.chain(words.iter().cloned()).collect()
     };
     Inner { runs: reading.runs.iter().map(with_words).collect(), ..Inner::default() }
+}
+
+/// A word of what is handed on; a pattern stays one, because it may have been worked out before.
+fn word(text: &str) -> Word {
+    let bare = text.trim_matches('"');
+    let homes = ["~", "$HOME", "${HOME}"];
+    let behind = homes.iter().find_map(|it| bare.strip_prefix(it));
+    let rest = behind.unwrap_or(text);
+    let part = match rest.contains(['*', '?', '[']) {
+        true => Part::Glob(rest.to_owned()),
+        false => Part::Text(rest.to_owned()),
+    };
+    let home = behind.map(|_| Part::Unknown { why: Unknown::Home, splits: false });
+    Word { parts: home.into_iter().chain([part]).collect(), source: text.to_owned() }
 }
 
 /// The places in which a command looks for files by itself, as text for those it is piped to:

@@ -4,18 +4,27 @@ use crate::Word;
 
 use super::class::Class;
 use super::entry::{Arity, Entry};
-use super::git;
 use super::operands::{Place, one};
 use super::reading::{
     How, Reading, appended, found_beneath, is_dynamic, may_be_flag, splits, with_unknown,
 };
+use super::{argv, git};
+
+/// Programs that run the command, or the text, that they are given.
+const RUNNERS: [&str; 12] = [
+    "sh", "bash", "dash", "zsh", "ksh", "sudo", "doas", "env", "nice", "timeout", "xargs",
+    "busybox",
+];
 
 /// Reads the words of find: the entry lists what it accepts, and what each takes.
 pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
     reading.add_all(entry.class, |it| format!("`{it}`"));
-    let mut walk = Walk { entry, reading, rest: words, places: Vec::new(), deletes: false };
+    let places = Vec::new();
+    let (deletes, narrow, all) = (false, false, false);
+    let mut walk = Walk { entry, reading, rest: words, places, deletes, narrow, all };
     walk.expression();
-    let Walk { places, deletes, .. } = walk;
+    let Walk { places, deletes, all, .. } = walk;
+    reading.narrowed &= !all;
     if deletes {
         reading.class |= Class::Sweeping.into();
     }
@@ -39,6 +48,10 @@ struct Walk<'w, 'r> {
     rest: &'w [Word],
     places: Vec<Word>,
     deletes: bool,
+    /// True when tests before this place narrow what it is about.
+    narrow: bool,
+    /// True when something is deleted that no test narrows.
+    all: bool,
 }
 
 impl Walk<'_, '_> {
@@ -59,6 +72,7 @@ impl Walk<'_, '_> {
                 self.places.push(word);
             } else if matches!(name, Some("(" | ")" | "!" | ",")) {
                 begun = true;
+                self.narrow &= name != Some(",");
             } else if name.is_some_and(|it| it.starts_with('-') && it.len() > 1) {
                 begun |= !matches!(name, Some("-H" | "-L" | "-P" | "--"));
                 self.term(name.unwrap_or_default());
@@ -85,27 +99,37 @@ impl Walk<'_, '_> {
             return;
         };
         self.reading.add_all(flag.class, |it| format!("`{name}` of `{it}`"));
-        self.deletes |= name == "-delete";
+        if name == "-delete" {
+            self.delete();
+        }
+        // What follows is for what the tests before do not fit.
+        self.narrow &= !matches!(name, "-o" | "-or");
         if matches!(name, "-regex" | "-iregex") {
             self.reading.sought.push(appended(name));
         }
         let narrows = ["-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-wholename"];
         let measures = ["-newer", "-mtime", "-mmin", "-atime", "-ctime", "-size", "-empty"];
-        self.reading.narrowed |= measures.contains(&name);
+        self.narrow |= measures.contains(&name);
         if flag.arity != Arity::None
             && let Some(value) = self.next()
         {
             let all = value.text().is_some_and(|it| it.chars().all(|it| "*.".contains(it)));
-            self.reading.narrowed |= narrows.contains(&name) && !all;
+            self.narrow |= narrows.contains(&name) && !all;
             if narrows.contains(&name) && !all {
-                let pattern = value.text().map_or_else(|| value.clone(), |it| git::pattern(&it));
-                self.reading.sought.push(pattern);
+                let known = value.text().map(|it| git::patterns(&it));
+                self.reading.sought.extend(known.unwrap_or_else(|| vec![value.clone()]));
             }
             if is_dynamic(&value) && splits(&value) {
                 self.reading.doubt(format!("`{}` can become an action of `find`", value.source));
             }
             one(flag.role, &value, Place::Flag(flag.name), self.reading);
         }
+        self.reading.narrowed |= self.narrow;
+    }
+
+    fn delete(&mut self) {
+        self.deletes = true;
+        self.all |= !self.narrow;
     }
 
     /// `-exec command… ;` or `… {} +`.
@@ -125,17 +149,9 @@ impl Walk<'_, '_> {
         if !ended {
             self.reading.doubt(format!("`{name}` of `find` does not end"));
         }
-        let deletes = ["rm", "unlink", "rmdir", "shred", "srm"];
-        let first = inner.first().and_then(Word::text);
-        let base = first.as_deref().and_then(|it| it.rsplit('/').next());
-        self.deletes |= base.is_some_and(|it| deletes.contains(&it));
-        // `sh -c 'rm -rf "$1"' _ {}`
-        let shell = base.is_some_and(|it| ["sh", "bash", "dash", "zsh", "ksh"].contains(&it));
-        let says = |it: &Word| {
-            let text = it.text().unwrap_or_default();
-            text.split([' ', ';', '&', '|']).any(|it| deletes.contains(&it))
-        };
-        self.deletes |= shell && inner.iter().any(says);
+        if removes(&inner) {
+            self.delete();
+        }
         // A found name begins with its place, so it is no flag unless the place is one.
         let safe =
             !matches!(name, "-execdir" | "-okdir") && self.places.iter().all(|it| !may_be_flag(it));
@@ -146,6 +162,61 @@ impl Walk<'_, '_> {
             self.reading.runs.push(inner);
         }
     }
+}
+
+/// True when a command that is run on what is found removes it.
+fn removes(inner: &[Word]) -> bool {
+    let deletes = ["rm", "unlink", "rmdir", "shred", "srm"];
+    let first = inner.first().and_then(Word::text);
+    let base = first.as_deref().and_then(|it| it.rsplit('/').next());
+    // `sh -c 'rm -rf "$1"' _ {}`, `sudo rm {}`
+    let says = |it: &Word| {
+        let text = it.text().unwrap_or_default();
+        text.split([' ', ';', '&', '|', '/']).any(|it| deletes.contains(&it))
+    };
+    base.is_some_and(|it| deletes.contains(&it))
+        || (base.is_some_and(|it| RUNNERS.contains(&it)) && inner.iter().any(says))
+}
+
+/// fd: a search, and behind `-x` or `-X` a command that is run on what is found.
+pub(crate) fn fd(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+    let runs = |it: &Word| {
+        let text = it.text().unwrap_or_default();
+        let long = matches!(&*text, "--exec" | "--exec-batch");
+        let letters = text.strip_prefix('-').filter(|it| !it.starts_with('-'));
+        long || letters.is_some_and(|it| it.ends_with(['x', 'X']))
+    };
+    let at = words.iter().position(runs).map_or(words.len(), |it| it + 1);
+    let (own, rest) = words.split_at_checked(at).unwrap_or((words, &[]));
+    let end = rest.iter().position(|it| it.text().as_deref() == Some(";")).unwrap_or(rest.len());
+    let inner: Vec<Word> = rest.iter().take(end).cloned().collect();
+    let own: Vec<Word> = own.iter().chain(rest.iter().skip(end + 1)).cloned().collect();
+    argv::plain(entry, &own, reading);
+    if inner.is_empty() {
+        return;
+    }
+    if !reading.paths.iter().any(|it| it.how == How::Listed) {
+        reading.path(Word::literal("."), How::Listed);
+    }
+    let everything =
+        |it: &Word| it.text().is_some_and(|it| it.chars().all(|it| ".*^$".contains(it)));
+    let operands = own.iter().filter(|it| !it.prefix().starts_with('-'));
+    let narrows = own.iter().any(|it| {
+        let long = ["--extension", "--size", "--changed", "--glob"]
+            .iter()
+            .any(|flag| it.prefix().starts_with(flag));
+        long || matches!(it.text().as_deref(), Some("-e" | "-S"))
+    });
+    reading.narrowed = narrows || operands.take(1).any(|it| !everything(it));
+    if removes(&inner) {
+        reading.class |= Class::Sweeping.into();
+        let listed = reading.paths.iter_mut().filter(|it| it.how == How::Listed);
+        listed.for_each(|it| it.how = How::Deleted);
+    }
+    let marked = inner.iter().any(|it| it.text().is_some_and(|it| it.contains('{')));
+    let tail = (!marked).then(|| appended("{}"));
+    let inner = inner.iter().map(|it| found_name(it, false, true));
+    reading.runs.push(inner.chain(tail).collect());
 }
 
 /// The word with `{}` in it stands for what is found: a path, one or several. Each begins with the

@@ -27,23 +27,49 @@ pub(crate) fn revision(word: &Word, reading: &mut Reading) {
     let Some(text) = word.text() else {
         return reading.path(word.clone(), How::Read);
     };
-    let path = match text.strip_prefix(":(").and_then(|it| it.split_once(')')) {
-        Some((_, path)) => pattern(path),
+    let paths = match text.strip_prefix(":(").and_then(|it| it.split_once(')')) {
+        Some((_, path)) => patterns(path),
         None => match text.split_once(':') {
-            Some((_, path)) => pattern(path.trim_start_matches(['!', '^', '/', ':'])),
-            None => pattern(&text),
+            // `:0:path` is a path in a stage of the index.
+            Some((_, path)) => {
+                let staged = path.trim_start_matches(|it: char| it.is_ascii_digit());
+                let path = staged.strip_prefix(':').unwrap_or(path);
+                patterns(path.trim_start_matches(['!', '^', '/', ':']))
+            }
+            None => patterns(&text),
         },
     };
-    reading.path(path, How::Read);
+    paths.into_iter().for_each(|it| reading.path(it, How::Read));
 }
 
-/// Git takes `*` in a path as a pattern by itself.
-pub(crate) fn pattern(text: &str) -> Word {
-    if text.contains(['*', '?', '[']) {
-        Word { parts: vec![Part::Glob(text.to_owned())], source: text.to_owned() }
-    } else {
-        Word::literal(text)
+/// A pattern that a program works out by itself, as git, find and grep do. Other than for the shell
+/// its first sign fits a dot, so it is given once more with the dot that it may be after.
+pub(crate) fn patterns(text: &str) -> Vec<Word> {
+    if !text.contains(['*', '?', '[']) {
+        return vec![Word::literal(text)];
     }
+    let glob = |it: &str| Word { parts: vec![Part::Glob(it.to_owned())], source: text.to_owned() };
+    let (before, name) = text.rsplit_once('/').map_or(("", text), |(before, name)| (before, name));
+    let says = name.contains(|it: char| it.is_alphanumeric());
+    let behind = |it: &str| (!it.is_empty()).then(|| format!(".{}", it.trim_start_matches('.')));
+    let dotted: Vec<String> = match name.chars().next() {
+        _ if !says => Vec::new(),
+        // The dot is what `*` fits, or the one behind it.
+        Some('*') => {
+            let rest = name.trim_start_matches('*');
+            let bare = rest.starts_with('.').then(|| rest.to_owned());
+            std::iter::once(format!(".{name}")).chain(bare).collect()
+        }
+        Some('?') => name.get(1..).and_then(behind).into_iter().collect(),
+        Some('[') => name.split_once(']').and_then(|(_, it)| behind(it)).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    let slash = if before.is_empty() { "" } else { "/" };
+    let dotted = dotted.into_iter().map(|it| {
+        let path = format!("{before}{slash}{it}");
+        if path.contains(['*', '?', '[']) { glob(&path) } else { Word::literal(path) }
+    });
+    std::iter::once(glob(text)).chain(dotted).collect()
 }
 
 /// `:branch` deletes on the other side, `+branch` rewrites there.
@@ -59,7 +85,11 @@ pub(crate) fn refspec(word: &Word, reading: &mut Reading) {
 /// `%G…` verifies signatures, which runs a program that the configuration names.
 pub(crate) fn format(word: &Word, reading: &mut Reading) {
     match word.text() {
-        Some(text) if text.contains("%G") || text.contains("(signature") => {
+        Some(text)
+            if text.contains("%G")
+                || text.contains("(signature")
+                || text.trim_start_matches('-').starts_with("signature") =>
+        {
             reading.add(Class::RunsCode, "the format verifies signatures".to_owned());
         }
         Some(_) => {}

@@ -4,10 +4,10 @@
 //! searched. Where names are cut at blanks a name such as `a /etc/shadow` becomes two, so without
 //! the NUL only programs that tell nothing of what is in a file are handed names.
 
-use crate::{Part, Unknown, Word};
+use crate::Word;
 
 use super::read;
-use super::reading::{How, Reading, found_beneath};
+use super::reading::{How, Reading, found_beneath, is_appended};
 
 /// Programs that tell nothing of what is in a file.
 const SILENT: [&str; 8] = ["wc", "ls", "du", "stat", "basename", "dirname", "echo", "realpath"];
@@ -97,9 +97,4 @@ impl Listing {
 fn is_nul(flag: &str) -> bool {
     let letters = flag.strip_prefix('-').unwrap_or_default();
     letters.contains('0') && letters.chars().all(|it| "0rtx".contains(it))
-}
-
-/// True for the word that stands for what `xargs` reads.
-fn is_appended(word: &Word) -> bool {
-    matches!(word.parts.as_slice(), [Part::Unknown { why: Unknown::Unclear, .. }])
 }

@@ -4,7 +4,7 @@ use crate::{Influence, Part, Word, influence};
 
 use super::class::Class;
 use super::entry::{Entry, Operand, Operands, Role};
-use super::reading::{How, Reading, is_dynamic, may_be_flag, splits};
+use super::reading::{How, Reading, is_appended, is_dynamic, may_be_flag, splits};
 use super::{awk, git, sed};
 
 /// Sinks that swallow what is written to them.
@@ -14,7 +14,8 @@ const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"]
 const MODEST: u64 = 1 << 20;
 
 /// Words of jq and yq that read files or the environment.
-const OUTSIDE: [&str; 5] = ["import", "include", "strenv", "envsubst", "eval"];
+const OUTSIDE: [&str; 8] =
+    ["import", "include", "strenv", "envsubst", "eval", "modulemeta", "system", "exec"];
 
 /// Reads the operands of a command, given the flags that it has.
 pub(crate) fn read(
@@ -32,7 +33,12 @@ pub(crate) fn read(
     let first_split = words.iter().position(|it| splits(it)).unwrap_or(words.len());
     for (at, word) in words.iter().enumerate() {
         let choices = if at < first_split {
-            exact(operands, at, words.len()).map(|it| vec![it])
+            let mut choices: Vec<_> = exact(operands, at, words.len()).into_iter().collect();
+            // What is appended may be nothing: then this is the last.
+            if words.iter().skip(at + 1).all(|it| is_appended(it)) && at + 1 < words.len() {
+                choices.extend(operands.last.last());
+            }
+            (!choices.is_empty()).then_some(choices)
         } else {
             possible(operands, first_split, words.len() - at - 1)
         };
@@ -173,8 +179,8 @@ pub(crate) fn one(role: Role, word: &Word, place: Place, reading: &mut Reading) 
         }
         Role::Text | Role::Mode | Role::Argument => {}
         Role::Pattern => {
-            let path = word.text().map_or_else(|| word.clone(), |it| git::pattern(&it));
-            reading.path(path, How::Read);
+            let paths = word.text().map_or_else(|| vec![word.clone()], |it| git::patterns(&it));
+            paths.into_iter().for_each(|it| reading.path(it, How::Read));
         }
         Role::Refspec => git::refspec(word, reading),
         Role::GitFormat => git::format(word, reading),

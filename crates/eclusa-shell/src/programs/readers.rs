@@ -174,7 +174,10 @@ pub(crate) fn set(words: &[Word], reading: &mut Reading) {
         match text.as_ref() {
             "--" | "-" => return,
             it if it.starts_with(['-', '+']) && it.len() > 1 => {
-                let known = it.chars().skip(1).all(|it| "abefhnuvxBCEHTmo".contains(it));
+                // `-a` makes every variable one that programs see, and `-H` brings old lines back.
+                let options =
+                    if it.starts_with('-') { "befhnuvxBCETmo" } else { "abefhnuvxBCEHTmo" };
+                let known = it.chars().skip(1).all(|it| options.contains(it));
                 if !known {
                     reading.doubt(format!("`{it}` is not a known option of `set`"));
                 }

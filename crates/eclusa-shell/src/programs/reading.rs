@@ -189,6 +189,11 @@ pub(crate) fn appended(source: &str) -> Word {
     Word { parts: vec![part], source: source.to_owned() }
 }
 
+/// True for the word that stands for what `xargs` reads.
+pub(crate) fn is_appended(word: &Word) -> bool {
+    matches!(word.parts.as_slice(), [Part::Unknown { why: Unknown::Unclear, .. }])
+}
+
 /// Paths that a search beneath the working directory finds.
 pub(crate) fn found_beneath(source: &str, many: bool) -> Word {
     let found = Part::Unknown { why: Unknown::Found, splits: many };

@@ -20,7 +20,7 @@ pub(crate) enum Target {
 }
 
 /// Directories that a machine does not work without, or that hold what many need.
-const SYSTEM: [&str; 41] = [
+const SYSTEM: [&str; 45] = [
     "Applications",
     "Library",
     "System",
@@ -34,6 +34,7 @@ const SYSTEM: [&str; 41] = [
     "etc",
     "home",
     "lib",
+    "lib/modules",
     "lib32",
     "lib64",
     "libx32",
@@ -54,14 +55,17 @@ const SYSTEM: [&str; 41] = [
     "tmp",
     "usr",
     "usr/bin",
+    "usr/include",
     "usr/lib",
     "usr/lib64",
+    "usr/libexec",
     "usr/sbin",
     "usr/share",
     "var",
     "var/lib",
     "var/log",
     "var/mail",
+    "var/spool",
 ];
 
 /// Names below `/dev` that swallow, make or pass on what is written to them.
@@ -116,6 +120,7 @@ fn base(word: &Word) -> Base {
         Some(Part::Unknown { why: Unknown::Variable, .. }) => match variable(&word.source) {
             Some("HOME") => Base::Home(rest),
             Some("PWD" | "OLDPWD") => Base::Here(rest),
+            None if word.source.starts_with("~-") => Base::Here(rest),
             _ => Base::Unknown,
         },
         Some(Part::Unknown { .. }) => Base::Unknown,
@@ -138,6 +143,30 @@ fn variable(source: &str) -> Option<&str> {
     let bare = bare.strip_prefix('{').unwrap_or(bare);
     let end = bare.find(|it: char| it != '_' && !it.is_ascii_alphanumeric()).unwrap_or(bare.len());
     bare.get(..end)
+}
+
+/// True for `"$DIR/"*` and its like: where nothing is in the variable, it is the root. Only what comes
+/// down to everything; `$DIR/bin` is most likely not `/bin`.
+pub(crate) fn may_be_root(word: &Word) -> bool {
+    let variable = |it: &Part| matches!(it, Part::Unknown { why: Unknown::Variable, .. });
+    let mut parts =
+        word.parts.iter().filter(|it| !matches!(it, Part::Text(text) if text.is_empty()));
+    if !parts.next().is_some_and(variable) || !may_be_empty(&word.source) {
+        return false;
+    }
+    let rest: Vec<Part> = parts.cloned().collect();
+    let lead = rest.first().and_then(|it| match it {
+        Part::Text(it) | Part::Glob(it) => Some(it.starts_with('/')),
+        Part::Unknown { .. } => None,
+    });
+    lead == Some(true) && matches!(components(&rest, Vec::new()).as_slice(), [] | [Piece::All])
+}
+
+/// False for `${NAME:?}` and `${NAME:-value}`, which are never nothing.
+fn may_be_empty(source: &str) -> bool {
+    let braced = source.trim_start_matches('"').strip_prefix("${");
+    let inside = braced.and_then(|it| it.split_once('}')).map(|(inside, _)| inside);
+    inside.is_none_or(|it| !it.contains(['?', '-', '=', '+']))
 }
 
 /// A component of a path.

@@ -1,6 +1,6 @@
 //! Commands that hold commands: loops, conditions, groups, functions.
 
-use shuck_ast::{Command, CompoundCommand, FunctionDef, Stmt, StmtSeq, Word};
+use shuck_ast::{Command, CompoundCommand, FunctionDef, Stmt, StmtSeq, StmtTerminator, Word};
 
 use super::{Walk, Work, offset};
 use crate::outline::{Function, Scope, Seen, Shape, Span};
@@ -51,10 +51,16 @@ impl<'a> Walk<'_, 'a> {
                 self.outline.arithmetic.push(Span { start, end });
                 let asts = [&it.init_ast, &it.condition_ast, &it.step_ast];
                 self.push_all(asts.into_iter().flatten().map(Work::Arithmetic), place);
+                if it.condition_ast.is_none() && is_background(&it.body) {
+                    self.outline.spawning.get_or_insert(offset(it.body.span));
+                }
                 let inside = self.maybe(place);
                 self.stack.push((Work::Seq(&it.body), inside));
             }
             CompoundCommand::Case(it) => {
+                let words = vec![offset(it.word.span)];
+                let shape = Shape::Case;
+                self.outline.commands.push(Seen { shape, words, place, ..Seen::default() });
                 self.stack.push((Work::Word(&it.word), place));
                 let inside = self.maybe(place);
                 for case in &it.cases {
@@ -127,9 +133,24 @@ impl<'a> Walk<'_, 'a> {
                 self.outline.scopes.push(Scope { name, values: None, body: offset(body.span) });
             }
         }
+        if let [stmt] = condition.stmts.as_slice()
+            && self.holds_always(stmt, goes_on)
+            && is_background(body)
+        {
+            self.outline.spawning.get_or_insert(offset(body.span));
+        }
         let inside = self.maybe(place);
         self.stack.push((Work::Seq(condition), inside));
         self.stack.push((Work::Seq(body), inside));
+    }
+
+    /// `while true`, `while :`, `until false`.
+    fn holds_always(&self, stmt: &Stmt, goes_on: bool) -> bool {
+        let Command::Simple(command) = &stmt.command else { return false };
+        let name = self.slice(&command.name);
+        let name = if stmt.negated { "" } else { name };
+        command.args.is_empty()
+            && if goes_on { matches!(name, "true" | ":") } else { name == "false" }
     }
 
     /// The variables that `read` sets, if `stmt` is a plain call of it.
@@ -190,4 +211,10 @@ impl<'a> Walk<'_, 'a> {
         let span = offset(word.span);
         self.source.get(span.start..span.end).unwrap_or_default()
     }
+}
+
+/// True when every command of a loop is started and not waited for.
+fn is_background(body: &StmtSeq) -> bool {
+    let beside = |it: &Stmt| matches!(it.terminator, Some(StmtTerminator::Background(_)));
+    !body.stmts.is_empty() && body.stmts.iter().all(beside)
 }

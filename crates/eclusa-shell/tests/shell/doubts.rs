@@ -154,6 +154,16 @@ fn found_a_parenthesis_behind_the_number_of_the_shell() {
     assert_eq!(analyse("aa $$ '$$(x)'").doubts, []);
 }
 
+/// What stands behind `>&` is worked out twice, so that not even single quotes keep it from running.
+#[test]
+fn found_a_command_in_quotes_behind_a_redirection() {
+    for script in ["aa >& '$(bb)'", "aa>& \"\\$(bb)\" x", "aa >&\\`bb\\`", "aa <& '`bb`'"] {
+        doubted(script, &[]);
+    }
+    assert!(eclusa_shell::analyse("aa >& '$(rm -rf /)'").catastrophe.is_some());
+    assert_eq!(analyse("aa >&2 2>&1 3>&- &>n").doubts, []);
+}
+
 /// Braces are worked out before variables.
 #[test]
 fn found_a_dollar_sign_that_braces_make_a_variable() {
@@ -183,7 +193,12 @@ fn found_a_loop_in_a_loop_of_the_same_name() {
 /// Variables that get their values where no assignment is to be seen.
 #[test]
 fn a_loop_or_a_list_that_steers_is_doubted() {
-    for script in ["for PATH in x; do ls; done", "declare -a 'x=($(touch y))'"] {
+    for script in [
+        "for PATH in x; do ls; done",
+        "declare -a 'x=($(touch y))'",
+        "set -a; : ${LD_PRELOAD:=./x}; ls",
+        "echo ${BASH_ENV=./x}",
+    ] {
         doubted(script, &[]);
     }
 }

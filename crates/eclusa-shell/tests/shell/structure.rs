@@ -18,7 +18,7 @@ fn groups_loops_and_conditions() {
     check("(a; b); { c; }", "a\nb\nc");
     check("if a; then b; elif c; then d; else e; fi", "a\nb\nc\nd\ne");
     check("while a; do b; done; until c; do d; done", "a\nb\nc\nd");
-    check("case $(a) in x|y) b;; *) c;; esac", "<$(…)> a\nb\nc");
+    check("case $(a) in x|y) b;; *) c;; esac", "case <Substitution>\n<$(…)> a\nb\nc");
     check("[[ -f $(a) && x == y* ]] && b", "[[ -f <Substitution> && x == y* ]]\n<$(…)> a\nb");
     check("[ -f x ] || b", "[ -f x ]\nb");
     check("{ a; b & } &", "a &\nb &");

@@ -31,7 +31,8 @@ fn what_only_the_run_decides() {
     words("$x \"$x\" ${x} \"${x%.*}\"", "<Variable…> <Variable> <Variable…> <Variable>");
     words("$((1+2)) $[3]", "<Arithmetic…> <Arithmetic…>");
     words("\"$@\" $* $1", "<Variable…> <Variable…> <Variable…>");
-    words("$? $# ${#x}", "<Local…> <Local…> <Local>");
+    words("$? $# ${#x}", "<Local…> <Local…> <Variable>");
+    check("x=ab; a ${#x}", "x=ab\na <Local>");
     words("-exe$9c", "-exe<Variable…>c");
     words("a$ \"$\"", "a$ $");
 }

@@ -5,25 +5,55 @@ use eclusa_shell::{Command, Part, Unknown};
 use super::{Refused, quoted};
 use crate::Decision;
 
-/// Variables of the environment that tell nothing that the workspace does not.
-const HARMLESS: [&str; 17] = [
+/// Variables of the environment that tell nothing that the workspace does not: who and where one is,
+/// how output looks, where tools are.
+const HARMLESS: [&str; 46] = [
     "PATH",
     "HOSTNAME",
     "LC_ALL",
+    "LC_CTYPE",
     "PWD",
     "OLDPWD",
     "HOME",
     "USER",
     "LOGNAME",
     "SHELL",
+    "SHLVL",
     "TERM",
+    "COLORTERM",
     "LANG",
+    "TZ",
     "TMPDIR",
+    "COLUMNS",
+    "LINES",
     "RANDOM",
     "SECONDS",
     "LINENO",
     "EPOCHSECONDS",
+    "BASH",
     "BASH_VERSION",
+    "OSTYPE",
+    "HOSTTYPE",
+    "MACHTYPE",
+    "CI",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "DISPLAY",
+    "NODE_ENV",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "JAVA_HOME",
+    "GOPATH",
+    "GOROOT",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR",
 ];
 
 /// `Ok` when every variable in the words of a command is set by the script itself, which the
