@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use eclusa_sandbox::{Cell, Ground, Keep, Plan, Staging, probe};
+use eclusa_sandbox::{Cell, Ground, Keep, Plan, Shelf, probe};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -30,20 +30,27 @@ fn main() -> Outcome<()> {
     );
     let programs: [&[&str]; 2] =
         [&["/bin/true"], &["/bin/bash", "--norc", "--noprofile", "-p", "-c", "true"]];
+    let shelf = Shelf::new(state.path().canonicalize()?.join("stages"), |_, err| println!("{err}"));
+    let lower = state.path().canonicalize()?.join("lower");
+    std::fs::create_dir(&lower)?;
     for argv in programs {
-        let mut times = [const { Vec::new() }; 4];
+        let mut times = [const { Vec::new() }; 5];
         let wrapped: Vec<&str> = BUBBLEWRAP.iter().chain(argv).copied().collect();
-        for round in 0..rounds {
-            let [plain, cell, overlay, bubblewrap] = &mut times;
+        for _ in 0..rounds {
+            let [plain, cell, overlay, cleared, bubblewrap] = &mut times;
             plain.push(timed(|| plainly(argv))?);
-            cell.push(timed(|| celled(argv, &ground, state.path(), None))?);
-            overlay.push(timed(|| celled(argv, &ground, state.path(), Some(round)))?);
+            cell.push(timed(|| celled(argv, &ground, &lower, None))?);
+            let began = Instant::now();
+            celled(argv, &ground, &lower, Some(&shelf))?;
+            overlay.push(began.elapsed());
+            shelf.settle();
+            cleared.push(began.elapsed());
             if Path::new("/usr/bin/bwrap").exists() {
                 bubblewrap.push(timed(|| plainly(&wrapped))?);
             }
         }
         println!("{}", argv.join(" "));
-        let names = ["plain", "full cell", "full cell, overlay", "bubblewrap"];
+        let names = ["plain", "full cell", "full cell, overlay", "... cleared", "bubblewrap"];
         for (name, times) in names.iter().zip(&mut times) {
             times.sort();
             let at = |part: usize| times.get(times.len() * part / 100).copied().map_or(0.0, millis);
@@ -98,19 +105,14 @@ fn plainly(argv: &[&str]) -> Outcome<()> {
     Ok(())
 }
 
-/// One cell. Its layers are made outside of what is measured only in part: a caller has to make
-/// them too, so they count.
-fn celled(argv: &[&str], ground: &Ground, state: &Path, staged: Option<usize>) -> Outcome<()> {
+fn celled(argv: &[&str], ground: &Ground, lower: &Path, shelf: Option<&Shelf>) -> Outcome<()> {
     let mut plan = Plan::new(argv.iter().map(Into::into).collect(), "/");
     plan.limits.disk = None;
-    if let Some(round) = staged {
-        let place = state.join(format!("{}-{round}", argv.len()));
-        let [lower, upper, work] = ["lower", "upper", "work"].map(|name| place.join(name));
-        for path in [&place, &lower, &upper, &work] {
-            std::fs::create_dir(path)?;
-        }
-        plan.cwd.clone_from(&lower);
-        plan.stage.push(Staging { lower, upper, work, live: Vec::new() });
+    let layer = shelf.map(Shelf::take).transpose()?;
+    if let (Some(layer), Some(shelf)) = (&layer, shelf) {
+        plan.cwd = lower.to_owned();
+        plan.stage.push(layer.over(lower, &[]));
+        plan.hide.push(shelf.place().to_owned());
     }
     let exit = Cell::spawn(&plan, ground, |_| {})?.wait()?;
     if exit.success() { Ok(()) } else { Err(format!("{:?}", exit.how).into()) }
