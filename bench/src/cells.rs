@@ -23,6 +23,7 @@ use eclusa_tools::{CellSettings, Cells, Order, Writes};
 use crate::measure::{Told, line, middle};
 
 mod inside;
+mod output;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -47,6 +48,7 @@ pub(crate) fn run() -> Told {
     let ballast = vec![1u8; 1 << 30];
     starts(rounds / 4 + 1, &ground, &state, ", parent of 1 GiB")?;
     drop(std::hint::black_box(ballast));
+    output::run((rounds / 20).clamp(2, 5), &ground)?;
     commits((rounds / 20).clamp(3, 9), &state)?;
     inside::run((rounds / 10).clamp(3, 15), &state.join("workspace"), &state.join("inside"))
 }

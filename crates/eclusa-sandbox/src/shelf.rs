@@ -57,9 +57,12 @@ struct Owner {
     clearing: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// Who hears of what could not be removed, and why.
+type Report = dyn Fn(&Path, &io::Error) + Send + Sync;
+
 struct Stock {
     place: PathBuf,
-    report: Box<dyn Fn(&Path, &io::Error) + Send + Sync>,
+    report: Box<Report>,
     layers: Mutex<Layers>,
     changed: Condvar,
 }
