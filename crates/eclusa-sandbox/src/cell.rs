@@ -7,9 +7,9 @@ mod survivors;
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::mpsc;
+use std::sync::{OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -235,9 +235,27 @@ struct Started {
     group: Option<Group>,
 }
 
+/// The least descriptor that the child does not rearrange.
+const HIGH: i32 = 10;
+
 /// A descriptor above those that the child rearranges.
 fn high(fd: OwnedFd) -> Result<OwnedFd, CellError> {
-    rustix::io::fcntl_dupfd_cloexec(fd, 10).map_err(trying("duplicate a descriptor"))
+    if fd.as_raw_fd() >= HIGH {
+        return Ok(fd);
+    }
+    rustix::io::fcntl_dupfd_cloexec(fd, HIGH).map_err(trying("duplicate a descriptor"))
+}
+
+/// The standard input of a command that nobody talks to. Opened once.
+fn nothing() -> Result<BorrowedFd<'static>, CellError> {
+    static NOTHING: OnceLock<OwnedFd> = OnceLock::new();
+    if let Some(nothing) = NOTHING.get() {
+        return Ok(nothing.as_fd());
+    }
+    let nothing = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(trying("open /dev/null"))?;
+    let nothing = high(nothing)?;
+    Ok(NOTHING.get_or_init(|| nothing).as_fd())
 }
 
 fn pipe() -> Result<(OwnedFd, OwnedFd), CellError> {
@@ -254,9 +272,7 @@ impl Started {
         let (failure, failure_end) = pipe()?;
         // A large pipe, so that a fast writer isn't stopped at each 64 KiB.
         let _ = rustix::pipe::fcntl_setpipe_size(&output, supervise::CHUNK);
-        let null = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-            .map_err(trying("open /dev/null"))?;
-        let null = high(null)?;
+        let nothing = nothing()?;
         let init = init::program().map_err(trying("make the first program"))?;
         let hand = if recipe.listen || recipe.notify.is_some() { Some(hands()?) } else { None };
         let pointers = |strings: &[std::ffi::CString]| {
@@ -269,7 +285,7 @@ impl Started {
             recipe: &recipe,
             argv: &argv,
             env: &env,
-            input: recipe.ends.as_ref().map_or(null.as_fd(), |ends| ends.input.as_fd()),
+            input: recipe.ends.as_ref().map_or(nothing, |ends| ends.input.as_fd()),
             output: recipe.ends.as_ref().map_or(output_end.as_fd(), |ends| ends.output.as_fd()),
             errors: output_end.as_fd(),
             status: status_end.as_fd(),

@@ -42,6 +42,7 @@ mod recipe;
 mod refusal;
 pub mod scan;
 mod secrets;
+mod shelf;
 mod step;
 mod trap;
 
@@ -55,6 +56,7 @@ pub use plan::{Hold, Keep, Limits, Plan, SYSTEM_ROOTS, Staging};
 pub use probe::probe;
 pub use refusal::{Refusal, refusals};
 pub use secrets::{SECRET_NAMES, SECRET_PLACES, SYSTEM_SECRETS, is_secret_name, secrets};
+pub use shelf::{Blank, Shelf};
 pub use step::{CellError, Step};
 pub use trap::{Trap, traps};
 

@@ -32,7 +32,7 @@ pub use settings::CellSettings;
 
 use in_place::InPlace;
 use running::{Kept, Network};
-use stage::Stage;
+use stage::{Shelves, Stage};
 use survey::{Found, Survey};
 
 /// Makes cells. Cheap to clone.
@@ -46,6 +46,7 @@ struct Inner {
     ground: OnceLock<Ground>,
     keeping: OnceLock<Keeping>,
     survey: Survey,
+    shelves: Shelves,
 }
 
 /// How what a command writes to the workspace is kept in hand here.
@@ -88,8 +89,10 @@ impl Cells {
     pub fn new(settings: CellSettings) -> Result<Cells, String> {
         let hosts = Hosts::new(&settings.hosts).map_err(|err| err.to_string())?;
         let survey = Survey::new(&settings.root, settings.blocked.clone());
+        let shelves = Shelves::new(&settings.state, &settings.scratch);
         Ok(Cells(Arc::new(Inner {
             survey,
+            shelves,
             settings,
             hosts,
             ground: OnceLock::new(),
@@ -136,6 +139,7 @@ impl Cells {
             plan.may_lack = self.ground().missing();
         }
         let made = |source| RunError::Layer { path: settings.state.clone(), source };
+        let (shelves, live) = (&self.0.shelves, self.live());
         let mut kept = Kept::Nothing;
         match (order.writes, self.keeping()) {
             (Writes::Refused, _) => {
@@ -143,15 +147,16 @@ impl Cells {
                 plan.read = vec![PathBuf::from("/"), settings.root.clone()];
             }
             (Writes::Staged, Keeping::Overlay) => {
-                let stage = Stage::new(&settings.state, &settings.scratch, &settings.root);
+                let stage = Stage::new(shelves, settings.home.as_deref(), &settings.root);
                 let stage = stage.map_err(made)?;
-                plan.stage.extend(stage.over_home(settings.home.as_deref(), &settings.root));
-                plan.stage.push(stage.over(&settings.root, &self.live()));
+                plan.stage.extend(stage.over(&settings.root, &live));
+                plan.hide.extend(shelves.places());
                 kept = Kept::Layer(stage);
             }
             (Writes::Staged, Keeping::UndoLog) => {
-                let log = InPlace::new(&settings.state, &settings.scratch).map_err(made)?;
-                log.furnish(&mut plan, &settings.root, self.ground());
+                let log = InPlace::new(shelves, &settings.state, self.ground()).map_err(made)?;
+                log.furnish(&mut plan, &settings.root);
+                plan.hide.extend(shelves.places());
                 kept = Kept::Log(log);
             }
             (Writes::Staged, Keeping::Nothing) | (Writes::Real, _) => {
@@ -161,18 +166,22 @@ impl Cells {
         let mut cell = Cell::spawn(&plan, self.ground(), progress)?;
         if let Kept::Log(log) = &mut kept {
             let most = settings.limits.disk.unwrap_or(u64::MAX);
-            log.begin(&mut cell, &settings.root, most, &self.live()).map_err(made)?;
+            log.begin(&mut cell, &settings.root, most, &live).map_err(made)?;
         }
         let network = cell.take_listener().map(|listener| self.serve(listener)).transpose()?;
-        let live = self.live();
         Ok(Running { cell, plan, root: settings.root.clone(), live, kept, network })
     }
 
     /// Removes what processes that died have left behind, and says how much that was.
     pub fn sweep(&self) -> std::io::Result<usize> {
-        let CellSettings { state, scratch, .. } = self.settings();
-        let swept = stage::sweep(&layers(state))?;
-        Ok(swept + if scratch == state { 0 } else { stage::sweep(&layers(scratch))? })
+        self.0.shelves.sweep()
+    }
+
+    /// Waits until what commands have left is cleared, which nobody else has to: for benchmarks and
+    /// tests.
+    #[doc(hidden)]
+    pub fn settle(&self) {
+        self.0.shelves.settle();
     }
 
     /// Whether a command that does this with its writes is held as well as the settings want; a
@@ -204,11 +213,10 @@ impl Cells {
     /// How what a command writes is kept in hand here: found out once.
     pub fn keeping(&self) -> Keeping {
         *self.0.keeping.get_or_init(|| {
-            let CellSettings { state, scratch, .. } = self.settings();
             match self.ground().rung() {
                 Rung::OverlayInUserNamespace | Rung::OverlayAsRoot => Keeping::Overlay,
                 // Where nothing can be saved, nothing can be taken back.
-                Rung::UndoLog if InPlace::has_room(state, scratch) => Keeping::UndoLog,
+                Rung::UndoLog if self.0.shelves.take(true).is_ok() => Keeping::UndoLog,
                 _ => Keeping::Nothing,
             }
         })
@@ -260,9 +268,4 @@ impl Cells {
 pub(crate) fn private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-/// Where layers are made in a directory of state.
-pub(crate) fn layers(state: &Path) -> PathBuf {
-    state.join("stages")
 }

@@ -176,10 +176,14 @@ impl<F: FnMut(&[u8])> Course<F> {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(trying("watch the command")(error)),
         }
-        let [status, gone, cancel, renames, output] =
+        let renames = polled.get(3).map_or(PollFlags::empty(), PollFd::revents);
+        let [status, gone, cancel, _, output] =
             polled.map(|one| one.revents().intersects(PollFlags::IN | PollFlags::HUP));
-        if renames {
+        if renames.contains(PollFlags::IN) {
             self.mender.begin(&self.watch.staged);
+        } else if renames.contains(PollFlags::HUP) {
+            // Nobody is left who could rename anything.
+            self.mender = Mender::Nobody;
         }
         if output && self.open {
             self.read();

@@ -49,12 +49,15 @@ impl Places {
         if stage.len() > MOST {
             return Err(CellError::Plan(format!("more than {MOST} staged directories")));
         }
-        let mut hide: Vec<PathBuf> = plan
-            .hide
-            .iter()
-            .filter(|path| !path.is_absolute() || path.canonicalize().is_ok())
-            .map(|path| real(path, "hidden path"))
-            .collect::<Result<_, _>>()?;
+        let mut hide = Vec::with_capacity(plan.hide.len() + 2 * stage.len());
+        for path in &plan.hide {
+            match real(path, "hidden path") {
+                Ok(real) => hide.push(real),
+                // What is not there needs no hiding.
+                Err(_) if path.is_absolute() => {}
+                Err(error) => return Err(error),
+            }
+        }
         // The layers show what is hidden above them, and are nobody's business inside.
         hide.extend(stage.iter().flat_map(|one| [one.upper.clone(), one.work.clone()]));
         hide.sort();

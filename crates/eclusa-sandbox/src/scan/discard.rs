@@ -18,6 +18,19 @@ use super::handle::{self, Look, Sort};
 /// work directory. Modes do not hold it up, nor does depth; nothing outside is touched, because
 /// no link is followed and no mount is entered. What is not there is no error.
 pub fn discard(dir: &Path) -> io::Result<()> {
+    let Some((parent, name)) = place(dir)? else { return Ok(()) };
+    clear_away(&parent, name)?;
+    Ok(rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
+}
+
+/// The same, but the directory itself stays.
+pub(crate) fn empty(dir: &Path) -> io::Result<()> {
+    let Some((parent, name)) = place(dir)? else { return Err(Errno::NOENT.into()) };
+    Ok(clear_away(&parent, name)?)
+}
+
+/// Where a directory is. `None`: nowhere.
+fn place(dir: &Path) -> io::Result<Option<(OwnedFd, &OsStr)>> {
     let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
         return Err(io::Error::other("the root directory cannot be discarded"));
     };
@@ -25,12 +38,12 @@ pub fn discard(dir: &Path) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let parent = match rustix::fs::open(parent, flags, Mode::empty()) {
         Ok(parent) => parent,
-        Err(Errno::NOENT) => return Ok(()),
+        Err(Errno::NOENT) => return Ok(None),
         Err(err) => return Err(err.into()),
     };
     match Look::at(&parent, name)? {
-        None => Ok(()),
-        Some(look) if look.sort == Sort::Directory => Ok(remove(&parent, name)?),
+        None => Ok(None),
+        Some(look) if look.sort == Sort::Directory => Ok(Some((parent, name))),
         Some(_) => Err(io::Error::from(Errno::NOTDIR)),
     }
 }
@@ -38,9 +51,8 @@ pub fn discard(dir: &Path) -> io::Result<()> {
 /// How many names are read at a time.
 const BATCH: usize = 4096;
 
-/// Empties a directory from its deepest end, with one handle open however deep it is, and removes
-/// it.
-fn remove(parent: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
+/// Empties a directory from its deepest end, with one handle open however deep it is.
+fn clear_away(parent: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
     let mut here = enter(parent, name)?;
     let mut way: Vec<OsString> = vec![name.to_owned()];
     while let Some(last) = way.last().cloned() {
@@ -52,7 +64,7 @@ fn remove(parent: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
             None => {
                 way.pop();
                 if way.is_empty() {
-                    break;
+                    return Ok(());
                 }
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
                 here = rustix::fs::openat(&here, "..", flags, Mode::empty())?;
@@ -60,7 +72,7 @@ fn remove(parent: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
             }
         }
     }
-    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
+    Ok(())
 }
 
 /// Removes what is no directory, and empty directories. Returns one that is not empty; none when

@@ -15,6 +15,7 @@ mod limits;
 mod network;
 mod places;
 mod programs;
+mod shelf;
 mod talked_to;
 mod together;
 mod user;

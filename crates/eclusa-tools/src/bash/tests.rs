@@ -24,6 +24,7 @@ mod jobs;
 struct World {
     dir: TempDir,
     gate: Gate,
+    cells: Cells,
     log: Arc<MemoryLog>,
     asked: Arc<Mutex<Vec<Question>>>,
 }
@@ -50,7 +51,8 @@ impl World {
         let mut settings = CellSettings::new(workspace.root(), workspace.state());
         settle(&mut settings);
         let files = Files::open(&root, Blocked::default()).unwrap();
-        let bash = Bash::new(Cells::new(settings).unwrap(), files);
+        let cells = Cells::new(settings).unwrap();
+        let bash = Bash::new(cells.clone(), files);
         let registry = Registry::new();
         registry.add(bash.jobs()).unwrap();
         registry.add(bash).unwrap();
@@ -62,7 +64,7 @@ impl World {
         house.durability = Durability::Crash;
         let asked = Arc::new(Mutex::new(Vec::new()));
         house.approvers.push(Arc::new(Person(answer, asked.clone())));
-        World { dir, gate: Gate::new(house), log, asked }
+        World { dir, gate: Gate::new(house), cells, log, asked }
     }
 
     fn yes() -> World {
@@ -90,10 +92,15 @@ impl World {
         asked.iter().filter_map(|it| Some(it.preview.as_ref()?.diff.clone())).collect()
     }
 
-    /// Layers that were left behind.
+    /// Layers that are in use, or that something was left in.
     fn layers(&self) -> usize {
-        let stages = self.dir.path().join("state/stages");
-        fs::read_dir(stages).map_or(0, Iterator::count)
+        self.cells.settle();
+        let is_used = |layer: &PathBuf| {
+            let parts = ["upper", "work"].map(|part| fs::read_dir(layer.join(part)));
+            parts.into_iter().flatten().flatten().next().is_some()
+        };
+        let stages = fs::read_dir(self.dir.path().join("state/stages"));
+        stages.into_iter().flatten().flatten().map(|it| it.path()).filter(is_used).count()
     }
 }
 
@@ -132,7 +139,7 @@ async fn what_it_changes_is_shown_and_then_real_and_can_be_undone() {
     assert_eq!((world.read("d/b"), world.read("d/c").as_deref()), (None, Some("two\n")));
     assert_eq!(world.read("new/deep/f").as_deref(), Some("n\n"));
     assert!(world.path("link").is_symlink() && world.read("gone").is_none());
-    assert_eq!(world.layers(), 0, "the layer is gone");
+    assert_eq!(world.layers(), 0, "nothing is left in the layer");
     let workspace = world.gate.house().workspace.clone().unwrap();
     workspace.undo(900, &[reply.number().unwrap()], Durability::Crash).unwrap();
     assert_eq!(world.read("a").as_deref(), Some("one\n"));
@@ -197,14 +204,14 @@ async fn a_command_that_nobody_waits_for_ends() {
     cancel.cancel();
     assert_eq!(passing.await.unwrap().code(), "cancelled");
     assert!(!world.path("a").exists());
-    // The thread that watches it removes the layer once everything in the cell is gone.
+    // The thread that watches it gives the layer back once everything in the cell is gone.
     for _ in 0..1000 {
         if world.layers() == 0 {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("the layer is still there");
+    panic!("the layer is still in use");
 }
 
 #[tokio::test(flavor = "multi_thread")]

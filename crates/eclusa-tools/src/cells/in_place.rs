@@ -8,11 +8,14 @@ use std::{
 };
 
 use eclusa_sandbox::{
-    Cell, Ground, Hold, Missing, Plan,
+    Blank, Cell, Ground, Hold, Missing, Plan,
     notify::{UndoLog, Watching, Withdrawn, keep_undo_log},
 };
 
-use super::{ReadBack, RunError, changes, private, stage::Place};
+use super::{
+    ReadBack, RunError, changes, private,
+    stage::{Place, Shelves},
+};
 
 /// What is kept of a command that runs in place.
 pub(super) struct InPlace {
@@ -23,39 +26,32 @@ pub(super) struct InPlace {
 }
 
 impl InPlace {
-    /// Makes room for the log. Waits until no other command runs in place here.
-    pub(super) fn new(state: &Path, scratch: &Path) -> io::Result<InPlace> {
+    /// Makes room for the log. Waits until no other command runs in place here. Without a mount
+    /// namespace there is no private `/tmp`, so the command gets a directory of its own.
+    pub(super) fn new(shelves: &Shelves, state: &Path, ground: &Ground) -> io::Result<InPlace> {
         private(state)?;
         let alone =
             fs::OpenOptions::new().create(true).append(true).open(state.join("in-place"))?;
         alone.lock()?;
-        let place = Arc::new(Place::new(state, scratch)?);
+        let place = Arc::new(shelves.take(ground.missing().contains(&Missing::Namespaces))?);
         Ok(InPlace { place, watching: None, _alone: alone })
-    }
-
-    /// Whether there is room for a log.
-    pub(super) fn has_room(state: &Path, scratch: &Path) -> bool {
-        Place::new(state, scratch).is_ok()
     }
 
     /// What was there before.
     fn saved(&self) -> PathBuf {
-        self.place.layer.join("work")
+        self.place.layer.work()
     }
 
     /// What is new.
     fn new_contents(&self) -> PathBuf {
-        self.place.layer.join("upper")
+        self.place.layer.upper()
     }
 
-    /// Lets a plan write to the workspace, with every change held. Without a mount namespace there
-    /// is no private `/tmp`, so the command gets a directory of its own.
-    pub(super) fn furnish(&self, plan: &mut Plan, root: &Path, ground: &Ground) {
+    /// Lets a plan write to the workspace, with every change held.
+    pub(super) fn furnish(&self, plan: &mut Plan, root: &Path) {
         plan.write.push(root.to_owned());
         plan.hold = Hold::Writes;
-        plan.hide.push(self.place.layer.clone());
-        if ground.missing().contains(&Missing::Namespaces) {
-            let tmp = self.place.home.join("upper");
+        if let Some(tmp) = self.place.beside.as_ref().map(Blank::upper) {
             plan.env.retain(|(name, _)| name != "TMPDIR");
             plan.env.push(("TMPDIR".into(), tmp.clone().into()));
             plan.write.push(tmp);

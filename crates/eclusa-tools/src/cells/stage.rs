@@ -1,140 +1,113 @@
-//! The layer that one command writes over the workspace: made for it, and gone with it.
+//! The layer that one command writes over the workspace: taken for it, and given back with it.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    process,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
 };
 
 use eclusa_sandbox::{
-    Staging,
-    scan::{Layer, Moment, ScanError, discard},
+    Blank, Shelf, Staging,
+    scan::{Layer, Moment, ScanError},
 };
 
-use super::{ReadBack, changes, layers, private};
+use super::{ReadBack, changes};
 
-/// Numbers the layers of this process.
-static NEXT: AtomicU64 = AtomicU64::new(0);
-
-/// A process that died has left layers behind: nobody holds their locks any more.
-pub(super) fn sweep(layers: &Path) -> io::Result<usize> {
-    let mut swept = 0;
-    let entries = match fs::read_dir(layers) {
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(0),
-        entries => entries?,
-    };
-    for entry in entries {
-        let path = entry?.path();
-        // The lock is held until the layer is gone, so that nobody takes it for their own.
-        let Ok(layer) = fs::File::open(&path) else { continue };
-        if layer.try_lock().is_ok() {
-            discard(&path).map_err(io::Error::other)?;
-            swept += 1;
-        }
-    }
-    Ok(swept)
+/// Where layers come from: for the workspace, and for the home directory.
+#[derive(Debug)]
+pub(super) struct Shelves {
+    workspace: Shelf,
+    home: Shelf,
 }
 
-/// An empty layer, and the lock that says that it is in use. The kernel drops the lock with the
-/// process, however that ends.
-fn locked(path: &Path) -> io::Result<fs::File> {
-    private(path)?;
-    for part in ["upper", "work"] {
-        fs::create_dir_all(path.join(part))?;
+impl Shelves {
+    /// Layers in these directories, which may be one.
+    pub(super) fn new(state: &Path, scratch: &Path) -> Shelves {
+        let shelf = |state: &Path| {
+            Shelf::new(state.join("stages"), |path, err| {
+                tracing::warn!("a layer in `{}` could not be removed: {err}", path.display());
+            })
+        };
+        let workspace = shelf(state);
+        let home = if scratch == state { workspace.clone() } else { shelf(scratch) };
+        Shelves { workspace, home }
     }
-    let layer = fs::File::open(path)?;
-    layer.lock()?;
-    // Whoever swept in between has taken it away.
-    match path.join("upper").is_dir() && path.join("work").is_dir() {
-        true => Ok(layer),
-        false => Err(io::Error::other("it was removed while it was made")),
+
+    /// Removes what processes that died have left behind, and says how much that was.
+    pub(super) fn sweep(&self) -> io::Result<usize> {
+        let swept = self.workspace.sweep()?;
+        let one = self.home.place() == self.workspace.place();
+        Ok(swept + if one { 0 } else { self.home.sweep()? })
+    }
+
+    /// Where they are: the layers of other commands are nobody's business inside.
+    pub(super) fn places(&self) -> [PathBuf; 2] {
+        [&self.workspace, &self.home].map(|it| it.place().to_owned())
+    }
+
+    /// Waits until what commands have left is cleared.
+    pub(super) fn settle(&self) {
+        self.workspace.settle();
+        self.home.settle();
+    }
+
+    /// A layer, and a second one where it is wanted.
+    pub(super) fn take(&self, second: bool) -> io::Result<Place> {
+        let beside = if second { Some(self.home.take()?) } else { None };
+        Ok(Place { layer: self.workspace.take()?, beside })
     }
 }
 
-/// The directories of one layer. They are removed when the last holder lets go.
+/// What one command has taken. It is given back when the last holder lets go.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// For the workspace.
+    pub(super) layer: Blank,
+    /// For the home directory, or whatever else does not last.
+    pub(super) beside: Option<Blank>,
+}
+
+/// The layers of one command, and when it began.
 #[derive(Debug)]
 pub(super) struct Stage {
     place: Arc<Place>,
+    home: Option<PathBuf>,
     began: Moment,
 }
 
-/// Removes the layers when it is dropped.
-#[derive(Debug)]
-pub(super) struct Place {
-    /// Of the workspace.
-    pub(super) layer: PathBuf,
-    /// Of the home directory.
-    pub(super) home: PathBuf,
-    /// Held for as long as they are in use.
-    locks: Vec<fs::File>,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // The locks go last, with the struct.
-        for path in [&self.layer, &self.home] {
-            if let Err(err) = discard(path) {
-                tracing::warn!("a layer in `{}` could not be removed: {err}", path.display());
-            }
-        }
-    }
-}
-
-impl Place {
-    /// Makes the directories.
-    pub(super) fn new(state: &Path, scratch: &Path) -> io::Result<Place> {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = |kind: &str| format!("{}-{number}{kind}", process::id());
-        let (layer, home) = (layers(state).join(name("")), layers(scratch).join(name("-home")));
-        let mut place = Place { layer, home, locks: Vec::new() };
-        for path in [place.layer.clone(), place.home.clone()] {
-            // A second try is for a sweep that came in between.
-            let lock = locked(&path).or_else(|_| locked(&path))?;
-            place.locks.push(lock);
-        }
-        Ok(place)
-    }
-}
-
 impl Stage {
-    /// Makes the layers. That over the workspace has its mode, which the command then sees.
-    pub(super) fn new(state: &Path, scratch: &Path, root: &Path) -> io::Result<Stage> {
-        let place = Place::new(state, scratch)?;
-        fs::set_permissions(place.layer.join("upper"), fs::metadata(root)?.permissions())?;
-        let place = Arc::new(place);
-        let began = Moment::on(fs::File::open(place.layer.join("upper"))?)?;
-        Ok(Stage { place, began })
+    /// Takes the layers. That over the workspace has its mode, which the command then sees.
+    pub(super) fn new(shelves: &Shelves, home: Option<&Path>, root: &Path) -> io::Result<Stage> {
+        let home = home.and_then(|it| coverable(it, root, shelves.home.place()));
+        let place = shelves.take(home.is_some())?;
+        let upper = fs::File::open(place.layer.upper())?;
+        upper.set_permissions(fs::metadata(root)?.permissions())?;
+        let began = Moment::on(upper)?;
+        Ok(Stage { place: Arc::new(place), home, began })
     }
 
-    /// The layer over a workspace.
-    pub(super) fn over(&self, root: &Path, live: &[PathBuf]) -> Staging {
-        Staging {
-            lower: root.to_owned(),
-            upper: self.place.layer.join("upper"),
-            work: self.place.layer.join("work"),
-            live: live.to_vec(),
-        }
-    }
-
-    /// The layer over the home directory: whatever is written there goes with the layer. Where
-    /// home is the workspace, or lies in it, there is nothing more to cover.
-    pub(super) fn over_home(&self, home: Option<&Path>, root: &Path) -> Option<Staging> {
-        let home = home?.canonicalize().ok()?;
-        let (upper, work) = (self.place.home.join("upper"), self.place.home.join("work"));
-        let apart = !home.starts_with(root) && !upper.starts_with(&home) && home != Path::new("/");
-        apart.then_some(Staging { lower: home, upper, work, live: Vec::new() })
+    /// The layers over the home directory and over the workspace, with what is live there.
+    /// Whatever is written to the former goes with the layer.
+    pub(super) fn over(&self, root: &Path, live: &[PathBuf]) -> impl Iterator<Item = Staging> {
+        let home = self.home.as_ref().zip(self.place.beside.as_ref());
+        let home = home.map(|(home, layer)| layer.over(home, &[]));
+        home.into_iter().chain([self.place.layer.over(root, live)])
     }
 
     /// What was written, as changes whose contents lie in the layer.
     pub(super) fn read_back(self, root: &Path) -> Result<ReadBack, ScanError> {
-        let layer = Layer::open(root, &self.place.layer.join("upper"), self.began)?;
+        let layer = Layer::open(root, &self.place.layer.upper(), self.began)?;
         let mut effects = layer.scan()?;
         layer.release(&mut effects)?;
         let staged = |path: &Path| Some(layer.staged(path));
         Ok(changes::read_back(staged, effects, self.place))
     }
+}
+
+/// The home directory, if a layer can be laid over it. Where it is the workspace, or lies in it,
+/// there is nothing more to cover.
+fn coverable(home: &Path, root: &Path, layers: &Path) -> Option<PathBuf> {
+    let home = home.canonicalize().ok()?;
+    let apart = !home.starts_with(root) && !layers.starts_with(&home) && home != Path::new("/");
+    apart.then_some(home)
 }

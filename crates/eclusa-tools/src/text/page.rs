@@ -11,6 +11,9 @@ use std::{
 use memchr::{memchr, memrchr};
 
 use super::encoding::{Encoding, Format, latin1_char};
+use numbered::{Desk, Mark};
+
+mod numbered;
 
 /// Which lines, and how much of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,14 +61,14 @@ pub fn page(reader: impl Read, size: u64, format: Format, window: Window) -> io:
         }
         number += 1;
     }
-    let mut line = Vec::new();
+    let (mut line, mut desk) = (Vec::new(), Desk::default());
     loop {
         if source.is_done()? {
             page.total = Some(number - 1);
             return Ok(page);
         }
         // Nearly all lines lie in one piece, and many of them in one.
-        let (used, lines) = page.push_all(number, source.fill()?, window);
+        let (used, lines) = page.push_all(number, source.fill()?, window, &mut desk);
         source.used += used;
         number += lines;
         if lines > 0 {
@@ -95,30 +98,32 @@ impl Page {
     /// How long the next line can be. `None`: a page ends with a whole line, and the next one begins
     /// only if there is room for it.
     fn room(&self, window: Window) -> Option<usize> {
-        let left = window.bytes.saturating_sub(self.text.len());
-        let full = self.lines >= window.lines || (self.lines > 0 && left < window.line_bytes);
-        (!full).then(|| window.line_bytes.min(left))
+        room(window, self.text.len(), self.lines)
     }
 
     /// Adds the lines that these bytes begin with, as long as nothing is to be said of them.
     /// Returns how many bytes and lines those were.
-    fn push_all(&mut self, first: u64, there: &[u8], window: Window) -> (usize, u64) {
+    fn push_all(
+        &mut self,
+        first: u64,
+        there: &[u8],
+        window: Window,
+        desk: &mut Desk,
+    ) -> (usize, u64) {
         // A byte order mark can be in the first line.
-        let ended = memrchr(b'\n', there).filter(|_| first > 1).map_or(0, |it| it + 1);
-        let Some(Ok(text)) = there.get(..ended).map(std::str::from_utf8) else { return (0, 0) };
-        let (mut used, mut number) = (0, first);
-        for line in text.split_terminator('\n') {
-            if self.room(window).is_none_or(|room| line.len() > room) {
-                break;
-            }
-            self.number(number);
-            self.text.push_str(line.strip_suffix('\r').unwrap_or(line));
-            self.text.push('\n');
-            self.lines += 1;
-            number += 1;
-            used += line.len() + 1;
+        if first == 1 {
+            return (0, 0);
         }
-        (used, number - first)
+        let (bytes, lines) = (self.text.len(), self.lines);
+        let fits = |more: usize, number: u64, length: usize| {
+            room(window, bytes + more, lines + number).is_some_and(|room| length <= room)
+        };
+        // A line that is broken is for others.
+        let good = str::from_utf8(there).map_or_else(|err| err.valid_up_to(), str::len);
+        let laid = desk.lay(first, ended(there.get(..good).unwrap_or_default()), fits);
+        self.text.push_str(desk.text());
+        self.lines += laid.1;
+        laid
     }
 
     fn push(&mut self, number: u64, line: &[u8], left: u64) {
@@ -129,7 +134,7 @@ impl Page {
             line
         };
         let cut = if left > 0 { whole(line) } else { line.strip_suffix(b"\r").unwrap_or(line) };
-        self.number(number);
+        self.text.push_str(Mark::of(number).text());
         match std::str::from_utf8(cut) {
             Ok(text) => self.text.push_str(text),
             Err(_) => {
@@ -145,21 +150,18 @@ impl Page {
         self.text.push('\n');
         self.lines += 1;
     }
+}
 
-    /// `{number:>6}` and a tab, by hand: a long page has hundreds of thousands of them.
-    fn number(&mut self, mut number: u64) {
-        let mut digits = *b"                    \t";
-        let mut first = digits.len() - 1;
-        for digit in digits.iter_mut().rev().skip(1) {
-            *digit = b'0' + (number % 10) as u8;
-            (number, first) = (number / 10, first - 1);
-            if number == 0 {
-                break;
-            }
-        }
-        let shown = digits.get(first.min(digits.len() - 7)..).unwrap_or_default();
-        self.text.push_str(std::str::from_utf8(shown).unwrap_or_default());
-    }
+/// How long the next line can be, behind so many bytes and lines.
+fn room(window: Window, bytes: usize, lines: u64) -> Option<usize> {
+    let left = window.bytes.saturating_sub(bytes);
+    let full = lines >= window.lines || (lines > 0 && left < window.line_bytes);
+    (!full).then(|| window.line_bytes.min(left))
+}
+
+/// The lines that end.
+fn ended(bytes: &[u8]) -> &[u8] {
+    memrchr(b'\n', bytes).and_then(|it| bytes.get(..=it)).unwrap_or_default()
 }
 
 /// Without the beginning of a character at the end.

@@ -88,3 +88,33 @@ proptest! {
         prop_assert_eq!(joined, naive);
     }
 }
+
+#[test]
+fn numbers_are_counted_past_every_width() {
+    let lines = 1_000_010;
+    let window = Window { lines, bytes: 64 << 20, ..ALL };
+    let page = plain(&"\n".repeat(lines as usize), window);
+    let naive: String = (1..=lines).map(|at| format!("{at:>6}\t\n")).collect();
+    assert!(page.text == naive, "some of a million numbers are wrong");
+}
+
+/// Lines of all lengths around those that are moved at once, some of them broken, read in one go.
+#[test]
+fn lines_of_any_length_keep_their_bytes() {
+    let mut bytes = Vec::new();
+    let mut naive = String::new();
+    for n in 0..3000 {
+        let mut line = "x\u{e9}".repeat(n % 300).into_bytes();
+        line.truncate(n % 331);
+        if n % 7 == 0 {
+            line.push(0xFF);
+        }
+        let text = String::from_utf8_lossy(&line);
+        naive += &format!("{:>6}\t{text}\n", n + 1);
+        bytes.extend_from_slice(&line);
+        bytes.extend_from_slice(if n % 5 == 0 { b"\r\n" } else { b"\n" });
+    }
+    let page = read(&bytes, Format::NEW, Window { lines: 3000, bytes: 64 << 20, ..ALL });
+    assert_eq!((page.lines, page.broken, page.total), (3000, true, Some(3000)));
+    assert!(page.text == naive);
+}
