@@ -1,7 +1,7 @@
 //! What a test does in another process: this very program, told by its environment what to do.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, ErrorKind, Read, Write},
     path::Path,
     process::{Child, ChildStdout, Command, Stdio},
     time::Duration,
@@ -38,7 +38,16 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(mut command: Command) -> Running {
-        let mut child = command.spawn().unwrap();
+        // A copy of this program cannot be run while a child of another test has it open, which it
+        // has from its birth until it is on its way.
+        let mut child = loop {
+            match command.spawn() {
+                Err(err) if err.kind() == ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                child => break child.unwrap(),
+            }
+        };
         let said = BufReader::new(child.stdout.take().unwrap());
         Running { child, said }
     }
