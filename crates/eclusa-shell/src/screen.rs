@@ -1,6 +1,6 @@
 //! Forms of shell text that run commands no parser can show, or that shells read differently.
 
-use crate::outline::{Outline, Span};
+use crate::outline::{Outline, Seen, SeenRedirect, Span};
 use crate::variables::{Influence, influence};
 
 /// A form that was found, and where.
@@ -8,6 +8,16 @@ pub(crate) type Found = (&'static str, usize);
 
 /// Characters by which a text can run something, or hide that it does.
 const SPECIAL: [char; 5] = ['$', '`', '\\', '\'', '"'];
+
+/// True when a substitution holds a here-document and more than one command. bash keeps a
+/// substitution as it would print it, and 5.2 prints the line behind a here-document without its
+/// semicolons: `a; b` becomes `a b`.
+fn joined(outline: &Outline, span: Span) -> bool {
+    let inside = |it: &&Seen| it.words.iter().chain(&it.assignments).any(|it| span.holds(*it));
+    let document = |it: &SeenRedirect| it.body.is_some() && span.holds(it.target);
+    outline.commands.iter().any(|it| it.redirects.iter().any(document))
+        && outline.commands.iter().filter(inside).count() > 1
+}
 
 /// Everything suspicious in `source` that does not depend on which command it stands in.
 pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
@@ -17,6 +27,9 @@ pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
         let text = text(source, *span);
         if text.starts_with('`') && text.contains('\\') {
             found.push(("a backslash inside backquotes is read twice", span.start));
+        }
+        if !text.starts_with('`') && joined(second, *span) {
+            found.push(("bash may join what stands behind a here-document here", span.start));
         }
     }
     for redirect in second.commands.iter().flat_map(|it| &it.redirects) {

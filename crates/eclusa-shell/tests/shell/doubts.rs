@@ -184,6 +184,21 @@ fn found_a_value_in_the_command_that_finds_it() {
 
 /// A loop over what a variable holds is not the loop around it with the same name.
 #[test]
+fn found_a_here_document_whose_substitution_goes_on() {
+    for script in [
+        "echo $(cat <<E\nx\nE\necho a; rm b)",
+        "[[ -n $(while aa <<'E'\nx\nE\ndo aa; break; done) ]]",
+        "cat <(aa <<E; aa 1; aa 2\nx\nE\n)",
+        "x=${y:-$(aa <<E && aa 1; aa 2\nx\nE\n)}",
+    ] {
+        assert!(!analyse(script).doubts.is_empty(), "{script}");
+    }
+    // Alone in it, it is what everybody writes.
+    let message = "git log --grep \"$(cat <<'E'\nx\nE\n)\"";
+    assert_eq!(analyse(message).doubts, [], "{message}");
+}
+
+#[test]
 fn found_a_loop_in_a_loop_of_the_same_name() {
     let analysis = analyse("for i in 1 2; do for i in $SECRET; do echo $i; done; done");
     let unknown = |it: &eclusa_shell::Command| it.words.iter().any(|it| it.text().is_none());
