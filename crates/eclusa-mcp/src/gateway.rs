@@ -30,7 +30,7 @@ pub use definition::{Definition, Flag};
 pub use listing::ToolSeen;
 pub use names::{LONGEST as LONGEST_NAME, tool_name};
 pub use pins::{Difference, Pinned, Pins};
-pub use remote::{Keys, Login, Wanted};
+pub use remote::{Keys, Login, Terms};
 pub use upstream::Condition;
 
 mod about;

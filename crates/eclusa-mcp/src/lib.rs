@@ -50,7 +50,7 @@ pub use approver::ThroughClient;
 pub use call::Patience;
 pub use gateway::{
     About, Condition, Definition, Difference, Flag, Gateway, Hindered, Keys, LONGEST_NAME,
-    Launched, Launcher, Login, Pinned, Pins, Process, ToolSeen, Wanted, World, tool_name,
+    Launched, Launcher, Login, Pinned, Pins, Process, Terms, ToolSeen, World, tool_name,
 };
 pub use http::{Http, serve_http};
 pub use opening::{Opened, Opening};

@@ -31,7 +31,7 @@ pub(super) async fn run(global: &Global, what: Option<ServersCommand>) -> Result
         }
         ServersCommand::Login { name, client_id, client_secret, scope } => {
             let server = named(&here, &name)?;
-            let wanted = login::wanted(&*here.place.keys(), client_id, client_secret, &scope)?;
+            let wanted = login::terms(&*here.place.keys(), client_id, client_secret, &scope)?;
             login::login(server, here.place.keys(), wanted).await?;
             said(&format!("logged in to `{name}`; its token is kept for it alone"))
         }

@@ -168,7 +168,7 @@ pub struct Login {
 
 /// What a login is made with, where the server's own word is not enough.
 #[derive(Debug, Default)]
-pub struct Wanted {
+pub struct Terms {
     /// The client that a person has registered there, where programs cannot do that themselves.
     pub client: Option<String>,
     /// The secret of that client.
@@ -184,7 +184,7 @@ impl Login {
         settings: &ServerSettings,
         keys: Arc<dyn Keys>,
         redirect: &str,
-        wanted: Wanted,
+        terms: Terms,
     ) -> Result<Login, String> {
         let Reach::Url { url, .. } = &settings.reach else {
             return Err(format!("`{}` is a program: nobody logs in to it", settings.name));
@@ -200,14 +200,14 @@ impl Login {
         let mut request = AuthorizationRequest::new(redirect)
             .with_client_name("Eclusa")
             .with_initial_scope_selection();
-        if !wanted.scopes.is_empty() {
+        if !terms.scopes.is_empty() {
             let mut scopes = before.unwrap_or_default();
-            scopes.extend(wanted.scopes);
+            scopes.extend(terms.scopes);
             scopes.sort();
             scopes.dedup();
             request = request.with_scopes(scopes);
         }
-        (request.client_id, request.client_secret) = (wanted.client, wanted.secret);
+        (request.client_id, request.client_secret) = (terms.client, terms.secret);
         let session = AuthorizationSession::new(manager, request).await;
         let session = session.map_err(|(_, err)| format!("nobody can log in there: {err}"))?;
         Ok(Login { session })

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use eclusa::ServerSettings;
-use eclusa_mcp::{Keys, Login, Wanted};
+use eclusa_mcp::{Keys, Login, Terms};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -18,12 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const REQUEST: usize = 16 << 10;
 
 /// What the person says about the login.
-pub(super) fn wanted(
+pub(super) fn terms(
     keys: &dyn Keys,
     client: Option<String>,
     secret: Option<String>,
     scopes: &[String],
-) -> Result<Wanted, Failure> {
+) -> Result<Terms, Failure> {
     if let Some(name) = &secret {
         variable(name)?;
     }
@@ -32,20 +32,20 @@ pub(super) fn wanted(
         keys.variable(&name).ok_or_else(unset)
     });
     let scopes = scopes.iter().flat_map(|it| it.split_whitespace()).map(str::to_owned);
-    Ok(Wanted { client, secret: secret.transpose()?, scopes: scopes.collect() })
+    Ok(Terms { client, secret: secret.transpose()?, scopes: scopes.collect() })
 }
 
 /// Logs in to a server, and keeps the token.
 pub(super) async fn login(
     server: &ServerSettings,
     keys: Arc<dyn Keys>,
-    wanted: Wanted,
+    terms: Terms,
 ) -> Result<(), Failure> {
     // A port of our own on this machine alone: the address that the person comes back to.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let here = format!("http://{}", listener.local_addr()?);
     let redirect = format!("{here}/callback");
-    let login = Login::begin(server, keys, &redirect, wanted).await.map_err(Failure::failed)?;
+    let login = Login::begin(server, keys, &redirect, terms).await.map_err(Failure::failed)?;
     let mut screen = Screen::stdout();
     screen.line(&format!("Open this address to log in to `{}`:", server.name))?;
     screen.line(&format!("\n  {}\n", login.address()))?;
