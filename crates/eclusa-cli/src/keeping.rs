@@ -106,7 +106,7 @@ fn record(store: &Store, event: &str, calls: &[u64], message: &str) -> Result<()
     let (at, none) = (when::now(), "");
     let note = Note { at, call: none, calls, conversation: none, event, message, tool: none, v: 1 };
     let body = serde_json::to_string(&note).map_err(Failure::failed)?;
-    let appending = store.append(Draft { start: None, body });
+    let appending = store.append(Draft::new(body).map_err(Failure::failed)?);
     let wait = || tokio::runtime::Handle::current().block_on(appending);
     tokio::task::block_in_place(wait).map(|_| ()).map_err(Failure::failed)
 }

@@ -81,9 +81,9 @@ async fn calls(
     let mut times = Vec::new();
     while !over.load(Ordering::Relaxed) {
         let begun = Instant::now();
-        let started = store.append(Draft { start: None, body: body(caller, None) }).await?;
+        let started = store.append(Draft::new(body(caller, None))?).await?;
         let start = Some(started.seq);
-        store.append(Draft { start, body: body(caller, start) }).await?;
+        store.append(Draft::new(body(caller, start))?).await?;
         times.push(begun.elapsed());
     }
     Ok(times)

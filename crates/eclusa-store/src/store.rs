@@ -10,7 +10,6 @@ use std::{
 
 use eclusa::{Appending, AuditError, AuditSink, Clock, Draft, Receipt, SystemClock};
 use rusqlite::Connection;
-use serde::Deserialize;
 use tokio::sync::{Notify, oneshot};
 
 use crate::{
@@ -87,9 +86,6 @@ pub(crate) struct Inner {
 
 /// The writing thread; whoever drops it waits for its end.
 struct Writing(Option<JoinHandle<()>>);
-
-/// No record is longer than this.
-const LONGEST_BODY: usize = 64 << 20;
 
 impl Store {
     /// Opens the store, and makes it if it is not there yet, in a directory for its owner alone.
@@ -199,9 +195,6 @@ impl Store {
 impl AuditSink for Store {
     fn append(&self, draft: Draft) -> Appending {
         let refused = |err: StoreError| AuditError::new(err.to_string());
-        if let Err(err) = fit(&draft) {
-            return Appending::Done(Err(refused(err)));
-        }
         let draft = match self.write_at_once(draft) {
             Ok(written) => return Appending::Done(written.map_err(refused)),
             Err(draft) => draft,
@@ -212,35 +205,6 @@ impl AuditSink for Store {
             Err(err) => Appending::Done(Err(refused(err))),
         }
     }
-}
-
-/// What the index says of a record must be what the record says, or `verify` would take an honest
-/// record for an altered one.
-fn fit(draft: &Draft) -> Result<(), StoreError> {
-    let unfit = |why: &str| Err(StoreError::Unfit(why.to_owned()));
-    if draft.body.len() > LONGEST_BODY {
-        return unfit("the record is longer than 64 MiB");
-    }
-    if draft.body.contains('\n') {
-        return unfit("the record is longer than one line");
-    }
-    match start_in(&draft.body) {
-        Err(_) => unfit("the record is not JSON"),
-        Ok(start) if start != draft.start => {
-            unfit("the record and its draft name different starts")
-        }
-        Ok(_) => Ok(()),
-    }
-}
-
-/// The start that a body names.
-pub(crate) fn start_in(body: &str) -> serde_json::Result<Option<u64>> {
-    #[derive(Deserialize)]
-    struct Named {
-        #[serde(default)]
-        start: Option<u64>,
-    }
-    serde_json::from_str(body).map(|named: Named| named.start)
 }
 
 impl Drop for Writing {

@@ -1,9 +1,9 @@
 //! Checks the whole chain against the place where it is known to end, in constant memory.
 
-use eclusa::{Broken, Hash, Head, Record, Verifier};
+use eclusa::{Broken, Draft, Hash, Head, Record, Verifier};
 use rusqlite::{Connection, Row};
 
-use crate::{Store, StoreError, VerifyError, error::At, schema, store::start_in, writer};
+use crate::{Store, StoreError, VerifyError, error::At, schema, writer};
 
 /// Progress is told after so many records.
 const STEP: u64 = 4_096;
@@ -41,7 +41,7 @@ impl Store {
                     (Err(broken @ Broken::Order { .. }), _) | (_, Err(broken)) => Err(broken)?,
                     (checked, Ok(start)) => {
                         checked?;
-                        if start_in(&record.body).ok() != Some(start) {
+                        if Draft::start_in(&record.body).ok() != Some(start) {
                             Err(Broken::Altered { seq: record.seq })?;
                         }
                     }

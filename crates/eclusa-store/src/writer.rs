@@ -47,8 +47,9 @@ const BATCH: usize = 1_024;
 const IDLE: Duration = Duration::from_millis(500);
 
 /// The write-ahead log is moved to its place when about so many bytes have gone into it, busy or
-/// not, after everybody has been told.
-const CHECKPOINT: usize = 16 << 20;
+/// not, after everybody has been told. Not many, because SQLite's index of the log passes by every
+/// earlier copy of a page when it notes another, and the page of the head is in every transaction.
+const CHECKPOINT: usize = 4 << 20;
 
 /// What a transaction writes beyond its records: the pages of the head, the index and the tables.
 const OVERHEAD: usize = 4 * 4_096;
@@ -106,13 +107,13 @@ impl Shared {
         let Some(writer) = self.writer.try_lock().ok().filter(free) else {
             return AtOnce::NotNow(draft);
         };
-        let bytes = draft.body.len() + OVERHEAD;
+        let bytes = draft.body().len() + OVERHEAD;
         let mut draft = Some(draft);
         // Whoever has to wait for another process waits on the writing thread.
         let patience = |busy| writer.connection.busy_timeout(busy).at(&writer.path);
         let written = patience(Duration::ZERO).and_then(|()| {
             writer.transaction(|pen| match draft.take() {
-                Some(draft) => pen.append(draft.start, draft.body),
+                Some(draft) => pen.append(draft.start(), draft.into_body()),
                 None => Err(StoreError::Gone(writer.path.clone())),
             })
         });
@@ -157,7 +158,7 @@ impl Shared {
     }
 
     fn append(&self, batch: &mut Vec<(Draft, Tell)>) {
-        let bytes = batch.iter().map(|(draft, _)| draft.body.len()).sum::<usize>();
+        let bytes = batch.iter().map(|(draft, _)| draft.body().len()).sum::<usize>();
         self.work(batch.len(), bytes + OVERHEAD, |writer| writer.append(batch));
     }
 
@@ -204,7 +205,7 @@ impl Writer {
         }
         let (drafts, tells): (Vec<Draft>, Vec<Tell>) = batch.drain(..).unzip();
         let written = self.transaction(|pen| {
-            drafts.into_iter().map(|draft| pen.append(draft.start, draft.body)).collect()
+            drafts.into_iter().map(|draft| pen.append(draft.start(), draft.into_body())).collect()
         });
         match written {
             Ok(receipts) => {

@@ -22,6 +22,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use serde::Deserialize;
 use tokio::sync::oneshot;
 
 /// Where records go: append only, in one chain.
@@ -33,13 +34,57 @@ pub trait AuditSink: Send + Sync {
     fn append(&self, draft: Draft) -> Appending;
 }
 
-/// A record before it has its place in the chain.
+/// A record before it has its place in the chain: one line of JSON. The gate writes its own, and
+/// whatever else is to be on record is looked at first, so that a log can take it as it is.
 #[derive(Debug, Clone)]
 pub struct Draft {
+    start: Option<u64>,
+    body: String,
+}
+
+/// No record is longer than this.
+const LONGEST_RECORD: usize = 64 << 20;
+
+impl Draft {
+    /// A record that says something else than what became of a call.
+    pub fn new(body: String) -> Result<Draft, AuditError> {
+        let unfit = |why: &str| Err(AuditError::new(format!("this is not a record: {why}")));
+        if body.len() > LONGEST_RECORD {
+            return unfit("it is longer than 64 MiB");
+        }
+        if body.contains('\n') {
+            return unfit("it is longer than one line");
+        }
+        match Draft::start_in(&body) {
+            Ok(start) => Ok(Draft { start, body }),
+            Err(_) => unfit("it is not JSON, or its `start` is not a number"),
+        }
+    }
+
+    /// The start that a record names. An index of starts has to say the same.
+    pub fn start_in(body: &str) -> serde_json::Result<Option<u64>> {
+        #[derive(Deserialize)]
+        struct Named {
+            #[serde(default)]
+            start: Option<u64>,
+        }
+        serde_json::from_str(body).map(|named: Named| named.start)
+    }
+
     /// For the end of a call: the number of the record that holds its start.
-    pub start: Option<u64>,
-    /// The record, as one line of JSON.
-    pub body: String,
+    pub fn start(&self) -> Option<u64> {
+        self.start
+    }
+
+    /// The record.
+    pub fn body(&self) -> &str {
+        &self.body
+    }
+
+    /// The record, to be kept.
+    pub fn into_body(self) -> String {
+        self.body
+    }
 }
 
 /// A record on its way into the log.

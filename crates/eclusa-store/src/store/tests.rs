@@ -12,7 +12,7 @@ fn store() -> (TempDir, Store) {
 }
 
 fn append(store: &Store) -> Result<eclusa::Receipt, AuditError> {
-    match store.append(Draft { start: None, body: "{}".to_owned() }) {
+    match store.append(Draft::new("{}".to_owned()).unwrap()) {
         Appending::Done(result) => result,
         Appending::Waiting(told) => told.blocking_recv().unwrap(),
     }
@@ -61,7 +61,7 @@ fn the_writer_may_hold_the_last_clone() {
         },
     );
     store.queue(job).unwrap();
-    drop(store.append(Draft { start: None, body: "{}".to_owned() }));
+    drop(store.append(Draft::new("{}".to_owned()).unwrap()));
     drop(store);
     drop(go);
     // The writer is on its own now, and finishes what was queued.

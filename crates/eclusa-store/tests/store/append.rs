@@ -47,7 +47,7 @@ fn a_call_is_not_found_by_what_stands_in_its_arguments() {
     let room = Room::new();
     let store = room.open();
     let body = r#"{"args":{"call":"other"},"at":1,"call":"mine \"quoted\"","v":1}"#;
-    append(&store, Draft { start: None, body: body.to_owned() }).unwrap();
+    append(&store, Draft::new(body.to_owned()).unwrap()).unwrap();
     assert!(store.find_call("other").unwrap().is_empty());
     assert_eq!(store.find_call("mine \"quoted\"").unwrap().len(), 1);
 }

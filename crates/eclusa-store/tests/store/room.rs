@@ -79,7 +79,7 @@ impl Clock for HandClock {
 /// A start, as the gate would write it.
 pub(crate) fn started(call: &str) -> Draft {
     let body = format!(r#"{{"at":1,"call":"{call}","event":"started","tool":"echo","v":1}}"#);
-    Draft { start: None, body }
+    Draft::new(body).unwrap()
 }
 
 /// The end of a call that started there.
@@ -87,7 +87,7 @@ pub(crate) fn ended(call: &str, start: u64) -> Draft {
     let body = format!(
         r#"{{"at":2,"call":"{call}","event":"ended","start":{start},"tool":"echo","v":1}}"#
     );
-    Draft { start: Some(start), body }
+    Draft::new(body).unwrap()
 }
 
 /// Appends without a runtime.

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::trail::ChangesTrail;
 use crate::{Deliverable, Hash, Reason, Redactor, Text};
@@ -89,6 +89,20 @@ pub(crate) struct Body<'a> {
     pub(crate) v: u8,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) warnings: &'a [String],
+}
+
+impl Body<'_> {
+    /// The record, as one line of JSON.
+    pub(crate) fn line(&self) -> String {
+        let mut line = Vec::with_capacity(640);
+        match serde_json::to_writer(&mut line, self) {
+            Ok(()) => String::from_utf8(line).unwrap_or_default(),
+            Err(err) => {
+                let (event, error, start) = (self.event, err.to_string(), self.start);
+                json!({"error": error, "event": event, "start": start, "v": 1}).to_string()
+            }
+        }
+    }
 }
 
 fn is_zero(count: &usize) -> bool {

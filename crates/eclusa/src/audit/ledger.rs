@@ -51,8 +51,8 @@ impl Ledger {
     }
 
     /// Hands a draft to the sink. A sink that crashes has not taken it.
-    fn append(&self, start: Option<u64>, body: String) -> Appending {
-        let appended = catch_unwind(AssertUnwindSafe(|| self.sink.append(Draft { start, body })));
+    fn append(&self, draft: Draft) -> Appending {
+        let appended = catch_unwind(AssertUnwindSafe(|| self.sink.append(draft)));
         appended.unwrap_or_else(|_panic| Appending::Done(Err(AuditError::new("it crashed"))))
     }
 
@@ -115,7 +115,7 @@ impl Entry<'_> {
             self.reached(Stage::Running);
             return Ok(Started(()));
         }
-        let appending = self.ledger.append(None, self.render("started", None));
+        let appending = self.ledger.append(self.render("started", None));
         let receipt = self.ledger.settled(appending).await;
         let receipt = receipt.map_err(|err| Stop::Unrecorded(err.to_string()))?;
         self.start = Some(receipt.seq);
@@ -151,8 +151,7 @@ impl Entry<'_> {
         let ended = Ended::of(outcome);
         self.trace(&ended);
         let took = self.began.elapsed();
-        let body = self.render("ended", Some((&ended, took)));
-        let appending = self.ledger.append(self.start, body);
+        let appending = self.ledger.append(self.render("ended", Some((&ended, took))));
         self.closed = true; // handed over: whatever happens now, it is not abandoned
         let receipt = self.ledger.settled(appending).await;
         let ended = match &receipt {
@@ -166,7 +165,7 @@ impl Entry<'_> {
     }
 
     /// One line of JSON that says what is known.
-    fn render(&self, event: &'static str, ended: Option<(&Ended, Duration)>) -> String {
+    fn render(&self, event: &'static str, ended: Option<(&Ended, Duration)>) -> Draft {
         let trail = &self.trail;
         let redactor = &*self.ledger.redactor;
         // What the start has said, the end does not repeat.
@@ -224,11 +223,7 @@ impl Entry<'_> {
             None if event == "abandoned" => body.stage = Some(self.stage.as_str()),
             None => {}
         }
-        let mut line = Vec::with_capacity(640);
-        match serde_json::to_writer(&mut line, &body) {
-            Ok(()) => String::from_utf8(line).unwrap_or_default(),
-            Err(err) => format!(r#"{{"event":"{event}","error":"{err}","v":1}}"#),
-        }
+        Draft { start: self.start, body: body.line() }
     }
 }
 
@@ -236,7 +231,7 @@ impl Drop for Entry<'_> {
     fn drop(&mut self) {
         if !self.closed {
             // Nobody is left to wait for it; the sink writes it all the same.
-            drop(self.ledger.append(self.start, self.render("abandoned", None)));
+            drop(self.ledger.append(self.render("abandoned", None)));
         }
     }
 }

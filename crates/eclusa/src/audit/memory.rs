@@ -35,7 +35,7 @@ impl AuditSink for MemoryLog {
     fn append(&self, draft: Draft) -> Appending {
         let mut chain = self.chain();
         let (head, records) = &mut *chain;
-        let record = Record::chain(draft.body, head);
+        let record = Record::chain(draft.into_body(), head);
         let receipt = record.receipt();
         records.push(record);
         Appending::Done(Ok(receipt))
