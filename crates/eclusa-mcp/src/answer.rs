@@ -25,19 +25,19 @@ pub(crate) const CHANGES: &str = "eclusa://changes/";
 /// goes out as structure only where the tool says that it tells everything, and beside the result
 /// otherwise.
 pub(crate) fn result(reply: &Reply, registry: &Registry) -> CallToolResult {
-    let mut shape = CallResult::of(reply).json(ResultShape::Mcp);
     // What a server gives out as structure is meant to be one.
     let tool = registry.get(reply.tool());
     let complete = tool.is_some_and(|it| it.output_schema().is_some() || it.server().is_some());
-    let data = match shape.as_object_mut() {
-        Some(shape) if !complete || reply.is_error() => shape.remove("structuredContent"),
-        _ => None,
+    let mut content = vec![ContentBlock::text(reply.content())];
+    content.extend(beside_text(reply));
+    let mut result = match reply.is_error() {
+        true => CallToolResult::error(content),
+        false => CallToolResult::success(content),
     };
-    let read = serde_json::from_value::<CallToolResult>(shape);
-    let mut result = read.unwrap_or_else(|_| {
-        CallToolResult::error(vec![ContentBlock::text(reply.content().into_owned())])
-    });
-    result.result_type = CallToolResult::success(Vec::new()).result_type;
+    let mut data = CallResult::of(reply).structure();
+    if complete && !reply.is_error() {
+        result.structured_content = data.take();
+    }
     if let Some(reference) = reply.spool() {
         let link = Resource::new(format!("{OUTPUTS}{reference}"), reference)
             .with_title("The whole output")
@@ -151,7 +151,10 @@ pub(crate) fn refusal(reply: &Reply, refused: Option<&ErrorData>, about: Value) 
 
 /// What goes with a reply besides its text.
 fn beside_text(reply: &Reply) -> impl Iterator<Item = ContentBlock> {
-    let shape = CallResult::of(reply).json(ResultShape::Mcp);
+    let shape = match reply.attachments() {
+        [] => Value::Null,
+        _ => CallResult::of(reply).json(ResultShape::Mcp),
+    };
     let blocks = shape.get("content").and_then(Value::as_array).cloned().unwrap_or_default();
     let text = blocks.len().saturating_sub(reply.attachments().len());
     blocks.into_iter().skip(text).filter_map(|it| serde_json::from_value(it).ok())

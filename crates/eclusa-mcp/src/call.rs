@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -43,23 +43,36 @@ pub(crate) struct Call {
 /// A call in the gate. Whoever waits for it carries it on, because to hand it to another task and
 /// back costs more than most calls; left alone, it goes on by itself.
 struct Passing {
-    here: Option<BoxFuture<'static, Reply>>,
-    alone: Option<oneshot::Receiver<Reply>>,
+    on: On,
     tracker: TaskTracker,
+}
+
+/// Who carries a call on.
+enum On {
+    /// Whoever waits for it.
+    Here(BoxFuture<'static, Reply>),
+    /// A task of its own.
+    Alone(oneshot::Receiver<Reply>),
+    /// Nobody: it has given its reply, or everything ends.
+    Nobody,
 }
 
 impl Passing {
     /// From here on it goes on by itself.
     fn leave(&mut self) {
-        if let Some(passing) = self.here.take()
-            // Without a runtime everything ends, and the record says where the call was dropped.
-            && let Ok(runtime) = Handle::try_current()
-        {
-            let (done, reply) = oneshot::channel();
-            self.alone = Some(reply);
-            // An error means that nobody waits for it: it is on record.
-            let alone = async move { drop(done.send(passing.await)) };
-            drop(self.tracker.spawn_on(alone, &runtime));
+        self.on = match std::mem::replace(&mut self.on, On::Nobody) {
+            On::Here(passing) => match Handle::try_current() {
+                Ok(runtime) => {
+                    let (done, reply) = oneshot::channel();
+                    // An error means that nobody waits for it: it is on record.
+                    let alone = async move { drop(done.send(passing.await)) };
+                    drop(self.tracker.spawn_on(alone, &runtime));
+                    On::Alone(reply)
+                }
+                // Without a runtime everything ends, and the record says where it was dropped.
+                Err(_) => On::Nobody,
+            },
+            other => other,
         }
     }
 }
@@ -68,18 +81,17 @@ impl Future for Passing {
     type Output = Reply;
 
     fn poll(mut self: Pin<&mut Passing>, context: &mut Context<'_>) -> Poll<Reply> {
-        if let Some(here) = &mut self.here {
-            let polled = here.poll_unpin(context);
-            if polled.is_ready() {
-                self.here = None;
-            }
-            return polled;
-        }
-        match self.alone.as_mut().map(|it| it.poll_unpin(context)) {
-            Some(Poll::Ready(Ok(reply))) => Poll::Ready(reply),
-            // The gate answers every call; without an answer the process is ending.
-            Some(Poll::Ready(Err(_)) | Poll::Pending) | None => Poll::Pending,
-        }
+        let reply = match &mut self.on {
+            On::Here(passing) => ready!(passing.poll_unpin(context)),
+            On::Alone(told) => match ready!(told.poll_unpin(context)) {
+                Ok(reply) => reply,
+                // The gate answers every call; without an answer the process is ending.
+                Err(_) => return Poll::Pending,
+            },
+            On::Nobody => return Poll::Pending,
+        };
+        self.on = On::Nobody;
+        Poll::Ready(reply)
     }
 }
 
@@ -155,8 +167,7 @@ impl Calls {
             drop(counted);
             reply
         });
-        let (here, tracker) = (Some(passing.boxed()), self.tracker.clone());
-        let passing = Passing { here, alone: None, tracker };
+        let passing = Passing { on: On::Here(passing.boxed()), tracker: self.tracker.clone() };
         Call { passing, told, waits, cancel, beside }
     }
 

@@ -11,7 +11,7 @@
 //!   │
 //! listing.rs     its tools, as it tells them      foreign.rs  one of them, as the gate sees it
 //! definition.rs  what one says about itself       icons.rs  its pictures
-//! shelf.rs       its resources and prompts        unlisted.rs  having one, as the gate sees it
+//! stock.rs       its resources and prompts        unlisted.rs  having one, as the gate sees it
 //! watching.rs    its news                         pins.rs  what its tools said at first use
 //! ```
 //!
@@ -49,7 +49,7 @@ mod pins;
 mod piped;
 mod remote;
 mod result;
-mod shelf;
+mod stock;
 mod unlisted;
 mod upstream;
 mod watching;

@@ -57,6 +57,14 @@ impl<'a> CallResult<'a> {
         }
     }
 
+    /// The structured result as MCP wants it: an object, or anything else under a name.
+    pub fn structure(&self) -> Option<Value> {
+        self.reply.data().map(|data| match data {
+            Value::Object(_) => data.clone(),
+            other => json!({"result": other}),
+        })
+    }
+
     /// What the tool produced. A call that was refused produced nothing: its reason is the error.
     fn output(&self) -> &str {
         let text = self.reply.text();
@@ -130,14 +138,7 @@ impl<'a> CallResult<'a> {
         let mut fields = Fields::default();
         let text = json!({"type": "text", "text": self.reply.content()});
         fields.put("content", std::iter::once(text).chain(self.attachments()).collect::<Value>());
-        // MCP wants an object here; anything else goes in under a name.
-        fields.put_some(
-            "structuredContent",
-            self.reply.data().map(|data| match data {
-                Value::Object(_) => data.clone(),
-                other => json!({"result": other}),
-            }),
-        );
+        fields.put_some("structuredContent", self.structure());
         fields.put("isError", self.reply.is_error());
         fields.into()
     }

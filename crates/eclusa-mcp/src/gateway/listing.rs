@@ -168,7 +168,7 @@ impl Upstream {
             seen.push(tool);
         }
         self.show(seen, registered);
-        self.stock(peer).await;
+        self.take_stock(peer).await;
         Ok(())
     }
 

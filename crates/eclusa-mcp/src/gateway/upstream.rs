@@ -30,7 +30,7 @@ use super::{
     listing::{Told, ToolSeen},
     piped::LAST_WORDS,
     remote, result,
-    shelf::Shelf,
+    stock::Stock,
     watching::{Ration, Spread, Watched},
     wire::Complaint,
     wish::{Flights, Wish},
@@ -52,7 +52,7 @@ pub(super) struct Upstream {
     pub(super) listening: Listening,
     pub(super) flights: Flights,
     pub(super) told: Mutex<Told>,
-    shelf: Mutex<Shelf>,
+    stock: Mutex<Stock>,
     pub(super) watched: Watched,
     pub(super) spread: Spread,
     pub(super) ration: Ration,
@@ -128,7 +128,7 @@ impl Upstream {
             listening: Listening::default(),
             flights: Flights::default(),
             told: Mutex::default(),
-            shelf: Mutex::default(),
+            stock: Mutex::default(),
             watched: Watched::default(),
             spread,
             ration: Ration::default(),
@@ -177,8 +177,8 @@ impl Upstream {
         }
     }
 
-    pub(super) fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn stock(&self) -> MutexGuard<'_, Stock> {
+        self.stock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The way to it, if it is up.

@@ -22,7 +22,7 @@ use crate::answer::OURS;
 
 /// The resources, templates and prompts of a server.
 #[derive(Default, Clone, PartialEq)]
-pub(super) struct Shelf {
+pub(super) struct Stock {
     resources: Vec<Resource>,
     templates: Vec<ResourceTemplate>,
     prompts: Vec<Prompt>,
@@ -32,32 +32,32 @@ pub(super) struct Shelf {
 
 impl Upstream {
     /// Has the server tell its resources and prompts. One that cannot has none.
-    pub(super) async fn stock(self: &Arc<Upstream>, peer: &Peer<RoleClient>) {
+    pub(super) async fn take_stock(self: &Arc<Upstream>, peer: &Peer<RoleClient>) {
         let Some(info) = peer.peer_info() else { return };
-        let (mut shelf, server) = (Shelf::default(), &self.settings);
+        let (mut stock, server) = (Stock::default(), &self.settings);
         if info.capabilities.resources.is_some() {
-            shelf.resources = self.had(pages(|at| resources(peer, at)).await);
-            shelf.templates = self.had(pages(|at| templates(peer, at)).await);
-            shelf.resources.retain(|it| !it.uri.starts_with(OURS));
-            shelf.resources.iter_mut().for_each(|it| tidy_resource(it, server));
-            shelf.templates.iter_mut().for_each(|it| tidy_template(it, server));
+            stock.resources = self.had(pages(|at| resources(peer, at)).await);
+            stock.templates = self.had(pages(|at| templates(peer, at)).await);
+            stock.resources.retain(|it| !it.uri.starts_with(OURS));
+            stock.resources.iter_mut().for_each(|it| tidy_resource(it, server));
+            stock.templates.iter_mut().for_each(|it| tidy_template(it, server));
         }
         if info.capabilities.prompts.is_some() {
-            shelf.prompts = self.had(pages(|at| prompts(peer, at)).await);
-            shelf.prompts.iter_mut().for_each(|it| tidy_prompt(it, server));
-            shelf.prompts.retain(|it| {
+            stock.prompts = self.had(pages(|at| prompts(peer, at)).await);
+            stock.prompts.iter_mut().for_each(|it| tidy_prompt(it, server));
+            stock.prompts.retain(|it| {
                 let name = self.prompt_name(&it.name);
                 let other = self.reads_like(&name);
                 let why = other.map(|other| not_this_servers(&name, &server.name, other));
-                shelf.withheld.extend(why);
+                stock.withheld.extend(why);
                 other.is_none()
             });
         }
-        let before = std::mem::replace(&mut *self.shelf(), shelf.clone());
-        if before.prompts != shelf.prompts {
+        let before = std::mem::replace(&mut *self.stock(), stock.clone());
+        if before.prompts != stock.prompts {
             self.spread(News::Prompts);
         }
-        if before.resources != shelf.resources || before.templates != shelf.templates {
+        if before.resources != stock.resources || before.templates != stock.templates {
             self.spread(News::Resources);
         }
     }
@@ -71,7 +71,7 @@ impl Upstream {
 
     /// What of its resources and prompts nobody gets, and why.
     pub(super) fn withheld(&self) -> Vec<String> {
-        self.shelf().withheld.clone()
+        self.stock().withheld.clone()
     }
 
     /// What a prompt is called here.
@@ -87,7 +87,7 @@ impl Gateway {
     /// The resources of all servers. Of two servers that have one address, the first keeps it.
     pub(crate) fn resources(&self) -> Vec<Resource> {
         let mut taken = HashSet::new();
-        let all = self.servers.iter().flat_map(|it| it.shelf().resources.clone());
+        let all = self.servers.iter().flat_map(|it| it.stock().resources.clone());
         let mut first = |it: &Resource| {
             let first = taken.insert(it.uri.clone());
             if !first {
@@ -101,7 +101,7 @@ impl Gateway {
     /// The same for templates.
     pub(crate) fn templates(&self) -> Vec<ResourceTemplate> {
         let mut taken = HashSet::new();
-        let all = self.servers.iter().flat_map(|it| it.shelf().templates.clone());
+        let all = self.servers.iter().flat_map(|it| it.stock().templates.clone());
         all.filter(|it| taken.insert(it.uri_template.clone())).collect()
     }
 
@@ -113,7 +113,7 @@ impl Gateway {
                 named.name = it.prompt_name(&prompt.name);
                 named
             };
-            it.shelf().prompts.iter().map(named).collect::<Vec<_>>()
+            it.stock().prompts.iter().map(named).collect::<Vec<_>>()
         };
         self.servers.iter().flat_map(of).collect()
     }
@@ -124,9 +124,9 @@ impl Gateway {
         if uri.starts_with(OURS) {
             return None;
         }
-        let lists = |it: &&Arc<Upstream>| it.shelf().resources.iter().any(|it| it.uri == uri);
+        let lists = |it: &&Arc<Upstream>| it.stock().resources.iter().any(|it| it.uri == uri);
         let has =
-            |it: &&Arc<Upstream>| it.shelf().templates.iter().any(|it| fits(&it.uri_template, uri));
+            |it: &&Arc<Upstream>| it.stock().templates.iter().any(|it| fits(&it.uri_template, uri));
         let only = || self.servers.first().filter(|it| it.world.plain);
         self.servers.iter().find(lists).or_else(|| self.servers.iter().find(has)).or_else(only)
     }
@@ -134,16 +134,16 @@ impl Gateway {
     /// Whose template this is.
     pub(super) fn templated(&self, template: &str) -> Option<&Arc<Upstream>> {
         let has =
-            |it: &&Arc<Upstream>| it.shelf().templates.iter().any(|it| it.uri_template == template);
+            |it: &&Arc<Upstream>| it.stock().templates.iter().any(|it| it.uri_template == template);
         self.servers.iter().find(has).or_else(|| self.keeper(template))
     }
 
     /// Whose prompt this is, and what it is called there.
     pub(super) fn author(&self, name: &str) -> Option<(&Arc<Upstream>, String)> {
         self.servers.iter().find_map(|it| {
-            let shelf = it.shelf();
+            let stock = it.stock();
             let prompt =
-                shelf.prompts.iter().find(|prompt| it.prompt_name(&prompt.name) == name)?;
+                stock.prompts.iter().find(|prompt| it.prompt_name(&prompt.name) == name)?;
             Some((it, prompt.name.clone()))
         })
     }
@@ -151,10 +151,10 @@ impl Gateway {
     /// The addresses that a server has although another had them before: nobody gets them from it.
     pub(super) fn doubled(&self, server: &Upstream) -> Vec<String> {
         let mine: HashSet<String> =
-            server.shelf().resources.iter().map(|it| it.uri.clone()).collect();
+            server.stock().resources.iter().map(|it| it.uri.clone()).collect();
         let before = self.servers.iter().take_while(|it| !std::ptr::eq(&raw const ***it, server));
         let theirs: HashSet<String> = before
-            .flat_map(|it| it.shelf().resources.iter().map(|it| it.uri.clone()).collect::<Vec<_>>())
+            .flat_map(|it| it.stock().resources.iter().map(|it| it.uri.clone()).collect::<Vec<_>>())
             .collect();
         mine.intersection(&theirs).cloned().collect()
     }
