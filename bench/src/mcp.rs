@@ -16,6 +16,8 @@ use crate::measure::{Told, line, middle};
 
 /// How many round trips are timed.
 const TRIPS: usize = 3000;
+/// How many of them one after the other, before it is another server's turn.
+const TURN: usize = 100;
 /// How often a process is started.
 const STARTS: usize = 11;
 
@@ -38,56 +40,49 @@ pub(crate) fn run() -> Told {
     let ours = |args: &[&str], behind: &str, durability: &str| {
         room.eclusa(&eclusa, args, behind, durability)
     };
-    let mut plain = Pipe::start(command(&bare, &[]))?;
-    let mut fastest = Pipe::start(command(&bare, &["pipes"]))?;
-    let mut pipes = [
-        (
+    let mut pipes = vec![
+        Round::of("stdio, bare rmcp", Pipe::start(command(&bare, &[]))?, "echo"),
+        Round::of(
+            "stdio, bare rmcp without threads",
+            Pipe::start(command(&bare, &["pipes"]))?,
+            "echo",
+        ),
+        Round::of(
             "stdio, eclusa mcp, log survives a crash",
-            "echo",
             Pipe::start(ours(&["mcp"], "", "crash")?)?,
-        ),
-        (
-            "stdio, eclusa mcp, log survives a power loss",
             "echo",
+        ),
+        Round::of(
+            "stdio, eclusa mcp, log survives a power loss",
             Pipe::start(ours(&["mcp"], "", "power-loss")?)?,
+            "echo",
         ),
-        (
-            "stdio, gateway over bare rmcp",
-            "mcp_bare_echo",
+        Round::of(
+            "stdio, gateway over bare rmcp without threads",
             Pipe::start(ours(&["mcp"], "stdio", "crash")?)?,
-        ),
-    ];
-    let baseline = plain.trips("echo")?;
-    line("stdio, bare rmcp", baseline, baseline);
-    let best = fastest.trips("echo")?;
-    line("stdio, bare rmcp without threads", best, baseline);
-    for (name, tool, pipe) in &mut pipes {
-        let took = pipe.trips(tool)?;
-        line(name, took, baseline);
-        let ratio = took.as_secs_f64() / best.as_secs_f64();
-        println!("    {ratio:.2} x the one without threads");
-    }
-    // Again at the end: what else the machine does moves all of them.
-    line("stdio, bare rmcp, again", plain.trips("echo")?, baseline);
-    line("stdio, bare rmcp without threads, again", fastest.trips("echo")?, baseline);
-    let up = ["up", "--listen", "127.0.0.1:0"];
-    let mut plain = Web::start(command(&bare, &["http"]))?;
-    let mut webs = [
-        ("http, eclusa up", "echo", Web::start(ours(&up, "", "crash")?)?),
-        (
-            "http, gateway over bare rmcp",
             "mcp_bare_echo",
-            Web::start(ours(&up, "stdio", "crash")?)?,
         ),
     ];
-    let baseline = plain.trips("echo")?;
-    line("http, bare rmcp", baseline, baseline);
-    for (name, tool, web) in &mut webs {
-        let took = web.trips(tool)?;
-        line(name, took, baseline);
+    if let [_, best, rest @ ..] = &*in_turn(&mut pipes)? {
+        for (Round { name, .. }, took) in pipes.iter().skip(2).zip(rest) {
+            let ratio = took.as_secs_f64() / best.as_secs_f64();
+            let more = took.as_micros().saturating_sub(best.as_micros());
+            println!("    {name}: {ratio:.2} x the one without threads, {more} µs more");
+        }
     }
-    for (name, _, pipe) in &pipes {
-        let memory = resident(pipe.child.id())?;
+    let up = ["up", "--listen", "127.0.0.1:0"];
+    let mut webs = vec![
+        Round::of("http, bare rmcp", Web::start(command(&bare, &["http"]))?, "echo"),
+        Round::of("http, eclusa up", Web::start(ours(&up, "", "crash")?)?, "echo"),
+        Round::of(
+            "http, gateway over bare rmcp",
+            Web::start(ours(&up, "stdio", "crash")?)?,
+            "mcp_bare_echo",
+        ),
+    ];
+    in_turn(&mut webs)?;
+    for Round { name, server, .. } in pipes.iter().skip(2) {
+        let memory = resident(server.child.id())?;
         println!("  {:<56} {memory:>6.1} MB", format!("memory after that, {name}"));
     }
     let first = |make: &dyn Fn() -> Result<Command, Failed>| -> Result<Duration, Failed> {
@@ -146,7 +141,7 @@ impl Room {
             .arg(file)
             .current_dir(at("workspace"))
             .env("HOME", at("home"))
-            .env("XDG_STATE_HOME", at(&format!("state-{durability}")));
+            .env("XDG_STATE_HOME", at(&format!("state-{behind}-{durability}")));
         Ok(command)
     }
 }
@@ -170,17 +165,50 @@ fn with_meta(mut params: Value) -> Value {
     params
 }
 
-fn timed(mut trip: impl FnMut() -> Result<(), Failed>) -> Result<Duration, Failed> {
-    for _ in 0..200 {
-        trip()?;
+/// What can be called.
+trait Trip {
+    fn trip(&mut self, tool: &str) -> Result<String, Failed>;
+}
+
+/// A server, what of it is called, and how long each call took.
+struct Round<T> {
+    name: &'static str,
+    server: T,
+    tool: &'static str,
+    took: Vec<Duration>,
+}
+
+impl<T: Trip> Round<T> {
+    fn of(name: &'static str, server: T, tool: &'static str) -> Round<T> {
+        Round { name, server, tool, took: Vec::with_capacity(TRIPS) }
     }
-    let mut all = Vec::with_capacity(TRIPS);
-    for _ in 0..TRIPS {
+
+    fn trip(&mut self) -> Result<(), Failed> {
         let began = Instant::now();
-        trip()?;
-        all.push(began.elapsed());
+        let answer = self.server.trip(self.tool)?;
+        self.took.push(began.elapsed());
+        if answer.contains("the same") { Ok(()) } else { Err(answer.into()) }
     }
-    Ok(middle(all))
+}
+
+/// Calls one server after the other, some calls each, again and again: what else the machine does
+/// meanwhile falls on all of them. The first is the baseline.
+fn in_turn<T: Trip>(servers: &mut [Round<T>]) -> Result<Vec<Duration>, Failed> {
+    for _ in 0..TURN {
+        servers.iter_mut().try_for_each(Round::trip)?;
+    }
+    servers.iter_mut().for_each(|it| it.took.clear());
+    for _ in 0..TRIPS / TURN {
+        for server in &mut *servers {
+            (0..TURN).try_for_each(|_| server.trip())?;
+        }
+    }
+    let took: Vec<Duration> =
+        servers.iter_mut().map(|it| middle(std::mem::take(&mut it.took))).collect();
+    for (server, took_it) in servers.iter().zip(&took) {
+        line(server.name, *took_it, took.first().copied().unwrap_or_default());
+    }
+    Ok(took)
 }
 
 /// A server on a pipe.
@@ -215,13 +243,11 @@ impl Pipe {
             }
         }
     }
+}
 
-    fn trips(&mut self, tool: &str) -> Result<Duration, Failed> {
-        timed(|| {
-            let call = json!({"name": tool, "arguments": {"text": "the same"}});
-            let answer = self.ask("tools/call", call)?;
-            if answer.contains("the same") { Ok(()) } else { Err(answer.into()) }
-        })
+impl Trip for Pipe {
+    fn trip(&mut self, tool: &str) -> Result<String, Failed> {
+        self.ask("tools/call", json!({"name": tool, "arguments": {"text": "the same"}}))
     }
 }
 
@@ -251,13 +277,6 @@ impl Web {
         let stream = TcpStream::connect(&host)?;
         stream.set_nodelay(true)?;
         Ok(Web { child, stream: BufReader::new(stream), host, next: 0 })
-    }
-
-    fn trips(&mut self, tool: &str) -> Result<Duration, Failed> {
-        timed(|| {
-            let answer = self.call(tool)?;
-            if answer.contains("the same") { Ok(()) } else { Err(answer.into()) }
-        })
     }
 
     fn call(&mut self, tool: &str) -> Result<String, Failed> {
@@ -314,6 +333,12 @@ impl Web {
             return Err("the server hung up".into());
         }
         Ok(line.trim_end().to_owned())
+    }
+}
+
+impl Trip for Web {
+    fn trip(&mut self, tool: &str) -> Result<String, Failed> {
+        self.call(tool)
     }
 }
 

@@ -31,7 +31,7 @@ mod uses;
 mod when;
 mod workplace;
 
-use args::Args;
+use args::{Args, Command};
 use failure::{Exit, Failure};
 
 fn main() -> ExitCode {
@@ -53,7 +53,13 @@ fn main() -> ExitCode {
 
 fn run(args: Args) -> Result<Exit, Failure> {
     let telemetry = telemetry::start(args.global.verbose)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if let Command::Mcp(_) = &args.command {
+        // One client on a pipe. Waking a second thread at each of its messages, to find nothing to
+        // do, takes longer than most calls; what takes long has threads of its own anyway.
+        runtime.worker_threads(1);
+    }
+    let runtime = runtime.enable_all().build()?;
     let ended = runtime.block_on(commands::run(args));
     telemetry.finish();
     // A prompt or an editor that nobody waits for any more does not hold us up.
