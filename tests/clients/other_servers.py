@@ -124,7 +124,7 @@ async def everything(client, said):
     if said is not None:
         # It talks of its own accord, between calls.
         await works(client, "mcp_everything_toggle-simulated-logging", {})
-        for _ in range(100):
+        for _ in range(300):
             if said:
                 break
             await asyncio.sleep(0.2)

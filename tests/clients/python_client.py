@@ -79,7 +79,7 @@ async def main():
                     print(f"python, {name}, {mode}: {version}")
         finally:
             up.terminate()
-            assert up.wait(timeout=30) == 0
+            assert up.wait(timeout=60) == 0
 
 
 asyncio.run(main())

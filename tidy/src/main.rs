@@ -20,6 +20,9 @@ use toml::Table;
 /// A test binary that takes longer than this hangs, which is not passing.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Without a mistake nothing hangs: what takes longer is a slow machine.
+const WITHOUT_A_MISTAKE: Duration = Duration::from_secs(1200);
+
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match check(&words) {
@@ -56,7 +59,7 @@ fn check(words: &[String]) -> Result<usize, String> {
         mutants.iter().filter_map(|it| Some((it.test.as_deref()?, it.only.as_str()))).collect();
     for (test, only) in needed {
         let binary = binaries.get(test).ok_or(format!("there is no test binary `{test}`"))?;
-        if let Noticed::By(failed) = scratch.run(binary, only)? {
+        if let Noticed::By(failed) = scratch.run(binary, only, WITHOUT_A_MISTAKE)? {
             return Err(format!("without any mistake, {test} fails: {failed}"));
         }
     }
@@ -145,7 +148,7 @@ impl Scratch {
         match self.binaries(std::slice::from_ref(mutant)) {
             Err(problem) => Ok(Noticed::Not(format!("it does not compile: {problem}"))),
             Ok(binaries) => match binaries.get(test) {
-                Some(binary) => self.run(binary, &mutant.only),
+                Some(binary) => self.run(binary, &mutant.only, PATIENCE),
                 None => Err(format!("there is no test binary `{test}`")),
             },
         }
@@ -184,7 +187,7 @@ impl Scratch {
     }
 
     /// Runs the tests of a binary whose names have this part.
-    fn run(&self, binary: &Path, only: &str) -> Result<Noticed, String> {
+    fn run(&self, binary: &Path, only: &str, patience: Duration) -> Result<Noticed, String> {
         let log = self.target.join("mutant.log");
         let file = fs::File::create(&log).map_err(|err| err.to_string())?;
         let mut tests = program(binary, &self.house.join("crates/eclusa"));
@@ -192,7 +195,7 @@ impl Scratch {
         tests.env("CARGO_MANIFEST_DIR", self.house.join("crates/eclusa"));
         tests.env("INSTA_UPDATE", "no").env("PROPTEST_CASES", "32");
         let mut tests = tests.spawn().map_err(|err| err.to_string())?;
-        let Some(status) = end(&mut tests).map_err(|err| err.to_string())? else {
+        let Some(status) = end(&mut tests, patience).map_err(|err| err.to_string())? else {
             return Ok(Noticed::By("the tests hang".to_owned()));
         };
         let said = fs::read_to_string(&log).map_err(|err| err.to_string())?;
@@ -212,8 +215,8 @@ impl Scratch {
 }
 
 /// Waits for a program to end. One that takes too long is ended, and there is no status.
-fn end(child: &mut Child) -> io::Result<Option<ExitStatus>> {
-    let until = Instant::now() + PATIENCE;
+fn end(child: &mut Child, patience: Duration) -> io::Result<Option<ExitStatus>> {
+    let until = Instant::now() + patience;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));

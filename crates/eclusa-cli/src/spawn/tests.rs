@@ -80,27 +80,39 @@ async fn e9_dropping_the_future_ends_the_whole_group() {
         () = written => {}
     }
     tokio::task::spawn_blocking(wait_for_killers).await.unwrap();
-    for pid in std::fs::read_to_string(&pids).unwrap().lines() {
-        assert!(!alive(pid), "{pid} lives");
+    // Told to end, and the kernel takes a moment. The sleeping would take minutes.
+    let pids = std::fs::read_to_string(&pids).unwrap();
+    for _ in 0..6000 {
+        if !pids.lines().any(alive) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    panic!("some of {pids} live");
 }
 
 #[tokio::test]
 async fn a_program_may_tidy_up_before_it_is_killed() {
-    let place = tempfile::tempdir().unwrap();
-    let mut program = shell("trap ': > tidied; exit' TERM; sleep 300 & : > ready; wait");
-    program.directory = place.path().to_owned();
-    let ready = async {
-        while !place.path().join("ready").exists() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+    // It has a second, in which a busy machine may not let it run at all.
+    for _ in 0..10 {
+        let place = tempfile::tempdir().unwrap();
+        let mut program = shell("trap ': > tidied; exit' TERM; sleep 300 & : > ready; wait");
+        program.directory = place.path().to_owned();
+        let ready = async {
+            while !place.path().join("ready").exists() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            _ = program.run(Vec::new(), Streams::Together) => panic!("it should not end by itself"),
+            () = ready => {}
         }
-    };
-    tokio::select! {
-        _ = program.run(Vec::new(), Streams::Together) => panic!("it should not end by itself"),
-        () = ready => {}
+        tokio::task::spawn_blocking(wait_for_killers).await.unwrap();
+        if place.path().join("tidied").exists() {
+            return;
+        }
     }
-    tokio::task::spawn_blocking(wait_for_killers).await.unwrap();
-    assert!(place.path().join("tidied").exists());
+    panic!("it was killed before it had tidied up");
 }
 
 #[tokio::test]

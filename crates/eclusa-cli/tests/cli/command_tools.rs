@@ -45,18 +45,20 @@ fn s1_30_stdout_and_stderr_come_together_in_order() {
 #[test]
 fn e9_a_time_out_ends_everybody_and_waits_for_no_pipe() {
     let script = "sleep 300 & echo $! > pids; echo $$ >> pids; sleep 300";
-    let world = World::with(&tool("slow", script, "timeout = \"1s\""));
-    let began = Instant::now();
-    let ran = world.eclusa(&["--json", "run", "slow"]);
-    // The program wanted five minutes: whoever waited for it or its pipe would still be there.
-    assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert_eq!(ran.json()["code"], "timed_out");
-    let pids = world.read("workspace/pids");
-    assert_eq!(pids.lines().count(), 2);
-    for pid in pids.lines() {
-        assert!(!alive(pid), "{pid} lives");
-    }
+    // A busy machine may need more time to begin.
+    let begun = ["1s", "5s", "25s"].into_iter().any(|time| {
+        let world = World::with(&tool("slow", script, &format!("timeout = \"{time}\"")));
+        let began = Instant::now();
+        let ran = world.eclusa(&["--json", "run", "slow"]);
+        // The program wanted five minutes: whoever waited for it or its pipe would still be there.
+        assert!(began.elapsed().as_secs() < 120, "{:?}", began.elapsed());
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert_eq!(ran.json()["code"], "timed_out");
+        let pids = world.read("workspace/pids");
+        wait_until("all have ended", || !pids.lines().any(alive));
+        pids.lines().count() == 2
+    });
+    assert!(begun);
 }
 
 #[test]

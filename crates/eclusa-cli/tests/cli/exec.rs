@@ -43,19 +43,25 @@ fn without_a_terminal_changes_are_discarded() {
 #[test]
 fn exec_ends_as_its_command_did() {
     let world = World::new();
-    let table: [(&[&str], i32, &str); 6] = [
+    let table: [(&[&str], i32, &str); 5] = [
         (&["exec", "--", "true"], 0, ""),
         (&["exec", "--", "echo some; exit 7"], 7, "some\n"),
         (&["exec", "--", "kill -9 $$"], 137, ""),
         (&["exec", "--", "printf", "%s|", "a b", "$HOME", "it's", ""], 0, "a b|$HOME|it's||"),
         (&["exec", "--", "no-such-program"], 127, "no-such-program"),
-        (&["exec", "--timeout", "300ms", "--", "echo begun; sleep 1000"], 143, "begun\n"),
     ];
     for (args, code, out) in table {
         let ran = world.eclusa(args);
         assert_eq!(ran.code, code, "{args:?}: {ran:?}");
         assert!(ran.out.contains(out), "{args:?}: {ran:?}");
     }
+    // A busy machine may need more time to begin.
+    let begun = ["300ms", "3s", "30s"].into_iter().any(|time| {
+        let ran = world.eclusa(&["exec", "--timeout", time, "--", "echo begun; sleep 1000"]);
+        assert_eq!(ran.code, 143, "{ran:?}");
+        ran.out.contains("begun\n")
+    });
+    assert!(begun);
 }
 
 #[test]
@@ -196,17 +202,21 @@ fn a_person_sees_the_changes_and_decides() {
 #[test]
 fn an_interrupted_command_ends_with_everything_it_started() {
     let world = World::new();
-    let mut person = Person::runs(
-        &world,
-        &["exec", "--", "echo x > a; (setsid sleep 4321.5 &); echo begun; sleep 4321.5"],
-    );
+    let long = mark("4321.5");
+    let script = format!("echo x > a; (setsid sleep {long} &); echo begun; sleep {long}");
+    let mut person = Person::runs(&world, &["exec", "--", &script]);
     person.sees("begun");
     person.session.send(ControlCode::EndOfText).unwrap();
     let (code, seen) = person.ends();
     assert_eq!(code, 130, "{seen}");
     assert!(!world.path("workspace/a").exists());
-    wait_until("every sleep has ended", || running("4321.5") == 0);
+    wait_until("every sleep has ended", || running(&long) == 0);
     assert_eq!(world.records().last().unwrap()["code"], "cancelled");
+}
+
+/// A time to sleep that no other run of the tests uses.
+pub(crate) fn mark(n: &str) -> String {
+    format!("9{}{n}", std::process::id())
 }
 
 /// How many processes have this among their arguments.

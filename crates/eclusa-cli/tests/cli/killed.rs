@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    exec::running,
+    exec::{mark, running},
     world::{World, wait_until},
 };
 
@@ -29,12 +29,13 @@ fn start(world: &World, args: &[&str]) -> Child {
 #[test]
 fn killed_while_a_command_runs() {
     let world = World::new();
-    let script = "echo half > a; (setsid sleep 8642.5 &) ; sleep 8642.5";
-    let mut child = start(&world, &["exec", "--commit", "--", script]);
-    wait_until("both sleeps run", || running("8642.5") == 2);
+    let long = mark("8642.5");
+    let script = format!("echo half > a; (setsid sleep {long} &) ; sleep {long}");
+    let mut child = start(&world, &["exec", "--commit", "--", &script]);
+    wait_until("both sleeps run", || running(&long) == 2);
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_until("nothing of it runs any more", || running("8642.5") == 0);
+    wait_until("nothing of it runs any more", || running(&long) == 0);
     assert!(!world.path("workspace/a").exists());
     assert_eq!(count(undo(&world).join("stages")), 1, "its layer is still there");
     let ran = world.eclusa(&["exec", "--", "true"]);

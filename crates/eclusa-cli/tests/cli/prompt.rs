@@ -279,10 +279,10 @@ fn what_a_tool_says_reaches_a_terminal_harmless_and_a_pipe_as_it_is() {
 
 #[test]
 fn e16_thinking_is_not_the_tools_time() {
-    let world = World::with("[limits]\ntime = \"1s\"\n");
+    let world = World::with("[limits]\ntime = \"3s\"\n");
     let mut person = Person::runs(&world, &NOTE);
     person.sees(PROMPT);
-    std::thread::sleep(Duration::from_millis(1_300));
+    std::thread::sleep(Duration::from_millis(3_300));
     person.types("y");
     assert_eq!(person.ends().0, 0);
 }

@@ -3,7 +3,6 @@
 use std::{
     fs::{self, File},
     io::Write,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -64,9 +63,20 @@ impl World {
 
     /// A shell script, as a quoted TOML string of its path.
     pub(crate) fn script(&self, name: &str, text: &str) -> String {
-        let path = self.write(name, &format!("#!/bin/sh\n{text}\n"));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
-        format!("{path:?}")
+        format!("{:?}", self.program(name, &format!("#!/bin/sh\n{text}\n")))
+    }
+
+    /// A file that can be run. Another process writes it: a child that another test starts at this
+    /// moment would have it open for writing for a while, and what is open so cannot be run.
+    pub(crate) fn program(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        #[expect(clippy::disallowed_methods, reason = "the test has a shell write a file")]
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "cat > \"$0\" && chmod 700 \"$0\""]).arg(&path);
+        let mut writing = shell.stdin(Stdio::piped()).spawn().unwrap();
+        writing.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        assert!(writing.wait().unwrap().success());
+        path
     }
 
     /// The binary with an environment of its own, ready to start.

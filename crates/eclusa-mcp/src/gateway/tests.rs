@@ -181,7 +181,7 @@ impl Stage {
 
     /// Waits until the client has heard this.
     async fn heard(&self, what: &str) -> String {
-        for _ in 0..600 {
+        for _ in 0..1200 {
             if let Some(it) = self.person.said().into_iter().find(|it| it.contains(what)) {
                 return it;
             }

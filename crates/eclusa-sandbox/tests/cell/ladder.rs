@@ -113,8 +113,8 @@ fn without_namespaces_the_tree_is_ended_too() {
     let text =
         "(setsid sleep 1235.1 &); perl -e 'fork and exit; exec qw(sleep 1235.1)'; sleep 1235.1";
     let (mut plan, ground) = in_place(&world, &crate::limits::marked(text, "1235.1"));
-    plan.limits.wall = Some(Duration::from_millis(300));
-    plan.limits.grace = Duration::from_millis(100);
+    plan.limits.wall = Some(Duration::from_secs(1));
+    plan.limits.grace = Duration::from_secs(10);
     let exit = Cell::spawn(&plan, &ground, |_| {}).unwrap().wait().unwrap();
     assert_eq!((exit.ended, exit.how), (Some(Ended::Time), How::Signal(15)));
     assert_eq!(crate::limits::alive(&crate::limits::mark("1235.1")), Vec::<String>::new());

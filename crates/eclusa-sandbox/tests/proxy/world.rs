@@ -70,7 +70,7 @@ impl World {
     /// A connection to the proxy.
     pub(crate) fn call(&self) -> TcpStream {
         let stream = TcpStream::connect(self.place).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream
     }
 

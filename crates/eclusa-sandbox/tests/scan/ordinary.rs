@@ -12,8 +12,11 @@ fn everything_holds_for_an_ordinary_user() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
+    // Another process makes the copy: a child that another test starts at this moment would have it
+    // open for writing for a while, and what is open so cannot be run.
     let binary = dir.path().join("tests");
-    std::fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
+    let copied = program("cp").arg(std::env::current_exe().unwrap()).arg(&binary).status().unwrap();
+    assert!(copied.success());
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let own = dir.path().join("own");
     std::fs::create_dir(&own).unwrap();

@@ -182,12 +182,20 @@ async fn a_command_that_fails_is_judged_by_what_it_did() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_takes_too_long_ends_with_everything_it_started() {
     let world = World::yes();
-    let args =
-        json!({"command": "echo begun; (setsid sleep 1000 &) ; sleep 1000", "timeout_ms": 300});
-    let reply = world.pass("bash", args).await;
-    assert_eq!((reply.code(), reply.text()), ("tool_failed", "begun\n"));
-    assert!(reply.error().unwrap().contains("did not finish within 300 ms"), "{:?}", reply.error());
-    assert_eq!(reply.data().unwrap()["timed_out"], true);
+    // A busy machine may need more time to begin.
+    for time in [300, 3_000, 30_000] {
+        let command = "echo begun; (setsid sleep 1000 &) ; sleep 1000";
+        let reply = world.pass("bash", json!({"command": command, "timeout_ms": time})).await;
+        assert_eq!(reply.code(), "tool_failed", "{}", reply.content());
+        assert_eq!(reply.data().unwrap()["timed_out"], true);
+        if reply.text() == "begun\n" {
+            let said = reply.error().unwrap();
+            assert!(said.contains(&format!("did not finish within {time} ms")), "{said}");
+            return;
+        }
+        assert_eq!(reply.text(), "");
+    }
+    panic!("it never began");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,7 +213,7 @@ async fn a_command_that_nobody_waits_for_ends() {
     assert_eq!(passing.await.unwrap().code(), "cancelled");
     assert!(!world.path("a").exists());
     // The thread that watches it gives the layer back once everything in the cell is gone.
-    for _ in 0..1000 {
+    for _ in 0..6000 {
         if world.layers() == 0 {
             return;
         }

@@ -95,9 +95,19 @@ fn denied_effects_are_rolled_back() {
 fn what_was_ended_is_rolled_back() {
     let late = world(no(), Least::Partial);
     let before = tree::read(&late.root());
-    let reply = late.bash_for("echo more >> one; mv d e; sleep 1000", Duration::from_millis(400));
-    assert_eq!(reply.code(), "changes_discarded", "{}", reply.content());
-    assert_eq!(tree::read(&late.root()), before);
+    // A busy machine may need more time to change something.
+    let changed = [400, 4_000, 40_000].into_iter().any(|time| {
+        let time = Duration::from_millis(time);
+        let reply = late.bash_for("echo more >> one; mv d e; sleep 1000", time);
+        assert_eq!(tree::read(&late.root()), before);
+        assert!(
+            ["changes_discarded", "tool_failed"].contains(&reply.code()),
+            "{}",
+            reply.content()
+        );
+        reply.code() == "changes_discarded"
+    });
+    assert!(changed);
 
     let cancelled = world(Answer::Once, Least::Partial);
     let run = Run { mode: Mode::Yolo, ..Run::default() };
@@ -113,7 +123,7 @@ fn what_was_ended_is_rolled_back() {
         passing.join().unwrap()
     });
     assert_eq!(waiting.code(), "cancelled");
-    for _ in 0..2000 {
+    for _ in 0..12_000 {
         if tree::read(&cancelled.root()) == before {
             return;
         }

@@ -195,13 +195,23 @@ fn mcp_a_client_is_told_to_come_back_when_a_person_takes_long() {
     // Still nobody has answered: a new id for the same call.
     let told = client.call("wait", json!({"id": id}));
     let id = told["_meta"]["eclusa/id"].as_str().unwrap().to_owned();
-    let question = world.eclusa(&["--json", "approvals"]).json();
-    world.eclusa(&["approvals", "yes", &question["id"].to_string()]);
+    let mut waiting = world.eclusa(&["--json", "approvals"]);
+    wait_until("the question is at the desk", || {
+        waiting = world.eclusa(&["--json", "approvals"]);
+        !waiting.out.is_empty()
+    });
+    world.eclusa(&["approvals", "yes", &waiting.json()["id"].to_string()]);
     wait_until("it runs", || world.read("workspace/notes.txt") == "hello\n");
-    let result = client.call("wait", json!({"id": id}));
+    // It may have more to do than to write.
+    let mut used = id;
+    let mut result = client.call("wait", json!({"id": used}));
+    while result["_meta"]["eclusa/code"] == "waiting" {
+        used = result["_meta"]["eclusa/id"].as_str().unwrap().to_owned();
+        result = client.call("wait", json!({"id": used}));
+    }
     assert_eq!(result["isError"], false, "{result}");
     // An id is good for one answer.
-    let answer = client.ask("tools/call", json!({"name": "wait", "arguments": {"id": id}}));
+    let answer = client.ask("tools/call", json!({"name": "wait", "arguments": {"id": used}}));
     assert_eq!(answer["error"]["code"], -32602);
     assert_eq!(world.read("workspace/notes.txt"), "hello\n");
 }
@@ -229,7 +239,7 @@ fn mcp_a_question_that_nobody_comes_back_to_holds_no_other_up() {
 
 #[test]
 fn mcp_a_ticket_is_no_good_when_its_time_is_over() {
-    let world = World::with("[limits]\napproval = \"300ms\"\n");
+    let world = World::with("[limits]\napproval = \"3s\"\n");
     let mut client = Client::modern(&world, asks());
     let asked = input_required(&mut client, &note("hello"));
     wait_until("the time is over", || {

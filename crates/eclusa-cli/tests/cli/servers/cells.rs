@@ -167,8 +167,7 @@ fn descendants(pid: u32) -> Vec<u32> {
 fn a_program_beneath_tmp_is_found_although_the_cell_has_a_tmp_of_its_own() {
     let world = World::new();
     fs::create_dir(world.path("bin")).unwrap();
-    let program = world.write("bin/fake", &format!("#!/usr/bin/env python3\n{}", super::FAKE));
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let program = world.program("bin/fake", &format!("#!/usr/bin/env python3\n{}", super::FAKE));
     let config = format!("mode = \"yolo\"\n[servers.fake]\ncommand = [{program:?}]\n");
     world.write("config/eclusa/eclusa.toml", &config);
     world.write("workspace/plain.txt", "plain\n");

@@ -109,7 +109,7 @@ def run(name, args, id, token):
     if name == "fail":
         return text("the disk is full", error=True)
     if name == "talk":
-        threading.Timer(0.3, talk, [args["text"]]).start()
+        threading.Thread(target=talk, args=(args["text"],), daemon=True).start()
         return text("later")
     if name == "sample":
         ask = {"role": "user", "content": {"type": "text", "text": "the capital?"}}
@@ -141,9 +141,14 @@ def run(name, args, id, token):
 
 
 def talk(words):
-    for level in ["debug", "warning"]:
+    # The test says when: it knows that the call is over, because it has the answer.
+    now = os.path.expanduser("~/now")
+    while not os.path.exists(now):
+        time.sleep(0.01)
+    for level in ["debug", "warning", "error"]:
         said = {"level": level, "logger": "engine", "data": f"{level}: {words}"}
         send({"jsonrpc": "2.0", "method": "notifications/message", "params": said})
+    os.remove(now)
 
 
 def restless():
@@ -154,7 +159,11 @@ def restless():
 
 def scream():
     while True:
-        sys.stderr.write("trouble\n" * 1000)
+        for _ in range(1000):
+            sys.stderr.write("trouble\n" * 1000)
+        # One letter for each 8 MB that somebody has taken.
+        with open(os.path.expanduser("~/screamed"), "a") as file:
+            file.write("x")
 
 
 def visit(params):

@@ -87,9 +87,13 @@ fn a_call_that_is_taken_back_is_taken_back_there_too() {
 
 #[test]
 fn a_call_that_takes_too_long_ends_and_is_taken_back_there() {
-    let (world, mut client) = beside(&[], "\n[limits]\ntime = \"1s\"\n");
+    let (world, mut client) = beside(&[], "\n[limits]\ntime = \"3s\"\n");
+    // A call that waits for the start of its server on a busy machine may take too long as well.
+    for name in ["mcp_bad_echo", "mcp_good_echo"] {
+        wait_until("it is up", || client.call(name, json!({"text": "up"}))["isError"] == false);
+    }
     let said = fails(&mut client, "mcp_bad_hang", json!({}));
-    assert!(said.contains("1"), "{said}");
+    assert!(said.contains("3 s"), "{said}");
     wait_until("the server has heard", || kept(&world, "bad", "cancelled") == "yes");
     unaffected(&mut client);
 }
@@ -220,9 +224,10 @@ fn thousands_of_calls_of_a_server_leave_nothing_behind() {
     rounds(&mut client, 20);
     let (memory, files) = used(&client, "VmRSS:");
     rounds(&mut client, 80);
-    let (later, files_later) = used(&client, "VmRSS:");
+    let (later, _) = used(&client, "VmRSS:");
     assert!(later < memory + (16 << 10), "{memory} kB, then {later} kB");
-    assert!(files_later <= files + 2, "{files} descriptors, then {files_later}");
+    // What the last calls had open is closed a moment after their answers.
+    wait_until("no file is left open", || used(&client, "VmRSS:").1 <= files + 2);
 }
 
 /// Memory in kB and descriptors of our process.

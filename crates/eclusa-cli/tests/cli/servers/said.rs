@@ -3,10 +3,21 @@
 use serde_json::{Value, json};
 
 use super::{YOLO, behind, configured, entry, works};
-use crate::mcp::client::Client;
+use crate::{
+    mcp::client::Client,
+    world::{World, wait_until},
+};
 
 fn is_message(it: &Value) -> bool {
     it["method"] == "notifications/message"
+}
+
+/// Has a server say something of every level once the call is over, and waits until it has.
+fn talks(world: &World, client: &mut Client, server: &str, words: &str) {
+    let said = works(client, &format!("mcp_{server}_talk"), json!({"text": words}));
+    assert_eq!(said, "later");
+    let now = world.write(&format!("state/eclusa-servers/{server}/now"), "");
+    wait_until("it was said", || !now.exists());
 }
 
 #[test]
@@ -14,19 +25,21 @@ fn what_a_server_says_outside_of_calls_is_heard_by_who_listens_and_secrets_are_n
     let world = behind(&[("fake", &[])]);
     let mut client = Client::legacy(&world, "2025-11-25", json!({}));
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-    assert_eq!(works(&mut client, "mcp_fake_talk", json!({"text": token})), "later");
+    talks(&world, &mut client, "fake", &token);
     let said = client.heard("a message", is_message);
     let said = &said["params"];
     assert_eq!((&said["level"], &said["logger"]), (&json!("warning"), &json!("fake/engine")));
     let data = said["data"].as_str().unwrap();
     assert!(data.starts_with("warning: ") && !data.contains(&token), "{said}");
-    // Not what is below the level, before or after it was set.
+    assert_eq!(client.heard("the last", is_message)["params"]["level"], "error");
+    // Not what is below the level, before or after it was set. What comes last is at the level, and
+    // all take the same way: once it is there, nothing else is going to come.
     client.ask("logging/setLevel", json!({"level": "error"}));
-    works(&mut client, "mcp_fake_talk", json!({"text": "quiet"}));
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    talks(&world, &mut client, "fake", "quiet");
+    assert_eq!(client.heard("the last", is_message)["params"]["data"], "error: quiet");
     client.ask("logging/setLevel", json!({"level": "debug"}));
-    works(&mut client, "mcp_fake_talk", json!({"text": "loud"}));
-    for level in ["debug", "warning"] {
+    talks(&world, &mut client, "fake", "loud");
+    for level in ["debug", "warning", "error"] {
         let said = client.heard(level, is_message);
         assert_eq!(said["params"]["data"], format!("{level}: loud"));
     }
@@ -38,10 +51,15 @@ fn a_server_that_may_not_log_is_not_heard_outside_of_calls_either() {
     let config = format!("{YOLO}{}may = []\n{}", entry("mute", &[]), entry("fake", &[]));
     let world = configured(&config);
     let mut client = Client::legacy(&world, "2025-06-18", json!({}));
-    works(&mut client, "mcp_mute_talk", json!({"text": "x"}));
-    works(&mut client, "mcp_fake_talk", json!({"text": "x"}));
-    let said = client.heard("a message", is_message);
-    assert_eq!(said["params"]["logger"], "fake/engine");
+    talks(&world, &mut client, "mute", "x");
+    // Its answer comes after its words, so they have been read.
+    works(&mut client, "mcp_mute_echo", json!({"text": "x"}));
+    talks(&world, &mut client, "fake", "x");
+    for level in ["warning", "error"] {
+        let said = client.heard(level, is_message);
+        assert_eq!(said["params"]["logger"], "fake/engine");
+        assert_eq!(said["params"]["level"], level);
+    }
     assert!(!client.rest().iter().any(is_message));
 }
 
