@@ -89,6 +89,12 @@ pub(super) fn of(
             found.extend(command.words.iter().filter_map(Word::text).flat_map(|it| pieces(&it)));
         }
         Some("parallel") => found.extend(in_parallel(&command.words)),
+        // The other machine's shell reads all the words once more.
+        Some("ssh") => {
+            let words = reading.runs.iter().map(|it| it.iter().filter_map(Word::text).collect());
+            let texts = words.map(|it: Vec<Cow<'_, str>>| Suspect::Text(it.join(" ")));
+            found.extend(texts);
+        }
         Some("docker") => {
             found
                 .extend(programs::seen_from_outside(&command.words).into_iter().map(Suspect::Text));
@@ -277,7 +283,11 @@ fn texts(text: &str, found: &mut Vec<Suspect>) {
     }
     let marks = |it: char| matches!(it, ':' | '!' | '+' | '|' | '@' | ' ');
     let bare = text.trim_start_matches(marks);
+    let bare = bare.strip_prefix("shell ").unwrap_or(bare);
     found.push(Suspect::Text(bare.to_owned()));
+    // `system(q{…})`
+    let braced = text.split_once("q{").and_then(|(_, it)| it.rsplit_once('}'));
+    found.extend(braced.map(|(it, _)| Suspect::Text(it.to_owned())));
     // The name of a function can be such a mark too.
     for text in [Some(text), text.split_once([':', '!', '=']).map(|(_, text)| text)] {
         let text = text.map(|it| it.trim_start_matches("exec=").trim_start_matches('!'));
