@@ -138,8 +138,9 @@ impl Reading<'_> {
         let feeds = pipes::feeds(&commands, &second.pipes);
         let values = values::values(&commands.list, &second, script);
         // Nothing that nobody knows is run without one of these.
-        let tells = script.contains(['$', '`', '|', '<']);
-        let held = if tells { values::held(&commands.list, &feeds) } else { Vec::new() };
+        let tells = script.contains(['$', '`', '|', '<', '>']);
+        let mut held = if tells { values::held(&commands.list, &feeds) } else { Vec::new() };
+        let runs_own = values::runs_own(&commands.list);
         for (what, at) in commands.doubts {
             self.doubt(what, line(script, at));
         }
@@ -148,7 +149,8 @@ impl Reading<'_> {
             self.command(command, feed.as_ref(), &values, outer.depth);
         }
         // What is printed or kept may be what is run: `eval "$(echo …)"`, `x='…'; bash -c "$x"`.
-        if self.blind {
+        if self.blind || runs_own {
+            held.extend(values::quoted(&values));
             held.into_iter().for_each(|it| self.suspect(Suspect::Text(it), None));
         }
         self.blind |= around;
@@ -171,25 +173,26 @@ impl Reading<'_> {
         let (look, bytes, analysis) = (self.look, self.bytes, Analysis::default());
         let (blind, looked, level) = (false, self.looked, self.level + 1);
         let mut inner = Reading { look, analysis, bytes, blind, suspects, looked, level };
-        let in_words = match suspect {
-            Suspect::Text(text) => {
-                inner.script(&text, &Outer::default());
-                false
-            }
+        let (mut in_words, mut shell) = (false, false);
+        match suspect {
+            Suspect::Text(text) => inner.script(&text, &Outer::default()),
             Suspect::Words(words) => {
+                in_words = true;
+                shell = suspects::is_shell(&words);
                 let command = Command { words, ..Command::default() };
                 inner.command(command, None, &[], 0);
-                true
             }
-        };
+        }
         self.suspects = inner.suspects;
         self.looked = inner.looked + inner.bytes.saturating_sub(bytes);
         let multiplies = inner.analysis.fork_bomb.is_some();
         let Some(Doubt { what, at }) = inner.analysis.catastrophe else { return };
-        // In `hg rm -r .` the word is no program, and a container has files of its own.
+        // In `hg rm -r .` the word is no program, in `wsl bash -c '…'` it is one, and a container
+        // has files of its own.
         let elsewhere = matches!(within, Some("docker" | "kubectl"));
         let certain = multiplies || what.contains(programs::ALL) || what.contains(programs::DEVICE);
-        if in_words && (what.contains(programs::HERE) || (elsewhere && !certain)) {
+        let here = what.contains(programs::HERE) && !shell;
+        if in_words && (here || (elsewhere && !certain)) {
             return;
         }
         self.analysis.catastrophe = Some(Doubt { what: format!("may be run, and {what}"), at });
@@ -321,12 +324,13 @@ impl Reading<'_> {
 }
 
 fn catastrophe(command: &Command) -> Option<String> {
-    let writes = |it: &&Redirect| {
-        matches!(it.kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite)
+    let written = |it: &Redirect| match it.kind {
+        RedirectKind::Write => programs::catastrophic_emptying(&it.target),
+        RedirectKind::Append | RedirectKind::ReadWrite => programs::catastrophic_write(&it.target),
+        RedirectKind::Read | RedirectKind::Descriptor | RedirectKind::Text => None,
     };
-    let mut targets = command.redirects.iter().filter(writes).map(|it| &it.target);
     programs::catastrophe(&command.words, &command.reading, &command.moved)
-        .or_else(|| targets.find_map(programs::catastrophic_write))
+        .or_else(|| command.redirects.iter().find_map(written))
 }
 
 fn shown(command: &Command) -> String {

@@ -9,6 +9,7 @@
 
 mod argv;
 mod awk;
+mod by_words;
 mod catastrophe;
 mod class;
 mod entry;
@@ -16,6 +17,7 @@ mod feed;
 mod find;
 mod git;
 mod listing;
+mod mounts;
 mod operands;
 mod readers;
 mod reading;
@@ -33,11 +35,12 @@ use crate::{Inner, Word};
 use reading::{is_in_pieces, joined};
 
 pub(crate) use catastrophe::{ALL, DESTROYERS, DEVICE, HERE, destroys};
-pub use catastrophe::{catastrophe, catastrophic_write};
+pub use catastrophe::{catastrophe, catastrophic_emptying, catastrophic_write};
 pub use class::{Class, Classes};
 pub(crate) use feed::written;
-pub use feed::{fed, found, passed, printed};
+pub use feed::{fed, found, passed, printed, processes};
 pub(crate) use listing::{Listing, lists};
+pub(crate) use mounts::seen_from_outside;
 pub use reading::{How, PathUse, Reading, Reason};
 
 /// Commands inside commands are followed this far; deeper ones are unknown.

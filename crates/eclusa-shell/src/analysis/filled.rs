@@ -49,8 +49,9 @@ fn with_values(before: &str, values: &[&(String, String)]) -> Option<String> {
         }
     }
     for (name, value) in values {
-        // All of a list are words of their own in spite of the quotes, and a home is one in them.
-        if name.contains('@') || value.starts_with(['~', '"']) {
+        // All of a list are words of their own in spite of the quotes, and a home is one in them;
+        // a loop goes through what a command prints word by word.
+        if name.contains('@') || value.starts_with(['~', '"', '$', '`']) {
             text = text.replace(&format!("\"${{{name}}}\""), value);
             text = text.replace(&format!("\"${name}\""), value);
         }
@@ -75,14 +76,19 @@ fn printed_in(text: &str, open: &str, close: char) -> Option<String> {
         let (before, rest) = text.split_at_checked(at)?;
         let rest = rest.get(open.len()..)?;
         let Some((inside, after)) = rest.split_once(close) else { continue };
-        if inside.contains(['$', '`', '(', ';', '&', '<']) {
+        // What is in single quotes means nothing to the shell: `awk '{print $2}'`.
+        let bare =
+            inside.split('\'').step_by(2).any(|it| it.contains(['$', '`', '(', ';', '&', '<']));
+        if bare {
             continue;
         }
         let mut printed: Option<String> = None;
         for (at, command) in inside.split('|').enumerate() {
             let words: Vec<Word> = plain_words(command).into_iter().map(Word::literal).collect();
             printed = match (at, printed) {
-                (0, _) => programs::printed(&words).or_else(|| looked_up(&words)),
+                (0, _) => programs::printed(&words)
+                    .or_else(|| programs::processes(&words))
+                    .or_else(|| looked_up(&words)),
                 (_, Some(text)) => programs::passed(&words, &text),
                 (_, None) => None,
             };
@@ -107,7 +113,7 @@ fn looked_up(words: &[Word]) -> Option<String> {
 }
 
 /// Words between blanks, quotes taken away.
-fn plain_words(text: &str) -> Vec<String> {
+pub(super) fn plain_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

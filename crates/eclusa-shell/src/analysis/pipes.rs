@@ -108,6 +108,9 @@ fn feed(command: &Command, handed: Option<Feed>) -> Option<Feed> {
     if let Some(text) = printed_by(command, handed.as_ref()) {
         return Some(Feed::Text(text));
     }
+    if let Some(text) = programs::processes(&command.words) {
+        return Some(Feed::Text(text));
+    }
     if let Some(listing) = programs::lists(&command.words) {
         return Some(Feed::Names(listing));
     }

@@ -89,6 +89,16 @@ pub(super) fn of(
             found.extend(command.words.iter().filter_map(Word::text).flat_map(|it| pieces(&it)));
         }
         Some("parallel") => found.extend(in_parallel(&command.words)),
+        // The other machine's shell reads all the words once more.
+        Some("ssh") => {
+            let words = reading.runs.iter().map(|it| it.iter().filter_map(Word::text).collect());
+            let texts = words.map(|it: Vec<Cow<'_, str>>| Suspect::Text(it.join(" ")));
+            found.extend(texts);
+        }
+        Some("docker") => {
+            found
+                .extend(programs::seen_from_outside(&command.words).into_iter().map(Suspect::Text));
+        }
         _ => {}
     }
     let code = reading.class.contains(Class::RunsCode) || reading.program == "git config";
@@ -160,6 +170,12 @@ pub(super) fn is_itself(words: &[Word]) -> bool {
         [first, second, ..] => sourced(first) && is(second),
         _ => false,
     }
+}
+
+/// True when the first word is a shell.
+pub(super) fn is_shell(words: &[Word]) -> bool {
+    let name = words.first().and_then(Word::text).unwrap_or_default();
+    matches!(name.rsplit('/').next(), Some("sh" | "bash" | "dash" | "zsh" | "ksh"))
 }
 
 /// True when it runs text that nobody knows from its words.
@@ -267,10 +283,18 @@ fn texts(text: &str, found: &mut Vec<Suspect>) {
     }
     let marks = |it: char| matches!(it, ':' | '!' | '+' | '|' | '@' | ' ');
     let bare = text.trim_start_matches(marks);
+    let bare = bare.strip_prefix("shell ").unwrap_or(bare);
     found.push(Suspect::Text(bare.to_owned()));
-    if text.starts_with(':') {
-        found.push(Suspect::Text(text.to_owned()));
+    // `system(q{…})`
+    let braced = text.split_once("q{").and_then(|(_, it)| it.rsplit_once('}'));
+    found.extend(braced.map(|(it, _)| Suspect::Text(it.to_owned())));
+    // The name of a function can be such a mark too.
+    for text in [Some(text), text.split_once([':', '!', '=']).map(|(_, text)| text)] {
+        let text = text.map(|it| it.trim_start_matches("exec=").trim_start_matches('!'));
+        let named = text.filter(|it| it.starts_with(':'));
+        found.extend(named.map(|it| Suspect::Text(it.to_owned())));
     }
+    found.extend(planned(text));
     let behind = [
         text.split_once('=').map(|(_, value)| value),
         text.strip_prefix('-').and_then(|it| it.get(1..)),
@@ -290,7 +314,8 @@ fn texts(text: &str, found: &mut Vec<Suspect>) {
     }
     for string in strings.into_iter().filter(|it| it.contains([' ', '/', '~'])) {
         if string.contains('\\') {
-            found.push(Suspect::Text(string.replace("\\\\", "\\").replace("\\\"", "\"")));
+            let plain = string.replace("\\n", "\n").replace("\\t", "\t");
+            found.push(Suspect::Text(plain.replace("\\\\", "\\").replace("\\\"", "\"")));
         }
         let text = match () {
             () if removes => format!("rm -rf {string}"),
@@ -299,6 +324,22 @@ fn texts(text: &str, found: &mut Vec<Suspect>) {
         };
         found.push(Suspect::Text(text));
     }
+}
+
+/// `* * * * * rm -rf /`: what stands behind the time of a task that is planned.
+fn planned(text: &str) -> Option<Suspect> {
+    let fields = if text.starts_with('@') { 1 } else { 5 };
+    let field =
+        |it: &str| it.starts_with('@') || it.chars().all(|it| "0123456789*/,-".contains(it));
+    let mut rest = text.trim_start();
+    for _ in 0..fields {
+        let (first, behind) = rest.split_once([' ', '\t'])?;
+        if !field(first) {
+            return None;
+        }
+        rest = behind.trim_start();
+    }
+    Some(Suspect::Text(rest.to_owned()))
 }
 
 /// `s/…/rm -rf \\//e`: what sed puts in is run. The pieces between its marks.

@@ -1,10 +1,11 @@
 //! What a script gives to its variables, and the texts that it holds, as far as they are written in
 //! it. They are only looked at for catastrophes: what is found by them denies, nothing allows.
 
+use super::filled;
 use super::pipes::{self, Feed};
 use super::suspects;
 use crate::outline::Outline;
-use crate::{Command, Word, programs};
+use crate::{Command, Redirect, RedirectKind, Word, programs};
 
 /// What the script gives to variables, where that is written in it.
 pub(super) fn values(
@@ -34,6 +35,8 @@ fn set(command: &Command) -> Vec<(String, String)> {
         if let Some(list) = list {
             let all = ["[@]", "[*]"].map(|index| (format!("{}{index}", it.name), list.to_owned()));
             found.extend(all);
+            let each = filled::plain_words(list).into_iter().take(4).enumerate();
+            found.extend(each.map(|(at, text)| (format!("{}[{at}]", it.name), text)));
         } else if let Some(text) = programs::written(&it.value) {
             found.push((it.name.clone(), text));
         }
@@ -91,4 +94,34 @@ pub(super) fn held(commands: &[Command], feeds: &[Option<Feed>]) -> Vec<String> 
     all.retain(|it| it.contains([' ', '\t', '\n', '{']));
     all.dedup();
     all
+}
+
+/// What a loop goes through is put in as it is written; without its quotes it is a text.
+pub(super) fn quoted(values: &[(String, String)]) -> Vec<String> {
+    let texts = values.iter().map(|(_, text)| text).filter(|it| it.starts_with(['\'', '"']));
+    let texts = texts.map(|it| it.replace("'\"'\"'", "\u{1}"));
+    texts.map(|it| filled::plain_words(&it).join(" ").replace('\u{1}', "'")).collect()
+}
+
+/// True when the script runs a file that it has written itself: `echo … > x; sh x`.
+pub(super) fn runs_own(commands: &[Command]) -> bool {
+    let plain = |it: &Word| it.text().map(|it| it.trim_start_matches("./").to_owned());
+    let writes = |it: &&Redirect| matches!(it.kind, RedirectKind::Write | RedirectKind::Append);
+    let mut written: Vec<String> = Vec::new();
+    for command in commands {
+        let run = |it: &Word| plain(it).is_some_and(|it| written.contains(&it));
+        if !written.is_empty() {
+            let name = command.words.first().map(|it| it.prefix()).unwrap_or_default();
+            let runs = name.contains('/') || matches!(name, "." | "source" | "at" | "crontab");
+            let runs = runs || suspects::is_shell(&command.words);
+            if runs && command.words.iter().take(4).any(run) {
+                return true;
+            }
+        }
+        written.extend(command.redirects.iter().filter(writes).filter_map(|it| plain(&it.target)));
+        if command.words.first().and_then(Word::text).as_deref() == Some("tee") {
+            written.extend(command.words.iter().skip(1).filter_map(plain));
+        }
+    }
+    false
 }

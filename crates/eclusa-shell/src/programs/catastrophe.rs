@@ -5,24 +5,55 @@
 
 use crate::{Part, Word};
 
+use super::by_words::{by_words, looks};
 use super::class::Class;
 use super::reading::{How, Reading};
-use super::target::{Target, is_of_system, may_be_root, target};
+use super::target::{Target, is_vital, may_be_root, of_devices, target};
 
 /// What a catastrophe is said to hit: everything.
 pub(crate) const ALL: &str = "the whole file system";
 /// A device.
 pub(crate) const DEVICE: &str = "the device";
+/// What is said of a file without which a machine is of no use.
+const VITAL: &str = "which the machine does not work without";
 /// Where the script is.
 pub(crate) const HERE: &str = "the whole working directory or one above it";
 
 /// Programs that can destroy by themselves, or that run what they are handed.
-pub(crate) const DESTROYERS: [&str; 34] = [
+pub(crate) const DESTROYERS: [&str; 62] = [
     "rm",
     "grm",
     "srm",
     "rimraf",
+    "del-cli",
     "trash",
+    "trash-cli",
+    "trash-put",
+    "unlink",
+    "git",
+    "cp",
+    "tar",
+    "chattr",
+    "setfacl",
+    "pkill",
+    "killall",
+    "crontab",
+    "userdel",
+    "deluser",
+    "docker",
+    "podman",
+    "nerdctl",
+    "btrfs",
+    "zfs",
+    "zpool",
+    "lvremove",
+    "vgremove",
+    "pvremove",
+    "cryptsetup",
+    "mdadm",
+    "nvme",
+    "hdparm",
+    "flashrom",
     "find",
     "dd",
     "chmod",
@@ -64,12 +95,15 @@ pub(crate) fn destroys(name: &str) -> bool {
 /// judged on its own. `moved` are the directories that the script may have gone to before, from
 /// which a relative path then starts.
 pub fn catastrophe(argv: &[Word], reading: &Reading, moved: &[Word]) -> Option<String> {
+    if looks(argv, reading) {
+        return None;
+    }
     let found = reading.paths.iter().find_map(|it| {
         by_path(it.how, &it.word, reading).or_else(|| {
             moved.iter().find_map(|place| by_path(it.how, &beneath(place, &it.word)?, reading))
         })
     });
-    found.or_else(|| by_words(argv, reading))
+    found.or_else(|| by_words(argv, reading, moved))
 }
 
 /// A relative path, as it is seen from another directory.
@@ -96,9 +130,31 @@ pub fn catastrophic_write(word: &Word) -> Option<String> {
     }
 }
 
+/// Why emptying this file is a catastrophe, if it is one.
+pub fn catastrophic_emptying(word: &Word) -> Option<String> {
+    let emptied = || is_vital(word).then(|| format!("empties `{}`, {VITAL}", word.source));
+    catastrophic_write(word).or_else(emptied)
+}
+
+/// What takes one file away that a machine does not work without, or nobody can log in without.
+fn takes_away(gone: &str, word: &Word) -> Option<String> {
+    if is_vital(word) {
+        return Some(format!("{gone} `{}`, {VITAL}", word.source));
+    }
+    of_devices(word).then(|| format!("{gone} {DEVICE} `{}`", word.source))
+}
+
 fn by_path(how: How, word: &Word, reading: &Reading) -> Option<String> {
     let sweeping = reading.class.contains(Class::Sweeping) || unsure_of_flags(reading);
     let source = &word.source;
+    let found = match how {
+        How::Deleted if !reading.narrowed => takes_away("deletes", word),
+        How::Moved => takes_away("moves", word),
+        _ => None,
+    };
+    if found.is_some() {
+        return found;
+    }
     let gone = match how {
         How::Written => {
             if let Some(why) = catastrophic_write(word) {
@@ -151,114 +207,4 @@ fn is_above(how: How, word: &Word) -> bool {
 /// A flag that is not known can be the one that descends.
 fn unsure_of_flags(reading: &Reading) -> bool {
     reading.class.contains(Class::Unknown)
-}
-
-/// Catastrophes that no path shows.
-fn by_words(argv: &[Word], reading: &Reading) -> Option<String> {
-    let texts: Vec<String> =
-        argv.iter().skip(1).filter_map(|it| it.text().map(|it| it.into_owned())).collect();
-    match reading.entry? {
-        "kill" => every_process(&texts).then(|| "ends every process".to_owned()),
-        "killall5" => Some("ends every process".to_owned()),
-        "killall" => {
-            ends_all_that_fit(&reading.program, argv).then(|| "ends every process".to_owned())
-        }
-        "partitions" | "images" => unmakes(argv, reading),
-        "sed" if reading.class.contains(Class::Writes) => {
-            let found = reading.paths.iter().find_map(|it| catastrophic_write(&it.word));
-            found.filter(|_| texts.iter().any(|it| it.starts_with("-i") || it.starts_with("--in")))
-        }
-        "chmod" => {
-            let opens = texts.iter().any(|it| opens_to_all(it));
-            let found = reading.paths.iter().find(|it| is_of_system(&it.word))?;
-            opens.then(|| format!("opens `{}` of the system to everybody", found.word.source))
-        }
-        _ => None,
-    }
-}
-
-/// `kill -9 -1`: the last word but one may be the signal; `-1` as a process is all of them.
-fn every_process(words: &[String]) -> bool {
-    let mut rest = words.iter().peekable();
-    let mut signalled = false;
-    while let Some(word) = rest.next() {
-        match word.as_str() {
-            "-s" | "-n" | "--signal" | "-q" | "--queue" => {
-                rest.next();
-                signalled = true;
-            }
-            "--" => signalled = true,
-            "-1" if signalled => return true,
-            "1" => return true,
-            it if it.starts_with('-') => signalled = true,
-            _ => signalled = true,
-        }
-    }
-    false
-}
-
-/// `pkill .`, `killall -r '.*'`, `pkill -u root`, and what is not like something: more than anybody
-/// can name.
-fn ends_all_that_fit(program: &str, argv: &[Word]) -> bool {
-    let (mut any, mut sought, mut group, mut inverted) = (false, false, false, false);
-    let mut words = argv.iter().skip(1);
-    while let Some(word) = words.next() {
-        let text = word.text();
-        match text.as_deref() {
-            Some("-u" | "-U" | "-G" | "--uid" | "--euid" | "--group" | "--user") => {
-                group = true;
-                words.next();
-            }
-            Some("-P" | "-g" | "-s" | "-t" | "-F" | "-d" | "-c" | "-r" | "--signal")
-                if !(program == "killall" && text.as_deref() == Some("-r")) =>
-            {
-                sought = true;
-                words.next();
-            }
-            Some("-v" | "--inverse") => inverted = program != "killall",
-            Some(it) if it.starts_with("-u") || it.starts_with("--euid=") => group = true,
-            Some(it) if it.starts_with('-') && it.len() > 1 => {}
-            Some(it) => {
-                let all = it.chars().all(|it| ".*^$+?()".contains(it));
-                any |= all || matches!(it, "init" | "systemd" | "launchd");
-                sought |= !all;
-            }
-            None => sought = true,
-        }
-    }
-    any || inverted || (group && !sought)
-}
-
-/// What takes a disk, a volume or all that is on it away without naming a device.
-fn unmakes(argv: &[Word], reading: &Reading) -> Option<String> {
-    if !reading.class.contains(Class::Destructive) {
-        return None;
-    }
-    let device = argv.iter().skip(1).find_map(|it| {
-        let text = it.text()?;
-        let value = text.rsplit_once('=').map_or(&*text, |(_, value)| value);
-        catastrophic_write(&Word::literal(value))
-    });
-    let removes = matches!(&*reading.program, "vgremove" | "lvremove" | "pvremove" | "nwipe");
-    let words = argv.iter().skip(1).filter_map(Word::text);
-    let what =
-        ["destroy", "labelclear", "remove_all", "wipe_table", "luksFormat", "luksErase", "erase"];
-    let erases = |it: &str| what.contains(&it) || it.starts_with("erase") || it.ends_with("Disk");
-    let names = words.into_iter().any(|it| erases(&it));
-    device.or_else(|| (removes || names).then(|| "takes a disk or a volume away".to_owned()))
-}
-
-/// A mode that lets everybody write.
-fn opens_to_all(mode: &str) -> bool {
-    let octal = mode.len() >= 3 && mode.chars().all(|it| ('0'..='7').contains(&it));
-    if octal {
-        return mode.ends_with(['2', '3', '6', '7']);
-    }
-    mode.split(',').any(|it| {
-        it.split_once(['+', '=']).is_some_and(|(who, what)| {
-            (who.is_empty() || who.contains(['o', 'a']))
-                && what.contains('w')
-                && who.chars().all(|it| "ugoa".contains(it))
-        })
-    })
 }

@@ -5,7 +5,11 @@
 
 use crate::{Inner, Part, Unknown, Word};
 
+use super::by_words::lists_all;
 use super::{How, read};
+
+/// Stands for every process there is where processes are listed: to `kill`, that is what it means.
+const EVERY: &str = " -- -1 \n";
 
 /// The text that a command certainly prints, if its words say so.
 pub fn printed(argv: &[Word]) -> Option<String> {
@@ -91,8 +95,30 @@ fn unescaped(text: &str) -> String {
     done
 }
 
+/// What stands for the processes that a command lists, where these are all of them.
+pub fn processes(argv: &[Word]) -> Option<String> {
+    lists_all(argv).then(|| EVERY.to_owned())
+}
+
+/// True for what cuts numbers out of a list of processes, and does not choose among them.
+fn keeps_every(argv: &[Word]) -> bool {
+    let mut texts = argv.iter().filter_map(Word::text);
+    let name = texts.next().unwrap_or_default();
+    match &*name {
+        "awk" | "gawk" | "mawk" => !texts.any(|it| it.contains(['/', '~']) || it.contains("==")),
+        "sed" => !texts.any(|it| it == "-n"),
+        "grep" => texts.any(|it| it.starts_with("-v") || it == "--invert-match"),
+        "tail" => texts.any(|it| it.contains('+')),
+        "cut" | "tr" | "sort" | "uniq" | "cat" | "tac" | "column" => true,
+        _ => false,
+    }
+}
+
 /// What a command that is handed this text certainly hands on.
 pub fn passed(argv: &[Word], text: &str) -> Option<String> {
+    if text == EVERY {
+        return keeps_every(argv).then(|| EVERY.to_owned());
+    }
     let (name, words) = argv.split_first()?;
     let flags: Vec<_> = words.iter().map(Word::text).collect::<Option<_>>()?;
     let has = |names: &[&str]| flags.iter().any(|it| names.contains(&&**it));
@@ -196,7 +222,7 @@ pub fn fed(argv: &[Word], text: &str) -> Inner {
 }
 
 /// A word of what is handed on; a pattern stays one, because it may have been worked out before.
-fn word(text: &str) -> Word {
+pub(super) fn word(text: &str) -> Word {
     let bare = text.trim_matches('"');
     let homes = ["~", "$HOME", "${HOME}"];
     let behind = homes.iter().find_map(|it| bare.strip_prefix(it));

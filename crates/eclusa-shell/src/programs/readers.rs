@@ -75,6 +75,7 @@ pub(crate) fn dd(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
         let (role, name) = match name {
             "if" => (Role::Read, "if="),
             "of" => (Role::Write, "of="),
+            "wipe" | "hof" => (Role::Write, "wipe="),
             "bs" | "ibs" | "obs" => (Role::Size, "bs="),
             "cbs" | "count" | "seek" | "skip" | "conv" | "iflag" | "oflag" | "status" => continue,
             _ => {

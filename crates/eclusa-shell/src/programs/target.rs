@@ -288,3 +288,46 @@ pub(crate) fn is_of_system(word: &Word) -> bool {
         ["/etc/", "/usr/", "/bin/", "/sbin/", "/lib", "/boot/", "/dev/", "/sys/", "/proc/"];
     inside.iter().any(|it| text.starts_with(it)) && !text.starts_with("/usr/local/")
 }
+
+/// Files without which nobody can log in, or nothing starts.
+const VITAL: [&str; 14] = [
+    "/bin/bash",
+    "/bin/sh",
+    "/boot/grub/grub.cfg",
+    "/etc/group",
+    "/etc/gshadow",
+    "/etc/passwd",
+    "/etc/shadow",
+    "/etc/sudoers",
+    "/lib64/ld-linux-x86-64.so.2",
+    "/sbin/init",
+    "/usr/bin/bash",
+    "/usr/bin/sh",
+    "/usr/lib/systemd/systemd",
+    "/vmlinuz",
+];
+
+/// True for a file that a machine does not work without.
+pub(crate) fn is_vital(word: &Word) -> bool {
+    let text = word.prefix();
+    if !text.starts_with('/') {
+        return false;
+    }
+    let pieces = components(&word.parts, Vec::new());
+    let names = pieces.iter().map(|it| match it {
+        Piece::Name(name) => name.as_str(),
+        Piece::Some | Piece::All => "*",
+        Piece::Up => "",
+    });
+    let path: String = names.filter(|it| !it.is_empty()).flat_map(|it| ["/", it]).collect();
+    VITAL.contains(&path.as_str())
+}
+
+/// True for an entry of `/dev` itself; what lies in its shared memory is a file like others.
+pub(crate) fn of_devices(word: &Word) -> bool {
+    let text = word.prefix();
+    let name = text.strip_prefix("/dev/").map(|it| it.trim_start_matches('/'));
+    name.is_some_and(|it| {
+        !it.is_empty() && !["shm", "mqueue", "fd", "pts"].iter().any(|place| it.starts_with(place))
+    })
+}

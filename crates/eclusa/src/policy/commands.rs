@@ -305,22 +305,30 @@ fn why(reading: &Reading, class: Class) -> String {
 
 /// A command, as it is named in a reason.
 fn said(command: &Command) -> String {
+    quoted(&named(command))
+}
+
+/// A command, as it is written.
+fn named(command: &Command) -> String {
     let words: Vec<&str> = command.words.iter().map(|it| it.source.as_str()).collect();
-    let text = match words.is_empty() {
+    match words.is_empty() {
         true => match (command.assignments.first(), command.redirects.first()) {
             (Some(it), _) => format!("{}=…", it.name),
             (None, Some(it)) => format!("a redirection to {}", it.target.source),
             (None, None) => "an empty command".to_owned(),
         },
         false => words.join(" "),
-    };
-    quoted(&text)
+    }
 }
 
 fn quoted(text: &str) -> String {
+    format!("`{}`", shortened(text))
+}
+
+fn shortened(text: &str) -> String {
     let text = text.escape_debug().to_string();
     match text.char_indices().nth(QUOTED) {
-        Some((at, _)) => format!("`{}…`", text.get(..at).unwrap_or_default()),
-        None => format!("`{text}`"),
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text,
     }
 }

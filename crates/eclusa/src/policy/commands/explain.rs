@@ -5,7 +5,7 @@ use eclusa_shell::{
     programs::{self, How, Reading},
 };
 
-use super::{Allowed, Fit, Rule, Rules, Script, Subject, said};
+use super::{Allowed, Fit, Rule, Rules, Script, Subject, named, shortened};
 use crate::{
     Verdict,
     policy::{ExplainedCommand, ExplainedScript, ExplainedWord},
@@ -25,7 +25,7 @@ impl Script {
             let what = programs::catastrophe(&command.words, reading, &command.moved);
             let text = Analysis {
                 commands: vec![command.clone()],
-                catastrophe: what.map(|what| Doubt { what, at: said(command) }),
+                catastrophe: what.map(|what| Doubt { what, at: named(command) }),
                 ..Analysis::default()
             };
             let alone = Script { text, start: self.start.clone() };
@@ -56,9 +56,8 @@ impl Script {
 }
 
 fn explained(command: &Command, reading: &Reading, verdict: Option<Verdict>) -> ExplainedCommand {
-    let name = said(command);
     ExplainedCommand {
-        text: name.trim_matches('`').to_owned(),
+        text: shortened(&named(command)),
         via: command.via.clone(),
         words: command.words.iter().map(word).collect(),
         assignments: command
