@@ -37,7 +37,7 @@ impl Place {
             Failure::usage(format!("the workspace `{}` is not a directory", named.display()))
         })?;
         let state = match &global.state {
-            Some(state) => state.clone(),
+            Some(state) => whole(state),
             None => home("XDG_STATE_HOME", ".local/state").ok_or_else(homeless)?.join("eclusa"),
         };
         let own = home("XDG_CONFIG_HOME", ".config").map(|it| it.join("eclusa").join(FILE));
@@ -82,6 +82,12 @@ impl Place {
     pub(crate) fn project(&self) -> PathBuf {
         self.workspace.join(FILE)
     }
+}
+
+/// A directory by a name that means the same everywhere, because cells hide what is in it.
+pub(crate) fn whole(path: &Path) -> PathBuf {
+    let whole = path.canonicalize().or_else(|_| std::path::absolute(path));
+    whole.unwrap_or_else(|_| path.to_owned())
 }
 
 /// One of the XDG directories, or where it is by convention.

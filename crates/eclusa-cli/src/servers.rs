@@ -9,7 +9,12 @@ use eclusa::{Registry, ServerSettings};
 use eclusa_mcp::{Gateway, Keys, World};
 
 use crate::{
-    failure::Failure, keys::KeyFiles, place::Place, screen::notice, shell, workplace::Workplace,
+    failure::Failure,
+    keys::KeyFiles,
+    place::{Place, whole},
+    screen::notice,
+    shell,
+    workplace::Workplace,
 };
 
 mod held;
@@ -95,8 +100,8 @@ impl Place {
 
     /// What their tokens are encrypted with.
     pub(crate) fn key(&self) -> PathBuf {
-        let beside = self.config.as_deref().and_then(Path::parent).map(Path::to_owned);
-        beside.unwrap_or_else(|| self.pins()).join("key")
+        let beside = self.config.as_deref().and_then(Path::parent);
+        beside.map_or_else(|| self.pins(), |it| whole(&Path::new(".").join(it))).join("key")
     }
 
     /// Where everything is kept, of every workspace.

@@ -13,6 +13,7 @@
 //! definition.rs  what one says about itself       icons.rs  its pictures
 //! stock.rs       its resources and prompts        unlisted.rs  having one, as the gate sees it
 //! watching.rs    its news                         pins.rs  what its tools said at first use
+//! words.rs       its words, as people are shown them
 //! ```
 //!
 //! A server is not trusted. What it says about its tools is pinned; what it sends is bounded; when
@@ -55,6 +56,7 @@ mod upstream;
 mod watching;
 mod wire;
 mod wish;
+mod words;
 
 pub(crate) use listing::Shown;
 use upstream::Upstream;

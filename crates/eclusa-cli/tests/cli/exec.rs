@@ -27,6 +27,33 @@ fn bash_runs_in_a_cell_and_the_record_says_what_held_it() {
     assert!(ends.iter().all(|it| it["cell"] == "full"), "this kernel has all of it: {ends:?}");
 }
 
+/// What is hidden from a command is beside the configuration and in the state, however they are named.
+#[test]
+fn a_configuration_and_a_state_may_be_named_from_here() {
+    let world = World::new();
+    world.write("workspace/own.toml", "mode = \"yolo\"\n");
+    world.write("own.toml", "mode = \"yolo\"\n");
+    let bash = r#"{"command": "echo x >> a; cat ../elsewhere/*/eclusa.db"}"#;
+    for (at, config) in ["own.toml", "./own.toml", "../own.toml"].into_iter().enumerate() {
+        let ran = world.eclusa(&[
+            "--config",
+            config,
+            "--state",
+            "../elsewhere",
+            "--json",
+            "run",
+            "bash",
+            bash,
+        ]);
+        let reply = ran.json();
+        // It was staged, and committed, and did not find the log.
+        assert_eq!(reply["code"], "tool_failed", "{config}: {ran:?}");
+        assert!(reply["output"].as_str().unwrap().contains("No such file"), "{ran:?}");
+        assert_eq!(world.read("workspace/a").lines().count(), at + 1, "{ran:?}");
+    }
+    assert!(world.path("elsewhere").is_dir());
+}
+
 /// S1: what is not approved is not real, and without a person there is nobody to approve it.
 #[test]
 fn without_a_terminal_changes_are_discarded() {

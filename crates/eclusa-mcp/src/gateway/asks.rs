@@ -15,14 +15,14 @@ use rmcp::{
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{definition::seen, upstream::Upstream};
+use super::{
+    upstream::Upstream,
+    words::{LONGEST, bounded, seen},
+};
 use crate::{
     approver::{Client, Told},
     asked::Asked,
 };
-
-/// The longest text that a person is shown, in bytes.
-const TEXT: usize = 4 << 10;
 
 /// The largest request or answer that is passed on, in bytes.
 const MOST: usize = 1 << 20;
@@ -46,16 +46,6 @@ pub(super) fn allowed(
     can.roots = can.roots.filter(|_| settings.may(Ask::Roots));
     (can.experimental, can.extensions) = (None, None);
     can
-}
-
-/// As much of a text as a person is shown, without what nobody sees.
-pub(super) fn bounded(text: &str) -> String {
-    let mut text = seen(text);
-    if text.len() > TEXT {
-        text.truncate(text.floor_char_boundary(TEXT));
-        text.push_str(" […]");
-    }
-    text
 }
 
 /// Answers that a client brought before anybody asked, as some servers of the newer era take them.
@@ -180,7 +170,7 @@ impl Upstream {
                     *message = format!("{name} asks: {}", bounded(message));
                     let web = Url::parse(url)
                         .is_ok_and(|it| matches!(it.scheme(), "http" | "https") && it.has_host());
-                    if !web || url.len() > TEXT || seen(url) != *url {
+                    if !web || url.len() > LONGEST || seen(url) != *url {
                         return Err(no("it leads to something that is no address of the web, or \
                                        that nobody could read"
                             .to_owned()));

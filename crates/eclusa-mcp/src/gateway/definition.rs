@@ -7,7 +7,11 @@ use eclusa::ServerSettings;
 use rmcp::model::{Icon, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::{asks::bounded, icons, names::tool_name};
+use super::{
+    icons,
+    names::tool_name,
+    words::{bounded, is_hidden, seen},
+};
 
 /// The longest description that a model reads, in bytes.
 const DESCRIPTION: usize = 2048;
@@ -204,26 +208,5 @@ fn clean(schema: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(clean),
         _ => {}
-    }
-}
-
-/// The text without what nobody sees.
-pub(super) fn seen(text: &str) -> String {
-    text.chars().filter(|it| !is_hidden(*it)).collect()
-}
-
-/// Characters that take no room, turn the direction of others, or are control characters; line
-/// breaks and tabs are none of them.
-fn is_hidden(it: char) -> bool {
-    match it {
-        '\n' | '\t' | '\r' => false,
-        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' => {
-            true
-        }
-        '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' => true,
-        '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0E}' | '\u{FEFF}' => true,
-        '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' => true,
-        '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}' => true,
-        it => it.is_control(),
     }
 }

@@ -11,7 +11,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-use super::{Gateway, News, Shown, Watch, asks::bounded, unlisted::Kind, upstream::Upstream};
+use super::{Gateway, News, Shown, Watch, unlisted::Kind, upstream::Upstream, words::bounded};
 
 impl Gateway {
     /// Whether clients know everything by the names that the one server gave it.

@@ -17,9 +17,9 @@ use rmcp::{
 use serde_json::Value;
 
 use super::{
-    asks::bounded,
     upstream::{Line, Upstream},
     watching::News,
+    words::bounded,
 };
 use crate::approver::{Client, Told};
 

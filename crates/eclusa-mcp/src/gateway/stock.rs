@@ -10,13 +10,12 @@ use rmcp::{
 };
 
 use super::{
-    Gateway,
-    asks::bounded,
-    icons,
+    Gateway, icons,
     listing::pages,
     names::{not_this_servers, tool_name},
     upstream::Upstream,
     watching::News,
+    words::bounded,
 };
 use crate::answer::OURS;
 

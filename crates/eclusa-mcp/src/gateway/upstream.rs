@@ -26,7 +26,6 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     About, Hindered, Process, World,
     asked::Asked,
-    asks::bounded,
     listing::{Told, ToolSeen},
     piped::LAST_WORDS,
     remote, result,
@@ -34,6 +33,7 @@ use super::{
     watching::{Ration, Spread, Watched},
     wire::Complaint,
     wish::{Flights, Wish},
+    words::bounded,
 };
 
 /// How long a server that ended is left alone, at first and at most.

@@ -20,6 +20,7 @@ use tokio::{runtime::Handle, sync::mpsc};
 use super::{
     asks::{self, Question},
     upstream::{Line, Upstream},
+    words::bounded,
 };
 use crate::approver::{CLIENT, Client, Told};
 
@@ -316,7 +317,7 @@ fn progressed(job: &Job, client: Option<&Client>, told: ProgressNotificationPara
         let whole = told.total.filter(|it| *it > 0.0).unwrap_or(1.0);
         return job.progress(told.progress / whole, &detail);
     };
-    let detail = client.redactor.text(&asks::bounded(&detail)).0.into_owned();
+    let detail = client.redactor.text(&bounded(&detail)).0.into_owned();
     let (progress, total) = (told.progress, told.total);
     // Full: the client is behind, and the next one tells more.
     let _ = client.tell.try_send(Told::Progress { progress, total, detail });
