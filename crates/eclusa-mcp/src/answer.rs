@@ -1,6 +1,6 @@
 //! A reply of the gate as the result of a request.
 
-use eclusa::{CallResult, Registry, Reply, ResultShape};
+use eclusa::{CallResult, Registry, Reply};
 use rmcp::{
     ErrorData,
     model::{
@@ -151,13 +151,7 @@ pub(crate) fn refusal(reply: &Reply, refused: Option<&ErrorData>, about: Value) 
 
 /// What goes with a reply besides its text.
 fn beside_text(reply: &Reply) -> impl Iterator<Item = ContentBlock> {
-    let shape = match reply.attachments() {
-        [] => Value::Null,
-        _ => CallResult::of(reply).json(ResultShape::Mcp),
-    };
-    let blocks = shape.get("content").and_then(Value::as_array).cloned().unwrap_or_default();
-    let text = blocks.len().saturating_sub(reply.attachments().len());
-    blocks.into_iter().skip(text).filter_map(|it| serde_json::from_value(it).ok())
+    CallResult::of(reply).attachments().filter_map(|it| serde_json::from_value(it).ok())
 }
 
 fn too_large(what: &str) -> ErrorData {

@@ -53,14 +53,15 @@ pub struct Blank {
 /// the last one to have it.
 #[derive(Debug)]
 struct Owner {
-    stock: Arc<Stock>,
+    inside: Arc<Inside>,
     clearing: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// Who hears of what could not be removed, and why.
 type Report = dyn Fn(&Path, &io::Error) + Send + Sync;
 
-struct Stock {
+/// What a shelf and its thread share.
+struct Inside {
     place: PathBuf,
     report: Box<Report>,
     layers: Mutex<Layers>,
@@ -91,31 +92,31 @@ impl Shelf {
         place: impl Into<PathBuf>,
         report: impl Fn(&Path, &io::Error) + Send + Sync + 'static,
     ) -> Shelf {
-        let stock = Stock {
+        let inside = Inside {
             place: place.into(),
             report: Box::new(report),
             layers: Mutex::default(),
             changed: Condvar::new(),
         };
-        Shelf(Arc::new(Owner { stock: Arc::new(stock), clearing: Mutex::default() }))
+        Shelf(Arc::new(Owner { inside: Arc::new(inside), clearing: Mutex::default() }))
     }
 
     /// Where the layers are. A plan should hide it: the layers of other commands are there too.
     #[must_use]
     pub fn place(&self) -> &Path {
-        &self.0.stock.place
+        &self.0.inside.place
     }
 
     /// An empty layer: one that is ready, or a new one.
     pub fn take(&self) -> io::Result<Blank> {
         let blank = |layer| Blank { layer: Some(layer), owner: self.0.clone() };
         loop {
-            let ready = self.0.stock.lock().ready.pop();
+            let ready = self.0.inside.lock().ready.pop();
             match ready {
                 // Somebody who tidies up may have removed it meanwhile.
                 Some(layer) if !layer.is_whole() => {}
                 Some(layer) => return Ok(blank(layer)),
-                None => return self.0.stock.make().map(blank),
+                None => return self.0.inside.make().map(blank),
             }
         }
     }
@@ -142,10 +143,10 @@ impl Shelf {
 
     /// Waits until everything that came back is cleared.
     pub fn settle(&self) {
-        let stock = &self.0.stock;
-        let mut layers = stock.lock();
+        let inside = &self.0.inside;
+        let mut layers = inside.lock();
         while layers.busy || !layers.returned.is_empty() {
-            layers = stock.changed.wait(layers).unwrap_or_else(PoisonError::into_inner);
+            layers = inside.changed.wait(layers).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -188,41 +189,41 @@ impl Drop for Blank {
 impl Owner {
     /// Leaves a layer to the thread, which is started with the first one.
     fn give_back(&self, layer: Held) {
-        let stock = &self.stock;
+        let inside = &self.inside;
         let mut clearing = self.clearing.lock().unwrap_or_else(PoisonError::into_inner);
         if clearing.is_none() {
-            let theirs = stock.clone();
+            let theirs = inside.clone();
             let thread = std::thread::Builder::new().name("shelf".into());
             *clearing = thread.spawn(move || theirs.clear_all()).ok();
         }
-        let mut layers = stock.lock();
+        let mut layers = inside.lock();
         if clearing.is_none() || layers.returned.len() >= RETURNED {
             drop((layers, clearing));
-            stock.remove(layer);
+            inside.remove(layer);
             return;
         }
         layers.returned.push_back(layer);
         drop(layers);
-        stock.changed.notify_all();
+        inside.changed.notify_all();
     }
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.stock.lock().closed = true;
-        self.stock.changed.notify_all();
+        self.inside.lock().closed = true;
+        self.inside.changed.notify_all();
         let clearing = self.clearing.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = clearing.take() {
             let _ = thread.join();
         }
-        let ready = std::mem::take(&mut self.stock.lock().ready);
+        let ready = std::mem::take(&mut self.inside.lock().ready);
         for layer in ready {
-            self.stock.remove(layer);
+            self.inside.remove(layer);
         }
     }
 }
 
-impl Stock {
+impl Inside {
     fn lock(&self) -> MutexGuard<'_, Layers> {
         self.layers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -310,9 +311,9 @@ impl Held {
     }
 }
 
-impl fmt::Debug for Stock {
+impl fmt::Debug for Inside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Stock");
+        let mut shown = f.debug_struct("Inside");
         shown.field("place", &self.place).field("layers", &self.layers).finish_non_exhaustive()
     }
 }

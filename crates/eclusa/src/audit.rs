@@ -48,16 +48,20 @@ const LONGEST_RECORD: usize = 64 << 20;
 impl Draft {
     /// A record that says something else than what became of a call.
     pub fn new(body: String) -> Result<Draft, AuditError> {
-        let unfit = |why: &str| Err(AuditError::new(format!("this is not a record: {why}")));
-        if body.len() > LONGEST_RECORD {
-            return unfit("it is longer than 64 MiB");
-        }
         if body.contains('\n') {
-            return unfit("it is longer than one line");
+            return Err(unfit("it is longer than one line"));
         }
-        match Draft::start_in(&body) {
-            Ok(start) => Ok(Draft { start, body }),
-            Err(_) => unfit("it is not JSON, or its `start` is not a number"),
+        let start = Draft::start_in(&body)
+            .map_err(|_| unfit("it is not JSON, or its `start` is not a number"))?;
+        let draft = Draft { start, body };
+        draft.fits().map(|()| draft)
+    }
+
+    /// The error says that it is longer than any log has to take.
+    fn fits(&self) -> Result<(), AuditError> {
+        match self.body.len() > LONGEST_RECORD {
+            true => Err(unfit("it is longer than 64 MiB")),
+            false => Ok(()),
         }
     }
 
@@ -85,6 +89,10 @@ impl Draft {
     pub fn into_body(self) -> String {
         self.body
     }
+}
+
+fn unfit(why: &str) -> AuditError {
+    AuditError::new(format!("this is not a record: {why}"))
 }
 
 /// A record on its way into the log.

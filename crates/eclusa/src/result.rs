@@ -144,7 +144,7 @@ impl<'a> CallResult<'a> {
     }
 
     /// What goes out beside the text, as MCP has it.
-    fn attachments(&self) -> impl Iterator<Item = Value> {
+    pub fn attachments(&self) -> impl Iterator<Item = Value> + use<'a> {
         self.reply.attachments().iter().map(attached)
     }
 

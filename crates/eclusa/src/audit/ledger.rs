@@ -52,6 +52,9 @@ impl Ledger {
 
     /// Hands a draft to the sink. A sink that crashes has not taken it.
     fn append(&self, draft: Draft) -> Appending {
+        if let Err(err) = draft.fits() {
+            return Appending::Done(Err(err));
+        }
         let appended = catch_unwind(AssertUnwindSafe(|| self.sink.append(draft)));
         appended.unwrap_or_else(|_panic| Appending::Done(Err(AuditError::new("it crashed"))))
     }

@@ -105,6 +105,17 @@ async fn secrets_are_taken_out_of_text_structure_records_and_events() {
     }
 }
 
+/// A log takes no record without bounds, whoever wrote it.
+#[tokio::test]
+async fn what_is_too_long_to_be_recorded_is_not_run() {
+    let world = world().close();
+    let run = Run { principal: "x".repeat(64 << 20).into(), ..world.gate.run().clone() };
+    let reply = world.gate.for_run(run).pass(call("echo", "hi")).await;
+    assert_eq!(reply.code(), "audit_unavailable", "{:.200}", reply.content());
+    assert!(reply.content().contains("longer than 64 MiB"), "{:.200}", reply.content());
+    assert!(world.bodies().is_empty());
+}
+
 #[tokio::test]
 async fn the_log_holds_as_much_of_the_arguments_as_configured() {
     // C28
