@@ -7,28 +7,48 @@ use toml::{Table, Value};
 use crate::source::Source;
 
 /// Our crates, and which of our crates each may depend on. A new room gets a line here.
-const MAY_USE: [(&str, &[&str]); 11] = [
-    ("eclusa-shell", &[]),
-    ("eclusa-sandbox", &[]),
-    ("eclusa", &["eclusa-shell", "eclusa-sandbox"]),
-    ("eclusa-tools", &["eclusa", "eclusa-shell", "eclusa-sandbox"]),
-    ("eclusa-store", &["eclusa"]),
-    ("eclusa-mcp", &["eclusa"]),
+const MAY_USE: [(&str, &[&str]); 14] = [
+    ("eclusa-net", &[]),
+    ("eclusa-shell", &["eclusa-net"]),
+    ("eclusa-workspace", &[]),
+    ("eclusa-sandbox", &["eclusa-net", "eclusa-workspace"]),
+    ("eclusa", &["eclusa-net", "eclusa-shell", "eclusa-sandbox", "eclusa-workspace"]),
+    ("eclusa-config", &["eclusa", "eclusa-net", "eclusa-shell", "eclusa-workspace"]),
+    (
+        "eclusa-tools",
+        &["eclusa", "eclusa-net", "eclusa-shell", "eclusa-sandbox", "eclusa-workspace"],
+    ),
+    ("eclusa-store", &["eclusa", "eclusa-workspace"]),
+    ("eclusa-mcp", &["eclusa", "eclusa-net", "eclusa-workspace"]),
     ("eclusa-agent", &["eclusa"]),
     (
         "eclusa-cli",
         &[
             "eclusa",
             "eclusa-agent",
+            "eclusa-config",
             "eclusa-mcp",
+            "eclusa-net",
             "eclusa-sandbox",
             "eclusa-shell",
             "eclusa-store",
             "eclusa-tools",
+            "eclusa-workspace",
         ],
     ),
-    ("eclusa-bench", &["eclusa", "eclusa-sandbox", "eclusa-shell", "eclusa-store", "eclusa-tools"]),
-    ("eclusa-fuzz", &["eclusa", "eclusa-shell", "eclusa-tools"]),
+    (
+        "eclusa-bench",
+        &[
+            "eclusa",
+            "eclusa-config",
+            "eclusa-sandbox",
+            "eclusa-shell",
+            "eclusa-store",
+            "eclusa-tools",
+            "eclusa-workspace",
+        ],
+    ),
+    ("eclusa-fuzz", &["eclusa", "eclusa-net", "eclusa-shell", "eclusa-tools", "eclusa-workspace"]),
     ("eclusa-tidy", &["eclusa"]),
 ];
 
