@@ -3,7 +3,6 @@
 //! `cargo run --release -p eclusa-bench [SECTION]`; the numbers that were
 //! seen, and what limits them, are in `bench/README.md`.
 
-mod cells;
 mod commit;
 mod gate;
 mod hands;
@@ -12,6 +11,7 @@ mod mcp;
 mod measure;
 mod parse;
 mod redact;
+mod sandboxes;
 mod search;
 mod store;
 mod validate;
@@ -31,7 +31,7 @@ fn main() -> std::process::ExitCode {
         ("commit", commit::run),
         ("hands", hands::run),
         ("search", search::run),
-        ("cells", cells::run),
+        ("sandboxes", sandboxes::run),
         ("mcp", mcp::run),
     ];
     if let Some(only) = &only

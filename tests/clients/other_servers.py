@@ -1,4 +1,4 @@
-"""Drives real servers of other people behind the gate, in their cells, with the official client.
+"""Drives real servers of other people behind the gate, in their sandboxes, with the official client.
 
 Usage: other_servers.py ECLUSA DIRECTORY, where the packages are installed into DIRECTORY.
 """
@@ -193,13 +193,13 @@ def fetched(world, name, command):
         code, said = world.run("servers", "test", name)
         if code == 0:
             took = time.monotonic() - began
-            print(f"{command[0]} in its cell: ok, with {len(hosts)} hosts that it was told to be given ({took:.0f} s)")
+            print(f"{command[0]} in its sandbox: ok, with {len(hosts)} hosts that it was told to be given ({took:.0f} s)")
             return
         refused = re.search(r"it was not let reach `(.+?)`: its `hosts`", said)
         new = [it for it in refused.group(1).split("`, `") if it not in hosts] if refused else []
         assert hosts or new, f"{name}: it does not say what it lacks: {said}"
         if not new:
-            print(f"{command[0]} in its cell: told what it lacks; NOT CHECKED further: {said.strip()}")
+            print(f"{command[0]} in its sandbox: told what it lacks; NOT CHECKED further: {said.strip()}")
             return
         hosts += new
     raise AssertionError(f"{name}: it wants ever more hosts: {hosts}")

@@ -105,7 +105,7 @@ Examples:
   eclusa exec --commit -- cargo fmt             no question, if the rules let it
   eclusa exec --allow-net packages.example -- cargo fetch
 
-It runs in a cell: no network unless allowed, nothing outside the workspace is written. What it
+It runs in a sandbox: no network unless allowed, nothing outside the workspace is written. What it
 changed is shown, and becomes real all together or not at all. Standard output and error come on
 standard output, in order. Ends with the exit code of the command (128 and more: a signal), with 3
 where the rules refuse it or what it did, and with 130 when it was interrupted.")]

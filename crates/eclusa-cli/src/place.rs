@@ -84,7 +84,7 @@ impl Place {
     }
 }
 
-/// A directory by a name that means the same everywhere, because cells hide what is in it.
+/// A directory by a name that means the same everywhere, because sandboxes hide what is in it.
 pub(crate) fn whole(path: &Path) -> PathBuf {
     let whole = path.canonicalize().or_else(|_| std::path::absolute(path));
     whole.unwrap_or_else(|_| path.to_owned())

@@ -41,7 +41,7 @@ pub(crate) fn open(
     if servers.is_empty() {
         return Ok(None);
     }
-    let launcher = Arc::new(Launch::new(here, shell::cells(here, &[])?));
+    let launcher = Arc::new(Launch::new(here, shell::sandboxes(here, &[])?));
     let (pins, keys) = (Arc::new(PinFiles::of(here, &servers)), here.place.keys());
     let names = here.config.servers.iter().map(|it| it.name.clone()).collect();
     Ok(Some(Gateway::open(servers, World { registry, launcher, keys, pins, names, plain })))

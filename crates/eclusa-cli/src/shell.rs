@@ -1,4 +1,4 @@
-//! Where shell commands run on this machine: the cells that the configuration means, made from
+//! Where shell commands run on this machine: the sandboxes that the configuration means, made from
 //! this person's environment.
 
 use std::{
@@ -9,15 +9,15 @@ use std::{
 
 use eclusa::{Files, Registration, Registry, RegistryError};
 use eclusa_sandbox::{Limits, clean_environment, delegated_group};
-use eclusa_tools::{Bash, CellSettings, Cells};
+use eclusa_tools::{Bash, SandboxSettings, Sandboxes};
 
 use crate::{failure::Failure, screen, workplace::Workplace};
 
-/// The cells of this workspace. `hosts` are allowed besides those of the configuration.
-pub(crate) fn cells(here: &Workplace, hosts: &[String]) -> Result<Cells, Failure> {
+/// The sandboxes of this workspace. `hosts` are allowed besides those of the configuration.
+pub(crate) fn sandboxes(here: &Workplace, hosts: &[String]) -> Result<Sandboxes, Failure> {
     let commands = &here.config.commands;
     let (root, state) = (here.place.workspace.clone(), here.place.undo());
-    let mut settings = CellSettings::new(&root, &state);
+    let mut settings = SandboxSettings::new(&root, &state);
     let home = env::var_os("HOME").map(PathBuf::from).filter(|it| it.is_absolute());
     settings.home = home.filter(|it| it.is_dir());
     settings.scratch = scratch(&root).unwrap_or_else(|| state.clone());
@@ -40,7 +40,7 @@ pub(crate) fn cells(here: &Workplace, hosts: &[String]) -> Result<Cells, Failure
     settings.hide.extend([place.pins(), place.key(), place.homes()]);
     settings.cgroup = delegated_group();
     settings.blocked = here.config.blocked.own();
-    Cells::new(settings).map_err(|err| {
+    Sandboxes::new(settings).map_err(|err| {
         Failure::usage(format!("a host that commands may reach cannot be read: {err}"))
             .hint("write `example.org`, `*.example.org` or `example.org:8080`")
     })
@@ -51,17 +51,17 @@ pub(crate) fn add(
     registry: &Registry,
     here: &Workplace,
     files: Files,
-    cells: Cells,
+    sandboxes: Sandboxes,
 ) -> Result<(), RegistryError> {
-    let bash = Bash::new(cells, files).time(here.config.commands.time);
+    let bash = Bash::new(sandboxes, files).time(here.config.commands.time);
     registry.register(Registration::of(bash.jobs()).replace())?;
     registry.register(Registration::of(bash).replace())
 }
 
 /// Removes the layers that a program left behind when it died. That it cannot be done is told, and
 /// is no reason to do nothing.
-pub(crate) fn sweep(cells: &Cells) {
-    match cells.sweep() {
+pub(crate) fn sweep(sandboxes: &Sandboxes) {
+    match sandboxes.sweep() {
         Ok(0) => {}
         Ok(swept) => tracing::info!(swept, "removed the layers of commands that died"),
         Err(err) => screen::notice(&format!("layers of commands that died are still there: {err}")),

@@ -86,7 +86,7 @@ impl Workplace {
         let files = files.map_err(Failure::failed)?;
         self.looking(&registry, &files).map_err(Failure::usage)?;
         self.built_in(&registry, files.clone(), spool).map_err(Failure::usage)?;
-        shell::add(&registry, self, files.clone(), shell::cells(self, &[])?)
+        shell::add(&registry, self, files.clone(), shell::sandboxes(self, &[])?)
             .map_err(Failure::usage)?;
         examples::add(&registry, files).map_err(Failure::usage)?;
         for settings in &self.config.tools {
@@ -173,7 +173,7 @@ impl Workplace {
         let mut house = self.house(registry, Arc::new(store.clone()))?;
         if let Some(workspace) = &house.workspace {
             keeping::recover(workspace, store)?;
-            shell::sweep(&shell::cells(self, &[])?);
+            shell::sweep(&shell::sandboxes(self, &[])?);
         }
         house.spool = Some(spool);
         house.desk = Some(Arc::new(Desk::new(store.clone())));
@@ -211,7 +211,7 @@ impl Workplace {
     }
 
     /// The gate that a command which a person typed passes: the same rules and reviewers, the
-    /// person's own cells, and those who speak for the person.
+    /// person's own sandboxes, and those who speak for the person.
     pub(crate) fn gate_to_execute<T: Tool>(
         &self,
         store: &Store,

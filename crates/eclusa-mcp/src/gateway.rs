@@ -89,7 +89,7 @@ pub struct World {
     pub plain: bool,
 }
 
-/// Starts the programs of servers: in cells, where the machine has them.
+/// Starts the programs of servers: in sandboxes, where the machine has them.
 pub trait Launcher: Send + Sync + 'static {
     /// Starts one. The error says what is wrong and how to mend it.
     fn launch<'a>(&'a self, server: &'a ServerSettings) -> BoxFuture<'a, io::Result<Launched>>;
@@ -104,8 +104,8 @@ pub struct Launched {
     /// The program. Dropping it ends it, with everything that it started.
     pub process: Box<dyn Process>,
     /// What holds it: `full`, or `partial` and what is missing. Goes on record with every call.
-    pub cell: Option<String>,
-    /// What its cell kept it from, where it is in one.
+    pub sandbox: Option<String>,
+    /// What its sandbox kept it from, where it is in one.
     pub hindered: Option<Arc<dyn Hindered>>,
 }
 

@@ -1,7 +1,7 @@
 //! What happens between clone and exec, in a process that shares the caller's memory.
 //!
 //! INVARIANT: nothing here allocates, takes a lock, panics or drops anything of the caller's.
-//! Whatever is needed is borrowed from the [`Recipe`]; descriptors live on this stack.
+//! Whatever is needed is borrowed from the [`ChildSpec`]; descriptors live on this stack.
 
 mod device;
 mod files;
@@ -16,14 +16,14 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, Signal};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use crate::ground::Walls;
+use crate::capabilities::Namespaces;
+use crate::child_spec::ChildSpec;
 use crate::kernel;
-use crate::recipe::Recipe;
 use crate::step::Step;
 
-/// What the child gets besides the recipe: descriptors, all of them above 9.
-pub(crate) struct Order<'a> {
-    pub(crate) recipe: &'a Recipe,
+/// What the child gets besides the spec: descriptors, all of them above 9.
+pub(crate) struct ChildOrder<'a> {
+    pub(crate) spec: &'a ChildSpec,
     pub(crate) argv: &'a [*const libc::c_char],
     pub(crate) env: &'a [*const libc::c_char],
     pub(crate) input: BorrowedFd<'a>,
@@ -57,8 +57,8 @@ pub(crate) fn at_nth(step: Step, n: usize) -> impl Fn(Errno) -> Failed {
     move |errno| Failed { step, which: u16::try_from(n).unwrap_or(u16::MAX), errno }
 }
 
-/// Builds the cell around this process and becomes its first program. Never returns.
-pub(crate) fn run(order: &Order<'_>) -> ! {
+/// Builds the sandbox around this process and becomes its first program. Never returns.
+pub(crate) fn run(order: &ChildOrder<'_>) -> ! {
     if let Err(failed) = build(order) {
         let [low, high] = failed.which.to_le_bytes();
         let [a, b, c, d] = failed.errno.raw_os_error().to_le_bytes();
@@ -68,27 +68,27 @@ pub(crate) fn run(order: &Order<'_>) -> ! {
     kernel::leave(126)
 }
 
-fn build(order: &Order<'_>) -> Done {
-    let recipe = order.recipe;
-    if let Some(procs) = &recipe.cgroup {
+fn build(order: &ChildOrder<'_>) -> Done {
+    let spec = order.spec;
+    if let Some(procs) = &spec.cgroup {
         rustix::io::write(procs, b"0").map_err(at(Step::Cgroup))?;
     }
     // If memory runs out, the kernel ends a command before anybody else.
     let _ = write_to(c"/proc/self/oom_score_adj", b"1000");
     rustix::process::setsid().map_err(at(Step::Session))?;
     streams(order)?;
-    if recipe.walls == Walls::User {
-        map_user(recipe)?;
+    if spec.namespaces == Namespaces::User {
+        map_user(spec)?;
     }
-    if recipe.walls != Walls::None {
-        mounts::build(recipe)?;
-        let _ = rustix::system::sethostname(b"cell");
+    if spec.namespaces != Namespaces::None {
+        mounts::build(spec)?;
+        let _ = rustix::system::sethostname(b"sandbox");
     }
-    if recipe.network {
-        network::build(recipe, order.hand)?;
+    if spec.network {
+        network::build(spec, order.hand)?;
     }
-    rustix::process::chdir(recipe.cwd.as_c_str()).map_err(at(Step::Directory))?;
-    for (n, (resource, most)) in recipe.rlimits.iter().enumerate() {
+    rustix::process::chdir(spec.cwd.as_c_str()).map_err(at(Step::Directory))?;
+    for (n, (resource, most)) in spec.rlimits.iter().enumerate() {
         limit(*resource, *most).map_err(at_nth(Step::Rlimit, n))?;
     }
     confine(order)?;
@@ -98,7 +98,7 @@ fn build(order: &Order<'_>) -> Done {
 
 /// Standard input is empty, output and error are one pipe, unless the command is talked to; 3 is
 /// for the first process.
-fn streams(order: &Order<'_>) -> Done {
+fn streams(order: &ChildOrder<'_>) -> Done {
     let failed = at(Step::Streams);
     rustix::stdio::dup2_stdin(order.input).map_err(&failed)?;
     rustix::stdio::dup2_stdout(order.output).map_err(&failed)?;
@@ -106,10 +106,10 @@ fn streams(order: &Order<'_>) -> Done {
     kernel::duplicate(order.status.as_raw_fd(), 3).map_err(&failed)
 }
 
-fn map_user(recipe: &Recipe) -> Done {
+fn map_user(spec: &ChildSpec) -> Done {
     write_to(c"/proc/self/setgroups", b"deny").map_err(at(Step::Groups))?;
-    write_to(c"/proc/self/gid_map", &recipe.gid_map).map_err(at(Step::UserMap))?;
-    write_to(c"/proc/self/uid_map", &recipe.uid_map).map_err(at(Step::UserMap))
+    write_to(c"/proc/self/gid_map", &spec.gid_map).map_err(at(Step::UserMap))?;
+    write_to(c"/proc/self/uid_map", &spec.uid_map).map_err(at(Step::UserMap))
 }
 
 /// Writes a short text to a file of the kernel's.
@@ -135,29 +135,29 @@ fn limit(resource: u32, most: u64) -> rustix::io::Result<()> {
 
 /// Gives up everything that could be used against the caller, in an order in which each step still
 /// may be taken.
-fn confine(order: &Order<'_>) -> Done {
-    let recipe = order.recipe;
+fn confine(order: &ChildOrder<'_>) -> Done {
+    let spec = order.spec;
     kernel::new_session_keyring();
     drop_capabilities().map_err(at(Step::Capabilities))?;
     rustix::thread::set_no_new_privs(true).map_err(at(Step::NoNewPrivileges))?;
-    if recipe.walls == Walls::None {
+    if spec.namespaces == Namespaces::None {
         // Orphans come back to the first process, where they can be found.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     }
-    if let Some(rules) = &recipe.landlock {
+    if let Some(rules) = &spec.landlock {
         files::restrict(rules)?;
     }
     kernel::default_signals();
     kernel::close_on_exec_from(4).map_err(at(Step::Descriptors))?;
     stay_with_parent(order)?;
-    if let (Some(program), Some(hand)) = (&recipe.notify, order.hand) {
+    if let (Some(program), Some(hand)) = (&spec.notify, order.hand) {
         let listener = kernel::seccomp(program, true).map_err(at(Step::Seccomp))?;
         if let Some(listener) = &listener {
             network::hand_over(hand, listener).map_err(at(Step::HandOver))?;
         }
     }
-    if !recipe.filter.is_empty() {
-        kernel::seccomp(&recipe.filter, false).map_err(at(Step::Seccomp))?;
+    if !spec.filter.is_empty() {
+        kernel::seccomp(&spec.filter, false).map_err(at(Step::Seccomp))?;
     }
     Ok(())
 }
@@ -174,8 +174,8 @@ fn drop_capabilities() -> rustix::io::Result<()> {
     rustix::thread::set_capabilities(None, sets)
 }
 
-/// The cell dies with the thread that made it. If that is dead already, nobody reads failures.
-fn stay_with_parent(order: &Order<'_>) -> Done {
+/// The sandbox dies with the thread that made it. If that is dead already, nobody reads failures.
+fn stay_with_parent(order: &ChildOrder<'_>) -> Done {
     let failed = at(Step::Orphaned);
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(&failed)?;
     let mut polled = [PollFd::from_borrowed_fd(order.failure, PollFlags::OUT)];

@@ -7,8 +7,8 @@ use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
 
 use rustix::process::Signal;
 
-use crate::child::{self, Order};
-use crate::ground::Walls;
+use crate::capabilities::Namespaces;
+use crate::child::{self, ChildOrder};
 use crate::kernel;
 
 /// Room for the child's locals; pages that aren't used cost nothing.
@@ -49,23 +49,23 @@ impl Drop for Child {
     }
 }
 
-fn flags(walls: Walls) -> libc::c_int {
+fn flags(namespaces: Namespaces) -> libc::c_int {
     let all = libc::CLONE_NEWNS
         | libc::CLONE_NEWPID
         | libc::CLONE_NEWNET
         | libc::CLONE_NEWIPC
         | libc::CLONE_NEWUTS;
-    match walls {
-        Walls::User => all | libc::CLONE_NEWUSER,
-        Walls::Root => all,
-        Walls::None => 0,
+    match namespaces {
+        Namespaces::User => all | libc::CLONE_NEWUSER,
+        Namespaces::Root => all,
+        Namespaces::None => 0,
     }
 }
 
 extern "C" fn enter(order: *mut libc::c_void) -> libc::c_int {
     // SAFETY: `clone` passes on the pointer that `child` gave it, to an order that outlives the
     // child's use of this memory, because the caller sleeps until the child has executed or left.
-    child::run(unsafe { &*order.cast::<Order<'_>>().cast_const() })
+    child::run(unsafe { &*order.cast::<ChildOrder<'_>>().cast_const() })
 }
 
 /// A stack that is given back.
@@ -95,10 +95,10 @@ impl Drop for Stack {
 }
 
 /// Starts the child, and returns when it has executed its first program or has left.
-pub(crate) fn child(order: &Order<'_>) -> io::Result<Child> {
+pub(crate) fn child(order: &ChildOrder<'_>) -> io::Result<Child> {
     let stack = Stack::new()?;
     let mut pidfd: RawFd = -1;
-    let flags = flags(order.recipe.walls)
+    let flags = flags(order.spec.namespaces)
         | libc::CLONE_VM
         | libc::CLONE_VFORK
         | libc::CLONE_PIDFD

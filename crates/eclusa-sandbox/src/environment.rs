@@ -15,7 +15,7 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 const PASSED: [&str; 9] =
     ["LANG", "LANGUAGE", "TZ", "TERM", "USER", "LOGNAME", "NO_COLOR", "CI", "SOURCE_DATE_EPOCH"];
 
-/// Names of directories where tools keep themselves. Passed if nobody in the cell can write there.
+/// Names of directories where tools keep themselves. Passed if nobody in the sandbox can write there.
 const DIRECTORIES: [&str; 10] = [
     "HOME",
     "CARGO_HOME",

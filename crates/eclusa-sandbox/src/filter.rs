@@ -1,4 +1,4 @@
-//! Which system calls a cell refuses: a seccomp filter, written down as a table.
+//! Which system calls a sandbox refuses: a seccomp filter, written down as a table.
 //!
 //! A list of what is allowed would break programs whenever a C library learns a new call; a list
 //! of what is refused would miss calls that a newer kernel adds. So: what is known to be dangerous
@@ -160,8 +160,8 @@ fn refuse_bits(n: u32, bits: u32) -> Vec<sock_filter> {
 /// What happens at each system call that isn't simply allowed.
 type Table = BTreeMap<c_long, Vec<sock_filter>>;
 
-/// The filter of a cell.
-pub(crate) fn cell(sockets: Sockets) -> Vec<sock_filter> {
+/// The filter of a sandbox.
+pub(crate) fn sandbox(sockets: Sockets) -> Vec<sock_filter> {
     let mut table = Table::new();
     table.extend(REFUSED.map(|call| (call, vec![give(REFUSE)])));
     table.extend(ABSENT.map(|call| (call, vec![give(UNKNOWN)])));

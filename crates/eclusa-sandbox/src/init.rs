@@ -1,9 +1,9 @@
-//! The first process of a cell: a program of some hundred bytes, written here and kept in memory.
+//! The first process of a sandbox: a program of some hundred bytes, written here and kept in memory.
 //!
 //! The command must not itself be process 1 of its namespace. The kernel protects that process
 //! from signals it has no handler for, so `kill -9 $$` would do nothing, a polite end would be
 //! ignored, and orphans would be nobody's. Forking an init from the caller would copy the page
-//! tables of a process that may be large. So the cell's first process executes this program, which
+//! tables of a process that may be large. So the sandbox's first process executes this program, which
 //! starts the command, waits for everybody, and writes the command's wait status to descriptor 3.
 #![expect(unsafe_code, reason = "the program is assembly, read as bytes")]
 
@@ -28,7 +28,7 @@ std::arch::global_asm!(
     "    mov  r12, [rsp]",
     "    lea  r13, [rsp + 16]",
     "    lea  r14, [rsp + r12*8 + 16]",
-    // prctl(PR_SET_DUMPABLE, 0): nobody in the cell looks into this process.
+    // prctl(PR_SET_DUMPABLE, 0): nobody in the sandbox looks into this process.
     "    mov  eax, 157",
     "    mov  edi, 4",
     "    xor  esi, esi",
@@ -128,8 +128,8 @@ pub(crate) fn program() -> io::Result<BorrowedFd<'static>> {
 fn make() -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // Kernels before 6.3 don't know the second flag, and don't need it.
-    let file = rustix::fs::memfd_create(c"cell-init", flags | MemfdFlags::EXEC)
-        .or_else(|_| rustix::fs::memfd_create(c"cell-init", flags))?;
+    let file = rustix::fs::memfd_create(c"sandbox-init", flags | MemfdFlags::EXEC)
+        .or_else(|_| rustix::fs::memfd_create(c"sandbox-init", flags))?;
     rustix::io::write(&file, &elf(code()))?;
     let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
     rustix::fs::fcntl_add_seals(&file, seals)?;

@@ -1,17 +1,17 @@
-//! System calls of a command that wait for an answer from outside its cell.
+//! System calls of a command that wait for an answer from outside its sandbox.
 //!
 //! A filter that the command is started with ([`renames`] or [`writes`]) holds certain calls and
 //! tells of them on a descriptor. Whoever has the descriptor looks at the call, does what is to be
 //! done, and answers: with a result, with an error, or by letting the kernel go on.
 //!
-//! * [`mend_renames`]: an overlay refuses to rename a directory of the workspace (`EXDEV`), on
+//! * [`help_renames`]: an overlay refuses to rename a directory of the workspace (`EXDEV`), on
 //!   which `git mv`, `os.rename` and `fs.renameSync` rely. Here it is done piece by piece.
 //! * [`keep_undo_log`]: for a machine that cannot stage, where a command works on the real
 //!   workspace: what it is about to change is saved first.
 //!
 //! What a call says is read from the memory of a process that goes on running, and that may change
 //! it at any time. So nothing is decided here that protects anything: a call that goes on is held
-//! by the walls of the cell as any other, and what is done in its place is done by a thread that
+//! by the namespaces of the sandbox as any other, and what is done in its place is done by a thread that
 //! has no more rights than the command, on handles, in the directories that were named beforehand.
 //! That the process is still the one that asked is verified after it was looked at.
 
@@ -28,14 +28,14 @@ use rustix::{
     thread::{CapabilitySet, CapabilitySets},
 };
 
+pub use dir_rename::{DirRenames, help_renames};
 pub use filter::{renames, writes};
-pub use mend::{Mended, mend_renames};
 pub use undo::{UndoLog, Withdrawn, keep_undo_log};
 
 mod caller;
+mod dir_rename;
 mod filter;
 mod kernel;
-mod mend;
 mod moving;
 mod undo;
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::ground::Missing;
+use crate::capabilities::Missing;
 
 /// What one command may read, write and use. A new plan allows reading and nothing else.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hold {
     /// Renames, if something is staged: an overlay refuses to rename a directory of the workspace,
-    /// and the cell then does it piece by piece ([`notify::mend_renames`](crate::notify)).
+    /// and the sandbox then does it piece by piece ([`notify::help_renames`](crate::notify)).
     #[default]
     Renames,
     /// Everything that changes a file. The caller takes the listener and answers, which keeps an
@@ -77,7 +77,7 @@ pub struct Limits {
     pub grace: Duration,
     /// Processor time of each process.
     pub cpu: Option<Duration>,
-    /// Memory: of the whole cell with a cgroup, otherwise of each process.
+    /// Memory: of the whole sandbox with a cgroup, otherwise of each process.
     pub memory: Option<u64>,
     /// Processes at once. Without a cgroup, and as root, the kernel can't count below 301.
     pub processes: Option<u32>,

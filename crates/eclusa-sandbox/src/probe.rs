@@ -3,21 +3,21 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::cell::Cell;
-use crate::ground::{Ground, Rung, Walls};
+use crate::capabilities::{HostCapabilities, Namespaces, StagingMethod};
 use crate::kernel;
 use crate::plan::{Hold, Plan, Staging};
-use crate::step::{CellError, Step};
+use crate::sandbox::Sandbox;
+use crate::step::{SandboxError, Step};
 
 /// Finds out what this machine can hold a command to, in some milliseconds. `state` is where the
 /// layers of staged commands will be: whether they work depends on its filesystem. Two directories
 /// are made there and removed.
 #[must_use]
-pub fn probe(state: &Path) -> Ground {
+pub fn probe(state: &Path) -> HostCapabilities {
     let filter = libc::SECCOMP_RET_ERRNO;
     let known = kernel::seccomp_knows(filter);
-    let mut ground = Ground {
-        walls: Walls::None,
+    let mut capabilities = HostCapabilities {
+        namespaces: Namespaces::None,
         overlay: false,
         proc: false,
         landlock: kernel::landlock_version(),
@@ -25,28 +25,33 @@ pub fn probe(state: &Path) -> Ground {
         notify: known && kernel::seccomp_knows(libc::SECCOMP_RET_USER_NOTIF),
         because: None,
     };
-    for walls in [Walls::Root, Walls::User] {
-        if walls == Walls::Root && !rustix::process::geteuid().is_root() {
+    for namespaces in [Namespaces::Root, Namespaces::User] {
+        if namespaces == Namespaces::Root && !rustix::process::geteuid().is_root() {
             continue;
         }
-        if let Some(found) = with_walls(&mut ground, walls, state) {
+        if let Some(found) = with_namespaces(&mut capabilities, namespaces, state) {
             return found;
         }
     }
-    in_place(ground)
+    in_place(capabilities)
 }
 
 /// What there is with namespaces, if there are namespaces. What fails is left out, and the rest
 /// tried again.
-fn with_walls(ground: &mut Ground, walls: Walls, state: &Path) -> Option<Ground> {
-    let mut with = Ground { walls, overlay: true, proc: true, ..ground.clone() };
+fn with_namespaces(
+    capabilities: &mut HostCapabilities,
+    namespaces: Namespaces,
+    state: &Path,
+) -> Option<HostCapabilities> {
+    let mut with =
+        HostCapabilities { namespaces, overlay: true, proc: true, ..capabilities.clone() };
     loop {
         let error = match trial(&with, with.overlay.then_some(state)) {
             Ok(()) => return Some(with),
             Err(error) => error,
         };
-        ground.because.get_or_insert(error.to_string());
-        with.because.clone_from(&ground.because);
+        capabilities.because.get_or_insert(error.to_string());
+        with.because.clone_from(&capabilities.because);
         match step_of(&error) {
             Some(Step::Seccomp | Step::HandOver) if with.notify => with.notify = false,
             Some(Step::Proc | Step::Processes) if with.proc => with.proc = false,
@@ -57,32 +62,34 @@ fn with_walls(ground: &mut Ground, walls: Walls, state: &Path) -> Option<Ground>
 }
 
 /// What there is without namespaces.
-fn in_place(mut ground: Ground) -> Ground {
-    while ground.seccomp || ground.landlock > 0 {
-        let Err(error) = trial(&ground, None) else { break };
-        ground.because.get_or_insert(error.to_string());
+fn in_place(mut capabilities: HostCapabilities) -> HostCapabilities {
+    while capabilities.seccomp || capabilities.landlock > 0 {
+        let Err(error) = trial(&capabilities, None) else { break };
+        capabilities.because.get_or_insert(error.to_string());
         match step_of(&error) {
-            Some(Step::Seccomp | Step::HandOver) if ground.notify => ground.notify = false,
-            Some(Step::Landlock) => ground.landlock = 0,
+            Some(Step::Seccomp | Step::HandOver) if capabilities.notify => {
+                capabilities.notify = false
+            }
+            Some(Step::Landlock) => capabilities.landlock = 0,
             _ => {
-                ground.seccomp = false;
-                ground.landlock = 0;
+                capabilities.seccomp = false;
+                capabilities.landlock = 0;
             }
         }
     }
-    ground
+    capabilities
 }
 
-fn step_of(error: &CellError) -> Option<Step> {
+fn step_of(error: &SandboxError) -> Option<Step> {
     match error {
-        CellError::Step { step, .. } => Some(*step),
+        SandboxError::Step { step, .. } => Some(*step),
         _ => None,
     }
 }
 
-/// Runs a cell that does nothing.
-fn trial(ground: &Ground, state: Option<&Path>) -> Result<(), CellError> {
-    if ground.rung() == Rung::Refuse {
+/// Runs a sandbox that does nothing.
+fn trial(capabilities: &HostCapabilities, state: Option<&Path>) -> Result<(), SandboxError> {
+    if capabilities.staging_method() == StagingMethod::Refuse {
         return Ok(());
     }
     let layers = match state {
@@ -90,22 +97,22 @@ fn trial(ground: &Ground, state: Option<&Path>) -> Result<(), CellError> {
         None => None,
     };
     let mut plan = Plan::new(vec!["/".into()], "/");
-    plan.may_lack = ground.missing();
+    plan.may_lack = capabilities.missing();
     plan.stage.extend(layers.as_ref().map(Layers::staging));
-    if ground.notify && plan.stage.is_empty() {
+    if capabilities.notify && plan.stage.is_empty() {
         plan.hold = Hold::Writes;
     }
-    Cell::trial(&plan, ground)
+    Sandbox::trial(&plan, capabilities)
 }
 
 /// Three empty directories, gone afterwards.
 struct Layers(std::path::PathBuf);
 
 impl Layers {
-    fn new(state: &Path) -> Result<Layers, CellError> {
+    fn new(state: &Path) -> Result<Layers, SandboxError> {
         sweep(state);
         let failed =
-            |source| CellError::System { what: "make a directory for the self-test", source };
+            |source| SandboxError::System { what: "make a directory for the self-test", source };
         let nanos = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
         let layers = Layers(state.join(format!("{PREFIX}{}-{nanos}", std::process::id())));
         std::fs::create_dir(&layers.0).map_err(failed)?;

@@ -1,6 +1,6 @@
-//! The only way out of a cell: a proxy in this process, at a listener inside the cell's network.
+//! The only way out of a sandbox: a proxy in this process, at a listener inside the sandbox's network.
 //!
-//! A program in the cell asks for a host by name. The name is judged by rules before anybody
+//! A program in the sandbox asks for a host by name. The name is judged by rules before anybody
 //! resolves it; it is resolved once, here; every answer is judged; and the connection goes to an
 //! address that was judged. A tunnel (`CONNECT`) carries TLS to the host that it was asked for and
 //! nothing else: the name in the first message must be that of the host. A plain request is read,

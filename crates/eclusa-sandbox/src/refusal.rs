@@ -1,4 +1,4 @@
-//! What a cell refused, read from what the command complained about, and the smallest grant that
+//! What a sandbox refused, read from what the command complained about, and the smallest grant that
 //! would allow it.
 //!
 //! The kernel tells the command, not us, so this reads messages and compares them with the plan.
@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::plan::Plan;
 
-/// Something that the cell did not let the command do.
+/// Something that the sandbox did not let the command do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refusal {
     /// Writing outside of what the plan makes writable.
@@ -23,7 +23,7 @@ pub enum Refusal {
     Network(Option<String>),
     /// More memory, processes, file size or room in `/tmp` than the plan gives.
     Limit(&'static str),
-    /// A system call that no cell has, as the command named it.
+    /// A system call that no sandbox has, as the command named it.
     Call(String),
 }
 
@@ -55,13 +55,13 @@ impl fmt::Display for Refusal {
             Refusal::Network(Some(host)) => write!(f, "`{host}` can't be reached"),
             Refusal::Network(None) => f.write_str("there is no network"),
             Refusal::Limit(what) => write!(f, "the limit on {what} was reached"),
-            Refusal::Call(what) => write!(f, "`{what}` is not possible in a cell"),
+            Refusal::Call(what) => write!(f, "`{what}` is not possible in a sandbox"),
         }
     }
 }
 
 /// The most that are told, so that a command can't flood whoever reads them.
-const MOST: usize = 20;
+const MAX_REFUSALS: usize = 20;
 
 /// What the messages of a command say was refused, each once, in the order of its output.
 #[must_use]
@@ -73,7 +73,7 @@ pub fn refusals(output: &str, plan: &Plan) -> Vec<Refusal> {
         {
             found.push(refusal);
         }
-        if found.len() == MOST {
+        if found.len() == MAX_REFUSALS {
             break;
         }
     }

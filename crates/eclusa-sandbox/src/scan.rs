@@ -36,7 +36,7 @@ mod walk;
 
 /// A workspace, the layer that a command wrote over it, and when the command began.
 #[derive(Debug)]
-pub struct Layer {
+pub struct LayerScan {
     lower: OwnedFd,
     upper: OwnedFd,
     upper_path: PathBuf,
@@ -121,15 +121,15 @@ impl ScanError {
     }
 }
 
-impl Layer {
+impl LayerScan {
     /// A layer over a workspace. No overlay may be mounted on it any more, or at least nobody may
     /// write to one: what is read back is what is committed.
-    pub fn open(lower: &Path, upper: &Path, began: Moment) -> Result<Layer, ScanError> {
+    pub fn open(lower: &Path, upper: &Path, began: Moment) -> Result<LayerScan, ScanError> {
         let open = |path: &Path| {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             rustix::fs::open(path, flags, Mode::empty()).map_err(ScanError::at("open", path))
         };
-        Ok(Layer {
+        Ok(LayerScan {
             lower: open(lower)?,
             upper: open(upper)?,
             upper_path: upper.to_owned(),
@@ -140,7 +140,7 @@ impl Layer {
 
     /// The same layer, with other bounds.
     #[must_use]
-    pub fn bounded(mut self, bounds: Bounds) -> Layer {
+    pub fn bounded(mut self, bounds: Bounds) -> LayerScan {
         self.bounds = bounds;
         self
     }

@@ -1,13 +1,13 @@
-//! The steps of building a cell, so that a failure can be named, and the errors of this crate.
+//! The steps of building a sandbox, so that a failure can be named, and the errors of this crate.
 
 use std::io;
 use std::path::PathBuf;
 
-use crate::ground::{Enforcement, Missing};
+use crate::capabilities::{Enforcement, Missing};
 
 macro_rules! steps {
     ($($name:ident => $what:literal,)*) => {
-        /// One step of building a cell, in the order in which they are taken.
+        /// One step of building a sandbox, in the order in which they are taken.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[expect(missing_docs, reason = "the text of each is beside it")]
         pub enum Step { $($name,)* }
@@ -56,7 +56,7 @@ steps! {
     Descriptors => "close descriptors",
     Orphaned => "stay with its parent, which is gone",
     Seccomp => "filter system calls",
-    Init => "start the cell's first process",
+    Init => "start the sandbox's first process",
     Execute => "execute the program",
 }
 
@@ -70,10 +70,10 @@ impl Step {
     }
 }
 
-/// Why a cell was not made, or not seen to its end.
+/// Why a sandbox was not made, or not seen to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum CellError {
+pub enum SandboxError {
     /// The plan can't be meant.
     #[error("the plan can't be carried out: {0}")]
     Plan(String),
@@ -97,7 +97,7 @@ pub enum CellError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// Something outside the cell failed.
+    /// Something outside the sandbox failed.
     #[error("could not {what}: {source}")]
     System {
         /// What was tried.
@@ -111,7 +111,7 @@ fn named(path: Option<&PathBuf>) -> String {
     path.map(|path| format!(" (`{}`)", path.display())).unwrap_or_default()
 }
 
-/// For `map_err`: what was tried outside the cell.
-pub(crate) fn trying<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> CellError {
-    move |error| CellError::System { what, source: error.into() }
+/// For `map_err`: what was tried outside the sandbox.
+pub(crate) fn trying<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> SandboxError {
+    move |error| SandboxError::System { what, source: error.into() }
 }

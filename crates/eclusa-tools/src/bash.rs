@@ -1,4 +1,4 @@
-//! `bash`: a shell command in a cell. What it would do to the workspace is staged.
+//! `bash`: a shell command in a sandbox. What it would do to the workspace is staged.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,11 +15,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::cells::{Cells, Order, Ran, RunError, Writes};
+use crate::sandboxes::{CommandOrder, Ran, RunError, Sandboxes, Writes};
 
 mod background;
 mod directories;
-mod told;
+mod report;
 
 #[cfg(test)]
 mod tests;
@@ -39,7 +39,7 @@ type Watcher = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
 /// Runs shell commands.
 pub struct Bash {
-    cells: Cells,
+    sandboxes: Sandboxes,
     files: Files,
     time: Duration,
     directories: Directories,
@@ -49,7 +49,7 @@ pub struct Bash {
 
 impl std::fmt::Debug for Bash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bash").field("cells", &self.cells).finish_non_exhaustive()
+        f.debug_struct("Bash").field("sandboxes", &self.sandboxes).finish_non_exhaustive()
     }
 }
 
@@ -74,11 +74,11 @@ pub struct BashArgs {
 }
 
 impl Bash {
-    /// Runs commands in these cells. `files` says which directories there are.
-    pub fn new(cells: Cells, files: Files) -> Bash {
-        let background = Arc::new(Background::new(cells.clone()));
+    /// Runs commands in these sandboxes. `files` says which directories there are.
+    pub fn new(sandboxes: Sandboxes, files: Files) -> Bash {
+        let background = Arc::new(Background::new(sandboxes.clone()));
         let directories = Directories::default();
-        Bash { cells, files, time: TIME, directories, background, watch: None }
+        Bash { sandboxes, files, time: TIME, directories, background, watch: None }
     }
 
     /// Lets somebody see the output as it comes, byte for byte, before anybody has read it over:
@@ -97,9 +97,9 @@ impl Bash {
         Jobs::new(self.background.clone())
     }
 
-    /// The cells that commands run in.
-    pub fn cells(&self) -> &Cells {
-        &self.cells
+    /// The sandboxes that commands run in.
+    pub fn sandboxes(&self) -> &Sandboxes {
+        &self.sandboxes
     }
 
     /// Where a command starts, as an absolute path. The arguments were completed before the call
@@ -153,9 +153,9 @@ impl TypedTool for Bash {
 
     fn touches(&self, args: &BashArgs) -> Vec<Touch> {
         let mut touches = vec![Touch::Run(args.command.clone())];
-        // In the background it runs live; and a cell that lacks something may not be what the
+        // In the background it runs live; and a sandbox that lacks something may not be what the
         // rules count on.
-        if args.background || !self.cells.is_held(writes(&args.command)) {
+        if args.background || !self.sandboxes.is_held(writes(&args.command)) {
             touches.push(Touch::Unknown);
         }
         touches
@@ -207,15 +207,15 @@ impl TypedTool for Bash {
         let time = asked.min(left.max(Duration::from_millis(1)));
         let command = args.command;
         if args.background {
-            let order = Order { command, cwd, writes: Writes::Real, time: Duration::MAX };
+            let order = CommandOrder { command, cwd, writes: Writes::Real, time: Duration::MAX };
             let id = self.background.start(job.conversation(), order);
             let id = id.map_err(|err| ToolError::new(err.to_string()))?;
-            return Ok(told::started(id, &self.cells));
+            return Ok(report::started(id, &self.sandboxes));
         }
-        let order = Order { writes: writes(&command), command, cwd, time };
-        let ran = run(self.cells.clone(), order, self.watch.clone(), job).await;
+        let order = CommandOrder { writes: writes(&command), command, cwd, time };
+        let ran = run(self.sandboxes.clone(), order, self.watch.clone(), job).await;
         let ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
-        Ok(told::output(ran, time))
+        Ok(report::output(ran, time))
     }
 }
 
@@ -246,8 +246,8 @@ impl Drop for Watch {
 
 /// Runs a command for as long as somebody waits, and tells how it goes.
 async fn run(
-    cells: Cells,
-    order: Order,
+    sandboxes: Sandboxes,
+    order: CommandOrder,
     watcher: Option<Watcher>,
     job: &Job,
 ) -> Result<Ran, RunError> {
@@ -262,7 +262,7 @@ async fn run(
             // Whoever listens sees the latest; a slow one misses some, and holds up nobody.
             let _ = tell.try_send(last_line(bytes));
         };
-        let running = cells.start(&order, progress)?;
+        let running = sandboxes.start(&order, progress)?;
         let gone = {
             let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
             watched.cancel = Some(running.canceller());

@@ -16,7 +16,6 @@
 mod apply_patch;
 mod around;
 mod bash;
-mod cells;
 mod delete;
 pub mod diagnostics;
 mod edit;
@@ -27,6 +26,7 @@ mod multi_edit;
 mod output;
 pub mod patch;
 mod read;
+mod sandboxes;
 pub mod search;
 mod seen;
 pub mod text;
@@ -40,7 +40,6 @@ mod write;
 
 pub use apply_patch::ApplyPatch;
 pub use bash::{Bash, BashArgs, Jobs, JobsArgs};
-pub use cells::{CellSettings, Cells, Keeping, Order, Ran, RunError, Running, Writes};
 pub use delete::Delete;
 pub use edit::EditFile;
 pub use hands::Hands;
@@ -49,6 +48,9 @@ pub use move_file::Move;
 pub use multi_edit::MultiEdit;
 pub use output::PagedOutput;
 pub use read::Read;
+pub use sandboxes::{
+    CommandOrder, Ran, RunError, Running, SandboxSettings, Sandboxes, WriteTracking, Writes,
+};
 pub use seen::Seen;
 pub use todo::Todo;
 pub use tool_search::ToolSearch;

@@ -212,7 +212,7 @@ pub struct Output {
     pub remarks: Vec<String>,
     /// What held the program that did it, if one ran: `full`, or `partial` and what was missing.
     /// It goes on record with the call.
-    pub cell: Option<String>,
+    pub sandbox: Option<String>,
 }
 
 impl Output {

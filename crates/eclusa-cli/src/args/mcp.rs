@@ -62,9 +62,9 @@ pub(crate) struct WrapArgs {
     /// What it may ask of the client, besides questions to you; can be given several times
     #[arg(long, value_parser = ask(), value_name = "WHAT", requires = "wrap")]
     pub(crate) may: Vec<Ask>,
-    /// Start its program without a cell: it can do whatever you can
+    /// Start its program without a sandbox: it can do whatever you can
     #[arg(long, requires = "wrap")]
-    pub(crate) no_cell: bool,
+    pub(crate) no_sandbox: bool,
     /// The server's program and its arguments
     #[arg(last = true, requires = "wrap", value_name = "COMMAND")]
     pub(crate) command: Vec<String>,

@@ -18,7 +18,7 @@ Examples:
   eclusa run mcp_git_git_status '{\"repo_path\": \".\"}'
   eclusa servers review git                     what its tools say now and did not say before
 
-Their tools are called `mcp_SERVER_TOOL`. A server is not trusted: its program runs in a cell, reads
+Their tools are called `mcp_SERVER_TOOL`. A server is not trusted: its program runs in a sandbox, reads
 no secrets, writes to a directory of its own, and reaches the hosts that are named.";
 
 #[derive(Debug, Subcommand)]
@@ -127,9 +127,9 @@ pub(crate) struct AddArgs {
     /// What its program may do with the workspace [default: read]
     #[arg(long, value_parser = access(), value_name = "ACCESS")]
     pub(crate) access: Option<Seen>,
-    /// Start its program without a cell: it can do whatever you can
+    /// Start its program without a sandbox: it can do whatever you can
     #[arg(long)]
-    pub(crate) no_cell: bool,
+    pub(crate) no_sandbox: bool,
     /// Believe what it says about its tools, and do not mark its text as coming from outside
     #[arg(long)]
     pub(crate) trusted: bool,

@@ -3,9 +3,9 @@
 
 use std::{os::unix::fs::MetadataExt, path::Path, time::Duration};
 
-use eclusa_sandbox::{Cap, Enforcement, Ground, Missing};
+use eclusa_sandbox::{Cap, Enforcement, HostCapabilities, Missing};
 use eclusa_store::Store;
-use eclusa_tools::{Cells, Order, Writes};
+use eclusa_tools::{CommandOrder, Sandboxes, Writes};
 use serde_json::{Value, json};
 
 use crate::{
@@ -17,14 +17,14 @@ use crate::{
     workplace::{self, Workplace},
 };
 
-/// Runs in a cell: what it prints proves that one can be made, and says what is in it.
+/// Runs in a sandbox: what it prints proves that one can be made, and says what is in it.
 const LOOK: &str = "echo \"bash ${BASH_VERSION}\"; git --version 2>&1 | head -n 1";
 
 pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let place = Place::find(global)?;
     let here = Workplace::open(global)?;
-    let cells = shell::cells(&here, &[])?;
-    let looked = cells.clone();
+    let sandboxes = shell::sandboxes(&here, &[])?;
+    let looked = sandboxes.clone();
     let findings = tokio::task::spawn_blocking(move || look(&looked, &place, &here));
     let findings = findings.await.map_err(Failure::failed)??;
     let mut screen = Screen::stdout();
@@ -33,15 +33,19 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
         false => findings.print(&mut screen)?,
     }
     screen.flush()?;
-    Ok(if findings.ground.enforcement() == Enforcement::Full { Exit::Done } else { Exit::Failed })
+    Ok(if findings.capabilities.enforcement() == Enforcement::Full {
+        Exit::Done
+    } else {
+        Exit::Failed
+    })
 }
 
 /// What was found.
 struct Findings {
     kernel: String,
     root: bool,
-    ground: Ground,
-    /// What a command in a cell said, or why there was none.
+    capabilities: HostCapabilities,
+    /// What a command in a sandbox said, or why there was none.
     inside: Result<Vec<String>, String>,
     caps: Option<(Cap, Cap)>,
     same_filesystem: Option<bool>,
@@ -51,18 +55,18 @@ struct Findings {
     files: Vec<String>,
 }
 
-fn look(cells: &Cells, place: &Place, here: &Workplace) -> Result<Findings, Failure> {
+fn look(sandboxes: &Sandboxes, place: &Place, here: &Workplace) -> Result<Findings, Failure> {
     let system = rustix::system::uname();
     let text = |it: &std::ffi::CStr| it.to_string_lossy().into_owned();
     let kernel = [system.sysname(), system.release(), system.machine()].map(text).join(" ");
-    let ground = cells.ground().clone();
-    let order = Order {
+    let capabilities = sandboxes.capabilities().clone();
+    let order = CommandOrder {
         command: LOOK.to_owned(),
         cwd: place.workspace.clone(),
         writes: Writes::Refused,
         time: Duration::from_secs(20),
     };
-    let ran = cells.start(&order, |_| {}).and_then(eclusa_tools::Running::wait);
+    let ran = sandboxes.start(&order, |_| {}).and_then(eclusa_tools::Running::wait);
     let caps = ran.as_ref().ok().map(|it| (it.exit.caps.memory, it.exit.caps.processes));
     let inside = ran.map_err(|err| err.to_string());
     let inside = inside.map(|it| it.exit.output.text().lines().map(str::to_owned).collect());
@@ -70,7 +74,7 @@ fn look(cells: &Cells, place: &Place, here: &Workplace) -> Result<Findings, Fail
     Ok(Findings {
         kernel,
         root: rustix::process::geteuid().is_root(),
-        ground,
+        capabilities,
         inside,
         caps,
         same_filesystem: same_filesystem(&place.workspace, &place.undo()),
@@ -100,26 +104,26 @@ fn same_filesystem(workspace: &Path, state: &Path) -> Option<bool> {
     Some(device(workspace)? == device(there)?)
 }
 
-/// A part of the walls, and how to get it.
+/// A part of the sandbox, and how to get it.
 struct Part {
     name: &'static str,
     holds: bool,
     detail: String,
-    mend: &'static str,
+    fix: &'static str,
 }
 
 impl Findings {
     fn parts(&self) -> Vec<Part> {
-        let missing = self.ground.missing();
-        let part = |what: Missing, name, detail: &str, mend| Part {
+        let missing = self.capabilities.missing();
+        let part = |what: Missing, name, detail: &str, fix| Part {
             name,
             holds: !missing.contains(&what),
             detail: detail.to_owned(),
-            mend,
+            fix,
         };
-        let landlock = match self.ground.landlock_version() {
-            0 => "files, as a second opinion".to_owned(),
-            version => format!("files, as a second opinion; version {version}"),
+        let landlock = match self.capabilities.landlock_version() {
+            0 => "a second layer of file protection".to_owned(),
+            version => format!("a second layer of file protection; version {version}"),
         };
         vec![
             part(
@@ -161,17 +165,17 @@ impl Findings {
 
     fn held(cap: Cap) -> &'static str {
         match cap {
-            Cap::Cell => "all processes of a command together",
+            Cap::Sandbox => "all processes of a command together",
             Cap::EachProcess => "each process by itself",
             Cap::Open => "not held",
         }
     }
 
     fn print(&self, screen: &mut Screen) -> Result<(), Failure> {
-        let enforcement = self.ground.enforcement();
+        let enforcement = self.capabilities.enforcement();
         let style = if enforcement == Enforcement::Full { Style::Good } else { Style::Bad };
-        screen.styled(style, &format!("enforcement: {enforcement}"))?;
-        screen.line(&format!("rung: {}", self.ground.rung()))?;
+        screen.styled(style, &format!("level: {enforcement}"))?;
+        screen.line(&format!("sandbox: {}", self.capabilities.staging_method()))?;
         let user = if self.root { "root" } else { "an ordinary user" };
         screen.line(&format!("kernel: {}, as {user}", harmless(&self.kernel)))?;
         screen.line("")?;
@@ -185,15 +189,15 @@ impl Findings {
             screen.line(&format!("  processes are capped for: {}", Self::held(processes)))?;
         }
         for part in self.parts().iter().filter(|it| !it.holds) {
-            screen.styled(Style::Warn, &format!("to get {}: {}", part.name, part.mend))?;
+            screen.styled(Style::Warn, &format!("to get {}: {}", part.name, part.fix))?;
         }
-        if let Some(because) = self.ground.because() {
+        if let Some(because) = self.capabilities.because() {
             screen.line(&format!("the kernel said first: {}", harmless(because)))?;
         }
         screen.line("")?;
         match &self.inside {
-            Ok(lines) => screen.line(&format!("in a cell: {}", harmless(&lines.join(", "))))?,
-            Err(why) => screen.styled(Style::Bad, &format!("no cell: {}", harmless(why)))?,
+            Ok(lines) => screen.line(&format!("in a sandbox: {}", harmless(&lines.join(", "))))?,
+            Err(why) => screen.styled(Style::Bad, &format!("no sandbox: {}", harmless(why)))?,
         }
         screen.line(&format!("workspace: {}", harmless(&self.workspace)))?;
         let renamed = match self.same_filesystem {
@@ -213,21 +217,21 @@ impl Findings {
 
     fn as_json(&self) -> Value {
         let parts = self.parts().into_iter().map(|it| {
-            let mend = (!it.holds).then_some(it.mend);
-            json!({"name": it.name, "holds": it.holds, "detail": it.detail, "mend": mend})
+            let fix = (!it.holds).then_some(it.fix);
+            json!({"name": it.name, "holds": it.holds, "detail": it.detail, "fix": fix})
         });
         let parts: Vec<Value> = parts.collect();
         json!({
-            "enforcement": self.ground.enforcement().to_string(),
-            "rung": self.ground.rung().to_string(),
+            "level": self.capabilities.enforcement().to_string(),
+            "staging": self.capabilities.staging_method().to_string(),
             "kernel": self.kernel,
             "root": self.root,
             "parts": parts,
-            "because": self.ground.because(),
+            "because": self.capabilities.because(),
             "memory": self.caps.map(|it| Self::held(it.0)),
             "processes": self.caps.map(|it| Self::held(it.1)),
             "inside": self.inside.as_ref().ok(),
-            "no_cell": self.inside.as_ref().err(),
+            "no_sandbox": self.inside.as_ref().err(),
             "workspace": self.workspace,
             "state": self.state,
             "same_filesystem": self.same_filesystem,

@@ -37,15 +37,15 @@ pub(super) async fn run(here: &Workplace, args: ExecArgs, json: bool) -> Result<
         _ => Wanted::Ask,
     };
     let command = shell_text(&args.command);
-    let cells = shell::cells(here, &args.allow_net)?;
+    let sandboxes = shell::sandboxes(here, &args.allow_net)?;
     let person = Arc::new(Person::new(Terminal::new(false, None), wanted, json));
     let stream = Arc::new(Stream::new());
     let watcher = stream.clone();
     let store = here.store()?;
-    shell::sweep(&cells);
+    shell::sweep(&sandboxes);
     let slot = Slot::default();
     let bash = |files| {
-        let bash = Bash::new(cells, files).time(here.config.commands.time);
+        let bash = Bash::new(sandboxes, files).time(here.config.commands.time);
         let bash = match json {
             true => bash,
             false => bash.watched(move |bytes| watcher.write(bytes)),

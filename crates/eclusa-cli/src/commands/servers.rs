@@ -122,7 +122,7 @@ fn notes(server: &ServerSettings) -> String {
     let mut notes = Vec::new();
     if matches!(server.reach, Reach::Command(_)) {
         notes.push(format!("workspace: {}", word(server.workspace)));
-        if !server.cell {
+        if !server.sandbox {
             notes.push("NOT HELD".to_owned());
         }
         if !server.hosts.is_empty() {
@@ -148,7 +148,7 @@ fn settings(server: &ServerSettings) -> Value {
         "env": server.env,
         "hosts": server.hosts,
         "workspace": word(server.workspace),
-        "cell": server.cell,
+        "sandbox": server.sandbox,
         "trusted": server.trusted,
         "origin": server.origin,
     })

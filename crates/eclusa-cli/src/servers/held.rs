@@ -1,10 +1,10 @@
-//! A server's program in a cell.
+//! A server's program in a sandbox.
 
 use std::{io, sync::Arc, thread::JoinHandle};
 
 use eclusa_mcp::{Launched, Process};
 use eclusa_sandbox::{
-    Cancel, Cell, Exit, Ground, How, Pipes, Plan,
+    Cancel, Exit, HostCapabilities, How, Pipes, Plan, Sandbox,
     proxy::{Attempt, Hosts, Proxy, Refusal, Serving},
 };
 use futures::future::BoxFuture;
@@ -23,11 +23,15 @@ pub(super) struct Started {
 }
 
 /// Starts a program. It reaches these hosts and no others, whatever it tries.
-pub(super) fn start(plan: &Plan, ground: &Ground, hosts: Hosts) -> io::Result<Started> {
+pub(super) fn start(
+    plan: &Plan,
+    capabilities: &HostCapabilities,
+    hosts: Hosts,
+) -> io::Result<Started> {
     let words = LastWords::default();
     let heard = words.clone();
-    let (mut cell, pipes) =
-        Cell::talk(plan, ground, move |bytes| heard.add(bytes)).map_err(io::Error::other)?;
+    let (mut sandbox, pipes) = Sandbox::talk(plan, capabilities, move |bytes| heard.add(bytes))
+        .map_err(io::Error::other)?;
     let told = words.clone();
     let report = move |attempt: Attempt| match (attempt.grant(), attempt.outcome) {
         (Some(host), _) => {
@@ -38,24 +42,24 @@ pub(super) fn start(plan: &Plan, ground: &Ground, hosts: Hosts) -> io::Result<St
         (None, Err(why)) => told.unreached(why.to_string()),
     };
     let serve = |listener| Proxy::new(hosts, report).serve(listener);
-    let serving = cell.take_listener().map(serve).transpose()?;
-    Ok(Started { pipes, held: Held::over(cell, serving, words)? })
+    let serving = sandbox.take_listener().map(serve).transpose()?;
+    Ok(Started { pipes, held: Held::over(sandbox, serving, words)? })
 }
 
 impl Started {
-    /// What the gateway talks to. `cell` says what holds it.
-    pub(super) fn launched(self, cell: String) -> io::Result<Launched> {
+    /// What the gateway talks to. `sandbox` says what holds it.
+    pub(super) fn launched(self, sandbox: String) -> io::Result<Launched> {
         Ok(Launched {
             input: Box::new(Sender::from_owned_fd(self.pipes.input)?),
             output: Box::new(Receiver::from_owned_fd(self.pipes.output)?),
             hindered: Some(Arc::new(self.held.words.clone())),
             process: Box::new(self.held),
-            cell: Some(cell),
+            sandbox: Some(sandbox),
         })
     }
 }
 
-/// A program in a cell. Dropping this ends it, with everything that it started.
+/// A program in a sandbox. Dropping this ends it, with everything that it started.
 struct Held {
     cancel: Cancel,
     ended: watch::Receiver<Option<String>>,
@@ -64,12 +68,12 @@ struct Held {
 }
 
 impl Held {
-    fn over(cell: Cell, serving: Option<Serving>, words: LastWords) -> io::Result<Held> {
-        let cancel = cell.canceller();
+    fn over(sandbox: Sandbox, serving: Option<Serving>, words: LastWords) -> io::Result<Held> {
+        let cancel = sandbox.canceller();
         let (tell, ended) = watch::channel(None);
         let last = words.clone();
         let wait = move || {
-            let how = match cell.wait() {
+            let how = match sandbox.wait() {
                 Ok(exit) => how(&exit),
                 Err(err) => err.to_string(),
             };

@@ -1,4 +1,4 @@
-//! Starting the programs of servers: in cells, unless a person says otherwise.
+//! Starting the programs of servers: in sandboxes, unless a person says otherwise.
 //!
 //! A server reads the machine but none of its secrets, writes to a directory of its own, sees the
 //! workspace as its settings say, and reaches the hosts that they name.
@@ -14,7 +14,7 @@ use std::{
 use eclusa::{Least, Reach, Seen, ServerSettings};
 use eclusa_mcp::{Launched, Launcher};
 use eclusa_sandbox::{Enforcement, Keep, Limits, Missing, Plan, proxy::Hosts, secrets};
-use eclusa_tools::Cells;
+use eclusa_tools::Sandboxes;
 use futures::future::BoxFuture;
 
 use super::{held, loose, program};
@@ -24,16 +24,16 @@ use crate::{place::Place, spawn::Program, workplace::Workplace};
 #[derive(Clone)]
 pub(super) struct Launch {
     place: Place,
-    /// The cells of this workspace: a server's are made from the same ground.
-    cells: Cells,
+    /// The sandboxes of this workspace: a server's are made from the same capabilities.
+    sandboxes: Sandboxes,
 }
 
 impl Launch {
-    pub(super) fn new(here: &Workplace, cells: Cells) -> Launch {
-        let launch = Launch { place: here.place.clone(), cells };
+    pub(super) fn new(here: &Workplace, sandboxes: Sandboxes) -> Launch {
+        let launch = Launch { place: here.place.clone(), sandboxes };
         // All before the first starts: each is hidden from the others. What cannot be made is told
         // when that server starts.
-        for server in here.config.servers.iter().filter(|it| it.cell) {
+        for server in here.config.servers.iter().filter(|it| it.sandbox) {
             let _ = launch.home(server);
         }
         launch
@@ -47,7 +47,7 @@ impl Launcher for Launch {
                 return Err(io::Error::other("it is no program"));
             };
             unset(server)?;
-            if !server.cell {
+            if !server.sandbox {
                 return loose::start(&Program {
                     command: command.clone(),
                     directory: self.place.workspace.clone(),
@@ -57,9 +57,9 @@ impl Launcher for Launch {
             }
             let (this, server, command) = (self.clone(), server.clone(), command.clone());
             let starting = move || this.start(&server, &command);
-            let (started, cell) =
+            let (started, sandbox) =
                 tokio::task::spawn_blocking(starting).await.map_err(io::Error::other)??;
-            started.launched(cell)
+            started.launched(sandbox)
         })
     }
 }
@@ -84,9 +84,9 @@ impl Launch {
         server: &ServerSettings,
         command: &[String],
     ) -> io::Result<(held::Started, String)> {
-        let cell = self.holds()?;
+        let sandbox = self.holds()?;
         let home = self.home(server)?;
-        let settings = self.cells.settings();
+        let settings = self.sandboxes.settings();
         let path = settings.env.iter().find(|(name, _)| name == "PATH");
         let path = path.map(|(_, value)| value.as_os_str()).unwrap_or(OsStr::new(""));
         let argv = program::found(command, path, &self.place.workspace)?;
@@ -96,7 +96,7 @@ impl Launch {
         };
         let mut plan = Plan::new(argv, cwd);
         plan.env = environment(&settings.env, server, &home);
-        plan.may_lack = self.cells.ground().missing();
+        plan.may_lack = self.sandboxes.capabilities().missing();
         plan.keep = Keep { head: 0, tail: 0 };
         plan.limits = Limits { wall: None, disk: None, ..settings.limits.clone() };
         // There is always a proxy, so that what a server tries to reach can be told.
@@ -105,27 +105,27 @@ impl Launch {
         let hosts = Hosts::new(&server.hosts).map_err(|err| {
             io::Error::other(format!("a host that it may reach cannot be read: {err}"))
         })?;
-        Ok((held::start(&plan, self.cells.ground(), hosts)?, cell))
+        Ok((held::start(&plan, self.sandboxes.capabilities(), hosts)?, sandbox))
     }
 
     /// What holds a server here, in words, or why that is not enough. Nothing of a server is
     /// staged, so an overlay is not missed.
     fn holds(&self) -> io::Result<String> {
-        let ground = self.cells.ground();
+        let capabilities = self.sandboxes.capabilities();
         let doctor = "`eclusa doctor` says how to get it";
-        if ground.enforcement() == Enforcement::None {
+        if capabilities.enforcement() == Enforcement::None {
             return Err(io::Error::other(format!(
-                "this machine cannot hold it in a cell; {doctor}. `cell = false` in its settings \
+                "this machine cannot hold it in a sandbox; {doctor}. `sandbox = false` in its settings \
                  starts it without one"
             )));
         }
-        let mut missing = ground.missing();
+        let mut missing = capabilities.missing();
         missing.retain(|it| *it != Missing::Staging);
         if missing.is_empty() {
             return Ok(Enforcement::Full.to_string());
         }
         let partial = Enforcement::Partial(missing).to_string();
-        match self.cells.settings().least {
+        match self.sandboxes.settings().least {
             Least::Full => Err(io::Error::other(format!(
                 "this machine would hold it only in part ({partial}), and `[commands] least` \
                  wants all; {doctor}"
@@ -136,7 +136,7 @@ impl Launch {
 
     /// What it sees, writes and does not see.
     fn places(&self, plan: &mut Plan, server: &ServerSettings, home: PathBuf) {
-        let (settings, root) = (self.cells.settings(), &self.place.workspace);
+        let (settings, root) = (self.sandboxes.settings(), &self.place.workspace);
         plan.hide = secrets(settings.home.as_deref(), std::slice::from_ref(root));
         plan.hide.extend(self.place.state().map(Path::to_owned));
         // Of the homes, one is its own.
@@ -147,7 +147,7 @@ impl Launch {
         plan.read.push("/".into());
         match server.workspace {
             Seen::Hidden => plan.hide.push(root.clone()),
-            // Named, because a workspace beneath /tmp would be covered by the cell's own.
+            // Named, because a workspace beneath /tmp would be covered by the sandbox's own.
             Seen::Read => plan.read.push(root.clone()),
             Seen::Write => plan.write.push(root.clone()),
         }

@@ -1,4 +1,4 @@
-//! A server's program without a cell, for a person who wrote `cell = false`.
+//! A server's program without a sandbox, for a person who wrote `sandbox = false`.
 
 use std::{io, process::Stdio, sync::Arc};
 
@@ -26,7 +26,7 @@ pub(super) fn start(program: &Program) -> io::Result<Launched> {
         input: Box::new(input.ok_or_else(gone)?),
         output: Box::new(output.ok_or_else(gone)?),
         process: Box::new(Loose { group, words, heard_all }),
-        cell: Some(NOT_HELD.to_owned()),
+        sandbox: Some(NOT_HELD.to_owned()),
         hindered: None,
     })
 }

@@ -1,4 +1,4 @@
-//! Which program a command names: found before the cell is made, so that nothing is searched in it.
+//! Which program a command names: found before the sandbox is made, so that nothing is searched in it.
 
 use std::{
     env,

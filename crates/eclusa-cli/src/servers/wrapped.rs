@@ -29,7 +29,7 @@ pub(crate) fn wrapped(args: WrapArgs) -> Result<ServerSettings, Failure> {
         hosts: args.allow_net,
         workspace: args.access.unwrap_or(plain.workspace),
         may: plain.may.into_iter().chain(args.may).collect(),
-        cell: !args.no_cell,
+        sandbox: !args.no_sandbox,
         ..plain
     })
 }

@@ -98,8 +98,8 @@ fn table(server: &ServerSettings) -> Table {
     if server.trusted {
         table.insert("trusted", value(true));
     }
-    if !server.cell {
-        table.insert("cell", value(false));
+    if !server.sandbox {
+        table.insert("sandbox", value(false));
     }
     if server.start != plain.start {
         table.insert("start", value(format!("{}s", server.start.as_secs())));

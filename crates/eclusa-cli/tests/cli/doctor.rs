@@ -7,17 +7,17 @@ fn it_says_that_everything_holds_where_it_does() {
     let world = World::with("[commands]\nprocesses = 100");
     let ran = world.eclusa(&["doctor"]);
     assert_eq!(ran.code, 0, "this kernel has all of it: {ran:?}");
-    for text in ["enforcement: full", "rung: overlay", "landlock", "bash 5", "eclusa.toml"] {
+    for text in ["level: full", "sandbox: overlay", "landlock", "bash 5", "eclusa.toml"] {
         assert!(ran.out.contains(text), "`{text}` is not in {}", ran.out);
     }
     assert!(ran.out.contains("on the workspace's filesystem"), "{}", ran.out);
     let told = world.eclusa(&["--json", "doctor"]).json();
-    assert_eq!((&told["enforcement"], &told["same_filesystem"]), (&"full".into(), &true.into()));
+    assert_eq!((&told["level"], &told["same_filesystem"]), (&"full".into(), &true.into()));
     let parts = told["parts"].as_array().unwrap();
     assert!(parts.len() == 5 && parts.iter().all(|it| it["holds"] == true), "{told}");
 }
 
-/// A status that does not lie: where nothing can be staged it says so, and how to mend it.
+/// A status that does not lie: where nothing can be staged it says so, and how to fix it.
 #[test]
 fn it_says_what_is_missing_and_how_to_get_it() {
     let world = World::new();

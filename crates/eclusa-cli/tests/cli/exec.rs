@@ -24,7 +24,7 @@ fn bash_runs_in_a_cell_and_the_record_says_what_held_it() {
     assert_eq!((ran.code, reply["code"].as_str()), (1, Some("tool_failed")));
     assert_eq!((&reply["data"]["exit_code"], &reply["tool"]), (&3.into(), &"bash".into()));
     let ends: Vec<_> = world.records().into_iter().filter(|it| it["event"] == "ended").collect();
-    assert!(ends.iter().all(|it| it["cell"] == "full"), "this kernel has all of it: {ends:?}");
+    assert!(ends.iter().all(|it| it["sandbox"] == "full"), "this kernel has all of it: {ends:?}");
 }
 
 /// What is hidden from a command is beside the configuration and in the state, however they are named.

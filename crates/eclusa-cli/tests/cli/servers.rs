@@ -9,7 +9,6 @@ use crate::{
     world::World,
 };
 
-mod cells;
 mod commands;
 mod faults;
 mod icons;
@@ -20,6 +19,7 @@ mod names;
 mod pins;
 mod rude;
 mod said;
+mod sandboxes;
 mod wrapped;
 
 /// The fake server, as a script.

@@ -15,13 +15,13 @@ pub struct About {
     /// What it can do, in its own words.
     pub capabilities: Value,
     /// What holds its program.
-    pub cell: Option<String>,
+    pub sandbox: Option<String>,
     /// How long it took from the start until it had told its tools.
     pub took: Duration,
 }
 
 impl About {
-    pub(super) fn new(peer: &Peer<RoleClient>, cell: Option<&str>, took: Duration) -> About {
+    pub(super) fn new(peer: &Peer<RoleClient>, sandbox: Option<&str>, took: Duration) -> About {
         let info = peer.peer_info();
         let said = info.as_ref().and_then(|it| it.server_info.as_ref());
         About {
@@ -30,7 +30,7 @@ impl About {
             capabilities: info
                 .and_then(|it| serde_json::to_value(&it.capabilities).ok())
                 .unwrap_or_default(),
-            cell: cell.map(str::to_owned),
+            sandbox: sandbox.map(str::to_owned),
             took,
         }
     }

@@ -70,7 +70,7 @@ impl Tool for Foreign {
     }
 
     /// Nothing that rules about paths and hosts could be held against: what the server reaches is
-    /// a matter of its cell, and whether it is asked for anything, of rules about it (C21).
+    /// a matter of its sandbox, and whether it is asked for anything, of rules about it (C21).
     fn touches(&self, _: &Value) -> Vec<Touch> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! What a call failed of, where that was the server's cell: said to whoever can grant more, and no
+//! What a call failed of, where that was the server's sandbox: said to whoever can grant more, and no
 //! more than it takes.
 
 use std::time::Instant;
@@ -12,7 +12,7 @@ const READ_ONLY: [&str; 3] = ["EROFS", "ead-only file system", "Errno 30"];
 const HIDDEN: [&str; 4] = ["EACCES", "ermission denied", "PermissionError", "Errno 13"];
 
 impl Upstream {
-    /// What to say about a call that failed, if the cell had a part in it. `said` is what the
+    /// What to say about a call that failed, if the sandbox had a part in it. `said` is what the
     /// server says itself.
     pub(super) fn hindrance(&self, said: &str, since: Instant) -> Option<String> {
         let settings = &self.settings;
@@ -22,7 +22,7 @@ impl Upstream {
         if let Some(hosts) = hosts.filter(|it| !it.is_empty()) {
             let all = hosts.join("`, `");
             return Some(format!(
-                "its cell did not let it reach `{all}` meanwhile; `hosts = {hosts:?}` in {entry} would"
+                "its sandbox did not let it reach `{all}` meanwhile; `hosts = {hosts:?}` in {entry} would"
             ));
         }
         let says = |words: &[&str]| words.iter().any(|it| said.contains(it));
@@ -32,8 +32,8 @@ impl Upstream {
                 format!("; `workspace = \"write\"` in {entry} would let it write the workspace")
             }
         };
-        if settings.cell && says(&READ_ONLY) {
-            return Some(format!("in its cell it writes to its own directory{grant}"));
+        if settings.sandbox && says(&READ_ONLY) {
+            return Some(format!("in its sandbox it writes to its own directory{grant}"));
         }
         let grant = match settings.workspace {
             Seen::Hidden => {
@@ -41,7 +41,8 @@ impl Upstream {
             }
             Seen::Read | Seen::Write => String::new(),
         };
-        (settings.cell && says(&HIDDEN)).then(|| format!("in its cell it sees no secrets{grant}"))
+        (settings.sandbox && says(&HIDDEN))
+            .then(|| format!("in its sandbox it sees no secrets{grant}"))
     }
 
     /// What a server at an address wanted of a person before is not why the next call fails.
@@ -51,7 +52,7 @@ impl Upstream {
         }
     }
 
-    /// An error, with what the cell had to do with it, or the login.
+    /// An error, with what the sandbox had to do with it, or the login.
     pub(super) fn explained(&self, mut err: ToolError, since: Instant) -> ToolError {
         if let (Reach::Url { .. }, Some(line)) = (&self.settings.reach, self.up())
             && let Some(wants) = line.wants.take()

@@ -47,7 +47,7 @@ fn is_safe(src: &str, server: &ServerSettings) -> bool {
         Reach::Url { url: own, .. } => Url::parse(own)
             .is_ok_and(|own| (own.scheme(), own.host_str()) == (url.scheme(), Some(host))),
         Reach::Command(_) => {
-            url.scheme() == "https" && (!server.cell || server.hosts.iter().any(|it| it == host))
+            url.scheme() == "https" && (!server.sandbox || server.hosts.iter().any(|it| it == host))
         }
     }
 }

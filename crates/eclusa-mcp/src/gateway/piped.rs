@@ -54,7 +54,7 @@ impl Upstream {
             }
         };
         match served {
-            Ok(running) => Ok((running, launched.process, launched.cell, launched.hindered)),
+            Ok(running) => Ok((running, launched.process, launched.sandbox, launched.hindered)),
             Err(err) => {
                 let how = timeout(LAST_WORDS, launched.process.ended()).await.ok();
                 Err(complaint.take().or(how).unwrap_or_else(|| err.to_string()))

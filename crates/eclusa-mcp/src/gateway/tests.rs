@@ -304,7 +304,7 @@ impl Launcher for InMemory {
         let (read, write) = tokio::io::split(ours);
         let (input, output) = (Box::new(write), Box::new(read));
         let process = Box::new(Endless);
-        let launched = Launched { input, output, process, cell: None, hindered: None };
+        let launched = Launched { input, output, process, sandbox: None, hindered: None };
         Box::pin(async { Ok(launched) })
     }
 }

@@ -106,7 +106,7 @@ impl Tool for Unlisted {
                 ServerResult::GetPromptResult(it) => prompt(it),
                 _ => return Err(ToolError::new(self.upstream.no_result())),
             };
-            output.cell = given.cell;
+            output.sandbox = given.sandbox;
             Ok(output)
         })
     }

@@ -79,7 +79,7 @@ enum State {
 #[derive(Clone)]
 pub(super) struct Line {
     pub(super) peer: Peer<RoleClient>,
-    pub(super) cell: Option<Arc<str>>,
+    pub(super) sandbox: Option<Arc<str>>,
     pub(super) hindered: Option<Arc<dyn Hindered>>,
     /// What a person would have to do for a server at an address.
     pub(super) wants: Complaint,
@@ -223,7 +223,7 @@ impl Upstream {
         {
             *error = format!("{error}: {why}");
         }
-        output.cell = given.cell;
+        output.sandbox = given.sandbox;
         Ok(output)
     }
 
@@ -313,11 +313,11 @@ impl Upstream {
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         };
         let handler = Asked { upstream: Arc::downgrade(self) };
-        let (running, process, cell, hindered) = match &self.settings.reach {
+        let (running, process, sandbox, hindered) = match &self.settings.reach {
             Reach::Command(_) => {
                 let greeted = self.greet(handler, lifecycle, &complaint).await?;
-                let (running, process, cell, hindered) = greeted;
-                (running, Some(process), cell, hindered)
+                let (running, process, sandbox, hindered) = greeted;
+                (running, Some(process), sandbox, hindered)
             }
             Reach::Url { .. } => {
                 let keys = &self.world.keys;
@@ -331,9 +331,9 @@ impl Upstream {
         self.list(&peer).await.map_err(|err| complaint.take().unwrap_or(err))?;
         // What was wrong on the way is not any more.
         let _ = complaint.take();
-        let about = About::new(&peer, cell.as_deref(), began.elapsed()).into();
-        let (cell, level) = (cell.map(Arc::from), Arc::default());
-        let line = Line { peer, cell, hindered, wants: complaint.clone(), about, level };
+        let about = About::new(&peer, sandbox.as_deref(), began.elapsed()).into();
+        let (sandbox, level) = (sandbox.map(Arc::from), Arc::default());
+        let line = Line { peer, sandbox, hindered, wants: complaint.clone(), about, level };
         Ok((running, line, process, complaint))
     }
 }

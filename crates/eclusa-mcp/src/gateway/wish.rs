@@ -184,7 +184,7 @@ impl Upstream {
                 Err(err) => return Err(self.refused(&err, way.client.as_ref()).await),
             };
             let ServerResult::InputRequiredResult(more) = said else {
-                return Ok(Fulfilled { said, cell: line.cell.as_deref().map(str::to_owned) });
+                return Ok(Fulfilled { said, sandbox: line.sandbox.as_deref().map(str::to_owned) });
             };
             state = more.request_state;
             if let Some(requests) = more.input_requests.filter(|it| !it.is_empty()) {
@@ -300,7 +300,7 @@ impl Upstream {
 pub(super) struct Fulfilled {
     pub(super) said: ServerResult,
     /// What held the program.
-    pub(super) cell: Option<String>,
+    pub(super) sandbox: Option<String>,
 }
 
 /// The same error without its words: those are in the reply, where secrets are taken out of them.

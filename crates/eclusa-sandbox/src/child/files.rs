@@ -6,8 +6,8 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::{Errno, Result};
 
 use super::{Done, at, at_nth};
+use crate::child_spec::Rules;
 use crate::kernel;
-use crate::recipe::Rules;
 use crate::step::Step;
 
 const EXECUTE: u64 = 1;

@@ -1,4 +1,4 @@
-//! The file system of a cell: everything read-only, a few directories of its own, and what the
+//! The file system of a sandbox: everything read-only, a few directories of its own, and what the
 //! plan makes writable at its own place.
 
 use std::ffi::CStr;
@@ -12,30 +12,30 @@ use rustix::mount::{
 };
 
 use super::{Done, at, at_nth, device, write_to};
+use crate::child_spec::{ChildSpec, MAX_PATHS, Overlay};
 use crate::kernel;
-use crate::recipe::{MOST, Overlay, Recipe};
 use crate::step::Step;
 
 /// Descriptors of mounts that aren't attached yet.
-type Detached = [Option<OwnedFd>; MOST];
+type Detached = [Option<OwnedFd>; MAX_PATHS];
 
 const fn none() -> Detached {
-    [const { None }; MOST]
+    [const { None }; MAX_PATHS]
 }
 
-pub(super) fn build(recipe: &Recipe) -> Done {
+pub(super) fn build(spec: &ChildSpec) -> Done {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change(c"/", private).map_err(at(Step::Private))?;
 
     // Taken before everything becomes read-only, attached afterwards.
     let (mut binds, mut live, mut overlays) = (none(), none(), none());
-    for ((n, bind), slot) in recipe.binds.iter().enumerate().zip(&mut binds) {
+    for ((n, bind), slot) in spec.binds.iter().enumerate().zip(&mut binds) {
         *slot = Some(take(&bind.path, bind.writable).map_err(at_nth(Step::Bind, n))?);
     }
-    for ((n, one), slot) in recipe.live.iter().enumerate().zip(&mut live) {
+    for ((n, one), slot) in spec.live.iter().enumerate().zip(&mut live) {
         *slot = Some(take_beneath(&one.root, &one.beneath).map_err(at_nth(Step::Live, n))?);
     }
-    for ((n, overlay), slot) in recipe.overlays.iter().enumerate().zip(&mut overlays) {
+    for ((n, overlay), slot) in spec.overlays.iter().enumerate().zip(&mut overlays) {
         *slot = Some(lay(overlay).map_err(at_nth(Step::Overlay, n))?);
     }
     let devices = device::take();
@@ -44,28 +44,28 @@ pub(super) fn build(recipe: &Recipe) -> Done {
     let root = CWD.as_raw_fd();
     kernel::mount_setattr(root, c"/", true, locked).map_err(at(Step::ReadOnly))?;
 
-    let masks = prepare_masks(recipe)?;
-    private_directories(recipe)?;
+    let masks = prepare_masks(spec)?;
+    private_directories(spec)?;
     device::build(devices)?;
-    for (n, directory) in recipe.directories.iter().enumerate() {
+    for (n, directory) in spec.directories.iter().enumerate() {
         match rustix::fs::mkdir(directory.as_c_str(), Mode::from(0o755)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(at_nth(Step::Directories, n)(errno)),
         }
     }
-    for ((n, overlay), mount) in recipe.overlays.iter().enumerate().zip(&overlays) {
+    for ((n, overlay), mount) in spec.overlays.iter().enumerate().zip(&overlays) {
         attach(mount, &overlay.lower).map_err(at_nth(Step::Overlay, n))?;
     }
-    for ((n, bind), mount) in recipe.binds.iter().enumerate().zip(&binds) {
+    for ((n, bind), mount) in spec.binds.iter().enumerate().zip(&binds) {
         attach(mount, &bind.path).map_err(at_nth(Step::Attach, n))?;
     }
-    for ((n, one), mount) in recipe.live.iter().enumerate().zip(&live) {
+    for ((n, one), mount) in spec.live.iter().enumerate().zip(&live) {
         attach(mount, &one.target).map_err(at_nth(Step::Live, n))?;
     }
     if let Some(masks) = masks {
-        hide(recipe, &masks)?;
+        hide(spec, &masks)?;
     }
-    if recipe.proc { fresh_proc(recipe) } else { Ok(()) }
+    if spec.proc { fresh_proc(spec) } else { Ok(()) }
 }
 
 /// A copy of the mount at `path`, not attached, on which set-user-id and devices mean nothing.
@@ -135,8 +135,8 @@ struct Masks {
 
 /// Makes both on a filesystem of their own, at `/run`, which is covered right after. They are
 /// read-only, so that their owner can't change their mode.
-fn prepare_masks(recipe: &Recipe) -> std::result::Result<Option<Masks>, super::Failed> {
-    if recipe.masks.is_empty() {
+fn prepare_masks(spec: &ChildSpec) -> std::result::Result<Option<Masks>, super::Failed> {
+    if spec.masks.is_empty() {
         return Ok(None);
     }
     let make = || {
@@ -151,8 +151,8 @@ fn prepare_masks(recipe: &Recipe) -> std::result::Result<Option<Masks>, super::F
     make().map(Some).map_err(at(Step::Masks))
 }
 
-fn hide(recipe: &Recipe, masks: &Masks) -> Done {
-    for (n, mask) in recipe.masks.iter().enumerate() {
+fn hide(spec: &ChildSpec, masks: &Masks) -> Done {
+    for (n, mask) in spec.masks.iter().enumerate() {
         let cover = if mask.directory { &masks.directory } else { &masks.file };
         let hide = || attach_at(&copied(cover)?, &open_place(&mask.path)?);
         hide().map_err(at_nth(Step::Hide, n))?;
@@ -174,27 +174,27 @@ fn tmpfs(place: &CStr, options: &CStr) -> Result<()> {
 }
 
 /// `/tmp`, which is also `/var/tmp`, and an empty `/run`.
-fn private_directories(recipe: &Recipe) -> Done {
+fn private_directories(spec: &ChildSpec) -> Done {
     let failed = at(Step::Tmp);
     tmpfs(c"/run", c"mode=755,size=16m").map_err(at(Step::Run))?;
-    tmpfs(c"/tmp", &recipe.tmp_options).map_err(&failed)?;
-    if recipe.var_tmp {
+    tmpfs(c"/tmp", &spec.tmp_options).map_err(&failed)?;
+    if spec.var_tmp {
         let mount = take(c"/tmp", true).map_err(&failed)?;
         attach_at(&mount, &open_place(c"/var/tmp").map_err(&failed)?).map_err(&failed)?;
     }
     Ok(())
 }
 
-/// The processes of the cell and no others, read-only: its owner may otherwise set the kernel's
+/// The processes of the sandbox and no others, read-only: its owner may otherwise set the kernel's
 /// parameters, if the owner is root.
-fn fresh_proc(recipe: &Recipe) -> Done {
+fn fresh_proc(spec: &ChildSpec) -> Done {
     let failed = at(Step::Proc);
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     rustix::mount::mount(c"proc", c"/proc", c"proc", flags, None::<&CStr>).map_err(&failed)?;
-    if let Some(most) = &recipe.pid_max {
+    if let Some(most) = &spec.pid_max {
         // Since Linux 6.14 this is the namespace's own; before, it is the machine's and refused,
         // or as root must not be touched.
-        if recipe.own_pid_max {
+        if spec.own_pid_max {
             write_to(c"/proc/sys/kernel/pid_max", most).map_err(at(Step::Processes))?;
         }
     }

@@ -11,16 +11,16 @@ use rustix::net::{
 
 use super::{Done, at};
 use crate::PROXY_PORT;
+use crate::child_spec::ChildSpec;
 use crate::kernel;
-use crate::recipe::Recipe;
 use crate::step::Step;
 
-pub(super) fn build(recipe: &Recipe, hand: Option<BorrowedFd<'_>>) -> Done {
+pub(super) fn build(spec: &ChildSpec, hand: Option<BorrowedFd<'_>>) -> Done {
     let socket =
         |kind| rustix::net::socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, None);
     let control = socket(SocketType::DGRAM).map_err(at(Step::Loopback))?;
     kernel::loopback_up(control.as_fd()).map_err(at(Step::Loopback))?;
-    let Some(hand) = hand.filter(|_| recipe.listen) else { return Ok(()) };
+    let Some(hand) = hand.filter(|_| spec.listen) else { return Ok(()) };
     let failed = at(Step::Listen);
     let listener = socket(SocketType::STREAM).map_err(&failed)?;
     let address = SocketAddrV4::new(Ipv4Addr::LOCALHOST, PROXY_PORT);
@@ -30,7 +30,7 @@ pub(super) fn build(recipe: &Recipe, hand: Option<BorrowedFd<'_>>) -> Done {
 }
 
 /// Sends a descriptor through the caller's socket. A socket stays in the network namespace in
-/// which it was made, so the caller then accepts connections from inside the cell.
+/// which it was made, so the caller then accepts connections from inside the sandbox.
 pub(super) fn hand_over(hand: BorrowedFd<'_>, what: &OwnedFd) -> rustix::io::Result<()> {
     let fds = [what.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];

@@ -25,7 +25,7 @@ fn answer(program: &[sock_filter], architecture: u32, number: u32, arguments: [u
 }
 
 fn asks(number: c_long, arguments: [u32; 6]) -> u32 {
-    answer(&cell(Sockets::Internet), X86_64, number as u32, arguments)
+    answer(&sandbox(Sockets::Internet), X86_64, number as u32, arguments)
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn every_system_call_gets_the_answer_of_the_table() {
         assert_eq!(asks(number.into(), [0; 6]), UNKNOWN, "{number}");
     }
     assert_eq!(asks((X32 | 39).into(), [0; 6]), REFUSE);
-    assert_eq!(answer(&cell(Sockets::Internet), 0x4000_0003, 39, [0; 6]), KILL);
+    assert_eq!(answer(&sandbox(Sockets::Internet), 0x4000_0003, 39, [0; 6]), KILL);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn sockets_are_for_the_internet_inside_and_for_nobody_without_a_namespace() {
     }
     for family in [libc::AF_INET, libc::AF_INET6] {
         assert_eq!(asks(libc::SYS_socket, [family as u32, 1, 0, 0, 0, 0]), ALLOW);
-        let without = cell(Sockets::None);
+        let without = sandbox(Sockets::None);
         let call = libc::SYS_socket as u32;
         assert_eq!(answer(&without, X86_64, call, [family as u32, 1, 0, 0, 0, 0]), REFUSE);
     }

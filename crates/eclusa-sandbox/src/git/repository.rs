@@ -137,7 +137,7 @@ fn read(file: &Path, names: &mut BTreeSet<Name>) {
     }
 }
 
-/// Where an include points. `~` is the home directory, which this crate doesn't know; the cell's
+/// Where an include points. `~` is the home directory, which this crate doesn't know; the sandbox's
 /// git has no home configuration, but an absolute form of the path would be the same file.
 fn included(file: &Path, to: &str) -> PathBuf {
     file.parent().unwrap_or(Path::new("/")).join(to)

@@ -79,7 +79,7 @@ fn jump(code: u16, value: u32, yes: u8, no: u8) -> sock_filter {
     sock_filter { code, jt: yes, jf: no, k: value }
 }
 
-/// For this machine's own system calls; others are the business of the cell's own filter.
+/// For this machine's own system calls; others are the business of the sandbox's own filter.
 fn begin() -> Vec<sock_filter> {
     vec![load(ARCHITECTURE), jump(EQUAL, OURS, 1, 0), give(ALLOW), load(NUMBER)]
 }
@@ -90,7 +90,7 @@ fn hold(program: &mut Vec<sock_filter>, calls: &[c_long]) {
     }
 }
 
-/// Holds every rename, for [`mend_renames`](super::mend_renames).
+/// Holds every rename, for [`help_renames`](super::help_renames).
 pub fn renames() -> Vec<sock_filter> {
     let mut program = begin();
     hold(&mut program, RENAMES);

@@ -2,7 +2,7 @@
 //!
 //! A call that changes something in the workspace is not let go on: it is made here, on the
 //! handles that were looked at, so that what is saved is what is changed. Calls about anything
-//! else go on, held by the walls of the cell. What this does not see: times, owners and extended
+//! else go on, held by the namespaces of the sandbox. What this does not see: times, owners and extended
 //! attributes; and a program that changes a path in its memory, from another thread, between our
 //! look at a path outside the workspace and the kernel's.
 

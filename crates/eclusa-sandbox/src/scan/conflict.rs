@@ -8,7 +8,7 @@ use std::{
 use rustix::{fs::OFlags, io::Errno};
 
 use super::{
-    Effect, Effects, Layer, Node, Note, ScanError,
+    Effect, Effects, LayerScan, Node, Note, ScanError,
     handle::{self, Look, Sort},
 };
 
@@ -50,7 +50,7 @@ impl fmt::Display for Conflict {
     }
 }
 
-impl Layer {
+impl LayerScan {
     /// Looks again, without reading, at every path that the command changed.
     pub fn conflicts(&self, effects: &Effects) -> Result<Vec<Conflict>, ScanError> {
         let mut conflicts = Vec::new();

@@ -8,11 +8,11 @@ use rustix::{
 };
 
 use super::{
-    Effects, FileNode, Layer, Node, ScanError,
+    Effects, FileNode, LayerScan, Node, ScanError,
     handle::{self, Look, Marks},
 };
 
-impl Layer {
+impl LayerScan {
     /// Frees the new files of these effects from the marks of the overlay, so that they can be
     /// renamed or linked into the workspace, and opens the directories that they lie in. Their
     /// stamps in `effects` follow.

@@ -10,7 +10,7 @@ use std::{
 use rustix::{fs::OFlags, io::Errno};
 
 use super::{
-    Effect, Effects, FileNode, Layer, Node, Note, ScanError,
+    Effect, Effects, FileNode, LayerScan, Node, Note, ScanError,
     handle::{self, Look, Marks, Sort},
     moves::{self, Moves},
     shut::{Readable, Shut},
@@ -26,7 +26,7 @@ enum Pending {
 }
 
 struct Walk<'a> {
-    layer: &'a Layer,
+    layer: &'a LayerScan,
     entries: Vec<Effect>,
     moves: Moves,
     unchanged: u64,
@@ -39,7 +39,7 @@ struct Walk<'a> {
 }
 
 /// Reads a layer back.
-pub(super) fn run(layer: &Layer) -> Result<Effects, ScanError> {
+pub(super) fn run(layer: &LayerScan) -> Result<Effects, ScanError> {
     let root = Path::new("");
     let look = |dir: &OwnedFd| Look::of(dir).map_err(ScanError::at("look at", root));
     let (was, is) = (look(&layer.lower)?.mode, look(&layer.upper)?.mode);

@@ -19,7 +19,7 @@ use rustix::net::{
 
 use crate::overlay::program;
 
-/// The words of a shell that start a script with a filter and, as in a cell, without capabilities;
+/// The words of a shell that start a script with a filter and, as in a sandbox, without capabilities;
 /// and a thread that waits for the listener.
 pub(crate) fn start(dir: &Path, filter: &str, script: &str) -> (String, JoinHandle<OwnedFd>) {
     let socket = dir.join("socket");

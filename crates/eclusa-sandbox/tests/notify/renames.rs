@@ -1,7 +1,7 @@
 //! Directories of the workspace are renamed although an overlay refuses it.
 
 use eclusa_sandbox::{
-    notify::{Mended, mend_renames},
+    notify::{DirRenames, help_renames},
     scan::{Effects, Kind},
 };
 use proptest::prelude::*;
@@ -15,24 +15,24 @@ use crate::{
 const START: &str = "mkdir -p d/e/f g empty; echo a > a; echo x > d/x; echo y > d/e/y; echo z > d/e/f/z; \
     chmod 750 d/e; ln -s ../a d/l; ln -s d link; touch -d 2001-01-01 a d/x d/e/y d/e";
 
-/// Runs a script over an overlay with its renames mended.
-fn run(world: &World, script: &str) -> (Effects, Mended) {
+/// Runs a script over an overlay with its renames helped.
+fn run(world: &World, script: &str) -> (Effects, DirRenames) {
     let (words, listener) = held::start(&world.stage(), "renames", script);
     let watching = std::thread::spawn({
         let staged = [world.merged()];
-        move || mend_renames(listener.join().unwrap(), staged).unwrap()
+        move || help_renames(listener.join().unwrap(), staged).unwrap()
     });
     world.run(&words);
-    let mended = watching.join().unwrap().finish().unwrap();
-    (world.scan(), mended)
+    let dir_renames = watching.join().unwrap().finish().unwrap();
+    (world.scan(), dir_renames)
 }
 
 fn check(script: &str, expected: &[&str]) {
     for &mounter in mounters() {
         let world = World::new(mounter, START);
-        let (effects, mended) = run(&world, script);
+        let (effects, dir_renames) = run(&world, script);
         assert_eq!(words(&effects), expected, "{mounter:?}: {script}");
-        assert_eq!(mended.failed, 0);
+        assert_eq!(dir_renames.failed, 0);
     }
 }
 
@@ -85,9 +85,9 @@ fn git_moves_a_directory() {
         let script = format!(
             "git mv d moved; test -z \"$(git status --porcelain | grep -v '^R')\"; {git} commit -qm moved; test -z \"$(git status --porcelain)\""
         );
-        let (effects, mended) = run(&world, &script);
+        let (effects, dir_renames) = run(&world, &script);
         assert_eq!(on(&effects, "moved/e/y").from.as_deref(), Some("d/e/y".as_ref()));
-        assert_eq!(mended.moved, 1);
+        assert_eq!(dir_renames.moved, 1);
     }
 }
 
@@ -106,9 +106,9 @@ fn what_is_no_directory_of_an_overlay_goes_on_as_it_is() {
     for &mounter in mounters() {
         let world = World::new(mounter, START);
         let script = "mv a b; mkdir n; mv n m; cd \"$(mktemp -d)\"; mkdir p; mv p q; cd /; rmdir \"$OLDPWD/q\" \"$OLDPWD\"";
-        let (effects, mended) = run(&world, script);
+        let (effects, dir_renames) = run(&world, script);
         assert_eq!(words(&effects), ["Deleted a", "Moved b from a", "Made m"]);
-        assert_eq!(mended, Mended::default());
+        assert_eq!(dir_renames, DirRenames::default());
     }
 }
 
@@ -120,9 +120,9 @@ fn no_more_is_possible_than_for_the_command_itself() {
             format!("{START}; mkdir -p other/d; echo f > other/d/f; chown -R 1234:1234 other");
         let world = World::new(Mounter::Root, &start);
         let script = "python3 -c 'import os\ntry: os.rename(\"other/d\", \"other/n\")\nexcept PermissionError: raise SystemExit(0)\nraise SystemExit(1)'";
-        let (effects, mended) = run(&world, script);
+        let (effects, dir_renames) = run(&world, script);
         assert!(effects.is_empty(), "{effects:?}");
-        assert_eq!(mended, Mended::default());
+        assert_eq!(dir_renames, DirRenames::default());
     }
 }
 
@@ -177,11 +177,11 @@ proptest! {
             shell(&plain.lower(), &script);
             let world = World::new(mounter, START);
             let before = tree::read(&world.lower());
-            let (effects, mended) = run(&world, &script);
+            let (effects, dir_renames) = run(&world, &script);
             let expected = tree::differences(&before, &tree::read(&plain.lower()));
             let log = std::fs::read_to_string(plain.lower().join("log")).unwrap();
             prop_assert_eq!(tree::told(&effects), expected, "{}\n{}", python, log);
-            prop_assert_eq!(mended.failed, 0);
+            prop_assert_eq!(dir_renames.failed, 0);
         }
     }
 }

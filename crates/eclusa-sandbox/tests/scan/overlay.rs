@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use eclusa_sandbox::scan::{Effect, Effects, Layer, Moment};
+use eclusa_sandbox::scan::{Effect, Effects, LayerScan, Moment};
 use tempfile::TempDir;
 
 /// Who mounts the overlay.
@@ -86,8 +86,8 @@ impl World {
         self
     }
 
-    pub(crate) fn layer(&self) -> Layer {
-        Layer::open(&self.lower(), &self.upper(), self.began).unwrap()
+    pub(crate) fn layer(&self) -> LayerScan {
+        LayerScan::open(&self.lower(), &self.upper(), self.began).unwrap()
     }
 
     pub(crate) fn scan(&self) -> Effects {

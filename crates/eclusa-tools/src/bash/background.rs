@@ -18,17 +18,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cells::{Cells, Order, RunError};
+use crate::sandboxes::{CommandOrder, RunError, Sandboxes};
 
 /// Output that is kept of each job: its last part.
-const KEPT: usize = 1 << 20;
+const MAX_KEPT_OUTPUT: usize = 1 << 20;
 /// Jobs of one conversation, ended ones included.
-const MOST: usize = 32;
+const MAX_JOBS: usize = 32;
 
 /// Every job of this program.
 #[derive(Debug)]
 pub(super) struct Background {
-    cells: Cells,
+    sandboxes: Sandboxes,
     next: AtomicU64,
     jobs: Mutex<BTreeMap<u64, Started>>,
 }
@@ -57,8 +57,8 @@ struct Seen {
 impl Seen {
     fn add(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let fresh = bytes.get(bytes.len().saturating_sub(KEPT)..).unwrap_or_default();
-        let over = (self.kept.len() + fresh.len()).saturating_sub(KEPT);
+        let fresh = bytes.get(bytes.len().saturating_sub(MAX_KEPT_OUTPUT)..).unwrap_or_default();
+        let over = (self.kept.len() + fresh.len()).saturating_sub(MAX_KEPT_OUTPUT);
         self.kept.drain(..over);
         self.kept.extend_from_slice(fresh);
     }
@@ -79,19 +79,20 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Background {
-    pub(super) fn new(cells: Cells) -> Background {
-        Background { cells, next: AtomicU64::new(1), jobs: Mutex::default() }
+    pub(super) fn new(sandboxes: Sandboxes) -> Background {
+        Background { sandboxes, next: AtomicU64::new(1), jobs: Mutex::default() }
     }
 
     /// Starts a command and goes on.
-    pub(super) fn start(&self, conversation: &str, order: Order) -> Result<u64, RunError> {
+    pub(super) fn start(&self, conversation: &str, order: CommandOrder) -> Result<u64, RunError> {
         self.make_room(conversation)?;
         let seen = Arc::new(Mutex::new(Seen::default()));
         let heard = seen.clone();
         let command = order.command.clone();
         // A year is as good as no limit, and can be added to any clock.
-        let order = Order { time: order.time.min(Duration::from_secs(365 * 86_400)), ..order };
-        let running = self.cells.start(&order, move |bytes| locked(&heard).add(bytes))?;
+        let order =
+            CommandOrder { time: order.time.min(Duration::from_secs(365 * 86_400)), ..order };
+        let running = self.sandboxes.start(&order, move |bytes| locked(&heard).add(bytes))?;
         let (cancel, ending) = (running.canceller(), seen.clone());
         let watch = move || {
             let ended = match running.wait() {
@@ -116,7 +117,7 @@ impl Background {
     fn make_room(&self, conversation: &str) -> Result<(), RunError> {
         let mut jobs = locked(&self.jobs);
         let ours = |job: &Started| job.conversation == conversation;
-        if jobs.values().filter(|it| ours(it)).count() < MOST {
+        if jobs.values().filter(|it| ours(it)).count() < MAX_JOBS {
             return Ok(());
         }
         let ended = |job: &Started| locked(&job.seen).ended.is_some();
@@ -124,7 +125,7 @@ impl Background {
         match oldest {
             Some(id) => drop(jobs.remove(&id)),
             None => {
-                let text = format!("{MOST} jobs run already; end one with `jobs` first");
+                let text = format!("{MAX_JOBS} jobs run already; end one with `jobs` first");
                 return Err(RunError::Effects(text));
             }
         }

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Conversations that are remembered; beyond that all start over in the workspace.
-const KEPT: usize = 1024;
+const MAX_CONVERSATIONS: usize = 1024;
 
 /// A directory for each conversation that has named one.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Directories {
 
     pub(super) fn set(&self, conversation: &str, path: &Path) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= KEPT {
+        if all.len() >= MAX_CONVERSATIONS {
             all.clear();
         }
         all.insert(conversation.to_owned(), path.to_owned());

@@ -1,4 +1,4 @@
-//! Commands through the whole gate, in real cells.
+//! Commands through the whole gate, in real sandboxes.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::Bash;
-use crate::{CellSettings, Cells};
+use crate::{SandboxSettings, Sandboxes};
 
 mod jobs;
 
@@ -24,7 +24,7 @@ mod jobs;
 struct World {
     dir: TempDir,
     gate: Gate,
-    cells: Cells,
+    sandboxes: Sandboxes,
     log: Arc<MemoryLog>,
     asked: Arc<Mutex<Vec<Question>>>,
 }
@@ -43,16 +43,16 @@ impl Approver for Person {
 }
 
 impl World {
-    fn new(answer: Answer, settle: impl FnOnce(&mut CellSettings)) -> World {
+    fn new(answer: Answer, settle: impl FnOnce(&mut SandboxSettings)) -> World {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("workspace");
         fs::create_dir(&root).unwrap();
         let (workspace, _) = Workspace::open(&root, dir.path().join("state")).unwrap();
-        let mut settings = CellSettings::new(workspace.root(), workspace.state());
+        let mut settings = SandboxSettings::new(workspace.root(), workspace.state());
         settle(&mut settings);
         let files = Files::open(&root, Blocked::default()).unwrap();
-        let cells = Cells::new(settings).unwrap();
-        let bash = Bash::new(cells.clone(), files);
+        let sandboxes = Sandboxes::new(settings).unwrap();
+        let bash = Bash::new(sandboxes.clone(), files);
         let registry = Registry::new();
         registry.add(bash.jobs()).unwrap();
         registry.add(bash).unwrap();
@@ -64,7 +64,7 @@ impl World {
         house.durability = Durability::Crash;
         let asked = Arc::new(Mutex::new(Vec::new()));
         house.approvers.push(Arc::new(Person(answer, asked.clone())));
-        World { dir, gate: Gate::new(house), cells, log, asked }
+        World { dir, gate: Gate::new(house), sandboxes, log, asked }
     }
 
     fn yes() -> World {
@@ -94,7 +94,7 @@ impl World {
 
     /// Layers that are in use, or that something was left in.
     fn layers(&self) -> usize {
-        self.cells.settle();
+        self.sandboxes.settle();
         let is_used = |layer: &PathBuf| {
             let parts = ["upper", "work"].map(|part| fs::read_dir(layer.join(part)));
             parts.into_iter().flatten().flatten().next().is_some()
@@ -212,7 +212,7 @@ async fn a_command_that_nobody_waits_for_ends() {
     cancel.cancel();
     assert_eq!(passing.await.unwrap().code(), "cancelled");
     assert!(!world.path("a").exists());
-    // The thread that watches it gives the layer back once everything in the cell is gone.
+    // The thread that watches it gives the layer back once everything in the sandbox is gone.
     for _ in 0..6000 {
         if world.layers() == 0 {
             return;
@@ -256,7 +256,7 @@ async fn live_directories_are_written_at_once() {
     assert_eq!(world.read("target/a").as_deref(), Some("x\n"));
     assert_eq!(reply.data().unwrap()["live"], json!(["target"]));
     let end: Value = serde_json::from_str(&world.log.records().last().unwrap().body).unwrap();
-    assert_eq!(end["cell"], "full; written at once and not undoable: `target`");
+    assert_eq!(end["sandbox"], "full; written at once and not undoable: `target`");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -308,12 +308,12 @@ async fn layers_of_a_process_that_died_are_swept_and_others_are_not() {
     fs::create_dir_all(stages.join("2-0/upper")).unwrap();
     let held = fs::File::open(stages.join("2-0")).unwrap();
     held.lock().unwrap();
-    let settings = CellSettings::new(world.path(""), world.dir.path().join("state"));
-    let cells = Cells::new(settings).unwrap();
-    assert_eq!(cells.sweep().unwrap(), 1);
+    let settings = SandboxSettings::new(world.path(""), world.dir.path().join("state"));
+    let sandboxes = Sandboxes::new(settings).unwrap();
+    assert_eq!(sandboxes.sweep().unwrap(), 1);
     assert!(!stages.join("1-0").exists() && stages.join("2-0").exists());
     drop(held);
-    assert_eq!(cells.sweep().unwrap(), 1);
+    assert_eq!(sandboxes.sweep().unwrap(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

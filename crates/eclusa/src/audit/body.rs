@@ -38,7 +38,7 @@ pub(crate) struct Body<'a> {
     pub(crate) because: Because<'a>,
     pub(crate) call: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cell: Option<&'a str>,
+    pub(crate) sandbox: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changes: Option<ChangesNote<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -213,7 +213,7 @@ impl Entry<'_> {
             let after = trail.reviews.iter().position(|it| it.on == "output");
             body.reviews = after.and_then(|at| trail.reviews.get(at..)).unwrap_or_default();
         }
-        body.cell = trail.cell.as_deref();
+        body.sandbox = trail.sandbox.as_deref();
         body.changes = trail.changes.as_ref().map(|it| ChangesNote::of(it, redactor));
         match ended {
             Some((ended, took)) => {

@@ -27,7 +27,7 @@ pub(crate) struct Trail {
     pub(crate) checkpoint: Option<String>,
     pub(crate) warnings: Vec<String>,
     /// What held the program that did it, once one ran.
-    pub(crate) cell: Option<String>,
+    pub(crate) sandbox: Option<String>,
     /// What it would change, and what became of that.
     pub(crate) changes: Option<ChangesTrail>,
 }
@@ -75,7 +75,7 @@ impl Trail {
             deliverable: None,
             checkpoint: None,
             warnings: Vec::new(),
-            cell: None,
+            sandbox: None,
             changes: None,
         }
     }

@@ -30,8 +30,8 @@ pub struct ServerSettings {
     pub hosts: Vec<String>,
     /// What its program may do with the workspace.
     pub workspace: Seen,
-    /// Whether its program runs in a cell. Without one it can do whatever the person can.
-    pub cell: bool,
+    /// Whether its program runs in a sandbox. Without one it can do whatever the person can.
+    pub sandbox: bool,
     /// What it may ask of the client.
     pub may: Vec<Ask>,
     /// How long it may take to start.
@@ -52,7 +52,7 @@ impl ServerSettings {
             trusted: false,
             hosts: Vec::new(),
             workspace: Seen::default(),
-            cell: true,
+            sandbox: true,
             may: vec![Ask::Elicitation, Ask::Logging],
             start: Duration::from_secs(20),
             deferred: None,
@@ -128,9 +128,9 @@ pub(super) struct Server {
     /// What the program may do with the workspace: hidden, read or write; read unless said. What
     /// it writes is real at once, and cannot be undone.
     pub(super) workspace: Option<Word<Seen>>,
-    /// Whether the program runs in a cell; true unless said. Without one it can do whatever you
+    /// Whether the program runs in a sandbox; true unless said. Without one it can do whatever you
     /// can.
-    pub(super) cell: Option<bool>,
+    pub(super) sandbox: Option<bool>,
     /// What the server may ask of the client: elicitation, sampling, roots, logging. Elicitation
     /// and logging unless said.
     pub(super) may: Option<Vec<Word<Ask>>>,
@@ -165,7 +165,7 @@ pub(super) fn meant(
         trusted: it.trusted,
         hosts: it.hosts.clone(),
         workspace: it.workspace.map(|it| it.0).unwrap_or_default(),
-        cell: it.cell.unwrap_or(true),
+        sandbox: it.sandbox.unwrap_or(true),
         may: it.may.as_ref().map_or(plain.may, |may| may.iter().map(|it| it.0).collect()),
         start: start.unwrap_or(plain.start),
         deferred: it.deferred,

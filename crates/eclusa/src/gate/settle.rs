@@ -45,7 +45,7 @@ pub(crate) async fn settle(
 ) -> Result<Settled, Stop> {
     let (call, mut output, time) = raw.unseal_for_settling();
     // On record whatever becomes of the changes and of the output.
-    trail.cell = output.cell.take();
+    trail.sandbox = output.sandbox.take();
     let (staged, remarks) = (output.staged.take(), std::mem::take(&mut output.remarks));
     if !output.changes.is_empty() {
         let changes = Arc::new(std::mem::take(&mut output.changes));

@@ -42,8 +42,8 @@ pub(super) fn run(here: &Workplace, args: AddArgs, json: bool) -> Result<Exit, F
     for variable in server.env.iter().filter(|it| std::env::var_os(it).is_none()) {
         notice(&format!("the environment variable {variable} is not set here"));
     }
-    if !server.cell {
-        notice(&format!("`{}` runs without a cell: it can do whatever you can", server.name));
+    if !server.sandbox {
+        notice(&format!("`{}` runs without a sandbox: it can do whatever you can", server.name));
     }
     Ok(Exit::Done)
 }
@@ -68,7 +68,7 @@ fn meant(args: AddArgs) -> Result<ServerSettings, Failure> {
         hosts: args.host,
         trusted: args.trusted,
         workspace: args.access.unwrap_or(plain.workspace),
-        cell: !args.no_cell,
+        sandbox: !args.no_sandbox,
         ..plain
     })
 }

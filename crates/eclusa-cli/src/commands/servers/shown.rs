@@ -47,8 +47,8 @@ pub(super) fn print(
 fn told(server: &ServerSettings, about: &About) -> Vec<Vec<String>> {
     let row = |name: &str, text: String| vec![format!("  {name}"), harmless(&one_line(&text))];
     let mut rows = vec![row("reached", reached(server))];
-    if let Some(cell) = &about.cell {
-        rows.push(row("held", cell.clone()));
+    if let Some(sandbox) = &about.sandbox {
+        rows.push(row("held", sandbox.clone()));
     }
     rows.push(row("speaks", format!("MCP {}", about.protocol)));
     if let Some((name, version)) = &about.server {
@@ -109,7 +109,7 @@ pub(super) fn as_json(server: &ServerSettings, condition: &Condition) -> Value {
             json!({"name": name, "version": version})
         }),
         "capabilities": about.map(|it| &it.capabilities),
-        "held": about.and_then(|it| it.cell.as_ref()),
+        "held": about.and_then(|it| it.sandbox.as_ref()),
         "took_ms": about.map(|it| u64::try_from(it.took.as_millis()).unwrap_or(u64::MAX)),
         "tools": condition.tools.iter().map(tool).collect::<Vec<_>>(),
     });

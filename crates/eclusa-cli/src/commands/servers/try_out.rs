@@ -67,7 +67,7 @@ fn row(condition: &Condition, screen: &Screen) -> Vec<String> {
         let down = screen.paint.text(Style::Bad, "down").into_owned();
         return vec![name, down, harmless(why)];
     }
-    let held = condition.about.as_ref().and_then(|it| it.cell.clone()).unwrap_or_default();
+    let held = condition.about.as_ref().and_then(|it| it.sandbox.clone()).unwrap_or_default();
     let count = |what: &dyn Fn(&&eclusa_mcp::ToolSeen) -> bool| {
         condition.tools.iter().filter(|it| what(it)).count()
     };

@@ -45,11 +45,12 @@ fn a_server_is_added_tried_and_removed() {
 #[test]
 fn everything_that_can_be_said_of_a_server_is_written() {
     let world = World::new();
-    let words = "servers add x --env A_B --host a.example --access write --trusted --no-cell -- it";
+    let words =
+        "servers add x --env A_B --host a.example --access write --trusted --no-sandbox -- it";
     let ran = world.eclusa(&words.split(' ').collect::<Vec<_>>());
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(
-        ran.err.contains("A_B is not set here") && ran.err.contains("without a cell"),
+        ran.err.contains("A_B is not set here") && ran.err.contains("without a sandbox"),
         "{ran:?}"
     );
     let url = [
@@ -69,7 +70,7 @@ fn everything_that_can_be_said_of_a_server_is_written() {
     hosts = ["a.example"]
     workspace = "write"
     trusted = true
-    cell = false
+    sandbox = false
 
     [servers.y]
     url = "https://y.example/mcp"
@@ -81,7 +82,7 @@ fn everything_that_can_be_said_of_a_server_is_written() {
         .lines()
         .map(|it| serde_json::from_str(it).unwrap())
         .collect();
-    assert_eq!(lines[0]["cell"], false);
+    assert_eq!(lines[0]["sandbox"], false);
     assert_eq!(lines[1]["headers"], json!({"Authorization": "Y_AUTH"}));
 }
 

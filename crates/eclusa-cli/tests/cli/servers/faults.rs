@@ -154,7 +154,7 @@ fn when_the_client_goes_away_in_a_call_the_server_dies_and_the_record_says_so() 
     let world = behind(&[("fake", &[])]);
     let mut client = Client::modern(&world, json!({}));
     let config = world.read("config/eclusa/eclusa.toml");
-    assert!(!config.contains("cell"));
+    assert!(!config.contains("sandbox"));
     works(&mut client, "mcp_fake_echo", json!({"text": "up"}));
     client.request("tools/call", json!({"name": "mcp_fake_hang", "arguments": {}}));
     wait_until("it has begun", || {

@@ -1,6 +1,6 @@
 //! A machine that cannot hold a server as the policy wants: it is not started, and its tools say so.
 
-use eclusa_sandbox::forbid;
+use eclusa_sandbox::test_support;
 use serde_json::json;
 
 use super::{YOLO, configured, entry, fails, kept, works};
@@ -14,7 +14,7 @@ fn world(least: &str) -> crate::world::World {
 
 /// The filter holds for the thread of this test, and for whom it starts.
 fn a_machine_without_namespaces() {
-    forbid::namespaces().unwrap();
+    test_support::namespaces().unwrap();
 }
 
 #[test]
@@ -47,18 +47,18 @@ fn a_server_that_is_held_in_part_runs_where_that_will_do_and_the_record_says_so(
     assert_eq!(kept(&world, "fake", "starts"), "x");
     client.close();
     let ended = world.records().into_iter().find(|it| it["event"] == "ended").unwrap();
-    let cell = ended["cell"].as_str().unwrap();
-    assert!(cell.starts_with("partial, without namespaces"), "{cell}");
+    let sandbox = ended["sandbox"].as_str().unwrap();
+    assert!(sandbox.starts_with("partial, without namespaces"), "{sandbox}");
 }
 
 #[test]
 fn a_server_that_nothing_would_hold_is_not_started() {
     a_machine_without_namespaces();
-    forbid::landlock().unwrap();
+    test_support::landlock().unwrap();
     let world = world("partial");
     let mut client = Client::modern(&world, json!({}));
     let said = fails(&mut client, "mcp_fake_echo", json!({"text": "x"}));
     assert!(said.contains("the server `fake` is down"), "{said}");
-    assert!(said.contains("this machine cannot hold it in a cell"), "{said}");
+    assert!(said.contains("this machine cannot hold it in a sandbox"), "{said}");
     assert_eq!(kept(&world, "fake", "starts"), "");
 }

@@ -1,0 +1,189 @@
+//! What this machine can hold a command to, found by trying it, and never overstated.
+
+use std::fmt;
+
+/// Something a sandbox has on a machine that has everything, and has not on this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Missing {
+    /// Changes can't be staged in an overlay.
+    Staging,
+    /// No mount, process, network, IPC and host-name namespaces: the command sees the machine's
+    /// processes, metadata outside can be changed where the user may, and a process that leaves
+    /// its parents may outlive the call.
+    Namespaces,
+    /// `/proc` is the machine's own.
+    FreshProc,
+    /// No Landlock.
+    Landlock,
+    /// No seccomp filter.
+    Seccomp,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Missing::Staging => "an overlay that stages changes",
+            Missing::Namespaces => "namespaces",
+            Missing::FreshProc => "a /proc of its own",
+            Missing::Landlock => "Landlock",
+            Missing::Seccomp => "seccomp filters",
+        })
+    }
+}
+
+/// How much of a sandbox the kernel enforces. It is recorded with every call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Enforcement {
+    /// Every layer, and staging.
+    Full,
+    /// All but these.
+    Partial(Vec<Missing>),
+    /// Nothing that would hold: no command should run.
+    None,
+}
+
+impl fmt::Display for Enforcement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Enforcement::Full => f.write_str("full"),
+            Enforcement::None => f.write_str("none"),
+            Enforcement::Partial(missing) => {
+                f.write_str("partial, without ")?;
+                for (n, one) in missing.iter().enumerate() {
+                    write!(f, "{}{one}", if n == 0 { "" } else { ", " })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The ways, best first: how the effects of a command can be kept in hand here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StagingMethod {
+    /// Changes go to an overlay that is mounted in a user namespace.
+    OverlayInUserNamespace,
+    /// Changes go to an overlay that root mounted. No user namespace: it would map one user, and
+    /// files of any other could then not be written.
+    OverlayAsRoot,
+    /// Changes are real at once; what they replace is saved, call by call, by seccomp notification.
+    UndoLog,
+    /// Landlock and seccomp, changes real at once and not recorded.
+    InPlace,
+    /// Nothing that would hold.
+    Refuse,
+}
+
+impl fmt::Display for StagingMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            StagingMethod::OverlayInUserNamespace => "overlay in a user namespace",
+            StagingMethod::OverlayAsRoot => "overlay mounted by root",
+            StagingMethod::UndoLog => "in place, with an undo log",
+            StagingMethod::InPlace => "in place, with Landlock and seccomp",
+            StagingMethod::Refuse => "refuse",
+        })
+    }
+}
+
+/// Which namespaces a sandbox gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Namespaces {
+    /// All, in a user namespace that maps the caller alone.
+    User,
+    /// All but the user namespace, because the caller is root.
+    Root,
+    /// None.
+    None,
+}
+
+/// What the self-test found. [`probe`](crate::probe) makes it; a sandbox is built on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostCapabilities {
+    pub(crate) namespaces: Namespaces,
+    pub(crate) overlay: bool,
+    pub(crate) proc: bool,
+    /// Landlock's version; 0 where there is none.
+    pub(crate) landlock: u32,
+    pub(crate) seccomp: bool,
+    /// Whether system calls can be handed to a supervisor.
+    pub(crate) notify: bool,
+    /// What the kernel said to the first thing that failed.
+    pub(crate) because: Option<String>,
+}
+
+impl HostCapabilities {
+    /// Which of them this machine can use.
+    #[must_use]
+    pub fn staging_method(&self) -> StagingMethod {
+        let held = self.landlock > 0 && self.seccomp;
+        match self.namespaces {
+            Namespaces::User if self.overlay && self.seccomp => {
+                StagingMethod::OverlayInUserNamespace
+            }
+            Namespaces::Root if self.overlay && self.seccomp => StagingMethod::OverlayAsRoot,
+            _ if held && self.notify => StagingMethod::UndoLog,
+            _ if held || (self.namespaces != Namespaces::None && self.seccomp) => {
+                StagingMethod::InPlace
+            }
+            _ => StagingMethod::Refuse,
+        }
+    }
+
+    /// How much of a sandbox is enforced here.
+    #[must_use]
+    pub fn enforcement(&self) -> Enforcement {
+        if self.staging_method() == StagingMethod::Refuse {
+            return Enforcement::None;
+        }
+        let missing = self.missing();
+        if missing.is_empty() { Enforcement::Full } else { Enforcement::Partial(missing) }
+    }
+
+    /// Everything that is missing, in the order of [`Missing`].
+    #[must_use]
+    pub fn missing(&self) -> Vec<Missing> {
+        let namespaces = self.namespaces != Namespaces::None;
+        let parts = [
+            (namespaces && self.overlay, Missing::Staging),
+            (namespaces, Missing::Namespaces),
+            (namespaces && self.proc, Missing::FreshProc),
+            (self.landlock > 0, Missing::Landlock),
+            (self.seccomp, Missing::Seccomp),
+        ];
+        parts.into_iter().filter(|(there, _)| !there).map(|(_, missing)| missing).collect()
+    }
+
+    /// What the kernel said to the first thing it refused, where something is missing.
+    #[must_use]
+    pub fn because(&self) -> Option<&str> {
+        self.because.as_deref()
+    }
+
+    /// The version of Landlock, 0 where there is none.
+    #[must_use]
+    pub fn landlock_version(&self) -> u32 {
+        self.landlock
+    }
+
+    /// The same machine without one of its abilities, for tests of the lower levels.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without(mut self, missing: Missing) -> HostCapabilities {
+        match missing {
+            Missing::Staging => self.overlay = false,
+            Missing::Namespaces => {
+                self.namespaces = Namespaces::None;
+                self.overlay = false;
+                self.proc = false;
+            }
+            Missing::FreshProc => self.proc = false,
+            Missing::Landlock => self.landlock = 0,
+            Missing::Seccomp => {
+                self.seccomp = false;
+                self.notify = false;
+            }
+        }
+        self
+    }
+}

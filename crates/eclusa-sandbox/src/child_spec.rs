@@ -1,0 +1,251 @@
+//! A plan, checked and turned into everything that the child needs: strings that end in NUL,
+//! opened descriptors, a filter. The child shares the caller's memory and may not allocate.
+
+mod places;
+mod readable;
+
+use std::ffi::{CString, OsStr};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use libc::sock_filter;
+
+use crate::capabilities::{HostCapabilities, Missing, Namespaces};
+use crate::filter::{self, Sockets};
+use crate::notify;
+use crate::plan::{Hold, Plan};
+use crate::resource_caps::{Caps, Group};
+use crate::sandbox::PipeEnds;
+use crate::step::SandboxError;
+use places::Places;
+
+/// The most directories of one kind, because the child keeps their descriptors on its stack.
+pub(crate) const MAX_PATHS: usize = 48;
+
+/// Everything that the child needs.
+pub(crate) struct ChildSpec {
+    pub(crate) namespaces: Namespaces,
+    /// What `/proc/self/uid_map` and `gid_map` get.
+    pub(crate) uid_map: Vec<u8>,
+    pub(crate) gid_map: Vec<u8>,
+    pub(crate) overlays: Vec<Overlay>,
+    pub(crate) live: Vec<LiveDir>,
+    /// Bound at their own place: writable ones, and those read beneath a private directory.
+    pub(crate) binds: Vec<Bind>,
+    /// Made inside the private directories, parents first.
+    pub(crate) directories: Vec<CString>,
+    pub(crate) masks: Vec<Mask>,
+    pub(crate) tmp_options: CString,
+    pub(crate) var_tmp: bool,
+    pub(crate) proc: bool,
+    pub(crate) pid_max: Option<Vec<u8>>,
+    /// Whether the kernel counts process numbers for each namespace (since 6.14).
+    pub(crate) own_pid_max: bool,
+    pub(crate) network: bool,
+    pub(crate) listen: bool,
+    pub(crate) cwd: CString,
+    pub(crate) rlimits: Vec<(u32, u64)>,
+    pub(crate) landlock: Option<Rules>,
+    pub(crate) filter: Vec<sock_filter>,
+    /// A filter whose calls go to a supervisor, installed before the other.
+    pub(crate) notify: Option<Vec<sock_filter>>,
+    /// Where the child enters its control group.
+    pub(crate) cgroup: Option<OwnedFd>,
+    pub(crate) group: Option<Group>,
+    pub(crate) caps: Caps,
+    pub(crate) argv: Vec<CString>,
+    pub(crate) env: Vec<CString>,
+    /// Standard input and output of a command that is talked to.
+    pub(crate) ends: Option<PipeEnds>,
+}
+
+pub(crate) struct Overlay {
+    pub(crate) lower: CString,
+    pub(crate) upper: CString,
+    pub(crate) work: CString,
+}
+
+/// A directory beneath a staged one, found without following links.
+pub(crate) struct LiveDir {
+    pub(crate) root: CString,
+    pub(crate) beneath: CString,
+    pub(crate) target: CString,
+}
+
+pub(crate) struct Bind {
+    pub(crate) path: CString,
+    pub(crate) writable: bool,
+}
+
+pub(crate) struct Mask {
+    pub(crate) path: CString,
+    pub(crate) directory: bool,
+}
+
+/// What Landlock lets through.
+pub(crate) struct Rules {
+    pub(crate) version: u32,
+    pub(crate) read: Vec<CString>,
+    pub(crate) write: Vec<CString>,
+    /// Whether TCP is refused too, for want of a network namespace.
+    pub(crate) no_tcp: bool,
+}
+
+/// A path as the kernel takes it.
+pub(crate) fn c_path(path: &Path) -> Result<CString, SandboxError> {
+    c_string(path.as_os_str())
+}
+
+fn c_string(text: &OsStr) -> Result<CString, SandboxError> {
+    CString::new(text.as_bytes())
+        .map_err(|_| SandboxError::Plan(format!("`{}` contains a NUL byte", text.display())))
+}
+
+impl ChildSpec {
+    /// Checks the plan against what the machine can do, and builds what the child needs.
+    pub(crate) fn build(
+        plan: &Plan,
+        capabilities: &HostCapabilities,
+    ) -> Result<ChildSpec, SandboxError> {
+        demand(plan, capabilities)?;
+        let namespaces = capabilities.namespaces;
+        let places = Places::of(plan)?;
+        places.can_hide(namespaces)?;
+        let network = namespaces != Namespaces::None;
+        let own_pid_max = kernel_is_at_least((6, 14));
+        let group = Group::new(plan)?;
+        let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
+        Ok(ChildSpec {
+            namespaces,
+            uid_map: format!("{uid} {uid} 1\n").into_bytes(),
+            gid_map: format!("{gid} {gid} 1\n").into_bytes(),
+            overlays: places.overlays()?,
+            live: places.live()?,
+            binds: places.binds()?,
+            directories: places.directories()?,
+            masks: places.masks()?,
+            tmp_options: c_string(OsStr::new(&format!("mode=1777,size={}", plan.limits.tmp)))?,
+            var_tmp: std::fs::symlink_metadata("/var/tmp").is_ok_and(|at| at.is_dir()),
+            proc: capabilities.proc,
+            pid_max: plan.limits.processes.map(|most| most.max(301).to_string().into_bytes()),
+            own_pid_max,
+            network,
+            listen: network && !plan.hosts.is_empty(),
+            cwd: c_path(&places.cwd)?,
+            rlimits: rlimits(plan, namespaces),
+            landlock: match capabilities.landlock {
+                0 => None,
+                version => Some(places.rules(plan, version, namespaces)?),
+            },
+            filter: if capabilities.seccomp { seccomp(network) } else { Vec::new() },
+            notify: held(plan, capabilities),
+            cgroup: group.as_ref().map(Group::entrance).transpose()?,
+            group,
+            caps: Caps::of(plan, namespaces, own_pid_max),
+            argv: argv(plan)?,
+            env: env(plan, network)?,
+            ends: None,
+        })
+    }
+}
+
+/// Refuses a plan that wants more than there is: nothing is ever weakened silently.
+fn demand(plan: &Plan, capabilities: &HostCapabilities) -> Result<(), SandboxError> {
+    let enforcement = capabilities.enforcement();
+    if plan.hold == Hold::Writes && !capabilities.notify {
+        return Err(SandboxError::Unable { lacking: Missing::Seccomp, enforcement });
+    }
+    let lacking = if enforcement == crate::Enforcement::None {
+        capabilities.missing().into_iter().next()
+    } else {
+        capabilities.missing().into_iter().find(|missing| {
+            let staged = *missing == Missing::Staging && !plan.stage.is_empty();
+            staged || !plan.may_lack.contains(missing)
+        })
+    };
+    lacking.map_or(Ok(()), |lacking| Err(SandboxError::Unable { lacking, enforcement }))
+}
+
+/// The filter whose calls wait. A plan that wants an undo log is refused where there can be none;
+/// renames that cannot be helped fail as the overlay lets them fail, and harm nothing.
+fn held(plan: &Plan, capabilities: &HostCapabilities) -> Option<Vec<sock_filter>> {
+    match plan.hold {
+        Hold::Renames if capabilities.notify && !plan.stage.is_empty() => Some(notify::renames()),
+        Hold::Writes => Some(notify::writes()),
+        _ => None,
+    }
+}
+
+fn seccomp(network: bool) -> Vec<sock_filter> {
+    filter::sandbox(if network { Sockets::Internet } else { Sockets::None })
+}
+
+/// What holds for each process. Memory is what it may write to: engines reserve much more than they
+/// ever use. The number of processes counts the user's others too, unless the
+/// user namespace has its own count.
+fn rlimits(plan: &Plan, namespaces: Namespaces) -> Vec<(u32, u64)> {
+    let limits = &plan.limits;
+    let cpu = limits.cpu.map(|cpu| cpu.as_secs().max(1));
+    let processes = limits.processes.filter(|_| namespaces == Namespaces::User).map(u64::from);
+    [
+        (libc::RLIMIT_CORE, Some(0)),
+        (libc::RLIMIT_CPU, cpu),
+        (libc::RLIMIT_DATA, limits.memory.filter(|_| plan.cgroup.is_none())),
+        (libc::RLIMIT_FSIZE, limits.file),
+        (libc::RLIMIT_NPROC, processes),
+    ]
+    .into_iter()
+    .filter_map(|(resource, most)| most.map(|most| (resource, most)))
+    .collect()
+}
+
+/// The name of the first process, then the command.
+fn argv(plan: &Plan) -> Result<Vec<CString>, SandboxError> {
+    let Some(program) = plan.argv.first() else {
+        return Err(SandboxError::Plan("no program to run".into()));
+    };
+    if !Path::new(program).is_absolute() {
+        let program = program.display();
+        return Err(SandboxError::Plan(format!("program `{program}` is not an absolute path")));
+    }
+    let mut argv = vec![c"sandbox-init".to_owned()];
+    for argument in &plan.argv {
+        argv.push(c_string(argument)?);
+    }
+    Ok(argv)
+}
+
+/// The environment of the plan, and where the proxy listens if there is one.
+fn env(plan: &Plan, network: bool) -> Result<Vec<CString>, SandboxError> {
+    let mut env = Vec::with_capacity(plan.env.len() + 8);
+    for (name, value) in &plan.env {
+        let (name, value) = (name.as_bytes(), value.as_bytes());
+        if name.is_empty() || name.contains(&b'=') {
+            let name = String::from_utf8_lossy(name).into_owned();
+            return Err(SandboxError::Plan(format!("`{name}` is no name of a variable")));
+        }
+        env.push(c_string(OsStr::from_bytes(&[name, b"=", value].concat()))?);
+    }
+    if network && !plan.hosts.is_empty() {
+        for name in
+            ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
+        {
+            env.push(c_string(OsStr::new(&format!(
+                "{name}=http://127.0.0.1:{}",
+                crate::PROXY_PORT
+            )))?);
+        }
+        for name in ["no_proxy", "NO_PROXY"] {
+            env.push(c_string(OsStr::new(&format!("{name}=localhost,127.0.0.1,::1")))?);
+        }
+    }
+    Ok(env)
+}
+
+fn kernel_is_at_least(wanted: (u32, u32)) -> bool {
+    let uname = rustix::system::uname();
+    let release = uname.release().to_string_lossy();
+    let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    numbers.next().zip(numbers.next()).is_some_and(|version| version >= wanted)
+}

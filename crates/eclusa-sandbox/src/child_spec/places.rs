@@ -1,0 +1,264 @@
+//! Where the paths of a plan really are, and what becomes of each.
+
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::{Bind, LiveDir, MAX_PATHS, Mask, Overlay, Rules, c_path, c_string, readable};
+use crate::capabilities::Namespaces;
+use crate::plan::{Plan, Staging};
+use crate::step::SandboxError;
+
+/// Devices that are written to.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// Directories that every sandbox has of its own.
+const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
+
+/// The places of a plan, each where it really is.
+pub(super) struct Places {
+    stage: Vec<Staging>,
+    write: Vec<PathBuf>,
+    read: Vec<PathBuf>,
+    hide: Vec<PathBuf>,
+    pub(super) cwd: PathBuf,
+}
+
+impl Places {
+    pub(super) fn of(plan: &Plan) -> Result<Places, SandboxError> {
+        let all = |paths: &[PathBuf], what| {
+            let mut real: Vec<PathBuf> =
+                paths.iter().map(|path| real(path, what)).collect::<Result<_, _>>()?;
+            real.sort();
+            real.dedup();
+            if real.len() > MAX_PATHS {
+                return Err(SandboxError::Plan(format!("more than {MAX_PATHS} entries as {what}")));
+            }
+            Ok(real)
+        };
+        let mut stage = Vec::with_capacity(plan.stage.len());
+        for one in &plan.stage {
+            stage.push(Staging {
+                lower: real(&one.lower, "staged directory")?,
+                upper: real(&one.upper, "upper layer")?,
+                work: real(&one.work, "work directory")?,
+                live: one.live.clone(),
+            });
+        }
+        stage.sort_by(|a, b| a.lower.cmp(&b.lower));
+        if stage.len() > MAX_PATHS {
+            return Err(SandboxError::Plan(format!("more than {MAX_PATHS} staged directories")));
+        }
+        let mut hide = Vec::with_capacity(plan.hide.len() + 2 * stage.len());
+        for path in &plan.hide {
+            match real(path, "hidden path") {
+                Ok(real) => hide.push(real),
+                // What is not there needs no hiding.
+                Err(_) if path.is_absolute() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        // The layers show what is hidden above them, and are nobody's business inside.
+        hide.extend(stage.iter().flat_map(|one| [one.upper.clone(), one.work.clone()]));
+        hide.sort();
+        // Beneath what is hidden there is nothing to hide.
+        hide.dedup_by(|later, earlier| later.starts_with(&*earlier));
+        let read = plan.read.iter().filter(|path| path.exists()).cloned().collect::<Vec<_>>();
+        Ok(Places {
+            stage,
+            write: all(&plan.write, "writable directory")?,
+            read: all(&read, "readable directory")?,
+            hide,
+            cwd: real(&plan.cwd, "working directory")?,
+        })
+    }
+
+    pub(super) fn overlays(&self) -> Result<Vec<Overlay>, SandboxError> {
+        self.stage
+            .iter()
+            .map(|one| {
+                Ok(Overlay {
+                    lower: c_path(&one.lower)?,
+                    upper: escaped(&one.upper)?,
+                    work: escaped(&one.work)?,
+                })
+            })
+            .collect()
+    }
+
+    pub(super) fn live(&self) -> Result<Vec<LiveDir>, SandboxError> {
+        let mut live = Vec::new();
+        for one in &self.stage {
+            for beneath in &one.live {
+                if !beneath.components().all(|part| matches!(part, Component::Normal(_))) {
+                    let beneath = beneath.display();
+                    return Err(SandboxError::Plan(format!(
+                        "live directory `{beneath}` is not beneath its root"
+                    )));
+                }
+                make_beneath(&one.lower, beneath)?;
+                live.push(LiveDir {
+                    root: c_path(&one.lower)?,
+                    beneath: c_path(beneath)?,
+                    target: c_path(&one.lower.join(beneath))?,
+                });
+            }
+        }
+        if live.len() > MAX_PATHS {
+            return Err(SandboxError::Plan(format!("more than {MAX_PATHS} live directories")));
+        }
+        Ok(live)
+    }
+
+    /// Writable directories, and readable ones that a private directory would cover: the working
+    /// directory is always one that can be read.
+    pub(super) fn binds(&self) -> Result<Vec<Bind>, SandboxError> {
+        let covered = |path: &&PathBuf| is_private(path) && !self.shown(path);
+        let read = self.read.iter().chain(self.hidden_cwd()).filter(covered);
+        let all = self.write.iter().map(|path| (path, true)).chain(read.map(|path| (path, false)));
+        let mut binds: Vec<(&PathBuf, bool)> = all.collect();
+        binds.sort();
+        let bind = |(path, writable): (&PathBuf, bool)| Ok(Bind { path: c_path(path)?, writable });
+        binds.into_iter().map(bind).collect()
+    }
+
+    /// Whether a writable or staged directory shows this path.
+    fn shown(&self, path: &Path) -> bool {
+        self.write.iter().any(|root| path.starts_with(root))
+            || self.stage.iter().any(|one| path.starts_with(&one.lower))
+    }
+
+    /// The working directory, if nothing else shows it.
+    fn hidden_cwd(&self) -> Option<&PathBuf> {
+        let read = |root: &PathBuf| is_private(root) && self.cwd.starts_with(root);
+        (!self.read.iter().any(read) && !self.shown(&self.cwd) && !is_private_itself(&self.cwd))
+            .then_some(&self.cwd)
+    }
+
+    /// The directories on the way to mounts beneath a private directory.
+    pub(super) fn directories(&self) -> Result<Vec<CString>, SandboxError> {
+        let mut directories = Vec::new();
+        let targets = self.write.iter().chain(self.read.iter()).chain(self.hidden_cwd());
+        for target in targets.chain(self.stage.iter().map(|one| &one.lower)) {
+            for private in PRIVATE.iter().map(Path::new) {
+                if let Ok(rest) = target.strip_prefix(private) {
+                    let mut at = private.to_path_buf();
+                    for part in rest.components() {
+                        at.push(part);
+                        directories.push(at.clone());
+                    }
+                }
+            }
+        }
+        directories.sort();
+        directories.dedup();
+        directories.iter().map(|path| c_path(path)).collect()
+    }
+
+    /// What is hidden, unless a private directory covers it already.
+    pub(super) fn masks(&self) -> Result<Vec<Mask>, SandboxError> {
+        let visible = |path: &&PathBuf| {
+            // A readable root above a private directory does not show what is beneath it.
+            let read = self.read.iter().any(|root| is_private(root) && path.starts_with(root));
+            !is_private(path) || self.shown(path) || read
+        };
+        let mask = |path: &PathBuf| Ok(Mask { path: c_path(path)?, directory: path.is_dir() });
+        self.hide.iter().filter(visible).map(mask).collect()
+    }
+
+    /// Without mounts nothing can be hidden inside what may be written: Landlock takes nothing
+    /// back beneath what it gave.
+    pub(super) fn can_hide(&self, namespaces: Namespaces) -> Result<(), SandboxError> {
+        let within =
+            self.hide.iter().find(|path| namespaces == Namespaces::None && self.shown(path));
+        within.map_or(Ok(()), |path| {
+            let path = path.display();
+            Err(SandboxError::Plan(format!(
+                "`{path}` can't be hidden inside a writable directory without namespaces"
+            )))
+        })
+    }
+
+    pub(super) fn rules(
+        &self,
+        plan: &Plan,
+        version: u32,
+        namespaces: Namespaces,
+    ) -> Result<Rules, SandboxError> {
+        let mut write = self.write.clone();
+        write.extend(self.stage.iter().map(|one| one.lower.clone()));
+        write.extend(DEVICES.map(PathBuf::from));
+        let read = if namespaces == Namespaces::None {
+            readable::readable(&self.read, &self.hide)
+        } else {
+            write.extend(["/tmp", "/var/tmp", "/run", "/dev/shm", "/dev/pts"].map(PathBuf::from));
+            let mut read = self.read.clone();
+            if plan.read.is_empty() {
+                read.push("/".into());
+            } else {
+                read.extend(["/proc", "/dev"].map(PathBuf::from));
+            }
+            read
+        };
+        let paths = |paths: Vec<PathBuf>| {
+            paths.iter().map(|path| c_path(path)).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Rules {
+            version,
+            read: paths(read)?,
+            write: paths(write)?,
+            no_tcp: namespaces == Namespaces::None,
+        })
+    }
+}
+
+fn is_private(path: &Path) -> bool {
+    PRIVATE.iter().any(|private| path.starts_with(private))
+}
+
+/// A sandbox has another one of its own.
+fn is_private_itself(path: &Path) -> bool {
+    PRIVATE.iter().any(|private| path == Path::new(private))
+}
+
+/// The overlay reads a backslash in these two paths as an escape.
+fn escaped(path: &Path) -> Result<CString, SandboxError> {
+    let mut text = Vec::new();
+    for byte in path.as_os_str().as_bytes() {
+        if *byte == b'\\' {
+            text.push(b'\\');
+        }
+        text.push(*byte);
+    }
+    c_string(OsStr::from_bytes(&text))
+}
+
+/// Makes a live directory if it is missing, following no link on the way.
+fn make_beneath(root: &Path, beneath: &Path) -> Result<(), SandboxError> {
+    use rustix::fs::{Mode, OFlags, ResolveFlags};
+    let failed = |error: rustix::io::Errno| {
+        let path = root.join(beneath);
+        SandboxError::Plan(format!("live directory `{}`: {error}", path.display()))
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut at = rustix::fs::open(root, flags, Mode::empty()).map_err(failed)?;
+    for part in beneath.components() {
+        match rustix::fs::mkdirat(&at, part.as_os_str(), Mode::from(0o777)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        at = rustix::fs::openat2(&at, part.as_os_str(), flags, Mode::empty(), resolve)
+            .map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// The real place of a root: what is bound, hidden or allowed is never a link.
+fn real(path: &Path, what: &str) -> Result<PathBuf, SandboxError> {
+    if !path.is_absolute() {
+        return Err(SandboxError::Plan(format!("{what} `{}` is not absolute", path.display())));
+    }
+    path.canonicalize()
+        .map_err(|error| SandboxError::Plan(format!("{what} `{}`: {error}", path.display())))
+}

@@ -1,0 +1,377 @@
+//! A running command: started, watched by a thread of its own, ended with everything it started.
+
+mod pipes;
+mod reach;
+mod supervise;
+mod survivors;
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::{OnceLock, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
+};
+use rustix::pipe::PipeFlags;
+
+use crate::capabilities::{Enforcement, HostCapabilities, Namespaces};
+use crate::child::ChildOrder;
+use crate::child_spec::ChildSpec;
+use crate::clone::{self, Child};
+use crate::init;
+use crate::notify::DirRenames;
+use crate::output::Output;
+use crate::plan::Plan;
+use crate::resource_caps::{Caps, Group};
+use crate::step::{SandboxError, Step, trying};
+
+pub(crate) use pipes::PipeEnds;
+pub use pipes::Pipes;
+pub use reach::{Cancel, Sent};
+
+/// A command that runs. Dropping it ends the command.
+///
+/// Everything happens in one thread, which lives as long as the command: the kernel ends a sandbox
+/// when the thread that made it ends. An asynchronous caller waits in a blocking task.
+#[derive(Debug)]
+pub struct Sandbox {
+    thread: Option<JoinHandle<Result<Exit, SandboxError>>>,
+    cancel: Cancel,
+    listener: Option<OwnedFd>,
+    held: Option<OwnedFd>,
+    enforcement: Enforcement,
+    caps: Caps,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exit {
+    /// What the command's own process left with.
+    pub how: How,
+    /// Why the sandbox ended it, if the sandbox did.
+    pub ended: Option<Ended>,
+    /// Time on the clock.
+    pub wall: Duration,
+    /// Processor time of all its processes.
+    pub cpu: Duration,
+    /// The most memory that one of its processes had.
+    pub peak_memory: u64,
+    /// What it wrote.
+    pub output: Output,
+    /// Directories that were renamed for it piece by piece.
+    pub dir_renames: DirRenames,
+    /// What held it.
+    pub enforcement: Enforcement,
+    /// What its caps held for.
+    pub caps: Caps,
+}
+
+/// What a process leaves behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// It ended by itself, with this code.
+    Code(i32),
+    /// A signal ended it.
+    Signal(i32),
+}
+
+/// Why a sandbox ended its command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It took too long.
+    Time,
+    /// Somebody asked for it.
+    Cancelled,
+    /// It wrote too much.
+    Output,
+    /// It filled the disk.
+    Disk,
+}
+
+impl Exit {
+    /// Whether the command ended by itself, and well.
+    #[must_use]
+    pub fn success(&self) -> bool {
+        self.how == How::Code(0) && self.ended.is_none()
+    }
+}
+
+/// What the thread tells before the command runs.
+type Begun = Result<HandedFds, SandboxError>;
+
+/// What the child handed over.
+#[derive(Default)]
+struct HandedFds {
+    listener: Option<OwnedFd>,
+    held: Option<OwnedFd>,
+}
+
+impl Sandbox {
+    /// Starts the command of a plan. `progress` gets all output as it comes, in the sandbox's thread,
+    /// and must not block for long.
+    pub fn spawn(
+        plan: &Plan,
+        capabilities: &HostCapabilities,
+        progress: impl FnMut(&[u8]) + Send + 'static,
+    ) -> Result<Sandbox, SandboxError> {
+        Sandbox::begin(ChildSpec::build(plan, capabilities)?, plan, capabilities, progress)
+    }
+
+    /// Starts what a spec says, which was made from this plan.
+    fn begin(
+        spec: ChildSpec,
+        plan: &Plan,
+        capabilities: &HostCapabilities,
+        progress: impl FnMut(&[u8]) + Send + 'static,
+    ) -> Result<Sandbox, SandboxError> {
+        let cancel = Cancel::new().map_err(trying("make an event descriptor"))?;
+        let (tell, told) = mpsc::sync_channel::<Begun>(1);
+        let enforcement = capabilities.enforcement();
+        let caps = spec.caps;
+        let watch = supervise::Watch::of(plan, cancel.clone(), enforcement.clone());
+        let thread = std::thread::Builder::new()
+            .name("sandbox".into())
+            .spawn(move || match Started::new(spec) {
+                Err(error) => {
+                    let message = io::Error::other(error.to_string());
+                    let _ = tell.send(Err(error));
+                    Err(SandboxError::System { what: "start the command", source: message })
+                }
+                Ok((started, mut handed)) => {
+                    let rename_helper = watch.help_renames(&mut handed.held);
+                    let _ = tell.send(Ok(handed));
+                    drop(tell);
+                    supervise::supervise(started, watch, progress, rename_helper)
+                }
+            })
+            .map_err(trying("start a thread"))?;
+        let begun = told.recv().unwrap_or_else(|_| {
+            let gone = io::Error::other("the thread of the sandbox is gone");
+            Err(SandboxError::System { what: "start the command", source: gone })
+        });
+        let HandedFds { listener, held } = begun?;
+        Ok(Sandbox { thread: Some(thread), cancel, listener, held, enforcement, caps })
+    }
+
+    /// Builds the sandbox of a plan and runs nothing in it.
+    pub(crate) fn trial(plan: &Plan, capabilities: &HostCapabilities) -> Result<(), SandboxError> {
+        let mut spec = ChildSpec::build(plan, capabilities)?;
+        spec.argv.truncate(1);
+        let (mut started, _) = Started::new(spec)?;
+        started.child.wait().map_err(trying("wait for the self-test")).map(drop)
+    }
+
+    /// A handle that ends the command, or sends it signals.
+    #[must_use]
+    pub fn canceller(&self) -> Cancel {
+        self.cancel.clone()
+    }
+
+    /// What holds the command.
+    #[must_use]
+    pub fn enforcement(&self) -> &Enforcement {
+        &self.enforcement
+    }
+
+    /// What the caps of the plan hold for.
+    #[must_use]
+    pub fn caps(&self) -> Caps {
+        self.caps
+    }
+
+    /// The listener on the sandbox's loopback interface, if the plan names hosts. Whoever serves it
+    /// is the command's only way to the network.
+    pub fn take_listener(&mut self) -> Option<OwnedFd> {
+        self.listener.take()
+    }
+
+    /// Where the calls of a plan with [`Hold::Writes`](crate::Hold) wait. They wait for ever if
+    /// nobody answers them; when the listener is closed, they fail.
+    pub fn take_held(&mut self) -> Option<OwnedFd> {
+        self.held.take()
+    }
+
+    /// Waits for the end of the command and of everything it started.
+    ///
+    /// Calls that wait for an answer, and whose listener nobody took, fail from now on.
+    pub fn wait(mut self) -> Result<Exit, SandboxError> {
+        drop(self.held.take());
+        self.join()
+    }
+
+    fn join(&mut self) -> Result<Exit, SandboxError> {
+        let thread = self.thread.take().map(JoinHandle::join);
+        let gone = || io::Error::other("the thread of the sandbox is gone");
+        match thread {
+            Some(Ok(exit)) => exit,
+            _ => Err(SandboxError::System { what: "wait for the command", source: gone() }),
+        }
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            drop(self.held.take());
+            self.cancel.cancel();
+            let _ = self.join();
+        }
+    }
+}
+
+/// A command that has started: its first process, and the ends of its pipes.
+struct Started {
+    child: Child,
+    /// Whether killing the first process kills all.
+    namespace: bool,
+    output: OwnedFd,
+    status: OwnedFd,
+    caps: Caps,
+    group: Option<Group>,
+}
+
+/// The least descriptor that the child does not rearrange.
+const HIGH: i32 = 10;
+
+/// A descriptor above those that the child rearranges.
+fn high(fd: OwnedFd) -> Result<OwnedFd, SandboxError> {
+    if fd.as_raw_fd() >= HIGH {
+        return Ok(fd);
+    }
+    rustix::io::fcntl_dupfd_cloexec(fd, HIGH).map_err(trying("duplicate a descriptor"))
+}
+
+/// The standard input of a command that nobody talks to. Opened once.
+fn dev_null() -> Result<BorrowedFd<'static>, SandboxError> {
+    static NOTHING: OnceLock<OwnedFd> = OnceLock::new();
+    if let Some(nothing) = NOTHING.get() {
+        return Ok(nothing.as_fd());
+    }
+    let nothing = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(trying("open /dev/null"))?;
+    let nothing = high(nothing)?;
+    Ok(NOTHING.get_or_init(|| nothing).as_fd())
+}
+
+fn pipe() -> Result<(OwnedFd, OwnedFd), SandboxError> {
+    let (read, write) =
+        rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(trying("make a pipe"))?;
+    Ok((high(read)?, high(write)?))
+}
+
+impl Started {
+    /// Starts the first process, and hands out what it handed over.
+    fn new(mut spec: ChildSpec) -> Result<(Started, HandedFds), SandboxError> {
+        let (output, output_end) = pipe()?;
+        let (status, status_end) = pipe()?;
+        let (failure, failure_end) = pipe()?;
+        // A large pipe, so that a fast writer isn't stopped at each 64 KiB.
+        let _ = rustix::pipe::fcntl_setpipe_size(&output, supervise::CHUNK);
+        let nothing = dev_null()?;
+        let init = init::program().map_err(trying("make the first program"))?;
+        let hand = if spec.listen || spec.notify.is_some() { Some(socket_pair()?) } else { None };
+        let pointers = |strings: &[std::ffi::CString]| {
+            let mut list: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
+            list.push(std::ptr::null());
+            list
+        };
+        let (argv, env) = (pointers(&spec.argv), pointers(&spec.env));
+        let order = ChildOrder {
+            spec: &spec,
+            argv: &argv,
+            env: &env,
+            input: spec.ends.as_ref().map_or(nothing, |ends| ends.input.as_fd()),
+            output: spec.ends.as_ref().map_or(output_end.as_fd(), |ends| ends.output.as_fd()),
+            errors: output_end.as_fd(),
+            status: status_end.as_fd(),
+            failure: failure_end.as_fd(),
+            hand: hand.as_ref().map(|(_, theirs)| theirs.as_fd()),
+            init: init.as_raw_fd(),
+        };
+        let child = clone::child(&order).map_err(|source| SandboxError::Step {
+            step: Step::Clone,
+            path: None,
+            source,
+        })?;
+        drop((output_end, status_end, failure_end, spec.ends.take()));
+        let mut message = [0; 7];
+        let read = rustix::io::read(&failure, &mut message).map_err(trying("hear of the child"))?;
+        if read == message.len() {
+            return Err(failed(message, &spec));
+        }
+        let mut handed = HandedFds::default();
+        if let Some((ours, _)) = &hand {
+            if spec.listen {
+                handed.listener = Some(receive(ours)?);
+            }
+            if spec.notify.is_some() {
+                handed.held = Some(receive(ours)?);
+            }
+        }
+        let namespace = spec.namespaces != Namespaces::None;
+        let (caps, group) = (spec.caps, spec.group.take());
+        Ok((Started { child, namespace, output, status, caps, group }, handed))
+    }
+}
+
+/// Two ends for handing a descriptor over.
+fn socket_pair() -> Result<(OwnedFd, OwnedFd), SandboxError> {
+    let (ours, theirs) = rustix::net::socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .map_err(trying("make a pair of sockets"))?;
+    Ok((high(ours)?, high(theirs)?))
+}
+
+fn receive(from: &OwnedFd) -> Result<OwnedFd, SandboxError> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let mut into = [io::IoSliceMut::new(&mut byte)];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    rustix::net::recvmsg(from, &mut into, &mut ancillary, flags)
+        .map_err(trying("receive a descriptor"))?;
+    let fd = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
+    });
+    let none = || trying("receive a descriptor")(io::Error::other("none was sent"));
+    fd.ok_or_else(none)
+}
+
+/// What the child said about the step that failed.
+fn failed([step, low, high, a, b, c, d]: [u8; 7], spec: &ChildSpec) -> SandboxError {
+    let source = io::Error::from_raw_os_error(i32::from_le_bytes([a, b, c, d]));
+    let which = usize::from(u16::from_le_bytes([low, high]));
+    match Step::from_number(step) {
+        Some(step) => SandboxError::Step { step, path: spec.path_of(step, which), source },
+        None => SandboxError::System { what: "build the sandbox", source },
+    }
+}
+
+impl ChildSpec {
+    /// The path that a step was about.
+    fn path_of(&self, step: Step, which: usize) -> Option<PathBuf> {
+        let path = match step {
+            Step::Bind | Step::Attach => self.binds.get(which).map(|bind| &bind.path),
+            Step::Live => self.live.get(which).map(|live| &live.target),
+            Step::Overlay => self.overlays.get(which).map(|overlay| &overlay.lower),
+            Step::Directories => self.directories.get(which),
+            Step::Hide => self.masks.get(which).map(|mask| &mask.path),
+            Step::Directory => Some(&self.cwd),
+            _ => None,
+        };
+        path.map(|path| {
+            use std::os::unix::ffi::OsStrExt as _;
+            PathBuf::from(std::ffi::OsStr::from_bytes(path.to_bytes()))
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! A command that is talked to: its input and its output are pipes of the caller's, and only what
+//! it writes to standard error is kept.
+
+use std::os::fd::OwnedFd;
+
+use super::{Sandbox, pipe};
+use crate::capabilities::HostCapabilities;
+use crate::child_spec::ChildSpec;
+use crate::plan::Plan;
+use crate::step::SandboxError;
+
+/// The caller's ends. Closing them is how the command learns that nobody talks to it any more.
+#[derive(Debug)]
+pub struct Pipes {
+    /// What is written here, the command reads.
+    pub input: OwnedFd,
+    /// What the command writes can be read here.
+    pub output: OwnedFd,
+}
+
+/// The command's ends.
+pub(crate) struct PipeEnds {
+    pub(crate) input: OwnedFd,
+    pub(crate) output: OwnedFd,
+}
+
+impl Sandbox {
+    /// Starts the command of a plan and keeps its standard input and output open for the caller.
+    /// `progress` gets what it writes to standard error, of which the plan says how much is kept.
+    pub fn talk(
+        plan: &Plan,
+        capabilities: &HostCapabilities,
+        progress: impl FnMut(&[u8]) + Send + 'static,
+    ) -> Result<(Sandbox, Pipes), SandboxError> {
+        let (read, input) = pipe()?;
+        let (output, write) = pipe()?;
+        let mut spec = ChildSpec::build(plan, capabilities)?;
+        spec.ends = Some(PipeEnds { input: read, output: write });
+        let sandbox = Sandbox::begin(spec, plan, capabilities, progress)?;
+        Ok((sandbox, Pipes { input, output }))
+    }
+}

@@ -1,0 +1,375 @@
+//! The watch over a running command: its output, its time, its end, and the end of its children.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
+
+use super::{Cancel, Ended, Exit, How, Started, survivors};
+use crate::capabilities::Enforcement;
+use crate::init::{ENDED, NOT_EXECUTED};
+use crate::kernel;
+use crate::notify::{self, DirRenames, Watching};
+use crate::output::Keeper;
+use crate::plan::{Hold, Keep, Limits, Plan, Staging};
+use crate::step::{SandboxError, Step, trying};
+
+/// How much is read at once, and the size of the pipe.
+pub(super) const CHUNK: usize = 1 << 20;
+
+/// How much is read at once as long as that has been enough: most commands say little, and a large
+/// buffer would be most of what they cost.
+const LITTLE: usize = 1 << 14;
+
+/// How often the disk is looked at.
+const DISK: Duration = Duration::from_millis(200);
+
+/// How long the kernel may take to end what it was told to kill. Only a process that waits for
+/// broken hardware takes longer, and no call waits for that.
+const DEATH: Duration = Duration::from_secs(10);
+
+/// What is watched for.
+pub(super) struct Watch {
+    limits: Limits,
+    keep: Keep,
+    cancel: Cancel,
+    enforcement: Enforcement,
+    disk: Option<(PathBuf, u64)>,
+    /// Where renames of directories are helped.
+    staged: Vec<PathBuf>,
+}
+
+/// Who answers the renames that wait: nobody until there is one, then a thread. Most commands
+/// rename no directory.
+pub(super) enum RenameHelper {
+    Nobody,
+    Waiting(OwnedFd),
+    At(Watching<DirRenames>),
+}
+
+impl Watch {
+    pub(super) fn of(plan: &Plan, cancel: Cancel, enforcement: Enforcement) -> Watch {
+        let place = plan.stage.first().map(|one| &one.upper).or(plan.write.first());
+        let disk = plan.limits.disk.zip(place).and_then(|(most, place)| {
+            let free = free(place)?;
+            Some((place.clone(), free.saturating_sub(most)))
+        });
+        let limits = plan.limits.clone();
+        let real = |one: &Staging| one.lower.canonicalize().ok();
+        let staged = match plan.hold {
+            Hold::Renames => plan.stage.iter().filter_map(real).collect(),
+            Hold::Writes | Hold::Nothing => Vec::new(),
+        };
+        Watch { limits, keep: plan.keep, cancel, enforcement, disk, staged }
+    }
+
+    /// Takes the listener, if it is renames that wait there.
+    pub(super) fn help_renames(&self, held: &mut Option<OwnedFd>) -> RenameHelper {
+        match held.take_if(|_| !self.staged.is_empty()) {
+            Some(listener) => RenameHelper::Waiting(listener),
+            None => RenameHelper::Nobody,
+        }
+    }
+}
+
+impl RenameHelper {
+    /// Begins to answer. If no thread can be had, the calls fail, as they would without anybody
+    /// who helps them.
+    fn begin(&mut self, staged: &[PathBuf]) {
+        if let RenameHelper::Waiting(listener) = std::mem::replace(self, RenameHelper::Nobody)
+            && let Ok(watching) = notify::help_renames(listener, staged.to_vec())
+        {
+            *self = RenameHelper::At(watching);
+        }
+    }
+
+    fn finish(self) -> DirRenames {
+        match self {
+            RenameHelper::At(watching) => watching.finish().unwrap_or_default(),
+            RenameHelper::Nobody | RenameHelper::Waiting(_) => DirRenames::default(),
+        }
+    }
+}
+
+/// The free bytes of a filesystem.
+fn free(place: &PathBuf) -> Option<u64> {
+    let stat = rustix::fs::statvfs(place).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// How far along the end is.
+enum Phase {
+    Runs,
+    /// Asked to end; killed at this time.
+    Asked(Instant),
+    Over,
+}
+
+/// What has been learned so far.
+struct Supervision<F> {
+    started: Started,
+    watch: Watch,
+    progress: F,
+    keeper: Keeper,
+    rename_helper: RenameHelper,
+    buffer: Vec<u8>,
+    open: bool,
+    phase: Phase,
+    ended: Option<Ended>,
+    /// The wait status that the first process reported.
+    status: Option<i32>,
+    not_executed: Option<i32>,
+}
+
+/// Watches a command until it and everything it started is gone.
+pub(super) fn supervise(
+    started: Started,
+    watch: Watch,
+    progress: impl FnMut(&[u8]),
+    rename_helper: RenameHelper,
+) -> Result<Exit, SandboxError> {
+    let began = Instant::now();
+    rustix::io::ioctl_fionbio(&started.output, true).map_err(trying("watch the output"))?;
+    let deadline = watch.limits.wall.map(|wall| began + wall);
+    let keeper = Keeper::new(watch.keep);
+    let mut supervision = Supervision {
+        started,
+        watch,
+        progress,
+        keeper,
+        rename_helper,
+        buffer: Vec::new(),
+        open: true,
+        phase: Phase::Runs,
+        ended: None,
+        status: None,
+        not_executed: None,
+    };
+    while !matches!(supervision.phase, Phase::Over) {
+        supervision.turn(deadline)?;
+    }
+    supervision.finish(began)
+}
+
+impl<F: FnMut(&[u8])> Supervision<F> {
+    /// Waits for the next thing to happen, and deals with it.
+    fn turn(&mut self, deadline: Option<Instant>) -> Result<(), SandboxError> {
+        let timeout = self.timeout(deadline);
+        let (renames, wanted) = match &self.rename_helper {
+            RenameHelper::Waiting(listener) => (listener, PollFlags::IN),
+            RenameHelper::Nobody | RenameHelper::At(_) => {
+                (self.watch.cancel.event(), PollFlags::empty())
+            }
+        };
+        let mut polled = [
+            PollFd::new(&self.started.status, PollFlags::IN),
+            PollFd::new(&self.started.child.pidfd, PollFlags::IN),
+            PollFd::new(self.watch.cancel.event(), PollFlags::IN),
+            PollFd::new(renames, wanted),
+            PollFd::new(&self.started.output, PollFlags::IN),
+        ];
+        // A closed pipe would wake us for ever.
+        let count = if self.open { 5 } else { 4 };
+        let some = polled.get_mut(..count).unwrap_or_default();
+        match rustix::event::poll(some, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(trying("watch the command")(error)),
+        }
+        let renames = polled.get(3).map_or(PollFlags::empty(), PollFd::revents);
+        let [status, gone, cancel, _, output] =
+            polled.map(|one| one.revents().intersects(PollFlags::IN | PollFlags::HUP));
+        if renames.contains(PollFlags::IN) {
+            self.rename_helper.begin(&self.watch.staged);
+        } else if renames.contains(PollFlags::HUP) {
+            // Nobody is left who could rename anything.
+            self.rename_helper = RenameHelper::Nobody;
+        }
+        if output && self.open {
+            self.read();
+        }
+        if status {
+            self.hear();
+        }
+        if gone {
+            self.phase = Phase::Over;
+        }
+        if cancel {
+            let wanted = self.watch.cancel.take();
+            for sent in wanted.signals {
+                survivors::send(self.started.child.pid, sent);
+            }
+            if wanted.end && self.ended.is_none() {
+                self.ask(Ended::Cancelled);
+            }
+        }
+        self.check(deadline);
+        Ok(())
+    }
+
+    /// How long nothing needs to be looked at.
+    fn timeout(&self, deadline: Option<Instant>) -> Option<Timespec> {
+        let next = match self.phase {
+            Phase::Runs => deadline,
+            Phase::Asked(kill) => Some(kill),
+            Phase::Over => None,
+        };
+        let next = next.map(|at| at.saturating_duration_since(Instant::now()));
+        let next = match (next, &self.watch.disk) {
+            (Some(next), Some(_)) => Some(next.min(DISK)),
+            (None, Some(_)) => Some(DISK),
+            (next, None) => next,
+        };
+        next.and_then(|next| Timespec::try_from(next + Duration::from_micros(500)).ok())
+    }
+
+    /// Takes what output there is, up to one chunk.
+    fn read(&mut self) -> usize {
+        if self.buffer.is_empty() {
+            self.buffer.resize(LITTLE, 0);
+        }
+        match rustix::io::read(&self.started.output, &mut self.buffer[..]) {
+            Ok(0) => {
+                self.open = false;
+                0
+            }
+            Ok(count) => {
+                let new = self.buffer.get(..count).unwrap_or_default();
+                self.keeper.push(new);
+                (self.progress)(new);
+                if count == self.buffer.len() && count < CHUNK {
+                    self.buffer.resize(CHUNK, 0);
+                }
+                count
+            }
+            Err(_) => 0,
+        }
+    }
+
+    /// Hears from the first process how the command ended. What is left of it is then ended too,
+    /// unless it was asked to end itself and still has time.
+    fn hear(&mut self) {
+        let mut message = [0; 8];
+        if let Ok(8) = rustix::io::read(&self.started.status, &mut message) {
+            let [a, b, c, d, rest @ ..] = message;
+            let value = i32::from_le_bytes(rest);
+            match u32::from_le_bytes([a, b, c, d]) {
+                ENDED => self.status = Some(value),
+                NOT_EXECUTED => self.not_executed = Some(value),
+                _ => {}
+            }
+            if matches!(self.phase, Phase::Asked(_)) && self.not_executed.is_none() {
+                return;
+            }
+        }
+        self.phase = Phase::Over;
+    }
+
+    /// Looks at the limits that nobody tells us about.
+    fn check(&mut self, deadline: Option<Instant>) {
+        let now = Instant::now();
+        match self.phase {
+            Phase::Asked(kill) if now >= kill => self.phase = Phase::Over,
+            Phase::Runs if deadline.is_some_and(|deadline| now >= deadline) => {
+                self.ask(Ended::Time);
+            }
+            Phase::Runs if self.too_much_output() => self.ask(Ended::Output),
+            Phase::Runs if self.disk_is_full() => self.ask(Ended::Disk),
+            _ => {}
+        }
+    }
+
+    fn too_much_output(&self) -> bool {
+        self.watch.limits.output.is_some_and(|most| self.keeper.total() > most)
+    }
+
+    fn disk_is_full(&self) -> bool {
+        let Some((place, least)) = &self.watch.disk else { return false };
+        free(place).is_some_and(|free| free < *least)
+    }
+
+    /// Asks the command and its children to end, and remembers when to stop asking.
+    fn ask(&mut self, why: Ended) {
+        if matches!(self.phase, Phase::Over) {
+            return;
+        }
+        self.ended = Some(why);
+        self.phase = Phase::Asked(Instant::now() + self.watch.limits.grace);
+        if self.started.namespace {
+            // The session's group. Its first process is out of reach of this signal.
+            if let Some(group) = Pid::from_raw(self.started.child.pid) {
+                // Who was stopped can end only when it goes on.
+                for signal in [Signal::TERM, Signal::CONT] {
+                    let _ = rustix::process::kill_process_group(group, signal);
+                }
+            }
+        } else {
+            survivors::signal_all(self.started.child.pid, Signal::TERM);
+        }
+    }
+
+    /// Kills what is left, takes what was written, and adds up.
+    fn finish(mut self, began: Instant) -> Result<Exit, SandboxError> {
+        if !self.started.namespace {
+            survivors::kill_all(self.started.child.pid);
+        }
+        if let Some(group) = &self.started.group {
+            group.kill();
+        }
+        self.started.child.kill();
+        let used = self.reap();
+        // Nobody writes any more, so what is in the pipe is all there is.
+        let mut left = CHUNK;
+        while self.open && left > 0 {
+            match self.read() {
+                0 => break,
+                count => left = left.saturating_sub(count),
+            }
+        }
+        if let Some(errno) = self.not_executed {
+            let source = std::io::Error::from_raw_os_error(errno);
+            return Err(SandboxError::Step { step: Step::Execute, path: None, source });
+        }
+        let status = self.status.or(used.as_ref().map(|used| used.status));
+        Ok(Exit {
+            how: status.map_or(How::Signal(libc::SIGKILL), how),
+            ended: self.ended,
+            wall: began.elapsed(),
+            cpu: used.as_ref().map(|used| used.cpu).unwrap_or_default(),
+            peak_memory: used.map_or(0, |used| used.peak_kib.saturating_mul(1024)),
+            output: self.keeper.finish(),
+            dir_renames: self.rename_helper.finish(),
+            enforcement: self.watch.enforcement,
+            caps: self.started.caps,
+        })
+    }
+
+    /// Waits for the end of the first process, but not for ever.
+    fn reap(&mut self) -> Option<kernel::Used> {
+        let until = Instant::now() + DEATH;
+        loop {
+            let mut polled = [PollFd::new(&self.started.child.pidfd, PollFlags::IN)];
+            let left = until.saturating_duration_since(Instant::now());
+            let timeout = Timespec::try_from(left).ok()?;
+            match rustix::event::poll(&mut polled, Some(&timeout)) {
+                Ok(0) => {
+                    self.started.child.abandon();
+                    return None;
+                }
+                Ok(_) => return self.started.child.wait().ok(),
+                Err(Errno::INTR) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+/// A wait status in words.
+fn how(status: i32) -> How {
+    match status & 0x7f {
+        0 => How::Code((status >> 8) & 0xff),
+        signal => How::Signal(signal),
+    }
+}

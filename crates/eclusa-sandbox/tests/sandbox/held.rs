@@ -1,0 +1,72 @@
+//! Calls that wait for an answer from outside: renames of staged directories, which just work, and
+//! writes, which a caller answers.
+
+use eclusa_sandbox::{Hold, How, Sandbox};
+
+use crate::world::{World, capabilities, run};
+
+#[test]
+fn a_staged_directory_can_be_renamed() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("ws/old/deep")).unwrap();
+    std::fs::write(world.path("ws/old/deep/file"), "text\n").unwrap();
+    let text = "perl -e 'rename(\"old\", \"new\") or die $!'; cat new/deep/file; ls -d old 2>&1
+        git init -q . && git add . && git mv new again && git ls-files; mv in.txt moved; cat moved";
+    let exit = run(&world.staged(text));
+    let said = exit.output.text();
+    assert!(said.starts_with("text\n") && said.contains("again/deep/file\n"), "{said}");
+    assert!(said.contains("No such file") && said.ends_with("inside\n"), "{said}");
+    assert_eq!((exit.dir_renames.moved, exit.dir_renames.failed), (1, 0));
+    assert!(world.has("ws/old/deep/file") && !world.has("ws/new"));
+    assert!(world.has("state/upper/again/deep/file"));
+}
+
+#[test]
+fn without_help_the_rename_fails_as_an_overlay_fails_it() {
+    let world = World::new();
+    std::fs::create_dir(world.path("ws/old")).unwrap();
+    let mut plan = world.staged("perl -e 'rename(\"old\", \"new\") or die $!'");
+    plan.hold = Hold::Nothing;
+    let exit = run(&plan);
+    assert!(exit.output.text().contains("cross-device"), "{}", exit.output.text());
+    assert_eq!(exit.dir_renames.moved, 0);
+}
+
+#[test]
+fn writes_wait_for_the_caller_and_fail_when_nobody_is_there() {
+    let world = World::new();
+    let mut plan = world.in_place("cat in.txt; echo x > new");
+    plan.hold = Hold::Writes;
+    let mut sandbox = Sandbox::spawn(&plan, capabilities(), |_| {}).unwrap();
+    assert!(sandbox.take_held().is_some());
+    let exit = sandbox.wait().unwrap();
+    let said = exit.output.text();
+    assert!(said.starts_with("inside\n") && said.contains("Function not implemented"), "{said}");
+    assert_eq!(exit.how, How::Code(1));
+    assert!(!world.has("ws/new"));
+    // Not taken: the same, and nothing waits for ever.
+    let exit = run(&plan);
+    assert!(exit.output.text().contains("Function not implemented"));
+}
+
+#[test]
+fn a_rename_does_not_show_what_is_hidden() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("ws/old/deep")).unwrap();
+    std::fs::write(world.path("ws/old/deep/.env"), "secret\n").unwrap();
+    std::fs::write(world.path("ws/old/deep/file"), "text\n").unwrap();
+    let text =
+        "perl -e 'rename(\"old\", \"new\") or print \"$!\\n\"'; cat old/deep/.env new/deep/.env
+        mv old newer; cat newer/deep/.env; find . -type f | sort; grep -r secret . ../state && echo found
+        ls ../state/upper ../state/work; cat ../state/upper/new/deep/.env; echo x > ../state/upper/y";
+    let mut plan = world.staged(text);
+    plan.hide.push(world.path("ws/old/deep/.env"));
+    let exit = run(&plan);
+    let said = exit.output.text();
+    assert!(!said.contains("secret") && !said.contains("found"), "{said}");
+    assert_eq!(world.read("ws/old/deep/.env"), "secret\n");
+    // The directory was moved with what is hidden in it, which is still hidden in its new place.
+    // The layer that it now is in can't be looked into either.
+    assert_eq!(world.read("state/upper/new/deep/.env"), "secret\n");
+    assert_eq!(exit.dir_renames.moved, 1);
+}

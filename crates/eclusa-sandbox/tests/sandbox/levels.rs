@@ -1,0 +1,251 @@
+//! The levels: each is found by the self-test where the kernel refuses the one above,
+//! holds what it says it holds, and is not used by a plan that wants more.
+
+use std::time::Duration;
+
+use eclusa_sandbox::notify::{UndoLog, keep_undo_log};
+use eclusa_sandbox::{
+    Ended, Enforcement, Hold, HostCapabilities, How, Missing, Plan, Sandbox, SandboxError,
+    StagingMethod,
+};
+use eclusa_sandbox::{probe, test_support};
+
+use crate::world::{World, test_root};
+
+/// The self-test on a thread that has just lost something.
+fn probed() -> HostCapabilities {
+    let state = tempfile::tempdir_in(test_root()).unwrap();
+    let capabilities = probe(state.path());
+    assert_eq!(std::fs::read_dir(state.path()).unwrap().count(), 0, "the self-test left something");
+    capabilities
+}
+
+#[test]
+fn what_a_self_test_left_behind_is_swept_and_a_running_one_is_not() {
+    let state = tempfile::tempdir_in(test_root()).unwrap();
+    let [old, new, other] = [".probe-1-1", ".probe-2-2", "kept"].map(|it| state.path().join(it));
+    for path in [&old, &new, &other] {
+        std::fs::create_dir_all(path.join("work/work/incompat/volatile")).unwrap();
+    }
+    let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
+    for path in [&old, &other] {
+        std::fs::File::open(path).unwrap().set_modified(hour).unwrap();
+    }
+    let _ = probe(state.path());
+    assert!(!old.exists() && new.exists() && other.exists());
+}
+
+fn refused(plan: &Plan, capabilities: &HostCapabilities) -> Missing {
+    match Sandbox::spawn(plan, capabilities, |_| {}) {
+        Err(SandboxError::Unable { lacking, enforcement }) => {
+            assert_eq!(enforcement, capabilities.enforcement());
+            lacking
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn without_overlays_nothing_is_staged_but_everything_else_holds() {
+    test_support::overlays().unwrap();
+    let capabilities = probed();
+    assert_eq!(capabilities.enforcement(), Enforcement::Partial(vec![Missing::Staging]));
+    assert_eq!(capabilities.staging_method(), StagingMethod::UndoLog);
+    assert!(capabilities.because().unwrap().contains("overlay"), "{:?}", capabilities.because());
+    let world = World::new();
+    // A plan that stages is refused whatever it tolerates; one that doesn't has to say so.
+    let mut staged = world.staged("touch new");
+    staged.may_lack.push(Missing::Staging);
+    assert_eq!(refused(&staged, &capabilities), Missing::Staging);
+    let mut plan = world.in_place("touch new; touch ../outside/new; ls -d /proc/[0-9]* | wc -l");
+    assert_eq!(refused(&plan, &capabilities), Missing::Staging);
+    assert!(!world.has("ws/new"));
+    plan.may_lack.push(Missing::Staging);
+    let exit = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap().wait().unwrap();
+    assert!(exit.output.text().contains("Read-only file system"), "{}", exit.output.text());
+    assert_eq!(exit.enforcement, Enforcement::Partial(vec![Missing::Staging]));
+    assert!(world.has("ws/new"));
+}
+
+const WITHOUT_NAMESPACES: [Missing; 3] =
+    [Missing::Staging, Missing::Namespaces, Missing::FreshProc];
+
+/// A machine without namespaces, and a plan that accepts it.
+fn in_place(world: &World, text: &str) -> (Plan, HostCapabilities) {
+    test_support::namespaces().unwrap();
+    let capabilities = probed();
+    assert_eq!(capabilities.enforcement(), Enforcement::Partial(WITHOUT_NAMESPACES.to_vec()));
+    let mut plan = world.in_place(text);
+    plan.may_lack = WITHOUT_NAMESPACES.to_vec();
+    plan.env.push(("OUT".into(), world.path("outside").into()));
+    (plan, capabilities)
+}
+
+#[test]
+fn without_namespaces_landlock_and_seccomp_still_hold() {
+    let world = World::new();
+    let before = world.outside();
+    std::fs::create_dir(world.path("hidden")).unwrap();
+    std::fs::write(world.path("hidden/key"), "secret").unwrap();
+    let text =
+        "touch new; echo x > $OUT/new; echo x >> $OUT/out.txt; rm $OUT/out.txt; mv in.txt $OUT
+        cat $OUT/../hidden/key; ls $OUT/../hidden; cat $OUT/out.txt
+        unshare -U true; echo x > /dev/tcp/127.0.0.1/22; echo x > /dev/udp/127.0.0.1/53
+        cat /proc/$PPID/environ; kill -0 HOST && echo reached";
+    let text = text.replace("HOST", &std::process::id().to_string());
+    let (mut plan, capabilities) = in_place(&world, &text);
+    assert_eq!(capabilities.staging_method(), StagingMethod::UndoLog);
+    plan.hide.push(world.path("hidden"));
+    let exit = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap().wait().unwrap();
+    let said = exit.output.text();
+    let count = |what: &str| said.matches(what).count();
+    assert_eq!((count("secret"), count("reached")), (0, 0), "{said}");
+    assert_eq!(count("outside\n"), 1, "{said}");
+    assert!(count("Permission denied") >= 7, "{said}");
+    assert!(count("Operation not permitted") >= 3, "{said}");
+    assert!(world.has("ws/new"));
+    let after: Vec<_> =
+        world.outside().into_iter().filter(|line| line.contains("out.txt")).collect();
+    assert!(after.iter().all(|line| before.contains(line)));
+    assert!(!world.has("outside/new") && !world.has("outside/in.txt"));
+}
+
+#[test]
+fn without_namespaces_the_tree_is_ended_too() {
+    let world = World::new();
+    let text =
+        "(setsid sleep 1235.1 &); perl -e 'fork and exit; exec qw(sleep 1235.1)'; sleep 1235.1";
+    let (mut plan, capabilities) = in_place(&world, &crate::limits::marked(text, "1235.1"));
+    plan.limits.wall = Some(Duration::from_secs(1));
+    plan.limits.grace = Duration::from_secs(10);
+    let exit = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap().wait().unwrap();
+    assert_eq!((exit.ended, exit.how), (Some(Ended::Time), How::Signal(15)));
+    assert_eq!(crate::limits::alive(&crate::limits::mark("1235.1")), Vec::<String>::new());
+}
+
+#[test]
+fn without_landlock_the_namespaces_hold_and_the_status_says_so() {
+    test_support::landlock().unwrap();
+    let capabilities = probed();
+    assert_eq!(capabilities.enforcement(), Enforcement::Partial(vec![Missing::Landlock]));
+    assert_eq!(capabilities.landlock_version(), 0);
+    let world = World::new();
+    let mut plan = world.staged("touch new; touch ../outside/new");
+    assert_eq!(refused(&plan, &capabilities), Missing::Landlock);
+    plan.may_lack.push(Missing::Landlock);
+    let exit = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap().wait().unwrap();
+    assert!(exit.output.text().contains("Read-only file system"));
+    assert!(world.has("state/upper/new"));
+}
+
+#[test]
+fn without_filters_no_command_runs() {
+    test_support::filters().unwrap();
+    let capabilities = probed();
+    assert_eq!(
+        (capabilities.enforcement(), capabilities.staging_method()),
+        (Enforcement::None, StagingMethod::Refuse)
+    );
+    let mut plan = World::new().read_only("true");
+    plan.may_lack = vec![Missing::Seccomp, Missing::Staging, Missing::Namespaces];
+    refused(&plan, &capabilities);
+}
+
+#[test]
+fn with_nothing_at_all_no_command_runs() {
+    test_support::landlock().unwrap();
+    test_support::namespaces().unwrap();
+    let capabilities = probed();
+    assert_eq!(
+        (capabilities.enforcement(), capabilities.staging_method()),
+        (Enforcement::None, StagingMethod::Refuse)
+    );
+    let mut plan = World::new().read_only("true");
+    plan.may_lack = capabilities.missing();
+    refused(&plan, &capabilities);
+}
+
+#[test]
+fn a_foreign_proc_is_said_to_be_one() {
+    let capabilities = crate::world::capabilities().clone().without(Missing::FreshProc);
+    let world = World::new();
+    let mut plan = world.staged("cat /proc/$PPID/environ /proc/self/environ");
+    assert_eq!(refused(&plan, &capabilities), Missing::FreshProc);
+    plan.may_lack.push(Missing::FreshProc);
+    let exit = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap().wait().unwrap();
+    assert_eq!(exit.enforcement, Enforcement::Partial(vec![Missing::FreshProc]));
+}
+
+/// Runs a text in place with an undo log, on a machine without namespaces or on this one.
+fn with_undo_log(
+    world: &World,
+    plan: &mut Plan,
+    capabilities: &HostCapabilities,
+) -> (String, UndoLog) {
+    plan.hold = Hold::Writes;
+    let mut sandbox = Sandbox::spawn(plan, capabilities, |_| {}).unwrap();
+    let held = sandbox.take_held().unwrap();
+    let store = world.path("state");
+    let watching = keep_undo_log(held, &world.ws(), &store.join("upper"), 1 << 20, &[]).unwrap();
+    let said = sandbox.wait().unwrap().output.text();
+    (said, watching.finish().unwrap())
+}
+
+const CHANGES: &str = "echo more >> in.txt; echo new > new.txt; mkdir d; mv in.txt d/moved
+    echo x > ../outside/new; echo x >> ../outside/out.txt; rm ../outside/out.txt; cat d/moved
+    exec 3<>.env && cat <&3; mv .env e2 && cat e2; ln .env e3; echo done";
+
+fn undone(world: &World, said: &str, mut log: UndoLog) {
+    assert!(said.contains("inside\nmore\n") && said.ends_with("done\n"), "{said}");
+    assert!(!said.contains("secret"), "what is hidden was read: {said}");
+    assert_eq!(
+        (world.read("ws/d/moved").as_str(), world.read("ws/new.txt").as_str()),
+        ("inside\nmore\n", "new\n")
+    );
+    let effects = log.effects().unwrap();
+    assert!(effects.entries.len() >= 3, "{effects:?}");
+    assert_eq!(log.undo(&effects).unwrap(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(world.read("ws/in.txt"), "inside\n");
+    assert!(!world.has("ws/new.txt") && !world.has("ws/d"));
+}
+
+#[test]
+fn an_undo_log_takes_everything_back_where_nothing_can_be_staged() {
+    let world = World::new();
+    let before = world.outside();
+    let (mut plan, capabilities) = in_place(&world, CHANGES);
+    assert_eq!(capabilities.staging_method(), StagingMethod::UndoLog);
+    plan.hide.push(world.path("outside"));
+    let (said, log) = with_undo_log(&world, &mut plan, &capabilities);
+    undone(&world, &said, log);
+    assert_eq!(world.outside(), before);
+}
+
+#[test]
+fn without_namespaces_nothing_is_said_to_be_hidden_inside_what_can_be_written() {
+    let world = World::new();
+    let (mut plan, capabilities) = in_place(&world, "cat in.txt");
+    plan.hide.push(world.path("ws/in.txt"));
+    let error = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap_err().to_string();
+    assert!(error.contains("can't be hidden inside a writable directory"), "{error}");
+    let mut plan = world.read_only("cat in.txt");
+    plan.may_lack = WITHOUT_NAMESPACES.to_vec();
+    plan.hide.push(world.path("ws/in.txt"));
+    let exit = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap().wait().unwrap();
+    assert!(exit.output.text().ends_with("Permission denied\n"), "{}", exit.output.text());
+}
+
+#[test]
+fn an_undo_log_works_inside_namespaces_too() {
+    test_support::overlays().unwrap();
+    let capabilities = probed();
+    let world = World::new();
+    std::fs::write(world.path("ws/.env"), "secret").unwrap();
+    let before = world.outside();
+    let mut plan = world.in_place(CHANGES);
+    plan.may_lack.push(Missing::Staging);
+    plan.hide.push(world.path("ws/.env"));
+    let (said, log) = with_undo_log(&world, &mut plan, &capabilities);
+    undone(&world, &said, log);
+    assert_eq!(world.outside(), before);
+}

@@ -1,0 +1,22 @@
+//! Sandboxes, through the front door: what they let through, what they refuse, and what is left after.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test that panics has failed, and tests make and remove their own files"
+)]
+
+mod basics;
+mod context;
+mod escape;
+mod held;
+mod layer_pool;
+mod levels;
+mod limits;
+mod network;
+mod places;
+mod programs;
+mod talked_to;
+mod together;
+mod user;
+mod world;

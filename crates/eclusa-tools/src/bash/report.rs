@@ -1,0 +1,156 @@
+//! What the model and programs are told of a command that ran.
+
+use std::{fmt::Write as _, path::PathBuf, time::Duration};
+
+use eclusa::Output;
+use eclusa_sandbox::{Ended, Enforcement, Exit, How, Refusal, proxy::Attempt};
+use serde_json::json;
+
+use crate::sandboxes::{Ran, Sandboxes};
+
+/// A command that ran to its end, or was ended.
+pub(super) fn output(ran: Ran, time: Duration) -> Output {
+    let Ran { exit, changes, staged, notes, attempts, refused, live, in_place } = ran;
+    let mut text = printed(&exit);
+    let mut line = |line: String| {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let _ = writeln!(text, "[{line}]");
+    };
+    notes.iter().for_each(|note| line(note.clone()));
+    for attempt in &attempts {
+        if let Err(why) = &attempt.outcome {
+            let grant = attempt.grant().map_or_else(String::new, |grant| {
+                format!("; a person can allow it by adding `{grant}` to `commands.hosts`")
+            });
+            line(format!("network: {why}{grant}"));
+        }
+    }
+    // What went through the proxy is known exactly.
+    let seen = |it: &&Refusal| !matches!(it, Refusal::Network(_)) || attempts.is_empty();
+    let refused: Vec<String> = refused.iter().filter(seen).map(refusal).collect();
+    refused.iter().for_each(|it| line(it.clone()));
+    let (code, signal) = match exit.how {
+        How::Code(code) => (Some(code), None),
+        How::Signal(signal) => (None, Some(signal)),
+    };
+    let data = json!({
+        "exit_code": code,
+        "signal": signal,
+        "timed_out": exit.ended == Some(Ended::Time),
+        "truncated": exit.output.truncated(),
+        "output_bytes": exit.output.total(),
+        "execution_time_ms": u64::try_from(exit.wall.as_millis()).unwrap_or(u64::MAX),
+        "cpu_time_ms": u64::try_from(exit.cpu.as_millis()).unwrap_or(u64::MAX),
+        "enforcement": exit.enforcement.to_string(),
+        "network": attempts.iter().map(attempted).collect::<Vec<_>>(),
+        "notes": notes,
+        "refused": refused,
+        "live": live,
+        "in_place": in_place,
+    });
+    let error = failure(&exit, time);
+    let sandbox = Some(held(&exit.enforcement, in_place, &live));
+    let mut remarks: Vec<String> = attempts.iter().map(talked).collect();
+    remarks.extend(notes);
+    Output { text, data: Some(data), changes, staged, error, remarks, sandbox, ..Output::default() }
+}
+
+/// What held it, for the record, and what could be written without being shown first.
+fn held(enforcement: &Enforcement, in_place: bool, live: &[PathBuf]) -> String {
+    let mut text = enforcement.to_string();
+    if in_place {
+        text.push_str("; run in place with an undo log");
+    }
+    if !live.is_empty() {
+        let live: Vec<String> = live.iter().map(|it| format!("`{}`", it.display())).collect();
+        let _ = write!(text, "; written at once and not undoable: {}", live.join(", "));
+    }
+    text
+}
+
+/// One attempt to reach a host, for a person.
+fn talked(attempt: &Attempt) -> String {
+    let Attempt { host, port, sent, received, .. } = attempt;
+    match &attempt.outcome {
+        Ok(_) => format!("it talked to {host}:{port}: sent {sent} bytes, received {received}"),
+        Err(why) => format!("it tried to reach {host}:{port}: {why}"),
+    }
+}
+
+/// What the sandbox did not let it do, and the smallest grant that would.
+fn refusal(refusal: &Refusal) -> String {
+    let grant = match refusal {
+        Refusal::Write(_) => {
+            "; what is written in the workspace is judged afterwards, and in /tmp it lasts as long \
+             as the command; no setting opens other places"
+        }
+        Refusal::Network(Some(host)) => {
+            return format!(
+                "refused: {refusal}; a person can allow it by adding `{host}` to `commands.hosts`"
+            );
+        }
+        Refusal::Network(None) => "; a person can name hosts in `commands.hosts`",
+        Refusal::Hidden(_) => ": it holds secrets, and no setting shows it to commands",
+        Refusal::Limit("memory") => "; a person can raise `commands.memory`",
+        Refusal::Limit("the number of processes") => "; a person can raise `commands.processes`",
+        Refusal::Read(_) | Refusal::Limit(_) | Refusal::Call(_) => "",
+    };
+    format!("refused: {refusal}{grant}")
+}
+
+fn printed(exit: &Exit) -> String {
+    let output = &exit.output;
+    match output.total() {
+        0 => String::new(),
+        total if output.is_binary() => {
+            format!("[{total} bytes that are not text; write them to a file to look at them]\n")
+        }
+        _ => output.text(),
+    }
+}
+
+/// Why it is no success, in one sentence.
+fn failure(exit: &Exit, time: Duration) -> Option<String> {
+    let ms = time.as_millis();
+    Some(match (exit.ended, exit.how) {
+        (Some(Ended::Time), _) => format!(
+            "the command did not finish within {ms} ms and was ended with everything it started; \
+             give a larger timeout_ms or do less at once"
+        ),
+        (Some(Ended::Cancelled), _) => "the command was cancelled".to_owned(),
+        (Some(Ended::Output), _) => {
+            "the command wrote too much and was ended; send its output to a file or filter it"
+                .to_owned()
+        }
+        (Some(Ended::Disk), _) => "the command filled the disk and was ended".to_owned(),
+        (None, How::Code(0)) => return None,
+        (None, How::Code(code)) => format!("exit code {code}"),
+        (None, How::Signal(signal)) => format!("ended by signal {signal}"),
+    })
+}
+
+fn attempted(attempt: &Attempt) -> serde_json::Value {
+    json!({
+        "host": attempt.host,
+        "port": attempt.port,
+        "allowed": attempt.outcome.is_ok(),
+        "why": attempt.outcome.as_ref().err().map(ToString::to_string),
+        "sent": attempt.sent,
+        "received": attempt.received,
+    })
+}
+
+/// A command that was started in the background.
+pub(super) fn started(id: u64, sandboxes: &Sandboxes) -> Output {
+    let text = format!(
+        "started as job {id}; `jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output"
+    );
+    let sandbox = Some(held(
+        &sandboxes.capabilities().enforcement(),
+        false,
+        &[sandboxes.settings().root.clone()],
+    ));
+    Output { data: Some(json!({"job": id})), sandbox, ..Output::text(text) }
+}

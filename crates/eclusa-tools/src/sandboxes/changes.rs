@@ -1,0 +1,115 @@
+//! What a command did, as changes that the gate can judge.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use eclusa::{Change, Changes, Content, ContentDigest, FileNode, Node, Staged, Stamp};
+use eclusa_sandbox::scan::{self, Effect, Effects, Note};
+
+use super::stage::LayerSet;
+
+/// How many notes are told.
+const NOTES: usize = 20;
+
+/// What was read back.
+#[derive(Debug, Default)]
+pub(crate) struct ReadBack {
+    pub(crate) changes: Changes,
+    pub(crate) staged: Option<Staged>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// The changes, and what they do not say. `staged` says where the new content of a path lies.
+pub(super) fn read_back(
+    staged: impl Fn(&Path) -> Option<PathBuf>,
+    effects: Effects,
+    place: Arc<LayerSet>,
+) -> ReadBack {
+    let mut notes = Vec::new();
+    let mut changes = Vec::with_capacity(effects.entries.len());
+    for effect in effects.entries {
+        let path = effect.path.display();
+        if let Some(why) = effect.obstacle() {
+            notes.push(format!("`{path}` is left out: {why}"));
+            continue;
+        }
+        notes.extend(effect.notes.iter().map(|note| format!("`{path}` {}", told(note))));
+        changes.extend(change(&staged, effect));
+    }
+    if let Some((before, after)) = effects.root {
+        let text = format!("the mode of the workspace itself stays {before:04o}, not {after:04o}");
+        notes.push(text);
+    }
+    if notes.len() > NOTES {
+        let more = notes.len() - NOTES;
+        notes.truncate(NOTES);
+        notes.push(format!("and {more} more remarks of this kind"));
+    }
+    // Departures stand before arrivals, so that a thing that was moved twice keeps its origin.
+    changes.sort_by_key(|it: &Change| it.after.is_some());
+    ReadBack { changes: Changes::of(changes), staged: Some(Staged::new(place)), notes }
+}
+
+fn change(staged: impl Fn(&Path) -> Option<PathBuf>, effect: Effect) -> Option<Change> {
+    let content = staged(&effect.path).map_or(Content::InPlace, Content::Staged);
+    let before = effect.before.map(|it| node(it, Content::InPlace));
+    let after = effect.after.map(|it| node(it, content));
+    Some(Change {
+        before: match before {
+            Some(before) => Some(before?),
+            None => None,
+        },
+        after: match after {
+            Some(after) => Some(after?),
+            None => None,
+        },
+        path: effect.path,
+        from: effect.from,
+    })
+}
+
+/// The node, unless it is one that has no place in changes.
+fn node(node: scan::Node, content: Content) -> Option<Node> {
+    Some(match node {
+        scan::Node::Directory { mode } => Node::Directory { mode },
+        scan::Node::Link { target } => Node::Link { target },
+        scan::Node::File(file) => Node::File(FileNode {
+            digest: ContentDigest(file.digest?),
+            size: file.size,
+            mode: file.mode,
+            content,
+            stamp: Some(Stamp {
+                device: file.stamp.device,
+                inode: file.stamp.inode,
+                size: file.stamp.size,
+                modified: file.stamp.modified,
+                changed: file.stamp.changed,
+            }),
+        }),
+        scan::Node::Other(_) => return None,
+    })
+}
+
+fn told(note: &Note) -> String {
+    match note {
+        Note::Linked { names } => {
+            format!("has {names} names, and stays as it was under the others")
+        }
+        Note::Shared { names } => {
+            format!("was given {names} names")
+        }
+        Note::Attributes(names) => {
+            let names: Vec<_> = names.iter().map(|it| it.to_string_lossy()).collect();
+            format!("has other extended attributes ({}), which are not kept", names.join(", "))
+        }
+        Note::Owner { before, after } => format!(
+            "would belong to {}:{} instead of {}:{}, which is not kept",
+            after.0, after.1, before.0, before.1
+        ),
+        Note::Since => "was changed by somebody else while the command ran".to_owned(),
+        Note::Unread(why) => format!("cannot be read: {why}"),
+        _ => "has an effect that has no name here".to_owned(),
+    }
+}

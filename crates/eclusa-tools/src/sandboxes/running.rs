@@ -1,0 +1,126 @@
+//! A command that runs, and what is known of it when it has ended.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use eclusa::{Changes, Staged};
+use eclusa_sandbox::{
+    Cancel, Exit, Plan, Refusal, Sandbox, SandboxError,
+    proxy::{Attempt, Serving},
+    refusals,
+};
+
+use super::{ReadBack, in_place::InPlace, stage::Stage};
+
+/// A command that runs.
+pub struct Running {
+    pub(super) sandbox: Sandbox,
+    pub(super) plan: Plan,
+    pub(super) root: PathBuf,
+    pub(super) live: Vec<PathBuf>,
+    pub(super) kept: Kept,
+    pub(super) network: Option<Network>,
+}
+
+/// What keeps the effects of a command that runs.
+pub(super) enum Kept {
+    Nothing,
+    Layer(Stage),
+    Log(InPlace),
+}
+
+pub(super) struct Network {
+    pub(super) serving: Serving,
+    pub(super) attempts: Arc<Mutex<Vec<Attempt>>>,
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub struct Ran {
+    /// How.
+    pub exit: Exit,
+    /// What it would change.
+    pub changes: Changes,
+    /// What holds the new contents.
+    pub staged: Option<Staged>,
+    /// What a person must know about its effects beyond the changes.
+    pub notes: Vec<String>,
+    /// Whom it tried to reach.
+    pub attempts: Vec<Attempt>,
+    /// What the sandbox did not let it do, as far as its own words tell.
+    pub refused: Vec<Refusal>,
+    /// Directories that it could write at once: relative to the workspace, or the workspace
+    /// itself.
+    pub live: Vec<PathBuf>,
+    /// Whether it ran in place, with an undo log.
+    pub in_place: bool,
+}
+
+/// Why a command was not run, or why what it did cannot be told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// There is no sandbox for it.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    /// The layer could not be made.
+    #[error("could not make a layer for the changes in `{}`: {source}", path.display())]
+    Layer {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// What it changed cannot be read back. Nothing of it is real.
+    #[error("what the command changed cannot be told, so it was discarded: {0}")]
+    Effects(String),
+    /// It ran in place, and what it changed could not be taken back.
+    #[error(
+        "the command ran in place, and what it changed could not be taken back, so that some or \
+         all of it is real: {0}"
+    )]
+    Stays(String),
+}
+
+impl Running {
+    /// Ends the command from elsewhere.
+    pub fn canceller(&self) -> Cancel {
+        self.sandbox.canceller()
+    }
+
+    /// Waits for the end, and reads back what it changed.
+    pub fn wait(self) -> Result<Ran, RunError> {
+        let exit = self.sandbox.wait();
+        let in_place = matches!(self.kept, Kept::Log(_));
+        // However it ended: what ran in place is taken back.
+        let read = match self.kept {
+            Kept::Nothing => ReadBack::default(),
+            Kept::Layer(_) if exit.is_err() => ReadBack::default(),
+            Kept::Layer(stage) => {
+                let read = stage.read_back(&self.root);
+                read.map_err(|err| RunError::Effects(err.to_string()))?
+            }
+            Kept::Log(log) => log.read_back()?,
+        };
+        let exit = exit?;
+        let attempts = self.network.map_or_else(Vec::new, |network| {
+            network.serving.stop();
+            std::mem::take(&mut *network.attempts.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        let ReadBack { changes, staged, notes } = read;
+        let refused = match exit.output.is_binary() {
+            true => Vec::new(),
+            false => refusals(&exit.output.text(), &self.plan),
+        };
+        let live = match in_place {
+            true => self.live,
+            false => {
+                let live = self.plan.stage.into_iter().flat_map(|it| it.live);
+                live.chain(self.plan.write).collect()
+            }
+        };
+        Ok(Ran { exit, changes, staged, notes, attempts, refused, live, in_place })
+    }
+}

@@ -1,0 +1,66 @@
+//! What every command of a workspace has in common.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use eclusa::{Blocked, Least};
+use eclusa_sandbox::{Keep, Limits};
+
+/// What every command of a workspace has in common.
+#[derive(Debug, Clone)]
+pub struct SandboxSettings {
+    /// The workspace. Commands start in it, and what they write there is staged.
+    pub root: PathBuf,
+    /// Where layers are made: outside the workspace, on its filesystem.
+    pub state: PathBuf,
+    /// The home directory, if there is one: readable, and what is written there is lost.
+    pub home: Option<PathBuf>,
+    /// Where the layer over the home directory is made: outside it, on any filesystem.
+    pub scratch: PathBuf,
+    /// The whole environment, besides what keeps git and the proxy in order:
+    /// [`clean_environment`](eclusa_sandbox::clean_environment) makes one.
+    pub env: Vec<(OsString, OsString)>,
+    /// Name and address of whoever commits, where a repository does not say.
+    pub identity: Option<(String, String)>,
+    /// What is neither read nor listed, besides the secrets that everybody has.
+    pub hide: Vec<PathBuf>,
+    /// Files of the workspace that nobody may see, beyond those that the library ships
+    /// ([`Blocked::own`](eclusa::Blocked::own)): at any depth, in every command.
+    pub blocked: Blocked,
+    /// Hosts that may be reached: `example.org`, `*.example.org`, `example.org:8080`.
+    pub hosts: Vec<String>,
+    /// Directories of the workspace that are written at once and cannot be undone, where they
+    /// exist.
+    pub live: Vec<PathBuf>,
+    /// The least that must hold a command.
+    pub least: Least,
+    /// How much a command may use; the time is that of the call.
+    pub limits: Limits,
+    /// A control group in which commands are counted and capped, if one was delegated:
+    /// [`delegated_group`](eclusa_sandbox::delegated_group) finds it.
+    pub cgroup: Option<PathBuf>,
+    /// How much of the output is kept.
+    pub keep: Keep,
+}
+
+impl SandboxSettings {
+    /// Settings for a workspace, with nothing but a path to look for programs in.
+    pub fn new(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> SandboxSettings {
+        let state = state.into();
+        SandboxSettings {
+            root: root.into(),
+            scratch: state.clone(),
+            state,
+            home: None,
+            env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            identity: None,
+            hide: Vec::new(),
+            blocked: Blocked::nothing(),
+            hosts: Vec::new(),
+            live: Vec::new(),
+            least: Least::default(),
+            limits: Limits::default(),
+            cgroup: None,
+            keep: Keep::default(),
+        }
+    }
+}

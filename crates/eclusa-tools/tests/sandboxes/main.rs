@@ -1,0 +1,20 @@
+//! Commands in sandboxes, through the whole gate, against the same commands run plainly.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test that panics has failed"
+)]
+
+mod blocked;
+mod differential;
+mod directory;
+mod least;
+mod levels;
+mod ordinary;
+mod programs;
+mod scripts;
+mod tree;
+mod world;
