@@ -17,7 +17,7 @@ use flags::{classes, flag_list, operands};
 /// An entry as it is written.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-struct Written {
+struct RawEntry {
     names: Option<String>,
     class: String,
     bare: String,
@@ -34,7 +34,7 @@ struct Written {
     reader: String,
     /// Subcommands of which only the class matters.
     subs: BTreeMap<String, String>,
-    sub: BTreeMap<String, Written>,
+    sub: BTreeMap<String, RawEntry>,
     subs_optional: bool,
     /// Without operands it runs what it reads.
     reads_script: bool,
@@ -47,7 +47,7 @@ struct Written {
 struct Family {
     #[serde(default)]
     sets: BTreeMap<String, String>,
-    program: BTreeMap<String, Written>,
+    program: BTreeMap<String, RawEntry>,
 }
 
 /// What the statics are collected in.
@@ -122,7 +122,7 @@ fn family(path: &Path, output: &mut Output) -> Result<(), String> {
 
 fn program(
     key: &str,
-    written: &Written,
+    written: &RawEntry,
     sets: &BTreeMap<String, String>,
     output: &mut Output,
 ) -> Result<(), String> {
@@ -136,7 +136,7 @@ fn program(
     Ok(())
 }
 
-fn names(key: &str, written: &Written) -> Vec<String> {
+fn names(key: &str, written: &RawEntry) -> Vec<String> {
     match &written.names {
         Some(names) => names.split_whitespace().map(str::to_owned).collect(),
         None => vec![key.to_owned()],
@@ -144,7 +144,7 @@ fn names(key: &str, written: &Written) -> Vec<String> {
 }
 
 /// Checks that an entry shows what it means, and keeps its examples for the test.
-fn examples(key: &str, written: &Written, list: &mut String) -> Result<(), String> {
+fn examples(key: &str, written: &RawEntry, list: &mut String) -> Result<(), String> {
     let mut seen = std::collections::BTreeSet::new();
     for (command, expected) in &written.examples {
         let bits = classes(expected)?;
@@ -162,13 +162,13 @@ impl Output {
     fn entry(
         &mut self,
         name: &str,
-        written: &Written,
+        written: &RawEntry,
         sets: &BTreeMap<String, String>,
     ) -> Result<String, String> {
         let mut subs = BTreeMap::new();
         for (names, class) in &written.subs {
             let coarse =
-                Written { class: class.clone(), flags: "*".to_owned(), ..Written::default() };
+                RawEntry { class: class.clone(), flags: "*".to_owned(), ..RawEntry::default() };
             let place = self.entry(&format!("{name} {names}"), &coarse, sets)?;
             for sub in names.split_whitespace() {
                 insert(&mut subs, sub, &place)?;
@@ -220,7 +220,7 @@ fn list_of_entries(list: &BTreeMap<String, String>) -> String {
 
 fn render(
     name: &str,
-    written: &Written,
+    written: &RawEntry,
     flags: &flags::Flags,
     subs: &BTreeMap<String, String>,
 ) -> Result<String, String> {

@@ -2,22 +2,20 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::agree::{agree, line};
+use crate::catastrophe::{self, Catastrophe, PipeData, Suspect, Target, Verb};
+use crate::compare::{compare, line};
 use crate::limits::{
     MAX_BROKEN_BYTES, MAX_BYTES, MAX_COMMANDS, MAX_NESTING, MAX_SUSPECT_BYTES, MAX_SUSPECTS,
 };
-use crate::names::Names;
 use crate::outline::Outline;
-use crate::{Command, Doubt, Redirect, RedirectKind, Word, bytes, programs, screen, shuck, sitter};
-use pipes::Feed;
-use suspects::Suspect;
+use crate::variable_origin::VariableOrigins;
+use crate::{
+    Command, Doubt, NestedCommands, Word, characters, hidden_forms, programs, shuck_parser,
+    tree_sitter,
+};
 
 mod builtins;
 mod commands;
-mod filled;
-mod pipes;
-mod suspects;
-mod values;
 
 /// Doubts that are kept. One is enough for a verdict; more are for people.
 const MAX_DOUBTS: usize = 16;
@@ -36,18 +34,7 @@ pub struct Analysis {
     /// The name of a function that starts itself again and again.
     pub fork_bomb: Option<String>,
     /// What would destroy a machine, a home or a disk, if anything would.
-    pub catastrophe: Option<Doubt>,
-}
-
-/// What a command runs in turn.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Inner {
-    /// Commands that it runs, each with its arguments (`env`, `xargs`, `find -exec`).
-    pub runs: Vec<Vec<Word>>,
-    /// Shell text that it runs (`bash -c`, `eval`, `trap`).
-    pub scripts: Vec<Word>,
-    /// True when it runs what it reads from its standard input (`sh`).
-    pub reads_script: bool,
+    pub catastrophe: Option<Catastrophe>,
 }
 
 /// Reads `script`, and every command in it by the table of programs.
@@ -56,19 +43,19 @@ pub fn analyse(script: &str) -> Analysis {
 }
 
 /// Reads `script` without the table of programs; `look` says what a command runs in turn.
-pub fn analyse_with(script: &str, look: &dyn Fn(&[Word]) -> Inner) -> Analysis {
+pub fn analyse_with(script: &str, look: &dyn Fn(&[Word]) -> NestedCommands) -> Analysis {
     read_with(script, &|words| {
-        let Inner { runs, scripts, reads_script } = look(words);
-        programs::Reading { runs, scripts, reads_script, ..Default::default() }
+        let NestedCommands { runs, scripts, reads_script } = look(words);
+        programs::CommandProfile { runs, scripts, reads_script, ..Default::default() }
     })
 }
 
-fn read_with(script: &str, look: &dyn Fn(&[Word]) -> programs::Reading) -> Analysis {
+fn read_with(script: &str, look: &dyn Fn(&[Word]) -> programs::CommandProfile) -> Analysis {
     let (analysis, suspects) = (Analysis::default(), MAX_SUSPECTS);
     let (bytes, blind, looked, level) = (0, false, 0, 0);
-    let mut reading = Reading { look, analysis, bytes, blind, suspects, looked, level };
-    reading.script(script, &Outer::default());
-    reading.analysis
+    let mut analyser = Analyser { look, analysis, bytes, blind, suspects, looked, level };
+    analyser.script(script, &Outer::default());
+    analyser.analysis
 }
 
 /// What is around a nested script or command.
@@ -80,8 +67,8 @@ struct Outer {
     depth: usize,
 }
 
-struct Reading<'f> {
-    look: &'f dyn Fn(&[Word]) -> programs::Reading,
+struct Analyser<'f> {
+    look: &'f dyn Fn(&[Word]) -> programs::CommandProfile,
     analysis: Analysis,
     /// Bytes of all scripts so far.
     bytes: usize,
@@ -98,49 +85,48 @@ struct Reading<'f> {
 /// Suspects are followed into each other this far.
 const MAX_LEVEL: usize = 4;
 
-impl Reading<'_> {
+impl Analyser<'_> {
     fn script(&mut self, script: &str, outer: &Outer) {
         self.bytes = self.bytes.saturating_add(script.len());
-        if let Some(doubt) = bytes::refuse(script) {
+        if let Some(doubt) = characters::refuse(script) {
             return self.refuse(doubt);
         }
         if self.bytes > MAX_BYTES {
             let what = format!("the scripts in each other have more than {MAX_BYTES} bytes");
             return self.refuse(Doubt { what, at: line(script, 0) });
         }
-        if let Some(doubt) = bytes::look(script) {
+        if let Some(doubt) = characters::find_invisible(script) {
             self.doubt(doubt.what, doubt.at);
         }
         let Some((first, second)) = self.witnesses(script) else { return };
-        let account = agree(script, &first, &second);
+        let account = compare(script, &first, &second);
         for doubt in account.doubts {
             self.doubt(doubt.what, doubt.at);
         }
-        for (what, at) in screen::screen(script, [&first, &second]) {
+        for (what, at) in hidden_forms::find(script, [&first, &second]) {
             self.doubt(what, line(script, at));
         }
         if account.commands.is_empty() {
             self.doubt("there is no command in it", line(script, 0));
         }
         if let Some(name) = second.bomb(script).or_else(|| first.bomb(script)) {
-            let what = "a function that starts itself again and again".to_owned();
-            self.analysis.catastrophe.get_or_insert(Doubt { what, at: name.clone() });
+            let bomb = Catastrophe::new(Verb::Multiply, Target::Function);
+            self.analysis.catastrophe.get_or_insert(bomb.with_command(name.clone()));
             self.analysis.fork_bomb.get_or_insert(name);
         }
         if let Some(span) = second.spawning {
-            let what = "an endless loop that waits for nothing of what it starts".to_owned();
-            let at = line(script, span.start);
-            self.analysis.catastrophe.get_or_insert(Doubt { what, at });
+            let endless = Catastrophe::new(Verb::Multiply, Target::Loop);
+            self.analysis.catastrophe.get_or_insert(endless.with_command(line(script, span.start)));
         }
-        let mut names = Names::collect(script, [&first, &second]);
+        let mut names = VariableOrigins::collect(script, [&first, &second]);
         names.keep_local(script);
         let commands = commands::read(script, [&first, &second], &names, &account.commands, outer);
-        let feeds = pipes::feeds(&commands, &second.pipes);
-        let values = values::values(&commands.list, &second, script);
+        let feeds = catastrophe::between(&commands.list, &commands.starts, &second.pipes);
+        let values = catastrophe::values(&commands.list, &second, script);
         // Nothing that nobody knows is run without one of these.
         let tells = script.contains(['$', '`', '|', '<', '>']);
-        let mut held = if tells { values::held(&commands.list, &feeds) } else { Vec::new() };
-        let runs_own = values::runs_own(&commands.list);
+        let mut held = if tells { catastrophe::held(&commands.list, &feeds) } else { Vec::new() };
+        let runs_own = catastrophe::runs_own(&commands.list);
         for (what, at) in commands.doubts {
             self.doubt(what, line(script, at));
         }
@@ -150,11 +136,11 @@ impl Reading<'_> {
         }
         // What is printed or kept may be what is run: `eval "$(echo …)"`, `x='…'; bash -c "$x"`.
         if self.blind || runs_own {
-            held.extend(values::quoted(&values));
+            held.extend(catastrophe::quoted(&values));
             held.into_iter().for_each(|it| self.suspect(Suspect::Text(it), None));
         }
         self.blind |= around;
-        for text in screen::groups(script, [&first, &second]) {
+        for text in hidden_forms::groups(script, [&first, &second]) {
             self.suspect(Suspect::Text(text), None);
         }
     }
@@ -172,13 +158,13 @@ impl Reading<'_> {
         };
         let (look, bytes, analysis) = (self.look, self.bytes, Analysis::default());
         let (blind, looked, level) = (false, self.looked, self.level + 1);
-        let mut inner = Reading { look, analysis, bytes, blind, suspects, looked, level };
+        let mut inner = Analyser { look, analysis, bytes, blind, suspects, looked, level };
         let (mut in_words, mut shell) = (false, false);
         match suspect {
             Suspect::Text(text) => inner.script(&text, &Outer::default()),
             Suspect::Words(words) => {
                 in_words = true;
-                shell = suspects::is_shell(&words);
+                shell = catastrophe::is_shell(&words);
                 let command = Command { words, ..Command::default() };
                 inner.command(command, None, &[], 0);
             }
@@ -186,16 +172,16 @@ impl Reading<'_> {
         self.suspects = inner.suspects;
         self.looked = inner.looked + inner.bytes.saturating_sub(bytes);
         let multiplies = inner.analysis.fork_bomb.is_some();
-        let Some(Doubt { what, at }) = inner.analysis.catastrophe else { return };
+        let Some(found) = inner.analysis.catastrophe else { return };
         // In `hg rm -r .` the word is no program, in `wsl bash -c '…'` it is one, and a container
         // has files of its own.
         let elsewhere = matches!(within, Some("docker" | "kubectl"));
-        let certain = multiplies || what.contains(programs::ALL) || what.contains(programs::DEVICE);
-        let here = what.contains(programs::HERE) && !shell;
+        let certain = multiplies || found.is_everywhere();
+        let here = found.target == Target::WorkingDirectory && !shell;
         if in_words && (here || (elsewhere && !certain)) {
             return;
         }
-        self.analysis.catastrophe = Some(Doubt { what: format!("may be run, and {what}"), at });
+        self.analysis.catastrophe = Some(Catastrophe { indirect: true, ..found });
     }
 
     /// Lists a command, and what it runs in turn. `feed` is what a pipe hands to it, `values` what
@@ -203,47 +189,47 @@ impl Reading<'_> {
     fn command(
         &mut self,
         mut command: Command,
-        feed: Option<&Feed>,
+        feed: Option<&PipeData>,
         values: &[(String, String)],
         depth: usize,
     ) {
         if self.analysis.commands.len() >= MAX_COMMANDS {
             let what = format!("there are more than {MAX_COMMANDS} commands");
-            return self.refuse(Doubt { what, at: shown(&command) });
+            return self.refuse(Doubt { what, at: displayed(&command) });
         }
         for what in builtins::doubts(&command) {
-            self.doubt(what, shown(&command));
+            self.doubt(what, displayed(&command));
         }
-        command.reading = (self.look)(&command.words);
+        command.profile = (self.look)(&command.words);
         if let Some(feed) = feed {
-            feed.tell(&mut command);
+            feed.describe_in(&mut command);
         }
-        if let Some(what) = catastrophe(&command) {
-            self.analysis.catastrophe.get_or_insert(Doubt { what, at: shown(&command) });
+        if let Some(found) = catastrophe::of_command(&command) {
+            self.analysis.catastrophe.get_or_insert(found.with_command(displayed(&command)));
         }
-        if command.background && suspects::is_itself(&command.words) {
-            let what = "a script that starts itself again and again".to_owned();
-            self.analysis.catastrophe.get_or_insert(Doubt { what, at: shown(&command) });
+        if command.background && catastrophe::is_itself(&command.words) {
+            let bomb = Catastrophe::new(Verb::Multiply, Target::Script);
+            self.analysis.catastrophe.get_or_insert(bomb.with_command(displayed(&command)));
         }
-        let own = pipes::given(&command);
+        let own = catastrophe::given(&command);
         let feed = own.as_ref().or(feed);
-        for suspect in suspects::of(&command, feed, values) {
-            self.suspect(suspect, command.reading.entry);
+        for suspect in catastrophe::candidates(&command, feed, values) {
+            self.suspect(suspect, command.profile.entry);
         }
-        self.blind |= suspects::is_blind(&command);
-        let mut runs = command.reading.runs.clone();
-        let mut scripts = command.reading.scripts.clone();
-        if command.reading.reads_script {
+        self.blind |= catastrophe::is_blind(&command);
+        let mut runs = command.profile.runs.clone();
+        let mut scripts = command.profile.scripts.clone();
+        if command.profile.reads_script {
             scripts.extend(command.texts().cloned());
         }
         if let Some(feed) = feed {
-            let fed = feed.to(&command);
+            let fed = feed.runs_in(&command);
             runs.extend(fed.runs);
             scripts.extend(fed.scripts);
         }
         let name = command.words.first().and_then(Word::text).unwrap_or_default().into_owned();
         // `env -C / rm -rf etc`
-        let entered = command.reading.paths.iter().filter(|it| it.how == programs::How::Entered);
+        let entered = command.profile.paths.iter().filter(|it| it.how == programs::How::Entered);
         let entered: Vec<Word> = entered.map(|it| it.word.clone()).collect();
         let mut outer = Outer {
             via: command.via.clone(),
@@ -285,23 +271,23 @@ impl Reading<'_> {
     /// very long over mistakes sees it.
     fn witnesses(&mut self, script: &str) -> Option<(Outline, Outline)> {
         if script.len() <= MAX_BROKEN_BYTES {
-            let first = self.witness(sitter::outline, script)?;
-            let second = self.witness(shuck::outline, script)?;
+            let first = self.witness(tree_sitter::outline, script)?;
+            let second = self.witness(shuck_parser::outline, script)?;
             return Some((first, second));
         }
-        let second = self.witness(shuck::outline, script)?;
+        let second = self.witness(shuck_parser::outline, script)?;
         if let Some((why, at)) = second.trouble {
             let what = format!("a long text with a mistake in it: {why}");
             self.refuse(Doubt { what, at: line(script, at) });
             return None;
         }
-        Some((self.witness(sitter::outline, script)?, second))
+        Some((self.witness(tree_sitter::outline, script)?, second))
     }
 
     /// What a parser says; nothing when it panicked or gave up.
     fn witness(&mut self, parser: fn(&str) -> Outline, script: &str) -> Option<Outline> {
         let outline = catch_unwind(AssertUnwindSafe(|| parser(script))).unwrap_or_else(|_| {
-            Outline::unread("reading the text failed; this is a mistake in Eclusa")
+            Outline::unread("analyser the text failed; this is a mistake in Eclusa")
         });
         if let Some((what, at)) = outline.unread {
             self.refuse(Doubt { what, at: line(script, at) });
@@ -323,20 +309,10 @@ impl Reading<'_> {
     }
 }
 
-fn catastrophe(command: &Command) -> Option<String> {
-    let written = |it: &Redirect| match it.kind {
-        RedirectKind::Write => programs::catastrophic_emptying(&it.target),
-        RedirectKind::Append | RedirectKind::ReadWrite => programs::catastrophic_write(&it.target),
-        RedirectKind::Read | RedirectKind::Descriptor | RedirectKind::Text => None,
-    };
-    programs::catastrophe(&command.words, &command.reading, &command.moved)
-        .or_else(|| command.redirects.iter().find_map(written))
-}
-
-fn shown(command: &Command) -> String {
+fn displayed(command: &Command) -> String {
     let assignments =
         command.assignments.iter().map(|it| format!("{}={}", it.name, it.value.source));
     let words = command.words.iter().map(|it| it.source.clone());
-    let shown: Vec<String> = assignments.chain(words).collect();
-    shown.join(" ").chars().take(120).collect()
+    let texts: Vec<String> = assignments.chain(words).collect();
+    texts.join(" ").chars().take(120).collect()
 }

@@ -1,7 +1,7 @@
 //! A simple command: words, assignments and redirections, wherever in a script it stands.
 
 use crate::Word;
-use crate::programs::Reading;
+use crate::programs::CommandProfile;
 
 /// `NAME=value` before a command, or alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub struct Command {
     /// may begin at any of these directories instead of where the script began.
     pub moved: Vec<Word>,
     /// What the table of programs says about it.
-    pub reading: Reading,
+    pub profile: CommandProfile,
 }
 
 impl Command {

@@ -7,22 +7,29 @@
 //!
 //! Pure: no disk, no clock, no environment, nothing is run.
 
-mod agree;
 mod analysis;
-mod bytes;
+pub mod catastrophe;
+mod characters;
 mod command;
+mod compare;
+mod hidden_forms;
 pub mod limits;
-mod names;
+mod nested;
 mod outline;
 pub mod programs;
 mod reader;
-mod screen;
-mod shuck;
-mod sitter;
+mod shuck_parser;
+mod tree_sitter;
+mod variable_origin;
 mod variables;
 mod word;
 
-pub use analysis::{Analysis, Inner, analyse, analyse_with};
+#[cfg(test)]
+mod tests;
+
+pub use analysis::{Analysis, analyse, analyse_with};
+pub use catastrophe::Catastrophe;
 pub use command::{Assignment, Command, Doubt, Redirect, RedirectKind};
+pub use nested::NestedCommands;
 pub use variables::{Influence, influence, is_plain_pager};
 pub use word::{Part, Unknown, Word};

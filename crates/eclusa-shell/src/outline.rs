@@ -1,7 +1,7 @@
 //! What a parser saw, in terms that both parsers share: places in the text, nothing read yet.
 //!
 //! Each parser is lowered to an [`Outline`] on its own. Two outlines that are equal are two
-//! witnesses of the same commands; see `agree.rs`.
+//! witnesses of the same commands; see `compare.rs`.
 
 use crate::RedirectKind;
 
@@ -35,18 +35,18 @@ pub(crate) enum Shape {
 
 /// One command as seen by one parser.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ParsedCommand {
     pub(crate) shape: Shape,
     pub(crate) words: Vec<Span>,
     pub(crate) assignments: Vec<Span>,
-    pub(crate) redirects: Vec<SeenRedirect>,
-    /// Index into [`Outline::places`].
-    pub(crate) place: usize,
+    pub(crate) redirects: Vec<ParsedRedirect>,
+    /// Index into [`Outline::contexts`].
+    pub(crate) context: usize,
 }
 
 /// One redirection as seen by one parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SeenRedirect {
+pub(crate) struct ParsedRedirect {
     pub(crate) kind: RedirectKind,
     /// The target, or the body of a here-document.
     pub(crate) target: Span,
@@ -63,7 +63,7 @@ pub(crate) struct Body {
 
 /// Where a command is: how it is reached, and whether it runs beside the rest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ScopeContext {
     pub(crate) via: Vec<String>,
     pub(crate) background: bool,
     /// Part of a pipe of two or more.
@@ -91,8 +91,8 @@ pub(crate) struct Function {
 /// Everything one parser saw.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outline {
-    pub(crate) commands: Vec<Seen>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) commands: Vec<ParsedCommand>,
+    pub(crate) contexts: Vec<ScopeContext>,
     /// `$(…)`, backquotes, `<(…)`, `>(…)`.
     pub(crate) substitutions: Vec<Span>,
     /// `${…}`.
@@ -123,7 +123,7 @@ impl Outline {
             command.redirects.sort_unstable_by_key(|it| it.target);
         }
         self.commands.retain(|it| !it.is_empty());
-        self.commands.sort_by_key(Seen::start);
+        self.commands.sort_by_key(ParsedCommand::start);
         for spans in [&mut self.substitutions, &mut self.parameters, &mut self.arithmetic] {
             spans.sort_unstable();
             spans.dedup();
@@ -155,7 +155,7 @@ fn join(words: &mut Vec<Span>) {
     });
 }
 
-impl Seen {
+impl ParsedCommand {
     fn is_empty(&self) -> bool {
         self.words.is_empty() && self.assignments.is_empty() && self.redirects.is_empty()
     }
@@ -170,7 +170,7 @@ impl Seen {
     }
 
     /// True when the other parser's command is the same one.
-    pub(crate) fn agrees(&self, other: &Seen) -> bool {
+    pub(crate) fn agrees(&self, other: &ParsedCommand) -> bool {
         self.shape == other.shape
             && self.words == other.words
             && self.assignments == other.assignments

@@ -9,39 +9,34 @@
 
 mod argv;
 mod awk;
-mod by_words;
-mod catastrophe;
 mod class;
 mod entry;
-mod feed;
 mod find;
 mod git;
 mod listing;
-mod mounts;
 mod operands;
+mod pipe_data;
+mod processes;
+mod profile;
 mod readers;
-mod reading;
 mod sed;
 mod table;
-mod target;
 mod test;
-
-#[cfg(test)]
-mod tests;
 
 use std::borrow::Cow;
 
-use crate::{Inner, Word};
-use reading::{is_in_pieces, joined};
+use crate::{NestedCommands, Word};
+use profile::{is_in_pieces, joined};
 
-pub(crate) use catastrophe::{ALL, DESTROYERS, DEVICE, HERE, destroys};
-pub use catastrophe::{catastrophe, catastrophic_emptying, catastrophic_write};
 pub use class::{Class, Classes};
-pub(crate) use feed::written;
-pub use feed::{fed, found, passed, printed, processes};
 pub(crate) use listing::{Listing, lists};
-pub(crate) use mounts::seen_from_outside;
-pub use reading::{How, PathUse, Reading, Reason};
+pub(crate) use pipe_data::{
+    all_processes, input_word, known_text, passed_through, printed, run_with_input, searched_places,
+};
+pub(crate) use processes::ends_all_that_fit;
+pub use profile::{CommandProfile, How, PathUse, Reason};
+#[cfg(test)]
+pub(crate) use table::{EXAMPLES, PROGRAMS};
 
 /// Commands inside commands are followed this far; deeper ones are unknown.
 pub const DEPTH: usize = 12;
@@ -60,7 +55,7 @@ const SYSTEM: [&str; 8] = [
 
 /// Reads one command: name and arguments. What it runs in turn is listed in `runs` and `scripts`,
 /// and not part of the class: see [`read_through`].
-pub fn read(argv: &[Word]) -> Reading {
+pub fn read(argv: &[Word]) -> CommandProfile {
     if argv.iter().any(is_in_pieces) {
         let argv: Vec<Word> = argv.iter().map(joined).collect();
         return read_joined(&argv);
@@ -68,53 +63,53 @@ pub fn read(argv: &[Word]) -> Reading {
     read_joined(argv)
 }
 
-fn read_joined(argv: &[Word]) -> Reading {
-    let mut reading = Reading::default();
-    let Some((first, words)) = argv.split_first() else { return reading };
+fn read_joined(argv: &[Word]) -> CommandProfile {
+    let mut profile = CommandProfile::default();
+    let Some((first, words)) = argv.split_first() else { return profile };
     let Some(name) = first.text() else {
-        reading.doubt(format!("which program `{}` names is only known when it runs", first.source));
-        return reading;
+        profile.doubt(format!("which program `{}` names is only known when it runs", first.source));
+        return profile;
     };
     let place = locate(&name);
-    reading.program = place.base.to_string();
+    profile.program = place.base.to_string();
     if !place.trusted {
-        reading.path(first.clone(), How::Executed);
-        reading.add(Class::RunsCode, format!("`{name}` is not a program of the system"));
+        profile.path(first.clone(), How::Executed);
+        profile.add(Class::RunsCode, format!("`{name}` is not a program of the system"));
     }
     if let Some(entry) = table::program(&place.base) {
-        reading.entry = Some(entry.name);
-        argv::read(entry, words, &mut reading);
-        return reading;
+        profile.entry = Some(entry.name);
+        argv::read(entry, words, &mut profile);
+        return profile;
     }
     if place.trusted {
-        reading.doubt(format!("`{}` is not in the table of programs", place.base));
+        profile.doubt(format!("`{}` is not in the table of programs", place.base));
     }
     // A file system that ignores case finds the program all the same.
     let lower = place.base.to_lowercase();
     if let Some(entry) = table::program(&lower) {
-        reading.entry = Some(entry.name);
-        argv::read(entry, words, &mut reading);
+        profile.entry = Some(entry.name);
+        argv::read(entry, words, &mut profile);
     }
-    reading
+    profile
 }
 
 /// Reads a command and every command that it runs with words of its own: `sudo`, `env`, `xargs`,
 /// `find -exec`. The first is the command itself. Scripts (`bash -c`) are not followed, since they
 /// need a parser.
-pub fn read_through(argv: &[Word]) -> Vec<(Vec<Word>, Reading)> {
+pub fn read_through(argv: &[Word]) -> Vec<(Vec<Word>, CommandProfile)> {
     let mut all = Vec::new();
     follow(argv, 0, &mut all);
     all
 }
 
-fn follow(argv: &[Word], depth: usize, all: &mut Vec<(Vec<Word>, Reading)>) {
-    let mut reading = read(argv);
-    let runs = reading.runs.clone();
+fn follow(argv: &[Word], depth: usize, all: &mut Vec<(Vec<Word>, CommandProfile)>) {
+    let mut profile = read(argv);
+    let runs = profile.runs.clone();
     let deep = depth >= DEPTH && !runs.is_empty();
     if deep {
-        reading.doubt(format!("commands inside commands, more than {DEPTH} deep"));
+        profile.doubt(format!("commands inside commands, more than {DEPTH} deep"));
     }
-    all.push((argv.to_vec(), reading));
+    all.push((argv.to_vec(), profile));
     if !deep {
         runs.iter().for_each(|inner| follow(inner, depth + 1, all));
     }
@@ -123,26 +118,26 @@ fn follow(argv: &[Word], depth: usize, all: &mut Vec<(Vec<Word>, Reading)>) {
 /// The class of a command and of all that it runs with words of its own.
 pub fn class_through(argv: &[Word]) -> Classes {
     let all = read_through(argv);
-    all.iter().fold(Classes::READ_ONLY, |sum, (_, reading)| sum | reading.class)
+    all.iter().fold(Classes::READ_ONLY, |sum, (_, profile)| sum | profile.class)
 }
 
 /// What a command runs in turn, for [`crate::analyse_with`].
-pub fn inner(argv: &[Word]) -> Inner {
-    let Reading { runs, scripts, reads_script, .. } = read(argv);
-    Inner { runs, scripts, reads_script }
+pub fn inner(argv: &[Word]) -> NestedCommands {
+    let CommandProfile { runs, scripts, reads_script, .. } = read(argv);
+    NestedCommands { runs, scripts, reads_script }
 }
 
 /// What the name of a program says.
-struct Place<'a> {
+struct ProgramPath<'a> {
     /// Without its directory.
     base: Cow<'a, str>,
     /// True when the program of that name in the system is meant.
     trusted: bool,
 }
 
-fn locate(name: &str) -> Place<'_> {
+fn locate(name: &str) -> ProgramPath<'_> {
     if !name.contains('/') {
-        return Place { base: Cow::Borrowed(name), trusted: true };
+        return ProgramPath { base: Cow::Borrowed(name), trusted: true };
     }
     let absolute = name.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
@@ -158,5 +153,5 @@ fn locate(name: &str) -> Place<'_> {
     let base = parts.pop().unwrap_or_default().to_owned();
     let directory = format!("/{}", parts.join("/"));
     let trusted = absolute && SYSTEM.contains(&directory.as_str());
-    Place { base: Cow::Owned(base), trusted }
+    ProgramPath { base: Cow::Owned(base), trusted }
 }

@@ -4,8 +4,8 @@
 //! Where an expansion ends is not decided here: the two parsers say so. A place where an expansion
 //! begins for this reader and for neither of them is a doubt, so this is a third witness.
 
-use crate::names::Names;
 use crate::outline::{Body, Outline, Span};
+use crate::variable_origin::VariableOrigins;
 use crate::{Part, Unknown, Word};
 
 mod ansi;
@@ -34,7 +34,7 @@ pub(crate) enum Piece {
 pub(crate) struct Reader<'s> {
     source: &'s str,
     outlines: [&'s Outline; 2],
-    names: &'s Names,
+    names: &'s VariableOrigins,
     /// What each loop variable is in this copy of the command.
     pub(crate) bound: Vec<(&'s str, Word)>,
     /// What this reader does not understand, with the place.
@@ -49,7 +49,11 @@ enum Quotes {
 }
 
 impl<'s> Reader<'s> {
-    pub(crate) fn new(source: &'s str, outlines: [&'s Outline; 2], names: &'s Names) -> Reader<'s> {
+    pub(crate) fn new(
+        source: &'s str,
+        outlines: [&'s Outline; 2],
+        names: &'s VariableOrigins,
+    ) -> Reader<'s> {
         Reader { source, outlines, names, bound: Vec::new(), doubts: Vec::new() }
     }
 

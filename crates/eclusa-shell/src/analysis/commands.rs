@@ -2,13 +2,13 @@
 
 use super::Outer;
 use crate::limits::{MAX_COMMANDS, MAX_UNROLLED};
-use crate::names::{Names, assigned};
-use crate::outline::{Outline, Scope, Seen, Shape, Span};
+use crate::outline::{Outline, ParsedCommand, Scope, Shape, Span};
 use crate::reader::{self, Reader};
+use crate::variable_origin::{VariableOrigins, assigned};
 use crate::{Assignment, Command, Influence, Part, Redirect, Unknown, Word, influence};
 
 /// The commands of one script.
-pub(super) struct Read {
+pub(super) struct CommandList {
     pub(super) list: Vec<Command>,
     /// Where each begins.
     pub(super) starts: Vec<usize>,
@@ -19,10 +19,10 @@ pub(super) struct Read {
 pub(super) fn read(
     source: &str,
     outlines: [&Outline; 2],
-    names: &Names,
-    seen: &[(&Seen, &Outline)],
+    names: &VariableOrigins,
+    seen: &[(&ParsedCommand, &Outline)],
     outer: &Outer,
-) -> Read {
+) -> CommandList {
     let mut reader = Reader::new(source, outlines, names);
     let mut list: Vec<Command> = Vec::new();
     let mut starts = Vec::new();
@@ -52,9 +52,9 @@ pub(super) fn read(
             continue;
         }
         let mut command = Command { background: outer.background, ..Command::default() };
-        if let Some(place) = outline.places.get(seen.place) {
-            command.background |= place.background;
-            command.via = outer.via.iter().chain(&place.via).cloned().collect();
+        if let Some(context) = outline.contexts.get(seen.context) {
+            command.background |= context.background;
+            command.via = outer.via.iter().chain(&context.via).cloned().collect();
         }
         command.moved.clone_from(&moved);
         for bound in bindings(&mut reader, names, seen) {
@@ -63,7 +63,7 @@ pub(super) fn read(
             let mut command = command.clone();
             fill(&mut reader, seen, &mut command);
             note_move(&command, &mut moved);
-            if outline.places.get(seen.place).is_some_and(|it| it.straight) {
+            if outline.contexts.get(seen.context).is_some_and(|it| it.straight) {
                 known.extend(constants(&command, names));
             }
             list.push(command);
@@ -71,14 +71,14 @@ pub(super) fn read(
         }
         reader.bound = Vec::new();
     }
-    Read { list, starts, doubts: reader.doubts }
+    CommandList { list, starts, doubts: reader.doubts }
 }
 
 fn is_variable(part: &Part) -> bool {
     matches!(part, Part::Unknown { why: Unknown::Variable, .. })
 }
 
-fn fill(reader: &mut Reader<'_>, seen: &Seen, command: &mut Command) {
+fn fill(reader: &mut Reader<'_>, seen: &ParsedCommand, command: &mut Command) {
     match seen.shape {
         Shape::Test => {
             let spans =
@@ -125,7 +125,7 @@ impl Reader<'_> {
 }
 
 /// Variables that have their only value from here on.
-fn constants<'n>(command: &Command, names: &'n Names) -> Vec<(&'n str, Word)> {
+fn constants<'n>(command: &Command, names: &'n VariableOrigins) -> Vec<(&'n str, Word)> {
     if !command.words.is_empty() {
         return Vec::new();
     }
@@ -164,8 +164,8 @@ fn note_move(command: &Command, moved: &mut Vec<Word>) {
 /// One empty combination when there is nothing to follow.
 fn bindings<'s>(
     reader: &mut Reader<'s>,
-    names: &'s Names,
-    seen: &Seen,
+    names: &'s VariableOrigins,
+    seen: &ParsedCommand,
 ) -> Vec<Vec<(&'s str, Word)>> {
     let mut all = vec![Vec::new()];
     let around = names.loops(seen.start().0);
@@ -203,7 +203,7 @@ fn values(reader: &mut Reader<'_>, scope: &Scope) -> Option<Vec<Word>> {
     (sure && words.iter().all(known)).then_some(words)
 }
 
-fn mentions(reader: &Reader<'_>, seen: &Seen, name: &str) -> bool {
+fn mentions(reader: &Reader<'_>, seen: &ParsedCommand, name: &str) -> bool {
     let words = seen.words.iter().chain(&seen.assignments);
     let targets = seen.redirects.iter().map(|it| &it.target);
     words.chain(targets).any(|it| {

@@ -3,15 +3,15 @@
 use crate::Word;
 
 use super::entry::{Arity, Entry, Flag, Order, Reader};
-use super::operands::{self, Place};
-use super::reading::{Reading, behind, is_dynamic, may_be_flag, splits, splits_at_blanks};
+use super::operands::{self, ArgPosition};
+use super::profile::{CommandProfile, behind, is_dynamic, may_be_flag, splits, splits_at_blanks};
 use super::{find, readers, test};
 
 /// Names of the standard input.
 const INPUT: [&str; 4] = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
 /// Reads the words behind the name of a program.
-pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+pub(crate) fn read(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
     let ends = |it: &Word| {
         let text = it.text().unwrap_or_default();
         // One that is listed as harmless, and that no other word can take away.
@@ -23,52 +23,52 @@ pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading)
         return;
     }
     match entry.reader {
-        Reader::Plain => plain(entry, words, reading),
-        Reader::Find => find::read(entry, words, reading),
-        Reader::Fd => find::fd(entry, words, reading),
-        Reader::Test => test::read(entry, words, reading),
-        Reader::Condition => test::condition(words, reading),
-        Reader::Tar => readers::tar(entry, words, reading),
-        Reader::Dd => readers::dd(entry, words, reading),
-        Reader::Xargs => readers::xargs(entry, words, reading),
-        Reader::Ps => readers::ps(entry, words, reading),
-        Reader::Eval => readers::eval(words, reading),
-        Reader::Set => readers::set(words, reading),
-        Reader::Kill => readers::kill(entry, words, reading),
+        Reader::Plain => plain(entry, words, profile),
+        Reader::Find => find::read(entry, words, profile),
+        Reader::Fd => find::fd(entry, words, profile),
+        Reader::Test => test::read(entry, words, profile),
+        Reader::Condition => test::condition(words, profile),
+        Reader::Tar => readers::tar(entry, words, profile),
+        Reader::Dd => readers::dd(entry, words, profile),
+        Reader::Xargs => readers::xargs(entry, words, profile),
+        Reader::Ps => readers::ps(entry, words, profile),
+        Reader::Eval => readers::eval(words, profile),
+        Reader::Set => readers::set(words, profile),
+        Reader::Kill => readers::kill(entry, words, profile),
     }
 }
 
 /// Reads flags and operands as the entry has them.
-pub(crate) fn plain(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
-    reading.add_all(entry.class, |it| format!("`{it}`"));
+pub(crate) fn plain(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
+    profile.add_all(entry.class, |it| format!("`{it}`"));
     if !entry.needs.is_empty() {
-        reading.needs.push(entry.needs);
+        profile.needs.push(entry.needs);
     }
-    let mut walk = Walk { entry, reading, rest: words, flags: Vec::new(), operands: Vec::new() };
+    let mut walk = Walk { entry, profile, rest: words, flags: Vec::new(), operands: Vec::new() };
     if let Some(sub) = walk.flags_and_operands() {
         let words = walk.rest;
-        read(sub, words, walk.reading);
+        read(sub, words, walk.profile);
         return;
     }
     let Walk { flags, operands, .. } = walk;
     let (spared, class) = entry.unless;
     if !spared.iter().any(|it| flags.contains(it)) {
-        reading.add_all(class, |it| format!("`{it}` without {}", spared.join(" or ")));
+        profile.add_all(class, |it| format!("`{it}` without {}", spared.join(" or ")));
     }
     if operands.iter().all(|it| splits(it) && !it.is_glob()) {
-        reading.add_all(entry.bare, |it| format!("`{it}` without operands"));
-        reading.reads_script |= entry.reads_script;
+        profile.add_all(entry.bare, |it| format!("`{it}` without operands"));
+        profile.reads_script |= entry.reads_script;
     }
     let input = |it: &&&Word| it.text().is_some_and(|it| INPUT.contains(&&*it));
     let from_input = flags.contains(&"-s") || operands.first().filter(input).is_some();
-    reading.reads_script |= entry.reads_script && from_input;
-    operands::read(entry, &flags, &operands, reading);
+    profile.reads_script |= entry.reads_script && from_input;
+    operands::read(entry, &flags, &operands, profile);
 }
 
 /// The state of taking a command apart.
 struct Walk<'w, 'r> {
     entry: &'static Entry,
-    reading: &'r mut Reading,
+    profile: &'r mut CommandProfile,
     rest: &'w [Word],
     flags: Vec<&'static str>,
     operands: Vec<&'w Word>,
@@ -128,20 +128,20 @@ impl<'w> Walk<'w, '_> {
     /// A word that nobody knows: harmless only where no flag is harmful.
     fn suspect(&mut self, word: &Word, what: &str) {
         if !self.entry.harmless && !self.entry.any_flags {
-            let what = format!("`{}` {what} of `{}`", word.source, self.reading.program);
-            self.reading.doubt(what);
+            let what = format!("`{}` {what} of `{}`", word.source, self.profile.program);
+            self.profile.doubt(what);
         }
     }
 
     fn subcommand(&mut self, word: &Word) -> Option<&'static Entry> {
         let found = word.text().and_then(|it| self.entry.sub(&it));
-        let program = &mut self.reading.program;
+        let program = &mut self.profile.program;
         if found.is_some() {
             program.push(' ');
             program.push_str(&word.source);
         } else if !self.entry.subs_optional {
             let what = format!("`{}` is not a known subcommand of `{program}`", word.source);
-            self.reading.doubt(what);
+            self.profile.doubt(what);
         }
         found
     }
@@ -168,9 +168,9 @@ impl<'w> Walk<'w, '_> {
         if cut {
             self.suspect(word, "is not known in full and can be another flag");
         } else if matched.peek().is_some() {
-            self.reading.doubt_of(format!("`{name}` is an abbreviated flag"));
+            self.profile.doubt_of(format!("`{name}` is an abbreviated flag"));
         } else {
-            self.reading.doubt_of(format!("`{name}` is not a known flag"));
+            self.profile.doubt_of(format!("`{name}` is not a known flag"));
         }
         let mut next = None;
         for flag in matched {
@@ -196,7 +196,7 @@ impl<'w> Walk<'w, '_> {
                     return self.take(flag, value, word);
                 }
                 None if self.entry.numbers && letter.is_ascii_digit() => {}
-                None => self.reading.doubt_of(format!("`-{letter}` is not a known flag")),
+                None => self.profile.doubt_of(format!("`-{letter}` is not a known flag")),
             }
         }
         if is_dynamic(word) {
@@ -210,7 +210,7 @@ impl<'w> Walk<'w, '_> {
             self.suspect(word, "can become several words, and one a flag");
         }
         if flag.arity == Arity::None && attached.is_some() {
-            self.reading.doubt(format!("`{}` takes no argument", flag.name));
+            self.profile.doubt(format!("`{}` takes no argument", flag.name));
         }
         if flag.arity == Arity::Two && attached.is_none() {
             self.separate(word);
@@ -236,9 +236,9 @@ impl<'w> Walk<'w, '_> {
 
     fn apply(&mut self, flag: &'static Flag, value: Option<&Word>) {
         self.flags.push(flag.name);
-        self.reading.add_all(flag.class, |it| format!("`{}` of `{it}`", flag.name));
+        self.profile.add_all(flag.class, |it| format!("`{}` of `{it}`", flag.name));
         if let Some(value) = value.filter(|_| flag.arity != Arity::None) {
-            operands::one(flag.role, value, Place::Flag(flag.name), self.reading);
+            operands::one(flag.role, value, ArgPosition::Flag(flag.name), self.profile);
         }
     }
 }

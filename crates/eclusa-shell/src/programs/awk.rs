@@ -3,7 +3,7 @@
 use crate::Word;
 
 use super::class::Class;
-use super::reading::Reading;
+use super::profile::CommandProfile;
 
 /// Names that reach outside of the program.
 const OUTSIDE: [(&str, Class, &str); 6] = [
@@ -16,16 +16,16 @@ const OUTSIDE: [(&str, Class, &str); 6] = [
 ];
 
 /// Reads a program for awk.
-pub(crate) fn read(word: &Word, reading: &mut Reading) {
+pub(crate) fn read(word: &Word, profile: &mut CommandProfile) {
     let Some(text) = word.text() else {
-        reading.doubt(format!("the program `{}` is only known when it runs", word.source));
+        profile.doubt(format!("the program `{}` is only known when it runs", word.source));
         return;
     };
     let Some(tokens) = tokens(&text) else {
-        reading.doubt(format!("the awk program `{}` is not understood", word.source));
+        profile.doubt(format!("the awk program `{}` is not understood", word.source));
         return;
     };
-    judge(&tokens, reading);
+    judge(&tokens, profile);
 }
 
 /// As much of a token as matters here.
@@ -37,7 +37,7 @@ enum Token {
     Sign(char),
 }
 
-fn judge(tokens: &[Token], reading: &mut Reading) {
+fn judge(tokens: &[Token], profile: &mut CommandProfile) {
     // Inside parentheses and conditions `>` compares; in a print statement it writes.
     let mut printing = None;
     let mut depth = 0_usize;
@@ -47,35 +47,35 @@ fn judge(tokens: &[Token], reading: &mut Reading) {
                 if matches!(name.as_str(), "print" | "printf") {
                     printing = Some(depth);
                 }
-                name_outside(name, reading);
+                name_outside(name, profile);
             }
             Token::Value => {}
             Token::Sign('(' | '[') => depth += 1,
             Token::Sign(')' | ']') => depth = depth.saturating_sub(1),
             Token::Sign('{' | '}' | ';' | '\n') => printing = None,
             Token::Sign('>') if printing == Some(depth) => {
-                reading.add(Class::Writes, "an awk program prints into a file".to_owned());
+                profile.add(Class::Writes, "an awk program prints into a file".to_owned());
             }
             Token::Sign('|') => {
-                reading.add(Class::RunsCode, "an awk program runs a command by a pipe".to_owned());
+                profile.add(Class::RunsCode, "an awk program runs a command by a pipe".to_owned());
             }
             Token::Sign('@') => {
-                reading.doubt("an awk program calls by name or includes".to_owned())
+                profile.doubt("an awk program calls by name or includes".to_owned())
             }
             Token::Sign(_) => {}
         }
     }
 }
 
-fn name_outside(name: &str, reading: &mut Reading) {
+fn name_outside(name: &str, profile: &mut CommandProfile) {
     for (known, class, what) in OUTSIDE {
         if name == known {
             let what = format!("`{name}` in an awk program {what}");
-            if class == Class::Unknown { reading.doubt(what) } else { reading.add(class, what) }
+            if class == Class::Unknown { profile.doubt(what) } else { profile.add(class, what) }
         }
     }
     if name == "getline" {
-        reading.doubt("`getline` in an awk program reads files that nobody named".to_owned());
+        profile.doubt("`getline` in an awk program reads files that nobody named".to_owned());
     }
 }
 

@@ -4,9 +4,9 @@ use crate::Word;
 
 use super::class::Class;
 use super::entry::{Arity, Entry};
-use super::operands::{Place, one};
-use super::reading::{
-    How, Reading, appended, found_beneath, is_dynamic, may_be_flag, splits, with_unknown,
+use super::operands::{ArgPosition, one};
+use super::profile::{
+    CommandProfile, How, appended, found_beneath, is_dynamic, may_be_flag, splits, with_unknown,
 };
 use super::{argv, git};
 
@@ -17,34 +17,34 @@ const RUNNERS: [&str; 12] = [
 ];
 
 /// Reads the words of find: the entry lists what it accepts, and what each takes.
-pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
-    reading.add_all(entry.class, |it| format!("`{it}`"));
+pub(crate) fn read(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
+    profile.add_all(entry.class, |it| format!("`{it}`"));
     let places = Vec::new();
     let (deletes, narrow, all) = (false, false, false);
-    let mut walk = Walk { entry, reading, rest: words, places, deletes, narrow, all };
+    let mut walk = Walk { entry, profile, rest: words, places, deletes, narrow, all };
     walk.expression();
     let Walk { places, deletes, all, .. } = walk;
-    reading.narrowed &= !all;
+    profile.narrowed &= !all;
     if deletes {
-        reading.class |= Class::Sweeping.into();
+        profile.class |= Class::Sweeping.into();
     }
     // What is run on what is found may print it.
-    if !reading.runs.is_empty() {
-        let sought = reading.sought.clone();
-        sought.into_iter().for_each(|it| reading.path(it, How::Read));
+    if !profile.runs.is_empty() {
+        let sought = profile.sought.clone();
+        sought.into_iter().for_each(|it| profile.path(it, How::Read));
     }
     let how = if deletes { How::Deleted } else { How::Listed };
     if places.is_empty() {
-        reading.path(Word::literal("."), how);
+        profile.path(Word::literal("."), how);
     }
     for place in places {
-        reading.path(place, how);
+        profile.path(place, how);
     }
 }
 
 struct Walk<'w, 'r> {
     entry: &'static Entry,
-    reading: &'r mut Reading,
+    profile: &'r mut CommandProfile,
     rest: &'w [Word],
     places: Vec<Word>,
     deletes: bool,
@@ -68,7 +68,7 @@ impl Walk<'_, '_> {
             let name = known.as_deref();
             if is_dynamic(&word) && (begun || may_be_flag(&word) || has_unknown(&word)) {
                 let source = &word.source;
-                self.reading.doubt(format!("`{source}` can turn out to be an action of `find`"));
+                self.profile.doubt(format!("`{source}` can turn out to be an action of `find`"));
                 self.places.push(word);
             } else if matches!(name, Some("(" | ")" | "!" | ",")) {
                 begun = true;
@@ -78,7 +78,7 @@ impl Walk<'_, '_> {
                 self.term(name.unwrap_or_default());
             } else if begun {
                 let source = &word.source;
-                self.reading
+                self.profile
                     .doubt(format!("`{source}` is a place behind the expression of `find`"));
                 self.places.push(word);
             } else {
@@ -95,17 +95,17 @@ impl Walk<'_, '_> {
             return self.command(name);
         }
         let Some(flag) = self.entry.flag(name) else {
-            self.reading.doubt(format!("`{name}` is not a known test or action of `find`"));
+            self.profile.doubt(format!("`{name}` is not a known test or action of `find`"));
             return;
         };
-        self.reading.add_all(flag.class, |it| format!("`{name}` of `{it}`"));
+        self.profile.add_all(flag.class, |it| format!("`{name}` of `{it}`"));
         if name == "-delete" {
             self.delete();
         }
         // What follows is for what the tests before do not fit.
         self.narrow &= !matches!(name, "-o" | "-or");
         if matches!(name, "-regex" | "-iregex") {
-            self.reading.sought.push(appended(name));
+            self.profile.sought.push(appended(name));
         }
         let narrows = ["-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-wholename"];
         let measures = ["-newer", "-mtime", "-mmin", "-atime", "-ctime", "-size", "-empty"];
@@ -117,14 +117,14 @@ impl Walk<'_, '_> {
             self.narrow |= narrows.contains(&name) && !all;
             if narrows.contains(&name) && !all {
                 let known = value.text().map(|it| git::patterns(&it));
-                self.reading.sought.extend(known.unwrap_or_else(|| vec![value.clone()]));
+                self.profile.sought.extend(known.unwrap_or_else(|| vec![value.clone()]));
             }
             if is_dynamic(&value) && splits(&value) {
-                self.reading.doubt(format!("`{}` can become an action of `find`", value.source));
+                self.profile.doubt(format!("`{}` can become an action of `find`", value.source));
             }
-            one(flag.role, &value, Place::Flag(flag.name), self.reading);
+            one(flag.role, &value, ArgPosition::Flag(flag.name), self.profile);
         }
-        self.reading.narrowed |= self.narrow;
+        self.profile.narrowed |= self.narrow;
     }
 
     fn delete(&mut self) {
@@ -147,7 +147,7 @@ impl Walk<'_, '_> {
             inner.push(word.clone());
         }
         if !ended {
-            self.reading.doubt(format!("`{name}` of `find` does not end"));
+            self.profile.doubt(format!("`{name}` of `find` does not end"));
         }
         if removes(&inner) {
             self.delete();
@@ -157,9 +157,9 @@ impl Walk<'_, '_> {
             !matches!(name, "-execdir" | "-okdir") && self.places.iter().all(|it| !may_be_flag(it));
         let inner: Vec<Word> = inner.iter().map(|word| found_name(word, safe, many)).collect();
         if inner.is_empty() {
-            self.reading.doubt(format!("`{name}` of `find` without a command"));
+            self.profile.doubt(format!("`{name}` of `find` without a command"));
         } else {
-            self.reading.runs.push(inner);
+            self.profile.runs.push(inner);
         }
     }
 }
@@ -179,7 +179,7 @@ fn removes(inner: &[Word]) -> bool {
 }
 
 /// fd: a search, and behind `-x` or `-X` a command that is run on what is found.
-pub(crate) fn fd(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+pub(crate) fn fd(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
     let runs = |it: &Word| {
         let text = it.text().unwrap_or_default();
         let long = matches!(&*text, "--exec" | "--exec-batch");
@@ -191,12 +191,12 @@ pub(crate) fn fd(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
     let end = rest.iter().position(|it| it.text().as_deref() == Some(";")).unwrap_or(rest.len());
     let inner: Vec<Word> = rest.iter().take(end).cloned().collect();
     let own: Vec<Word> = own.iter().chain(rest.iter().skip(end + 1)).cloned().collect();
-    argv::plain(entry, &own, reading);
+    argv::plain(entry, &own, profile);
     if inner.is_empty() {
         return;
     }
-    if !reading.paths.iter().any(|it| it.how == How::Listed) {
-        reading.path(Word::literal("."), How::Listed);
+    if !profile.paths.iter().any(|it| it.how == How::Listed) {
+        profile.path(Word::literal("."), How::Listed);
     }
     let everything =
         |it: &Word| it.text().is_some_and(|it| it.chars().all(|it| ".*^$".contains(it)));
@@ -207,16 +207,16 @@ pub(crate) fn fd(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
             .any(|flag| it.prefix().starts_with(flag));
         long || matches!(it.text().as_deref(), Some("-e" | "-S"))
     });
-    reading.narrowed = narrows || operands.take(1).any(|it| !everything(it));
+    profile.narrowed = narrows || operands.take(1).any(|it| !everything(it));
     if removes(&inner) {
-        reading.class |= Class::Sweeping.into();
-        let listed = reading.paths.iter_mut().filter(|it| it.how == How::Listed);
+        profile.class |= Class::Sweeping.into();
+        let listed = profile.paths.iter_mut().filter(|it| it.how == How::Listed);
         listed.for_each(|it| it.how = How::Deleted);
     }
     let marked = inner.iter().any(|it| it.text().is_some_and(|it| it.contains('{')));
     let tail = (!marked).then(|| appended("{}"));
     let inner = inner.iter().map(|it| found_name(it, false, true));
-    reading.runs.push(inner.chain(tail).collect());
+    profile.runs.push(inner.chain(tail).collect());
 }
 
 /// The word with `{}` in it stands for what is found: a path, one or several. Each begins with the

@@ -3,7 +3,7 @@
 use crate::{Part, Word};
 
 use super::class::Class;
-use super::reading::{How, Reading, is_dynamic};
+use super::profile::{CommandProfile, How, is_dynamic};
 
 /// Settings that change how git prints, at most.
 const SETTINGS: [&str; 12] = [
@@ -23,9 +23,9 @@ const SETTINGS: [&str; 12] = [
 
 /// A revision, a path, or `revision:path`; `:(magic)path` too. Which of them is not always to be
 /// seen, so every word counts as a path.
-pub(crate) fn revision(word: &Word, reading: &mut Reading) {
+pub(crate) fn revision(word: &Word, profile: &mut CommandProfile) {
     let Some(text) = word.text() else {
-        return reading.path(word.clone(), How::Read);
+        return profile.path(word.clone(), How::Read);
     };
     let paths = match text.strip_prefix(":(").and_then(|it| it.split_once(')')) {
         Some((_, path)) => patterns(path),
@@ -39,7 +39,7 @@ pub(crate) fn revision(word: &Word, reading: &mut Reading) {
             None => patterns(&text),
         },
     };
-    paths.into_iter().for_each(|it| reading.path(it, How::Read));
+    paths.into_iter().for_each(|it| profile.path(it, How::Read));
 }
 
 /// A pattern that a program works out by itself, as git, find and grep do. Other than for the shell
@@ -73,32 +73,32 @@ pub(crate) fn patterns(text: &str) -> Vec<Word> {
 }
 
 /// `:branch` deletes on the other side, `+branch` rewrites there.
-pub(crate) fn refspec(word: &Word, reading: &mut Reading) {
+pub(crate) fn refspec(word: &Word, profile: &mut CommandProfile) {
     if word.prefix().starts_with([':', '+']) {
         let what = format!("`{}` deletes or rewrites a branch elsewhere", word.source);
-        reading.add(Class::Destructive, what);
+        profile.add(Class::Destructive, what);
     } else if is_dynamic(word) {
-        reading.doubt(format!("`{}` can turn out to delete a branch elsewhere", word.source));
+        profile.doubt(format!("`{}` can turn out to delete a branch elsewhere", word.source));
     }
 }
 
 /// `%G…` verifies signatures, which runs a program that the configuration names.
-pub(crate) fn format(word: &Word, reading: &mut Reading) {
+pub(crate) fn format(word: &Word, profile: &mut CommandProfile) {
     match word.text() {
         Some(text)
             if text.contains("%G")
                 || text.contains("(signature")
                 || text.trim_start_matches('-').starts_with("signature") =>
         {
-            reading.add(Class::RunsCode, "the format verifies signatures".to_owned());
+            profile.add(Class::RunsCode, "the format verifies signatures".to_owned());
         }
         Some(_) => {}
-        None => reading.doubt(format!("the format `{}` is only known when it runs", word.source)),
+        None => profile.doubt(format!("the format `{}` is only known when it runs", word.source)),
     }
 }
 
 /// `key=value`: most settings of git name a program somewhere.
-pub(crate) fn config(word: &Word, reading: &mut Reading) {
+pub(crate) fn config(word: &Word, profile: &mut CommandProfile) {
     let lead = word.prefix().to_owned();
     let key = lead.split('=').next().unwrap_or_default().to_lowercase();
     let known = lead.contains('=') || !is_dynamic(word);
@@ -108,11 +108,11 @@ pub(crate) fn config(word: &Word, reading: &mut Reading) {
     if known && key == "core.pager" && lead.ends_with("=cat") && !is_dynamic(word) {
         return;
     }
-    reading.add(Class::RunsCode, format!("the setting `{key}` can name a program"));
+    profile.add(Class::RunsCode, format!("the setting `{key}` can name a program"));
     if let Some((_, script)) = lead.split_once("=!")
         && key.starts_with("alias.")
         && !is_dynamic(word)
     {
-        reading.scripts.push(Word::literal(script));
+        profile.scripts.push(Word::literal(script));
     }
 }

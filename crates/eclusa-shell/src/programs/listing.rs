@@ -6,8 +6,8 @@
 
 use crate::Word;
 
+use super::profile::{CommandProfile, How, found_beneath, is_appended};
 use super::read;
-use super::reading::{How, Reading, found_beneath, is_appended};
 
 /// Programs that tell nothing of what is in a file.
 const SILENT: [&str; 8] = ["wc", "ls", "du", "stat", "basename", "dirname", "echo", "realpath"];
@@ -34,11 +34,11 @@ pub(crate) fn lists(argv: &[Word]) -> Option<Listing> {
     }
     let texts: Vec<_> = argv.iter().map(Word::text).collect::<Option<_>>()?;
     let has = |flags: &[&str]| texts.iter().any(|it| flags.contains(&&**it));
-    let reading = read(argv);
-    if !reading.class.is_read_only() {
+    let profile = read(argv);
+    if !profile.class.is_read_only() {
         return None;
     }
-    let (nul, rooted) = match (&*reading.program, reading.entry?) {
+    let (nul, rooted) = match (&*profile.program, profile.entry?) {
         (_, "find") if has(&["-printf", "-ls", "-fls", "-exec", "-execdir"]) => return None,
         (_, "find") => (has(&["-print0"]) && !has(&["-print"]), true),
         ("git ls-files", _) if has(&["--format", "--eol", "--debug"]) => return None,
@@ -56,20 +56,20 @@ pub(crate) fn lists(argv: &[Word]) -> Option<Listing> {
         (_, "grep") if has(&["-lZ", "-rlZ", "-lrZ", "-Zl"]) => (true, false),
         _ => return None,
     };
-    let listed = reading.paths.iter().filter(|it| it.how == How::Listed && !reading.narrowed);
+    let listed = profile.paths.iter().filter(|it| it.how == How::Listed && !profile.narrowed);
     let places = listed.map(|it| it.word.clone()).collect();
-    Some(Listing { places, sought: reading.sought, nul, rooted })
+    Some(Listing { places, sought: profile.sought, nul, rooted })
 }
 
 impl Listing {
     /// Says in the reading of `xargs`, which has these words, what it hands on.
-    pub(crate) fn tell(&self, xargs: &[Word], reading: &mut Reading) {
-        if reading.entry != Some("xargs") {
+    pub(crate) fn describe_in(&self, xargs: &[Word], profile: &mut CommandProfile) {
+        if profile.entry != Some("xargs") {
             return;
         }
         let sought = self.sought.iter().cloned();
         let mut told = false;
-        for run in &mut reading.runs {
+        for run in &mut profile.runs {
             let own = xargs.len().saturating_sub(run.len());
             let own = xargs.iter().take(own + 1).filter_map(Word::text);
             let by_nul = self.nul && own.into_iter().any(|it| it == "--null" || is_nul(&it));
@@ -88,7 +88,7 @@ impl Listing {
             }
         }
         if told {
-            sought.for_each(|it| reading.path(it, How::Read));
+            sought.for_each(|it| profile.path(it, How::Read));
         }
     }
 }

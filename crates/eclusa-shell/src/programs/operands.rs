@@ -4,7 +4,7 @@ use crate::{Influence, Part, Word, influence};
 
 use super::class::Class;
 use super::entry::{Entry, Operand, Operands, Role};
-use super::reading::{How, Reading, is_appended, is_dynamic, may_be_flag, splits};
+use super::profile::{CommandProfile, How, is_appended, is_dynamic, may_be_flag, splits};
 use super::{awk, git, sed};
 
 /// Sinks that swallow what is written to them.
@@ -22,13 +22,13 @@ pub(crate) fn read(
     entry: &'static Entry,
     flags: &[&'static str],
     words: &[&Word],
-    reading: &mut Reading,
+    profile: &mut CommandProfile,
 ) {
     let matches = |names: &[&str]| names.iter().any(|it| flags.contains(it));
     let with = entry.with.iter().find(|(names, _)| matches(names));
     let operands = with.map_or(&entry.operands, |(_, operands)| operands);
     if operands.last.first().is_some_and(|it| it.role == Role::Command) {
-        return assignments_then_command(entry, words, reading);
+        return assignments_then_command(entry, words, profile);
     }
     let first_split = words.iter().position(|it| splits(it)).unwrap_or(words.len());
     for (at, word) in words.iter().enumerate() {
@@ -44,16 +44,16 @@ pub(crate) fn read(
         };
         let Some(choices) = choices else {
             if !entry.harmless && !entry.any_flags {
-                reading.doubt_of(format!("`{}` is one operand too many", word.source));
+                profile.doubt_of(format!("`{}` is one operand too many", word.source));
             }
             return;
         };
         for Operand { role, class } in choices {
-            reading.add_all(class, |it| format!("operand `{}` of `{it}`", word.source));
+            profile.add_all(class, |it| format!("operand `{}` of `{it}`", word.source));
             if role == Role::Command {
-                return command(words.get(at..).unwrap_or_default(), reading);
+                return command(words.get(at..).unwrap_or_default(), profile);
             }
-            one(role, word, Place::Operand, reading);
+            one(role, word, ArgPosition::Operand, profile);
         }
     }
 }
@@ -82,40 +82,40 @@ fn possible(operands: &Operands, first_split: usize, behind: usize) -> Option<Ve
     (!choices.is_empty()).then_some(choices)
 }
 
-fn assignments_then_command(entry: &Entry, words: &[&Word], reading: &mut Reading) {
+fn assignments_then_command(entry: &Entry, words: &[&Word], profile: &mut CommandProfile) {
     let is_assignment = |word: &&&Word| word.prefix().contains('=');
     let count = words.iter().take_while(is_assignment).count();
     for word in words.iter().take(count) {
-        one(Role::Assign, word, Place::Operand, reading);
+        one(Role::Assign, word, ArgPosition::Operand, profile);
     }
     let rest = words.get(count..).unwrap_or_default();
     if rest.is_empty() {
-        reading.add_all(entry.bare, |it| format!("`{it}` without a command"));
+        profile.add_all(entry.bare, |it| format!("`{it}` without a command"));
     }
-    command(rest, reading);
+    command(rest, profile);
 }
 
 /// A command inside. One word with blanks in it is a script for those who hand it to a shell.
-fn command(words: &[&Word], reading: &mut Reading) {
+fn command(words: &[&Word], profile: &mut CommandProfile) {
     if let [only] = words
         && only.text().is_some_and(|it| it.contains(char::is_whitespace))
     {
-        reading.scripts.push((*only).clone());
+        profile.scripts.push((*only).clone());
     }
     // `flock file -c '…'` and its like.
     if let [flag, script, ..] = words
         && flag.text().as_deref() == Some("-c")
     {
-        reading.scripts.push((*script).clone());
+        profile.scripts.push((*script).clone());
     }
     if !words.is_empty() {
-        reading.runs.push(words.iter().map(|it| (*it).clone()).collect());
+        profile.runs.push(words.iter().map(|it| (*it).clone()).collect());
     }
 }
 
 /// Where a word stands, for explanations.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum ArgPosition {
     /// It is an operand.
     Operand,
     /// It is the argument of this flag.
@@ -123,94 +123,96 @@ pub(crate) enum Place {
 }
 
 /// Reads one word by what it is to the program.
-pub(crate) fn one(role: Role, word: &Word, place: Place, reading: &mut Reading) {
-    let what = |reading: &Reading, then: &str| {
-        let (source, program) = (&word.source, &reading.program);
+pub(crate) fn one(role: Role, word: &Word, place: ArgPosition, profile: &mut CommandProfile) {
+    let what = |profile: &CommandProfile, then: &str| {
+        let (source, program) = (&word.source, &profile.program);
         match place {
-            Place::Operand => format!("`{source}`, operand of `{program}`, {then}"),
-            Place::Flag(flag) => format!("`{source}`, argument of `{flag}` of `{program}`, {then}"),
+            ArgPosition::Operand => format!("`{source}`, operand of `{program}`, {then}"),
+            ArgPosition::Flag(flag) => {
+                format!("`{source}`, argument of `{flag}` of `{program}`, {then}")
+            }
         }
     };
     match role {
-        Role::Read => file(word, How::Read, reading),
-        Role::List | Role::Archive => file(word, How::Listed, reading),
+        Role::Read => file(word, How::Read, profile),
+        Role::List | Role::Archive => file(word, How::Listed, profile),
         Role::Enter => {
             if word.text().as_deref() == Some("-") {
-                reading.doubt("where `-` goes is only known when it runs".to_owned());
+                profile.doubt("where `-` goes is only known when it runs".to_owned());
             }
-            reading.path(word.clone(), How::Entered);
+            profile.path(word.clone(), How::Entered);
         }
         Role::Write => {
             let sink = word.text().is_some_and(|it| SINKS.contains(&it.as_ref()));
             if !sink {
-                reading.add(Class::Writes, what(reading, "is written"));
+                profile.add(Class::Writes, what(profile, "is written"));
             }
-            reading.path(word.clone(), How::Written);
+            profile.path(word.clone(), How::Written);
         }
         Role::Delete => {
-            reading.add(Class::Destructive, what(reading, "is deleted"));
-            reading.path(word.clone(), How::Deleted);
+            profile.add(Class::Destructive, what(profile, "is deleted"));
+            profile.path(word.clone(), How::Deleted);
         }
         Role::Move => {
-            reading.add(Class::Writes, what(reading, "is moved"));
-            reading.path(word.clone(), How::Moved);
+            profile.add(Class::Writes, what(profile, "is moved"));
+            profile.path(word.clone(), How::Moved);
         }
         Role::Change => {
-            reading.add(Class::Writes, what(reading, "is changed"));
-            reading.path(word.clone(), How::Changed);
+            profile.add(Class::Writes, what(profile, "is changed"));
+            profile.path(word.clone(), How::Changed);
         }
         Role::Exec => {
-            reading.add(Class::RunsCode, what(reading, "is run"));
-            reading.path(word.clone(), How::Executed);
+            profile.add(Class::RunsCode, what(profile, "is run"));
+            profile.path(word.clone(), How::Executed);
         }
         Role::Host | Role::Url => {
-            reading.add(Class::Network, what(reading, "is another machine"));
-            reading.hosts.push(word.clone());
+            profile.add(Class::Network, what(profile, "is another machine"));
+            profile.hosts.push(word.clone());
         }
-        Role::Command => reading.runs.push(vec![word.clone()]),
-        Role::Script => script(word, reading),
-        Role::Assign => assignment(word, reading),
-        Role::Name => name(word, reading),
-        Role::Size => size(word, reading),
-        Role::Format => format(word, reading),
-        Role::Revision => git::revision(word, reading),
+        Role::Command => profile.runs.push(vec![word.clone()]),
+        Role::Script => script(word, profile),
+        Role::Assign => assignment(word, profile),
+        Role::Name => name(word, profile),
+        Role::Size => size(word, profile),
+        Role::Format => format(word, profile),
+        Role::Revision => git::revision(word, profile),
         Role::Argument if may_be_flag(word) => {
-            reading.doubt(what(reading, "looks like a flag"));
+            profile.doubt(what(profile, "looks like a flag"));
         }
         Role::Text | Role::Mode | Role::Argument => {}
         Role::Pattern => {
             let paths = word.text().map_or_else(|| vec![word.clone()], |it| git::patterns(&it));
-            paths.into_iter().for_each(|it| reading.path(it, How::Read));
+            paths.into_iter().for_each(|it| profile.path(it, How::Read));
         }
-        Role::Refspec => git::refspec(word, reading),
-        Role::GitFormat => git::format(word, reading),
-        Role::GitConfig => git::config(word, reading),
-        Role::Sed => sed::read(word, reading),
-        Role::Awk => awk::read(word, reading),
-        Role::Jq => jq(word, reading),
-        Role::Process => reading.add(Class::Destructive, what(reading, "is sent a signal")),
+        Role::Refspec => git::refspec(word, profile),
+        Role::GitFormat => git::format(word, profile),
+        Role::GitConfig => git::config(word, profile),
+        Role::Sed => sed::read(word, profile),
+        Role::Awk => awk::read(word, profile),
+        Role::Jq => jq(word, profile),
+        Role::Process => profile.add(Class::Destructive, what(profile, "is sent a signal")),
     }
 }
 
 /// A path, unless it is `-`, which is the standard input.
-fn file(word: &Word, how: How, reading: &mut Reading) {
+fn file(word: &Word, how: How, profile: &mut CommandProfile) {
     if word.text().as_deref() != Some("-") {
-        reading.path(word.clone(), how);
+        profile.path(word.clone(), how);
     }
 }
 
 /// A script. One that is not known in full is a doubt, and is followed as far as it is known all
 /// the same: what it certainly runs may be denied.
-pub(crate) fn script(word: &Word, reading: &mut Reading) {
+pub(crate) fn script(word: &Word, profile: &mut CommandProfile) {
     // `trap - EXIT` runs nothing.
     if word.text().as_deref() == Some("-") {
         return;
     }
     if is_dynamic(word) {
-        reading.doubt(format!("the script `{}` is only known when it runs", word.source));
-        reading.scripts.push(Word::literal(as_far_as_known(word)));
+        profile.doubt(format!("the script `{}` is only known when it runs", word.source));
+        profile.scripts.push(Word::literal(as_far_as_known(word)));
     }
-    reading.scripts.push(word.clone());
+    profile.scripts.push(word.clone());
 }
 
 /// The text of a script, with a variable where only the run decides.
@@ -222,33 +224,33 @@ fn as_far_as_known(word: &Word) -> String {
     parts.collect()
 }
 
-fn assignment(word: &Word, reading: &mut Reading) {
+fn assignment(word: &Word, profile: &mut CommandProfile) {
     let lead = word.prefix();
     let name = lead.split('=').next().unwrap_or_default();
     match influence(name) {
         Influence::Looks => {}
         Influence::Unlisted => {
-            reading.doubt(format!("what programs make of the variable `{name}` is not known"));
+            profile.doubt(format!("what programs make of the variable `{name}` is not known"));
         }
         Influence::Steers => {
-            reading
+            profile
                 .add(Class::RunsCode, format!("the variable `{name}` changes what programs run"));
         }
     }
 }
 
 /// A variable of the shell. A name with a subscript is evaluated, and evaluation runs code.
-fn name(word: &Word, reading: &mut Reading) {
+fn name(word: &Word, profile: &mut CommandProfile) {
     let lead = word.prefix();
     let name = lead.split('=').next().unwrap_or_default().trim_end_matches('+');
     let whole = lead.contains('=') || !is_dynamic(word);
     let plain = |it: char| it == '_' || it.is_ascii_alphanumeric();
     if !whole || splits_unquoted(word) {
-        reading.doubt(format!("which variable `{}` names is only known when it runs", word.source));
+        profile.doubt(format!("which variable `{}` names is only known when it runs", word.source));
     } else if name.is_empty() || !name.chars().all(plain) {
-        reading.add(Class::RunsCode, format!("`{name}` is evaluated"));
+        profile.add(Class::RunsCode, format!("`{name}` is evaluated"));
     } else if influence(name) == Influence::Steers {
-        reading.add(Class::RunsCode, format!("the variable `{name}` changes what programs run"));
+        profile.add(Class::RunsCode, format!("the variable `{name}` changes what programs run"));
     }
 }
 
@@ -256,9 +258,9 @@ fn splits_unquoted(word: &Word) -> bool {
     word.parts.iter().any(|it| matches!(it, Part::Unknown { splits: true, .. }))
 }
 
-fn size(word: &Word, reading: &mut Reading) {
+fn size(word: &Word, profile: &mut CommandProfile) {
     if !word.text().is_some_and(|it| is_modest(&it)) {
-        reading.doubt(format!("`{}` may take more memory than there is", word.source));
+        profile.doubt(format!("`{}` may take more memory than there is", word.source));
     }
 }
 
@@ -278,29 +280,29 @@ fn is_modest(text: &str) -> bool {
     number <= limit
 }
 
-fn format(word: &Word, reading: &mut Reading) {
+fn format(word: &Word, profile: &mut CommandProfile) {
     if word.prefix().starts_with('+') {
         return;
     }
     if is_dynamic(word) {
-        reading.doubt(format!("`{}` can set the clock", word.source));
+        profile.doubt(format!("`{}` can set the clock", word.source));
     } else {
-        reading.add(Class::Privilege, format!("`{}` sets the clock", word.source));
+        profile.add(Class::Privilege, format!("`{}` sets the clock", word.source));
     }
 }
 
 /// A filter of jq writes nothing and runs nothing, but it can print the environment.
-fn jq(word: &Word, reading: &mut Reading) {
+fn jq(word: &Word, profile: &mut CommandProfile) {
     let Some(text) = word.text() else {
-        reading.doubt(format!("the filter `{}` is only known when it runs", word.source));
+        profile.doubt(format!("the filter `{}` is only known when it runs", word.source));
         return;
     };
     let outside = |it: char| !(it.is_ascii_alphanumeric() || "_$.".contains(it));
     for token in text.split(outside) {
         if token == "env" || token.starts_with("env.") || token.starts_with("$ENV") {
-            reading.add(Class::Reveals, "the filter prints the environment".to_owned());
+            profile.add(Class::Reveals, "the filter prints the environment".to_owned());
         } else if token.starts_with("load") || OUTSIDE.contains(&token) {
-            reading.doubt(format!("`{token}` in the filter reaches outside of it"));
+            profile.doubt(format!("`{token}` in the filter reaches outside of it"));
         }
     }
 }

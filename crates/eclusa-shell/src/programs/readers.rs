@@ -5,17 +5,19 @@ use crate::{Part, Word};
 use super::argv;
 use super::class::Class;
 use super::entry::{Arity, Entry, Role};
-use super::operands::{self, Place, one};
-use super::reading::{How, PathUse, Reading, appended, behind, is_dynamic, joined, with_unknown};
+use super::operands::{self, ArgPosition, one};
+use super::profile::{
+    CommandProfile, How, PathUse, appended, behind, is_dynamic, joined, with_unknown,
+};
 
 /// tar: the first word can be a bundle without a dash, whose arguments follow in order; and the
 /// archive is read or written by what is done.
-pub(crate) fn tar(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+pub(crate) fn tar(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
     let words = dashed(entry, words);
-    argv::plain(entry, &words, reading);
+    argv::plain(entry, &words, profile);
     let writes = words.iter().any(|it| it.text().is_some_and(|it| writes_archive(&it)));
     let mut found: Vec<(Class, String)> = Vec::new();
-    for PathUse { word, how } in &mut reading.paths {
+    for PathUse { word, how } in &mut profile.paths {
         if *how != How::Listed {
             continue;
         }
@@ -28,7 +30,7 @@ pub(crate) fn tar(entry: &'static Entry, words: &[Word], reading: &mut Reading) 
         }
     }
     for (class, what) in found {
-        reading.add(class, what);
+        profile.add(class, what);
     }
 }
 
@@ -63,12 +65,12 @@ fn writes_archive(text: &str) -> bool {
 }
 
 /// dd: `name=value`, and nothing else.
-pub(crate) fn dd(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
-    reading.add_all(entry.class, |it| format!("`{it}`"));
+pub(crate) fn dd(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
+    profile.add_all(entry.class, |it| format!("`{it}`"));
     for word in words {
         let lead = word.prefix().to_owned();
         let Some((name, _)) = lead.split_once('=') else {
-            reading.doubt(format!("`{}` is not an operand of `dd`", word.source));
+            profile.doubt(format!("`{}` is not an operand of `dd`", word.source));
             continue;
         };
         let value = behind(word, name.len() + 1);
@@ -79,19 +81,19 @@ pub(crate) fn dd(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
             "bs" | "ibs" | "obs" => (Role::Size, "bs="),
             "cbs" | "count" | "seek" | "skip" | "conv" | "iflag" | "oflag" | "status" => continue,
             _ => {
-                reading.doubt(format!("`{name}` is not an operand of `dd`"));
+                profile.doubt(format!("`{name}` is not an operand of `dd`"));
                 continue;
             }
         };
-        one(role, &value, Place::Flag(name), reading);
+        one(role, &value, ArgPosition::Flag(name), profile);
     }
 }
 
 /// xargs: what it runs gets further words, which nobody knows beforehand. With `-I` they take the
 /// place of a mark.
-pub(crate) fn xargs(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
-    argv::plain(entry, words, reading);
-    for inner in &mut reading.runs {
+pub(crate) fn xargs(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
+    argv::plain(entry, words, profile);
+    for inner in &mut profile.runs {
         let own = words.len().saturating_sub(inner.len());
         let mark = mark(words.get(..own).unwrap_or_default());
         for word in inner.iter_mut() {
@@ -124,23 +126,23 @@ fn mark(words: &[Word]) -> Option<String> {
 }
 
 /// ps: letters without a dash are flags as well; `e` prints the environment.
-pub(crate) fn ps(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+pub(crate) fn ps(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
     let mut plain = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let letters = word.text().filter(|it| !it.starts_with('-') && at == 0);
         match letters {
             Some(letters) if letters.chars().all(|it| "auxfwljrThHv".contains(it)) => {}
             Some(letters) if letters.contains('e') => {
-                reading.add(Class::Reveals, "`ps e` prints the environment".to_owned());
+                profile.add(Class::Reveals, "`ps e` prints the environment".to_owned());
             }
             _ => plain.push(word.clone()),
         }
     }
-    argv::plain(entry, &plain, reading);
+    argv::plain(entry, &plain, profile);
 }
 
 /// eval: its words, joined by blanks, are a script.
-pub(crate) fn eval(words: &[Word], reading: &mut Reading) {
+pub(crate) fn eval(words: &[Word], profile: &mut CommandProfile) {
     let words = match words.split_first() {
         Some((first, rest)) if first.text().as_deref() == Some("--") => rest,
         _ => words,
@@ -148,7 +150,7 @@ pub(crate) fn eval(words: &[Word], reading: &mut Reading) {
     if words.is_empty() {
         return;
     }
-    reading.add(Class::RunsCode, "`eval` runs text".to_owned());
+    profile.add(Class::RunsCode, "`eval` runs text".to_owned());
     let mut parts = Vec::new();
     for word in words {
         if !parts.is_empty() {
@@ -158,18 +160,18 @@ pub(crate) fn eval(words: &[Word], reading: &mut Reading) {
     }
     let sources: Vec<&str> = words.iter().map(|it| it.source.as_str()).collect();
     let script = joined(&Word { parts, source: sources.join(" ") });
-    operands::script(&script, reading);
+    operands::script(&script, profile);
 }
 
 /// set: options of the shell, and positional parameters.
-pub(crate) fn set(words: &[Word], reading: &mut Reading) {
+pub(crate) fn set(words: &[Word], profile: &mut CommandProfile) {
     if words.is_empty() {
-        reading.add(Class::Reveals, "`set` prints every variable".to_owned());
+        profile.add(Class::Reveals, "`set` prints every variable".to_owned());
     }
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let Some(text) = word.text() else {
-            reading.doubt(format!("`{}` can turn out to be an option of the shell", word.source));
+            profile.doubt(format!("`{}` can turn out to be an option of the shell", word.source));
             return;
         };
         match text.as_ref() {
@@ -180,7 +182,7 @@ pub(crate) fn set(words: &[Word], reading: &mut Reading) {
                     if it.starts_with('-') { "befhnuvxBCETmo" } else { "abefhnuvxBCEHTmo" };
                 let known = it.chars().skip(1).all(|it| options.contains(it));
                 if !known {
-                    reading.doubt(format!("`{it}` is not a known option of `set`"));
+                    profile.doubt(format!("`{it}` is not a known option of `set`"));
                 }
                 if it.ends_with('o') {
                     let name = rest.next().and_then(Word::text);
@@ -189,8 +191,8 @@ pub(crate) fn set(words: &[Word], reading: &mut Reading) {
                         harmless.iter().chain(&["errtrace", "xtrace", "verbose", "posix"]);
                     match name {
                         Some(name) if harmless.clone().any(|it| *it == name) => {}
-                        Some(name) => reading.doubt(format!("`set -o {name}` is not known")),
-                        None => reading.add(Class::Reveals, "`set -o` prints options".to_owned()),
+                        Some(name) => profile.doubt(format!("`set -o {name}` is not known")),
+                        None => profile.add(Class::Reveals, "`set -o` prints options".to_owned()),
                     }
                 }
             }
@@ -200,13 +202,13 @@ pub(crate) fn set(words: &[Word], reading: &mut Reading) {
 }
 
 /// kill: a flag is a signal, a word is a process. `-l` only lists.
-pub(crate) fn kill(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
+pub(crate) fn kill(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
     let first = words.first().and_then(Word::text);
     if matches!(first.as_deref(), Some("-l" | "-L" | "--list" | "--table")) {
         return;
     }
-    reading.add_all(entry.class, |it| format!("`{it}`"));
+    profile.add_all(entry.class, |it| format!("`{it}`"));
     if words.iter().any(is_dynamic) {
-        reading.doubt("which process it ends is only known when it runs".to_owned());
+        profile.doubt("which process it ends is only known when it runs".to_owned());
     }
 }

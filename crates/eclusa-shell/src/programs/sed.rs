@@ -3,24 +3,24 @@
 use crate::Word;
 
 use super::class::Class;
-use super::reading::{How, Reading};
+use super::profile::{CommandProfile, How};
 
 /// Reads a program for sed.
-pub(crate) fn read(word: &Word, reading: &mut Reading) {
+pub(crate) fn read(word: &Word, profile: &mut CommandProfile) {
     let Some(text) = word.text() else {
-        reading.doubt(format!("the program `{}` is only known when it runs", word.source));
+        profile.doubt(format!("the program `{}` is only known when it runs", word.source));
         return;
     };
-    let mut scan = Scan { rest: text.chars().collect(), at: 0, reading };
+    let mut scan = Scan { rest: text.chars().collect(), at: 0, profile };
     if scan.program().is_none() {
-        scan.reading.doubt(format!("the sed program `{}` is not understood", word.source));
+        scan.profile.doubt(format!("the sed program `{}` is not understood", word.source));
     }
 }
 
 struct Scan<'r> {
     rest: Vec<char>,
     at: usize,
-    reading: &'r mut Reading,
+    profile: &'r mut CommandProfile,
 }
 
 impl Scan<'_> {
@@ -159,7 +159,7 @@ impl Scan<'_> {
             's' => self.substitution(),
             'r' | 'R' => {
                 let path = self.line();
-                self.reading.path(Word::literal(path), How::Read);
+                self.profile.path(Word::literal(path), How::Read);
                 Some(())
             }
             'w' | 'W' => {
@@ -169,9 +169,9 @@ impl Scan<'_> {
             }
             'e' => {
                 let script = self.line();
-                self.reading.add(Class::RunsCode, "`e` in a sed program runs a command".to_owned());
+                self.profile.add(Class::RunsCode, "`e` in a sed program runs a command".to_owned());
                 if !script.is_empty() {
-                    self.reading.scripts.push(Word::literal(script));
+                    self.profile.scripts.push(Word::literal(script));
                 }
                 Some(())
             }
@@ -210,7 +210,7 @@ impl Scan<'_> {
                 Some('e') => {
                     self.at += 1;
                     let what = "`e` behind a substitution of sed runs the result";
-                    self.reading.add(Class::RunsCode, what.to_owned());
+                    self.profile.add(Class::RunsCode, what.to_owned());
                 }
                 Some('w') => {
                     self.at += 1;
@@ -225,9 +225,9 @@ impl Scan<'_> {
 
     fn writes(&mut self, path: String) {
         if !matches!(path.as_str(), "/dev/stdout" | "/dev/stderr" | "/dev/null") {
-            self.reading.add(Class::Writes, format!("a sed program writes `{path}`"));
+            self.profile.add(Class::Writes, format!("a sed program writes `{path}`"));
         }
-        self.reading.path(Word::literal(path), How::Written);
+        self.profile.path(Word::literal(path), How::Written);
     }
 
     /// The rest of the line, without the blanks before it.

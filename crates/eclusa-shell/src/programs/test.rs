@@ -4,7 +4,7 @@ use crate::Word;
 
 use super::class::Class;
 use super::entry::Entry;
-use super::reading::{How, Reading, is_dynamic, splits};
+use super::profile::{CommandProfile, How, is_dynamic, splits};
 
 /// Tests of one operand.
 const UNARY: &str = "abcdefghknoprstuvwxzGLNORS";
@@ -19,46 +19,46 @@ const BINARY: [&str; 17] = [
 const NUMERIC: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
 /// Reads the words of `test` and `[`.
-pub(crate) fn read(entry: &'static Entry, words: &[Word], reading: &mut Reading) {
-    reading.add_all(entry.class, |it| format!("`{it}`"));
+pub(crate) fn read(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
+    profile.add_all(entry.class, |it| format!("`{it}`"));
     for (at, word) in words.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|it| words.get(it));
         if splits(word) && !word.is_glob() {
-            reading.doubt(format!("`{}` can become several words of a test", word.source));
+            profile.doubt(format!("`{}` can become several words of a test", word.source));
         } else if is_dynamic(word) && !is_operand(before, words.get(at + 1)) {
-            reading.doubt(format!("`{}` can turn out to be a test", word.source));
+            profile.doubt(format!("`{}` can turn out to be a test", word.source));
         }
-        tests(word, words.get(at + 1), reading);
+        tests(word, words.get(at + 1), profile);
     }
 }
 
 /// Reads the words of `[[`, which are taken apart before they are expanded.
-pub(crate) fn condition(words: &[Word], reading: &mut Reading) {
+pub(crate) fn condition(words: &[Word], profile: &mut CommandProfile) {
     for (at, word) in words.iter().enumerate() {
         let numeric = word.text().is_some_and(|it| NUMERIC.contains(&it.as_ref()));
         let sides = [at.checked_sub(1).and_then(|it| words.get(it)), words.get(at + 1)];
         for side in sides.into_iter().flatten().filter(|_| numeric) {
             if side.text().is_none_or(|it| it.parse::<i64>().is_err()) {
-                reading.doubt(format!("`{}` is evaluated as arithmetic", side.source));
+                profile.doubt(format!("`{}` is evaluated as arithmetic", side.source));
             }
         }
-        tests(word, words.get(at + 1), reading);
+        tests(word, words.get(at + 1), profile);
     }
 }
 
 /// A test and the operand behind it.
-fn tests(word: &Word, behind: Option<&Word>, reading: &mut Reading) {
+fn tests(word: &Word, behind: Option<&Word>, profile: &mut CommandProfile) {
     let Some(text) = word.text() else { return };
     let Some(operand) = behind else { return };
     match text.as_ref() {
         "-v" | "-R" => {
             let plain = |it: char| it == '_' || it.is_ascii_alphanumeric();
             if !operand.text().is_some_and(|it| it.chars().all(plain)) {
-                reading.add(Class::RunsCode, format!("`{text}` evaluates its operand"));
+                profile.add(Class::RunsCode, format!("`{text}` evaluates its operand"));
             }
         }
         "-n" | "-z" | "-o" | "-t" | "-a" => {}
-        it if is_unary(it) => reading.path(operand.clone(), How::Listed),
+        it if is_unary(it) => profile.path(operand.clone(), How::Listed),
         _ => {}
     }
 }

@@ -11,11 +11,11 @@ mod joined;
 mod structure;
 mod words;
 
-use eclusa_shell::{Analysis, Inner, Part, Word, analyse_with};
+use eclusa_shell::{Analysis, NestedCommands, Part, Word, analyse_with};
 
 /// The script alone, without what programs do.
 fn analyse(script: &str) -> Analysis {
-    analyse_with(script, &|_| Inner::default())
+    analyse_with(script, &|_| NestedCommands::default())
 }
 
 /// The commands of a script, one line each: how they are reached, assignments, words, redirections.

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use eclusa_shell::{
     Analysis, Assignment, Command, Influence, RedirectKind, Word, analyse, influence,
     is_plain_pager,
-    programs::{Class, Reading},
+    programs::{Class, CommandProfile},
 };
 
 use super::{
@@ -54,8 +54,8 @@ impl Script {
         Script { text: analyse(text), start: directory.unwrap_or_default().to_owned() }
     }
 
-    fn commands(&self) -> impl Iterator<Item = (&Command, &Reading)> {
-        self.text.commands.iter().map(|it| (it, &it.reading))
+    fn commands(&self) -> impl Iterator<Item = (&Command, &CommandProfile)> {
+        self.text.commands.iter().map(|it| (it, &it.profile))
     }
 
     /// What no rule loosens: what could not be read, what is in doubt, and catastrophes.
@@ -68,7 +68,7 @@ impl Script {
             floor(Decision::Deny, "shell", format!("it cannot be judged: {}", doubt.what));
         }
         if let Some(what) = &self.text.catastrophe {
-            let text = format!("{}: {}", quoted(&what.at), what.what);
+            let text = format!("{}: {what}", quoted(&what.at));
             floor(Decision::Deny, "catastrophe", text);
         }
         for doubt in &self.text.doubts {
@@ -196,7 +196,7 @@ impl Script {
     }
 
     /// What holds for a command that no rule allows.
-    fn default(&self, command: &Command, reading: &Reading, root: &Root) -> Reason {
+    fn default(&self, command: &Command, reading: &CommandProfile, root: &Root) -> Reason {
         let judged = [
             only_reads(command, reading),
             reaches(command, reading, &self.start, root),
@@ -223,7 +223,7 @@ fn about(command: &Command, reason: Reason) -> Reason {
 }
 
 /// `Ok` when a command does nothing but read, wherever that is. Otherwise what becomes of it.
-fn only_reads(command: &Command, reading: &Reading) -> Result<(), Refused> {
+fn only_reads(command: &Command, reading: &CommandProfile) -> Result<(), Refused> {
     let stage = |why: String| Err((Decision::Stage, why));
     for class in [Class::Privilege, Class::Network] {
         if reading.class.contains(class) {
@@ -271,7 +271,7 @@ fn strictest(refused: impl Iterator<Item = Refused>) -> Option<Refused> {
 }
 
 /// `Ok` when everything that a command reads is known and lies in the workspace.
-fn reaches(command: &Command, reading: &Reading, start: &str, root: &Root) -> Result<(), Refused> {
+fn reaches(command: &Command, reading: &CommandProfile, start: &str, root: &Root) -> Result<(), Refused> {
     let refused = uses(command, reading).flat_map(|(access, word)| {
         let said = quoted(&word.source);
         let verb = if access == Access::Write { "changes something" } else { "reads" };
@@ -298,7 +298,7 @@ fn writes(kind: RedirectKind) -> bool {
 }
 
 /// What led to a class.
-fn why(reading: &Reading, class: Class) -> String {
+fn why(reading: &CommandProfile, class: Class) -> String {
     let reason = reading.why.iter().find(|it| it.class == class);
     reason.map_or_else(|| class.name().to_owned(), |it| it.what.clone())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use eclusa_shell::{Command, Word, programs::Reading};
+use eclusa_shell::{Command, Word, programs::CommandProfile};
 
 use super::{Rule, Subject};
 
@@ -74,7 +74,7 @@ impl Index {
         &'a self,
         rules: &'a [Rule],
         command: &Command,
-        reading: &Reading,
+        reading: &CommandProfile,
     ) -> Vec<&'a Rule> {
         let mut places: Vec<usize> = match command.words.first().map(Word::text) {
             // Who knows what it runs.

@@ -1,8 +1,8 @@
 //! A shell text taken apart for people: its commands, their words, and what is said of each.
 
 use eclusa_shell::{
-    Analysis, Command, Doubt, Part, RedirectKind, Unknown, Word,
-    programs::{self, How, Reading},
+    Analysis, Command, Doubt, Part, RedirectKind, Unknown, Word, catastrophe,
+    programs::{CommandProfile, How},
 };
 
 use super::{Allowed, Fit, Rule, Rules, Script, Subject, named, shortened};
@@ -22,10 +22,10 @@ impl Script {
     ) -> ExplainedScript {
         let commands = self.commands().map(|(command, reading)| {
             // The judgement of a command is that of a text which has no other.
-            let what = programs::catastrophe(&command.words, reading, &command.moved);
+            let what = catastrophe::of_words(&command.words, reading, &command.moved);
             let text = Analysis {
                 commands: vec![command.clone()],
-                catastrophe: what.map(|what| Doubt { what, at: named(command) }),
+                catastrophe: what.map(|it| it.with_command(named(command))),
                 ..Analysis::default()
             };
             let alone = Script { text, start: self.start.clone() };
@@ -55,7 +55,7 @@ impl Script {
     }
 }
 
-fn explained(command: &Command, reading: &Reading, verdict: Option<Verdict>) -> ExplainedCommand {
+fn explained(command: &Command, reading: &CommandProfile, verdict: Option<Verdict>) -> ExplainedCommand {
     ExplainedCommand {
         text: shortened(&named(command)),
         via: command.via.clone(),

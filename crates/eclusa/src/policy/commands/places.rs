@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use eclusa_shell::{
     Command, Part, RedirectKind, Unknown, Word,
-    programs::{How, Reading},
+    programs::{CommandProfile, How},
 };
 
 use crate::{
@@ -27,7 +27,7 @@ const HARMLESS: [&str; 8] = [
 /// Every path that a command names, and whether it is written.
 pub(super) fn uses<'a>(
     command: &'a Command,
-    reading: &'a Reading,
+    reading: &'a CommandProfile,
 ) -> impl Iterator<Item = (Access, Cow<'a, Word>)> {
     let access = |how: How| match how {
         How::Read | How::Listed | How::Executed | How::Entered => Access::Read,

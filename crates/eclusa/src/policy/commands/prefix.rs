@@ -1,6 +1,6 @@
 //! The beginning of a command, word by word, as a rule writes it.
 
-use eclusa_shell::{Command, RedirectKind, Word, programs::Reading};
+use eclusa_shell::{Command, RedirectKind, Word, programs::CommandProfile};
 
 /// How far a command is what a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,7 +61,7 @@ impl Prefix {
 
     /// For a rule that tightens: whether a command may begin so, by whatever path its program is
     /// named and whatever stands between it and its subcommand.
-    pub(crate) fn concerns(&self, command: &Command, reading: &Reading) -> Fit {
+    pub(crate) fn concerns(&self, command: &Command, reading: &CommandProfile) -> Fit {
         let mut fit = self.begins(&command.words);
         let called: Vec<Word> = reading.program.split(' ').map(Word::literal).collect();
         if called.len() > 1 {

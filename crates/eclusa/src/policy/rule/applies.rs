@@ -4,7 +4,7 @@ use std::{borrow::Cow, path::Path};
 
 use serde_json::Value;
 
-use eclusa_shell::{Command, programs::Reading};
+use eclusa_shell::{Command, programs::CommandProfile};
 
 use super::{Access, Rule};
 use crate::{
@@ -39,7 +39,7 @@ impl Rule {
         &self,
         call: &Subject<'_>,
         command: &Command,
-        reading: &Reading,
+        reading: &CommandProfile,
     ) -> Fit {
         let fits = self.commands.iter().map(|it| match self.tightens() {
             true => it.concerns(command, reading),

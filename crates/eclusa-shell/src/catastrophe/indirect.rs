@@ -7,9 +7,9 @@
 
 use std::borrow::Cow;
 
-use super::filled;
-use super::pipes::Feed;
-use crate::programs::{self, Class};
+use super::pipes::PipeData;
+use super::{DESTROYERS, destroys, mounts, substituted};
+use crate::programs::Class;
 use crate::variables::{Influence, influence};
 use crate::{Command, Word};
 
@@ -42,7 +42,7 @@ const DESCENDING: [(&str, &str); 9] = [
 
 /// Something that may be run.
 #[derive(Debug)]
-pub(super) enum Suspect {
+pub(crate) enum Suspect {
     /// A command of these words.
     Words(Vec<Word>),
     /// Shell text.
@@ -50,9 +50,9 @@ pub(super) enum Suspect {
 }
 
 /// Everything that `command` may run. `values` are what the script gives to its variables.
-pub(super) fn of(
+pub(crate) fn candidates(
     command: &Command,
-    feed: Option<&Feed>,
+    feed: Option<&PipeData>,
     values: &[(String, String)],
 ) -> Vec<Suspect> {
     let mut found = Vec::new();
@@ -63,10 +63,10 @@ pub(super) fn of(
             texts(&value, &mut found);
         }
     }
-    let reading = &command.reading;
+    let profile = &command.profile;
     found.extend(with_positions(command));
     found.extend(on_places(command));
-    if reading.class.is_read_only() {
+    if profile.class.is_read_only() {
         return found;
     }
     let name = command.words.first().and_then(Word::text);
@@ -74,9 +74,9 @@ pub(super) fn of(
         let indexes = command.words.iter().filter_map(Word::text).filter(|it| it.contains("$("));
         found.extend(indexes.map(|it| Suspect::Text(format!(": \"{it}\""))));
     }
-    let sub = reading.program.rsplit_once(' ').map(|(_, sub)| sub);
+    let sub = profile.program.rsplit_once(' ').map(|(_, sub)| sub);
     found.extend(suffixes(&command.words, sub));
-    if reading.entry == Some("awk") {
+    if profile.entry == Some("awk") {
         let programs = command.words.iter().filter_map(Word::text);
         let devices = programs.flat_map(|it| {
             let devices = strings(&it).into_iter().filter(|it| it.starts_with("/dev/"));
@@ -84,25 +84,24 @@ pub(super) fn of(
         });
         found.extend(devices);
     }
-    match reading.entry {
+    match profile.entry {
         Some("sed") => {
             found.extend(command.words.iter().filter_map(Word::text).flat_map(|it| pieces(&it)));
         }
         Some("parallel") => found.extend(in_parallel(&command.words)),
         // The other machine's shell reads all the words once more.
         Some("ssh") => {
-            let words = reading.runs.iter().map(|it| it.iter().filter_map(Word::text).collect());
+            let words = profile.runs.iter().map(|it| it.iter().filter_map(Word::text).collect());
             let texts = words.map(|it: Vec<Cow<'_, str>>| Suspect::Text(it.join(" ")));
             found.extend(texts);
         }
         Some("docker") => {
-            found
-                .extend(programs::seen_from_outside(&command.words).into_iter().map(Suspect::Text));
+            found.extend(mounts::seen_from_outside(&command.words).into_iter().map(Suspect::Text));
         }
         _ => {}
     }
-    let code = reading.class.contains(Class::RunsCode) || reading.program == "git config";
-    if reading.entry.is_some() && code {
+    let code = profile.class.contains(Class::RunsCode) || profile.program == "git config";
+    if profile.entry.is_some() && code {
         for word in spoken(&command.words) {
             texts(&word, &mut found);
         }
@@ -110,13 +109,13 @@ pub(super) fn of(
             texts(&text, &mut found);
         }
     }
-    if let Some(Feed::Text(text)) = feed
-        && (reading.class.contains(Class::RunsCode) || schedules(&command.words))
+    if let Some(PipeData::Text(text)) = feed
+        && (profile.class.contains(Class::RunsCode) || schedules(&command.words))
     {
         texts(text, &mut found);
     }
     found.extend(matched(&command.words));
-    found.extend(filled::filled_in(command, values));
+    found.extend(substituted::filled_in(command, values));
     found
 }
 
@@ -143,13 +142,13 @@ pub(super) fn descend(words: &mut Vec<Word>) {
 
 /// What `find / -exec … {} +` does to the place itself, where no test narrows it.
 fn on_places(command: &Command) -> Vec<Suspect> {
-    let reading = &command.reading;
-    if !matches!(reading.entry, Some("find" | "fd")) || reading.narrowed {
+    let profile = &command.profile;
+    if !matches!(profile.entry, Some("find" | "fd")) || profile.narrowed {
         return Vec::new();
     }
-    let places = reading.paths.iter().map(|it| &it.word).filter(|it| is_far(it));
+    let places = profile.paths.iter().map(|it| &it.word).filter(|it| is_far(it));
     let of = |place: &Word| {
-        let runs = reading.runs.iter().map(|run| {
+        let runs = profile.runs.iter().map(|run| {
             let put = |it: &Word| if it.source == "{}" { place.clone() } else { it.clone() };
             let mut words: Vec<Word> = run.iter().map(put).collect();
             descend(&mut words);
@@ -161,7 +160,7 @@ fn on_places(command: &Command) -> Vec<Suspect> {
 }
 
 /// `$0`: the script, or the shell, itself.
-pub(super) fn is_itself(words: &[Word]) -> bool {
+pub(crate) fn is_itself(words: &[Word]) -> bool {
     let is = |it: &Word| matches!(it.source.trim_matches('"'), "$0" | "${0}");
     let sourced =
         |it: &Word| it.text().is_some_and(|it| matches!(&*it, "." | "source" | "bash" | "sh"));
@@ -173,21 +172,21 @@ pub(super) fn is_itself(words: &[Word]) -> bool {
 }
 
 /// True when the first word is a shell.
-pub(super) fn is_shell(words: &[Word]) -> bool {
+pub(crate) fn is_shell(words: &[Word]) -> bool {
     let name = words.first().and_then(Word::text).unwrap_or_default();
     matches!(name.rsplit('/').next(), Some("sh" | "bash" | "dash" | "zsh" | "ksh"))
 }
 
 /// True when it runs text that nobody knows from its words.
-pub(super) fn is_blind(command: &Command) -> bool {
-    let reading = &command.reading;
+pub(crate) fn is_blind(command: &Command) -> bool {
+    let profile = &command.profile;
     if command.words.first().is_some_and(|it| it.text().is_none()) {
         return true;
     }
-    let reader = matches!(reading.entry, Some("bash" | "source")) || schedules(&command.words);
+    let reader = matches!(profile.entry, Some("bash" | "source")) || schedules(&command.words);
     let dynamic = |it: &Word| it.text().is_none();
-    reading.reads_script
-        || reading.scripts.iter().any(dynamic)
+    profile.reads_script
+        || profile.scripts.iter().any(dynamic)
         || (reader && command.words.iter().any(dynamic))
 }
 
@@ -199,7 +198,7 @@ fn schedules(words: &[Word]) -> bool {
 
 /// The script of `bash -c`, with the words behind it in the places of `$0`, `$1` and `$@`.
 fn with_positions(command: &Command) -> Option<Suspect> {
-    let [script] = command.reading.scripts.as_slice() else { return None };
+    let [script] = command.profile.scripts.as_slice() else { return None };
     let script = script.text().filter(|it| it.contains('$') && it.len() <= MAX_TEXT)?;
     let at = command.words.iter().position(|it| it.text().as_deref() == Some(&*script))?;
     let told = |it| Word::text(it).unwrap_or(Cow::Borrowed(it.source.as_str()));
@@ -225,9 +224,7 @@ fn suffixes(words: &[Word], sub: Option<&str>) -> impl Iterator<Item = Suspect> 
         let name = words.get(*at).and_then(Word::text);
         // In a row of the same (`eval eval eval`) the first stands for all.
         let before = at.checked_sub(1).and_then(|it| words.get(it)).and_then(Word::text);
-        name.is_some_and(|it| {
-            programs::destroys(&it) && sub != Some(&*it) && before.as_ref() != Some(&it)
-        })
+        name.is_some_and(|it| destroys(&it) && sub != Some(&*it) && before.as_ref() != Some(&it))
     });
     let separated = |it: &&Word| it.text().as_deref() == Some("--");
     at.filter_map(|at| words.get(at..)).flat_map(move |it| {
@@ -243,7 +240,7 @@ fn suffixes(words: &[Word], sub: Option<&str>) -> impl Iterator<Item = Suspect> 
 fn matched(words: &[Word]) -> Option<Suspect> {
     let (first, rest) = words.split_first().filter(|(first, _)| first.is_glob())?;
     let pattern: String = first.source.rsplit('/').next()?.replace(['[', ']'], "");
-    let found = programs::DESTROYERS.iter().find(|it| fits(&pattern, it))?;
+    let found = DESTROYERS.iter().find(|it| fits(&pattern, it))?;
     let words = std::iter::once(Word::literal(*found)).chain(rest.iter().cloned());
     Some(Suspect::Words(words.collect()))
 }
@@ -309,7 +306,7 @@ fn texts(text: &str, found: &mut Vec<Suspect>) {
     let writes = text.contains("write") || text.contains("'w") || text.contains("\"w");
     let strings = strings(text);
     // `["rm", "-rf", "/"]`
-    if strings.len() > 2 && strings.iter().any(|it| programs::destroys(it)) {
+    if strings.len() > 2 && strings.iter().any(|it| destroys(it)) {
         found.push(Suspect::Text(strings.join(" ")));
     }
     for string in strings.into_iter().filter(|it| it.contains([' ', '/', '~'])) {

@@ -3,16 +3,14 @@
 //! Nothing here makes a verdict looser: what is handed on is listed besides what the command says
 //! itself, so that rules that deny see `echo 'rm -rf /' | sh` and `find / | xargs rm`.
 
-use super::Inner;
-use super::commands::Read;
-use super::suspects;
+use super::indirect;
 use crate::outline::Span;
 use crate::programs::Listing;
-use crate::{Command, Word, programs};
+use crate::{Command, NestedCommands, Word, programs};
 
 /// What a command is handed.
 #[derive(Debug, Clone)]
-pub(super) enum Feed {
+pub(crate) enum PipeData {
     /// Exactly this text.
     Text(String),
     /// Paths at and below these.
@@ -21,42 +19,42 @@ pub(super) enum Feed {
     Names(Listing),
 }
 
-impl Feed {
+impl PipeData {
     /// What `command` runs because of it.
-    pub(super) fn to(&self, command: &Command) -> Inner {
+    pub(crate) fn runs_in(&self, command: &Command) -> NestedCommands {
         match self {
-            Feed::Text(text) => programs::fed(&command.words, text),
-            Feed::Paths(paths) | Feed::Names(Listing { places: paths, .. })
-                if command.reading.entry == Some("xargs") =>
+            PipeData::Text(text) => programs::run_with_input(&command.words, text),
+            PipeData::Paths(paths) | PipeData::Names(Listing { places: paths, .. })
+                if command.profile.entry == Some("xargs") =>
             {
                 let known = |run: &Vec<Word>| {
                     let words = run.iter().filter(|it| it.text().is_some()).cloned();
                     let mut words: Vec<Word> = words.chain(paths.iter().cloned()).collect();
                     // Each path beneath is handed on by itself.
-                    if paths.iter().any(suspects::is_far) {
-                        suspects::descend(&mut words);
+                    if paths.iter().any(indirect::is_far) {
+                        indirect::descend(&mut words);
                     }
                     words
                 };
-                let runs = command.reading.runs.iter().map(known).collect();
-                Inner { runs, ..Inner::default() }
+                let runs = command.profile.runs.iter().map(known).collect();
+                NestedCommands { runs, ..NestedCommands::default() }
             }
-            Feed::Paths(_) | Feed::Names(_) => Inner::default(),
+            PipeData::Paths(_) | PipeData::Names(_) => NestedCommands::default(),
         }
     }
 
     /// What is known of the words that `xargs` gets from it is said in its reading.
-    pub(super) fn tell(&self, command: &mut Command) {
-        if let Feed::Names(listing) = self {
-            listing.tell(&command.words, &mut command.reading);
+    pub(crate) fn describe_in(&self, command: &mut Command) {
+        if let PipeData::Names(listing) = self {
+            listing.describe_in(&command.words, &mut command.profile);
         }
     }
 }
 
 /// The text of a here-document or here-string that a command is given.
-pub(super) fn given(command: &Command) -> Option<Feed> {
+pub(crate) fn given(command: &Command) -> Option<PipeData> {
     let text = command.texts().last()?.text()?;
-    Some(Feed::Text(text.into_owned()))
+    Some(PipeData::Text(text.into_owned()))
 }
 
 /// The text that a command certainly prints.
@@ -65,32 +63,37 @@ pub(super) fn printed(command: &Command) -> Option<String> {
         return Some(text);
     }
     match given(command)? {
-        Feed::Text(text) => programs::passed(&command.words, &text),
-        Feed::Paths(_) | Feed::Names(_) => None,
+        PipeData::Text(text) => programs::passed_through(&command.words, &text),
+        PipeData::Paths(_) | PipeData::Names(_) => None,
     }
 }
 
 /// The text that a command certainly prints, given what it is handed.
-pub(super) fn printed_by(command: &Command, handed: Option<&Feed>) -> Option<String> {
+pub(super) fn printed_by(command: &Command, handed: Option<&PipeData>) -> Option<String> {
     printed(command).or_else(|| match handed? {
-        Feed::Text(text) => programs::passed(&command.words, text),
-        Feed::Paths(_) | Feed::Names(_) => None,
+        PipeData::Text(text) => programs::passed_through(&command.words, text),
+        PipeData::Paths(_) | PipeData::Names(_) => None,
     })
 }
 
 /// For each command, what it is handed by the command before it in a pipe.
-pub(super) fn feeds(commands: &Read, pipes: &[(Span, Span)]) -> Vec<Option<Feed>> {
-    let mut feeds: Vec<Option<Feed>> = vec![None; commands.list.len()];
+/// `starts` says where each begins.
+pub(crate) fn between(
+    commands: &[Command],
+    starts: &[usize],
+    pipes: &[(Span, Span)],
+) -> Vec<Option<PipeData>> {
+    let mut feeds: Vec<Option<PipeData>> = vec![None; commands.len()];
     let mut pipes: Vec<&(Span, Span)> = pipes.iter().collect();
     // From left to right, because what is handed to one may be handed on.
     pipes.sort_unstable_by_key(|(_, right)| right.start);
     for (left, right) in pipes {
         // The command on the left is the last one before the pipe: `a | b | c` is `(a | b) | c`.
-        let Some(at) = last_in(&commands.starts, *left) else { continue };
-        let Some(before) = commands.list.get(at) else { continue };
+        let Some(at) = last_in(starts, *left) else { continue };
+        let Some(before) = commands.get(at) else { continue };
         let handed = feeds.get(at).cloned().flatten();
-        let Some(feed) = feed(before, handed) else { continue };
-        for (start, slot) in commands.starts.iter().zip(&mut feeds) {
+        let Some(feed) = handed_on(before, handed) else { continue };
+        for (start, slot) in starts.iter().zip(&mut feeds) {
             if right.start <= *start && *start < right.end {
                 // A pipe inside stands nearer than one around.
                 *slot = Some(feed.clone());
@@ -104,16 +107,16 @@ fn last_in(starts: &[usize], span: Span) -> Option<usize> {
     starts.iter().rposition(|it| span.start <= *it && *it < span.end)
 }
 
-fn feed(command: &Command, handed: Option<Feed>) -> Option<Feed> {
+fn handed_on(command: &Command, handed: Option<PipeData>) -> Option<PipeData> {
     if let Some(text) = printed_by(command, handed.as_ref()) {
-        return Some(Feed::Text(text));
+        return Some(PipeData::Text(text));
     }
-    if let Some(text) = programs::processes(&command.words) {
-        return Some(Feed::Text(text));
+    if let Some(text) = programs::all_processes(&command.words) {
+        return Some(PipeData::Text(text));
     }
     if let Some(listing) = programs::lists(&command.words) {
-        return Some(Feed::Names(listing));
+        return Some(PipeData::Names(listing));
     }
-    let paths = programs::found(&command.words);
-    (!paths.is_empty()).then_some(Feed::Paths(paths))
+    let paths = programs::searched_places(&command.words);
+    (!paths.is_empty()).then_some(PipeData::Paths(paths))
 }

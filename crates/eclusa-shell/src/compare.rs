@@ -2,17 +2,17 @@
 //! doubt.
 
 use crate::Doubt;
-use crate::outline::{Outline, Seen, Span};
+use crate::outline::{Outline, ParsedCommand, Span};
 
 /// The commands of a script, in the order of the text.
-pub(crate) struct Account<'o> {
+pub(crate) struct Comparison<'o> {
     /// Each with the outline that its place is in.
-    pub(crate) commands: Vec<(&'o Seen, &'o Outline)>,
+    pub(crate) commands: Vec<(&'o ParsedCommand, &'o Outline)>,
     pub(crate) doubts: Vec<Doubt>,
 }
 
 /// Compares what `first` and `second` saw of `source`.
-pub(crate) fn agree<'o>(source: &str, first: &'o Outline, second: &'o Outline) -> Account<'o> {
+pub(crate) fn compare<'o>(source: &str, first: &'o Outline, second: &'o Outline) -> Comparison<'o> {
     let mut doubts = Vec::new();
     if let Some((why, at)) = first.trouble.as_ref().or(second.trouble.as_ref()) {
         let what = format!("not read with certainty: {why}");
@@ -31,10 +31,10 @@ pub(crate) fn agree<'o>(source: &str, first: &'o Outline, second: &'o Outline) -
         );
         commands.sort_by_key(|(seen, _)| seen.start());
     }
-    Account { commands, doubts }
+    Comparison { commands, doubts }
 }
 
-fn key(seen: &Seen) -> (&[Span], &[Span], Vec<Span>) {
+fn key(seen: &ParsedCommand) -> (&[Span], &[Span], Vec<Span>) {
     (&seen.words, &seen.assignments, seen.redirects.iter().map(|it| it.target).collect())
 }
 

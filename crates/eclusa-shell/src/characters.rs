@@ -38,7 +38,7 @@ fn most_open(script: &str) -> usize {
 }
 
 /// The first character that has no business in a command.
-pub(crate) fn look(script: &str) -> Option<Doubt> {
+pub(crate) fn find_invisible(script: &str) -> Option<Doubt> {
     if script.bytes().all(|it| matches!(it, b' '..=b'~' | b'\n' | b'\t')) {
         return None;
     }

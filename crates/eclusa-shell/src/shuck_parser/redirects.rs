@@ -4,38 +4,42 @@ use shuck_ast::{Redirect, RedirectKind as Kind, RedirectTarget, Word};
 
 use super::{Walk, Work, offset};
 use crate::RedirectKind;
-use crate::outline::{Body, Seen, SeenRedirect, Span};
+use crate::outline::{Body, ParsedCommand, ParsedRedirect, Span};
 
 impl<'a> Walk<'_, 'a> {
     /// Redirections that belong to no simple command are a command without words.
-    pub(super) fn group(&mut self, redirects: &'a [Redirect], place: usize) {
+    pub(super) fn group(&mut self, redirects: &'a [Redirect], context: usize) {
         if redirects.is_empty() {
             return;
         }
-        let redirects = self.redirects(redirects, place);
-        self.outline.commands.push(Seen { redirects, place, ..Seen::default() });
+        let redirects = self.redirects(redirects, context);
+        self.outline.commands.push(ParsedCommand {
+            redirects,
+            context,
+            ..ParsedCommand::default()
+        });
     }
 
     pub(super) fn redirects(
         &mut self,
         redirects: &'a [Redirect],
-        place: usize,
-    ) -> Vec<SeenRedirect> {
-        redirects.iter().filter_map(|it| self.redirect(it, place)).collect()
+        context: usize,
+    ) -> Vec<ParsedRedirect> {
+        redirects.iter().filter_map(|it| self.redirect(it, context)).collect()
     }
 
-    fn redirect(&mut self, redirect: &'a Redirect, place: usize) -> Option<SeenRedirect> {
+    fn redirect(&mut self, redirect: &'a Redirect, context: usize) -> Option<ParsedRedirect> {
         if redirect.fd_var.is_some() {
             self.outline.fail("a descriptor gets a variable's name", offset(redirect.span).start);
         }
         match &redirect.target {
             RedirectTarget::Word(word) => {
-                self.stack.push((Work::Word(word), place));
+                self.stack.push((Work::Word(word), context));
                 let target = self.target(word, offset(redirect.span))?;
                 let text = self.source.get(target.start..target.end).unwrap_or_default();
                 let kind = match redirect.kind {
                     Kind::Output | Kind::Clobber | Kind::OutputBoth => {
-                        crate::sitter::kind(">", text)
+                        crate::tree_sitter::kind(">", text)
                     }
                     Kind::Append => RedirectKind::Append,
                     Kind::Input => RedirectKind::Read,
@@ -43,16 +47,16 @@ impl<'a> Walk<'_, 'a> {
                     Kind::HereDoc | Kind::HereDocStrip | Kind::HereString => RedirectKind::Text,
                     Kind::DupOutput if text == "-" => RedirectKind::Descriptor,
                     Kind::DupInput if text == "-" => RedirectKind::Descriptor,
-                    Kind::DupOutput => crate::sitter::kind(">&", text),
-                    Kind::DupInput => crate::sitter::kind("<&", text),
+                    Kind::DupOutput => crate::tree_sitter::kind(">&", text),
+                    Kind::DupInput => crate::tree_sitter::kind("<&", text),
                 };
-                Some(SeenRedirect { kind, target, body: None })
+                Some(ParsedRedirect { kind, target, body: None })
             }
             RedirectTarget::Heredoc(heredoc) => {
                 let target = offset(heredoc.body.span);
                 let delimiter = &heredoc.delimiter;
                 if delimiter.expands_body {
-                    self.stack.push((Work::Body(&heredoc.body), place));
+                    self.stack.push((Work::Body(&heredoc.body), context));
                 } else {
                     self.outline.literals.push(target);
                 }
@@ -60,7 +64,7 @@ impl<'a> Walk<'_, 'a> {
                     expands: delimiter.expands_body,
                     strips_tabs: delimiter.strip_tabs,
                 });
-                Some(SeenRedirect { kind: RedirectKind::Text, target, body })
+                Some(ParsedRedirect { kind: RedirectKind::Text, target, body })
             }
         }
     }

@@ -3,13 +3,16 @@
 
 use proptest::prelude::*;
 
-use super::super::*;
 use super::split::argv;
+use crate::catastrophe::of_words;
+use crate::programs::{
+    Class, CommandProfile, EXAMPLES, PROGRAMS, class_through, read, read_through,
+};
 use crate::{Part, Unknown, Word};
 
 /// Commands of the examples, which cover every entry.
 fn commands() -> Vec<&'static str> {
-    table::EXAMPLES.iter().map(|(_, command, _)| *command).collect()
+    EXAMPLES.iter().map(|(_, command, _)| *command).collect()
 }
 
 /// A8: a wrapper never lowers the class of what it wraps.
@@ -111,7 +114,7 @@ fn bundled_and_separate_flags_mean_the_same() {
     for (bundled, apart) in pairs {
         let (left, right) = (read(&argv(bundled)), read(&argv(apart)));
         assert_eq!(left.class, right.class, "{bundled}");
-        let paths = |it: &Reading| {
+        let paths = |it: &CommandProfile| {
             it.paths.iter().map(|it| (it.word.source.clone(), it.how)).collect::<Vec<_>>()
         };
         assert_eq!(paths(&left), paths(&right), "{bundled}");
@@ -162,24 +165,24 @@ proptest! {
     /// Whatever the words are, reading them ends and does not panic.
     #[test]
     fn no_words_make_the_reader_panic(
-        name in prop::sample::select(table::PROGRAMS.iter().map(|it| it.0).collect::<Vec<_>>()),
+        name in prop::sample::select(PROGRAMS.iter().map(|it| it.0).collect::<Vec<_>>()),
         words in prop::collection::vec(word(), 0..7),
     ) {
         let mut argv = vec![Word::literal(name)];
         argv.extend(words);
-        for (words, reading) in read_through(&argv) {
-            catastrophe(&words, &reading, &[]);
+        for (words, profile) in read_through(&argv) {
+            of_words(&words, &profile, &[]);
         }
     }
 
     /// A program or flag that is not in the table is unknown, however it is dressed.
     #[test]
     fn a_program_that_is_not_in_the_table_is_unknown(name in "[a-z]{3,12}q[a-z]{2}") {
-        prop_assume!(table::program(&name).is_none());
-        let reading = read(&[Word::literal(name.clone())]);
-        prop_assert!(reading.unknown.is_some());
-        let reading = read(&[Word::literal(format!("./{name}"))]);
-        prop_assert!(reading.class.contains(Class::RunsCode));
+        prop_assume!(PROGRAMS.iter().all(|it| it.0 != name));
+        let profile = read(&[Word::literal(name.clone())]);
+        prop_assert!(profile.unknown.is_some());
+        let profile = read(&[Word::literal(format!("./{name}"))]);
+        prop_assert!(profile.class.contains(Class::RunsCode));
     }
 
     /// Programs for sed and awk, however broken, are read to an end.

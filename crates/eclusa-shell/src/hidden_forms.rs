@@ -1,10 +1,10 @@
 //! Forms of shell text that run commands no parser can show, or that shells read differently.
 
-use crate::outline::{Outline, Seen, SeenRedirect, Span};
+use crate::outline::{Outline, ParsedCommand, ParsedRedirect, Span};
 use crate::variables::{Influence, influence};
 
 /// A form that was found, and where.
-pub(crate) type Found = (&'static str, usize);
+pub(crate) type HiddenForm = (&'static str, usize);
 
 /// Characters by which a text can run something, or hide that it does.
 const SPECIAL: [char; 5] = ['$', '`', '\\', '\'', '"'];
@@ -13,14 +13,15 @@ const SPECIAL: [char; 5] = ['$', '`', '\\', '\'', '"'];
 /// substitution as it would print it, and 5.2 prints the line behind a here-document without its
 /// semicolons: `a; b` becomes `a b`.
 fn joined(outline: &Outline, span: Span) -> bool {
-    let inside = |it: &&Seen| it.words.iter().chain(&it.assignments).any(|it| span.holds(*it));
-    let document = |it: &SeenRedirect| it.body.is_some() && span.holds(it.target);
+    let inside =
+        |it: &&ParsedCommand| it.words.iter().chain(&it.assignments).any(|it| span.holds(*it));
+    let document = |it: &ParsedRedirect| it.body.is_some() && span.holds(it.target);
     outline.commands.iter().any(|it| it.redirects.iter().any(document))
         && outline.commands.iter().filter(inside).count() > 1
 }
 
 /// Everything suspicious in `source` that does not depend on which command it stands in.
-pub(crate) fn screen(source: &str, outlines: [&Outline; 2]) -> Vec<Found> {
+pub(crate) fn find(source: &str, outlines: [&Outline; 2]) -> Vec<HiddenForm> {
     let mut found = Vec::new();
     let [first, second] = outlines;
     for span in &second.substitutions {
@@ -145,7 +146,7 @@ fn read_twice<'s>(source: &'s str, outline: &'s Outline) -> impl Iterator<Item =
 }
 
 /// `\` and a line end in the middle of a word: what is on both sides becomes one word.
-fn continued(source: &str, outline: &Outline, found: &mut Vec<Found>) {
+fn continued(source: &str, outline: &Outline, found: &mut Vec<HiddenForm>) {
     for (at, _) in source.match_indices("\\\n") {
         let before = source.as_bytes().get(..at).and_then(<[u8]>::last);
         let blank = before.is_none_or(|it| matches!(it, b' ' | b'\t' | b'\n'));
@@ -221,8 +222,8 @@ impl Outline {
             let Some(word) = seen.words.first() else { continue };
             let name: String =
                 text(source, *word).chars().filter(|it| !matches!(it, '\'' | '"' | '\\')).collect();
-            let place = self.places.get(seen.place);
-            let forks = place.is_some_and(|it| it.background || it.piped);
+            let context = self.contexts.get(seen.context);
+            let forks = context.is_some_and(|it| it.background || it.piped);
             for (from, outer) in self.functions.iter().enumerate() {
                 if !outer.body.holds(*word) {
                     continue;

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::Unknown;
-use crate::outline::{Outline, Scope, Seen, Shape, Span};
+use crate::outline::{Outline, ParsedCommand, Scope, Shape, Span};
 use crate::variables::{Influence, influence};
 
 /// Commands of the shell whose operands are names of variables that they set.
@@ -30,7 +30,7 @@ const SETTERS: &[&str] = &[
 ];
 
 /// Variables that the shell keeps itself, and that tell nothing of the environment.
-const KEPT: &[&str] = &[
+const SHELL_VARIABLES: &[&str] = &[
     "?",
     "#",
     "$",
@@ -83,7 +83,7 @@ const SPECIAL: &[&str] = &[
 
 /// What is known about the variables of a script.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct VariableOrigins {
     scopes: Vec<Scope>,
     /// Set by an assignment, or by something that cannot be followed.
     set: HashSet<String>,
@@ -98,9 +98,9 @@ pub(crate) struct Names {
     moves: bool,
 }
 
-impl Names {
-    pub(crate) fn collect(source: &str, outlines: [&Outline; 2]) -> Names {
-        let mut names = Names::default();
+impl VariableOrigins {
+    pub(crate) fn collect(source: &str, outlines: [&Outline; 2]) -> VariableOrigins {
+        let mut names = VariableOrigins::default();
         for outline in outlines {
             for seen in &outline.commands {
                 names.add(source, seen);
@@ -123,7 +123,7 @@ impl Names {
         names
     }
 
-    fn add(&mut self, source: &str, seen: &Seen) {
+    fn add(&mut self, source: &str, seen: &ParsedCommand) {
         for span in &seen.assignments {
             self.set.insert(assigned(text(source, *span)).0.to_owned());
         }
@@ -192,7 +192,7 @@ impl Names {
         match name {
             "HOME" if untouched => Unknown::Home,
             "PWD" if untouched && !self.moves => Unknown::Here,
-            _ if KEPT.contains(&name) && untouched => Unknown::Local,
+            _ if SHELL_VARIABLES.contains(&name) && untouched => Unknown::Local,
             _ if self.opaque || self.set.contains(name) => Unknown::Variable,
             _ if self.around(name, at).next().is_some() => Unknown::Local,
             _ => Unknown::Variable,

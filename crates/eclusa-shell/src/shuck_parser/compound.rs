@@ -3,18 +3,18 @@
 use shuck_ast::{Command, CompoundCommand, FunctionDef, Stmt, StmtSeq, StmtTerminator, Word};
 
 use super::{Walk, Work, offset};
-use crate::outline::{Function, Scope, Seen, Shape, Span};
+use crate::outline::{Function, ParsedCommand, Scope, Shape, Span};
 
 impl<'a> Walk<'_, 'a> {
-    pub(super) fn compound(&mut self, command: &'a CompoundCommand, place: usize) {
+    pub(super) fn compound(&mut self, command: &'a CompoundCommand, context: usize) {
         match command {
             CompoundCommand::Subshell(seq) => {
-                let inside = self.maybe(place);
+                let inside = self.maybe(context);
                 self.stack.push((Work::Seq(seq), inside));
             }
-            CompoundCommand::BraceGroup(seq) => self.stack.push((Work::Seq(seq), place)),
+            CompoundCommand::BraceGroup(seq) => self.stack.push((Work::Seq(seq), context)),
             CompoundCommand::If(it) => {
-                let inside = self.maybe(place);
+                let inside = self.maybe(context);
                 self.stack.push((Work::Seq(&it.condition), inside));
                 self.stack.push((Work::Seq(&it.then_branch), inside));
                 for (condition, branch) in &it.elif_branches {
@@ -25,24 +25,24 @@ impl<'a> Walk<'_, 'a> {
                     self.stack.push((Work::Seq(branch), inside));
                 }
             }
-            CompoundCommand::While(it) => self.while_loop(&it.condition, &it.body, place, true),
-            CompoundCommand::Until(it) => self.while_loop(&it.condition, &it.body, place, false),
+            CompoundCommand::While(it) => self.while_loop(&it.condition, &it.body, context, true),
+            CompoundCommand::Until(it) => self.while_loop(&it.condition, &it.body, context, false),
             CompoundCommand::For(it) => {
                 let names = it.targets.iter().map(|it| &it.word);
-                self.for_loop(names, it.words.as_deref(), &it.body, place);
+                self.for_loop(names, it.words.as_deref(), &it.body, context);
             }
             CompoundCommand::Select(it) => {
                 let name = offset(it.variable_span);
                 let values: Vec<Span> = it.words.iter().map(|it| offset(it.span)).collect();
                 let words = std::iter::once(name).chain(values).collect();
-                self.outline.commands.push(Seen {
+                self.outline.commands.push(ParsedCommand {
                     shape: Shape::Loop,
                     words,
-                    place,
-                    ..Seen::default()
+                    context,
+                    ..ParsedCommand::default()
                 });
-                let inside = self.maybe(place);
-                self.push_all(it.words.iter().map(Work::Word), place);
+                let inside = self.maybe(context);
+                self.push_all(it.words.iter().map(Work::Word), context);
                 self.stack.push((Work::Seq(&it.body), inside));
             }
             CompoundCommand::ArithmeticFor(it) => {
@@ -50,19 +50,24 @@ impl<'a> Walk<'_, 'a> {
                 let end = offset(it.right_paren_span).end;
                 self.outline.arithmetic.push(Span { start, end });
                 let asts = [&it.init_ast, &it.condition_ast, &it.step_ast];
-                self.push_all(asts.into_iter().flatten().map(Work::Arithmetic), place);
+                self.push_all(asts.into_iter().flatten().map(Work::Arithmetic), context);
                 if it.condition_ast.is_none() && is_background(&it.body) {
                     self.outline.spawning.get_or_insert(offset(it.body.span));
                 }
-                let inside = self.maybe(place);
+                let inside = self.maybe(context);
                 self.stack.push((Work::Seq(&it.body), inside));
             }
             CompoundCommand::Case(it) => {
                 let words = vec![offset(it.word.span)];
                 let shape = Shape::Case;
-                self.outline.commands.push(Seen { shape, words, place, ..Seen::default() });
-                self.stack.push((Work::Word(&it.word), place));
-                let inside = self.maybe(place);
+                self.outline.commands.push(ParsedCommand {
+                    shape,
+                    words,
+                    context,
+                    ..ParsedCommand::default()
+                });
+                self.stack.push((Work::Word(&it.word), context));
+                let inside = self.maybe(context);
                 for case in &it.cases {
                     self.push_all(case.patterns.iter().map(Work::Pattern), inside);
                     self.stack.push((Work::Seq(&case.body), inside));
@@ -71,7 +76,7 @@ impl<'a> Walk<'_, 'a> {
             CompoundCommand::Arithmetic(it) => {
                 self.outline.arithmetic.push(offset(it.span));
                 match (&it.expr_ast, it.expr_span) {
-                    (Some(ast), _) => self.stack.push((Work::Arithmetic(ast), place)),
+                    (Some(ast), _) => self.stack.push((Work::Arithmetic(ast), context)),
                     (None, Some(_)) => {
                         self.outline
                             .fail("arithmetic that could not be read", offset(it.span).start);
@@ -81,22 +86,22 @@ impl<'a> Walk<'_, 'a> {
             }
             CompoundCommand::Time(it) => {
                 if let Some(stmt) = &it.command {
-                    let inside = self.place(place, |it| it.via.push("time".to_owned()));
+                    let inside = self.context(context, |it| it.via.push("time".to_owned()));
                     self.stack.push((Work::Stmt(stmt), inside));
                 }
             }
             CompoundCommand::Conditional(it) => {
                 let words = vec![offset(it.span)];
-                self.outline.commands.push(Seen {
+                self.outline.commands.push(ParsedCommand {
                     shape: Shape::Test,
                     words,
-                    place,
-                    ..Seen::default()
+                    context,
+                    ..ParsedCommand::default()
                 });
-                self.stack.push((Work::Conditional(&it.expression), place));
+                self.stack.push((Work::Conditional(&it.expression), context));
             }
             CompoundCommand::Coproc(it) => {
-                let inside = self.place(place, |it| {
+                let inside = self.context(context, |it| {
                     it.background = true;
                     it.straight = false;
                     it.via.push("coproc".to_owned());
@@ -105,18 +110,18 @@ impl<'a> Walk<'_, 'a> {
             }
             CompoundCommand::Repeat(it) => {
                 self.outline.fail("this is not bash", offset(it.span).start);
-                self.stack.push((Work::Word(&it.count), place));
-                self.stack.push((Work::Seq(&it.body), place));
+                self.stack.push((Work::Word(&it.count), context));
+                self.stack.push((Work::Seq(&it.body), context));
             }
             CompoundCommand::Foreach(it) => {
                 self.outline.fail("this is not bash", offset(it.span).start);
-                self.push_all(it.words.iter().map(Work::Word), place);
-                self.stack.push((Work::Seq(&it.body), place));
+                self.push_all(it.words.iter().map(Work::Word), context);
+                self.stack.push((Work::Seq(&it.body), context));
             }
             CompoundCommand::Always(it) => {
                 self.outline.fail("this is not bash", offset(it.span).start);
-                self.stack.push((Work::Seq(&it.body), place));
-                self.stack.push((Work::Seq(&it.always_body), place));
+                self.stack.push((Work::Seq(&it.body), context));
+                self.stack.push((Work::Seq(&it.always_body), context));
             }
         }
     }
@@ -125,7 +130,7 @@ impl<'a> Walk<'_, 'a> {
         &mut self,
         condition: &'a StmtSeq,
         body: &'a StmtSeq,
-        place: usize,
+        context: usize,
         goes_on: bool,
     ) {
         if goes_on && let [stmt] = condition.stmts.as_slice() {
@@ -139,7 +144,7 @@ impl<'a> Walk<'_, 'a> {
         {
             self.outline.spawning.get_or_insert(offset(body.span));
         }
-        let inside = self.maybe(place);
+        let inside = self.maybe(context);
         self.stack.push((Work::Seq(condition), inside));
         self.stack.push((Work::Seq(body), inside));
     }
@@ -179,7 +184,7 @@ impl<'a> Walk<'_, 'a> {
         names: impl Iterator<Item = &'a Word>,
         values: Option<&'a [Word]>,
         body: &'a StmtSeq,
-        place: usize,
+        context: usize,
     ) {
         let names: Vec<Span> = names.map(|it| offset(it.span)).collect();
         let spans: Vec<Span> =
@@ -190,19 +195,24 @@ impl<'a> Walk<'_, 'a> {
             self.outline.scopes.push(Scope { name, values, body: offset(body.span) });
         }
         let words = names.into_iter().chain(spans).collect();
-        self.outline.commands.push(Seen { shape: Shape::Loop, words, place, ..Seen::default() });
-        self.push_all(values.unwrap_or_default().iter().map(Work::Word), place);
-        let inside = self.maybe(place);
+        self.outline.commands.push(ParsedCommand {
+            shape: Shape::Loop,
+            words,
+            context,
+            ..ParsedCommand::default()
+        });
+        self.push_all(values.unwrap_or_default().iter().map(Work::Word), context);
+        let inside = self.maybe(context);
         self.stack.push((Work::Seq(body), inside));
     }
 
-    pub(super) fn function(&mut self, command: &'a FunctionDef, place: usize) {
-        let mut inside = place;
+    pub(super) fn function(&mut self, command: &'a FunctionDef, context: usize) {
+        let mut inside = context;
         for entry in &command.header.entries {
             let name = self.slice(&entry.word).to_owned();
             inside = self.via(inside, &format!("{name}()"));
             self.outline.functions.push(Function { name, body: offset(command.span) });
-            self.stack.push((Work::Word(&entry.word), place));
+            self.stack.push((Work::Word(&entry.word), context));
         }
         self.stack.push((Work::Stmt(&command.body), inside));
     }

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use crate::limits::{MAX_BROKEN_BYTES, MAX_DEPTH, NODES_PER_BYTE, STEPS_AT_LEAST, STEPS_PER_BYTE};
-use crate::outline::{Function, Outline, Place, Seen, Shape, Span};
+use crate::outline::{Function, Outline, ParsedCommand, ScopeContext, Shape, Span};
 
 mod redirects;
 
@@ -27,7 +27,7 @@ pub(crate) fn outline(source: &str) -> Outline {
     let Some(tree) = parse(&masked(source)) else {
         return Outline::unread("the text has a mistake in it, or is too tangled to be read");
     };
-    let outline = Outline { places: vec![Place::default()], ..Outline::default() };
+    let outline = Outline { contexts: vec![ScopeContext::default()], ..Outline::default() };
     let mut walk = Walk { source, outline, made: HashMap::new(), stack: Vec::new() };
     walk.run(tree.root_node());
     walk.outline.settle();
@@ -95,7 +95,7 @@ struct Walk<'s, 't> {
 #[derive(Clone, Copy)]
 struct Item<'t> {
     node: Node<'t>,
-    place: usize,
+    context: usize,
     /// How many levels of syntax are around it.
     depth: usize,
     /// An assignment of the command that holds it, not a command of its own.
@@ -104,7 +104,7 @@ struct Item<'t> {
 
 impl<'t> Walk<'_, 't> {
     fn run(&mut self, root: Node<'t>) {
-        self.stack.push(Item { node: root, place: 0, depth: 0, owned: false });
+        self.stack.push(Item { node: root, context: 0, depth: 0, owned: false });
         let mut left = 1000 + self.source.len() * NODES_PER_BYTE;
         while let Some(item) = self.stack.pop() {
             if left == 0 || item.depth > MAX_DEPTH {
@@ -119,50 +119,55 @@ impl<'t> Walk<'_, 't> {
     }
 
     fn visit(&mut self, item: Item<'t>) {
-        let Item { node, place, .. } = item;
+        let Item { node, context, .. } = item;
         match node.kind() {
             "comment" | "heredoc_start" | "heredoc_end" => {}
             "ERROR" => {
                 self.outline.fail("this is not a whole command", node.start_byte());
-                self.children(item, place);
+                self.children(item, context);
             }
             "command"
             | "test_command"
             | "declaration_command"
             | "unset_command"
             | "variable_assignments" => {
-                self.simple(node, place);
-                self.children(item, place);
+                self.simple(node, context);
+                self.children(item, context);
             }
             "variable_assignment" => {
                 if !item.owned {
-                    self.simple(node, place);
+                    self.simple(node, context);
                 }
-                self.children(item, place);
+                self.children(item, context);
             }
             "redirected_statement" => {
-                self.redirected(node, place);
-                self.children(item, place);
+                self.redirected(node, context);
+                self.children(item, context);
             }
             "function_definition" => {
-                let inside = self.function(node, place);
+                let inside = self.function(node, context);
                 self.children(item, inside);
             }
             "for_statement" => {
-                self.loop_words(node, place);
-                self.children(item, place);
+                self.loop_words(node, context);
+                self.children(item, context);
             }
             "case_statement" => {
                 let words: Vec<Span> =
                     node.child_by_field_name("value").map(span).into_iter().collect();
                 let shape = Shape::Case;
-                self.outline.commands.push(Seen { shape, words, place, ..Seen::default() });
-                self.children(item, place);
+                self.outline.commands.push(ParsedCommand {
+                    shape,
+                    words,
+                    context,
+                    ..ParsedCommand::default()
+                });
+                self.children(item, context);
             }
             "command_substitution" => {
                 let text = if self.text(span(node)).starts_with('`') { "`…`" } else { "$(…)" };
                 self.outline.substitutions.push(span(node));
-                let inside = self.place(place, text);
+                let inside = self.context(context, text);
                 // `$(< file)` reads a file without a command.
                 if let Some(redirect) = node.child_by_field_name("redirect") {
                     self.group(&[redirect], inside);
@@ -172,52 +177,52 @@ impl<'t> Walk<'_, 't> {
             "process_substitution" => {
                 self.outline.substitutions.push(span(node));
                 let writes = self.text(span(node)).starts_with('>');
-                let inside = self.place(place, if writes { ">(…)" } else { "<(…)" });
+                let inside = self.context(context, if writes { ">(…)" } else { "<(…)" });
                 self.children(item, inside);
             }
             "expansion" => {
                 self.outline.parameters.push(span(node));
-                self.children(item, place);
+                self.children(item, context);
             }
             "arithmetic_expansion" => {
                 self.outline.arithmetic.push(span(node));
-                self.children(item, place);
+                self.children(item, context);
             }
             "compound_statement" => {
                 if self.text(span(node)).starts_with("((") {
                     self.outline.arithmetic.push(span(node));
                 }
-                self.children(item, place);
+                self.children(item, context);
             }
             "c_style_for_statement" => {
                 let end =
                     node.child_by_field_name("body").map_or(node.end_byte(), |it| it.start_byte());
                 self.outline.arithmetic.push(Span { start: node.start_byte(), end });
-                self.children(item, place);
+                self.children(item, context);
             }
             _ => {
                 if node.is_missing() {
                     self.outline.fail("something is missing here", node.start_byte());
                 }
-                self.children(item, place);
+                self.children(item, context);
             }
         }
     }
 
-    fn children(&mut self, outer: Item<'t>, place: usize) {
+    fn children(&mut self, outer: Item<'t>, context: usize) {
         let depth = outer.depth + usize::from(nests(outer.node.kind()));
         let owned = holds_assignments(outer.node.kind());
         let mut cursor = outer.node.walk();
         for node in outer.node.children(&mut cursor) {
-            self.stack.push(Item { node, place, depth, owned });
+            self.stack.push(Item { node, context, depth, owned });
         }
     }
 
-    fn place(&mut self, outer: usize, via: &str) -> usize {
-        let mut place = self.outline.places.get(outer).cloned().unwrap_or_default();
-        place.via.push(via.to_owned());
-        self.outline.places.push(place);
-        self.outline.places.len() - 1
+    fn context(&mut self, outer: usize, via: &str) -> usize {
+        let mut context = self.outline.contexts.get(outer).cloned().unwrap_or_default();
+        context.via.push(via.to_owned());
+        self.outline.contexts.push(context);
+        self.outline.contexts.len() - 1
     }
 
     fn text(&self, span: Span) -> &str {
@@ -225,11 +230,11 @@ impl<'t> Walk<'_, 't> {
     }
 
     /// The command of a node, made if it is not there yet.
-    fn simple(&mut self, node: Node<'t>, place: usize) -> usize {
+    fn simple(&mut self, node: Node<'t>, context: usize) -> usize {
         if let Some(index) = self.made.get(&node.id()) {
             return *index;
         }
-        let mut seen = Seen { place, ..Seen::default() };
+        let mut seen = ParsedCommand { context, ..ParsedCommand::default() };
         match node.kind() {
             "variable_assignment" => seen.assignments.push(span(node)),
             "test_command" if self.text(span(node)).starts_with("[[") => {
@@ -246,7 +251,7 @@ impl<'t> Walk<'_, 't> {
         index
     }
 
-    fn collect(&mut self, node: Node<'t>, seen: &mut Seen) {
+    fn collect(&mut self, node: Node<'t>, seen: &mut ParsedCommand) {
         let takes_all = matches!(node.kind(), "declaration_command" | "unset_command");
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
@@ -266,7 +271,7 @@ impl<'t> Walk<'_, 't> {
     }
 
     /// `time` and `coproc` are words of the shell, not programs.
-    fn strip_keywords(&self, seen: &mut Seen) {
+    fn strip_keywords(&self, seen: &mut ParsedCommand) {
         if !seen.assignments.is_empty() || seen.shape != Shape::Simple {
             return;
         }
@@ -287,10 +292,10 @@ impl<'t> Walk<'_, 't> {
         }
     }
 
-    fn function(&mut self, node: Node<'t>, place: usize) -> usize {
+    fn function(&mut self, node: Node<'t>, context: usize) -> usize {
         let name = node.child_by_field_name("name").map(span);
         let name = name.map(|it| self.text(it).to_owned()).unwrap_or_default();
-        let inside = self.place(place, &format!("{name}()"));
+        let inside = self.context(context, &format!("{name}()"));
         self.outline.functions.push(Function { name, body: span(node) });
         let mut cursor = node.walk();
         let redirects: Vec<Node<'t>> =
@@ -301,8 +306,8 @@ impl<'t> Walk<'_, 't> {
         inside
     }
 
-    fn loop_words(&mut self, node: Node<'t>, place: usize) {
-        let mut seen = Seen { shape: Shape::Loop, place, ..Seen::default() };
+    fn loop_words(&mut self, node: Node<'t>, context: usize) {
+        let mut seen = ParsedCommand { shape: Shape::Loop, context, ..ParsedCommand::default() };
         let mut cursor = node.walk();
         for field in ["variable", "value"] {
             seen.words.extend(node.children_by_field_name(field, &mut cursor).map(span));

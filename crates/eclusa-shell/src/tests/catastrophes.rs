@@ -1,11 +1,10 @@
 //! Catastrophes: every spelling of them is found, and what only looks like one is not.
 
-use super::super::{
-    catastrophe, catastrophic_write, class_through, fed, found as places, printed, read,
-};
 use super::corpus::is_catastrophic;
 use super::split::argv;
-use crate::{Inner, Word};
+use crate::catastrophe::{of_words, of_write};
+use crate::programs::{class_through, printed, read, run_with_input, searched_places as places};
+use crate::{NestedCommands, Word};
 
 fn found(command: &str) -> bool {
     is_catastrophic(command)
@@ -266,10 +265,10 @@ fn devices_and_file_systems_are_found() {
     for target in
         ["/dev/sda", "/dev//sda1", "/dev/../dev/sda", "/dev/mapper/root", "/proc/sysrq-trigger"]
     {
-        assert!(catastrophic_write(&Word::literal(target)).is_some(), "{target}");
+        assert!(of_write(&Word::literal(target)).is_some(), "{target}");
     }
     for target in ["/dev/null", "out.txt", "/dev/stderr", "/dev/fd/2", "/dev/tty"] {
-        assert!(catastrophic_write(&Word::literal(target)).is_none(), "{target}");
+        assert!(of_write(&Word::literal(target)).is_none(), "{target}");
     }
 }
 
@@ -351,12 +350,13 @@ fn a_script_that_is_known_in_part_is_followed() {
 #[test]
 fn what_is_printed_into_a_shell_or_xargs_is_known() {
     let text = printed(&argv("echo 'rm -rf /'")).unwrap();
-    assert_eq!(fed(&argv("sudo sh"), &text), Inner::default());
-    let inner = fed(&argv("sh"), &text);
+    assert_eq!(run_with_input(&argv("sudo sh"), &text), NestedCommands::default());
+    let inner = run_with_input(&argv("sh"), &text);
     assert!(inner.scripts.iter().any(|it| found(&it.source)));
-    let inner = fed(&argv("xargs rm -rf"), &printed(&argv("printf '%s\\n' / x")).unwrap());
+    let inner =
+        run_with_input(&argv("xargs rm -rf"), &printed(&argv("printf '%s\\n' / x")).unwrap());
     let words = inner.runs.first().unwrap();
-    assert!(catastrophe(words, &read(words), &[]).is_some());
+    assert!(of_words(words, &read(words), &[]).is_some());
     assert_eq!(printed(&argv("echo $x")), None);
     assert_eq!(printed(&argv("printf '%d' 1")), None);
     assert_eq!(places(&argv("find / -type f")), vec![Word::literal("/")]);

@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 
-use super::super::*;
-use crate::{Influence, Part, RedirectKind, Unknown, analyse_with, influence};
+use crate::catastrophe::{of_words, of_write};
+use crate::programs::{inner, read};
+use crate::{Influence, Part, RedirectKind, Unknown, Word, analyse_with, influence};
 
 struct Case {
     id: String,
@@ -15,7 +16,7 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let text = include_str!("../../../../../tests/corpus/shell.jsonl");
+    let text = include_str!("../../../../tests/corpus/shell.jsonl");
     let text_of = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     text.lines()
         .map(|line| {
@@ -40,9 +41,9 @@ fn objections(script: &str) -> Vec<String> {
     found.extend(analysis.doubts.into_iter().map(|it| it.what));
     found.extend(analysis.fork_bomb);
     for command in &analysis.commands {
-        let reading = read(&command.words);
-        if !reading.class.is_read_only() {
-            found.push(format!("{} {:?}", reading.class, reading.why));
+        let profile = read(&command.words);
+        if !profile.class.is_read_only() {
+            found.push(format!("{} {:?}", profile.class, profile.why));
         }
         let assigned = command.assignments.iter().map(|it| it.name.as_str());
         let environment = |it: &&str| influence(it) != Influence::Looks;
@@ -60,7 +61,7 @@ fn objections(script: &str) -> Vec<String> {
                 found.push(format!("redirection {}", redirect.target.source));
             }
         }
-        let paths = reading.paths.iter().map(|it| &it.word).filter(|it| is_secret(it));
+        let paths = profile.paths.iter().map(|it| &it.word).filter(|it| is_secret(it));
         found.extend(paths.map(|it| format!("path {}", it.source)));
         let reveals = |it: &Part| matches!(it, Part::Unknown { why: Unknown::Variable, .. });
         let words = command.words.iter().filter(|it| it.parts.iter().any(reveals));
@@ -130,8 +131,8 @@ pub(crate) fn is_catastrophic(script: &str) -> bool {
     analysis.fork_bomb.is_some()
         || analysis.commands.iter().any(|command| {
             let writes = command.redirects.iter().filter(|it| it.kind != RedirectKind::Read);
-            catastrophe(&command.words, &read(&command.words), &command.moved).is_some()
-                || writes.into_iter().any(|it| catastrophic_write(&it.target).is_some())
+            of_words(&command.words, &read(&command.words), &command.moved).is_some()
+                || writes.into_iter().any(|it| of_write(&it.target).is_some())
         })
 }
 

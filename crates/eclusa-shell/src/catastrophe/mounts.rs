@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::Word;
 
-use super::feed;
-use super::target::{Target, target};
+use super::args::is_everybodys;
+use crate::programs::input_word;
 
 /// The words of `docker run` as the machine sees them: every path below a place where the container
 /// has a directory that the machine or somebody's whole work is in, as that directory. One text for
@@ -28,8 +28,7 @@ pub(crate) fn seen_from_outside(argv: &[Word]) -> Vec<String> {
             _ => None,
         };
         let Some((host, inside)) = given else { continue };
-        let all =
-            matches!(target(&feed::word(host)), Target::Root | Target::System(_) | Target::Home);
+        let all = is_everybodys(&input_word(host));
         if !all || inside.len() < 2 {
             continue;
         }

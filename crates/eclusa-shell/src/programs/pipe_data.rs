@@ -3,22 +3,22 @@
 //! `echo / | xargs rm -rf` and `echo 'rm -rf /' | sh` say in full what they do. Nothing here makes
 //! a command more harmless; it lets rules that deny see through the pipe.
 
-use crate::{Inner, Part, Unknown, Word};
+use crate::{NestedCommands, Part, Unknown, Word};
 
-use super::by_words::lists_all;
+use super::processes::lists_all;
 use super::{How, read};
 
 /// Stands for every process there is where processes are listed: to `kill`, that is what it means.
 const EVERY: &str = " -- -1 \n";
 
 /// The text that a command certainly prints, if its words say so.
-pub fn printed(argv: &[Word]) -> Option<String> {
+pub(crate) fn printed(argv: &[Word]) -> Option<String> {
     let (name, words) = argv.split_first()?;
     let name = name.text()?;
     if !matches!(&*name, "echo" | "printf") {
         return None;
     }
-    let texts: Vec<String> = words.iter().map(written).collect::<Option<_>>()?;
+    let texts: Vec<String> = words.iter().map(known_text).collect::<Option<_>>()?;
     if name == "echo" {
         let flag = |it: &&String| matches!(it.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en");
         let flags = texts.iter().take_while(flag).count();
@@ -31,7 +31,7 @@ pub fn printed(argv: &[Word]) -> Option<String> {
 
 /// The text of a word, or a pattern or a home as it is written: for those who look for catastrophes
 /// what a pattern fits is as good as the pattern.
-pub(crate) fn written(word: &Word) -> Option<String> {
+pub(crate) fn known_text(word: &Word) -> Option<String> {
     let known = |it: &Part| match it {
         Part::Text(_) | Part::Glob(_) => true,
         Part::Unknown { why, .. } => matches!(why, Unknown::Home | Unknown::Here),
@@ -96,7 +96,7 @@ fn unescaped(text: &str) -> String {
 }
 
 /// What stands for the processes that a command lists, where these are all of them.
-pub fn processes(argv: &[Word]) -> Option<String> {
+pub(crate) fn all_processes(argv: &[Word]) -> Option<String> {
     lists_all(argv).then(|| EVERY.to_owned())
 }
 
@@ -115,7 +115,7 @@ fn keeps_every(argv: &[Word]) -> bool {
 }
 
 /// What a command that is handed this text certainly hands on.
-pub fn passed(argv: &[Word], text: &str) -> Option<String> {
+pub(crate) fn passed_through(argv: &[Word], text: &str) -> Option<String> {
     if text == EVERY {
         return keeps_every(argv).then(|| EVERY.to_owned());
     }
@@ -201,28 +201,31 @@ fn unhexed(text: &str) -> Option<String> {
 
 /// What a command runs when it is handed this text: a shell runs it, `xargs` makes arguments of
 /// its words.
-pub fn fed(argv: &[Word], text: &str) -> Inner {
-    let reading = read(argv);
-    if reading.reads_script {
-        return Inner { scripts: vec![Word::literal(text)], ..Inner::default() };
+pub(crate) fn run_with_input(argv: &[Word], text: &str) -> NestedCommands {
+    let profile = read(argv);
+    if profile.reads_script {
+        return NestedCommands { scripts: vec![Word::literal(text)], ..NestedCommands::default() };
     }
-    if !matches!(reading.entry, Some("xargs" | "parallel")) {
-        return Inner::default();
+    if !matches!(profile.entry, Some("xargs" | "parallel")) {
+        return NestedCommands::default();
     }
     let words: Vec<Word> = text
         .split(|it: char| it.is_whitespace() || it == '\0')
         .filter(|it| !it.is_empty())
-        .map(word)
+        .map(input_word)
         .collect();
     let with_words = |inner: &Vec<Word>| {
         let known = inner.iter().filter(|it| it.text().is_some()).cloned();
         known.chain(words.iter().cloned()).collect()
     };
-    Inner { runs: reading.runs.iter().map(with_words).collect(), ..Inner::default() }
+    NestedCommands {
+        runs: profile.runs.iter().map(with_words).collect(),
+        ..NestedCommands::default()
+    }
 }
 
 /// A word of what is handed on; a pattern stays one, because it may have been worked out before.
-pub(super) fn word(text: &str) -> Word {
+pub(crate) fn input_word(text: &str) -> Word {
     let bare = text.trim_matches('"');
     let homes = ["~", "$HOME", "${HOME}"];
     let behind = homes.iter().find_map(|it| bare.strip_prefix(it));
@@ -237,14 +240,14 @@ pub(super) fn word(text: &str) -> Word {
 
 /// The places in which a command looks for files by itself, as text for those it is piped to:
 /// `find / | xargs rm` removes what is below `/`.
-pub fn found(argv: &[Word]) -> Vec<Word> {
+pub(crate) fn searched_places(argv: &[Word]) -> Vec<Word> {
     let name = argv.first().and_then(Word::text).unwrap_or_default();
     if !matches!(name.rsplit('/').next(), Some("find" | "gfind" | "ls" | "gls" | "dir")) {
         return Vec::new();
     }
-    let reading = read(argv);
-    if !matches!(reading.entry, Some("find" | "ls")) || reading.narrowed {
+    let profile = read(argv);
+    if !matches!(profile.entry, Some("find" | "ls")) || profile.narrowed {
         return Vec::new();
     }
-    reading.paths.into_iter().filter(|it| it.how == How::Listed).map(|it| it.word).collect()
+    profile.paths.into_iter().filter(|it| it.how == How::Listed).map(|it| it.word).collect()
 }

@@ -15,7 +15,7 @@ use crate::limits::{
     MAX_BROKEN_BYTES, MAX_DEPTH, MAX_FUNCTIONS, MAX_INLINE, MAX_PREFIXES, MAX_SCOPES,
     NODES_PER_BYTE, STACK, STEPS_AT_LEAST, STEPS_PER_BYTE,
 };
-use crate::outline::{Outline, Place, Seen, Span};
+use crate::outline::{Outline, ParsedCommand, ScopeContext, Span};
 
 mod compound;
 mod redirects;
@@ -77,8 +77,8 @@ fn read(source: &str) -> Outline {
     let profile = ShellProfile::native(ShellDialect::Bash);
     let parser = Parser::with_limits_and_profile(source, MAX_DEPTH, fuel, profile);
     let result = parser.parse();
-    let straight = Place { straight: true, ..Place::default() };
-    let outline = Outline { places: vec![straight], ..Outline::default() };
+    let straight = ScopeContext { straight: true, ..ScopeContext::default() };
+    let outline = Outline { contexts: vec![straight], ..Outline::default() };
     let mut walk = Walk { source, outline, stack: Vec::new() };
     if result.status != ParseStatus::Clean {
         let at = result.diagnostics.first().map_or(0, |it| it.span.start.offset());
@@ -121,85 +121,85 @@ impl<'a> Walk<'_, 'a> {
     fn run(&mut self, body: &'a StmtSeq) {
         self.stack.push((Work::Seq(body), 0));
         let mut left = 1000 + self.source.len() * NODES_PER_BYTE;
-        while let Some((work, place)) = self.stack.pop() {
+        while let Some((work, context)) = self.stack.pop() {
             if left == 0 {
                 self.outline.unread = Some(("the text is too tangled to be read".to_owned(), 0));
                 return;
             }
             left -= 1;
             match work {
-                Work::Seq(seq) => self.push_all(seq.stmts.iter().map(Work::Stmt), place),
-                Work::Stmt(stmt) => self.statement(stmt, place),
-                Work::Word(word) => self.stack.push((Work::Parts(&word.parts), place)),
+                Work::Seq(seq) => self.push_all(seq.stmts.iter().map(Work::Stmt), context),
+                Work::Stmt(stmt) => self.statement(stmt, context),
+                Work::Word(word) => self.stack.push((Work::Parts(&word.parts), context)),
                 Work::Parts(parts) => {
                     for part in parts {
-                        self.part(part, place);
+                        self.part(part, context);
                     }
                 }
-                Work::Arithmetic(node) => self.arithmetic(node, place),
-                Work::Pattern(pattern) => self.pattern(pattern, place),
-                Work::Conditional(expression) => self.conditional(expression, place),
+                Work::Arithmetic(node) => self.arithmetic(node, context),
+                Work::Pattern(pattern) => self.pattern(pattern, context),
+                Work::Conditional(expression) => self.conditional(expression, context),
                 Work::Reference(reference) => {
                     if let Some(subscript) = &reference.subscript {
-                        self.stack.push((Work::Subscript(subscript), place));
+                        self.stack.push((Work::Subscript(subscript), context));
                     }
                 }
-                Work::Subscript(subscript) => self.subscript(subscript, place),
-                Work::Body(body) => self.heredoc_body(body, place),
+                Work::Subscript(subscript) => self.subscript(subscript, context),
+                Work::Body(body) => self.heredoc_body(body, context),
             }
         }
     }
 
-    fn push_all(&mut self, work: impl Iterator<Item = Work<'a>>, place: usize) {
-        self.stack.extend(work.map(|it| (it, place)));
+    fn push_all(&mut self, work: impl Iterator<Item = Work<'a>>, context: usize) {
+        self.stack.extend(work.map(|it| (it, context)));
     }
 
-    fn place(&mut self, outer: usize, change: impl FnOnce(&mut Place)) -> usize {
-        let mut place = self.outline.places.get(outer).cloned().unwrap_or_default();
-        change(&mut place);
-        if self.outline.places.get(outer) == Some(&place) {
+    fn context(&mut self, outer: usize, change: impl FnOnce(&mut ScopeContext)) -> usize {
+        let mut context = self.outline.contexts.get(outer).cloned().unwrap_or_default();
+        change(&mut context);
+        if self.outline.contexts.get(outer) == Some(&context) {
             return outer;
         }
-        self.outline.places.push(place);
-        self.outline.places.len() - 1
+        self.outline.contexts.push(context);
+        self.outline.contexts.len() - 1
     }
 
     /// A place that may never be reached, or not in the order of the text.
     fn maybe(&mut self, outer: usize) -> usize {
-        self.place(outer, |it| it.straight = false)
+        self.context(outer, |it| it.straight = false)
     }
 
     fn via(&mut self, outer: usize, how: &str) -> usize {
-        self.place(outer, |it| {
+        self.context(outer, |it| {
             it.straight = false;
             it.via.push(how.to_owned());
         })
     }
 
-    fn statement(&mut self, stmt: &'a Stmt, place: usize) {
-        let place = match stmt.terminator {
+    fn statement(&mut self, stmt: &'a Stmt, context: usize) {
+        let context = match stmt.terminator {
             Some(StmtTerminator::Background(operator)) => {
                 if operator != BackgroundOperator::Plain {
                     self.outline.fail("this is not bash", offset(stmt.span).start);
                 }
-                self.place(place, |it| {
+                self.context(context, |it| {
                     it.background = true;
                     it.straight = false;
                 })
             }
-            Some(StmtTerminator::Semicolon) | None => place,
+            Some(StmtTerminator::Semicolon) | None => context,
         };
         match &stmt.command {
-            Command::Simple(command) => self.simple(command, stmt, place),
-            Command::Builtin(command) => self.builtin(command, stmt, place),
-            Command::Decl(command) => self.declaration(command, stmt, place),
+            Command::Simple(command) => self.simple(command, stmt, context),
+            Command::Builtin(command) => self.builtin(command, stmt, context),
+            Command::Decl(command) => self.declaration(command, stmt, context),
             Command::Binary(command) => {
                 let piped = matches!(command.op, BinaryOp::Pipe | BinaryOp::PipeAll);
-                let right = self.place(place, |it| {
+                let right = self.context(context, |it| {
                     it.straight = false;
                     it.piped |= piped;
                 });
-                let left = if piped { right } else { place };
+                let left = if piped { right } else { context };
                 if piped {
                     self.outline
                         .pipes
@@ -213,38 +213,38 @@ impl<'a> Walk<'_, 'a> {
                 }
                 self.stack.push((Work::Stmt(&command.right), right));
                 self.stack.push((Work::Stmt(&command.left), left));
-                self.group(&stmt.redirects, place);
+                self.group(&stmt.redirects, context);
             }
             Command::Compound(command) => {
-                self.group(&stmt.redirects, place);
-                self.compound(command, place);
+                self.group(&stmt.redirects, context);
+                self.compound(command, context);
             }
             Command::Function(command) => {
-                self.group(&stmt.redirects, place);
-                self.function(command, place);
+                self.group(&stmt.redirects, context);
+                self.function(command, context);
             }
             Command::AnonymousFunction(command) => {
                 self.outline.fail("this is not bash", offset(command.span).start);
-                self.group(&stmt.redirects, place);
-                self.stack.push((Work::Stmt(&command.body), place));
-                self.push_all(command.args.iter().map(Work::Word), place);
+                self.group(&stmt.redirects, context);
+                self.stack.push((Work::Stmt(&command.body), context));
+                self.push_all(command.args.iter().map(Work::Word), context);
             }
         }
     }
 
-    fn simple(&mut self, command: &'a SimpleCommand, stmt: &'a Stmt, place: usize) {
-        let mut seen = Seen { place, ..Seen::default() };
+    fn simple(&mut self, command: &'a SimpleCommand, stmt: &'a Stmt, context: usize) {
+        let mut seen = ParsedCommand { context, ..ParsedCommand::default() };
         for word in std::iter::once(&command.name).chain(&command.args) {
             let span = offset(word.span);
             if span.start < span.end {
                 seen.words.push(span);
             }
-            self.stack.push((Work::Word(word), place));
+            self.stack.push((Work::Word(word), context));
         }
-        self.finish(seen, &command.assignments, stmt, place);
+        self.finish(seen, &command.assignments, stmt, context);
     }
 
-    fn builtin(&mut self, command: &'a BuiltinCommand, stmt: &'a Stmt, place: usize) {
+    fn builtin(&mut self, command: &'a BuiltinCommand, stmt: &'a Stmt, context: usize) {
         let (name, first, rest, assignments, span) = match command {
             BuiltinCommand::Break(it) => {
                 ("break", &it.depth, &it.extra_args, &it.assignments, it.span)
@@ -259,7 +259,7 @@ impl<'a> Walk<'_, 'a> {
                 ("exit", &it.code, &it.extra_args, &it.assignments, it.span)
             }
         };
-        let mut seen = Seen { place, ..Seen::default() };
+        let mut seen = ParsedCommand { context, ..ParsedCommand::default() };
         let span = offset(span);
         let from = assignments.last().map_or(span.start, |it| offset(it.span).end);
         let text = self.source.get(from..span.end).unwrap_or_default();
@@ -272,60 +272,60 @@ impl<'a> Walk<'_, 'a> {
         }
         for word in first.iter().chain(rest) {
             seen.words.push(offset(word.span));
-            self.stack.push((Work::Word(word), place));
+            self.stack.push((Work::Word(word), context));
         }
-        self.finish(seen, assignments, stmt, place);
+        self.finish(seen, assignments, stmt, context);
     }
 
-    fn declaration(&mut self, command: &'a DeclClause, stmt: &'a Stmt, place: usize) {
-        let mut seen = Seen { place, ..Seen::default() };
+    fn declaration(&mut self, command: &'a DeclClause, stmt: &'a Stmt, context: usize) {
+        let mut seen = ParsedCommand { context, ..ParsedCommand::default() };
         seen.words.push(offset(command.variant_span));
         for operand in &command.operands {
             let span = match operand {
                 DeclOperand::Flag(word) | DeclOperand::Dynamic(word) => {
-                    self.stack.push((Work::Word(word), place));
+                    self.stack.push((Work::Word(word), context));
                     word.span
                 }
                 DeclOperand::Name(reference) => {
-                    self.stack.push((Work::Reference(reference), place));
+                    self.stack.push((Work::Reference(reference), context));
                     reference.span
                 }
                 DeclOperand::Assignment(assignment) => {
-                    self.assignment(assignment, place);
+                    self.assignment(assignment, context);
                     assignment.span
                 }
             };
             seen.words.push(offset(span));
         }
-        self.finish(seen, &command.assignments, stmt, place);
+        self.finish(seen, &command.assignments, stmt, context);
     }
 
     fn finish(
         &mut self,
-        mut seen: Seen,
+        mut seen: ParsedCommand,
         assignments: &'a [Assignment],
         stmt: &'a Stmt,
-        place: usize,
+        context: usize,
     ) {
         for assignment in assignments {
             seen.assignments.push(offset(assignment.span));
-            self.assignment(assignment, place);
+            self.assignment(assignment, context);
         }
-        seen.redirects = self.redirects(&stmt.redirects, place);
+        seen.redirects = self.redirects(&stmt.redirects, context);
         self.outline.commands.push(seen);
     }
 
-    fn assignment(&mut self, assignment: &'a Assignment, place: usize) {
-        self.stack.push((Work::Reference(&assignment.target), place));
+    fn assignment(&mut self, assignment: &'a Assignment, context: usize) {
+        self.stack.push((Work::Reference(&assignment.target), context));
         match &assignment.value {
-            AssignmentValue::Scalar(word) => self.stack.push((Work::Word(word), place)),
+            AssignmentValue::Scalar(word) => self.stack.push((Work::Word(word), context)),
             AssignmentValue::Compound(array) => {
                 for element in &array.elements {
-                    self.stack.push((Work::Word(&element.value().word), place));
+                    self.stack.push((Work::Word(&element.value().word), context));
                     if let ArrayElem::Keyed { key, .. } | ArrayElem::KeyedAppend { key, .. } =
                         element
                     {
-                        self.stack.push((Work::Subscript(key), place));
+                        self.stack.push((Work::Subscript(key), context));
                     }
                 }
             }

@@ -1,14 +1,13 @@
 //! What a script gives to its variables, and the texts that it holds, as far as they are written in
 //! it. They are only looked at for catastrophes: what is found by them denies, nothing allows.
 
-use super::filled;
-use super::pipes::{self, Feed};
-use super::suspects;
+use super::pipes::{self, PipeData};
+use super::{indirect, substituted};
 use crate::outline::Outline;
 use crate::{Command, Redirect, RedirectKind, Word, programs};
 
 /// What the script gives to variables, where that is written in it.
-pub(super) fn values(
+pub(crate) fn values(
     commands: &[Command],
     outline: &Outline,
     script: &str,
@@ -35,9 +34,9 @@ fn set(command: &Command) -> Vec<(String, String)> {
         if let Some(list) = list {
             let all = ["[@]", "[*]"].map(|index| (format!("{}{index}", it.name), list.to_owned()));
             found.extend(all);
-            let each = filled::plain_words(list).into_iter().take(4).enumerate();
+            let each = substituted::plain_words(list).into_iter().take(4).enumerate();
             found.extend(each.map(|(at, text)| (format!("{}[{at}]", it.name), text)));
-        } else if let Some(text) = programs::written(&it.value) {
+        } else if let Some(text) = programs::known_text(&it.value) {
             found.push((it.name.clone(), text));
         }
     }
@@ -83,12 +82,12 @@ fn positions(words: &[Word], from: usize) -> Vec<(String, String)> {
 
 /// Every text of the script that may be run where something is run that nobody knows: what is
 /// printed, put into variables, or handed to functions and scripts.
-pub(super) fn held(commands: &[Command], feeds: &[Option<Feed>]) -> Vec<String> {
+pub(crate) fn held(commands: &[Command], feeds: &[Option<PipeData>]) -> Vec<String> {
     let printed = commands.iter().zip(feeds);
     let printed = printed.filter_map(|(it, feed)| pipes::printed_by(it, feed.as_ref()));
     let values = commands.iter().flat_map(set).map(|(_, text)| text);
     let given = commands.iter().flat_map(|it| it.texts()).filter_map(Word::text);
-    let words = commands.iter().flat_map(|it| suspects::spoken(&it.words));
+    let words = commands.iter().flat_map(|it| indirect::spoken(&it.words));
     let texts = given.chain(words).map(|it| it.into_owned());
     let mut all: Vec<String> = printed.chain(values).chain(texts).collect();
     all.retain(|it| it.contains([' ', '\t', '\n', '{']));
@@ -97,14 +96,14 @@ pub(super) fn held(commands: &[Command], feeds: &[Option<Feed>]) -> Vec<String> 
 }
 
 /// What a loop goes through is put in as it is written; without its quotes it is a text.
-pub(super) fn quoted(values: &[(String, String)]) -> Vec<String> {
+pub(crate) fn quoted(values: &[(String, String)]) -> Vec<String> {
     let texts = values.iter().map(|(_, text)| text).filter(|it| it.starts_with(['\'', '"']));
     let texts = texts.map(|it| it.replace("'\"'\"'", "\u{1}"));
-    texts.map(|it| filled::plain_words(&it).join(" ").replace('\u{1}', "'")).collect()
+    texts.map(|it| substituted::plain_words(&it).join(" ").replace('\u{1}', "'")).collect()
 }
 
 /// True when the script runs a file that it has written itself: `echo … > x; sh x`.
-pub(super) fn runs_own(commands: &[Command]) -> bool {
+pub(crate) fn runs_own(commands: &[Command]) -> bool {
     let plain = |it: &Word| it.text().map(|it| it.trim_start_matches("./").to_owned());
     let writes = |it: &&Redirect| matches!(it.kind, RedirectKind::Write | RedirectKind::Append);
     let mut written: Vec<String> = Vec::new();
@@ -113,7 +112,7 @@ pub(super) fn runs_own(commands: &[Command]) -> bool {
         if !written.is_empty() {
             let name = command.words.first().map(|it| it.prefix()).unwrap_or_default();
             let runs = name.contains('/') || matches!(name, "." | "source" | "at" | "crontab");
-            let runs = runs || suspects::is_shell(&command.words);
+            let runs = runs || indirect::is_shell(&command.words);
             if runs && command.words.iter().take(4).any(run) {
                 return true;
             }

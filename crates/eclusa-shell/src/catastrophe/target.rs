@@ -1,23 +1,7 @@
 //! Targets: what a path comes down to when it is deleted, moved or written.
 
+use super::kind::Target;
 use crate::{Part, Unknown, Word};
-
-/// What a path comes down to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Target {
-    /// The root of the file system, or everything in it.
-    Root,
-    /// A directory that the system or all of its users need, or everything in it.
-    System(String),
-    /// A home directory, or everything in it.
-    Home,
-    /// The working directory, one above it, or everything in it.
-    Here,
-    /// A device, by its name below `/dev`.
-    Device(String),
-    /// Something else.
-    Other,
-}
 
 /// Directories that a machine does not work without, or that hold what many need.
 const SYSTEM: [&str; 45] = [
@@ -74,28 +58,28 @@ const HARMLESS_DEVICES: [&str; 12] = [
     "console", "log",
 ];
 
-/// What the word comes down to.
-pub(crate) fn target(word: &Word) -> Target {
+/// What the word comes down to, if a catastrophe can hit it.
+pub(crate) fn target(word: &Word) -> Option<Target> {
     match base(word) {
         Base::Root(rest) => below_root(&components(&rest, Vec::new())),
         Base::Home(rest) => match components(&rest, vec![Piece::Name("~".to_owned())]).as_slice() {
-            [Piece::Name(home)] if home == "~" => Target::Home,
-            [Piece::Name(home), Piece::All] if home == "~" => Target::Home,
-            [] | [Piece::Up] => Target::System("home".to_owned()),
-            _ => Target::Other,
+            [Piece::Name(home)] if home == "~" => Some(Target::Home),
+            [Piece::Name(home), Piece::All] if home == "~" => Some(Target::Home),
+            [] | [Piece::Up] => Some(Target::SystemDirectory("home".to_owned())),
+            _ => None,
         },
         Base::Here(rest) => {
             let pieces = components(&rest, Vec::new());
             let above = pieces.iter().all(|it| matches!(it, Piece::Up));
             match pieces.split_last() {
-                _ if above => Target::Here,
+                _ if above => Some(Target::WorkingDirectory),
                 Some((Piece::All, before)) if before.iter().all(|it| *it == Piece::Up) => {
-                    Target::Here
+                    Some(Target::WorkingDirectory)
                 }
-                _ => Target::Other,
+                _ => None,
             }
         }
-        Base::Unknown => Target::Other,
+        Base::Unknown => None,
     }
 }
 
@@ -232,7 +216,7 @@ fn matches_all(pattern: &str) -> bool {
     !pattern.is_empty() && rest.chars().all(|it| it == '*' || it == '?') && rest.contains('*')
 }
 
-fn below_root(pieces: &[Piece]) -> Target {
+fn below_root(pieces: &[Piece]) -> Option<Target> {
     let pieces: Vec<&Piece> = pieces.iter().filter(|it| **it != Piece::Up).collect();
     // The root by another name.
     if let [Piece::Name(proc), _, Piece::Name(root), rest @ ..] = pieces.as_slice()
@@ -248,15 +232,15 @@ fn below_root(pieces: &[Piece]) -> Target {
         match piece {
             Piece::Name(name) => names.push(name),
             // Any pattern in the root can match what the system needs.
-            Piece::Some | Piece::All if at == 0 => return Target::Root,
+            Piece::Some | Piece::All if at == 0 => return Some(Target::FileSystem),
             Piece::All if at + 1 == pieces.len() => all = true,
-            Piece::Some if names == ["dev"] => return Target::Device("…".to_owned()),
-            Piece::All if names == ["dev"] => return Target::Device("…".to_owned()),
-            Piece::Some | Piece::All | Piece::Up => return Target::Other,
+            Piece::Some if names == ["dev"] => return Some(Target::Device("…".to_owned())),
+            Piece::All if names == ["dev"] => return Some(Target::Device("…".to_owned())),
+            Piece::Some | Piece::All | Piece::Up => return None,
         }
     }
     if names.is_empty() {
-        return Target::Root;
+        return Some(Target::FileSystem);
     }
     if let ["dev", rest @ ..] = names.as_slice()
         && !rest.is_empty()
@@ -265,19 +249,19 @@ fn below_root(pieces: &[Piece]) -> Target {
     }
     let path = names.join("/");
     match names.as_slice() {
-        ["root"] | ["var", "root"] => Target::Home,
-        ["home" | "Users", _] => Target::Home,
-        _ if SYSTEM.contains(&path.as_str()) => Target::System(format!("/{path}")),
-        _ if all && names.len() == 1 => Target::System(format!("/{path}")),
-        _ => Target::Other,
+        ["root"] | ["var", "root"] => Some(Target::Home),
+        ["home" | "Users", _] => Some(Target::Home),
+        _ if SYSTEM.contains(&path.as_str()) => Some(Target::SystemDirectory(format!("/{path}"))),
+        _ if all && names.len() == 1 => Some(Target::SystemDirectory(format!("/{path}"))),
+        _ => None,
     }
 }
 
-fn device(names: &[&str]) -> Target {
+fn device(names: &[&str]) -> Option<Target> {
     match names {
-        [name] if HARMLESS_DEVICES.contains(name) => Target::Other,
-        ["fd" | "pts" | "shm" | "tcp" | "udp" | "mqueue", ..] => Target::Other,
-        _ => Target::Device(names.join("/")),
+        [name] if HARMLESS_DEVICES.contains(name) => None,
+        ["fd" | "pts" | "shm" | "tcp" | "udp" | "mqueue", ..] => None,
+        _ => Some(Target::Device(names.join("/"))),
     }
 }
 

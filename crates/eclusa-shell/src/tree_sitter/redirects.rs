@@ -4,16 +4,16 @@ use tree_sitter::Node;
 
 use super::{Walk, span};
 use crate::RedirectKind;
-use crate::outline::{Body, Seen, SeenRedirect, Span};
+use crate::outline::{Body, ParsedCommand, ParsedRedirect, Span};
 
 impl<'t> Walk<'_, 't> {
-    pub(super) fn redirect(&mut self, node: Node<'t>, seen: &mut Seen) {
+    pub(super) fn redirect(&mut self, node: Node<'t>, seen: &mut ParsedCommand) {
         match node.kind() {
             "herestring_redirect" => {
                 let mut cursor = node.walk();
                 let target = node.children(&mut cursor).last().map(span);
                 if let Some(target) = target {
-                    seen.redirects.push(SeenRedirect {
+                    seen.redirects.push(ParsedRedirect {
                         kind: RedirectKind::Text,
                         target,
                         body: None,
@@ -25,7 +25,7 @@ impl<'t> Walk<'_, 't> {
         }
     }
 
-    fn file_redirect(&mut self, node: Node<'t>, seen: &mut Seen) {
+    fn file_redirect(&mut self, node: Node<'t>, seen: &mut ParsedCommand) {
         let mut operator = "";
         let mut target = None;
         let mut cursor = node.walk();
@@ -47,13 +47,13 @@ impl<'t> Walk<'_, 't> {
         match target {
             Some(target) => {
                 let kind = kind(operator, self.text(target));
-                seen.redirects.push(SeenRedirect { kind, target, body: None });
+                seen.redirects.push(ParsedRedirect { kind, target, body: None });
             }
             None => self.outline.fail("a redirection has no target", node.start_byte()),
         }
     }
 
-    fn heredoc(&mut self, node: Node<'t>, seen: &mut Seen) {
+    fn heredoc(&mut self, node: Node<'t>, seen: &mut ParsedCommand) {
         let mut body = Body { expands: true, strips_tabs: false };
         let mut target = None;
         let mut cursor = node.walk();
@@ -89,19 +89,19 @@ impl<'t> Walk<'_, 't> {
                     self.outline.literals.push(target);
                 }
                 let body = Some(body);
-                seen.redirects.push(SeenRedirect { kind: RedirectKind::Text, target, body });
+                seen.redirects.push(ParsedRedirect { kind: RedirectKind::Text, target, body });
             }
             None => self.outline.fail("a here-document has no text", node.start_byte()),
         }
     }
 
-    pub(super) fn redirected(&mut self, node: Node<'t>, place: usize) {
+    pub(super) fn redirected(&mut self, node: Node<'t>, context: usize) {
         let mut cursor = node.walk();
         let redirects: Vec<Node<'t>> =
             node.children(&mut cursor).filter(|it| it.kind().ends_with("_redirect")).collect();
         match node.child_by_field_name("body").and_then(last_simple) {
             Some(owner) => {
-                let index = self.simple(owner, place);
+                let index = self.simple(owner, context);
                 let Some(slot) = self.outline.commands.get_mut(index) else { return };
                 let mut seen = std::mem::take(slot);
                 let mut end = node.child_by_field_name("body").map_or(0, |it| it.end_byte());
@@ -116,13 +116,13 @@ impl<'t> Walk<'_, 't> {
                     *slot = seen;
                 }
             }
-            None => self.group(&redirects, place),
+            None => self.group(&redirects, context),
         }
     }
 
     /// Redirections that belong to no simple command are a command without words.
-    pub(super) fn group(&mut self, redirects: &[Node<'t>], place: usize) {
-        let mut seen = Seen { place, ..Seen::default() };
+    pub(super) fn group(&mut self, redirects: &[Node<'t>], context: usize) {
+        let mut seen = ParsedCommand { context, ..ParsedCommand::default() };
         for redirect in redirects {
             self.redirect(*redirect, &mut seen);
         }

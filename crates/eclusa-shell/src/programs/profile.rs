@@ -45,7 +45,7 @@ pub struct Reason {
 
 /// What the table says about a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct CommandProfile {
     /// The program and its subcommands, as they were called.
     pub program: String,
     /// The entry by which it was read.
@@ -75,7 +75,7 @@ pub struct Reading {
     pub narrowed: bool,
 }
 
-impl Reading {
+impl CommandProfile {
     pub(crate) fn add(&mut self, class: Class, what: String) {
         self.class |= class.into();
         self.why.push(Reason { class, what });

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::suspects::{MAX_TEXT, Suspect};
+use super::indirect::{MAX_TEXT, Suspect};
 use crate::{Command, Word, programs};
 
 /// Values of one variable that are tried.
@@ -87,9 +87,9 @@ fn printed_in(text: &str, open: &str, close: char) -> Option<String> {
             let words: Vec<Word> = plain_words(command).into_iter().map(Word::literal).collect();
             printed = match (at, printed) {
                 (0, _) => programs::printed(&words)
-                    .or_else(|| programs::processes(&words))
+                    .or_else(|| programs::all_processes(&words))
                     .or_else(|| looked_up(&words)),
-                (_, Some(text)) => programs::passed(&words, &text),
+                (_, Some(text)) => programs::passed_through(&words, &text),
                 (_, None) => None,
             };
         }
