@@ -271,7 +271,12 @@ fn strictest(refused: impl Iterator<Item = Refused>) -> Option<Refused> {
 }
 
 /// `Ok` when everything that a command reads is known and lies in the workspace.
-fn reaches(command: &Command, reading: &CommandProfile, start: &str, root: &Root) -> Result<(), Refused> {
+fn reaches(
+    command: &Command,
+    reading: &CommandProfile,
+    start: &str,
+    root: &Root,
+) -> Result<(), Refused> {
     let refused = uses(command, reading).flat_map(|(access, word)| {
         let said = quoted(&word.source);
         let verb = if access == Access::Write { "changes something" } else { "reads" };

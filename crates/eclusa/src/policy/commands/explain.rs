@@ -55,7 +55,11 @@ impl Script {
     }
 }
 
-fn explained(command: &Command, reading: &CommandProfile, verdict: Option<Verdict>) -> ExplainedCommand {
+fn explained(
+    command: &Command,
+    reading: &CommandProfile,
+    verdict: Option<Verdict>,
+) -> ExplainedCommand {
     ExplainedCommand {
         text: shortened(&named(command)),
         via: command.via.clone(),
