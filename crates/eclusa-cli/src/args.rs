@@ -9,15 +9,15 @@ use clap::{
 use clap_complete::Shell;
 use eclusa::Mode;
 
+mod history;
 mod mcp;
-mod past;
 mod policy;
 mod servers;
 
-pub(crate) use mcp::{McpArgs, UpArgs, WrapArgs};
-pub(crate) use past::{
+pub(crate) use history::{
     ApprovalsCommand, ChangesCommand, ConfigCommand, LogCommand, RedoArgs, ToolsCommand, UndoArgs,
 };
+pub(crate) use mcp::{McpArgs, UpArgs, WrapArgs};
 pub(crate) use policy::{Agent, PolicyCommand};
 pub(crate) use servers::{AddArgs, Client, ServersCommand};
 
@@ -55,7 +55,7 @@ pub(crate) struct Global {
     /// Directory that calls work in [default: the current one]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// When people are asked; denials, path rules and checkpoints hold in every mode
+    /// Since people are asked; denials, path rules and checkpoints hold in every mode
     #[arg(long, global = true, value_parser = modes())]
     pub(crate) mode: Option<Mode>,
     /// Decide everything, do nothing, ask nobody

@@ -33,14 +33,14 @@ impl CommandTool {
         };
         let input = format!("{}\n", job.args()).into_bytes();
         match program.run(input, Streams::Together).await {
-            Ok(ended) => told(ended),
+            Ok(ended) => output(ended),
             Err(err) => Err(ToolError::new(err.to_string())),
         }
     }
 }
 
 /// The exit code is always reported, and the output is kept whatever it is.
-fn told(ended: Finished) -> Result<Output, ToolError> {
+fn output(ended: Finished) -> Result<Output, ToolError> {
     let data = Some(match ended.signal {
         None => json!({"exit_code": ended.code}),
         Some(signal) => json!({"exit_code": null, "signal": signal}),

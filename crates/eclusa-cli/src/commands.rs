@@ -2,19 +2,19 @@
 
 mod approvals;
 mod call_args;
+mod call_record;
 pub(crate) mod changes;
 mod check;
 mod completions;
 mod config;
 mod demo;
 mod doctor;
-mod entry;
 mod exec;
 mod log;
+mod log_call;
 mod man;
 mod mcp;
 mod output;
-mod past;
 mod policy;
 mod reply;
 mod run;
@@ -25,16 +25,16 @@ mod up;
 
 use crate::{
     args::{Args, Command, Global},
+    context::AppContext,
     failure::{Exit, Failure},
-    place::Place,
-    workplace::Workplace,
+    paths::Paths,
 };
 
 /// Does what the command line says.
 pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
     let Args { global, command } = args;
-    let open = |global: &Global| Workplace::open(global);
-    let place = |global: &Global| Place::find(global);
+    let open = |global: &Global| AppContext::open(global);
+    let paths = |global: &Global| Paths::find(global);
     match command {
         Command::Run(call) => run::run(&open(&global)?, call, global.json).await,
         Command::Exec(command) => exec::run(&open(&global)?, command, global.json).await,
@@ -46,12 +46,12 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Undo(calls) => undo::run(&open(&global)?, calls, global.json).await,
         Command::Redo(call) => undo::redo(&open(&global)?, call, global.json).await,
         Command::Changes { what } => changes::run(&open(&global)?, what, global.json),
-        Command::Log { what } => log::run(&place(&global)?, what, global.json).await,
+        Command::Log { what } => log::run(&paths(&global)?, what, global.json).await,
         Command::Config { what } => config::run(&global, what),
         Command::Policy { what } => policy::run(&global, what),
         Command::Approvals { what } => approvals::run(&global, what),
         Command::Output { reference, range } => {
-            output::run(&place(&global)?, &reference, range).await
+            output::run(&paths(&global)?, &reference, range).await
         }
         Command::Mcp(args) => mcp::run(global, args).await,
         Command::Up(args) => up::run(global, args).await,

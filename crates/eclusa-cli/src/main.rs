@@ -11,25 +11,25 @@ mod args;
 mod checks;
 mod command_tool;
 mod commands;
+mod context;
 mod examples;
 mod failure;
-mod keeping;
-mod keys;
-mod moment;
-mod place;
+mod paths;
 mod remember;
 mod reviewers;
+mod rule_uses;
 mod screen;
 mod secrets;
 mod servers;
 mod shell;
+mod since;
 mod spawn;
 mod telemetry;
 mod terminal;
+mod timestamp;
+mod token_store;
 mod trust;
-mod uses;
-mod when;
-mod workplace;
+mod undo_retention;
 
 use args::{Args, Command};
 use failure::{Exit, Failure};
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            screen::complain(&failure.lines());
+            screen::error(&failure.lines());
             failure.exit.into()
         }
     }

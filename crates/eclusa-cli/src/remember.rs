@@ -10,19 +10,19 @@ use eclusa::{Grant, Remember};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
 /// Keeps answers as rules in a file.
-pub(crate) struct Keeper {
+pub(crate) struct RuleWriter {
     file: PathBuf,
     writing: Mutex<()>,
 }
 
-impl Keeper {
+impl RuleWriter {
     /// Keeps them in this file, which need not be there yet.
-    pub(crate) fn new(file: PathBuf) -> Keeper {
-        Keeper { file, writing: Mutex::new(()) }
+    pub(crate) fn new(file: PathBuf) -> RuleWriter {
+        RuleWriter { file, writing: Mutex::new(()) }
     }
 }
 
-impl Remember for Keeper {
+impl Remember for RuleWriter {
     fn always(&self, grant: &Grant) -> Result<(), String> {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |what: String| format!("`{}` {what}", self.file.display());
@@ -141,9 +141,9 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_what_is_written_and_can_be_read() {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("new/eclusa.toml");
-        Keeper::new(file.clone()).always(&grant()).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("new/eclusa.toml");
+        RuleWriter::new(file.clone()).always(&grant()).unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         assert_eq!(text.trim(), rule(&grant()));
         let config = eclusa::Config::load(&[eclusa::Layer::of_person("f", text)]).unwrap();
@@ -152,10 +152,10 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_toml_is_left_alone() {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("eclusa.toml");
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("eclusa.toml");
         std::fs::File::create(&file).unwrap().write_all(b"not [ toml").unwrap();
-        let err = Keeper::new(file.clone()).always(&grant()).unwrap_err();
+        let err = RuleWriter::new(file.clone()).always(&grant()).unwrap_err();
         assert!(err.contains("is not TOML"), "{err}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "not [ toml");
     }

@@ -10,24 +10,24 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::spawn::{Program, Streams};
-use answer::Said;
+use answer::ReviewerAnswer;
 use service::Service;
 
 pub(crate) mod answer;
 pub(crate) mod service;
 
 /// A reviewer outside this process.
-pub(crate) struct Outside {
+pub(crate) struct ExternalReviewer {
     /// What was configured of it.
     pub(crate) settings: ReviewerSettings,
     /// How long it may think.
     pub(crate) time: Duration,
     /// Where it is.
-    pub(crate) at: At,
+    pub(crate) at: ReviewerEndpoint,
 }
 
 /// Where a reviewer is.
-pub(crate) enum At {
+pub(crate) enum ReviewerEndpoint {
     /// A program: JSON on stdin, exit code and JSON back.
     Command(Program),
     /// A service: JSON posted, JSON back.
@@ -37,13 +37,13 @@ pub(crate) enum At {
 /// How much longer the gate waits than we do, so that it is we who say what a time-out means.
 const SLACK: Duration = Duration::from_secs(2);
 
-impl Outside {
+impl ExternalReviewer {
     /// Puts something to the reviewer. An error, or silence, is a no unless configured otherwise.
-    async fn consult(&self, about: Value) -> Result<Said, ReviewError> {
+    async fn consult(&self, about: Value) -> Result<ReviewerAnswer, ReviewError> {
         let asking = async {
             match &self.at {
-                At::Command(program) => by_program(program, &about).await,
-                At::Http(service) => service.consult(&about).await,
+                ReviewerEndpoint::Command(program) => by_program(program, &about).await,
+                ReviewerEndpoint::Http(service) => service.consult(&about).await,
             }
         };
         let said = tokio::time::timeout(self.time, asking)
@@ -56,7 +56,7 @@ impl Outside {
                     reviewer = self.settings.name,
                     "let pass although it failed: {what}"
                 );
-                Ok(Said::Note(format!("let pass although it failed: {what}")))
+                Ok(ReviewerAnswer::Note(format!("let pass although it failed: {what}")))
             }
             Err(what) => Err(ReviewError(what)),
         }
@@ -78,7 +78,7 @@ impl Outside {
     }
 }
 
-impl Reviewer for Outside {
+impl Reviewer for ExternalReviewer {
     fn name(&self) -> &str {
         &self.settings.name
     }
@@ -99,7 +99,7 @@ impl Reviewer for Outside {
             if !self.settings.on.input() {
                 return Ok(Review::Approve);
             }
-            self.consult(Outside::about(call, "input")).await?.about_input()
+            self.consult(ExternalReviewer::about(call, "input")).await?.about_input()
         })
     }
 
@@ -112,7 +112,7 @@ impl Reviewer for Outside {
             if !self.settings.on.output() {
                 return Ok(Review::Approve);
             }
-            let mut about = Outside::about(call, "output");
+            let mut about = ExternalReviewer::about(call, "output");
             if let Some(fields) = about.as_object_mut() {
                 let output = json!({
                     "text": output.text,
@@ -127,12 +127,12 @@ impl Reviewer for Outside {
 }
 
 /// The exit code comes first: 0 has something to say, 2 says no, anything else is a failure.
-async fn by_program(program: &Program, about: &Value) -> Result<Said, String> {
+async fn by_program(program: &Program, about: &Value) -> Result<ReviewerAnswer, String> {
     let input = format!("{about}\n").into_bytes();
     let ended = program.run(input, Streams::Apart).await.map_err(|err| err.to_string())?;
     match ended.code {
         Some(0) => answer::read(&ended.out),
-        Some(2) => Ok(Said::Deny(match ended.err.trim() {
+        Some(2) => Ok(ReviewerAnswer::Deny(match ended.err.trim() {
             "" => "not approved".to_owned(),
             why => shortened(why),
         })),
@@ -145,8 +145,8 @@ async fn by_program(program: &Program, about: &Value) -> Result<Said, String> {
 
 /// A reason that a model and a log can bear.
 fn shortened(text: &str) -> String {
-    const LONGEST: usize = 2_000;
-    let end = text.floor_char_boundary(LONGEST);
+    const MAX_REASON: usize = 2_000;
+    let end = text.floor_char_boundary(MAX_REASON);
     match text.get(..end) {
         Some(start) if end < text.len() => format!("{start}…"),
         _ => text.to_owned(),

@@ -89,7 +89,7 @@ impl Screen {
     /// Somebody else's words: byte for byte to a program, made harmless on a terminal.
     pub(crate) fn foreign(&mut self, text: &str) -> io::Result<()> {
         let text = match self.terminal {
-            true => Cow::Owned(harmless(text)),
+            true => Cow::Owned(sanitize(text)),
             false => Cow::Borrowed(text),
         };
         self.out.write_all(text.as_bytes())?;
@@ -100,8 +100,8 @@ impl Screen {
     }
 
     /// Somebody else's line, to be styled: as it is for a program, made harmless on a terminal.
-    pub(crate) fn harmless_on_a_terminal<'a>(&self, line: &'a str) -> Cow<'a, str> {
-        if self.terminal { Cow::Owned(harmless(line)) } else { Cow::Borrowed(line) }
+    pub(crate) fn sanitize_on_terminal<'a>(&self, line: &'a str) -> Cow<'a, str> {
+        if self.terminal { Cow::Owned(sanitize(line)) } else { Cow::Borrowed(line) }
     }
 
     /// A JSON value, on one line.
@@ -143,7 +143,7 @@ impl Write for Screen {
 }
 
 /// Somebody else's text without what a terminal would obey or reorder: shown by number instead.
-pub(crate) fn harmless(text: &str) -> String {
+pub(crate) fn sanitize(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for it in text.chars() {
         match it {
@@ -163,18 +163,18 @@ fn moves(it: char) -> bool {
 }
 
 /// Says on stderr what somebody should know.
-pub(crate) fn notice(text: &str) {
+pub(crate) fn note(text: &str) {
     let paint = Paint::on(&io::stderr());
     // An error means that nobody reads it.
-    let _ = writeln!(io::stderr(), "{} {}", paint.text(Style::Warn, "note:"), harmless(text));
+    let _ = writeln!(io::stderr(), "{} {}", paint.text(Style::Warn, "note:"), sanitize(text));
 }
 
 /// Says on stderr why something was not done.
-pub(crate) fn complain(lines: &[String]) {
+pub(crate) fn error(lines: &[String]) {
     let paint = Paint::on(&io::stderr());
     let mut err = io::stderr().lock();
     for line in lines {
-        let line = harmless(line);
+        let line = sanitize(line);
         let (label, rest) = line.split_once(' ').unwrap_or((&line, ""));
         let style = if label == "error:" { Style::Bad } else { Style::Strong };
         // An error means that nobody reads it.
@@ -197,7 +197,7 @@ mod tests {
             ("größe 数 🙂", "größe 数 🙂"),
         ];
         for (text, shown) in table {
-            assert_eq!(harmless(text), shown);
+            assert_eq!(sanitize(text), shown);
         }
     }
 }

@@ -9,31 +9,31 @@ use eclusa::{Registry, ServerSettings};
 use eclusa_mcp::{Gateway, Keys, World};
 
 use crate::{
+    context::AppContext,
     failure::Failure,
-    keys::KeyFiles,
-    place::{Place, whole},
-    screen::notice,
+    paths::{Paths, whole},
+    screen::note,
     shell,
-    workplace::Workplace,
+    token_store::TokenStore,
 };
 
-mod held;
-mod last_words;
+pub(crate) mod config_edit;
 mod launch;
-mod loose;
 mod pins;
 mod program;
-mod wrapped;
-pub(crate) mod written;
+mod sandboxed;
+mod stderr_tail;
+mod unsandboxed;
+mod wrap;
 
 pub(crate) use pins::PinFiles;
-pub(crate) use wrapped::{key, wrapped};
+pub(crate) use wrap::{key, wrapped};
 
 use launch::Launch;
 
 /// Puts servers behind the gate whose tools are in this registry.
 pub(crate) fn open(
-    here: &Workplace,
+    ctx: &AppContext,
     servers: Vec<ServerSettings>,
     registry: Arc<Registry>,
     plain: bool,
@@ -41,16 +41,16 @@ pub(crate) fn open(
     if servers.is_empty() {
         return Ok(None);
     }
-    let launcher = Arc::new(Launch::new(here, shell::sandboxes(here, &[])?));
-    let (pins, keys) = (Arc::new(PinFiles::of(here, &servers)), here.place.keys());
-    let names = here.config.servers.iter().map(|it| it.name.clone()).collect();
+    let launcher = Arc::new(Launch::new(ctx, shell::sandboxes(ctx, &[])?));
+    let (pins, keys) = (Arc::new(PinFiles::new(ctx, &servers)), ctx.paths.keys());
+    let names = ctx.config.servers.iter().map(|it| it.name.clone()).collect();
     Ok(Some(Gateway::open(servers, World { registry, launcher, keys, pins, names, plain })))
 }
 
 /// Puts the servers behind the gate that a tool of this name may be of, and waits for them. Nothing
 /// is started for a tool that is here.
 pub(crate) async fn wake(
-    here: &Workplace,
+    ctx: &AppContext,
     registry: &Arc<Registry>,
     tool: &str,
 ) -> Result<Option<Arc<Gateway>>, Failure> {
@@ -61,41 +61,41 @@ pub(crate) async fn wake(
         let rest = tool.strip_prefix("mcp_").and_then(|rest| rest.strip_prefix(it.name.as_str()));
         rest.is_some_and(|rest| rest.starts_with('_'))
     };
-    start(here, registry, here.config.servers.iter().filter(of).cloned().collect()).await
+    start(ctx, registry, ctx.config.servers.iter().filter(of).cloned().collect()).await
 }
 
 /// Puts all servers behind the gate, and waits for them.
 pub(crate) async fn wake_all(
-    here: &Workplace,
+    ctx: &AppContext,
     registry: &Arc<Registry>,
 ) -> Result<Option<Arc<Gateway>>, Failure> {
-    start(here, registry, here.config.servers.clone()).await
+    start(ctx, registry, ctx.config.servers.clone()).await
 }
 
 async fn start(
-    here: &Workplace,
+    ctx: &AppContext,
     registry: &Arc<Registry>,
     servers: Vec<ServerSettings>,
 ) -> Result<Option<Arc<Gateway>>, Failure> {
-    let gateway = open(here, servers, registry.clone(), false)?;
+    let gateway = open(ctx, servers, registry.clone(), false)?;
     if let Some(gateway) = &gateway {
         gateway.ready().await;
         for condition in gateway.conditions() {
             if let Some(why) = condition.down {
-                notice(&format!("the server `{}` is down: {why}", condition.name));
+                note(&format!("the server `{}` is down: {why}", condition.name));
             }
             for remark in &condition.remarks {
-                notice(&format!("the server `{}`: {remark}", condition.name));
+                note(&format!("the server `{}`: {remark}", condition.name));
             }
         }
     }
     Ok(gateway)
 }
 
-impl Place {
+impl Paths {
     /// What servers at an address are shown, and where it is kept.
     pub(crate) fn keys(&self) -> Arc<dyn Keys> {
-        Arc::new(KeyFiles { tokens: self.pins(), key: self.key() })
+        Arc::new(TokenStore { tokens: self.pins(), key: self.key() })
     }
 
     /// What their tokens are encrypted with.

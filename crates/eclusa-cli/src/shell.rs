@@ -11,12 +11,12 @@ use eclusa::{Files, Registration, Registry, RegistryError};
 use eclusa_sandbox::{Limits, clean_environment, delegated_group};
 use eclusa_tools::{Bash, SandboxSettings, Sandboxes};
 
-use crate::{failure::Failure, screen, workplace::Workplace};
+use crate::{context::AppContext, failure::Failure, screen};
 
 /// The sandboxes of this workspace. `hosts` are allowed besides those of the configuration.
-pub(crate) fn sandboxes(here: &Workplace, hosts: &[String]) -> Result<Sandboxes, Failure> {
-    let commands = &here.config.commands;
-    let (root, state) = (here.place.workspace.clone(), here.place.undo());
+pub(crate) fn sandboxes(ctx: &AppContext, hosts: &[String]) -> Result<Sandboxes, Failure> {
+    let commands = &ctx.config.commands;
+    let (root, state) = (ctx.paths.workspace.clone(), ctx.paths.undo());
     let mut settings = SandboxSettings::new(&root, &state);
     let home = env::var_os("HOME").map(PathBuf::from).filter(|it| it.is_absolute());
     settings.home = home.filter(|it| it.is_dir());
@@ -34,12 +34,12 @@ pub(crate) fn sandboxes(here: &Workplace, hosts: &[String]) -> Result<Sandboxes,
     };
     // The logs, what is kept for undo and the tokens of servers are nobody's business in there:
     // not those of this workspace, and not those of others.
-    let place = &here.place;
-    settings.hide = place.store.parent().map(Path::to_owned).into_iter().collect();
-    settings.hide.extend(place.state().filter(|it| !root.starts_with(it)).map(Path::to_owned));
-    settings.hide.extend([place.pins(), place.key(), place.homes()]);
+    let paths = &ctx.paths;
+    settings.hide = paths.store.parent().map(Path::to_owned).into_iter().collect();
+    settings.hide.extend(paths.state().filter(|it| !root.starts_with(it)).map(Path::to_owned));
+    settings.hide.extend([paths.pins(), paths.key(), paths.homes()]);
     settings.cgroup = delegated_group();
-    settings.blocked = here.config.blocked.own();
+    settings.blocked = ctx.config.blocked.own();
     Sandboxes::new(settings).map_err(|err| {
         Failure::usage(format!("a host that commands may reach cannot be read: {err}"))
             .hint("write `example.org`, `*.example.org` or `example.org:8080`")
@@ -49,11 +49,11 @@ pub(crate) fn sandboxes(here: &Workplace, hosts: &[String]) -> Result<Sandboxes,
 /// Adds `bash` and the tool that looks after what it starts in the background.
 pub(crate) fn add(
     registry: &Registry,
-    here: &Workplace,
+    ctx: &AppContext,
     files: Files,
     sandboxes: Sandboxes,
 ) -> Result<(), RegistryError> {
-    let bash = Bash::new(sandboxes, files).time(here.config.commands.time);
+    let bash = Bash::new(sandboxes, files).time(ctx.config.commands.time);
     registry.register(Registration::of(bash.jobs()).replace())?;
     registry.register(Registration::of(bash).replace())
 }
@@ -64,7 +64,7 @@ pub(crate) fn sweep(sandboxes: &Sandboxes) {
     match sandboxes.sweep() {
         Ok(0) => {}
         Ok(swept) => tracing::info!(swept, "removed the layers of commands that died"),
-        Err(err) => screen::notice(&format!("layers of commands that died are still there: {err}")),
+        Err(err) => screen::note(&format!("layers of commands that died are still there: {err}")),
     }
 }
 

@@ -21,10 +21,10 @@ use tokio::{
 };
 
 pub(crate) use group::{Group, wait_for_killers, wait_later};
-use kept::Kept;
+use output_buffer::OutputBuffer;
 
 mod group;
-mod kept;
+mod output_buffer;
 #[cfg(test)]
 mod tests;
 
@@ -100,7 +100,7 @@ impl Program {
         let mut out = reading(OwnedFd::from(out))?;
         let mut err = err.map(|it| reading(OwnedFd::from(it))).transpose()?;
         let mut group = Group::new(child);
-        let mut kept = (Kept::default(), Kept::default());
+        let mut kept = (OutputBuffer::default(), OutputBuffer::default());
         let status = {
             let (first, second) =
                 (collect(&mut out, &mut kept.0), collect_some(&mut err, &mut kept.1));
@@ -194,14 +194,14 @@ async fn feed(child: &mut Child, input: Vec<u8>) {
     }
 }
 
-async fn collect(pipe: &mut Receiver, kept: &mut Kept) {
+async fn collect(pipe: &mut Receiver, kept: &mut OutputBuffer) {
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
         kept.add(buffer.get(..count).unwrap_or_default());
     }
 }
 
-async fn collect_some(pipe: &mut Option<Receiver>, kept: &mut Kept) {
+async fn collect_some(pipe: &mut Option<Receiver>, kept: &mut OutputBuffer) {
     if let Some(pipe) = pipe {
         collect(pipe, kept).await;
     }

@@ -14,12 +14,12 @@ use std::{
 use eclusa::{Answer, Approver, NotAsked, Question};
 use futures::future::BoxFuture;
 
-use conversation::Conversation;
+use prompt::Prompt;
 
 mod checkpoint;
-mod conversation;
 mod edit;
-mod keys;
+mod key_reader;
+mod prompt;
 
 /// The terminal that this program was started on.
 pub(crate) struct Terminal {
@@ -57,7 +57,7 @@ impl Terminal {
         let input = self.input().map_err(|not| match not {
             NotAsked::Unavailable(why) | NotAsked::Failed(why) => why,
         })?;
-        let mut keys = keys::Keys::new(input, Arc::default());
+        let mut keys = key_reader::KeyReader::new(input, Arc::default());
         let mut ask = || {
             keys.forget()?;
             let mut out = io::stderr().lock();
@@ -67,8 +67,8 @@ impl Terminal {
             keys.line()
         };
         match ask().map_err(|err: io::Error| err.to_string())? {
-            keys::Typed::Line(line) => Ok(["y", "yes"].contains(&line.as_str())),
-            keys::Typed::End | keys::Typed::GivenUp => Ok(false),
+            key_reader::TypedLine::Line(line) => Ok(["y", "yes"].contains(&line.as_str())),
+            key_reader::TypedLine::End | key_reader::TypedLine::GivenUp => Ok(false),
         }
     }
 }
@@ -81,7 +81,7 @@ impl Approver for Terminal {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
         Box::pin(async move {
             let given_up = GivenUp(Arc::default());
-            let talk = Conversation::new(
+            let talk = Prompt::new(
                 question.clone(),
                 self.input()?,
                 self.rules.clone(),

@@ -5,22 +5,22 @@ use std::{fs, io};
 
 use eclusa::Hash;
 
-use crate::{place::Place, remember::replace};
+use crate::{paths::Paths, remember::replace};
 
 /// Trusts this text; gives its digest.
-pub(crate) fn give(place: &Place, text: &str) -> io::Result<Hash> {
+pub(crate) fn give(paths: &Paths, text: &str) -> io::Result<Hash> {
     let digest = Hash::of(text.as_bytes());
-    replace(&place.trusted(), format!("{digest}\n"))?;
+    replace(&paths.trusted(), format!("{digest}\n"))?;
     Ok(digest)
 }
 
 /// Trusts nothing any longer.
-pub(crate) fn take_back(place: &Place) -> io::Result<()> {
-    replace(&place.trusted(), "")
+pub(crate) fn take_back(paths: &Paths) -> io::Result<()> {
+    replace(&paths.trusted(), "")
 }
 
 /// True when a person has trusted exactly this text. What cannot be read is not trusted.
-pub(crate) fn is_given(place: &Place, text: &str) -> bool {
-    let kept = fs::read_to_string(place.trusted()).unwrap_or_default();
+pub(crate) fn is_given(paths: &Paths, text: &str) -> bool {
+    let kept = fs::read_to_string(paths.trusted()).unwrap_or_default();
     kept.trim() == Hash::of(text.as_bytes()).to_string()
 }

@@ -94,18 +94,18 @@ pub enum VerifyError {
 }
 
 /// Says which store an error is about.
-pub(crate) trait At<T> {
-    fn at(self, path: &Path) -> Result<T, StoreError>;
+pub(crate) trait InStore<T> {
+    fn in_store(self, path: &Path) -> Result<T, StoreError>;
 }
 
-impl<T> At<T> for rusqlite::Result<T> {
-    fn at(self, path: &Path) -> Result<T, StoreError> {
+impl<T> InStore<T> for rusqlite::Result<T> {
+    fn in_store(self, path: &Path) -> Result<T, StoreError> {
         self.map_err(|err| explain(path, &err))
     }
 }
 
-impl<T> At<T> for io::Result<T> {
-    fn at(self, path: &Path) -> Result<T, StoreError> {
+impl<T> InStore<T> for io::Result<T> {
+    fn in_store(self, path: &Path) -> Result<T, StoreError> {
         self.map_err(|err| {
             let (path, what) = (path.to_owned(), err.to_string());
             match err.kind() {

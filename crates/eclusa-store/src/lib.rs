@@ -1,7 +1,7 @@
 //! Where Eclusa keeps its records: one SQLite file behind the traits of `eclusa`.
 //!
 //! A [`Store`] is the log ([`eclusa::AuditSink`]), the spool ([`eclusa::Spool`]) and, through a
-//! [`Desk`], the place where questions wait for people ([`eclusa::Approver`]). Several processes
+//! [`ApprovalQueue`], the place where questions wait for people ([`eclusa::Approver`]). Several processes
 //! may have the same file open; all of them append to one chain.
 //!
 //! All writing is done by one thread per open store. Whatever queues up while it works is
@@ -9,17 +9,17 @@
 //! Nobody is told that a record is there before the transaction that holds it is durable, in the
 //! sense of [`Durability`].
 
-mod desk;
+mod approval_queue;
+mod directory;
 mod error;
-mod note;
-mod place;
 mod read;
 mod schema;
 mod spool;
 mod store;
+mod store_records;
 mod verify;
 mod writer;
 
-pub use desk::{Desk, DeskError, Parked, Status};
+pub use approval_queue::{ApprovalQueue, QuestionStatus, QueueError, QueuedQuestion};
 pub use error::{StoreError, VerifyError};
 pub use store::{Durability, Options, Store};

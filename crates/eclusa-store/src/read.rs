@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     Store, StoreError,
-    error::At,
+    error::InStore,
     schema,
     writer::{stored_head, to_sql},
 };
@@ -74,10 +74,10 @@ impl Store {
         params: impl Params,
     ) -> Result<Vec<Record>, StoreError> {
         let path = &self.inner.path;
-        let mut statement = reader.prepare_cached(sql).at(path)?;
-        let mut rows = statement.query(params).at(path)?;
+        let mut statement = reader.prepare_cached(sql).in_store(path)?;
+        let mut rows = statement.query(params).in_store(path)?;
         let mut records = Vec::new();
-        while let Some(row) = rows.next().at(path)? {
+        while let Some(row) = rows.next().in_store(path)? {
             records.push(record(row).map_err(|err| StoreError::Damaged {
                 path: path.clone(),
                 what: format!("a record cannot be read: {err}"),

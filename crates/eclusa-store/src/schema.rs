@@ -7,7 +7,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::{Durability, StoreError, error::At};
+use crate::{Durability, StoreError, error::InStore};
 
 /// Marks a database as a store: `Ecls`.
 const APPLICATION: i64 = 0x4563_6c73;
@@ -86,10 +86,10 @@ pub(crate) fn open_to_write(
 ) -> Result<Connection, StoreError> {
     recent_enough(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags).at(path)?;
-    connection.busy_timeout(busy).at(path)?;
+    let mut connection = Connection::open_with_flags(path, flags).in_store(path)?;
+    connection.busy_timeout(busy).in_store(path)?;
     // SQLite opens for reading what it may not write.
-    if connection.is_readonly("main").at(path)? {
+    if connection.is_readonly("main").in_store(path)? {
         let what = "its permissions or its disk do not allow it".to_owned();
         return Err(StoreError::ReadOnly { path: path.to_owned(), what });
     }
@@ -100,11 +100,11 @@ pub(crate) fn open_to_write(
         Durability::PowerLoss => "FULL",
         Durability::Crash => "NORMAL",
     };
-    connection.pragma_update(None, "synchronous", level).at(path)?;
+    connection.pragma_update(None, "synchronous", level).in_store(path)?;
     // Some systems need a stronger word for a sync that reaches the disk; elsewhere no effect.
     let full = matches!(durability, Durability::PowerLoss);
-    connection.pragma_update(None, "fullfsync", full).at(path)?;
-    connection.pragma_update(None, "checkpoint_fullfsync", full).at(path)?;
+    connection.pragma_update(None, "fullfsync", full).in_store(path)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", full).in_store(path)?;
     migrate(&mut connection, path)?;
     probe(&connection, path)?;
     Ok(connection)
@@ -114,8 +114,8 @@ pub(crate) fn open_to_write(
 pub(crate) fn open_to_read(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
     recent_enough(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags).at(path)?;
-    connection.busy_timeout(busy).at(path)?;
+    let mut connection = Connection::open_with_flags(path, flags).in_store(path)?;
+    connection.busy_timeout(busy).in_store(path)?;
     // Reading needs files beside the store. Where they cannot be made, on a read-only disk, and
     // nobody has left any, the file is all there is, and nobody can change it.
     let usable = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
@@ -124,7 +124,7 @@ pub(crate) fn open_to_read(path: &Path, busy: Duration) -> Result<Connection, St
         && !beside(path, "-wal").exists()
     {
         let flags = flags | OpenFlags::SQLITE_OPEN_URI;
-        connection = Connection::open_with_flags(immutable(path), flags).at(path)?;
+        connection = Connection::open_with_flags(immutable(path), flags).in_store(path)?;
     }
     match look(&connection, path)? {
         0 => return Err(StoreError::Missing(path.to_owned())),
@@ -165,18 +165,18 @@ fn recent_enough(path: &Path) -> Result<(), StoreError> {
 /// The format of the file, at one moment: another process may be making it meanwhile, and must not
 /// be seen half done.
 fn look(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
-    let moment = connection.unchecked_transaction().at(path)?;
+    let moment = connection.unchecked_transaction().in_store(path)?;
     recognise(&moment, path)
 }
 
 /// The format of the file, if it is ours and we know it. INVARIANT: inside a transaction.
 fn recognise(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
-    let application: i64 = number("application_id").at(path)?;
-    let format: i64 = number("user_version").at(path)?;
+    let application: i64 = number("application_id").in_store(path)?;
+    let format: i64 = number("user_version").in_store(path)?;
     let tables: i64 = connection
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-        .at(path)?;
+        .in_store(path)?;
     match (application, format) {
         (0, 0) if tables == 0 => Ok(0),
         (APPLICATION, 1..=FORMAT) => Ok(format),
@@ -208,7 +208,7 @@ fn use_wal(connection: &Connection, path: &Path, busy: Duration) -> Result<(), S
             {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            Err(err) => return Err(err).at(path),
+            Err(err) => return Err(err).in_store(path),
         }
     }
 }
@@ -218,15 +218,15 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     loop {
         let step = connection
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
-            .at(path)?;
+            .in_store(path)?;
         // Under the lock: another process may have been faster.
         let format = recognise(&step, path)?;
         let next = usize::try_from(format).ok().and_then(|format| STEPS.get(format));
         let Some(sql) = next else { return Ok(()) };
-        step.execute_batch(sql).at(path)?;
-        step.pragma_update(None, "application_id", APPLICATION).at(path)?;
-        step.pragma_update(None, "user_version", format + 1).at(path)?;
-        step.commit().at(path)?;
+        step.execute_batch(sql).in_store(path)?;
+        step.pragma_update(None, "application_id", APPLICATION).in_store(path)?;
+        step.pragma_update(None, "user_version", format + 1).in_store(path)?;
+        step.commit().in_store(path)?;
     }
 }
 

@@ -6,7 +6,7 @@ use eclusa::Spool;
 use futures::future::BoxFuture;
 use rusqlite::{OptionalExtension, params};
 
-use crate::{Store, StoreError, error::At, note::Note, writer::Pen};
+use crate::{Store, StoreError, error::InStore, store_records::StoreRecord, writer::Transaction};
 
 impl Spool for Store {
     fn keep(&self, text: String) -> BoxFuture<'_, Result<String, String>> {
@@ -18,9 +18,9 @@ impl Spool for Store {
             }
             let reference = <dyn Spool>::reference(&text);
             let kept = reference.clone();
-            let keeping = self.write_later(move |pen| {
-                keep(pen, &kept, &text, now)?;
-                make_room(pen, room, now)
+            let keeping = self.write_later(move |tx| {
+                keep(tx, &kept, &text, now)?;
+                make_room(tx, room, now)
             });
             keeping.await.map_err(|err| err.to_string())?;
             Ok(reference)
@@ -52,7 +52,7 @@ impl Store {
             .reader()
             .prepare_cached("SELECT text FROM spool WHERE reference = ?1")
             .and_then(|mut select| select.query_row([reference], |row| row.get(0)).optional())
-            .at(&self.inner.path)
+            .in_store(&self.inner.path)
             .map_err(|err| err.to_string())?;
         let text = text.ok_or_else(|| {
             format!("nothing is kept as `{reference}`: it never was, or newer texts took its place")
@@ -67,9 +67,9 @@ impl Store {
 }
 
 /// The same text is kept once, and counts as new.
-fn keep(pen: &Pen<'_>, reference: &str, text: &str, now: u64) -> Result<(), StoreError> {
+fn keep(tx: &Transaction<'_>, reference: &str, text: &str, now: u64) -> Result<(), StoreError> {
     let run = |sql: &str, params: &[&dyn rusqlite::ToSql]| {
-        pen.connection.prepare_cached(sql).and_then(|mut it| it.execute(params)).at(pen.path)
+        tx.connection.prepare_cached(sql).and_then(|mut it| it.execute(params)).in_store(tx.path)
     };
     let (bytes, kept) = (crate::writer::to_sql(text.len() as u64), crate::writer::to_sql(now));
     run("DELETE FROM spool WHERE reference = ?1", params![reference])?;
@@ -81,7 +81,7 @@ fn keep(pen: &Pen<'_>, reference: &str, text: &str, now: u64) -> Result<(), Stor
 }
 
 /// Drops the oldest texts until the rest fits, and puts on record which.
-fn make_room(pen: &mut Pen<'_>, room: u64, now: u64) -> Result<(), StoreError> {
+fn make_room(tx: &mut Transaction<'_>, room: u64, now: u64) -> Result<(), StoreError> {
     let dropped: Vec<String> = {
         // Newest first: what lies beyond the room is dropped.
         let sql = "
@@ -89,18 +89,18 @@ fn make_room(pen: &mut Pen<'_>, room: u64, now: u64) -> Result<(), StoreError> {
                 SELECT id, reference, sum(bytes) OVER (ORDER BY id DESC) AS held
                 FROM spool INDEXED BY spool_sizes
             ) WHERE held > ?1 ORDER BY id";
-        let mut select = pen.connection.prepare_cached(sql).at(pen.path)?;
+        let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
         let rows = select
             .query_map([crate::writer::to_sql(room)], |row| {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
             })
-            .at(pen.path)?;
-        let beyond = rows.collect::<rusqlite::Result<Vec<_>>>().at(pen.path)?;
+            .in_store(tx.path)?;
+        let beyond = rows.collect::<rusqlite::Result<Vec<_>>>().in_store(tx.path)?;
         for (id, _) in &beyond {
-            pen.connection
+            tx.connection
                 .prepare_cached("DELETE FROM spool WHERE id = ?1")
                 .and_then(|mut delete| delete.execute([id]))
-                .at(pen.path)?;
+                .in_store(tx.path)?;
         }
         beyond.into_iter().map(|(_, reference)| reference).collect()
     };
@@ -109,13 +109,13 @@ fn make_room(pen: &mut Pen<'_>, room: u64, now: u64) -> Result<(), StoreError> {
     }
     let message = format!("{} kept texts were dropped to make room", dropped.len());
     tracing::warn!("{message}");
-    let note = Note {
+    let note = StoreRecord {
         at: now,
         dropped: &dropped,
         event: "spool-dropped",
         message: Some(message),
         v: 1,
-        ..Note::default()
+        ..StoreRecord::default()
     };
-    pen.append(None, note.body()).map(drop)
+    tx.append(None, note.body()).map(drop)
 }

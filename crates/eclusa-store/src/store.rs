@@ -13,10 +13,10 @@ use rusqlite::Connection;
 use tokio::sync::{Notify, oneshot};
 
 use crate::{
-    StoreError,
-    error::At,
-    place, schema,
-    writer::{self, AtOnce, Job, Pen, Shared},
+    StoreError, directory,
+    error::InStore,
+    schema,
+    writer::{self, AtOnce, Job, Shared, Transaction},
 };
 
 /// What a record survives once its writer has been told that it is there.
@@ -74,7 +74,7 @@ pub(crate) struct Inner {
     pub(crate) path: PathBuf,
     pub(crate) options: Options,
     /// Rings when a question at the desk is answered in this process.
-    pub(crate) bell: Notify,
+    pub(crate) answered: Notify,
     // INVARIANT: these go in this order. The last connection to a database moves the write-ahead
     // log to its place, which one that only reads cannot do; and without a queue the writer does
     // what is left, and ends.
@@ -90,8 +90,8 @@ struct Writing(Option<JoinHandle<()>>);
 impl Store {
     /// Opens the store, and makes it if it is not there yet, in a directory for its owner alone.
     pub fn open(path: &Path, options: Options) -> Result<Store, StoreError> {
-        let path = &std::path::absolute(path).at(path)?;
-        place::prepare(path)?;
+        let path = &std::path::absolute(path).in_store(path)?;
+        directory::prepare(path)?;
         let connection = schema::open_to_write(path, options.durability, options.busy)?;
         let reader = schema::open_to_read(path, options.busy)?;
         let (queue, jobs) = mpsc::channel();
@@ -102,15 +102,15 @@ impl Store {
             queue: Some((queue, shared)),
             _writer: Writing(Some(writer)),
             reader: Mutex::new(reader),
-            bell: Notify::new(),
+            answered: Notify::new(),
         };
         Ok(Store { inner: Arc::new(inner) })
     }
 
     /// Opens a store that somebody else writes. Everything that would write is refused.
     pub fn open_read_only(path: &Path) -> Result<Store, StoreError> {
-        let path = &std::path::absolute(path).at(path)?;
-        place::find(path)?;
+        let path = &std::path::absolute(path).in_store(path)?;
+        directory::find(path)?;
         let options = Options::default();
         let reader = schema::open_to_read(path, options.busy)?;
         let inner = Inner {
@@ -119,7 +119,7 @@ impl Store {
             queue: None,
             _writer: Writing(None),
             reader: Mutex::new(reader),
-            bell: Notify::new(),
+            answered: Notify::new(),
         };
         Ok(Store { inner: Arc::new(inner) })
     }
@@ -140,7 +140,7 @@ impl Store {
     /// Does `work` in a transaction of its own, after everything that is queued, and waits for it.
     pub(crate) fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Pen<'_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (tell, told) = mpsc::sync_channel(1);
         self.queue(writer::task(work, move |result| drop(tell.send(result))))?;
@@ -150,7 +150,7 @@ impl Store {
     /// The same, for whoever may not block.
     pub(crate) async fn write_later<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Pen<'_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (tell, told) = oneshot::channel();
         self.queue(writer::task(work, move |result| drop(tell.send(result))))?;

@@ -3,7 +3,7 @@
 use eclusa::{Broken, Draft, Hash, Head, Record, Verifier};
 use rusqlite::{Connection, Row};
 
-use crate::{Store, StoreError, VerifyError, error::At, schema, writer};
+use crate::{Store, StoreError, VerifyError, error::InStore, schema, writer};
 
 /// Progress is told after so many records.
 const STEP: u64 = 4_096;
@@ -17,23 +17,23 @@ impl Store {
         let path = &self.inner.path;
         let mut connection = schema::open_to_read(path, self.inner.options.busy)?;
         // One snapshot for the head, the records and the index.
-        let snapshot = connection.transaction().at(path)?;
+        let snapshot = connection.transaction().in_store(path)?;
         let known = writer::stored_head(&snapshot, path)?;
         progress(0, known.seq);
         let mut verifier = Verifier::default();
         {
             let sql = "SELECT seq, start, hash, body FROM records ORDER BY seq";
-            let mut statement = snapshot.prepare(sql).at(path)?;
-            let mut rows = statement.query([]).at(path)?;
+            let mut statement = snapshot.prepare(sql).in_store(path)?;
+            let mut rows = statement.query([]).in_store(path)?;
             let mut record = Record {
                 seq: 0,
                 previous: Hash::default(),
                 hash: Hash::default(),
                 body: String::new(),
             };
-            while let Some(row) = rows.next().at(path)? {
+            while let Some(row) = rows.next().in_store(path)? {
                 record.previous = verifier.head().hash;
-                let seq = row.get::<_, i64>(0).at(path)?;
+                let seq = row.get::<_, i64>(0).in_store(path)?;
                 record.seq = u64::try_from(seq).unwrap_or_default();
                 let start = read(row, &mut record).ok_or(Broken::Altered { seq: record.seq });
                 // What the verifier says of its place comes first.
@@ -70,8 +70,9 @@ fn read(row: &Row<'_>, record: &mut Record) -> Option<Option<u64>> {
 
 /// The index leads to the end of a call, so it is checked as well.
 fn whole(snapshot: &Connection, path: &std::path::Path) -> Result<(), StoreError> {
-    let said: String =
-        snapshot.query_row("PRAGMA integrity_check(records)", [], |row| row.get(0)).at(path)?;
+    let said: String = snapshot
+        .query_row("PRAGMA integrity_check(records)", [], |row| row.get(0))
+        .in_store(path)?;
     match said.as_str() {
         "ok" => Ok(()),
         _ => Err(StoreError::Damaged { path: path.to_owned(), what: said }),

@@ -17,7 +17,7 @@ use eclusa::{AuditError, Draft, Hash, Head, Receipt, Record};
 use rusqlite::{CachedStatement, Connection, params};
 use tokio::sync::oneshot;
 
-use crate::{StoreError, error::At, place};
+use crate::{StoreError, directory, error::InStore};
 
 /// Something to write.
 pub(crate) enum Job {
@@ -34,7 +34,7 @@ type Task = Box<dyn FnOnce(&Writer) + Send>;
 
 /// A job that does `work` in a transaction of its own and says what came of it.
 pub(crate) fn task<T>(
-    work: impl FnOnce(&mut Pen<'_>) -> Result<T, StoreError> + Send + 'static,
+    work: impl FnOnce(&mut Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
     tell: impl FnOnce(Result<T, StoreError>) + Send + 'static,
 ) -> Job {
     Job::Task(Box::new(move |writer| tell(writer.transaction(work))))
@@ -64,7 +64,7 @@ pub(crate) struct Writer {
     identity: (u64, u64),
 }
 
-/// The pen of a store, which the writing thread shares with whoever finds it free.
+/// The tx of a store, which the writing thread shares with whoever finds it free.
 pub(crate) struct Shared {
     writer: Mutex<Writer>,
     busy: Duration,
@@ -81,14 +81,14 @@ pub(crate) fn start(
     busy: Duration,
     jobs: Receiver<Job>,
 ) -> Result<(Arc<Shared>, JoinHandle<()>), StoreError> {
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).at(&path)?;
-    let identity = place::identity(&path).at(&path)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).in_store(&path)?;
+    let identity = directory::identity(&path).in_store(&path)?;
     let writer = Mutex::new(Writer { connection, path: path.clone(), identity });
     let (queued, written) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let shared = Arc::new(Shared { writer, busy, queued, written });
     let thread = std::thread::Builder::new().name("eclusa-store".to_owned());
     let at_work = shared.clone();
-    let thread = thread.spawn(move || at_work.run(&jobs)).at(&path)?;
+    let thread = thread.spawn(move || at_work.run(&jobs)).in_store(&path)?;
     Ok((shared, thread))
 }
 
@@ -110,10 +110,10 @@ impl Shared {
         let bytes = draft.body().len() + OVERHEAD;
         let mut draft = Some(draft);
         // Whoever has to wait for another process waits on the writing thread.
-        let patience = |busy| writer.connection.busy_timeout(busy).at(&writer.path);
+        let patience = |busy| writer.connection.busy_timeout(busy).in_store(&writer.path);
         let written = patience(Duration::ZERO).and_then(|()| {
-            writer.transaction(|pen| match draft.take() {
-                Some(draft) => pen.append(draft.start(), draft.into_body()),
+            writer.transaction(|tx| match draft.take() {
+                Some(draft) => tx.append(draft.start(), draft.into_body()),
                 None => Err(StoreError::Gone(writer.path.clone())),
             })
         });
@@ -204,8 +204,8 @@ impl Writer {
             return;
         }
         let (drafts, tells): (Vec<Draft>, Vec<Tell>) = batch.drain(..).unzip();
-        let written = self.transaction(|pen| {
-            drafts.into_iter().map(|draft| pen.append(draft.start(), draft.into_body())).collect()
+        let written = self.transaction(|tx| {
+            drafts.into_iter().map(|draft| tx.append(draft.start(), draft.into_body())).collect()
         });
         match written {
             Ok(receipts) => {
@@ -228,7 +228,7 @@ impl Writer {
     /// Does `work` under the lock, and makes it durable, or leaves everything as it was.
     fn transaction<T>(
         &self,
-        work: impl FnOnce(&mut Pen<'_>) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let done = self.attempt(work);
         if done.is_err()
@@ -242,24 +242,24 @@ impl Writer {
 
     fn attempt<T>(
         &self,
-        work: impl FnOnce(&mut Pen<'_>) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let run = |sql: &str| {
             let mut statement = self.connection.prepare_cached(sql)?;
             statement.execute([]).map(drop)
         };
         self.still_there()?;
-        run("BEGIN IMMEDIATE").at(&self.path)?;
-        let mut pen = Pen::new(&self.connection, &self.path)?;
-        let done = work(&mut pen)?;
-        pen.finish()?;
-        run("COMMIT").at(&self.path)?;
+        run("BEGIN IMMEDIATE").in_store(&self.path)?;
+        let mut tx = Transaction::new(&self.connection, &self.path)?;
+        let done = work(&mut tx)?;
+        tx.finish()?;
+        run("COMMIT").in_store(&self.path)?;
         Ok(done)
     }
 
     /// A file that nobody can find any more still takes what is written to it, and loses it.
     fn still_there(&self) -> Result<(), StoreError> {
-        match place::identity(&self.path) {
+        match directory::identity(&self.path) {
             Ok(identity) if identity == self.identity => Ok(()),
             _ => Err(StoreError::Moved(self.path.clone())),
         }
@@ -275,7 +275,7 @@ impl Writer {
 }
 
 /// Writes within one transaction.
-pub(crate) struct Pen<'a> {
+pub(crate) struct Transaction<'a> {
     pub(crate) connection: &'a Connection,
     pub(crate) path: &'a Path,
     insert: CachedStatement<'a>,
@@ -284,13 +284,13 @@ pub(crate) struct Pen<'a> {
     found: u64,
 }
 
-impl<'a> Pen<'a> {
-    fn new(connection: &'a Connection, path: &'a Path) -> Result<Pen<'a>, StoreError> {
+impl<'a> Transaction<'a> {
+    fn new(connection: &'a Connection, path: &'a Path) -> Result<Transaction<'a>, StoreError> {
         let insert = connection
             .prepare_cached("INSERT INTO records (seq, start, hash, body) VALUES (?1, ?2, ?3, ?4)")
-            .at(path)?;
+            .in_store(path)?;
         let head = stored_head(connection, path)?;
-        Ok(Pen { connection, path, insert, head, found: head.seq })
+        Ok(Transaction { connection, path, insert, head, found: head.seq })
     }
 
     /// Puts a record at the end of the chain.
@@ -303,7 +303,7 @@ impl<'a> Pen<'a> {
         let start = start.map(to_sql);
         self.insert
             .execute(params![to_sql(record.seq), start, &record.hash.as_bytes()[..], record.body])
-            .at(self.path)?;
+            .in_store(self.path)?;
         Ok(record.receipt())
     }
 
@@ -312,10 +312,10 @@ impl<'a> Pen<'a> {
             return Ok(());
         }
         let sql = "UPDATE head SET seq = ?1, hash = ?2 WHERE one = 1";
-        let mut update = self.connection.prepare_cached(sql).at(self.path)?;
+        let mut update = self.connection.prepare_cached(sql).in_store(self.path)?;
         let changed =
             update.execute(params![to_sql(self.head.seq), &self.head.hash.as_bytes()[..]]);
-        match changed.at(self.path)? {
+        match changed.in_store(self.path)? {
             1 => Ok(()),
             _ => Err(no_head(self.path)),
         }
@@ -325,11 +325,11 @@ impl<'a> Pen<'a> {
 /// Where the chain is known to end.
 pub(crate) fn stored_head(connection: &Connection, path: &Path) -> Result<Head, StoreError> {
     let sql = "SELECT seq, hash FROM head WHERE one = 1";
-    let mut statement = connection.prepare_cached(sql).at(path)?;
-    let mut rows = statement.query([]).at(path)?;
-    let row = rows.next().at(path)?.ok_or_else(|| no_head(path))?;
-    let seq = row.get::<_, i64>(0).at(path)?;
-    let hash = row.get::<_, [u8; 32]>(1).at(path)?;
+    let mut statement = connection.prepare_cached(sql).in_store(path)?;
+    let mut rows = statement.query([]).in_store(path)?;
+    let row = rows.next().in_store(path)?.ok_or_else(|| no_head(path))?;
+    let seq = row.get::<_, i64>(0).in_store(path)?;
+    let hash = row.get::<_, [u8; 32]>(1).in_store(path)?;
     Ok(Head { seq: u64::try_from(seq).map_err(|_| no_head(path))?, hash: Hash::from(hash) })
 }
 

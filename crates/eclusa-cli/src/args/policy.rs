@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-use crate::when::{When, when};
+use crate::since::{Since, parse_since};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
@@ -20,14 +20,14 @@ pub(crate) enum PolicyCommand {
         /// The changed policy, in the place of your own configuration
         file: PathBuf,
         /// Since a call (`12`), a while (`10m`) or a time (`2026-03-01 09:30`, UTC)
-        #[arg(long, value_parser = when, value_name = "WHEN")]
-        since: Option<When>,
+        #[arg(long, value_parser = parse_since, value_name = "WHEN")]
+        since: Option<Since>,
     },
     /// Propose rules that would have saved questions, from past answers
     Suggest {
         /// Since a call (`12`), a while (`10m`) or a time (`2026-03-01 09:30`, UTC)
-        #[arg(long, value_parser = when, value_name = "WHEN")]
-        since: Option<When>,
+        #[arg(long, value_parser = parse_since, value_name = "WHEN")]
+        since: Option<Since>,
         /// How many at most
         #[arg(short = 'n', long, default_value_t = 5)]
         count: usize,

@@ -3,25 +3,25 @@
 use std::io;
 
 use eclusa::{Answer, render};
-use eclusa_store::{Desk, DeskError, Parked};
+use eclusa_store::{ApprovalQueue, QueueError, QueuedQuestion};
 use rustix::termios::tcgetwinsize;
 use serde_json::json;
 
 use crate::{
     args::{ApprovalsCommand, Global},
+    context::AppContext,
     failure::{Exit, Failure},
-    moment::Moment,
-    place::Place,
+    paths::Paths,
     screen::{Screen, Style},
-    workplace::Workplace,
+    timestamp::Timestamp,
 };
 
 pub(super) fn run(global: &Global, what: Option<ApprovalsCommand>) -> Result<Exit, Failure> {
     // Only a log that is there can hold a question.
-    let log = Place::find(global)?.log()?;
+    let log = Paths::find(global)?.log()?;
     let mut screen = Screen::stdout();
     match what.unwrap_or(ApprovalsCommand::List) {
-        ApprovalsCommand::List => list(&Desk::new(log), global.json, &mut screen)?,
+        ApprovalsCommand::List => list(&ApprovalQueue::new(log), global.json, &mut screen)?,
         ApprovalsCommand::Yes { id } => answer(global, id, Answer::Once, &mut screen)?,
         ApprovalsCommand::No { id, reason } => answer(global, id, Answer::No(reason), &mut screen)?,
     }
@@ -30,7 +30,7 @@ pub(super) fn run(global: &Global, what: Option<ApprovalsCommand>) -> Result<Exi
 }
 
 /// Every question in full: nobody should say yes to what they have not seen.
-fn list(desk: &Desk, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+fn list(desk: &ApprovalQueue, json: bool, screen: &mut Screen) -> Result<(), Failure> {
     let waiting = desk.list().map_err(Failure::failed)?;
     if json {
         return Ok(waiting.iter().try_for_each(|it| screen.json(&as_json(it)))?);
@@ -40,12 +40,12 @@ fn list(desk: &Desk, json: bool, screen: &mut Screen) -> Result<(), Failure> {
     }
     let columns = tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
     let columns = if columns == 0 { 80 } else { columns };
-    for parked in waiting {
-        let Parked { id, created, expires, .. } = parked;
+    for queued in waiting {
+        let QueuedQuestion { id, created, expires, .. } = queued;
         let title =
-            format!("question {id}, asked {}, expires {}", Moment(created), Moment(expires));
+            format!("question {id}, asked {}, expires {}", Timestamp(created), Timestamp(expires));
         screen.styled(Style::Strong, &title)?;
-        for line in render(&parked.question).wrapped(columns).lines() {
+        for line in render(&queued.question).wrapped(columns).lines() {
             screen.line(line)?;
         }
         screen.line(&format!(
@@ -56,13 +56,13 @@ fn list(desk: &Desk, json: bool, screen: &mut Screen) -> Result<(), Failure> {
     Ok(())
 }
 
-fn as_json(parked: &Parked) -> serde_json::Value {
-    let question = &parked.question;
+fn as_json(queued: &QueuedQuestion) -> serde_json::Value {
+    let question = &queued.question;
     json!({
-        "id": parked.id,
-        "created": parked.created,
-        "expires": parked.expires,
-        "status": parked.status.as_str(),
+        "id": queued.id,
+        "created": queued.created,
+        "expires": queued.expires,
+        "status": queued.status.as_str(),
         "call": question.call,
         "tool": question.tool,
         "class": question.class.as_str(),
@@ -76,11 +76,11 @@ fn as_json(parked: &Parked) -> serde_json::Value {
 }
 
 fn answer(global: &Global, id: u64, answer: Answer, screen: &mut Screen) -> Result<(), Failure> {
-    let here = Workplace::open(global)?;
-    let desk = Desk::new(here.store()?);
+    let ctx = AppContext::open(global)?;
+    let desk = ApprovalQueue::new(ctx.store()?);
     let word = if answer == Answer::Once { "yes" } else { "no" };
-    desk.answer(id, answer, &here.person()).map_err(|err| match err {
-        DeskError::Unknown(_) => {
+    desk.answer(id, answer, &ctx.person()).map_err(|err| match err {
+        QueueError::Unknown(_) => {
             Failure::failed(err).hint("`eclusa approvals` lists the questions that wait")
         }
         err => Failure::failed(err),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::failure::Failure;
 
 /// The longest arguments that are read from stdin.
-const LONGEST: u64 = 64 * 1024 * 1024;
+const MAX_STDIN: u64 = 64 * 1024 * 1024;
 
 /// Reads arguments: none is `{}`, `-` is stdin.
 pub(super) fn read(typed: Option<&str>) -> Result<Value, Failure> {
@@ -16,7 +16,7 @@ pub(super) fn read(typed: Option<&str>) -> Result<Value, Failure> {
         None => return Ok(Value::Object(Map::new())),
         Some("-") => {
             let stdin = std::io::stdin().lock();
-            stdin.take(LONGEST).read_to_string(&mut piped)?;
+            stdin.take(MAX_STDIN).read_to_string(&mut piped)?;
             piped.as_str()
         }
         Some(text) => text,

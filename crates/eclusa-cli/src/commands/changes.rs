@@ -4,27 +4,27 @@ use eclusa::{Bounds, Diff, Entry, Status, Workspace};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
-use super::{past::Past, undo::unknown};
+use super::{log_call::LogCall, undo::unknown};
 use crate::{
     args::ChangesCommand,
+    context::AppContext,
     failure::{Exit, Failure},
-    keeping,
-    moment::Moment,
-    screen::{Screen, Style, harmless},
-    workplace::Workplace,
+    screen::{Screen, Style, sanitize},
+    timestamp::Timestamp,
+    undo_retention,
 };
 
 /// How many paths of a call are named in a list.
-const NAMED: usize = 3;
+const MAX_PATHS: usize = 3;
 
 pub(super) fn run(
-    here: &Workplace,
+    ctx: &AppContext,
     what: Option<ChangesCommand>,
     json: bool,
 ) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
     let what = what.unwrap_or(ChangesCommand::List { count: 20 });
-    if !here.place.undo().exists() {
+    if !ctx.paths.undo().exists() {
         return match what {
             ChangesCommand::Show { call: Some(call) }
             | ChangesCommand::Diff { call: Some(call) } => Err(unknown(call)),
@@ -36,13 +36,13 @@ pub(super) fn run(
             }
         };
     }
-    let book = Book { workspace: here.workspace()?, store: here.store()? };
-    keeping::recover(&book.workspace, &book.store)?;
+    let book = Book { workspace: ctx.workspace()?, store: ctx.store()? };
+    undo_retention::recover(&book.workspace, &book.store)?;
     match what {
         ChangesCommand::List { count } => book.list(count, json, &mut screen)?,
         ChangesCommand::Show { call } => book.show(call, false, json, &mut screen)?,
         ChangesCommand::Diff { call } => book.show(call, true, json, &mut screen)?,
-        ChangesCommand::Compact => book.compact(here, json, &mut screen)?,
+        ChangesCommand::Compact => book.compact(ctx, json, &mut screen)?,
     }
     screen.flush()?;
     Ok(Exit::Done)
@@ -61,7 +61,7 @@ impl Book {
         let headings = ["call", "time", "tool", "status", "paths"];
         let mut rows = vec![headings.map(str::to_owned).to_vec()];
         for entry in last {
-            let past = Past::of(&self.store, entry.call)?;
+            let past = LogCall::find(&self.store, entry.call)?;
             let changes = self.workspace.changes(entry.call).map_err(Failure::failed)?;
             let paths: Vec<String> =
                 changes.iter().map(|it| it.path.to_string_lossy().into_owned()).collect();
@@ -74,16 +74,16 @@ impl Book {
                 continue;
             }
             let mut named =
-                paths.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-            if paths.len() > NAMED {
-                named.push_str(&format!(" and {} more", paths.len() - NAMED));
+                paths.iter().take(MAX_PATHS).map(String::as_str).collect::<Vec<_>>().join(", ");
+            if paths.len() > MAX_PATHS {
+                named.push_str(&format!(" and {} more", paths.len() - MAX_PATHS));
             }
             rows.push(vec![
                 entry.call.to_string(),
-                Moment(past.at).to_string(),
-                harmless(&past.tool),
+                Timestamp(past.at).to_string(),
+                sanitize(&past.tool),
                 status(entry),
-                harmless(&named),
+                sanitize(&named),
             ]);
         }
         match json {
@@ -105,7 +105,7 @@ impl Book {
             None => entries.last().ok_or_else(|| Failure::failed("nothing was changed here"))?,
             Some(call) => entries.iter().find(|it| it.call == call).ok_or_else(|| unknown(call))?,
         };
-        let past = Past::of(&self.store, entry.call)?;
+        let past = LogCall::find(&self.store, entry.call)?;
         let changes = self.workspace.changes(entry.call).map_err(Failure::failed)?;
         let diff = Diff::of(&changes, &self.workspace, Bounds::default());
         if json {
@@ -120,22 +120,22 @@ impl Book {
         }
         if patch {
             for line in diff.unified().lines() {
-                let line = screen.harmless_on_a_terminal(line).into_owned();
+                let line = screen.sanitize_on_terminal(line).into_owned();
                 screen.styled(style(&line), &line)?;
             }
             return Ok(());
         }
-        let title = format!("call {}: {}, {}", entry.call, harmless(&past.tool), status(entry));
+        let title = format!("call {}: {}, {}", entry.call, sanitize(&past.tool), status(entry));
         screen.styled(Style::Strong, &title)?;
-        screen.line(&format!("  {}, {}", Moment(past.at), diff.summary()))?;
+        screen.line(&format!("  {}, {}", Timestamp(past.at), diff.summary()))?;
         for line in diff.shown().lines() {
-            screen.styled(style(line), &format!("  {}", harmless(line)))?;
+            screen.styled(style(line), &format!("  {}", sanitize(line)))?;
         }
         Ok(())
     }
 
-    fn compact(&self, here: &Workplace, json: bool, screen: &mut Screen) -> Result<(), Failure> {
-        let compacted = keeping::compact(&self.workspace, here.config.keep, &self.store)?;
+    fn compact(&self, ctx: &AppContext, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+        let compacted = undo_retention::compact(&self.workspace, ctx.config.keep, &self.store)?;
         let evicted: Vec<u64> = compacted.evicted.iter().map(|it| it.call).collect();
         if json {
             let value =
@@ -168,12 +168,12 @@ fn status(entry: &Entry) -> String {
         Status::Committed => "stands".to_owned(),
         Status::Undone { by } => format!("undone by {by}"),
         Status::Evicted => "stands for good".to_owned(),
-        Status::Irreversible(why) => format!("stands for good: {}", harmless(why)),
+        Status::Irreversible(why) => format!("stands for good: {}", sanitize(why)),
     }
 }
 
 /// A call that changed something, for programs. Fields that do not apply are absent.
-fn as_json(entry: &Entry, past: &Past) -> Value {
+fn as_json(entry: &Entry, past: &LogCall) -> Value {
     let (word, by, why) = match &entry.status {
         Status::Committed => ("committed", None, None),
         Status::Undone { by } => ("rolled_back", Some(*by), None),

@@ -9,35 +9,35 @@ use serde_json::{Value, value::RawValue};
 use super::call_args;
 use crate::{
     args::CheckArgs,
+    context::AppContext,
     failure::{Exit, Failure},
-    screen::{Screen, Style, harmless},
+    screen::{Screen, Style, sanitize},
     servers,
-    workplace::Workplace,
 };
 
-mod change;
-mod told;
+mod render;
+mod rule_hint;
 
 /// The longest line that is read.
-const LONGEST: u64 = 16 * 1024 * 1024;
+const MAX_LINE: u64 = 16 * 1024 * 1024;
 
-pub(super) async fn run(here: &Workplace, call: CheckArgs, json: bool) -> Result<Exit, Failure> {
-    let gate = here.judge()?;
+pub(super) async fn run(ctx: &AppContext, call: CheckArgs, json: bool) -> Result<Exit, Failure> {
+    let gate = ctx.judge()?;
     let registry = gate.house().registry.clone();
     let behind = match &call.tool {
         // Any of them may be asked about.
-        _ if call.servers => servers::wake_all(here, &registry).await?,
-        Some(tool) => servers::wake(here, &registry, tool).await?,
+        _ if call.servers => servers::wake_all(ctx, &registry).await?,
+        Some(tool) => servers::wake(ctx, &registry, tool).await?,
         None => None,
     };
-    let said = say(here, &gate, call, json);
+    let said = say(ctx, &gate, call, json);
     if let Some(behind) = behind {
         behind.close().await;
     }
     said
 }
 
-fn say(here: &Workplace, gate: &Gate, call: CheckArgs, json: bool) -> Result<Exit, Failure> {
+fn say(ctx: &AppContext, gate: &Gate, call: CheckArgs, json: bool) -> Result<Exit, Failure> {
     let Some(tool) = call.tool.filter(|_| !call.jsonl) else {
         let stdin = BufReader::with_capacity(256 * 1024, io::stdin().lock());
         let stdout = io::BufWriter::with_capacity(256 * 1024, io::stdout().lock());
@@ -45,23 +45,23 @@ fn say(here: &Workplace, gate: &Gate, call: CheckArgs, json: bool) -> Result<Exi
         return Ok(Exit::Done);
     };
     let args = call_args::read(call.args.as_deref())?;
-    one(here, gate, ToolCall::new("check", tool, args).from(Origin::Person), json)
+    one(ctx, gate, ToolCall::new("check", tool, args).from(Origin::Person), json)
 }
 
 /// One call, with the whole path to the decision.
-fn one(here: &Workplace, gate: &Gate, call: ToolCall, json: bool) -> Result<Exit, Failure> {
+fn one(ctx: &AppContext, gate: &Gate, call: ToolCall, json: bool) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
     let refused = match gate.explain(call.clone()) {
         Ok(explanation) => {
-            let change = change::smallest(here, &call, &explanation);
+            let change = rule_hint::smallest(ctx, &call, &explanation);
             match json {
-                true => screen.json(&told::as_json(&explanation, &change))?,
-                false => told::print(&explanation, &change, &mut screen)?,
+                true => screen.json(&render::as_json(&explanation, &change))?,
+                false => render::print(&explanation, &change, &mut screen)?,
             }
             explanation.verdict.decision == Decision::Deny
         }
         Err(stop) => {
-            let said = Said::denied(stop.code(), stop.message().into_owned());
+            let said = CheckResult::denied(stop.code(), stop.message().into_owned());
             match json {
                 true => screen.json(&serde_json::to_value(&said).map_err(Failure::failed)?)?,
                 false => said.print(&mut screen)?,
@@ -82,10 +82,11 @@ fn many(gate: &Gate, mut lines: BufReader<impl Read>, mut out: impl Write) -> Re
             out.flush()?;
         }
         line.clear();
-        if (&mut lines).take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+        if (&mut lines).take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        let whole = line.ends_with(b"\n") || u64::try_from(line.len()).is_ok_and(|it| it < LONGEST);
+        let whole =
+            line.ends_with(b"\n") || u64::try_from(line.len()).is_ok_and(|it| it < MAX_LINE);
         if !whole {
             lines.skip_until(b'\n')?;
         }
@@ -105,7 +106,7 @@ fn many(gate: &Gate, mut lines: BufReader<impl Read>, mut out: impl Write) -> Re
 
 /// A call, as a line of JSON has it. Further fields are somebody else's and are left alone.
 #[derive(Deserialize)]
-struct Line<'a> {
+struct CheckLine<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(default)]
@@ -114,12 +115,12 @@ struct Line<'a> {
     args: Option<Value>,
 }
 
-fn judged<'a>(gate: &Gate, line: &'a [u8], number: u64) -> Said<'a> {
+fn judged<'a>(gate: &Gate, line: &'a [u8], number: u64) -> CheckResult<'a> {
     // A list would do for the fields of an object, in order; here it is a mistake.
     if !line.trim_ascii_start().starts_with(b"{") {
         return unread(None, number, "an object is expected");
     }
-    let read: Line<'a> = match serde_json::from_slice(line) {
+    let read: CheckLine<'a> = match serde_json::from_slice(line) {
         Ok(read) => read,
         Err(err) => return unread(None, number, &err.to_string()),
     };
@@ -128,13 +129,13 @@ fn judged<'a>(gate: &Gate, line: &'a [u8], number: u64) -> Said<'a> {
     };
     // The id is echoed as it was written, whatever it is.
     let call = ToolCall::new("", tool, read.args.unwrap_or(Value::Null));
-    Said { id: read.id, ..Said::of(gate, call) }
+    CheckResult { id: read.id, ..CheckResult::new(gate, call) }
 }
 
 /// A line that cannot be read is denied, and keeps its place.
-fn unread<'a>(id: Option<&'a RawValue>, number: u64, what: &str) -> Said<'a> {
+fn unread<'a>(id: Option<&'a RawValue>, number: u64, what: &str) -> CheckResult<'a> {
     let text = format!("line {number} cannot be read as a call: {what}");
-    Said { id, ..Said::denied("input", text) }
+    CheckResult { id, ..CheckResult::denied("input", text) }
 }
 
 /// The class of what no tool answers for.
@@ -142,7 +143,7 @@ const NOBODYS: &str = PermissionClass::Generic.as_str();
 
 /// What is said of one call.
 #[derive(Serialize)]
-struct Said<'a> {
+struct CheckResult<'a> {
     id: Option<&'a RawValue>,
     decision: &'static str,
     class: &'static str,
@@ -156,22 +157,22 @@ struct Because {
     text: String,
 }
 
-impl Said<'_> {
-    fn of(gate: &Gate, call: ToolCall) -> Said<'static> {
+impl CheckResult<'_> {
+    fn new(gate: &Gate, call: ToolCall) -> CheckResult<'static> {
         match gate.check(call) {
-            Ok((class, verdict)) => Said {
+            Ok((class, verdict)) => CheckResult {
                 id: None,
                 decision: verdict.decision.as_str(),
                 class: class.as_str(),
-                because: verdict.because.iter().map(Because::of).collect(),
+                because: verdict.because.iter().map(Because::new).collect(),
             },
-            Err(stop) => Said::denied(stop.code(), stop.message().into_owned()),
+            Err(stop) => CheckResult::denied(stop.code(), stop.message().into_owned()),
         }
     }
 
-    fn denied(origin: &str, text: String) -> Said<'static> {
+    fn denied(origin: &str, text: String) -> CheckResult<'static> {
         let because = Because { decision: "deny", origin: origin.to_owned(), text };
-        Said { id: None, decision: "deny", class: NOBODYS, because: vec![because] }
+        CheckResult { id: None, decision: "deny", class: NOBODYS, because: vec![because] }
     }
 
     fn print(&self, screen: &mut Screen) -> io::Result<()> {
@@ -179,14 +180,14 @@ impl Said<'_> {
         screen.line(&format!("{decision} (class {})", self.class))?;
         for because in &self.because {
             let Because { decision, origin, text } = because;
-            screen.line(&harmless(&format!("  {decision:5}  {text} ({origin})")))?;
+            screen.line(&sanitize(&format!("  {decision:5}  {text} ({origin})")))?;
         }
         Ok(())
     }
 }
 
 impl Because {
-    fn of(reason: &Reason) -> Because {
+    fn new(reason: &Reason) -> Because {
         Because {
             decision: Decision::as_str(reason.decision),
             origin: reason.origin.to_string(),

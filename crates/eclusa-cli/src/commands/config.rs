@@ -5,24 +5,24 @@ use serde_json::json;
 
 use crate::{
     args::{ConfigCommand, Global},
+    context::{self, AppContext},
     failure::{Exit, Failure},
-    place::Place,
-    screen::{Screen, harmless},
+    paths::Paths,
+    screen::{Screen, sanitize},
     trust,
-    workplace::{self, Workplace},
 };
 
 pub(super) fn run(global: &Global, what: Option<ConfigCommand>) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
     match what.unwrap_or(ConfigCommand::Show) {
         ConfigCommand::Schema => screen.line(&format!("{:#}", Config::schema()))?,
-        ConfigCommand::Show => show(&Workplace::open(global)?.config, global.json, &mut screen)?,
+        ConfigCommand::Show => show(&AppContext::open(global)?.config, global.json, &mut screen)?,
         ConfigCommand::Check => check(global, &mut screen)?,
         ConfigCommand::Trust => trust(global, &mut screen)?,
         ConfigCommand::Untrust => {
-            let place = Place::find(global)?;
-            trust::take_back(&place).map_err(Failure::failed)?;
-            let file = harmless(&place.project().display().to_string());
+            let paths = Paths::find(global)?;
+            trust::take_back(&paths).map_err(Failure::failed)?;
+            let file = sanitize(&paths.project().display().to_string());
             screen.line(&format!("{file} can only tighten from now on"))?;
         }
     }
@@ -32,12 +32,12 @@ pub(super) fn run(global: &Global, what: Option<ConfigCommand>) -> Result<Exit, 
 
 /// Trusts the file that is there now, once it can be used as it is.
 fn trust(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
-    let place = Place::find(global)?;
-    let file = place.project();
-    let name = harmless(&file.display().to_string());
+    let paths = Paths::find(global)?;
+    let file = paths.project();
+    let name = sanitize(&file.display().to_string());
     let text = std::fs::read_to_string(&file)
         .map_err(|err| Failure::usage(format!("`{name}` cannot be read: {err}")))?;
-    let digest = trust::give(&place, &text).map_err(Failure::failed)?;
+    let digest = trust::give(&paths, &text).map_err(Failure::failed)?;
     screen.line(&format!("{name} counts as yours, as it is now (sha256 {digest})"))?;
     screen.line("a change takes that back; so does `eclusa config untrust`")?;
     Ok(())
@@ -53,9 +53,9 @@ fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure>
     }
     let row = |it: &eclusa::Setting| {
         vec![
-            harmless(&it.key),
-            format!("= {}", harmless(&it.value)),
-            format!("# {}", harmless(&it.origin)),
+            sanitize(&it.key),
+            format!("= {}", sanitize(&it.value)),
+            format!("# {}", sanitize(&it.origin)),
         ]
     };
     screen.table(&settings.iter().map(row).collect::<Vec<_>>())?;
@@ -64,18 +64,18 @@ fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure>
 
 /// A usable configuration may still name tools that cannot be registered: those are made too.
 fn check(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
-    let here = Workplace::open(global)?;
-    let registry = here.registry()?;
-    here.judge()?;
-    let place = Place::find(global)?;
-    for layer in workplace::layers(&place)? {
-        screen.line(&format!("read {}", harmless(&layer.name)))?;
+    let ctx = AppContext::open(global)?;
+    let registry = ctx.registry()?;
+    ctx.judge()?;
+    let paths = Paths::find(global)?;
+    for layer in context::layers(&paths)? {
+        screen.line(&format!("read {}", sanitize(&layer.name)))?;
     }
     let count = |count: usize, what: &str| match count {
         1 => format!("1 {what}"),
         count => format!("{count} {what}s"),
     };
-    let config = &here.config;
+    let config = &ctx.config;
     screen.line(&format!(
         "the configuration can be used: {}, {}, {}",
         count(config.rules.len(), "rule"),

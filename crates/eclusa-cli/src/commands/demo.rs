@@ -13,14 +13,14 @@ use eclusa::{
 use eclusa_store::Store;
 use serde_json::json;
 
-use super::{changes, entry::Entry, log, reply, run::cancel_on_signal, undo::tool};
+use super::{call_record::CallRecord, changes, log, reply, run::cancel_on_signal, undo::tool};
 use crate::{
     args::Global,
+    context::AppContext,
     failure::{Exit, Failure},
-    place::Place,
-    screen::{Screen, Style, harmless},
+    paths::Paths,
+    screen::{Screen, Style, sanitize},
     terminal::Terminal,
-    workplace::Workplace,
 };
 
 /// What the model says, and its calls among it.
@@ -35,12 +35,12 @@ const CHUNK: usize = 7;
 
 pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let scratch = tempfile::tempdir()?;
-    let here = furnished(global, scratch.path())?;
-    let store = here.store()?;
+    let ctx = furnished(global, scratch.path())?;
+    let store = ctx.store()?;
     let terminal = Terminal::new(false, None);
-    let gate = here.gate_with(&store, terminal, vec![Arc::new(at_most_three())])?;
+    let gate = ctx.gate_with(&store, terminal, vec![Arc::new(at_most_three())])?;
     cancel_on_signal(gate.run().cancel.clone());
-    let workspace = here.workspace()?;
+    let workspace = ctx.workspace()?;
     let gate = gate.for_run(Run { turn: 1, ..gate.run().clone() });
     let mut stage =
         Stage { store: &store, workspace: &workspace, screen: Screen::stdout(), at_start: true };
@@ -54,8 +54,8 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let dry = gate.for_run(Run { dry_run: true, ..gate.run().clone() });
     stage.play(&dry, DRY_RUN).await?;
     stage.say("And what was changed is taken back: `eclusa undo`, which is a call of its own.")?;
-    let durability = here.config.commit_durability;
-    let back = here.gate_to_take_back(
+    let durability = ctx.config.commit_durability;
+    let back = ctx.gate_to_take_back(
         &store,
         |registry, workspace| tool::add(registry, workspace, durability),
         Arc::new(tool::CommandLine),
@@ -66,14 +66,14 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
 }
 
 /// A workplace in the scratch directory, whatever the person has configured elsewhere.
-fn furnished(global: &Global, scratch: &Path) -> Result<Workplace, Failure> {
+fn furnished(global: &Global, scratch: &Path) -> Result<AppContext, Failure> {
     let workspace = scratch.join("workspace");
     std::fs::create_dir(&workspace)?;
     let config = Config::load(&[Layer::of_person("demo", RULES)]).map_err(Failure::failed)?;
-    Ok(Workplace {
+    Ok(AppContext {
         mode: global.mode.unwrap_or(config.mode),
         dry_run: global.dry_run,
-        place: Place {
+        paths: Paths {
             workspace: workspace.canonicalize()?,
             config: None,
             config_named: false,
@@ -138,7 +138,7 @@ impl Stage<'_> {
         };
         self.call(&asked)?;
         let reply = gate.pass(asked).await;
-        self.told(&reply)?;
+        self.report(&reply)?;
         Ok(reply::exit(&reply) != Exit::Aborted)
     }
 
@@ -146,7 +146,7 @@ impl Stage<'_> {
     fn text(&mut self, text: &str) -> std::io::Result<()> {
         let text = if self.at_start { text.trim_start_matches('\n') } else { text };
         self.at_start &= text.is_empty();
-        write!(self.screen, "{}", harmless(text))
+        write!(self.screen, "{}", sanitize(text))
     }
 
     fn call(&mut self, asked: &Asked) -> std::io::Result<()> {
@@ -154,7 +154,7 @@ impl Stage<'_> {
             Asked::Call(call) => format!("  → {} {}", call.tool, call.args),
             Asked::Malformed(bad) => format!("  → {}", bad.problem),
         };
-        self.screen.styled(Style::Strong, &harmless(&line))?;
+        self.screen.styled(Style::Strong, &sanitize(&line))?;
         // Whoever is asked has seen what it is about.
         self.screen.flush()
     }
@@ -167,15 +167,15 @@ impl Stage<'_> {
         let asked = Asked::Call(call.from(Origin::Person));
         self.call(&asked)?;
         let reply = gate.pass(asked).await;
-        self.told(&reply)
+        self.report(&reply)
     }
 
     /// What the record says of the call, and what the model gets.
-    fn told(&mut self, reply: &Reply) -> Result<(), Failure> {
+    fn report(&mut self, reply: &Reply) -> Result<(), Failure> {
         if let Some(number) = reply.number() {
             let mut records = self.store.records(number, 1).map_err(Failure::failed)?;
             records.extend(self.store.ends_of(number).map_err(Failure::failed)?);
-            for line in Entry::gather(&records).iter().flat_map(Entry::story) {
+            for line in CallRecord::gather(&records).iter().flat_map(CallRecord::story) {
                 self.screen.styled(Style::Faint, &format!("    {line}"))?;
             }
         }
@@ -189,7 +189,7 @@ impl Stage<'_> {
         };
         for (number, line) in reply.content().lines().enumerate() {
             let sign = if number == 0 { '←' } else { ' ' };
-            self.screen.styled(style, &harmless(&format!("  {sign} {line}")))?;
+            self.screen.styled(style, &sanitize(&format!("  {sign} {line}")))?;
         }
         self.at_start = true;
         self.screen.line("")?;
@@ -201,7 +201,7 @@ impl Stage<'_> {
         let changes = self.workspace.changes(number).map_err(Failure::failed)?;
         let diff = Diff::of(&changes, self.workspace, Bounds::default());
         for line in diff.shown().lines() {
-            self.screen.styled(changes::style(line), &harmless(&format!("    {line}")))?;
+            self.screen.styled(changes::style(line), &sanitize(&format!("    {line}")))?;
         }
         Ok(())
     }

@@ -10,22 +10,22 @@ use serde_json::{Value, json};
 
 use crate::{
     args::Global,
+    context::{self, AppContext},
     failure::{Exit, Failure},
-    place::Place,
-    screen::{Screen, Style, harmless},
+    paths::Paths,
+    screen::{Screen, Style, sanitize},
     shell,
-    workplace::{self, Workplace},
 };
 
 /// Runs in a sandbox: what it prints proves that one can be made, and says what is in it.
 const LOOK: &str = "echo \"bash ${BASH_VERSION}\"; git --version 2>&1 | head -n 1";
 
 pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
-    let place = Place::find(global)?;
-    let here = Workplace::open(global)?;
-    let sandboxes = shell::sandboxes(&here, &[])?;
+    let paths = Paths::find(global)?;
+    let ctx = AppContext::open(global)?;
+    let sandboxes = shell::sandboxes(&ctx, &[])?;
     let looked = sandboxes.clone();
-    let findings = tokio::task::spawn_blocking(move || look(&looked, &place, &here));
+    let findings = tokio::task::spawn_blocking(move || look(&looked, &paths, &ctx));
     let findings = findings.await.map_err(Failure::failed)??;
     let mut screen = Screen::stdout();
     match global.json {
@@ -55,14 +55,14 @@ struct Findings {
     files: Vec<String>,
 }
 
-fn look(sandboxes: &Sandboxes, place: &Place, here: &Workplace) -> Result<Findings, Failure> {
+fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findings, Failure> {
     let system = rustix::system::uname();
     let text = |it: &std::ffi::CStr| it.to_string_lossy().into_owned();
     let kernel = [system.sysname(), system.release(), system.machine()].map(text).join(" ");
     let capabilities = sandboxes.capabilities().clone();
     let order = CommandOrder {
         command: LOOK.to_owned(),
-        cwd: place.workspace.clone(),
+        cwd: paths.workspace.clone(),
         writes: Writes::Refused,
         time: Duration::from_secs(20),
     };
@@ -70,29 +70,29 @@ fn look(sandboxes: &Sandboxes, place: &Place, here: &Workplace) -> Result<Findin
     let caps = ran.as_ref().ok().map(|it| (it.exit.caps.memory, it.exit.caps.processes));
     let inside = ran.map_err(|err| err.to_string());
     let inside = inside.map(|it| it.exit.output.text().lines().map(str::to_owned).collect());
-    let layers = workplace::layers(place)?;
+    let layers = context::layers(paths)?;
     Ok(Findings {
         kernel,
         root: rustix::process::geteuid().is_root(),
         capabilities,
         inside,
         caps,
-        same_filesystem: same_filesystem(&place.workspace, &place.undo()),
-        state: place.undo().display().to_string(),
-        workspace: place.workspace.display().to_string(),
-        store: log(place, here),
+        same_filesystem: same_filesystem(&paths.workspace, &paths.undo()),
+        state: paths.undo().display().to_string(),
+        workspace: paths.workspace.display().to_string(),
+        store: log(paths, ctx),
         files: layers.into_iter().map(|it| it.name).collect(),
     })
 }
 
 /// The log, in a few words.
-fn log(place: &Place, here: &Workplace) -> String {
-    let path = place.store.display();
-    if !place.store.exists() {
+fn log(paths: &Paths, ctx: &AppContext) -> String {
+    let path = paths.store.display();
+    if !paths.store.exists() {
         return format!("{path}: none yet");
     }
-    match Store::open_read_only(&place.store) {
-        Ok(_) => format!("{path}: can be read, survives {}", here.config.durability.as_str()),
+    match Store::open_read_only(&paths.store) {
+        Ok(_) => format!("{path}: can be read, survives {}", ctx.config.durability.as_str()),
         Err(err) => format!("{path}: {err}"),
     }
 }
@@ -177,7 +177,7 @@ impl Findings {
         screen.styled(style, &format!("level: {enforcement}"))?;
         screen.line(&format!("sandbox: {}", self.capabilities.staging_method()))?;
         let user = if self.root { "root" } else { "an ordinary user" };
-        screen.line(&format!("kernel: {}, as {user}", harmless(&self.kernel)))?;
+        screen.line(&format!("kernel: {}, as {user}", sanitize(&self.kernel)))?;
         screen.line("")?;
         let word = |holds: bool| if holds { "yes" } else { "no" };
         let row = |it: &Part| {
@@ -192,14 +192,14 @@ impl Findings {
             screen.styled(Style::Warn, &format!("to get {}: {}", part.name, part.fix))?;
         }
         if let Some(because) = self.capabilities.because() {
-            screen.line(&format!("the kernel said first: {}", harmless(because)))?;
+            screen.line(&format!("the kernel said first: {}", sanitize(because)))?;
         }
         screen.line("")?;
         match &self.inside {
-            Ok(lines) => screen.line(&format!("in a sandbox: {}", harmless(&lines.join(", "))))?,
-            Err(why) => screen.styled(Style::Bad, &format!("no sandbox: {}", harmless(why)))?,
+            Ok(lines) => screen.line(&format!("in a sandbox: {}", sanitize(&lines.join(", "))))?,
+            Err(why) => screen.styled(Style::Bad, &format!("no sandbox: {}", sanitize(why)))?,
         }
-        screen.line(&format!("workspace: {}", harmless(&self.workspace)))?;
+        screen.line(&format!("workspace: {}", sanitize(&self.workspace)))?;
         let renamed = match self.same_filesystem {
             Some(true) => "on the workspace's filesystem: contents are renamed",
             Some(false) => {
@@ -207,10 +207,10 @@ impl Findings {
             }
             None => "cannot be looked at",
         };
-        screen.line(&format!("undo and layers: {}, {renamed}", harmless(&self.state)))?;
-        screen.line(&format!("log: {}", harmless(&self.store)))?;
+        screen.line(&format!("undo and layers: {}, {renamed}", sanitize(&self.state)))?;
+        screen.line(&format!("log: {}", sanitize(&self.store)))?;
         for file in &self.files {
-            screen.line(&format!("configuration: {}", harmless(file)))?;
+            screen.line(&format!("configuration: {}", sanitize(file)))?;
         }
         Ok(())
     }

@@ -13,49 +13,52 @@ use super::{
 };
 use crate::{
     args::ExecArgs,
+    context::AppContext,
     failure::{Exit, Failure},
-    keeping,
     screen::{self, Screen},
     shell, telemetry,
     terminal::Terminal,
-    workplace::Workplace,
+    undo_retention,
 };
 
-mod discard;
-mod ended;
-mod person;
+mod discard_policy;
+mod exit_status;
 mod stream;
+mod typed_approval;
 
-use ended::{Ended, Slot, Telling};
-use person::{Person, Seen, Typed, Wanted};
+use exit_status::{BashWithStatus, CommandStatus, StatusSlot};
 use stream::Stream;
+use typed_approval::{ChangeChoice, ShownChanges, TerminalPerson, TypedApproval};
 
-pub(super) async fn run(here: &Workplace, args: ExecArgs, json: bool) -> Result<Exit, Failure> {
+pub(super) async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<Exit, Failure> {
     let wanted = match (args.commit, args.discard) {
-        (true, _) => Wanted::Commit,
-        (_, true) => Wanted::Discard,
-        _ => Wanted::Ask,
+        (true, _) => ChangeChoice::Commit,
+        (_, true) => ChangeChoice::Discard,
+        _ => ChangeChoice::Ask,
     };
     let command = shell_text(&args.command);
-    let sandboxes = shell::sandboxes(here, &args.allow_net)?;
-    let person = Arc::new(Person::new(Terminal::new(false, None), wanted, json));
+    let sandboxes = shell::sandboxes(ctx, &args.allow_net)?;
+    let person = Arc::new(TerminalPerson::new(Terminal::new(false, None), wanted, json));
     let stream = Arc::new(Stream::new());
     let watcher = stream.clone();
-    let store = here.store()?;
+    let store = ctx.store()?;
     shell::sweep(&sandboxes);
-    let slot = Slot::default();
+    let slot = StatusSlot::default();
     let bash = |files| {
-        let bash = Bash::new(sandboxes, files).time(here.config.commands.time);
+        let bash = Bash::new(sandboxes, files).time(ctx.config.commands.time);
         let bash = match json {
             true => bash,
             false => bash.watched(move |bytes| watcher.write(bytes)),
         };
-        Telling { bash, slot: slot.clone() }
+        BashWithStatus { bash, slot: slot.clone() }
     };
-    let mut gate =
-        here.gate_to_execute(&store, bash, vec![Arc::new(Typed(person.clone())), person.clone()])?;
-    if wanted == Wanted::Discard {
-        discard::everything(&gate);
+    let mut gate = ctx.gate_to_execute(
+        &store,
+        bash,
+        vec![Arc::new(TypedApproval(person.clone())), person.clone()],
+    )?;
+    if wanted == ChangeChoice::Discard {
+        discard_policy::install(&gate);
         // No mode answers for the person: this is what they said.
         let mode = match gate.run().mode {
             Mode::Yolo => Mode::AutoApprove,
@@ -74,17 +77,17 @@ pub(super) async fn run(here: &Workplace, args: ExecArgs, json: bool) -> Result<
     telemetry::answered(&reply);
     stream.finish();
     let ended = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let told = Told { reply: &reply, ended, seen: person.seen() };
+    let report = ExecReport { reply: &reply, ended, seen: person.seen() };
     match json {
-        true => told.as_json(&gate.house().redactor)?,
-        false => told.tell(),
+        true => report.as_json(&gate.house().redactor)?,
+        false => report.print(),
     }
     if let (Some(_), Some(workspace)) = (reply.undo(), &gate.house().workspace) {
-        keeping::compact_when_due(workspace, here.config.keep, &store);
+        undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
     }
     match reply.refused() && gate.run().cancel.is_cancelled() {
         true => Ok(Exit::Aborted),
-        false => Ok(told.exit()),
+        false => Ok(report.exit()),
     }
 }
 
@@ -107,14 +110,14 @@ fn quoted(word: &str) -> String {
 }
 
 /// What came of it.
-struct Told<'a> {
+struct ExecReport<'a> {
     reply: &'a Reply,
     /// How the command ended, if it ran.
-    ended: Option<Ended>,
-    seen: Seen,
+    ended: Option<CommandStatus>,
+    seen: ShownChanges,
 }
 
-impl Told<'_> {
+impl ExecReport<'_> {
     fn as_json(&self, redactor: &Redactor) -> Result<(), Failure> {
         let mut value = reply::as_json(self.reply);
         if let Some(fields) = value.as_object_mut() {
@@ -134,21 +137,21 @@ impl Told<'_> {
     }
 
     /// The output was shown as it came; this is the rest.
-    fn tell(&self) {
-        self.reply.warnings().iter().for_each(|it| screen::notice(it));
+    fn print(&self) {
+        self.reply.warnings().iter().for_each(|it| screen::note(it));
         let notes = self.ended.iter().flat_map(|it| remarks(&it.data));
-        notes.for_each(|it| screen::notice(&it));
+        notes.for_each(|it| screen::note(&it));
         match (self.settled(), self.reply.number()) {
             ("committed", Some(number)) => {
                 let undo = format!("`eclusa undo {number}` takes it back");
-                screen::notice(&format!("committed as call {number}; {undo}"));
+                screen::note(&format!("committed as call {number}; {undo}"));
             }
-            ("discarded", _) => screen::notice("discarded: the workspace is as it was"),
+            ("discarded", _) => screen::note("discarded: the workspace is as it was"),
             _ => {}
         }
         if let Some(error) = self.reply.error().filter(|_| !self.seen.discarded) {
             let label = if self.reply.refused() { "refused" } else { "failed" };
-            screen::complain(&[format!("{label}: {error}")]);
+            screen::error(&[format!("{label}: {error}")]);
         }
     }
 

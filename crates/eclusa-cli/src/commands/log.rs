@@ -6,13 +6,13 @@ use eclusa::Record;
 use eclusa_store::Store;
 use serde_json::Value;
 
-use super::entry::Entry;
+use super::call_record::CallRecord;
 use crate::{
     args::LogCommand,
     failure::{Exit, Failure},
-    moment::Moment,
-    place::Place,
-    screen::{Screen, Style, harmless},
+    paths::Paths,
+    screen::{Screen, Style, sanitize},
+    timestamp::Timestamp,
 };
 
 mod verify;
@@ -26,17 +26,17 @@ const PAGE: usize = 1_000;
 const LOOK: Duration = Duration::from_millis(200);
 
 pub(super) async fn run(
-    place: &Place,
+    paths: &Paths,
     what: Option<LogCommand>,
     json: bool,
 ) -> Result<Exit, Failure> {
-    let store = place.log()?;
+    let store = paths.log()?;
     let mut screen = Screen::stdout();
     match what.unwrap_or(LogCommand::List { count: 20 }) {
         LogCommand::List { count } => list(&store, count, json, &mut screen)?,
         LogCommand::Show { call } => show(&store, &call, json, &mut screen)?,
         LogCommand::Tail { count, follow } => {
-            let shown = if json { line_of } else { told };
+            let shown = if json { record_json } else { record_line };
             tail(&store, count, follow, shown, &mut screen).await?;
         }
         LogCommand::Export => export(&store, &mut screen)?,
@@ -51,18 +51,18 @@ fn list(store: &Store, count: usize, json: bool, screen: &mut Screen) -> Result<
     if json {
         return Ok(calls.iter().try_for_each(|it| screen.json(&it.as_json()))?);
     }
-    let mut rows = vec![Entry::HEADINGS.map(str::to_owned).to_vec()];
-    rows.extend(calls.iter().map(Entry::row));
+    let mut rows = vec![CallRecord::HEADINGS.map(str::to_owned).to_vec()];
+    rows.extend(calls.iter().map(CallRecord::row));
     Ok(screen.table(&rows)?)
 }
 
 /// The last calls, oldest first. A call has one or two records, and others may stand between.
-fn last_calls(store: &Store, count: usize) -> Result<Vec<Entry>, Failure> {
+fn last_calls(store: &Store, count: usize) -> Result<Vec<CallRecord>, Failure> {
     let mut window = count.saturating_mul(3).max(50);
     loop {
         let records = store.last(window).map_err(Failure::failed)?;
         let all = records.len() < window;
-        let mut calls = Entry::gather(&records);
+        let mut calls = CallRecord::gather(&records);
         if all || calls.len() >= count {
             let surplus = calls.len().saturating_sub(count);
             return Ok(calls.split_off(surplus));
@@ -93,28 +93,28 @@ fn show(store: &Store, call: &str, json: bool, screen: &mut Screen) -> Result<()
 }
 
 /// By number, that of any of its records, or by the model's id.
-fn find(store: &Store, call: &str) -> Result<Vec<Entry>, Failure> {
+fn find(store: &Store, call: &str) -> Result<Vec<CallRecord>, Failure> {
     let failed = Failure::failed;
     if let Ok(number) = call.parse::<u64>() {
         let mut records = store.records(number, 1).map_err(failed)?;
         records.retain(|it| it.seq == number);
-        if let Some(start) = records.first().and_then(Entry::start_of) {
+        if let Some(start) = records.first().and_then(CallRecord::start_of) {
             records = store.records(start, 1).map_err(failed)?;
         }
         if let Some(first) = records.first() {
             let ends = store.ends_of(first.seq).map_err(failed)?;
             records.extend(ends);
-            return Ok(Entry::gather(&records));
+            return Ok(CallRecord::gather(&records));
         }
     }
-    Ok(Entry::gather(&store.find_call(call).map_err(failed)?))
+    Ok(CallRecord::gather(&store.find_call(call).map_err(failed)?))
 }
 
 /// A record in one line for people: its number, when, what, and how it came out.
-fn told(record: &Record) -> String {
+fn record_line(record: &Record) -> String {
     let body: Value = serde_json::from_str(&record.body).unwrap_or_default();
     let text = |key: &str| body.get(key).and_then(Value::as_str).unwrap_or_default();
-    let at = Moment(body.get("at").and_then(Value::as_u64).unwrap_or_default());
+    let at = Timestamp(body.get("at").and_then(Value::as_u64).unwrap_or_default());
     let result = match (text("code"), text("decision")) {
         ("", decision) => decision,
         (code, _) => code,
@@ -125,11 +125,11 @@ fn told(record: &Record) -> String {
         "" => line,
         message => format!("{line}: {message}"),
     };
-    harmless(line.trim_end())
+    sanitize(line.trim_end())
 }
 
 /// A record as one line of JSON. The body is there byte for byte, so that its hash can be checked.
-fn line_of(record: &Record) -> String {
+fn record_json(record: &Record) -> String {
     let Record { seq, previous, hash, body } = record;
     format!(r#"{{"seq":{seq},"previous":"{previous}","hash":"{hash}","body":{body}}}"#)
 }
@@ -171,7 +171,7 @@ fn export(store: &Store, screen: &mut Screen) -> Result<(), Failure> {
     loop {
         let records = store.records(next, PAGE).map_err(Failure::failed)?;
         for record in &records {
-            writeln!(screen, "{}", line_of(record))?;
+            writeln!(screen, "{}", record_json(record))?;
         }
         match records.last() {
             Some(last) => next = last.seq + 1,

@@ -10,10 +10,10 @@ use eclusa_mcp::{Opening, Patience, ThroughClient, serve_stdio};
 
 use crate::{
     args::{Global, McpArgs, WrapArgs},
+    context::AppContext,
     failure::{Exit, Failure},
     servers,
     terminal::Terminal,
-    workplace::Workplace,
 };
 
 pub(super) async fn run(global: Global, args: McpArgs) -> Result<Exit, Failure> {
@@ -70,20 +70,20 @@ pub(super) fn opening(global: Global, args: &McpArgs) -> (Opening, Opened) {
 
 /// The gate, with the client as the first who can ask a person.
 fn open(global: &Global, wrap: WrapArgs) -> Result<eclusa_mcp::Opened, Failure> {
-    let here = Workplace::open(global)?;
-    let store = here.store()?;
+    let ctx = AppContext::open(global)?;
+    let store = ctx.store()?;
     // Stdin is the client's: a terminal is no place to ask here.
-    let terminal = Terminal::new(false, here.place.config.clone());
-    let mut house = here.furnished(&store, terminal, Vec::new())?;
+    let terminal = Terminal::new(false, ctx.paths.config.clone());
+    let mut house = ctx.furnished(&store, terminal, Vec::new())?;
     house.approvers.insert(0, Arc::new(ThroughClient));
     let plain = wrap.wrap;
     let servers = match plain {
         true => vec![servers::wrapped(wrap)?],
-        false => here.config.servers.clone(),
+        false => ctx.config.servers.clone(),
     };
     if plain {
         house.registry.clear();
     }
-    let gateway = servers::open(&here, servers, house.registry.clone(), plain)?;
-    Ok(eclusa_mcp::Opened { gate: Gate::new(house).for_run(here.run()), gateway })
+    let gateway = servers::open(&ctx, servers, house.registry.clone(), plain)?;
+    Ok(eclusa_mcp::Opened { gate: Gate::new(house).for_run(ctx.run()), gateway })
 }

@@ -6,16 +6,16 @@ use eclusa::Spool;
 
 use crate::{
     failure::{Exit, Failure},
-    place::Place,
+    paths::Paths,
     screen::Screen,
 };
 
 pub(super) async fn run(
-    place: &Place,
+    paths: &Paths,
     reference: &str,
     range: Option<Range<usize>>,
 ) -> Result<Exit, Failure> {
-    let store = place.log()?;
+    let store = paths.log()?;
     let text = store.read(reference, range.unwrap_or(0..usize::MAX)).await.map_err(|what| {
         Failure::failed(what).hint("replies and `eclusa log show` name references")
     })?;

@@ -6,17 +6,17 @@ use crate::{
     screen::Screen,
 };
 
+mod agent_rules;
 mod examples;
 mod export;
-mod foreign;
 pub(super) mod import;
 mod layers;
 mod lint;
-mod past;
+mod log_calls;
 mod replay;
+pub(super) mod rule_toml;
 mod suggest;
-pub(super) mod trial;
-pub(super) mod written;
+pub(super) mod try_rule;
 
 pub(super) fn run(global: &Global, what: PolicyCommand) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();

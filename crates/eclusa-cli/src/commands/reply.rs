@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     failure::Exit,
-    screen::{Paint, Screen, Style, harmless},
+    screen::{Paint, Screen, Style, sanitize},
 };
 
 /// The whole reply as one JSON object; fields that do not apply are absent.
@@ -41,7 +41,7 @@ pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
     let paint = Paint::on(&io::stderr());
     let mut err = io::stderr().lock();
     for warning in reply.warnings() {
-        writeln!(err, "{} {}", paint.text(Style::Warn, "warning:"), harmless(warning))?;
+        writeln!(err, "{} {}", paint.text(Style::Warn, "warning:"), sanitize(warning))?;
     }
     if !reply.refused() && (!reply.is_error() || reply.text() != reply.error().unwrap_or_default())
     {
@@ -50,7 +50,7 @@ pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
     }
     if let Some(error) = reply.error() {
         let label = if reply.refused() { "refused:" } else { "failed:" };
-        writeln!(err, "{} {}", paint.text(Style::Bad, label), harmless(error))?;
+        writeln!(err, "{} {}", paint.text(Style::Bad, label), sanitize(error))?;
     }
     if let Some(reference) = reply.spool() {
         writeln!(err, "the output was cut; `eclusa output {reference}` reads it whole")?;

@@ -6,22 +6,22 @@ use tokio_util::sync::CancellationToken;
 use super::{call_args, reply};
 use crate::{
     args::RunArgs,
+    context::AppContext,
     failure::{Exit, Failure},
-    keeping,
     screen::Screen,
     servers, telemetry,
     terminal::Terminal,
-    workplace::Workplace,
+    undo_retention,
 };
 
-pub(super) async fn run(here: &Workplace, call: RunArgs, json: bool) -> Result<Exit, Failure> {
+pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<Exit, Failure> {
     let args = call_args::read(call.args.as_deref())?;
     let stdin_taken = call.args.as_deref() == Some("-");
-    let terminal = Terminal::new(stdin_taken, here.place.config.clone());
-    let store = here.store()?;
-    let gate = here.gate(&store, terminal)?;
+    let terminal = Terminal::new(stdin_taken, ctx.paths.config.clone());
+    let store = ctx.store()?;
+    let gate = ctx.gate(&store, terminal)?;
     cancel_on_signal(gate.run().cancel.clone());
-    let behind = servers::wake(here, &gate.house().registry, &call.tool).await?;
+    let behind = servers::wake(ctx, &gate.house().registry, &call.tool).await?;
     let call = ToolCall {
         reason: call.reason,
         time: call.timeout,
@@ -39,7 +39,7 @@ pub(super) async fn run(here: &Workplace, call: RunArgs, json: bool) -> Result<E
     }
     screen.flush()?;
     if let (Some(_), Some(workspace)) = (reply.undo(), &gate.house().workspace) {
-        keeping::compact_when_due(workspace, here.config.keep, &store);
+        undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
     }
     // Whoever interrupted a question about changes has ended it, not refused them.
     match reply.refused() && gate.run().cancel.is_cancelled() {

@@ -6,46 +6,46 @@ use serde_json::{Value, json};
 
 use crate::{
     args::{Global, ServersCommand},
+    context::AppContext,
     failure::{Exit, Failure},
-    screen::{Screen, harmless},
-    servers::{self, written::word},
-    workplace::Workplace,
+    screen::{Screen, sanitize},
+    servers::{self, config_edit::word},
 };
 
 mod add;
+mod describe;
 mod import;
 mod login;
+mod probe;
 mod review;
-mod shown;
-mod try_out;
 
 pub(super) async fn run(global: &Global, what: Option<ServersCommand>) -> Result<Exit, Failure> {
-    let here = Workplace::open(global)?;
+    let ctx = AppContext::open(global)?;
     match what.unwrap_or(ServersCommand::List { check: false }) {
-        ServersCommand::List { check: false } => list(&here, global.json),
-        ServersCommand::List { check: true } => try_out::all(&here, global.json).await,
-        ServersCommand::Add(args) => add::run(&here, args, global.json),
-        ServersCommand::Remove { name } => add::remove(&here, &name, global.json),
+        ServersCommand::List { check: false } => list(&ctx, global.json),
+        ServersCommand::List { check: true } => probe::all(&ctx, global.json).await,
+        ServersCommand::Add(args) => add::run(&ctx, args, global.json),
+        ServersCommand::Remove { name } => add::remove(&ctx, &name, global.json),
         ServersCommand::Test { name, command } => {
-            try_out::one(&here, &meant(&here, &name, command)?, global.json).await
+            probe::one(&ctx, &selected(&ctx, &name, command)?, global.json).await
         }
         ServersCommand::Login { name, client_id, client_secret, scope } => {
-            let server = named(&here, &name)?;
-            let wanted = login::terms(&*here.place.keys(), client_id, client_secret, &scope)?;
-            login::login(server, here.place.keys(), wanted).await?;
+            let server = find(&ctx, &name)?;
+            let wanted = login::terms(&*ctx.paths.keys(), client_id, client_secret, &scope)?;
+            login::login(server, ctx.paths.keys(), wanted).await?;
             said(&format!("logged in to `{name}`; its token is kept for it alone"))
         }
         ServersCommand::Logout { name } => {
             // Also for one that is no longer in the configuration.
             check_server_name(&name).map_err(Failure::usage)?;
-            here.place.keys().keep(&name, None)?;
+            ctx.paths.keys().keep(&name, None)?;
             said(&format!("the token of `{name}` is forgotten"))
         }
         ServersCommand::Review { name, accept, command } => {
-            review::run(&here, &meant(&here, &name, command)?, accept, global.json).await
+            review::run(&ctx, &selected(&ctx, &name, command)?, accept, global.json).await
         }
         ServersCommand::Import { file, from } => {
-            import::run(&here, file.as_deref(), from, global.json)
+            import::run(&ctx, file.as_deref(), from, global.json)
         }
     }
 }
@@ -58,19 +58,19 @@ fn said(line: &str) -> Result<Exit, Failure> {
 }
 
 /// The server of this name, or one that is wrapped and in no file.
-fn meant(here: &Workplace, name: &str, command: Vec<String>) -> Result<ServerSettings, Failure> {
+fn selected(ctx: &AppContext, name: &str, command: Vec<String>) -> Result<ServerSettings, Failure> {
     if command.is_empty() {
-        return named(here, name).cloned();
+        return find(ctx, name).cloned();
     }
     check_server_name(name).map_err(Failure::usage)?;
     Ok(ServerSettings::new(name, Reach::Command(command)))
 }
 
 /// The server of this name.
-fn named<'a>(here: &'a Workplace, name: &str) -> Result<&'a ServerSettings, Failure> {
-    here.config.servers.iter().find(|it| it.name == name).ok_or_else(|| {
-        let known: Vec<&str> = here.config.servers.iter().map(|it| it.name.as_str()).collect();
-        let failure = Failure::usage(format!("there is no server `{}`", harmless(name)));
+fn find<'a>(ctx: &'a AppContext, name: &str) -> Result<&'a ServerSettings, Failure> {
+    ctx.config.servers.iter().find(|it| it.name == name).ok_or_else(|| {
+        let known: Vec<&str> = ctx.config.servers.iter().map(|it| it.name.as_str()).collect();
+        let failure = Failure::usage(format!("there is no server `{}`", sanitize(name)));
         match known.is_empty() {
             true => failure.hint("`eclusa servers add` puts one behind the gate"),
             false => failure.hint(format!("there are: {}", known.join(", "))),
@@ -79,19 +79,19 @@ fn named<'a>(here: &'a Workplace, name: &str) -> Result<&'a ServerSettings, Fail
 }
 
 /// What is set up. Nothing is started for it.
-fn list(here: &Workplace, json: bool) -> Result<Exit, Failure> {
-    let pins = servers::PinFiles::of(here, &here.config.servers);
+fn list(ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
+    let pins = servers::PinFiles::new(ctx, &ctx.config.servers);
     let known = |it: &ServerSettings| pins.pinned(&it.name).map(|it| it.len());
     let mut screen = Screen::stdout();
     if json {
-        for server in &here.config.servers {
+        for server in &ctx.config.servers {
             let mut line = settings(server);
             if let Some(line) = line.as_object_mut() {
                 line.insert("known_tools".to_owned(), json!(known(server).ok()));
             }
             screen.json(&line)?;
         }
-    } else if here.config.servers.is_empty() {
+    } else if ctx.config.servers.is_empty() {
         screen.line("no server is behind the gate; `eclusa servers add` puts one there")?;
     } else {
         let row = |it: &ServerSettings| {
@@ -101,9 +101,9 @@ fn list(here: &Workplace, json: bool) -> Result<Exit, Failure> {
                 Ok(count) => format!("{count} tools"),
                 Err(err) => format!("what it said cannot be read: {err}"),
             };
-            vec![it.name.clone(), harmless(&reached(it)), notes(it), tools]
+            vec![it.name.clone(), sanitize(&reached(it)), notes(it), tools]
         };
-        screen.table(&here.config.servers.iter().map(row).collect::<Vec<_>>())?;
+        screen.table(&ctx.config.servers.iter().map(row).collect::<Vec<_>>())?;
     }
     screen.flush()?;
     Ok(Exit::Done)
@@ -132,7 +132,7 @@ fn notes(server: &ServerSettings) -> String {
     if server.trusted {
         notes.push("trusted".to_owned());
     }
-    harmless(&notes.join(", "))
+    sanitize(&notes.join(", "))
 }
 
 fn settings(server: &ServerSettings) -> Value {

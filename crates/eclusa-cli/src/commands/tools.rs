@@ -7,25 +7,25 @@ use serde_json::{Value, json};
 
 use crate::{
     args::ToolsCommand,
+    context::AppContext,
     failure::{Exit, Failure},
-    screen::{Screen, Style, harmless},
+    screen::{Screen, Style, sanitize},
     servers,
-    workplace::Workplace,
 };
 
 pub(super) async fn run(
-    here: &Workplace,
+    ctx: &AppContext,
     what: Option<ToolsCommand>,
     servers: bool,
     json: bool,
 ) -> Result<Exit, Failure> {
-    let registry = here.registry()?;
+    let registry = ctx.registry()?;
     let behind = match &what {
-        _ if servers => servers::wake_all(here, &registry).await?,
-        Some(ToolsCommand::Show { tool }) => servers::wake(here, &registry, tool).await?,
+        _ if servers => servers::wake_all(ctx, &registry).await?,
+        Some(ToolsCommand::Show { tool }) => servers::wake(ctx, &registry, tool).await?,
         _ => None,
     };
-    let shown = show_all(here, &registry, what, json);
+    let shown = show_all(ctx, &registry, what, json);
     if let Some(behind) = behind {
         behind.close().await;
     }
@@ -33,12 +33,12 @@ pub(super) async fn run(
 }
 
 fn show_all(
-    here: &Workplace,
+    ctx: &AppContext,
     registry: &Registry,
     what: Option<ToolsCommand>,
     json: bool,
 ) -> Result<Exit, Failure> {
-    let scene = here.scene();
+    let scene = ctx.scene();
     let mut screen = Screen::stdout();
     match what.unwrap_or(ToolsCommand::List) {
         ToolsCommand::List => {
@@ -55,7 +55,7 @@ fn show_all(
         }
         ToolsCommand::Show { tool } => {
             let tool = registry.get(&tool).ok_or_else(|| {
-                Failure::usage(format!("no tool is called `{}`", harmless(&tool)))
+                Failure::usage(format!("no tool is called `{}`", sanitize(&tool)))
                     .hint("`eclusa tools` lists them")
             })?;
             match json {
@@ -79,7 +79,7 @@ fn list(
     }
     let row = |tool: &Arc<Registered>| {
         let description = tool.description(scene);
-        vec![tool.name().to_owned(), tool.class().to_string(), harmless(first(&description))]
+        vec![tool.name().to_owned(), tool.class().to_string(), sanitize(first(&description))]
     };
     screen.table(&tools.iter().map(row).collect::<Vec<_>>())
 }
@@ -93,7 +93,7 @@ fn first(description: &str) -> &str {
 fn show(tool: &Registered, scene: &Scene, screen: &mut Screen) -> std::io::Result<()> {
     let facts = tool.facts();
     screen.styled(Style::Strong, tool.name())?;
-    screen.line(&harmless(&tool.description(scene)))?;
+    screen.line(&sanitize(&tool.description(scene)))?;
     screen.line("")?;
     let labels = [
         (facts.read_only, "only looks"),
@@ -106,7 +106,7 @@ fn show(tool: &Registered, scene: &Scene, screen: &mut Screen) -> std::io::Resul
     let labels: Vec<&str> = labels.iter().filter(|(holds, _)| *holds).map(|(_, it)| *it).collect();
     let mut rows = vec![
         vec!["class".to_owned(), tool.class().to_string()],
-        vec!["operation".to_owned(), harmless(tool.operation())],
+        vec!["operation".to_owned(), sanitize(tool.operation())],
         vec!["revision".to_owned(), tool.revision().to_owned()],
     ];
     if !labels.is_empty() {
@@ -118,7 +118,7 @@ fn show(tool: &Registered, scene: &Scene, screen: &mut Screen) -> std::io::Resul
     screen.table(&rows)?;
     screen.line("")?;
     screen.line("arguments:")?;
-    screen.line(&harmless(&format!("{:#}", tool.schema())))
+    screen.line(&sanitize(&format!("{:#}", tool.schema())))
 }
 
 fn described(tool: &Registered, scene: &Scene) -> Value {

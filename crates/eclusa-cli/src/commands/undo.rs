@@ -12,36 +12,36 @@ use super::{
 };
 use crate::{
     args::{RedoArgs, UndoArgs},
+    context::AppContext,
     failure::{Exit, Failure},
-    keeping,
-    screen::{Screen, harmless},
-    workplace::Workplace,
+    screen::{Screen, sanitize},
+    undo_retention,
 };
 
+mod select;
 pub(in crate::commands) mod tool;
-mod which;
 
-pub(in crate::commands) use which::unknown;
-use which::{Meant, Which};
+pub(in crate::commands) use select::unknown;
+use select::{Selected, Selection};
 
-pub(super) async fn run(here: &Workplace, args: UndoArgs, json: bool) -> Result<Exit, Failure> {
+pub(super) async fn run(ctx: &AppContext, args: UndoArgs, json: bool) -> Result<Exit, Failure> {
     let which = match args {
-        UndoArgs { since: Some(when), .. } => Which::Since(when),
-        UndoArgs { turn: true, .. } => Which::Turn,
-        UndoArgs { calls, .. } if !calls.is_empty() => Which::Calls(calls),
-        UndoArgs { .. } => Which::Last,
+        UndoArgs { since: Some(when), .. } => Selection::Since(when),
+        UndoArgs { turn: true, .. } => Selection::Turn,
+        UndoArgs { calls, .. } if !calls.is_empty() => Selection::Calls(calls),
+        UndoArgs { .. } => Selection::Last,
     };
-    let back = Back::open(here, json)?;
-    let meant = which::find(which, &back.workspace, &back.store, &*here.registry()?)?;
+    let back = UndoSession::open(ctx, json)?;
+    let meant = select::find(which, &back.workspace, &back.store, &*ctx.registry()?)?;
     let call = json!({"calls": meant.calls});
     let planned = || back.workspace.would_undo(&meant.calls);
     back.pass("undo", call, &meant, planned).await
 }
 
-pub(super) async fn redo(here: &Workplace, args: RedoArgs, json: bool) -> Result<Exit, Failure> {
-    let back = Back::open(here, json)?;
-    let undo = which::undo_of(args.call, &back.workspace)?;
-    let meant = Meant { calls: vec![undo], beyond: Vec::new() };
+pub(super) async fn redo(ctx: &AppContext, args: RedoArgs, json: bool) -> Result<Exit, Failure> {
+    let back = UndoSession::open(ctx, json)?;
+    let undo = select::undo_of(args.call, &back.workspace)?;
+    let meant = Selected { calls: vec![undo], beyond: Vec::new() };
     let planned = || {
         let calls = tool::undoes(&back.workspace, undo);
         Ok(Undone { calls, ..back.workspace.would_undo(&[undo])? })
@@ -50,27 +50,27 @@ pub(super) async fn redo(here: &Workplace, args: RedoArgs, json: bool) -> Result
 }
 
 /// Everything that taking something back needs.
-struct Back<'a> {
-    here: &'a Workplace,
+struct UndoSession<'a> {
+    ctx: &'a AppContext,
     store: Store,
     workspace: Workspace,
     gate: Gate,
     json: bool,
 }
 
-impl<'a> Back<'a> {
-    fn open(here: &'a Workplace, json: bool) -> Result<Back<'a>, Failure> {
-        if !here.place.undo().exists() {
+impl<'a> UndoSession<'a> {
+    fn open(ctx: &'a AppContext, json: bool) -> Result<UndoSession<'a>, Failure> {
+        if !ctx.paths.undo().exists() {
             return Err(Failure::failed("nothing was changed here, so there is nothing to undo"));
         }
-        let store = here.store()?;
-        let durability = here.config.commit_durability;
-        let gate = here.gate_to_take_back(
+        let store = ctx.store()?;
+        let durability = ctx.config.commit_durability;
+        let gate = ctx.gate_to_take_back(
             &store,
             |registry, workspace| tool::add(registry, workspace, durability),
             Arc::new(tool::CommandLine),
         )?;
-        Ok(Back { here, workspace: here.workspace()?, store, gate, json })
+        Ok(UndoSession { ctx, workspace: ctx.workspace()?, store, gate, json })
     }
 
     /// Passes the call through the gate, and tells what came of it.
@@ -78,11 +78,11 @@ impl<'a> Back<'a> {
         &self,
         tool: &str,
         args: Value,
-        meant: &Meant,
+        meant: &Selected,
         planned: impl FnOnce() -> Result<Undone, eclusa::UndoError>,
     ) -> Result<Exit, Failure> {
         cancel_on_signal(self.gate.run().cancel.clone());
-        let plan = match self.here.dry_run {
+        let plan = match self.ctx.dry_run {
             true => Some(planned()),
             false => None,
         };
@@ -99,7 +99,7 @@ impl<'a> Back<'a> {
         }
         screen.flush()?;
         if exit == Exit::Done && plan.is_none() {
-            keeping::compact_when_due(&self.workspace, self.here.config.keep, &self.store);
+            undo_retention::compact_when_due(&self.workspace, self.ctx.config.keep, &self.store);
         }
         Ok(exit)
     }
@@ -108,7 +108,7 @@ impl<'a> Back<'a> {
 type Plan = Result<Undone, eclusa::UndoError>;
 
 /// The reply, with the plan of a dry run in place of the data that only a run gives.
-fn as_json(reply: &Reply, plan: Option<&Plan>, meant: &Meant) -> Value {
+fn as_json(reply: &Reply, plan: Option<&Plan>, meant: &Selected) -> Value {
     let mut value = reply::as_json(reply);
     let Some(fields) = value.as_object_mut() else { return value };
     match plan {
@@ -135,24 +135,24 @@ fn print(
     reply: &Reply,
     tool: &str,
     plan: Option<&Plan>,
-    meant: &Meant,
+    meant: &Selected,
     screen: &mut Screen,
 ) -> Result<(), Failure> {
     match plan {
         _ if reply.refused() => reply::print(reply, screen)?,
         Some(Ok(undone)) => {
-            screen.line(&harmless(&format!("would {tool}: {}", tool::told(undone))))?
+            screen.line(&sanitize(&format!("would {tool}: {}", tool::summary(undone))))?
         }
         Some(Err(err)) => {
             screen.flush()?;
             let failed = tool::failed(err, &meant.calls);
-            crate::screen::complain(&[format!("error: {}", failed.message)]);
+            crate::screen::error(&[format!("error: {}", failed.message)]);
         }
         None => reply::print(reply, screen)?,
     }
     if !reply.is_error() {
         for (call, why) in &meant.beyond {
-            screen.line(&harmless(&format!("call {call} cannot be undone: {why}")))?;
+            screen.line(&sanitize(&format!("call {call} cannot be undone: {why}")))?;
         }
         if let (None, Some(number), "undo") = (plan, reply.number(), tool) {
             screen.line(&format!("`eclusa redo {number}` brings it back"))?;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 const FILE: &str = "notes.txt";
 
 /// The longest file of notes, in bytes.
-const LONGEST: u64 = 1024 * 1024;
+const MAX_NOTES: u64 = 1024 * 1024;
 
 /// Writes notes.
 pub(super) struct Note {
@@ -58,7 +58,7 @@ impl TypedTool for Note {
             ToolError::new(format!("`{FILE}` cannot be written: {why}"))
         };
         // A link in its place could lead anywhere, so the name itself is meant.
-        let before = self.files.entry(FILE, LONGEST).map_err(|err| failed(&err))?.node;
+        let before = self.files.entry(FILE, MAX_NOTES).map_err(|err| failed(&err))?.node;
         let (mut content, mode) = match &before {
             None => (Vec::new(), 0o644),
             Some(Node::File(file)) => match file.bytes() {

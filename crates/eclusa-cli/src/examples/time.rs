@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::moment::Moment;
+use crate::timestamp::Timestamp;
 
 /// Tells the time.
 pub(super) struct Time;
@@ -41,7 +41,7 @@ impl TypedTool for Time {
     async fn run(&self, _: Nothing, _: &Job) -> Result<Output, ToolError> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        let text = Moment(millis).to_string();
+        let text = Timestamp(millis).to_string();
         Ok(Output { data: Some(json!({"unix_ms": millis})), ..Output::text(text) })
     }
 }

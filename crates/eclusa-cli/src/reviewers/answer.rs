@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// What it said.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum ReviewerAnswer {
     /// Pass it on.
     Approve,
     /// Pass it on, and keep this remark.
@@ -20,40 +20,40 @@ pub(crate) enum Said {
 }
 
 /// Reads an answer that may be plain text: a remark.
-pub(crate) fn read(text: &str) -> Result<Said, String> {
+pub(crate) fn read(text: &str) -> Result<ReviewerAnswer, String> {
     let text = text.trim();
     match text.chars().next() {
-        None => Ok(Said::Approve),
+        None => Ok(ReviewerAnswer::Approve),
         // Whoever begins with JSON meant JSON.
         Some('{' | '[' | '"') => read_json(text),
         Some(_) => match serde_json::from_str(text) {
             Ok(value) => of_value(value),
-            Err(_) => Ok(Said::Note(text.to_owned())),
+            Err(_) => Ok(ReviewerAnswer::Note(text.to_owned())),
         },
     }
 }
 
 /// Reads an answer that must be JSON.
-pub(crate) fn read_json(text: &str) -> Result<Said, String> {
+pub(crate) fn read_json(text: &str) -> Result<ReviewerAnswer, String> {
     let value = serde_json::from_str(text)
         .map_err(|err| format!("its answer is not JSON that can be read: {err}"))?;
     of_value(value)
 }
 
-fn of_value(value: Value) -> Result<Said, String> {
+fn of_value(value: Value) -> Result<ReviewerAnswer, String> {
     match value {
         Value::Bool(_) => Ok(loose(value.into())),
         Value::Object(fields) => of_object(fields),
-        value => Ok(Said::Modify(value)),
+        value => Ok(ReviewerAnswer::Modify(value)),
     }
 }
 
-fn of_object(mut fields: Map<String, Value>) -> Result<Said, String> {
+fn of_object(mut fields: Map<String, Value>) -> Result<ReviewerAnswer, String> {
     if let Some(Value::Object(hook)) = fields.remove("hookSpecificOutput") {
         return of_hook(hook);
     }
     if fields.get("continue") == Some(&Value::Bool(false)) {
-        return Ok(Said::Deny(text(&mut fields, "stopReason")));
+        return Ok(ReviewerAnswer::Deny(text(&mut fields, "stopReason")));
     }
     if let Some(decision) = fields.remove("decision") {
         return decided(decision.as_str().unwrap_or_default(), fields);
@@ -67,36 +67,36 @@ fn of_object(mut fields: Map<String, Value>) -> Result<Said, String> {
         }
         Some(_) => Err("`approved` must be true or false".to_owned()),
         None => match fields.remove("updatedInput") {
-            Some(value) => Ok(Said::Modify(value)),
-            None => Ok(Said::Modify(Value::Object(fields))),
+            Some(value) => Ok(ReviewerAnswer::Modify(value)),
+            None => Ok(ReviewerAnswer::Modify(Value::Object(fields))),
         },
     }
 }
 
 /// Our own words.
-fn decided(decision: &str, mut fields: Map<String, Value>) -> Result<Said, String> {
+fn decided(decision: &str, mut fields: Map<String, Value>) -> Result<ReviewerAnswer, String> {
     let value = fields.remove("value");
     let need = |value: Option<Value>| value.ok_or(format!("`{decision}` needs a `value`"));
     match decision {
-        "approve" | "allow" => Ok(Said::Approve),
-        "deny" | "block" => Ok(Said::Deny(text(&mut fields, "reason"))),
-        "modify" => need(value).map(Said::Modify),
-        "merge" => need(value).map(Said::Merge),
+        "approve" | "allow" => Ok(ReviewerAnswer::Approve),
+        "deny" | "block" => Ok(ReviewerAnswer::Deny(text(&mut fields, "reason"))),
+        "modify" => need(value).map(ReviewerAnswer::Modify),
+        "merge" => need(value).map(ReviewerAnswer::Merge),
         other => Err(format!("`{other}` is not a decision; use approve, deny, modify or merge")),
     }
 }
 
 /// The words of hooks.
-fn of_hook(mut hook: Map<String, Value>) -> Result<Said, String> {
+fn of_hook(mut hook: Map<String, Value>) -> Result<ReviewerAnswer, String> {
     let decision = hook.remove("permissionDecision");
     let updated = hook.remove("updatedInput");
     match (decision.as_ref().map(|it| it.as_str().unwrap_or_default()), updated) {
-        (Some("deny"), _) => Ok(Said::Deny(text(&mut hook, "permissionDecisionReason"))),
-        (Some("allow") | None, Some(value)) => Ok(Said::Modify(value)),
-        (Some("allow"), None) => Ok(Said::Approve),
+        (Some("deny"), _) => Ok(ReviewerAnswer::Deny(text(&mut hook, "permissionDecisionReason"))),
+        (Some("allow") | None, Some(value)) => Ok(ReviewerAnswer::Modify(value)),
+        (Some("allow"), None) => Ok(ReviewerAnswer::Approve),
         (None, None) => Ok(match hook.remove("additionalContext") {
-            Some(Value::String(context)) => Said::Note(context),
-            _ => Said::Approve,
+            Some(Value::String(context)) => ReviewerAnswer::Note(context),
+            _ => ReviewerAnswer::Approve,
         }),
         (Some(other), _) => {
             Err(format!("`{other}` is not a permission decision here; use allow or deny"))
@@ -111,39 +111,39 @@ fn text(fields: &mut Map<String, Value>, name: &str) -> String {
     }
 }
 
-fn loose(said: Review<Value>) -> Said {
+fn loose(said: Review<Value>) -> ReviewerAnswer {
     match said {
-        Review::Approve => Said::Approve,
-        Review::Modify(value) => Said::Modify(value),
-        Review::Merge(patch) => Said::Merge(patch),
-        Review::Deny(why) => Said::Deny(why),
-        Review::Note(note) => Said::Note(note),
+        Review::Approve => ReviewerAnswer::Approve,
+        Review::Modify(value) => ReviewerAnswer::Modify(value),
+        Review::Merge(patch) => ReviewerAnswer::Merge(patch),
+        Review::Deny(why) => ReviewerAnswer::Deny(why),
+        Review::Note(note) => ReviewerAnswer::Note(note),
     }
 }
 
-impl Said {
+impl ReviewerAnswer {
     /// What it means for a call: arguments are an object and nothing else.
     pub(crate) fn about_input(self) -> Result<Review<Value>, ReviewError> {
         Ok(match self {
-            Said::Approve => Review::Approve,
-            Said::Note(note) => Review::Note(note),
-            Said::Deny(why) => Review::Deny(why),
-            Said::Modify(value) | Said::Merge(value) if !value.is_object() => {
+            ReviewerAnswer::Approve => Review::Approve,
+            ReviewerAnswer::Note(note) => Review::Note(note),
+            ReviewerAnswer::Deny(why) => Review::Deny(why),
+            ReviewerAnswer::Modify(value) | ReviewerAnswer::Merge(value) if !value.is_object() => {
                 return Err("its answer is neither a decision nor an object of arguments".into());
             }
-            Said::Modify(args) => Review::Modify(args),
-            Said::Merge(patch) => Review::Merge(patch),
+            ReviewerAnswer::Modify(args) => Review::Modify(args),
+            ReviewerAnswer::Merge(patch) => Review::Merge(patch),
         })
     }
 
     /// What it means for an output: anything can take its place.
     pub(crate) fn about_output(self) -> Result<Review<Output>, ReviewError> {
         Ok(match self {
-            Said::Approve => Review::Approve,
-            Said::Note(note) => Review::Note(note),
-            Said::Deny(why) => Review::Deny(why),
-            Said::Modify(value) => Review::Modify(Output::from(value)),
-            Said::Merge(patch) => Review::Merge(patch),
+            ReviewerAnswer::Approve => Review::Approve,
+            ReviewerAnswer::Note(note) => Review::Note(note),
+            ReviewerAnswer::Deny(why) => Review::Deny(why),
+            ReviewerAnswer::Modify(value) => Review::Modify(Output::from(value)),
+            ReviewerAnswer::Merge(patch) => Review::Merge(patch),
         })
     }
 }
@@ -156,39 +156,48 @@ mod tests {
 
     #[test]
     fn h_table_of_answers() {
-        let deny = |why: &str| Ok(Said::Deny(why.to_owned()));
-        let table: Vec<(&str, Result<Said, ()>)> = vec![
-            ("", Ok(Said::Approve)),
-            (" \n", Ok(Said::Approve)),
-            ("true", Ok(Said::Approve)),
+        let deny = |why: &str| Ok(ReviewerAnswer::Deny(why.to_owned()));
+        let table: Vec<(&str, Result<ReviewerAnswer, ()>)> = vec![
+            ("", Ok(ReviewerAnswer::Approve)),
+            (" \n", Ok(ReviewerAnswer::Approve)),
+            ("true", Ok(ReviewerAnswer::Approve)),
             ("false", deny("not approved")),
-            ("looks harmless", Ok(Said::Note("looks harmless".to_owned()))),
-            (r#"{"query": "a"}"#, Ok(Said::Modify(json!({"query": "a"})))),
-            (r#"{"approved": true}"#, Ok(Said::Approve)),
+            ("looks harmless", Ok(ReviewerAnswer::Note("looks harmless".to_owned()))),
+            (r#"{"query": "a"}"#, Ok(ReviewerAnswer::Modify(json!({"query": "a"})))),
+            (r#"{"approved": true}"#, Ok(ReviewerAnswer::Approve)),
             (r#"{"approved": false, "reason": "no"}"#, deny("no")),
             (
                 r#"{"approved": true, "modified_value": {"a": 1}}"#,
-                Ok(Said::Modify(json!({"a": 1}))),
+                Ok(ReviewerAnswer::Modify(json!({"a": 1}))),
             ),
             (r#"{"approved": "yes"}"#, Err(())),
-            (r#"{"decision": "approve"}"#, Ok(Said::Approve)),
+            (r#"{"decision": "approve"}"#, Ok(ReviewerAnswer::Approve)),
             (r#"{"decision": "deny", "reason": "no"}"#, deny("no")),
             (r#"{"decision": "block"}"#, deny("not approved")),
-            (r#"{"decision": "modify", "value": {"a": 1}}"#, Ok(Said::Modify(json!({"a": 1})))),
-            (r#"{"decision": "merge", "value": {"a": null}}"#, Ok(Said::Merge(json!({"a": null})))),
+            (
+                r#"{"decision": "modify", "value": {"a": 1}}"#,
+                Ok(ReviewerAnswer::Modify(json!({"a": 1}))),
+            ),
+            (
+                r#"{"decision": "merge", "value": {"a": null}}"#,
+                Ok(ReviewerAnswer::Merge(json!({"a": null}))),
+            ),
             (r#"{"decision": "modify"}"#, Err(())),
             (r#"{"decision": "perhaps"}"#, Err(())),
             (r#"{"decision": true}"#, Err(())),
             (r#"{"continue": false, "stopReason": "no"}"#, deny("no")),
-            (r#"{"updatedInput": {"a": 1}}"#, Ok(Said::Modify(json!({"a": 1})))),
-            (r#"{"hookSpecificOutput": {"permissionDecision": "allow"}}"#, Ok(Said::Approve)),
+            (r#"{"updatedInput": {"a": 1}}"#, Ok(ReviewerAnswer::Modify(json!({"a": 1})))),
+            (
+                r#"{"hookSpecificOutput": {"permissionDecision": "allow"}}"#,
+                Ok(ReviewerAnswer::Approve),
+            ),
             (
                 r#"{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no"}}"#,
                 deny("no"),
             ),
             (
                 r#"{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"a": 1}}}"#,
-                Ok(Said::Modify(json!({"a": 1}))),
+                Ok(ReviewerAnswer::Modify(json!({"a": 1}))),
             ),
             (r#"{"hookSpecificOutput": {"permissionDecision": "ask"}}"#, Err(())),
             (r#"{"decision": "#, Err(())),

@@ -9,10 +9,10 @@ use reqwest::{
 };
 use serde_json::Value;
 
-use super::answer::{self, Said};
+use super::answer::{self, ReviewerAnswer};
 
 /// The longest answer that is read.
-const LONGEST: usize = 1024 * 1024;
+const MAX_ANSWER: usize = 1024 * 1024;
 
 /// A service that reviews.
 pub(crate) struct Service {
@@ -39,7 +39,7 @@ impl Service {
     }
 
     /// Posts the question and reads the answer.
-    pub(super) async fn consult(&self, about: &Value) -> Result<Said, String> {
+    pub(super) async fn consult(&self, about: &Value) -> Result<ReviewerAnswer, String> {
         let request = self
             .client
             .post(&self.url)
@@ -52,8 +52,8 @@ impl Service {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|err| chain(&err))? {
             body.extend_from_slice(&chunk);
-            if body.len() > LONGEST {
-                return Err(format!("its answer is longer than {LONGEST} bytes"));
+            if body.len() > MAX_ANSWER {
+                return Err(format!("its answer is longer than {MAX_ANSWER} bytes"));
             }
         }
         let text = String::from_utf8(body).map_err(|_| "its answer is not text".to_owned())?;

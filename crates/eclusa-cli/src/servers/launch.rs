@@ -17,23 +17,23 @@ use eclusa_sandbox::{Enforcement, Keep, Limits, Missing, Plan, proxy::Hosts, sec
 use eclusa_tools::Sandboxes;
 use futures::future::BoxFuture;
 
-use super::{held, loose, program};
-use crate::{place::Place, spawn::Program, workplace::Workplace};
+use super::{program, sandboxed, unsandboxed};
+use crate::{context::AppContext, paths::Paths, spawn::Program};
 
 /// Starts servers on this machine.
 #[derive(Clone)]
 pub(super) struct Launch {
-    place: Place,
+    paths: Paths,
     /// The sandboxes of this workspace: a server's are made from the same capabilities.
     sandboxes: Sandboxes,
 }
 
 impl Launch {
-    pub(super) fn new(here: &Workplace, sandboxes: Sandboxes) -> Launch {
-        let launch = Launch { place: here.place.clone(), sandboxes };
+    pub(super) fn new(ctx: &AppContext, sandboxes: Sandboxes) -> Launch {
+        let launch = Launch { paths: ctx.paths.clone(), sandboxes };
         // All before the first starts: each is hidden from the others. What cannot be made is told
         // when that server starts.
-        for server in here.config.servers.iter().filter(|it| it.sandbox) {
+        for server in ctx.config.servers.iter().filter(|it| it.sandbox) {
             let _ = launch.home(server);
         }
         launch
@@ -48,9 +48,9 @@ impl Launcher for Launch {
             };
             unset(server)?;
             if !server.sandbox {
-                return loose::start(&Program {
+                return unsandboxed::start(&Program {
                     command: command.clone(),
-                    directory: self.place.workspace.clone(),
+                    directory: self.paths.workspace.clone(),
                     env: server.env.clone(),
                     set: Vec::new(),
                 });
@@ -83,16 +83,16 @@ impl Launch {
         &self,
         server: &ServerSettings,
         command: &[String],
-    ) -> io::Result<(held::Started, String)> {
+    ) -> io::Result<(sandboxed::StartedServer, String)> {
         let sandbox = self.holds()?;
         let home = self.home(server)?;
         let settings = self.sandboxes.settings();
         let path = settings.env.iter().find(|(name, _)| name == "PATH");
         let path = path.map(|(_, value)| value.as_os_str()).unwrap_or(OsStr::new(""));
-        let argv = program::found(command, path, &self.place.workspace)?;
+        let argv = program::found(command, path, &self.paths.workspace)?;
         let cwd = match server.workspace {
             Seen::Hidden => &home,
-            Seen::Read | Seen::Write => &self.place.workspace,
+            Seen::Read | Seen::Write => &self.paths.workspace,
         };
         let mut plan = Plan::new(argv, cwd);
         plan.env = environment(&settings.env, server, &home);
@@ -105,7 +105,7 @@ impl Launch {
         let hosts = Hosts::new(&server.hosts).map_err(|err| {
             io::Error::other(format!("a host that it may reach cannot be read: {err}"))
         })?;
-        Ok((held::start(&plan, self.sandboxes.capabilities(), hosts)?, sandbox))
+        Ok((sandboxed::start(&plan, self.sandboxes.capabilities(), hosts)?, sandbox))
     }
 
     /// What holds a server here, in words, or why that is not enough. Nothing of a server is
@@ -136,11 +136,11 @@ impl Launch {
 
     /// What it sees, writes and does not see.
     fn places(&self, plan: &mut Plan, server: &ServerSettings, home: PathBuf) {
-        let (settings, root) = (self.sandboxes.settings(), &self.place.workspace);
+        let (settings, root) = (self.sandboxes.settings(), &self.paths.workspace);
         plan.hide = secrets(settings.home.as_deref(), std::slice::from_ref(root));
-        plan.hide.extend(self.place.state().map(Path::to_owned));
+        plan.hide.extend(self.paths.state().map(Path::to_owned));
         // Of the homes, one is its own.
-        let homes = self.place.homes();
+        let homes = self.paths.homes();
         plan.hide.extend(settings.hide.iter().filter(|it| **it != homes).cloned());
         // The other servers' are none of its business.
         plan.hide.extend(beside(&home));
@@ -162,13 +162,13 @@ impl Launch {
 
     /// The directory of a server, made if it is missing.
     fn home(&self, server: &ServerSettings) -> io::Result<PathBuf> {
-        let home = self.place.home_of(server);
+        let home = self.paths.home_of(server);
         let failed = |err: io::Error| {
             io::Error::other(format!("its directory `{}` cannot be made: {err}", home.display()))
         };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&home).map_err(failed)?;
         let home = home.canonicalize().map_err(failed)?;
-        if server.workspace == Seen::Hidden && home.starts_with(&self.place.workspace) {
+        if server.workspace == Seen::Hidden && home.starts_with(&self.paths.workspace) {
             return Err(io::Error::other(format!(
                 "the workspace cannot be hidden from it, because its own directory `{}` is in it; \
                  keep state elsewhere with `--state DIR`, or let it read the workspace",

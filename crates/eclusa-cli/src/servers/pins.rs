@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, fs, io, path::PathBuf};
 use eclusa::ServerSettings;
 use eclusa_mcp::{Pinned, Pins};
 
-use super::wrapped::key;
-use crate::{remember::replace, workplace::Workplace};
+use super::wrap::key;
+use crate::{context::AppContext, remember::replace};
 
 /// A directory with a file for each server.
 pub(crate) struct PinFiles {
@@ -17,12 +17,12 @@ pub(crate) struct PinFiles {
 
 impl PinFiles {
     /// What these servers said.
-    pub(crate) fn of<'a>(
-        here: &Workplace,
+    pub(crate) fn new<'a>(
+        ctx: &AppContext,
         servers: impl IntoIterator<Item = &'a ServerSettings>,
     ) -> PinFiles {
         let keys = servers.into_iter().map(|it| (it.name.clone(), key(it))).collect();
-        PinFiles { directory: here.place.pins(), keys }
+        PinFiles { directory: ctx.paths.pins(), keys }
     }
 
     fn file(&self, server: &str) -> PathBuf {

@@ -47,9 +47,9 @@ mod tests {
 
     #[test]
     fn a_program_is_found_before_it_is_started() {
-        let here = Path::new("/");
+        let ctx = Path::new("/");
         let words = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-        let found = |all: &[&str]| found(&words(all), OsStr::new("/nowhere:/bin"), here);
+        let found = |all: &[&str]| found(&words(all), OsStr::new("/nowhere:/bin"), ctx);
         assert_eq!(found(&["sh", "-c", "x"]).unwrap(), ["/bin/sh", "-c", "x"]);
         assert_eq!(found(&["/bin/sh"]).unwrap(), ["/bin/sh"]);
         assert_eq!(found(&["bin/sh"]).unwrap(), ["/bin/sh"]);

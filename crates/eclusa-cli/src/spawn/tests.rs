@@ -65,10 +65,10 @@ async fn whoever_was_left_in_the_background_is_ended() {
 
 #[tokio::test]
 async fn e9_dropping_the_future_ends_the_whole_group() {
-    let place = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let mut program = shell("trap '' TERM; sleep 300 & echo $! > pids; echo $$ >> pids; sleep 300");
-    program.directory = place.path().to_owned();
-    let pids = place.path().join("pids");
+    program.directory = dir.path().to_owned();
+    let pids = dir.path().join("pids");
     let running = program.run(Vec::new(), Streams::Together);
     let written = async {
         while std::fs::read_to_string(&pids).unwrap_or_default().lines().count() < 2 {
@@ -95,11 +95,11 @@ async fn e9_dropping_the_future_ends_the_whole_group() {
 async fn a_program_may_tidy_up_before_it_is_killed() {
     // It has a second, in which a busy machine may not let it run at all.
     for _ in 0..10 {
-        let place = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let mut program = shell("trap ': > tidied; exit' TERM; sleep 300 & : > ready; wait");
-        program.directory = place.path().to_owned();
+        program.directory = dir.path().to_owned();
         let ready = async {
-            while !place.path().join("ready").exists() {
+            while !dir.path().join("ready").exists() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
@@ -108,7 +108,7 @@ async fn a_program_may_tidy_up_before_it_is_killed() {
             () = ready => {}
         }
         tokio::task::spawn_blocking(wait_for_killers).await.unwrap();
-        if place.path().join("tidied").exists() {
+        if dir.path().join("tidied").exists() {
             return;
         }
     }

@@ -16,7 +16,7 @@ use opentelemetry_sdk::{
 use crate::failure::Failure;
 
 /// The variables that name a collector; the exporter reads them itself.
-const NAMED: [&str; 3] = [
+const COLLECTOR_VARIABLES: [&str; 3] = [
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
@@ -34,7 +34,10 @@ pub(super) struct Export {
 impl Export {
     /// Opens it, if a collector is named. Nothing is sent anywhere otherwise.
     pub(super) fn start() -> Result<Option<Export>, Failure> {
-        if !NAMED.iter().any(|name| std::env::var_os(name).is_some_and(|it| !it.is_empty())) {
+        if !COLLECTOR_VARIABLES
+            .iter()
+            .any(|name| std::env::var_os(name).is_some_and(|it| !it.is_empty()))
+        {
             return Ok(None);
         }
         let failed = |what: String| Failure::usage(format!("nothing can be exported: {what}"));

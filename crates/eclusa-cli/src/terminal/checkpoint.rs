@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 
 use super::{
     GivenUp, Terminal,
-    keys::{Keys, Typed},
+    key_reader::{KeyReader, TypedLine},
 };
 
 impl Checkpoint for Terminal {
@@ -38,7 +38,7 @@ impl Checkpoint for Terminal {
 
 /// True when the person typed the name of the tool and nothing else.
 fn ask(tool: &str, args: &str, tty: OwnedFd, given_up: Arc<AtomicBool>) -> io::Result<bool> {
-    let mut keys = Keys::new(tty, given_up);
+    let mut keys = KeyReader::new(tty, given_up);
     let mut out = io::stderr().lock();
     let shown = one_line(tool);
     writeln!(out, "\ncheckpoint: what {shown} does cannot be taken back")?;
@@ -49,5 +49,5 @@ fn ask(tool: &str, args: &str, tty: OwnedFd, given_up: Arc<AtomicBool>) -> io::R
     write!(out, "type the tool's name to open it, anything else keeps it closed: ")?;
     out.flush()?;
     drop(out);
-    Ok(keys.line()? == Typed::Line(tool.to_owned()))
+    Ok(keys.line()? == TypedLine::Line(tool.to_owned()))
 }

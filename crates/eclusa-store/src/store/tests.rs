@@ -38,8 +38,8 @@ fn a_writer_that_died_refuses_everything() {
 fn what_fails_in_a_transaction_leaves_nothing_behind() {
     let (_directory, store) = store();
     let unfit = || StoreError::Unfit("on purpose".to_owned());
-    let failed = store.write(move |pen| {
-        pen.append(None, "{}".to_owned())?;
+    let failed = store.write(move |tx| {
+        tx.append(None, "{}".to_owned())?;
         Err::<(), _>(unfit())
     });
     assert_eq!(failed, Err(unfit()));

@@ -8,10 +8,10 @@ use std::{
 };
 
 use eclusa::{Approver, AuditSink};
-use eclusa_store::{Desk, Durability, Options, Store};
+use eclusa_store::{ApprovalQueue, Durability, Options, Store};
 
 use crate::{
-    desk::question,
+    approval_queue::question,
     room::{ended, started, stranger},
 };
 
@@ -118,8 +118,8 @@ fn the_child() {
         "append-and-move" => runtime.block_on(append_and_move(path, options)),
         "append-when-told" => append_when_told(path, options),
         "ask" => {
-            let desk = Desk::new(Store::open(path, options).unwrap());
-            runtime.block_on(desk.ask(&question(Duration::from_secs(3600)))).unwrap();
+            let queue = ApprovalQueue::new(Store::open(path, options).unwrap());
+            runtime.block_on(queue.ask(&question(Duration::from_secs(3600)))).unwrap();
         }
         _ => panic!("`{task}` is nothing that a child can do"),
     }

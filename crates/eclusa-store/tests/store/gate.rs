@@ -12,7 +12,7 @@ use eclusa::{
     Answer, Decision, Facts, Gate, House, Job, OnNoApprover, Output, Policy, Reason, Registry,
     Reply, Scene, Source, Tool, ToolCall, ToolError, Touch, Validated, Verdict,
 };
-use eclusa_store::{Desk, Status, Store};
+use eclusa_store::{ApprovalQueue, QuestionStatus, Store};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -69,8 +69,8 @@ impl World {
         let mut house = House::new(Arc::new(registry), All(decision), Arc::new(store.clone()));
         house.on_no_approver = OnNoApprover::Queue;
         house.spool = Some(Arc::new(store.clone()));
-        let desk = Desk::new(store).poll_every(Duration::from_millis(5));
-        house.desk = Some(Arc::new(desk));
+        let queue = ApprovalQueue::new(store).poll_every(Duration::from_millis(5));
+        house.desk = Some(Arc::new(queue));
         house.limits.output = 100;
         World { room, gate: Gate::new(house), ran }
     }
@@ -81,17 +81,17 @@ impl World {
 
     /// Somebody elsewhere answers the question that waits.
     async fn pass_answered(&self, text: &str, answer: Answer) -> Reply {
-        let desk = Desk::new(self.room.open());
+        let queue = ApprovalQueue::new(self.room.open());
         let answering = async {
-            while desk.list().unwrap().is_empty() {
+            while queue.list().unwrap().is_empty() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            let parked = desk.list().unwrap().remove(0);
-            assert_eq!(parked.question.args, json!({ "text": text }));
-            desk.answer(parked.id, answer, "ann").unwrap();
+            let queued = queue.list().unwrap().remove(0);
+            assert_eq!(queued.question.args, json!({ "text": text }));
+            queue.answer(queued.id, answer, "ann").unwrap();
         };
         let (reply, ()) = futures::join!(self.pass(text), answering);
-        assert_ne!(desk.get(1).unwrap().taken_at, None);
+        assert_ne!(queue.get(1).unwrap().taken_at, None);
         reply
     }
 }
@@ -148,14 +148,17 @@ async fn a4_a_call_that_nobody_answers_never_runs() {
         Arc::new(store.clone()),
     );
     house.on_no_approver = OnNoApprover::Queue;
-    house.desk = Some(Arc::new(Desk::new(store.clone())));
+    house.desk = Some(Arc::new(ApprovalQueue::new(store.clone())));
     house.limits.approval = Duration::from_millis(50);
     world.gate = Gate::new(house);
     let reply = world.pass("hello").await;
     assert!(reply.refused());
     assert_eq!(world.ran.load(Ordering::SeqCst), 0);
     store.close().unwrap();
-    assert_eq!(Desk::new(world.room.open()).get(1).unwrap().status, Status::Expired);
+    assert_eq!(
+        ApprovalQueue::new(world.room.open()).get(1).unwrap().status,
+        QuestionStatus::Expired
+    );
 }
 
 #[tokio::test]

@@ -2,9 +2,9 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
 mod append;
+mod approval_queue;
 mod at_once;
 mod child;
-mod desk;
 mod gate;
 mod power;
 mod processes;

@@ -1,7 +1,7 @@
 //! Several processes at once, and processes that end without a warning.
 
 use eclusa::Hash;
-use eclusa_store::{Desk, Store};
+use eclusa_store::{ApprovalQueue, Store};
 
 use crate::{
     child::{Running, command},
@@ -90,18 +90,18 @@ fn what_was_acknowledged_survives_a_kill_at_crash() {
 fn a17_a_parked_question_survives_the_process_that_asked() {
     let room = Room::new();
     let mut child = Running::start(command("ask", &room.path()));
-    let desk = Desk::new(room.open());
+    let queue = ApprovalQueue::new(room.open());
     let before = loop {
-        match desk.list().unwrap().pop() {
-            Some(parked) => break parked,
+        match queue.list().unwrap().pop() {
+            Some(queued) => break queued,
             None if child.has_ended() => panic!("the child ended without asking"),
             None => std::thread::sleep(std::time::Duration::from_millis(5)),
         }
     };
     child.kill();
-    drop(desk);
-    let desk = Desk::new(room.open());
-    assert_eq!(format!("{:?}", desk.list().unwrap()), format!("{:?}", [before]));
+    drop(queue);
+    let queue = ApprovalQueue::new(room.open());
+    assert_eq!(format!("{:?}", queue.list().unwrap()), format!("{:?}", [before]));
 }
 
 /// A store that somebody else is making at the same moment is never seen half made.

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::screen::harmless;
+use crate::screen::sanitize;
 
 /// Standard output, written to while the command runs.
 pub(super) struct Stream {
@@ -30,7 +30,7 @@ impl Stream {
         rest.extend_from_slice(bytes);
         let whole = rest.len() - unfinished(&rest);
         let bytes: Vec<u8> = rest.drain(..whole).collect();
-        let text = harmless(&String::from_utf8_lossy(&bytes));
+        let text = sanitize(&String::from_utf8_lossy(&bytes));
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 
@@ -38,7 +38,7 @@ impl Stream {
     pub(super) fn finish(&self) {
         let rest = std::mem::take(&mut *self.rest.lock().unwrap_or_else(PoisonError::into_inner));
         if !rest.is_empty() {
-            let text = harmless(&String::from_utf8_lossy(&rest));
+            let text = sanitize(&String::from_utf8_lossy(&rest));
             let _ = io::stdout().write_all(text.as_bytes());
         }
     }

@@ -8,10 +8,10 @@ use serde_json::json;
 use super::layers;
 use crate::{
     args::Global,
+    context,
     failure::{Exit, Failure},
-    place::Place,
-    screen::{Screen, Style, harmless},
-    workplace,
+    paths::Paths,
+    screen::{Screen, Style, sanitize},
 };
 
 pub(super) fn run(
@@ -20,8 +20,8 @@ pub(super) fn run(
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     let layers = match files.is_empty() {
-        true => workplace::layers(&Place::find(global)?)?,
-        false => named(files)?,
+        true => context::layers(&Paths::find(global)?)?,
+        false => from_arguments(files)?,
     };
     let config = match Config::load(&layers) {
         Ok(config) => config,
@@ -34,7 +34,7 @@ pub(super) fn run(
                         "line": error.line,
                         "message": error.message,
                     }))?,
-                    false => screen.styled(Style::Bad, &harmless(&error.to_string()))?,
+                    false => screen.styled(Style::Bad, &sanitize(&error.to_string()))?,
                 }
             }
             let count = errors.0.len();
@@ -66,13 +66,13 @@ pub(super) fn run(
             bare => format!(", {bare} without any"),
         };
         let text = format!("{file}: {rules} rules, {examples} examples hold{bare}");
-        screen.line(&harmless(&text))?;
+        screen.line(&sanitize(&text))?;
     }
     Ok(Exit::Done)
 }
 
 /// Files that are tested before they are put in place.
-fn named(files: &[PathBuf]) -> Result<Vec<Layer>, Failure> {
+fn from_arguments(files: &[PathBuf]) -> Result<Vec<Layer>, Failure> {
     let layer = |file: &PathBuf| {
         let text = std::fs::read_to_string(file).map_err(|err| {
             Failure::usage(format!("the file `{}` cannot be read: {err}", file.display()))

@@ -5,12 +5,12 @@
 
 use serde_json::{Value, json};
 
-use super::layers::{self, Written};
+use super::layers::{self, SourceRule};
 use crate::{
     args::{Agent, Global},
+    context::AppContext,
     failure::{Exit, Failure},
-    screen::{Screen, harmless, notice},
-    workplace::Workplace,
+    screen::{Screen, note, sanitize},
 };
 
 /// What a rule is about, in words that other agents have.
@@ -40,22 +40,22 @@ impl About {
 }
 
 /// One statement: what becomes of what. `stage` is a question elsewhere.
-struct Said {
+struct Statement {
     decision: &'static str,
     about: About,
     origin: String,
 }
 
 /// A rule that stays behind, and why.
-struct Left {
+struct Skipped {
     origin: String,
     why: String,
 }
 
 pub(super) fn run(global: &Global, agent: Agent, screen: &mut Screen) -> Result<Exit, Failure> {
-    let here = Workplace::open(global)?;
+    let ctx = AppContext::open(global)?;
     let (mut said, mut left, mut lost) = (Vec::new(), Vec::new(), Vec::new());
-    for rule in layers::rules(&here.config).iter().filter(|it| !it.is_shipped()) {
+    for rule in layers::rules(&ctx.config).iter().filter(|it| !it.is_shipped()) {
         let decision = decision(rule);
         let abouts = about(rule).and_then(|all| {
             // A single star fits slashes there: the same text would allow more.
@@ -73,7 +73,7 @@ pub(super) fn run(global: &Global, agent: Agent, screen: &mut Screen) -> Result<
             }
         });
         match abouts {
-            Ok(all) => said.extend(all.into_iter().map(|about| Said {
+            Ok(all) => said.extend(all.into_iter().map(|about| Statement {
                 decision,
                 about,
                 origin: rule.origin.clone(),
@@ -82,7 +82,7 @@ pub(super) fn run(global: &Global, agent: Agent, screen: &mut Screen) -> Result<
                 if decision != "allow" {
                     lost.extend(kinds(rule));
                 }
-                left.push(Left { origin: rule.origin.clone(), why });
+                left.push(Skipped { origin: rule.origin.clone(), why });
             }
         }
     }
@@ -90,11 +90,11 @@ pub(super) fn run(global: &Global, agent: Agent, screen: &mut Screen) -> Result<
         let doubtful = it.decision == "allow" && lost.contains(&it.about.kind());
         if doubtful {
             let why = "a rule that tightens the same kind stays behind".to_owned();
-            left.push(Left { origin: it.origin.clone(), why });
+            left.push(Skipped { origin: it.origin.clone(), why });
         }
         !doubtful
     });
-    left.push(Left {
+    left.push(Skipped {
         origin: "defaults".to_owned(),
         why: "the shipped rules and what holds without rules are not written out".to_owned(),
     });
@@ -110,14 +110,14 @@ pub(super) fn run(global: &Global, agent: Agent, screen: &mut Screen) -> Result<
         screen.json(&json!({"text": text, "statements": said.len(), "left": left}))?;
         return Ok(Exit::Done);
     }
-    screen.line(&harmless(text.trim_end()))?;
-    for Left { origin, why } in &left {
-        notice(&format!("not carried over: {origin}: {why}"));
+    screen.line(&sanitize(text.trim_end()))?;
+    for Skipped { origin, why } in &left {
+        note(&format!("not carried over: {origin}: {why}"));
     }
     Ok(Exit::Done)
 }
 
-fn decision(rule: &Written) -> &'static str {
+fn decision(rule: &SourceRule) -> &'static str {
     match rule.decision() {
         "allow" => "allow",
         "deny" => "deny",
@@ -136,7 +136,7 @@ fn knows(agent: Agent, about: &About) -> bool {
 }
 
 /// The kinds of tools that a rule may be about, where nobody can say it better.
-fn kinds(rule: &Written) -> Vec<&'static str> {
+fn kinds(rule: &SourceRule) -> Vec<&'static str> {
     let all = ["command", "path", "domain", "server"];
     let named: Vec<&'static str> =
         all.into_iter().filter(|it| rule.keys.contains_key(it)).collect();
@@ -144,7 +144,7 @@ fn kinds(rule: &Written) -> Vec<&'static str> {
 }
 
 /// What a rule is about, when it can be said elsewhere.
-fn about(rule: &Written) -> Result<Vec<About>, String> {
+fn about(rule: &SourceRule) -> Result<Vec<About>, String> {
     let keys: Vec<&str> = rule.conditions().map(|(key, _)| key).collect();
     let list = |key: &str| {
         let texts = rule.texts(key).unwrap_or_default();
@@ -196,7 +196,7 @@ fn about(rule: &Written) -> Result<Vec<About>, String> {
                     && (rule.decision() != "allow"
                         || known.iter().take(2).all(|it| tools.iter().any(|tool| tool == it)))
             };
-            match (all(&super::foreign::READERS), all(&super::foreign::WRITERS)) {
+            match (all(&super::agent_rules::READERS), all(&super::agent_rules::WRITERS)) {
                 (true, _) => Ok(list("path").into_iter().map(About::Read).collect()),
                 (_, true) => Ok(list("path").into_iter().map(About::Write).collect()),
                 _ => strange(),
@@ -214,7 +214,7 @@ fn about(rule: &Written) -> Result<Vec<About>, String> {
     }
 }
 
-fn claude(said: &[Said]) -> String {
+fn claude(said: &[Statement]) -> String {
     let rules = |decision: &str| -> Vec<String> {
         let mine = said.iter().filter(|it| it.decision == decision);
         let path = |it: &str| {
@@ -238,8 +238,8 @@ fn claude(said: &[Said]) -> String {
     format!("{:#}", json!({"permissions": permissions}))
 }
 
-fn codex(said: &[Said]) -> String {
-    let rule = |it: &Said| {
+fn codex(said: &[Statement]) -> String {
+    let rule = |it: &Statement| {
         let About::Command(words) = &it.about else { return String::new() };
         let words: Vec<&str> = words.split_whitespace().collect();
         let decision = match it.decision {
@@ -252,9 +252,9 @@ fn codex(said: &[Said]) -> String {
     said.iter().map(rule).collect()
 }
 
-fn gemini(said: &[Said]) -> String {
+fn gemini(said: &[Statement]) -> String {
     // The highest number decides there; the strictest does here.
-    let rule = |it: &Said| {
+    let rule = |it: &Statement| {
         let (decision, priority) = match it.decision {
             "allow" => ("allow", 100),
             "deny" => ("deny", 300),
@@ -275,7 +275,7 @@ fn gemini(said: &[Said]) -> String {
     said.iter().map(rule).collect()
 }
 
-fn opencode(said: &[Said]) -> String {
+fn opencode(said: &[Statement]) -> String {
     // The last that fits decides there, so they stand from loose to strict.
     let tool = |name: &str, pattern: fn(&About, &str) -> Vec<String>| {
         let mut lines: Vec<(String, &str)> = Vec::new();

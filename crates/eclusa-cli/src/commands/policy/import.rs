@@ -5,12 +5,12 @@ use std::path::Path;
 use eclusa::{Config, Layer};
 use serde_json::json;
 
-use super::foreign::{Brought, Left};
+use super::agent_rules::{ImportedRules, Skipped};
 use crate::{
     args::{Agent, Global},
+    context,
     failure::{Exit, Failure},
-    screen::{Screen, harmless, notice},
-    workplace,
+    screen::{Screen, note, sanitize},
 };
 
 mod claude;
@@ -39,33 +39,34 @@ pub(super) fn run(
     })?;
     brought.keep_readable();
     let toml = toml(&brought, agent, file);
-    Config::load(&[Layer::of_person("import", toml.as_str())]).map_err(workplace::unusable)?;
+    Config::load(&[Layer::of_person("import", toml.as_str())]).map_err(context::unusable)?;
     if global.json {
-        let left = |it: &Left| json!({"what": it.what, "why": it.why, "looser": it.looser});
+        let left = |it: &Skipped| json!({"what": it.what, "why": it.why, "looser": it.looser});
         let left: Vec<_> = brought.left.iter().map(left).collect();
         screen.json(&json!({"toml": toml, "rules": brought.rules.len(), "left": left}))?;
         return Ok(Exit::Done);
     }
-    screen.line(&harmless(&toml))?;
+    screen.line(&sanitize(&toml))?;
     let (carried, left) = (brought.rules.len(), brought.left.len());
-    notice(&format!("{carried} carried over, {left} not"));
+    note(&format!("{carried} carried over, {left} not"));
     Ok(Exit::Done)
 }
 
 /// The rules, and in comments what is not among them.
-fn toml(brought: &Brought, agent: Agent, file: &Path) -> String {
+fn toml(brought: &ImportedRules, agent: Agent, file: &Path) -> String {
     let mut text = format!("# From {} of {agent}.\n", plain(&file.display().to_string()));
     for (_, rule) in &brought.rules {
         text.push_str(&format!("\n{}\n", rule.toml()));
     }
-    let (looser, others): (Vec<&Left>, Vec<&Left>) = brought.left.iter().partition(|it| it.looser);
+    let (looser, others): (Vec<&Skipped>, Vec<&Skipped>) =
+        brought.left.iter().partition(|it| it.looser);
     let lists = [
         ("Not carried over, so that these rules are LOOSER than the settings were:", looser),
         ("Not carried over:", others),
     ];
     for (title, left) in lists.iter().filter(|(_, left)| !left.is_empty()) {
         text.push_str(&format!("\n# {title}\n"));
-        for Left { what, why, .. } in left {
+        for Skipped { what, why, .. } in left {
             text.push_str(&format!("#   {}: {why}\n", plain(what)));
         }
     }
@@ -74,5 +75,5 @@ fn toml(brought: &Brought, agent: Agent, file: &Path) -> String {
 
 /// A text that stays on its line.
 fn plain(text: &str) -> String {
-    harmless(&text.replace(['\n', '\r', '\t'], " "))
+    sanitize(&text.replace(['\n', '\r', '\t'], " "))
 }

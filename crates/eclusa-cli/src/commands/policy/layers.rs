@@ -4,7 +4,7 @@ use eclusa::Config;
 use toml_edit::{Item, Table, Value};
 
 /// One rule, as written.
-pub(super) struct Written {
+pub(super) struct SourceRule {
     /// `file:line`.
     pub(super) origin: String,
     /// Its keys.
@@ -12,13 +12,13 @@ pub(super) struct Written {
 }
 
 /// Every rule of a configuration.
-pub(super) fn rules(config: &Config) -> Vec<Written> {
+pub(super) fn rules(config: &Config) -> Vec<SourceRule> {
     let all = config.settings().into_iter().filter(|it| it.key == "rules");
     let read = |setting: eclusa::Setting| {
         let text = format!("rule = {}", setting.value);
         let document: toml_edit::DocumentMut = text.parse().ok()?;
         let keys = document.get("rule")?.as_inline_table()?.clone().into_table();
-        Some(Written { origin: setting.origin, keys })
+        Some(SourceRule { origin: setting.origin, keys })
     };
     all.filter_map(read).collect()
 }
@@ -26,7 +26,7 @@ pub(super) fn rules(config: &Config) -> Vec<Written> {
 /// Keys that are no conditions.
 const SAID: [&str; 5] = ["decision", "id", "reason", "match", "not_match"];
 
-impl Written {
+impl SourceRule {
     /// What it decides.
     pub(super) fn decision(&self) -> &str {
         self.keys.get("decision").and_then(Item::as_str).unwrap_or_default()

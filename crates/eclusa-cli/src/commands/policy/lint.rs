@@ -4,12 +4,12 @@ use eclusa::Registry;
 use serde_json::json;
 use toml_edit::Item;
 
-use super::layers::{self, Written};
+use super::layers::{self, SourceRule};
 use crate::{
     args::Global,
+    context::AppContext,
     failure::{Exit, Failure},
-    screen::{Screen, Style, harmless},
-    workplace::Workplace,
+    screen::{Screen, Style, sanitize},
 };
 
 /// One thing to look at.
@@ -20,11 +20,11 @@ struct Finding {
 }
 
 pub(super) fn run(global: &Global, screen: &mut Screen) -> Result<Exit, Failure> {
-    let here = Workplace::open(global)?;
-    let registry = here.registry()?;
-    let rules = layers::rules(&here.config);
+    let ctx = AppContext::open(global)?;
+    let registry = ctx.registry()?;
+    let rules = layers::rules(&ctx.config);
     let mut found: Vec<Finding> = Vec::new();
-    for unknown in here.config.unknown_tools(&registry) {
+    for unknown in ctx.config.unknown_tools(&registry) {
         let near = unknown.nearest.first().map(|it| format!("; did you mean `{it}`?"));
         let text = format!("no tool is called `{}`{}", unknown.name, near.unwrap_or_default());
         found.push(Finding { origin: unknown.origin, kind: "unknown tool", text });
@@ -43,7 +43,7 @@ pub(super) fn run(global: &Global, screen: &mut Screen) -> Result<Exit, Failure>
     for Finding { origin, kind, text } in &found {
         match global.json {
             true => screen.json(&json!({"origin": origin, "kind": kind, "text": text}))?,
-            false => screen.styled(Style::Warn, &harmless(&format!("{origin}: {kind}: {text}")))?,
+            false => screen.styled(Style::Warn, &sanitize(&format!("{origin}: {kind}: {text}")))?,
         }
     }
     if !global.json {
@@ -54,7 +54,7 @@ pub(super) fn run(global: &Global, screen: &mut Screen) -> Result<Exit, Failure>
 }
 
 /// Why no call can meet its conditions.
-fn unreachable(rule: &Written, registry: &Registry) -> Option<String> {
+fn unreachable(rule: &SourceRule, registry: &Registry) -> Option<String> {
     let tools = rule.texts("tool")?;
     let globs = || tools.iter().filter(|it| it.contains(['*', '?']));
     let all = registry.list();
@@ -85,7 +85,7 @@ fn unreachable(rule: &Written, registry: &Registry) -> Option<String> {
 }
 
 /// The rule because of which it never changes an outcome.
-fn shadowed(rule: &Written, at: usize, rules: &[Written]) -> Option<(&'static str, String)> {
+fn shadowed(rule: &SourceRule, at: usize, rules: &[SourceRule]) -> Option<(&'static str, String)> {
     for (other_at, other) in rules.iter().enumerate().filter(|(it, _)| *it != at) {
         let (mine, others) = (rank(rule.decision()), rank(other.decision()));
         let id = other.keys.get("id").and_then(Item::as_str);
@@ -115,7 +115,7 @@ fn rank(decision: &str) -> usize {
 }
 
 /// True when every call that meets the conditions of `narrow` certainly meets those of `wide`.
-fn covers(wide: &Written, narrow: &Written) -> bool {
+fn covers(wide: &SourceRule, narrow: &SourceRule) -> bool {
     wide.conditions().all(|(key, wide)| {
         let Some(narrow) = narrow.keys.get(key) else { return false };
         if same(wide, narrow) {
@@ -161,7 +161,7 @@ const RUNNERS: [&str; 27] = [
 ];
 
 /// What it allows beyond what its author can have looked at.
-fn broad(rule: &Written) -> Option<String> {
+fn broad(rule: &SourceRule) -> Option<String> {
     if rule.decision() != "allow" {
         return None;
     }

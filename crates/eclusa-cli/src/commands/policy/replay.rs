@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, path::Path};
 use eclusa::Layer;
 use serde_json::json;
 
-use super::{past, trial};
+use super::{log_calls, try_rule};
 use crate::{
     args::Global,
+    context::{self, AppContext},
     failure::{Exit, Failure},
-    screen::{Screen, Style, harmless},
-    when::When,
-    workplace::{self, Workplace},
+    screen::{Screen, Style, sanitize},
+    since::Since,
 };
 
 /// How many examples are shown of each difference.
@@ -20,13 +20,14 @@ const SHOWN: usize = 3;
 pub(super) fn run(
     global: &Global,
     file: &Path,
-    since: Option<When>,
+    since: Option<Since>,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let here = Workplace::open(global)?;
-    let calls = past::calls(&here.place.log()?, since)?;
-    let gate = trial::with(&here, &changed(&here, file)?)?;
-    let mut differences: BTreeMap<(String, &'static str), Vec<&past::Past>> = BTreeMap::new();
+    let ctx = AppContext::open(global)?;
+    let calls = log_calls::calls(&ctx.paths.log()?, since)?;
+    let gate = try_rule::with(&ctx, &changed(&ctx, file)?)?;
+    let mut differences: BTreeMap<(String, &'static str), Vec<&log_calls::LoggedCall>> =
+        BTreeMap::new();
     for call in &calls.all {
         let now = call.again(&gate);
         if now != call.decision {
@@ -57,7 +58,7 @@ pub(super) fn run(
                 it => format!(" (answered {it})"),
             });
             let line = format!("  {}{}", call.line(), answer.unwrap_or_default());
-            screen.line(&harmless(&line))?;
+            screen.line(&sanitize(&line))?;
         }
         if count > SHOWN {
             screen.line(&format!("  and {} more", count - SHOWN))?;
@@ -74,12 +75,12 @@ fn rank(decision: &str) -> usize {
 }
 
 /// The layers, with the file in the place of the person's own.
-fn changed(here: &Workplace, file: &Path) -> Result<Vec<Layer>, Failure> {
+fn changed(ctx: &AppContext, file: &Path) -> Result<Vec<Layer>, Failure> {
     let text = std::fs::read_to_string(file).map_err(|err| {
         Failure::usage(format!("the policy `{}` cannot be read: {err}", file.display()))
     })?;
-    let own = here.place.config.as_ref().map(|it| it.display().to_string());
-    let mut layers = workplace::layers(&here.place)?;
+    let own = ctx.paths.config.as_ref().map(|it| it.display().to_string());
+    let mut layers = context::layers(&ctx.paths)?;
     layers.retain(|it| Some(&it.name) != own.as_ref());
     layers.insert(0, Layer::of_person(file.display().to_string(), text));
     Ok(layers)

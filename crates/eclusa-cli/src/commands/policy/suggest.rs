@@ -9,16 +9,16 @@ use eclusa::{Decision, Explanation, Touch};
 use serde_json::json;
 
 use super::{
-    past::{self, Past},
-    trial,
-    written::Rule,
+    log_calls::{self, LoggedCall},
+    rule_toml::RuleToml,
+    try_rule,
 };
 use crate::{
     args::Global,
+    context::AppContext,
     failure::{Exit, Failure},
-    screen::{Screen, Style, harmless},
-    when::When,
-    workplace::Workplace,
+    screen::{Screen, Style, sanitize},
+    since::Since,
 };
 
 /// Answers that let a call run.
@@ -33,13 +33,13 @@ struct Proposal {
 
 pub(super) fn run(
     global: &Global,
-    since: Option<When>,
+    since: Option<Since>,
     count: usize,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let here = Workplace::open(global)?;
-    let calls = past::calls(&here.place.log()?, since)?;
-    let gate = here.judge()?;
+    let ctx = AppContext::open(global)?;
+    let calls = log_calls::calls(&ctx.paths.log()?, since)?;
+    let gate = ctx.judge()?;
     let now: Vec<&'static str> = calls.all.iter().map(|it| it.again(&gate)).collect();
     let mut candidates = BTreeSet::new();
     for (call, now) in calls.all.iter().zip(&now) {
@@ -52,7 +52,7 @@ pub(super) fn run(
     }
     let mut proposals = Vec::new();
     for toml in candidates {
-        if let Some(proposal) = tried(&here, toml, &calls.all, &now) {
+        if let Some(proposal) = tried(&ctx, toml, &calls.all, &now) {
             proposals.push(proposal);
         }
     }
@@ -72,8 +72,8 @@ pub(super) fn run(
         }
         let questions = if saved.len() == 1 { "question" } else { "questions" };
         let title = format!("{} {questions} fewer, as {example}", saved.len());
-        screen.styled(Style::Strong, &harmless(&format!("# {title}")))?;
-        screen.line(&harmless(toml))?;
+        screen.styled(Style::Strong, &sanitize(&format!("# {title}")))?;
+        screen.line(&sanitize(toml))?;
         screen.line("")?;
     }
     if proposals.is_empty() && !global.json {
@@ -86,13 +86,13 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-fn said_yes(call: &Past) -> bool {
+fn said_yes(call: &LoggedCall) -> bool {
     call.went_well && call.answer.as_deref().is_some_and(|it| YES.contains(&it))
 }
 
 /// The proposal, if it saves a question and loosens nothing but what was answered with yes.
-fn tried(here: &Workplace, toml: String, calls: &[Past], now: &[&str]) -> Option<Proposal> {
-    let gate = trial::gate(here, &toml).ok()?;
+fn tried(ctx: &AppContext, toml: String, calls: &[LoggedCall], now: &[&str]) -> Option<Proposal> {
+    let gate = try_rule::gate(ctx, &toml).ok()?;
     let mut saved = Vec::new();
     let mut example = None;
     for (call, now) in calls.iter().zip(now) {
@@ -112,7 +112,7 @@ fn tried(here: &Workplace, toml: String, calls: &[Past], now: &[&str]) -> Option
 /// Rules that would let such a call run, from narrow to wide.
 fn rules(explanation: &Explanation) -> Vec<String> {
     let mut rules = Vec::new();
-    let allow = || Rule::new("allow");
+    let allow = || RuleToml::new("allow");
     let commands = explanation.scripts.iter().flat_map(|it| &it.commands);
     let strict =
         commands.filter(|it| it.verdict.as_ref().is_some_and(|it| it.decision > Decision::Allow));
@@ -139,7 +139,7 @@ fn rules(explanation: &Explanation) -> Vec<String> {
             Touch::Fetch(host) => {
                 hosts.insert(host.clone());
             }
-            Touch::Run(_) | Touch::Unknown => return rules.iter().map(Rule::toml).collect(),
+            Touch::Run(_) | Touch::Unknown => return rules.iter().map(RuleToml::toml).collect(),
         }
     }
     let list = |it: BTreeSet<String>| it.into_iter().collect::<Vec<String>>();
@@ -152,5 +152,5 @@ fn rules(explanation: &Explanation) -> Vec<String> {
             rules.push(named.list("path", &list(directories)).list("domain", &list(hosts)));
         }
     }
-    rules.iter().map(Rule::toml).collect()
+    rules.iter().map(RuleToml::toml).collect()
 }

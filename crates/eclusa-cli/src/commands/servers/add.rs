@@ -8,49 +8,49 @@ use serde_json::json;
 use super::settings;
 use crate::{
     args::AddArgs,
+    context::AppContext,
     failure::{Exit, Failure},
-    screen::{Screen, harmless, notice},
-    servers::{PinFiles, written},
-    workplace::Workplace,
+    screen::{Screen, note, sanitize},
+    servers::{PinFiles, config_edit},
 };
 
-pub(super) fn run(here: &Workplace, args: AddArgs, json: bool) -> Result<Exit, Failure> {
-    let file = file(here)?;
+pub(super) fn run(ctx: &AppContext, args: AddArgs, json: bool) -> Result<Exit, Failure> {
+    let file = file(ctx)?;
     check_server_name(&args.name).map_err(Failure::usage)?;
-    if let Some(taken) = here.config.servers.iter().find(|it| it.name == args.name) {
+    if let Some(taken) = ctx.config.servers.iter().find(|it| it.name == args.name) {
         let text = format!("a server is called `{}` already, at {}", taken.name, taken.origin);
         return Err(Failure::usage(text).hint(format!("`eclusa servers remove {}`", taken.name)));
     }
-    let server = meant(args)?;
-    if let Some(why) = written::secret_in(&server, &here.redactor()?) {
+    let server = selected(args)?;
+    if let Some(why) = config_edit::secret_in(&server, &ctx.redactor()?) {
         return Err(Failure::usage(format!("nothing was written: {why}")));
     }
     let mut screen = Screen::stdout();
-    if !here.dry_run {
-        written::add(file, std::slice::from_ref(&server))?;
+    if !ctx.dry_run {
+        config_edit::add(file, std::slice::from_ref(&server))?;
     }
     match json {
         true => screen.json(&settings(&server))?,
         false => {
-            let file = harmless(&file.display().to_string());
-            let (name, done) = (&server.name, if here.dry_run { "would be" } else { "is" });
+            let file = sanitize(&file.display().to_string());
+            let (name, done) = (&server.name, if ctx.dry_run { "would be" } else { "is" });
             screen.line(&format!("`{name}` {done} behind the gate, in {file}"))?;
             screen.line(&format!("see what it is with `eclusa servers test {name}`"))?;
         }
     }
     screen.flush()?;
     for variable in server.env.iter().filter(|it| std::env::var_os(it).is_none()) {
-        notice(&format!("the environment variable {variable} is not set here"));
+        note(&format!("the environment variable {variable} is not set here"));
     }
     if !server.sandbox {
-        notice(&format!("`{}` runs without a sandbox: it can do whatever you can", server.name));
+        note(&format!("`{}` runs without a sandbox: it can do whatever you can", server.name));
     }
     Ok(Exit::Done)
 }
 
-fn meant(args: AddArgs) -> Result<ServerSettings, Failure> {
+fn selected(args: AddArgs) -> Result<ServerSettings, Failure> {
     for name in &args.env {
-        written::variable(name)?;
+        config_edit::variable(name)?;
     }
     let reach = match args.url {
         None => Reach::Command(args.command),
@@ -79,15 +79,15 @@ fn headers(written: &[String]) -> Result<BTreeMap<String, String>, Failure> {
         let (name, variable) = header
             .split_once('=')
             .ok_or_else(|| Failure::usage("a header is written `--header NAME=VARIABLE`"))?;
-        written::variable(variable)?;
+        config_edit::variable(variable)?;
         headers.insert(name.to_owned(), variable.to_owned());
     }
     Ok(headers)
 }
 
 /// The person's own file.
-pub(super) fn file(here: &Workplace) -> Result<&Path, Failure> {
-    here.place.config.as_deref().ok_or_else(|| {
+pub(super) fn file(ctx: &AppContext) -> Result<&Path, Failure> {
+    ctx.paths.config.as_deref().ok_or_else(|| {
         Failure::usage(
             "there is no configuration of yours: neither XDG_CONFIG_HOME nor HOME is set",
         )
@@ -95,17 +95,17 @@ pub(super) fn file(here: &Workplace) -> Result<&Path, Failure> {
     })
 }
 
-pub(super) fn remove(here: &Workplace, name: &str, json: bool) -> Result<Exit, Failure> {
-    let server = super::named(here, name)?;
-    let file = file(here)?;
-    if !here.dry_run && !written::remove(file, name)? {
+pub(super) fn remove(ctx: &AppContext, name: &str, json: bool) -> Result<Exit, Failure> {
+    let server = super::find(ctx, name)?;
+    let file = file(ctx)?;
+    if !ctx.dry_run && !config_edit::remove(file, name)? {
         let text = format!("`{name}` is not in your own file: it is at {}", server.origin);
         return Err(Failure::usage(text).hint("take it out there"));
     }
-    if !here.dry_run {
-        PinFiles::of(here, [server]).forget(name).map_err(Failure::failed)?;
+    if !ctx.dry_run {
+        PinFiles::new(ctx, [server]).forget(name).map_err(Failure::failed)?;
     }
-    let home = here.place.home_of(server);
+    let home = ctx.paths.home_of(server);
     let left = home.is_dir().then(|| home.display().to_string());
     let mut screen = Screen::stdout();
     match json {
@@ -113,7 +113,7 @@ pub(super) fn remove(here: &Workplace, name: &str, json: bool) -> Result<Exit, F
         false => {
             screen.line(&format!("`{name}` is no longer behind the gate"))?;
             if let Some(left) = left {
-                screen.line(&format!("what it kept is still in {}", harmless(&left)))?;
+                screen.line(&format!("what it kept is still in {}", sanitize(&left)))?;
             }
         }
     }

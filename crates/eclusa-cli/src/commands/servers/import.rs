@@ -12,25 +12,25 @@ use super::{add::file, settings};
 use crate::{
     args::Client,
     commands::policy::import::jsonc,
+    context::AppContext,
     failure::{Exit, Failure},
-    screen::{Screen, Style, harmless},
-    servers::written,
-    workplace::Workplace,
+    screen::{Screen, Style, sanitize},
+    servers::config_edit,
 };
 
 mod entry;
-mod places;
+mod sources;
 mod toml;
 
 /// What becomes of the servers that were found.
 #[derive(Default)]
-struct Brought {
-    servers: Vec<Found>,
-    left: Vec<Left>,
+struct Import {
+    servers: Vec<ImportedServer>,
+    left: Vec<Skipped>,
 }
 
 /// A server that can be brought over.
-struct Found {
+struct ImportedServer {
     settings: ServerSettings,
     from: PathBuf,
     /// What was told of it and is not brought over.
@@ -38,24 +38,24 @@ struct Found {
 }
 
 /// A server that is not brought over.
-struct Left {
+struct Skipped {
     name: String,
     from: PathBuf,
     why: String,
 }
 
 pub(super) fn run(
-    here: &Workplace,
+    ctx: &AppContext,
     from_file: Option<&Path>,
     from: Option<Client>,
     json: bool,
 ) -> Result<Exit, Failure> {
-    let to = file(here)?;
+    let to = file(ctx)?;
     let sources = match from_file {
-        Some(file) => vec![places::Source::named(file)],
-        None => places::known(from, here),
+        Some(file) => vec![sources::Source::from_argument(file)],
+        None => sources::known(from, ctx),
     };
-    let mut brought = Brought::default();
+    let mut brought = Import::default();
     let mut read = 0;
     for source in &sources {
         let Some(text) = source.text()? else { continue };
@@ -67,38 +67,38 @@ pub(super) fn run(
             true => toml::read(&text),
             false => jsonc::read(&text),
         };
-        brought.take(here, source, &value.map_err(wrong)?)?;
+        brought.take(ctx, source, &value.map_err(wrong)?)?;
     }
     if read == 0 {
         let files: Vec<String> =
             sources.iter().map(|it| format!("`{}`", it.file.display())).collect();
         return Err(Failure::usage(format!("there is nothing to import: no {}", files.join(", "))));
     }
-    if !here.dry_run {
+    if !ctx.dry_run {
         let new: Vec<ServerSettings> =
             brought.servers.iter().map(|it| it.settings.clone()).collect();
-        written::add(to, &new)?;
+        config_edit::add(to, &new)?;
     }
     let mut screen = Screen::stdout();
     match json {
         true => screen.json(&brought.as_json())?,
-        false => brought.print(here, to, &mut screen)?,
+        false => brought.print(ctx, to, &mut screen)?,
     }
     screen.flush()?;
     Ok(Exit::Done)
 }
 
-impl Brought {
+impl Import {
     /// Takes what there is in one file.
     fn take(
         &mut self,
-        here: &Workplace,
-        source: &places::Source,
+        ctx: &AppContext,
+        source: &sources::Source,
         value: &Value,
     ) -> Result<(), Failure> {
-        let redactor = here.redactor()?;
+        let redactor = ctx.redactor()?;
         for (name, written) in source.servers(value) {
-            let left = |why: String| Left { name: name.clone(), from: source.file.clone(), why };
+            let left = |why: String| Skipped { name: name.clone(), from: source.file.clone(), why };
             let read = match entry::read(&name, &written) {
                 Ok(read) => read,
                 Err(why) => {
@@ -106,7 +106,7 @@ impl Brought {
                     continue;
                 }
             };
-            let taken = here.config.servers.iter().map(|it| (&it.name, &it.reach));
+            let taken = ctx.config.servers.iter().map(|it| (&it.name, &it.reach));
             let ours = self.servers.iter().map(|it| (&it.settings.name, &it.settings.reach));
             let same = taken.chain(ours).find(|(it, _)| **it == read.settings.name);
             let why = match same {
@@ -114,11 +114,11 @@ impl Brought {
                     Some("it is behind the gate already".to_owned())
                 }
                 Some(_) => Some("another server has its name already".to_owned()),
-                None => written::secret_in(&read.settings, &redactor),
+                None => config_edit::secret_in(&read.settings, &redactor),
             };
             match why {
                 Some(why) => self.left.push(left(why)),
-                None => self.servers.push(Found {
+                None => self.servers.push(ImportedServer {
                     settings: read.settings,
                     from: source.file.clone(),
                     notes: read.notes,
@@ -147,10 +147,10 @@ impl Brought {
         all
     }
 
-    fn print(&self, here: &Workplace, to: &Path, screen: &mut Screen) -> Result<(), Failure> {
-        let path = |it: &Path| harmless(&it.display().to_string());
+    fn print(&self, ctx: &AppContext, to: &Path, screen: &mut Screen) -> Result<(), Failure> {
+        let path = |it: &Path| sanitize(&it.display().to_string());
         let (count, to) = (self.servers.len(), path(to));
-        screen.line(&match (count, here.dry_run) {
+        screen.line(&match (count, ctx.dry_run) {
             (0, _) => "nothing was brought over".to_owned(),
             (1, false) => format!("1 server is behind the gate now, in {to}"),
             (_, false) => format!("{count} servers are behind the gate now, in {to}"),
@@ -161,12 +161,12 @@ impl Brought {
             let name = &it.settings.name;
             screen.styled(Style::Good, &format!("  {name} (from {})", path(&it.from)))?;
             for note in &it.notes {
-                screen.line(&format!("    not brought over: {}", harmless(note)))?;
+                screen.line(&format!("    not brought over: {}", sanitize(note)))?;
             }
         }
         for it in &self.left {
             let text = format!("  {} (from {}): {}", it.name, path(&it.from), it.why);
-            screen.styled(Style::Warn, &harmless(&text))?;
+            screen.styled(Style::Warn, &sanitize(&text))?;
         }
         let variables = self.variables();
         if !variables.is_empty() {
@@ -188,8 +188,8 @@ impl Brought {
     }
 
     fn as_json(&self) -> Value {
-        let found = |it: &Found| json!({"server": settings(&it.settings), "from": it.from, "left_out": it.notes});
-        let left = |it: &Left| json!({"name": it.name, "from": it.from, "why": it.why});
+        let found = |it: &ImportedServer| json!({"server": settings(&it.settings), "from": it.from, "left_out": it.notes});
+        let left = |it: &Skipped| json!({"name": it.name, "from": it.from, "why": it.why});
         json!({
             "imported": self.servers.iter().map(found).collect::<Vec<_>>(),
             "left": self.left.iter().map(left).collect::<Vec<_>>(),

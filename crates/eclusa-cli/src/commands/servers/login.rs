@@ -9,7 +9,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::{failure::Failure, screen::Screen, servers::written::variable};
+use crate::{failure::Failure, screen::Screen, servers::config_edit::variable};
 
 /// How long a person may take in the browser.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -43,8 +43,8 @@ pub(super) async fn login(
 ) -> Result<(), Failure> {
     // A port of our own on this machine alone: the address that the person comes back to.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let here = format!("http://{}", listener.local_addr()?);
-    let redirect = format!("{here}/callback");
+    let base = format!("http://{}", listener.local_addr()?);
+    let redirect = format!("{base}/callback");
     let login = Login::begin(server, keys, &redirect, terms).await.map_err(Failure::failed)?;
     let mut screen = Screen::stdout();
     screen.line(&format!("Open this address to log in to `{}`:", server.name))?;
@@ -56,7 +56,7 @@ pub(super) async fn login(
         Failure::failed("nobody came back from the browser within five minutes")
             .hint("run the command again, and open the address that it prints")
     })?;
-    login.end(&format!("{here}{path}")).await.map_err(Failure::failed)
+    login.end(&format!("{base}{path}")).await.map_err(Failure::failed)
 }
 
 /// Waits until the browser comes back with an answer. Whatever else it asks for is not here.

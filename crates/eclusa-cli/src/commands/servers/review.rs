@@ -5,23 +5,23 @@ use eclusa_mcp::{Difference, Pins};
 use serde_json::{Value, json};
 use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
 
-use super::try_out;
+use super::probe;
 use crate::{
+    context::AppContext,
     failure::{Exit, Failure},
     screen::{Screen, Style},
     servers::PinFiles,
     terminal::Terminal,
-    workplace::Workplace,
 };
 
 pub(super) async fn run(
-    here: &Workplace,
+    ctx: &AppContext,
     server: &ServerSettings,
     accept: bool,
     json: bool,
 ) -> Result<Exit, Failure> {
     let name = &server.name;
-    let (conditions, _) = try_out::seen(here, vec![server.clone()]).await?;
+    let (conditions, _) = probe::seen(ctx, vec![server.clone()]).await?;
     let condition = conditions.first().ok_or_else(|| Failure::failed("nothing was started"))?;
     if let Some(why) = &condition.down {
         return Err(Failure::failed(format!("the server `{name}` is down: {why}")));
@@ -33,7 +33,7 @@ pub(super) async fn run(
         true => screen.json(&json!({
             "server": name,
             "changed": changed.iter().map(|it| as_json(it)).collect::<Vec<_>>(),
-            "accepted": accept && !here.dry_run && !changed.is_empty(),
+            "accepted": accept && !ctx.dry_run && !changed.is_empty(),
         }))?,
         false => {
             changed.iter().try_for_each(|it| print(it, &mut screen))?;
@@ -44,13 +44,13 @@ pub(super) async fn run(
     }
     screen.flush()?;
     drop(screen);
-    if changed.is_empty() || here.dry_run {
+    if changed.is_empty() || ctx.dry_run {
         return Ok(Exit::Done);
     }
-    if !accept && !asked(here, name)? {
+    if !accept && !asked(ctx, name)? {
         return Ok(Exit::Refused);
     }
-    pin(here, server, &changed)?;
+    pin(ctx, server, &changed)?;
     let mut screen = Screen::stdout();
     if !json {
         screen.line("accepted: calls of these tools are judged like any others again")?;
@@ -60,16 +60,16 @@ pub(super) async fn run(
 }
 
 /// Whether a person accepts it. Where none can be asked nobody does.
-fn asked(here: &Workplace, name: &str) -> Result<bool, Failure> {
-    let terminal = Terminal::new(false, here.place.config.clone());
+fn asked(ctx: &AppContext, name: &str) -> Result<bool, Failure> {
+    let terminal = Terminal::new(false, ctx.paths.config.clone());
     terminal.confirm("accept what they say now? [y/n] ").map_err(|why| {
         Failure::usage(format!("nobody can be asked to accept it: {why}"))
             .hint(format!("`eclusa servers review {name} --accept` accepts what was shown"))
     })
 }
 
-fn pin(here: &Workplace, server: &ServerSettings, changed: &[&Difference]) -> Result<(), Failure> {
-    let (name, pins) = (&server.name, PinFiles::of(here, [server]));
+fn pin(ctx: &AppContext, server: &ServerSettings, changed: &[&Difference]) -> Result<(), Failure> {
+    let (name, pins) = (&server.name, PinFiles::new(ctx, [server]));
     let mut pinned = pins.pinned(name).map_err(Failure::failed)?;
     for difference in changed {
         pinned.insert(difference.tool.clone(), difference.is.clone());

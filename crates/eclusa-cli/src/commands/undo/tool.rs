@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::keeping::calls;
+use crate::undo_retention::calls;
 
 /// An undo is not given up in the middle, and takes as long as the files need.
 const TIME: Duration = Duration::from_secs(600);
@@ -24,20 +24,20 @@ pub(in crate::commands) fn add(
     workspace: &Workspace,
     durability: Durability,
 ) -> Result<(), RegistryError> {
-    let undo = TakeBack { workspace: workspace.clone(), durability };
+    let undo = UndoTool { workspace: workspace.clone(), durability };
     registry.register(Registration::of(undo).replace())?;
-    let redo = BringBack { workspace: workspace.clone(), durability };
+    let redo = RedoTool { workspace: workspace.clone(), durability };
     registry.register(Registration::of(redo).replace())
 }
 
 /// Takes back what calls changed.
-struct TakeBack {
+struct UndoTool {
     workspace: Workspace,
     durability: Durability,
 }
 
 /// Takes back an undo.
-struct BringBack {
+struct RedoTool {
     workspace: Workspace,
     durability: Durability,
 }
@@ -79,7 +79,7 @@ fn touches(workspace: &Workspace, calls: &[u64]) -> Vec<Touch> {
     touches.collect()
 }
 
-impl TypedTool for TakeBack {
+impl TypedTool for UndoTool {
     type Args = Calls;
     const NAME: &'static str = "undo";
 
@@ -112,7 +112,7 @@ impl TypedTool for TakeBack {
     }
 }
 
-impl TypedTool for BringBack {
+impl TypedTool for RedoTool {
     type Args = OfUndo;
     const NAME: &'static str = "redo";
 
@@ -158,7 +158,7 @@ fn unnumbered() -> ToolError {
 
 fn output(what: &str, number: u64, undone: &Undone) -> Output {
     Output {
-        text: format!("{what}: {}", told(undone)),
+        text: format!("{what}: {}", summary(undone)),
         data: Some(as_json(undone)),
         undo: Some(Undo {
             description: format!("undo call {number}: it will be as if it had not been {what}"),
@@ -169,7 +169,7 @@ fn output(what: &str, number: u64, undone: &Undone) -> Output {
 }
 
 /// What was undone, or would be, for people.
-pub(in crate::commands) fn told(undone: &Undone) -> String {
+pub(in crate::commands) fn summary(undone: &Undone) -> String {
     let mut text = calls(&undone.calls);
     for path in &undone.paths {
         text.push_str(&format!("\n  {}", path.display()));

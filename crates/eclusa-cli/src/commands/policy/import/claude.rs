@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::{
-    super::foreign::{Brought, Shell},
+    super::agent_rules::{ImportedRules, Shell},
     jsonc,
 };
 
-pub(super) fn read(text: &str) -> Result<Brought, String> {
+pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     let settings = jsonc::read(text)?;
-    let mut brought = Brought::default();
+    let mut brought = ImportedRules::default();
     let Some(permissions) = settings.get("permissions").and_then(Value::as_object) else {
         return Err("there is no object `permissions` in it".to_owned());
     };
@@ -44,7 +44,7 @@ pub(super) fn read(text: &str) -> Result<Brought, String> {
     Ok(brought)
 }
 
-fn one(brought: &mut Brought, decision: &str, text: &str) {
+fn one(brought: &mut ImportedRules, decision: &str, text: &str) {
     let from = format!("{decision} {text}");
     let (tool, content) = match text
         .split_once('(')
@@ -68,7 +68,7 @@ fn one(brought: &mut Brought, decision: &str, text: &str) {
             Some(Err(_)) => brought.left(from, decision, "only `domain:` can be carried over"),
         },
         "*" if decision != "allow" => {
-            brought.rule(&from, super::super::written::Rule::new(decision));
+            brought.rule(&from, super::super::rule_toml::RuleToml::new(decision));
         }
         tool => match tool.strip_prefix("mcp__") {
             Some(named) => match named.split_once("__") {

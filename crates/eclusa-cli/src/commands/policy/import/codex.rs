@@ -4,17 +4,17 @@ use toml_edit::{DocumentMut, Item};
 
 use super::{
     super::{
-        foreign::{Brought, Shell},
-        written::Rule,
+        agent_rules::{ImportedRules, Shell},
+        rule_toml::RuleToml,
     },
     starlark::{self, Call, Value},
 };
 
-pub(super) fn read(text: &str) -> Result<Brought, String> {
+pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     if let Ok(config) = text.parse::<DocumentMut>() {
         return Ok(settings(&config));
     }
-    let mut brought = Brought::default();
+    let mut brought = ImportedRules::default();
     for call in starlark::calls(text)? {
         match call.name.as_str() {
             "prefix_rule" => prefix_rule(&mut brought, &call)?,
@@ -41,7 +41,7 @@ fn decision(call: &Call) -> &'static str {
     }
 }
 
-fn prefix_rule(brought: &mut Brought, call: &Call) -> Result<(), String> {
+fn prefix_rule(brought: &mut ImportedRules, call: &Call) -> Result<(), String> {
     let at = |key: &str| call.args.iter().find(|(it, _)| it == key).map(|(_, value)| value);
     let Some(Value::List(pattern)) = at("pattern") else {
         return Err(format!("line {}: prefix_rule needs a list `pattern`", call.line));
@@ -77,13 +77,13 @@ fn prefix_rule(brought: &mut Brought, call: &Call) -> Result<(), String> {
     Ok(())
 }
 
-fn settings(config: &DocumentMut) -> Brought {
-    let mut brought = Brought::default();
+fn settings(config: &DocumentMut) -> ImportedRules {
+    let mut brought = ImportedRules::default();
     let text = |key: &str| config.get(key).and_then(Item::as_str);
     match text("approval_policy") {
         None | Some("on-request") => {}
         Some("untrusted") => {
-            brought.rule("approval_policy untrusted", Rule::new("ask").text("access", "write"));
+            brought.rule("approval_policy untrusted", RuleToml::new("ask").text("access", "write"));
         }
         Some(other) => brought.left(
             format!("approval_policy {other}"),
@@ -94,7 +94,7 @@ fn settings(config: &DocumentMut) -> Brought {
     match text("sandbox_mode") {
         None | Some("workspace-write") => {}
         Some("read-only") => {
-            brought.rule("sandbox_mode read-only", Rule::new("ask").text("access", "write"));
+            brought.rule("sandbox_mode read-only", RuleToml::new("ask").text("access", "write"));
         }
         Some(other) => {
             brought.left(format!("sandbox_mode {other}"), "none", "nothing here is that loose");

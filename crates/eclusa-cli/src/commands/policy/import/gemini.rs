@@ -5,28 +5,28 @@ use toml_edit::{DocumentMut, Item, Table};
 
 use super::{
     super::{
-        foreign::{Brought, Shell},
+        agent_rules::{ImportedRules, Shell},
         layers::texts,
     },
     jsonc,
 };
 
-pub(super) fn read(text: &str) -> Result<Brought, String> {
+pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     if text.trim_start().starts_with(['{', '/']) {
         return settings(&jsonc::read(text)?);
     }
     let document: DocumentMut = text.parse().map_err(|err| format!("{err}"))?;
     let rules = document.get("rule").and_then(Item::as_array_of_tables);
     let rules = rules.ok_or("there is neither an object `tools` nor a `[[rule]]` in it")?;
-    let mut brought = Brought::default();
+    let mut brought = ImportedRules::default();
     for (number, rule) in (1..).zip(rules.iter()) {
         one(&mut brought, number, rule);
     }
     Ok(brought)
 }
 
-fn settings(settings: &Value) -> Result<Brought, String> {
-    let mut brought = Brought::default();
+fn settings(settings: &Value) -> Result<ImportedRules, String> {
+    let mut brought = ImportedRules::default();
     let tools = settings.get("tools").and_then(Value::as_object);
     let tools = tools.ok_or("there is no object `tools` in it")?;
     for (key, value) in tools {
@@ -58,7 +58,13 @@ fn settings(settings: &Value) -> Result<Brought, String> {
 }
 
 /// A tool, perhaps with the beginning of a command.
-fn named(brought: &mut Brought, from: &str, decision: &str, tool: &str, content: Option<&str>) {
+fn named(
+    brought: &mut ImportedRules,
+    from: &str,
+    decision: &str,
+    tool: &str,
+    content: Option<&str>,
+) {
     match (tool, content) {
         ("run_shell_command" | "ShellTool", None) => brought.shell(from, decision, Shell::All),
         ("run_shell_command" | "ShellTool", Some(text)) => {
@@ -90,7 +96,7 @@ fn named(brought: &mut Brought, from: &str, decision: &str, tool: &str, content:
     }
 }
 
-fn one(brought: &mut Brought, number: usize, rule: &Table) {
+fn one(brought: &mut ImportedRules, number: usize, rule: &Table) {
     let text = |key: &str| rule.get(key).and_then(Item::as_str);
     let decision = match text("decision") {
         Some("allow") => "allow",

@@ -5,15 +5,15 @@ use serde_json::{Map, Value};
 
 use super::{
     super::{
-        foreign::{Brought, Shell},
-        written::Rule,
+        agent_rules::{ImportedRules, Shell},
+        rule_toml::RuleToml,
     },
     jsonc,
 };
 
-pub(super) fn read(text: &str) -> Result<Brought, String> {
+pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     let settings = jsonc::read(text)?;
-    let mut brought = Brought::default();
+    let mut brought = ImportedRules::default();
     match settings.get("permission") {
         Some(Value::String(decision)) => everything(&mut brought, decision),
         Some(Value::Object(tools)) => {
@@ -33,16 +33,16 @@ pub(super) fn read(text: &str) -> Result<Brought, String> {
     Ok(brought)
 }
 
-fn everything(brought: &mut Brought, decision: &str) {
+fn everything(brought: &mut ImportedRules, decision: &str) {
     match decision {
         "allow" => brought.left("permission allow", "allow", "nothing here allows everything"),
-        decision => brought.rule(&format!("permission {decision}"), Rule::new(decision)),
+        decision => brought.rule(&format!("permission {decision}"), RuleToml::new(decision)),
     }
 }
 
 /// What holds for every tool that is not named: there the name is heard last, and here the strictest
 /// would be.
-fn others_than(brought: &mut Brought, named: &Map<String, Value>, decision: &str) {
+fn others_than(brought: &mut ImportedRules, named: &Map<String, Value>, decision: &str) {
     let from = format!("* {decision}");
     if decision == "allow" {
         return brought.left(from, "allow", "nothing here allows everything");
@@ -52,10 +52,10 @@ fn others_than(brought: &mut Brought, named: &Map<String, Value>, decision: &str
             of_tool(brought, tool, decision);
         }
     }
-    brought.rule(&from, Rule::new(decision).text("class", "generic"));
+    brought.rule(&from, RuleToml::new(decision).text("class", "generic"));
 }
 
-fn of_tool(brought: &mut Brought, tool: &str, decision: &str) {
+fn of_tool(brought: &mut ImportedRules, tool: &str, decision: &str) {
     let from = format!("{tool} {decision}");
     match tool {
         "*" => everything(brought, decision),
@@ -71,7 +71,7 @@ fn of_tool(brought: &mut Brought, tool: &str, decision: &str) {
     }
 }
 
-fn of_patterns(brought: &mut Brought, tool: &str, patterns: &Map<String, Value>) {
+fn of_patterns(brought: &mut ImportedRules, tool: &str, patterns: &Map<String, Value>) {
     let pairs: Vec<(&str, &str)> =
         patterns.iter().filter_map(|(it, value)| Some((it.as_str(), value.as_str()?))).collect();
     for (pattern, value) in patterns.iter().filter(|(_, value)| !value.is_string()) {
@@ -86,14 +86,14 @@ fn of_patterns(brought: &mut Brought, tool: &str, patterns: &Map<String, Value>)
             ("bash", "ask" | "deny") if all && !allowed.is_empty() => {
                 // Whatever is not made of the beginnings that are allowed, and plain words.
                 let regex = others(&allowed);
-                brought.rule(&from, Rule::new(decision).unless("command", &regex));
+                brought.rule(&from, RuleToml::new(decision).unless("command", &regex));
             }
             ("bash", _) if all => brought.shell(&from, decision, Shell::All),
             ("bash", _) => brought.shell(&from, decision, commands(pattern)),
             ("edit" | "write", "ask" | "deny") if all => {
                 let mut globs = vec!["*".to_owned()];
                 globs.extend(allowed.iter().filter(|it| **it != "*").map(|it| format!("!{it}")));
-                let rule = Rule::new(decision).text("access", "write");
+                let rule = RuleToml::new(decision).text("access", "write");
                 brought.rule(&from, rule.list("path", &globs));
             }
             ("edit" | "write", _) => {

@@ -1,0 +1,222 @@
+//! One call, put together from its records.
+
+use std::collections::BTreeMap;
+
+use eclusa::Record;
+use serde_json::{Map, Value, json};
+
+use crate::{screen::sanitize, timestamp::Timestamp};
+
+/// One call: everything that its records say of it.
+pub(in crate::commands) struct CallRecord {
+    number: u64,
+    /// The fields of its first record, and over them those of its end.
+    fields: Map<String, Value>,
+}
+
+impl CallRecord {
+    /// The headings of [`row`](CallRecord::row).
+    pub(in crate::commands) const HEADINGS: [&'static str; 6] =
+        ["number", "time", "tool", "decision", "outcome", "ms"];
+
+    /// The number of the start that a record belongs to, when it is not the first itself.
+    pub(in crate::commands) fn start_of(record: &Record) -> Option<u64> {
+        read(record).get("start").and_then(Value::as_u64)
+    }
+
+    /// The calls that these records are about, oldest first. Records of something else are left
+    /// out, and so are ends whose start is not among them.
+    pub(in crate::commands) fn gather(records: &[Record]) -> Vec<CallRecord> {
+        let mut calls: BTreeMap<u64, CallRecord> = BTreeMap::new();
+        for record in records {
+            let mut fields = read(record);
+            let event = fields.get("event").and_then(Value::as_str).unwrap_or_default();
+            if !["started", "ended", "abandoned"].contains(&event) {
+                continue;
+            }
+            match fields.get("start").and_then(Value::as_u64) {
+                Some(start) => {
+                    if let Some(call) = calls.get_mut(&start) {
+                        call.end(fields);
+                    }
+                }
+                None => {
+                    fields.insert("record".to_owned(), record.hash.to_string().into());
+                    calls.insert(record.seq, CallRecord { number: record.seq, fields });
+                }
+            }
+        }
+        calls.into_values().collect()
+    }
+
+    /// Takes in what the end says; times and reviews of both are kept.
+    fn end(&mut self, mut end: Map<String, Value>) {
+        if let Some(at) = end.remove("at") {
+            end.insert("ended_at".to_owned(), at);
+        }
+        if let (Some(Value::Array(before)), Some(Value::Array(after))) =
+            (self.fields.get_mut("reviews"), end.get_mut("reviews"))
+        {
+            before.append(after);
+            end.remove("reviews");
+        }
+        self.fields.extend(end);
+    }
+
+    /// The outcome's code; a call that has none is running, or its process died.
+    fn outcome(&self) -> &str {
+        match self.text("event") {
+            "started" => "unfinished",
+            "abandoned" => "abandoned",
+            _ => self.text("code"),
+        }
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.fields.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn time(&self, name: &str) -> Option<String> {
+        self.fields.get(name).and_then(Value::as_u64).map(|it| Timestamp(it).to_string())
+    }
+
+    /// One line of a list.
+    pub(in crate::commands) fn row(&self) -> Vec<String> {
+        vec![
+            self.number.to_string(),
+            self.time("at").unwrap_or_default(),
+            sanitize(self.text("tool")),
+            self.text("decision").to_owned(),
+            self.outcome().to_owned(),
+            self.fields.get("ms").map(Value::to_string).unwrap_or_default(),
+        ]
+    }
+
+    /// What the call was and how it ended.
+    pub(in crate::commands) fn title(&self) -> String {
+        format!("call {}: {}, {}", self.number, sanitize(self.text("tool")), self.outcome())
+    }
+
+    /// Everything else, in the order in which it came about.
+    pub(in crate::commands) fn details(&self) -> Vec<Vec<String>> {
+        const ORDER: [&str; 25] = [
+            "call",
+            "principal",
+            "conversation",
+            "turn",
+            "origin",
+            "parent",
+            "class",
+            "server",
+            "tool_revision",
+            "operation",
+            "destructive",
+            "mode",
+            "reason",
+            "args",
+            "args_sha256",
+            "args_redacted",
+            "decision",
+            "because",
+            "reviews",
+            "reverse_thinking",
+            "approval",
+            "checkpoint",
+            "message",
+            "output",
+            "warnings",
+        ];
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        let mut row = |name: &str, text: String| {
+            rows.push(vec![format!("  {}", name.replace('_', " ")), sanitize(&text)]);
+        };
+        row("time", self.time("at").unwrap_or_default());
+        if let Some(ms) = self.fields.get("ms") {
+            row("took", format!("{ms} ms"));
+        }
+        for name in ORDER {
+            let Some(value) = self.fields.get(name) else { continue };
+            match value {
+                Value::Array(items) => items.iter().for_each(|it| row(name, line(it))),
+                value => row(name, line(value)),
+            }
+        }
+        for line in self.changes() {
+            row("changes", line);
+        }
+        row("record", self.text("record").to_owned());
+        rows
+    }
+
+    /// What it would change in the workspace, what led to the decision about that, and what became
+    /// of it.
+    fn changes(&self) -> Vec<String> {
+        let Some(changes) = self.fields.get("changes") else { return Vec::new() };
+        let items = |name: &str| changes.get(name).and_then(Value::as_array).into_iter().flatten();
+        let mut lines: Vec<String> = items("because").map(line).collect();
+        if let Some(approval) = changes.get("approval") {
+            lines.push(asked(approval));
+        }
+        let paths: Vec<&str> = items("paths").filter_map(Value::as_str).collect();
+        let count = changes.get("count").and_then(Value::as_u64).unwrap_or_default();
+        let more = count.saturating_sub(paths.len() as u64);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let outcome = changes.get("outcome").and_then(Value::as_str).unwrap_or_default();
+        lines.push(format!("{outcome}: {}{more}", paths.join(", ")));
+        lines
+    }
+
+    /// What led to the outcome, in a few lines.
+    pub(in crate::commands) fn story(&self) -> Vec<String> {
+        let items = |name| self.fields.get(name).and_then(Value::as_array).into_iter().flatten();
+        let said = |it: &&Value| it.get("said").is_some_and(|said| said != "approve");
+        let mut lines: Vec<String> = items("reviews").filter(said).map(line).collect();
+        if let (false, Some(args)) = (lines.is_empty(), self.fields.get("args")) {
+            lines.push(format!("arguments now: {args}"));
+        }
+        lines.extend(items("because").map(line));
+        if let Some(approval) = self.fields.get("approval") {
+            lines.push(asked(approval));
+        }
+        // A rule that was heard twice is told once.
+        let changes = self.changes();
+        let news: Vec<String> = changes.into_iter().filter(|it| !lines.contains(it)).collect();
+        lines.extend(news);
+        lines.iter().map(|it| sanitize(it)).collect()
+    }
+
+    /// The whole call, for programs.
+    pub(in crate::commands) fn as_json(&self) -> Value {
+        let mut value = json!({"number": self.number, "outcome": self.outcome()});
+        if let Some(fields) = value.as_object_mut() {
+            fields.extend(self.fields.clone());
+        }
+        value
+    }
+}
+
+/// How a question was answered, and by whom.
+fn asked(approval: &Value) -> String {
+    let text = |name| approval.get(name).and_then(Value::as_str).unwrap_or_default();
+    format!("asked: {} ({})", text("answer"), text("by"))
+}
+
+/// A value in one line: words for what has a sentence in it, JSON otherwise.
+fn line(value: &Value) -> String {
+    let text = |name: &str| value.get(name).and_then(Value::as_str);
+    match (text("decision"), text("text"), text("origin"), text("by"), text("said")) {
+        (Some(decision), Some(why), Some(origin), _, _) => format!("{decision}: {why} ({origin})"),
+        (_, _, _, Some(by), Some(said)) => {
+            let why = text("why").map(|it| format!(": {it}")).unwrap_or_default();
+            format!("{by} ({}): {said}{why}", text("on").unwrap_or_default())
+        }
+        _ => match value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        },
+    }
+}
+
+fn read(record: &Record) -> Map<String, Value> {
+    serde_json::from_str(&record.body).unwrap_or_default()
+}

@@ -1,0 +1,47 @@
+//! `--discard`: whatever the rules allow, the person wants to see it and have none of it.
+
+use std::sync::Arc;
+
+use eclusa::{Decision, Effects, Gate, Hidden, Policy, Reason, Source, Validated, Verdict};
+
+/// Puts a question before every change, which whoever speaks for the person answers with no.
+pub(super) fn install(gate: &Gate) {
+    let rules = gate.house().policy.load_full();
+    gate.house().policy.store(Arc::new(Box::new(Discarding(rules))));
+}
+
+/// The rules, and a question about every change.
+struct Discarding(Arc<Box<dyn Policy>>);
+
+impl Policy for Discarding {
+    fn judge(&self, call: &Validated) -> Verdict {
+        self.0.judge(call)
+    }
+
+    // Nothing of it becomes real, so that even what the rules refuse can be shown.
+    fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {
+        let verdict = self.0.judge_effects(effects);
+        let text = match verdict.decision {
+            Decision::Deny => format!("to be discarded; the rules refuse it: {}", verdict.why()),
+            _ => "to be discarded, as whoever typed it wants".to_owned(),
+        };
+        Verdict::of(vec![Reason {
+            decision: Decision::Ask,
+            source: Source::Rule,
+            origin: "--discard".into(),
+            text: text.into(),
+        }])
+    }
+
+    fn counts_lines(&self) -> bool {
+        self.0.counts_lines()
+    }
+
+    fn hidden(&self, call: &Validated) -> Hidden {
+        self.0.hidden(call)
+    }
+
+    fn judge_host(&self, call: &Validated, host: &str) -> Verdict {
+        self.0.judge_host(call, host)
+    }
+}

@@ -1,0 +1,36 @@
+//! Trying a rule before anybody writes it: the same configuration with one more layer.
+
+use eclusa::{Config, Decision, Gate, Layer, ToolCall};
+
+use crate::{context, context::AppContext, failure::Failure};
+
+/// What messages call the layer that is tried.
+const NAME: &str = "trial";
+
+/// What a call would come to with this text in the person's configuration. `None`: it cannot be
+/// read, or it cannot be laid over what is there.
+pub(in crate::commands) fn decision(
+    ctx: &AppContext,
+    toml: &str,
+    call: &ToolCall,
+) -> Option<Decision> {
+    let gate = gate(ctx, toml).ok()?;
+    gate.check(call.clone()).ok().map(|(_, verdict)| verdict.decision)
+}
+
+/// The gate with this text in the person's configuration.
+pub(in crate::commands) fn gate(ctx: &AppContext, toml: &str) -> Result<Gate, Failure> {
+    let mut layers = context::layers(&ctx.paths)?;
+    let project = ctx.paths.project().display().to_string();
+    let at = layers.iter().position(|it| it.name == project).unwrap_or(layers.len());
+    layers.insert(at, Layer::of_person(NAME, toml));
+    with(ctx, &layers)
+}
+
+/// The gate that these layers make.
+pub(in crate::commands) fn with(ctx: &AppContext, layers: &[Layer]) -> Result<Gate, Failure> {
+    let config = Config::load(layers).map_err(context::unusable)?;
+    let tried =
+        AppContext { paths: ctx.paths.clone(), mode: ctx.mode, dry_run: ctx.dry_run, config };
+    tried.judge()
+}

@@ -1,0 +1,146 @@
+//! Selection calls are meant: named, the last, those of a turn, or all since some time.
+
+use std::collections::HashSet;
+
+use eclusa::{Entry, Registry, Status, Workspace};
+use eclusa_store::Store;
+
+use crate::{
+    commands::log_call::LogCall,
+    failure::Failure,
+    since::{self, Since},
+};
+
+/// Selection calls, as typed.
+#[derive(Debug)]
+pub(super) enum Selection {
+    /// These.
+    Calls(Vec<u64>),
+    /// The last that changed something and can be undone.
+    Last,
+    /// All of the turn that the last one belongs to.
+    Turn,
+    /// All since then.
+    Since(Since),
+}
+
+/// The calls that are meant.
+#[derive(Debug, Default)]
+pub(super) struct Selected {
+    pub(super) calls: Vec<u64>,
+    /// Calls in between that did something of which nothing is kept, and what is known of that.
+    pub(super) beyond: Vec<(u64, String)>,
+}
+
+/// Finds them.
+pub(super) fn find(
+    which: Selection,
+    workspace: &Workspace,
+    store: &Store,
+    registry: &Registry,
+) -> Result<Selected, Failure> {
+    let entries = workspace.entries().map_err(Failure::failed)?;
+    let all: HashSet<u64> = entries.iter().map(|it| it.call).collect();
+    let stands = |it: &&Entry| !matches!(it.status, Status::Undone { .. }) && it.undoes.is_empty();
+    let standing: Vec<&Entry> = entries.iter().filter(stands).collect();
+    let last = standing.iter().rev().find(|it| it.status == Status::Committed);
+    let last = || last.ok_or_else(|| nothing(&standing));
+    let beyond = |from: u64, belongs: &dyn Fn(&LogCall) -> bool| -> Result<_, Failure> {
+        let mut beyond = Vec::new();
+        for past in LogCall::since(store, from)? {
+            if belongs(&past) && !all.contains(&past.number) && past.left_nothing(registry) {
+                beyond.push((past.number, format!("nothing is kept of what `{}` did", past.tool)));
+            }
+        }
+        Ok(beyond)
+    };
+    Ok(match which {
+        Selection::Calls(calls) => Selected { calls, beyond: Vec::new() },
+        Selection::Last => {
+            let last = last()?;
+            // What cannot be undone and came later is passed over, and told.
+            let later = standing.iter().filter(|it| it.sequence > last.sequence);
+            let beyond = later.map(|it| (it.call, why(it))).collect();
+            Selected { calls: vec![last.call], beyond }
+        }
+        Selection::Turn => {
+            let last = LogCall::find(store, last()?.call)?;
+            let belongs = |it: &LogCall| it.is_of_the_turn(&last);
+            let mut calls = Vec::new();
+            for entry in standing.iter().rev() {
+                if belongs(&LogCall::find(store, entry.call)?) {
+                    calls.push(entry.call);
+                }
+            }
+            let first = calls.iter().min().copied().unwrap_or(last.number);
+            Selected { calls, beyond: beyond(first, &belongs)? }
+        }
+        Selection::Since(when) => {
+            let from = match when {
+                Since::Call(call) => call,
+                Since::Time(moment) => LogCall::first_since(store, moment.0)?,
+                Since::Ago(ago) => {
+                    let ago = u64::try_from(ago.as_millis()).unwrap_or(u64::MAX);
+                    LogCall::first_since(store, since::now().saturating_sub(ago))?
+                }
+            };
+            let meant = standing.iter().rev().filter(|it| it.call >= from);
+            let calls: Vec<u64> = meant.map(|it| it.call).collect();
+            if calls.is_empty() {
+                return Err(nothing(&standing));
+            }
+            Selected { calls, beyond: beyond(from, &|_| true)? }
+        }
+    })
+}
+
+/// The undo that brings something back when it is taken back: this one, that of this call, or the
+/// latest that stands.
+pub(super) fn undo_of(call: Option<u64>, workspace: &Workspace) -> Result<u64, Failure> {
+    let entries = workspace.entries().map_err(Failure::failed)?;
+    let of = |call: u64| entries.iter().find(|it| it.call == call);
+    let is_undo = |call: u64| of(call).is_some_and(|it| !it.undoes.is_empty());
+    if let Some(call) = call {
+        return match of(call) {
+            Some(entry) if !entry.undoes.is_empty() => Ok(call),
+            Some(Entry { status: Status::Undone { by }, .. }) => Ok(*by),
+            Some(_) => {
+                Err(Failure::failed(format!("call {call} stands, so there is nothing to redo")))
+            }
+            None => Err(unknown(call)),
+        };
+    }
+    let stands = |it: &&Entry| it.status == Status::Committed && !it.undoes.is_empty();
+    // An undo of an undo is a redo, and not meant here.
+    let plain = |it: &&Entry| !it.undoes.iter().any(|of| is_undo(*of));
+    let latest = entries.iter().rev().filter(stands).find(plain);
+    latest
+        .map(|it| it.call)
+        .ok_or_else(|| Failure::failed("nothing is undone, so there is nothing to redo"))
+}
+
+/// A call that changed nothing here.
+pub(in crate::commands) fn unknown(call: u64) -> Failure {
+    Failure::failed(format!("call {call} changed nothing in this workspace"))
+        .hint("`eclusa changes` lists the calls that did")
+}
+
+fn nothing(standing: &[&Entry]) -> Failure {
+    match standing.last() {
+        Some(entry) if entry.status != Status::Committed => Failure::failed(format!(
+            "there is nothing to undo: call {} cannot be undone, because {}",
+            entry.call,
+            why(entry)
+        )),
+        _ => Failure::failed("there is nothing to undo")
+            .hint("`eclusa changes` lists what was changed"),
+    }
+}
+
+fn why(entry: &Entry) -> String {
+    match &entry.status {
+        Status::Irreversible(why) => why.clone(),
+        Status::Evicted => "what it replaced was evicted to save space".to_owned(),
+        Status::Committed | Status::Undone { .. } => String::new(),
+    }
+}

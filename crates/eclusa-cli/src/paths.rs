@@ -1,0 +1,114 @@
+//! Where things are: the workspace, the person's files, the log. The only file that reads the
+//! environment for paths.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use eclusa::Hash;
+use eclusa_store::Store;
+
+use crate::{args::Global, failure::Failure};
+
+/// The name of a configuration file, the person's and the workspace's.
+pub(crate) const FILE: &str = "eclusa.toml";
+
+/// Where things are.
+#[derive(Debug, Clone)]
+pub(crate) struct Paths {
+    /// The directory that calls work in, resolved.
+    pub(crate) workspace: PathBuf,
+    /// The person's configuration: one named on the command line must be there.
+    pub(crate) config: Option<PathBuf>,
+    /// Whether it was named on the command line.
+    pub(crate) config_named: bool,
+    /// Further layers that the person vouches for.
+    pub(crate) policies: Vec<PathBuf>,
+    /// The log of this workspace.
+    pub(crate) store: PathBuf,
+}
+
+impl Paths {
+    /// Looks around.
+    pub(crate) fn find(global: &Global) -> Result<Paths, Failure> {
+        let named = global.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
+        let workspace = named.canonicalize().ok().filter(|it| it.is_dir()).ok_or_else(|| {
+            Failure::usage(format!("the workspace `{}` is not a directory", named.display()))
+        })?;
+        let state = match &global.state {
+            Some(state) => whole(state),
+            None => home("XDG_STATE_HOME", ".local/state").ok_or_else(homeless)?.join("eclusa"),
+        };
+        let own = home("XDG_CONFIG_HOME", ".config").map(|it| it.join("eclusa").join(FILE));
+        Ok(Paths {
+            store: state.join(key(&workspace)).join("eclusa.db"),
+            workspace,
+            config_named: global.config.is_some(),
+            config: global.config.clone().or(own),
+            policies: global.policy.clone(),
+        })
+    }
+
+    /// Opens the log to read it. No configuration is needed for that.
+    pub(crate) fn log(&self) -> Result<Store, Failure> {
+        Store::open_read_only(&self.store).map_err(Failure::failed)
+    }
+
+    /// What is kept for undo. It stands beside the log and never in the workspace, where somebody
+    /// else could bring a history of their own; on the filesystem of the workspace old contents
+    /// are renamed there, and copied otherwise.
+    pub(crate) fn undo(&self) -> PathBuf {
+        self.store.with_file_name("undo")
+    }
+
+    /// The configuration of whoever runs the machine. It cannot be named otherwise: whoever could
+    /// name another one could do without it.
+    pub(crate) fn administrator() -> &'static Path {
+        Path::new("/etc/eclusa/eclusa.toml")
+    }
+
+    /// Where the digest of the workspace's configuration is kept, if a person trusts it.
+    pub(crate) fn trusted(&self) -> PathBuf {
+        self.store.with_file_name("trusted")
+    }
+
+    /// Where uses of rules are counted.
+    pub(crate) fn uses(&self) -> PathBuf {
+        self.store.with_file_name("uses")
+    }
+
+    /// The workspace's own configuration.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.workspace.join(FILE)
+    }
+}
+
+/// A directory by a name that means the same everywhere, because sandboxes hide what is in it.
+pub(crate) fn whole(path: &Path) -> PathBuf {
+    let whole = path.canonicalize().or_else(|_| std::path::absolute(path));
+    whole.unwrap_or_else(|_| path.to_owned())
+}
+
+/// One of the XDG directories, or where it is by convention.
+fn home(variable: &str, otherwise: &str) -> Option<PathBuf> {
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    absolute(variable).or_else(|| absolute("HOME").map(|it| it.join(otherwise)))
+}
+
+fn homeless() -> Failure {
+    Failure::usage("there is nowhere to keep the log: neither XDG_STATE_HOME nor HOME is set")
+        .hint("name a directory with `--state DIR`")
+}
+
+/// What the log of a workspace is called: readable, and different for every path.
+fn key(workspace: &Path) -> String {
+    let hash = Hash::of(workspace.as_os_str().as_encoded_bytes()).to_string();
+    let name = workspace.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name
+        .chars()
+        .map(|it| if it.is_ascii_alphanumeric() || "-_.".contains(it) { it } else { '_' })
+        .take(40)
+        .collect();
+    format!("{name}-{}", hash.get(..12).unwrap_or_default())
+}

@@ -1,0 +1,97 @@
+//! The one server that is wrapped: what it may reach, and what it is called.
+
+use std::path::Path;
+
+use eclusa::{Hash, Reach, ServerSettings, check_server_name};
+
+use super::config_edit::variable;
+use crate::{args::WrapArgs, failure::Failure};
+
+/// Programs that run another program or package, which is what the server is called after.
+const RUNNERS: [&str; 14] = [
+    "npx", "pnpx", "bunx", "uvx", "uv", "pipx", "deno", "node", "bun", "python", "python3", "npm",
+    "pnpm", "yarn",
+];
+
+/// Words of runners that name nothing.
+const VERBS: [&str; 7] = ["run", "exec", "tool", "dlx", "x", "start", "serve"];
+
+/// The server that is meant.
+pub(crate) fn wrapped(args: WrapArgs) -> Result<ServerSettings, Failure> {
+    for name in &args.env {
+        variable(name)?;
+    }
+    let name = args.name.unwrap_or_else(|| called(&args.command));
+    check_server_name(&name).map_err(Failure::usage)?;
+    let plain = ServerSettings::new(name, Reach::Command(args.command));
+    Ok(ServerSettings {
+        env: args.env,
+        hosts: args.allow_net,
+        workspace: args.access.unwrap_or(plain.workspace),
+        may: plain.may.into_iter().chain(args.may).collect(),
+        sandbox: !args.no_sandbox,
+        ..plain
+    })
+}
+
+/// What is kept of a server is kept under this. One that is in no file has nothing but its command
+/// to be known by: two that are called the same are not the same.
+pub(crate) fn key(server: &ServerSettings) -> String {
+    match &server.reach {
+        Reach::Command(command) if server.origin.is_empty() => {
+            let hash = Hash::of(command.join("\0").as_bytes()).to_string();
+            format!("{}-{}", server.name, hash.get(..8).unwrap_or_default())
+        }
+        _ => server.name.clone(),
+    }
+}
+
+/// A name for a server from its command: that of its package or script, or of its program.
+fn called(command: &[String]) -> String {
+    let stem = |it: &str| {
+        let file = Path::new(it).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let file = [".py", ".js", ".mjs", ".cjs", ".ts", ".exe"]
+            .iter()
+            .find_map(|end| file.strip_suffix(end))
+            .map(str::to_owned)
+            .unwrap_or(file);
+        // `server@1.2.3` and `server==1.2.3` are both `server`.
+        let end = file.char_indices().skip(1).find(|(_, it)| ['@', '=', '[', ':'].contains(it));
+        let end = end.map_or(file.len(), |(at, _)| at);
+        file.get(..end).unwrap_or_default().to_owned()
+    };
+    let program = command.first().map(|it| stem(it)).unwrap_or_default();
+    let is_runner = RUNNERS.contains(&program.as_str()) || program.starts_with("python3.");
+    let words = command.iter().skip(1).filter(|it| !it.starts_with('-'));
+    let package = words.filter(|it| !VERBS.contains(&it.as_str())).map(|it| stem(it)).next();
+    let name = package.filter(|_| is_runner).unwrap_or(program);
+    let plain = |it: char| if it.is_ascii_alphanumeric() || it == '-' { it } else { '_' };
+    let name: String = name.chars().map(plain).take(32).collect();
+    if name.is_empty() { "server".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_called_after_what_it_is() {
+        for (command, name) in [
+            ("npx -y @modelcontextprotocol/server-memory", "server-memory"),
+            ("npx -y @scope/server-foo@1.2.3 /some/dir", "server-foo"),
+            ("uvx mcp-server-git --repository .", "mcp-server-git"),
+            ("uvx mcp-server-git==2.0", "mcp-server-git"),
+            ("uv run server.py", "server"),
+            ("python3 tools/weather.py", "weather"),
+            ("python3 -m weather", "weather"),
+            ("node dist/index.js", "index"),
+            ("/opt/forge-mcp stdio", "forge-mcp"),
+            ("./strange name", "strange"),
+            ("npx", "npx"),
+            ("", "server"),
+        ] {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            assert_eq!(called(&words), name, "{command}");
+        }
+    }
+}

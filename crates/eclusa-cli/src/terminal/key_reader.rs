@@ -1,0 +1,81 @@
+//! Reading lines that a person types, and nothing that was typed before the question was there.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    os::fd::OwnedFd,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    termios::{QueueSelector, tcflush},
+};
+
+/// How often somebody who waits for keys looks whether anybody still waits for the answer.
+const POLL: Duration = Duration::from_millis(100);
+
+/// What a person types.
+pub(super) struct KeyReader {
+    tty: File,
+    given_up: Arc<AtomicBool>,
+}
+
+/// What came.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum TypedLine {
+    /// A line, without the spaces around it.
+    Line(String),
+    /// The end of the input.
+    End,
+    /// Nobody waits for the answer any more.
+    GivenUp,
+}
+
+impl KeyReader {
+    pub(super) fn new(tty: OwnedFd, given_up: Arc<AtomicBool>) -> KeyReader {
+        KeyReader { tty: File::from(tty), given_up }
+    }
+
+    /// Forgets what was typed before now: it was no answer to a question that was not there.
+    pub(super) fn forget(&self) -> io::Result<()> {
+        Ok(tcflush(&self.tty, QueueSelector::IFlush)?)
+    }
+
+    /// The next line.
+    pub(super) fn line(&mut self) -> io::Result<TypedLine> {
+        let mut line = Vec::new();
+        loop {
+            if self.given_up.load(Ordering::Acquire) {
+                return Ok(TypedLine::GivenUp);
+            }
+            if !self.ready()? {
+                continue;
+            }
+            // A terminal hands out one line at a time at most.
+            let mut buffer = [0; 4096];
+            let count = self.tty.read(&mut buffer)?;
+            line.extend_from_slice(buffer.get(..count).unwrap_or_default());
+            if count == 0 && line.is_empty() {
+                return Ok(TypedLine::End);
+            }
+            if count == 0 || line.ends_with(b"\n") {
+                return Ok(TypedLine::Line(String::from_utf8_lossy(&line).trim().to_owned()));
+            }
+        }
+    }
+
+    fn ready(&self) -> io::Result<bool> {
+        let mut fds = [PollFd::new(&self.tty, PollFlags::IN)];
+        let limit = Timespec::try_from(POLL).map_err(io::Error::other)?;
+        match poll(&mut fds, Some(&limit)) {
+            Ok(count) => Ok(count > 0),
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(err) => Err(err.into()),
+        }
+    }
+}

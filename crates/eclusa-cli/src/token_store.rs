@@ -1,0 +1,150 @@
+//! Tokens of servers, in a file that is of no use without another one.
+//!
+//! Each token lies encrypted in the state directory; the key lies beside the configuration. Both
+//! are this user's alone. A copy of one of the two places tells nothing; whoever can read both as
+//! this user can read the tokens, as with any program that has to log in by itself.
+
+use std::{env, fs, io, os::unix::fs::MetadataExt as _, path::PathBuf};
+
+use aws_lc_rs::aead::{AES_256_GCM, Aad, Nonce, RandomizedNonceKey};
+use eclusa_mcp::Keys;
+
+use crate::remember::replace;
+
+/// How long a key is.
+const KEY: usize = 32;
+/// How long the number is that each encryption begins with.
+const NONCE: usize = 12;
+
+/// Where tokens are kept, and what they are encrypted with.
+pub(crate) struct TokenStore {
+    /// The directory of the tokens.
+    pub(crate) tokens: PathBuf,
+    /// The file of the key.
+    pub(crate) key: PathBuf,
+}
+
+impl Keys for TokenStore {
+    fn variable(&self, name: &str) -> Option<String> {
+        env::var(name).ok().filter(|it| !it.is_empty())
+    }
+
+    fn load(&self, server: &str) -> io::Result<Option<Vec<u8>>> {
+        let sealed = match fs::read(self.token(server)) {
+            Ok(sealed) if sealed.is_empty() => return Ok(None),
+            Ok(sealed) => sealed,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(err) => return Err(err),
+        };
+        let spoilt = || {
+            let file = self.token(server);
+            let text = format!(
+                "`{}` cannot be opened with the key in `{}`; log in again",
+                file.display(),
+                self.key.display()
+            );
+            io::Error::other(text)
+        };
+        let (nonce, rest) = sealed.split_first_chunk::<NONCE>().ok_or_else(spoilt)?;
+        let key = self.key(false)?.ok_or_else(spoilt)?;
+        let mut text = rest.to_vec();
+        let (nonce, aad) = (Nonce::assume_unique_for_key(*nonce), Aad::from(server.as_bytes()));
+        let opened = key.open_in_place(nonce, aad, &mut text).map_err(|_| spoilt())?;
+        Ok(Some(opened.to_vec()))
+    }
+
+    fn keep(&self, server: &str, token: Option<&[u8]>) -> io::Result<()> {
+        let file = self.token(server);
+        let Some(token) = token else { return replace(&file, "") };
+        let key = self.key(true)?.ok_or_else(|| io::Error::other("there is no key"))?;
+        let mut sealed = token.to_vec();
+        let aad = Aad::from(server.as_bytes());
+        let nonce = key.seal_in_place_append_tag(aad, &mut sealed).map_err(io::Error::other)?;
+        let mut whole = nonce.as_ref().to_vec();
+        whole.extend(sealed);
+        replace(&file, whole)
+    }
+}
+
+impl TokenStore {
+    fn token(&self, server: &str) -> PathBuf {
+        self.tokens.join(format!("{server}.token"))
+    }
+
+    /// The key; a new one is made where there is none, if one is needed.
+    fn key(&self, make: bool) -> io::Result<Option<RandomizedNonceKey>> {
+        let bytes = match fs::read(&self.key) {
+            Ok(bytes) => bytes,
+            Err(err) if err.kind() == io::ErrorKind::NotFound && make => {
+                let mut bytes = [0; KEY];
+                aws_lc_rs::rand::fill(&mut bytes).map_err(io::Error::other)?;
+                replace(&self.key, bytes)?;
+                bytes.to_vec()
+            }
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(err) => return Err(err),
+        };
+        if fs::metadata(&self.key)?.mode() & 0o077 != 0 {
+            let text = format!(
+                "others can read the key in `{}`; take that right away (chmod 600), and log in again",
+                self.key.display()
+            );
+            return Err(io::Error::other(text));
+        }
+        let key = RandomizedNonceKey::new(&AES_256_GCM, &bytes).map_err(|_| {
+            io::Error::other(format!("`{}` does not hold a key", self.key.display()))
+        })?;
+        Ok(Some(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys() -> (tempfile::TempDir, TokenStore) {
+        let dir = tempfile::tempdir().unwrap();
+        let (tokens, key) = (dir.path().join("tokens"), dir.path().join("config/key"));
+        (dir, TokenStore { tokens, key })
+    }
+
+    #[test]
+    fn a_token_is_kept_and_read_and_forgotten() {
+        let (_dir, keys) = keys();
+        assert_eq!(keys.load("notes").unwrap(), None);
+        keys.keep("notes", Some(b"secret")).unwrap();
+        assert_eq!(keys.load("notes").unwrap().as_deref(), Some(&b"secret"[..]));
+        keys.keep("notes", None).unwrap();
+        assert_eq!(keys.load("notes").unwrap(), None);
+    }
+
+    #[test]
+    fn the_file_does_not_tell_the_token_and_is_nobody_elses() {
+        let (_dir, keys) = keys();
+        keys.keep("notes", Some(b"secret")).unwrap();
+        let file = keys.token("notes");
+        let bytes = fs::read(&file).unwrap();
+        assert!(!bytes.windows(6).any(|it| it == b"secret"));
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(&keys.key).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_token_of_another_server_or_another_key_is_refused() {
+        let (_dir, keys) = keys();
+        keys.keep("notes", Some(b"secret")).unwrap();
+        fs::copy(keys.token("notes"), keys.token("other")).unwrap();
+        assert!(keys.load("other").unwrap_err().to_string().contains("log in again"));
+        replace(&keys.key, [7; KEY]).unwrap();
+        assert!(keys.load("notes").unwrap_err().to_string().contains("log in again"));
+    }
+
+    #[test]
+    fn a_key_that_others_can_read_is_not_used() {
+        let (_dir, keys) = keys();
+        keys.keep("notes", Some(b"secret")).unwrap();
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        fs::set_permissions(&keys.key, open).unwrap();
+        assert!(keys.load("notes").unwrap_err().to_string().contains("chmod 600"));
+    }
+}
