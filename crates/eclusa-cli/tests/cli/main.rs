@@ -19,6 +19,7 @@ mod log;
 mod login;
 mod looking;
 mod mcp;
+mod old_state;
 mod policy;
 mod policy_docs;
 mod policy_export;
