@@ -3,9 +3,9 @@
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    Approver, AuditSink, Config, ConfigErrors, Durability, Files, Gate, House, Layer, MemorySpool,
-    Mode, Reach, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer, Rules,
-    Run, Scene, Spool, Tool, Workspace,
+    Approver, AuditSink, Config, ConfigErrors, Durability, Endpoint, Files, Gate, House, Layer,
+    MemorySpool, Mode, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer,
+    Rules, Run, Scene, Spool, Tool, Workspace,
 };
 use eclusa_store::{ApprovalQueue, Options, Store};
 use eclusa_tools::{
@@ -294,15 +294,15 @@ impl AppContext {
     }
 }
 
-fn reached(reach: &Reach, workspace: &Path, time: Duration) -> Result<ReviewerEndpoint, String> {
+fn reached(reach: &Endpoint, workspace: &Path, time: Duration) -> Result<ReviewerEndpoint, String> {
     Ok(match reach {
-        Reach::Command(command) => ReviewerEndpoint::Command(Program {
+        Endpoint::Command(command) => ReviewerEndpoint::Command(Program {
             command: command.clone(),
             directory: workspace.to_owned(),
             env: Vec::new(),
             set: Vec::new(),
         }),
-        Reach::Url { url, headers } => {
+        Endpoint::Url { url, headers } => {
             let value = |(name, variable): (&String, &String)| {
                 let value = std::env::var(variable).map_err(|_| {
                     format!("the variable `{variable}` for header `{name}` is not set")

@@ -8,8 +8,8 @@ use std::{
 };
 
 use eclusa::{
-    Change, Content, Facts, FileError, FileNode, Files, Hidden, Job, Node, Output, PermissionClass,
-    Registry, RegistryError, ToolError, files::Found, one_line,
+    Change, Content, Facts, FileError, FileNode, Files, HiddenPaths, Job, Node, Output,
+    PermissionClass, Registry, RegistryError, ToolError, files::Found, one_line,
 };
 
 use crate::{
@@ -184,7 +184,7 @@ pub(crate) fn facts(aliases: &[&str], search_hint: &str, audit_operation: &str) 
 /// judged by the name that was asked for.
 pub(crate) fn led_elsewhere(
     files: &Files,
-    hidden: &Hidden,
+    hidden: &HiddenPaths,
     asked: &str,
     reached: &Path,
 ) -> Result<(), ToolError> {
@@ -198,7 +198,7 @@ pub(crate) fn led_elsewhere(
 pub(crate) struct Caller {
     pub(crate) conversation: String,
     /// What the call may not look at.
-    pub(crate) hidden: Hidden,
+    pub(crate) hidden: HiddenPaths,
 }
 
 /// Works away from the threads that calls pass on.

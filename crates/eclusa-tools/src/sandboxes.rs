@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::Least;
+use eclusa::RequiredEnforcement;
 use eclusa_sandbox::{
     Enforcement, HostCapabilities, Identity, Limits, PROXY_PORT, Plan, Sandbox, StagingMethod,
     git_environment_of,
@@ -136,7 +136,7 @@ impl Sandboxes {
         plan.keep = settings.keep;
         plan.cgroup.clone_from(&settings.cgroup);
         // With less than everything the rules were told before the call ran, and have let it.
-        if settings.least != Least::Full {
+        if settings.least != RequiredEnforcement::Full {
             plan.may_lack = self.capabilities().missing();
         }
         let made = |source| RunError::Layer { path: settings.state.clone(), source };
@@ -191,9 +191,9 @@ impl Sandboxes {
     pub fn is_held(&self, writes: Writes) -> bool {
         let staged = writes == Writes::Refused || self.write_tracking() != WriteTracking::Nothing;
         match self.settings().least {
-            Least::Full => true,
-            Least::FullOrAsk => self.is_full(),
-            Least::Partial => staged,
+            RequiredEnforcement::Full => true,
+            RequiredEnforcement::FullOrAsk => self.is_full(),
+            RequiredEnforcement::Partial => staged,
         }
     }
 

@@ -10,11 +10,11 @@ use crate::{
     ArgsInLog, Blocked, EffectLimits, Keep, Limits, Mode, OnNoApprover, Pass, Registry, Rule,
 };
 
-pub use commands::{CommandSettings, Least};
+pub use commands::{CommandSettings, RequiredEnforcement};
 pub use diagnostics::CheckSettings;
 pub use error::{ConfigError, ConfigErrors};
-pub use reviewers::{Reach, ReviewerSettings, ReviewsOn};
-pub use servers::{Ask, Seen, ServerSettings, check_server_name};
+pub use reviewers::{Endpoint, ReviewerSettings, ReviewsOn};
+pub use servers::{ServerPermission, ServerSettings, WorkspaceAccess, check_server_name};
 pub use tools::CommandTool;
 pub use web::WebSettings;
 
@@ -23,19 +23,19 @@ mod commands;
 mod diagnostics;
 mod error;
 mod files;
-mod meant;
+mod merge;
 mod reviewers;
+mod rule_bounds;
 mod rules;
+mod schema;
 mod servers;
 mod source;
-mod terms;
+mod spanned;
 #[cfg(test)]
 mod tests;
 mod tools;
 mod units;
 mod web;
-mod words;
-mod written;
 
 use source::Source;
 
@@ -223,13 +223,13 @@ impl Config {
             let mut source = Source::new(layer);
             source.shipped = depth == 0;
             if let Some((written, settings)) = source.read(&schema) {
-                meant::lay(&mut source, &mut config, &written);
+                merge::merge_layer(&mut source, &mut config, &written);
                 let mut settings = source.taken(settings);
                 if depth == 0 {
                     let plain = settings.iter_mut().filter(|it| it.key != "rules");
                     plain.for_each(|it| it.origin = "defaults".to_owned());
                 }
-                meant::note(&mut config.settings, settings);
+                merge::note(&mut config.settings, settings);
             }
             errors.extend(source.into_errors());
         }

@@ -107,9 +107,10 @@ pub use commit::{
     Aside, Clash, CommitError, Committed, Conflict, Fault, Left, Recovered, Workspace,
 };
 pub use config::{
-    Ask, CheckSettings, CommandSettings, CommandTool, Config, ConfigError, ConfigErrors,
-    Durability, Layer, Least, Reach, RedactRule, RedactSettings, ReviewerSettings, ReviewsOn, Seen,
-    ServerSettings, Setting, Trust, UnknownTool, WebSettings, check_server_name,
+    CheckSettings, CommandSettings, CommandTool, Config, ConfigError, ConfigErrors, Durability,
+    Endpoint, Layer, RedactRule, RedactSettings, RequiredEnforcement, ReviewerSettings, ReviewsOn,
+    ServerPermission, ServerSettings, Setting, Trust, UnknownTool, WebSettings, WorkspaceAccess,
+    check_server_name,
 };
 pub use digest::digest;
 pub use event::{Event, Events};
@@ -125,9 +126,9 @@ pub use gate::{
 };
 pub use metrics::{Counts, Metrics};
 pub use policy::{
-    Access, Amount, Author, Budget, Counted, EffectLimits, EffectTests, Effects, ExplainedCommand,
-    ExplainedRule, ExplainedScript, ExplainedWord, Explanation, Hidden, Matcher, Moment, Rule,
-    Rules, Spent, Term, Terms, only_reads_files,
+    Access, Amount, Author, Budget, ChangeTotals, ContextNeeds, CountedRule, EffectConditions,
+    EffectLimits, Effects, ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord,
+    Explanation, HiddenPaths, JudgeContext, Matcher, Rule, Rules, Validity, only_reads_files,
 };
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{

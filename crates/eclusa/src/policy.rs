@@ -1,6 +1,6 @@
 //! The rules: what they say of a call, together with what holds without any.
 //!
-//! Every rule that applies is heard, and the strictest decides; their order does not matter.
+//! Every rule that applies is matched, and the strictest decides; their order does not matter.
 //! Where no rule allows, the tool's class decides. And some things no rule can loosen.
 
 use std::{borrow::Cow, path::Path};
@@ -8,13 +8,13 @@ use std::{borrow::Cow, path::Path};
 use crate::{Decision, PermissionClass, Policy, Reason, Source, Touch, Validated, Verdict};
 
 pub use commands::only_reads_files;
-pub use effects::{Author, Budget, EffectLimits, Effects, Spent};
+pub use effect_conditions::{Amount, EffectConditions};
+pub use effects::{Author, Budget, ChangeTotals, EffectLimits, Effects};
 pub use explain::{ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord, Explanation};
 pub use matcher::Matcher;
-pub use results::{Amount, EffectTests};
 pub use rule::{Access, Rule};
-pub use sight::Hidden;
-pub use term::{Counted, Moment, Term, Terms};
+pub use validity::{ContextNeeds, CountedRule, JudgeContext, Validity};
+pub use visibility::HiddenPaths;
 
 pub(crate) use commands::Script;
 pub(crate) use matcher::Pointer;
@@ -24,22 +24,22 @@ pub(crate) use rule::Subject;
 
 mod commands;
 mod domains;
+mod effect_conditions;
 mod effects;
 mod explain;
 mod index;
 mod matcher;
 mod names;
 mod paths;
-mod results;
 mod rule;
-mod sight;
 mod taint;
-mod term;
 #[cfg(test)]
 pub(crate) mod tests;
+mod validity;
+mod visibility;
 
 use index::Index;
-use paths::Place;
+use paths::PathLocation;
 
 /// Rules over one workspace. Pure: judging looks at nothing but the call.
 ///
@@ -62,7 +62,7 @@ use paths::Place;
 pub struct Rules {
     rules: Vec<Rule>,
     index: Index,
-    terms: Terms,
+    terms: ContextNeeds,
     root: Root,
     effects: EffectLimits,
 }
@@ -70,7 +70,7 @@ pub struct Rules {
 impl Rules {
     /// These rules, for calls in this workspace.
     pub fn new(rules: Vec<Rule>, workspace: &Path) -> Rules {
-        let (index, terms) = (Index::of(&rules), Terms::of(&rules));
+        let (index, terms) = (Index::of(&rules), ContextNeeds::of(&rules));
         let (root, effects) = (Root::new(workspace), EffectLimits::default());
         Rules { rules, index, terms, root, effects }
     }
@@ -81,19 +81,19 @@ impl Rules {
     }
 
     /// All rules about whole calls that apply, among those that have a say.
-    fn hear(&self, call: &Subject<'_>, has_a_say: impl Fn(&Rule) -> bool) -> Vec<&Rule> {
-        let mut heard = Vec::new();
+    fn matching_rules(&self, call: &Subject<'_>, has_a_say: impl Fn(&Rule) -> bool) -> Vec<&Rule> {
+        let mut matched = Vec::new();
         self.index.about_call(&self.rules, call, |it| {
             if has_a_say(it) && it.applies(call) {
-                heard.push(it);
+                matched.push(it);
             }
         });
-        standing(heard)
+        without_excepted(matched)
     }
 }
 
 /// Rules that apply, without those that another of them is an exception to.
-fn standing(mut rules: Vec<&Rule>) -> Vec<&Rule> {
+fn without_excepted(mut rules: Vec<&Rule>) -> Vec<&Rule> {
     if rules.iter().any(|it| !it.exceptions().is_empty()) {
         let all = rules.clone();
         let excepted = |id: &str| all.iter().any(|it| it.exceptions().iter().any(|it| it == id));
@@ -112,18 +112,18 @@ impl Policy for Rules {
             script.paths(&self.root, &mut paths);
         }
         let subject = self.subject(call, call.touches(), &paths);
-        let heard = self.hear(&subject, |_| true);
-        because.extend(heard.iter().map(|it| it.reason()));
-        let allowed = Allowed::by(&heard);
+        let matched = self.matching_rules(&subject, |_| true);
+        because.extend(matched.iter().map(|it| it.reason()));
+        let allowed = Allowed::by(&matched);
         if let (Allowed::Yes, Some(from), Some(what)) =
-            (allowed, &call.moment().taint, taint::carries(call))
+            (allowed, &call.context().taint, taint::exfiltration_risk(call))
         {
             because.push(taint::question(from, what));
         }
         let judged = !scripts.is_empty() && call.facts().stages && !call.facts().sensitive;
         for script in &scripts {
             // The defaults for commands are for where they are staged.
-            let all = if judged { allowed } else { allowed.or_elsewhere() };
+            let all = if judged { allowed } else { allowed.or_by_other_class() };
             script.judge(&subject, self, all, &mut because);
         }
         if allowed == Allowed::No && !judged {
@@ -137,12 +137,12 @@ impl Policy for Rules {
         Verdict::of(because)
     }
 
-    fn terms(&self) -> &Terms {
+    fn context_needs(&self) -> &ContextNeeds {
         &self.terms
     }
 
-    fn brings_from_outside(&self, call: &Validated) -> Option<&'static str> {
-        taint::brings(call, &scripts(call.touches(), call.directory()), &self.root)
+    fn taint_source(&self, call: &Validated) -> Option<&'static str> {
+        taint::taint_source(call, &scripts(call.touches(), call.directory()), &self.root)
     }
 
     fn explain(&self, call: &Validated) -> Explanation {
@@ -154,11 +154,11 @@ impl Policy for Rules {
     }
 
     fn counts_lines(&self) -> bool {
-        let asks = |it: &Rule| it.effect_tests().is_some_and(EffectTests::counts_lines);
+        let asks = |it: &Rule| it.effect_conditions().is_some_and(EffectConditions::counts_lines);
         self.effects.counts_lines() || self.rules.iter().any(asks)
     }
 
-    fn hidden(&self, call: &Validated) -> Hidden {
+    fn hidden(&self, call: &Validated) -> HiddenPaths {
         self.hidden_from(call)
     }
 
@@ -175,17 +175,17 @@ enum Allowed {
     /// And it has thought of text from outside.
     EvenTainted,
     /// None does, and something else than the defaults for commands speaks for it.
-    Elsewhere,
+    ByOtherClass,
 }
 
 impl Allowed {
-    fn or_elsewhere(self) -> Allowed {
-        if self == Allowed::No { Allowed::Elsewhere } else { self }
+    fn or_by_other_class(self) -> Allowed {
+        if self == Allowed::No { Allowed::ByOtherClass } else { self }
     }
 
     /// What follows from the rules that apply.
-    fn by(heard: &[&Rule]) -> Allowed {
-        let allowing = || heard.iter().filter(|it| it.decision() == Decision::Allow);
+    fn by(matched: &[&Rule]) -> Allowed {
+        let allowing = || matched.iter().filter(|it| it.decision() == Decision::Allow);
         match allowing().next() {
             None => Allowed::No,
             Some(_) if allowing().any(|it| it.holds_tainted()) => Allowed::EvenTainted,
@@ -226,12 +226,12 @@ fn floors<'a>(
             Touch::Fetch(_) => continue,
         };
         match root.place(path) {
-            Place::Inside(path) => paths.push((access, path)),
-            Place::Outside => {
+            PathLocation::Inside(path) => paths.push((access, path)),
+            PathLocation::Outside => {
                 let text = format!("`{}` is outside the workspace", path.escape_debug());
                 because.push(Reason { text: text.into(), ..deny("workspace") });
             }
-            Place::Nowhere => {
+            PathLocation::Nowhere => {
                 let text = format!("`{}` does not say which file it means", path.escape_debug());
                 because.push(Reason { text: text.into(), ..deny("workspace") });
             }

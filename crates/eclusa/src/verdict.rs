@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use crate::{Effects, Explanation, Hidden, Terms, Validated};
+use crate::{ContextNeeds, Effects, Explanation, HiddenPaths, Validated};
 
 /// How strict an answer is. The strictest of all that apply wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -170,13 +170,13 @@ pub trait Policy: Send + Sync {
     }
 
     /// What must be known of the moment of a call to judge it: it is in
-    /// [`Validated::moment`] then.
-    fn terms(&self) -> &Terms {
-        Terms::none()
+    /// [`Validated::context`] then.
+    fn context_needs(&self) -> &ContextNeeds {
+        ContextNeeds::none()
     }
 
     /// How a call brings text from outside into the conversation, if it does.
-    fn brings_from_outside(&self, _call: &Validated) -> Option<&'static str> {
+    fn taint_source(&self, _call: &Validated) -> Option<&'static str> {
         None
     }
 
@@ -187,8 +187,8 @@ pub trait Policy: Send + Sync {
 
     /// The paths that a call may not look at although they lie beneath what it was permitted. For
     /// tools that come upon paths which the call did not name.
-    fn hidden(&self, _call: &Validated) -> Hidden {
-        Hidden::nothing()
+    fn hidden(&self, _call: &Validated) -> HiddenPaths {
+        HiddenPaths::nothing()
     }
 
     /// Judges a call that was permitted and is sent on to another host.

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use clap::Args as Group;
-use eclusa::{Ask, Seen};
+use eclusa::{ServerPermission, WorkspaceAccess};
 
 use super::{
     duration,
@@ -58,10 +58,10 @@ pub(crate) struct WrapArgs {
     pub(crate) allow_net: Vec<String>,
     /// What its program may do with the workspace [default: read]
     #[arg(long, value_parser = access(), value_name = "ACCESS", requires = "wrap")]
-    pub(crate) access: Option<Seen>,
+    pub(crate) access: Option<WorkspaceAccess>,
     /// What it may ask of the client, besides questions to you; can be given several times
     #[arg(long, value_parser = ask(), value_name = "WHAT", requires = "wrap")]
-    pub(crate) may: Vec<Ask>,
+    pub(crate) may: Vec<ServerPermission>,
     /// Start its program without a sandbox: it can do whatever you can
     #[arg(long, requires = "wrap")]
     pub(crate) no_sandbox: bool,

@@ -6,7 +6,7 @@ use clap::{
     Args as Group, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use eclusa::{Ask, Seen};
+use eclusa::{ServerPermission, WorkspaceAccess};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -126,7 +126,7 @@ pub(crate) struct AddArgs {
     pub(crate) host: Vec<String>,
     /// What its program may do with the workspace [default: read]
     #[arg(long, value_parser = access(), value_name = "ACCESS")]
-    pub(crate) access: Option<Seen>,
+    pub(crate) access: Option<WorkspaceAccess>,
     /// Start its program without a sandbox: it can do whatever you can
     #[arg(long)]
     pub(crate) no_sandbox: bool,
@@ -146,18 +146,18 @@ pub(crate) struct AddArgs {
 }
 
 /// What a server may ask of the client.
-pub(super) fn ask() -> impl TypedValueParser<Value = Ask> {
+pub(super) fn ask() -> impl TypedValueParser<Value = ServerPermission> {
     PossibleValuesParser::new(["sampling", "roots"]).map(|word| match word.as_str() {
-        "sampling" => Ask::Sampling,
-        _ => Ask::Roots,
+        "sampling" => ServerPermission::Sampling,
+        _ => ServerPermission::Roots,
     })
 }
 
-pub(super) fn access() -> impl TypedValueParser<Value = Seen> {
+pub(super) fn access() -> impl TypedValueParser<Value = WorkspaceAccess> {
     PossibleValuesParser::new(["hidden", "read", "write"]).map(|word| match word.as_str() {
-        "hidden" => Seen::Hidden,
-        "write" => Seen::Write,
-        _ => Seen::Read,
+        "hidden" => WorkspaceAccess::Hidden,
+        "write" => WorkspaceAccess::Write,
+        _ => WorkspaceAccess::Read,
     })
 }
 

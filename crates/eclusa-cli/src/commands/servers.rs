@@ -1,6 +1,6 @@
 //! `eclusa servers`: other people's servers behind the gate.
 
-use eclusa::{Reach, ServerSettings, check_server_name};
+use eclusa::{Endpoint, ServerSettings, check_server_name};
 use eclusa_mcp::Pins;
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ fn selected(ctx: &AppContext, name: &str, command: Vec<String>) -> Result<Server
         return find(ctx, name).cloned();
     }
     check_server_name(name).map_err(Failure::usage)?;
-    Ok(ServerSettings::new(name, Reach::Command(command)))
+    Ok(ServerSettings::new(name, Endpoint::Command(command)))
 }
 
 /// The server of this name.
@@ -112,15 +112,15 @@ fn list(ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
 /// How a server is reached, on one line.
 fn reached(server: &ServerSettings) -> String {
     match &server.reach {
-        Reach::Command(command) => command.join(" "),
-        Reach::Url { url, .. } => url.clone(),
+        Endpoint::Command(command) => command.join(" "),
+        Endpoint::Url { url, .. } => url.clone(),
     }
 }
 
 /// What sets a server apart from one that nobody said anything about.
 fn notes(server: &ServerSettings) -> String {
     let mut notes = Vec::new();
-    if matches!(server.reach, Reach::Command(_)) {
+    if matches!(server.reach, Endpoint::Command(_)) {
         notes.push(format!("workspace: {}", word(server.workspace)));
         if !server.sandbox {
             notes.push("NOT HELD".to_owned());
@@ -137,8 +137,8 @@ fn notes(server: &ServerSettings) -> String {
 
 fn settings(server: &ServerSettings) -> Value {
     let (command, url, headers) = match &server.reach {
-        Reach::Command(command) => (Some(command), None, None),
-        Reach::Url { url, headers } => (None, Some(url), Some(headers)),
+        Endpoint::Command(command) => (Some(command), None, None),
+        Endpoint::Url { url, headers } => (None, Some(url), Some(headers)),
     };
     json!({
         "name": server.name,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eclusa::{Config, Layer, Reach, Redactor, Seen, ServerSettings};
+use eclusa::{Config, Endpoint, Layer, Redactor, ServerSettings, WorkspaceAccess};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
 
 use crate::{context, failure::Failure, remember::replace};
@@ -76,8 +76,8 @@ fn table(server: &ServerSettings) -> Table {
     let mut table = Table::new();
     let list = |all: &[String]| value(all.iter().collect::<Array>());
     match &server.reach {
-        Reach::Command(command) => drop(table.insert("command", list(command))),
-        Reach::Url { url, headers } => {
+        Endpoint::Command(command) => drop(table.insert("command", list(command))),
+        Endpoint::Url { url, headers } => {
             table.insert("url", value(url.as_str()));
             if !headers.is_empty() {
                 let headers: InlineTable =
@@ -108,11 +108,11 @@ fn table(server: &ServerSettings) -> Table {
 }
 
 /// What a server may do with the workspace, as it is written.
-pub(crate) fn word(seen: Seen) -> &'static str {
+pub(crate) fn word(seen: WorkspaceAccess) -> &'static str {
     match seen {
-        Seen::Hidden => "hidden",
-        Seen::Read => "read",
-        Seen::Write => "write",
+        WorkspaceAccess::Hidden => "hidden",
+        WorkspaceAccess::Read => "read",
+        WorkspaceAccess::Write => "write",
     }
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn word(seen: Seen) -> &'static str {
 pub(crate) fn secret_in(server: &ServerSettings, redactor: &Redactor) -> Option<String> {
     let is_secret = |text: &str| redactor.text(text).1 > 0;
     match &server.reach {
-        Reach::Command(command) => {
+        Endpoint::Command(command) => {
             let at = command.iter().position(|it| is_secret(it)).or_else(|| {
                 // A flag and its value are two words, and one secret.
                 command.windows(2).position(|it| is_secret(&it.join("="))).map(|it| it + 1)
@@ -130,7 +130,7 @@ pub(crate) fn secret_in(server: &ServerSettings, redactor: &Redactor) -> Option<
                  variable, named by `--env`"
             ))
         }
-        Reach::Url { url, .. } => {
+        Endpoint::Url { url, .. } => {
             let authority = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
             let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
             (authority.contains('@') || is_secret(url)).then(|| {
@@ -163,7 +163,7 @@ mod tests {
 
     fn server(name: &str, command: &[&str]) -> ServerSettings {
         let command = command.iter().map(|it| (*it).to_owned()).collect();
-        ServerSettings::new(name, Reach::Command(command))
+        ServerSettings::new(name, Endpoint::Command(command))
     }
 
     fn text(before: &str, change: impl FnOnce(&Path)) -> String {
@@ -185,7 +185,7 @@ mod tests {
             let added = text(before, |file| {
                 let mut new = server("new", &["uvx", "it"]);
                 new.env.push("TOKEN".to_owned());
-                new.workspace = Seen::Hidden;
+                new.workspace = WorkspaceAccess::Hidden;
                 add(file, &[new]).unwrap();
             });
             for line in before.lines() {
@@ -196,7 +196,7 @@ mod tests {
             let new = config.servers.iter().find(|it| it.name == "new").unwrap();
             assert_eq!(
                 (new.env.as_slice(), new.workspace),
-                (&["TOKEN".to_owned()][..], Seen::Hidden)
+                (&["TOKEN".to_owned()][..], WorkspaceAccess::Hidden)
             );
             let after = text(&added, |file| assert!(remove(file, "new").unwrap()));
             if before != "# nothing but this\n" {
@@ -226,7 +226,7 @@ mod tests {
         for (url, secret) in
             [("https://a.example/mcp", false), ("https://me:word@a.example/mcp", true)]
         {
-            let reach = Reach::Url { url: url.to_owned(), headers: Default::default() };
+            let reach = Endpoint::Url { url: url.to_owned(), headers: Default::default() };
             let found = secret_in(&ServerSettings::new("x", reach), &redactor);
             assert_eq!(found.is_some(), secret, "{url}");
         }

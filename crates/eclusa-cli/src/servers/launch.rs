@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use eclusa::{Least, Reach, Seen, ServerSettings};
+use eclusa::{Endpoint, RequiredEnforcement, ServerSettings, WorkspaceAccess};
 use eclusa_mcp::{Launched, Launcher};
 use eclusa_sandbox::{Enforcement, Keep, Limits, Missing, Plan, proxy::Hosts, secrets};
 use eclusa_tools::Sandboxes;
@@ -43,7 +43,7 @@ impl Launch {
 impl Launcher for Launch {
     fn launch<'a>(&'a self, server: &'a ServerSettings) -> BoxFuture<'a, io::Result<Launched>> {
         Box::pin(async move {
-            let Reach::Command(command) = &server.reach else {
+            let Endpoint::Command(command) = &server.reach else {
                 return Err(io::Error::other("it is no program"));
             };
             unset(server)?;
@@ -91,8 +91,8 @@ impl Launch {
         let path = path.map(|(_, value)| value.as_os_str()).unwrap_or(OsStr::new(""));
         let argv = program::found(command, path, &self.paths.workspace)?;
         let cwd = match server.workspace {
-            Seen::Hidden => &home,
-            Seen::Read | Seen::Write => &self.paths.workspace,
+            WorkspaceAccess::Hidden => &home,
+            WorkspaceAccess::Read | WorkspaceAccess::Write => &self.paths.workspace,
         };
         let mut plan = Plan::new(argv, cwd);
         plan.env = environment(&settings.env, server, &home);
@@ -126,11 +126,11 @@ impl Launch {
         }
         let partial = Enforcement::Partial(missing).to_string();
         match self.sandboxes.settings().least {
-            Least::Full => Err(io::Error::other(format!(
+            RequiredEnforcement::Full => Err(io::Error::other(format!(
                 "this machine would hold it only in part ({partial}), and `[commands] least` \
                  wants all; {doctor}"
             ))),
-            Least::FullOrAsk | Least::Partial => Ok(partial),
+            RequiredEnforcement::FullOrAsk | RequiredEnforcement::Partial => Ok(partial),
         }
     }
 
@@ -146,10 +146,10 @@ impl Launch {
         plan.hide.extend(beside(&home));
         plan.read.push("/".into());
         match server.workspace {
-            Seen::Hidden => plan.hide.push(root.clone()),
+            WorkspaceAccess::Hidden => plan.hide.push(root.clone()),
             // Named, because a workspace beneath /tmp would be covered by the sandbox's own.
-            Seen::Read => plan.read.push(root.clone()),
-            Seen::Write => plan.write.push(root.clone()),
+            WorkspaceAccess::Read => plan.read.push(root.clone()),
+            WorkspaceAccess::Write => plan.write.push(root.clone()),
         }
         plan.write.push(home);
         // A program beneath /tmp would be covered too. What lies in /tmp itself stays so.
@@ -168,7 +168,7 @@ impl Launch {
         };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&home).map_err(failed)?;
         let home = home.canonicalize().map_err(failed)?;
-        if server.workspace == Seen::Hidden && home.starts_with(&self.paths.workspace) {
+        if server.workspace == WorkspaceAccess::Hidden && home.starts_with(&self.paths.workspace) {
             return Err(io::Error::other(format!(
                 "the workspace cannot be hidden from it, because its own directory `{}` is in it; \
                  keep state elsewhere with `--state DIR`, or let it read the workspace",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eclusa::{Hash, Reach, ServerSettings, check_server_name};
+use eclusa::{Endpoint, Hash, ServerSettings, check_server_name};
 
 use super::config_edit::variable;
 use crate::{args::WrapArgs, failure::Failure};
@@ -23,7 +23,7 @@ pub(crate) fn wrapped(args: WrapArgs) -> Result<ServerSettings, Failure> {
     }
     let name = args.name.unwrap_or_else(|| called(&args.command));
     check_server_name(&name).map_err(Failure::usage)?;
-    let plain = ServerSettings::new(name, Reach::Command(args.command));
+    let plain = ServerSettings::new(name, Endpoint::Command(args.command));
     Ok(ServerSettings {
         env: args.env,
         hosts: args.allow_net,
@@ -38,7 +38,7 @@ pub(crate) fn wrapped(args: WrapArgs) -> Result<ServerSettings, Failure> {
 /// to be known by: two that are called the same are not the same.
 pub(crate) fn key(server: &ServerSettings) -> String {
     match &server.reach {
-        Reach::Command(command) if server.origin.is_empty() => {
+        Endpoint::Command(command) if server.origin.is_empty() => {
             let hash = Hash::of(command.join("\0").as_bytes()).to_string();
             format!("{}-{}", server.name, hash.get(..8).unwrap_or_default())
         }

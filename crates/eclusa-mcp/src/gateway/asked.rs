@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use eclusa::Ask;
+use eclusa::ServerPermission;
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
@@ -62,13 +62,13 @@ impl ClientHandler for Asked {
         let mut can = ClientCapabilities::default();
         if let Some(upstream) = self.upstream() {
             let may = |ask| upstream.settings.may(ask);
-            can.elicitation = may(Ask::Elicitation).then(|| {
+            can.elicitation = may(ServerPermission::Elicitation).then(|| {
                 ElicitationCapability::new()
                     .with_form(FormElicitationCapability::default())
                     .with_url(UrlElicitationCapability::default())
             });
-            can.sampling = may(Ask::Sampling).then(SamplingCapability::default);
-            can.roots = may(Ask::Roots).then(RootsCapabilities::default);
+            can.sampling = may(ServerPermission::Sampling).then(SamplingCapability::default);
+            can.roots = may(ServerPermission::Roots).then(RootsCapabilities::default);
         }
         let us = Implementation::new("eclusa", env!("CARGO_PKG_VERSION")).with_title("Eclusa");
         ClientConfig::new(can, us)

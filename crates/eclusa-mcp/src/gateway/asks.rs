@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use eclusa::{Ask, Job, Redactor, ServerSettings};
+use eclusa::{Job, Redactor, ServerPermission, ServerSettings};
 use reqwest::Url;
 use rmcp::{
     ErrorData,
@@ -41,9 +41,9 @@ pub(super) fn allowed(
     mut can: ClientCapabilities,
     settings: &ServerSettings,
 ) -> ClientCapabilities {
-    can.elicitation = can.elicitation.filter(|_| settings.may(Ask::Elicitation));
-    can.sampling = can.sampling.filter(|_| settings.may(Ask::Sampling));
-    can.roots = can.roots.filter(|_| settings.may(Ask::Roots));
+    can.elicitation = can.elicitation.filter(|_| settings.may(ServerPermission::Elicitation));
+    can.sampling = can.sampling.filter(|_| settings.may(ServerPermission::Sampling));
+    can.roots = can.roots.filter(|_| settings.may(ServerPermission::Roots));
     (can.experimental, can.extensions) = (None, None);
     can
 }
@@ -130,16 +130,18 @@ impl Upstream {
         let (ask, can) = match &request {
             InputRequest::Elicitation(it) => match &it.params {
                 ElicitRequestParams::UrlElicitationParams { .. } => {
-                    (Ask::Elicitation, client.wishes.opens_addresses())
+                    (ServerPermission::Elicitation, client.wishes.opens_addresses())
                 }
-                _ => (Ask::Elicitation, client.wishes.shows_forms()),
+                _ => (ServerPermission::Elicitation, client.wishes.shows_forms()),
             },
             InputRequest::CreateMessage(it) => {
                 let can = client.wishes.can.sampling.as_ref();
                 let tools = it.params.tools.is_some() || it.params.tool_choice.is_some();
-                (Ask::Sampling, can.is_some_and(|it| !tools || it.tools.is_some()))
+                (ServerPermission::Sampling, can.is_some_and(|it| !tools || it.tools.is_some()))
             }
-            InputRequest::ListRoots(_) => (Ask::Roots, client.wishes.can.roots.is_some()),
+            InputRequest::ListRoots(_) => {
+                (ServerPermission::Roots, client.wishes.can.roots.is_some())
+            }
             _ => return Err(no("nobody here knows what it asks for".to_owned())),
         };
         self.may(ask)?;
@@ -192,16 +194,16 @@ impl Upstream {
     }
 
     /// Whether the server may ask this at all.
-    pub(super) fn may(&self, ask: Ask) -> Result<(), ErrorData> {
+    pub(super) fn may(&self, ask: ServerPermission) -> Result<(), ErrorData> {
         let name = &self.settings.name;
         match self.settings.may(ask) {
             true => Ok(()),
             false => {
                 let what = match ask {
-                    Ask::Elicitation => "elicitation",
-                    Ask::Sampling => "sampling",
-                    Ask::Roots => "roots",
-                    Ask::Logging => "logging",
+                    ServerPermission::Elicitation => "elicitation",
+                    ServerPermission::Sampling => "sampling",
+                    ServerPermission::Roots => "roots",
+                    ServerPermission::Logging => "logging",
                 };
                 Err(no(format!("[servers.{name}] does not say that it may ask for {what}")))
             }

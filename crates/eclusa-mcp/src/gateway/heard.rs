@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, sync::Weak};
 
-use eclusa::Ask;
+use eclusa::ServerPermission;
 use rmcp::{
     ErrorData, RoleClient,
     model::{
@@ -186,7 +186,7 @@ fn only_old_versions(err: &ErrorData) -> bool {
 impl Upstream {
     /// Passes a message on to the client whose call the server works on, if it wants to hear it.
     fn said(&self, said: &LoggingMessageNotificationParam) {
-        if !self.settings.may(Ask::Logging) || said.data.to_string().len() > MESSAGE {
+        if !self.settings.may(ServerPermission::Logging) || said.data.to_string().len() > MESSAGE {
             return;
         }
         let name = &self.settings.name;
@@ -218,7 +218,7 @@ impl Upstream {
         let logs = line.peer.peer_info().is_some_and(|it| it.capabilities.logging.is_some());
         let level = client.and_then(|it| it.wishes.level);
         let Some(level) = level.filter(|_| logs && !line.modern()) else { return };
-        if !self.settings.may(Ask::Logging) {
+        if !self.settings.may(ServerPermission::Logging) {
             return;
         }
         let mut now: tokio::sync::MutexGuard<'_, Option<LoggingLevel>> = line.level.lock().await;

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use eclusa::{Reach, Seen, ToolError};
+use eclusa::{Endpoint, ToolError, WorkspaceAccess};
 
 use super::upstream::Upstream;
 
@@ -16,7 +16,7 @@ impl Upstream {
     /// server says itself.
     pub(super) fn hindrance(&self, said: &str, since: Instant) -> Option<String> {
         let settings = &self.settings;
-        let Reach::Command(_) = &settings.reach else { return None };
+        let Endpoint::Command(_) = &settings.reach else { return None };
         let entry = format!("`[servers.{}]`", settings.name);
         let hosts = self.up().and_then(|it| it.hindered).map(|it| it.hosts(since));
         if let Some(hosts) = hosts.filter(|it| !it.is_empty()) {
@@ -27,8 +27,8 @@ impl Upstream {
         }
         let says = |words: &[&str]| words.iter().any(|it| said.contains(it));
         let grant = match settings.workspace {
-            Seen::Write => String::new(),
-            Seen::Read | Seen::Hidden => {
+            WorkspaceAccess::Write => String::new(),
+            WorkspaceAccess::Read | WorkspaceAccess::Hidden => {
                 format!("; `workspace = \"write\"` in {entry} would let it write the workspace")
             }
         };
@@ -36,10 +36,10 @@ impl Upstream {
             return Some(format!("in its sandbox it writes to its own directory{grant}"));
         }
         let grant = match settings.workspace {
-            Seen::Hidden => {
+            WorkspaceAccess::Hidden => {
                 format!(", nor the workspace; `workspace = \"read\"` in {entry} shows it")
             }
-            Seen::Read | Seen::Write => String::new(),
+            WorkspaceAccess::Read | WorkspaceAccess::Write => String::new(),
         };
         (settings.sandbox && says(&HIDDEN))
             .then(|| format!("in its sandbox it sees no secrets{grant}"))
@@ -47,14 +47,14 @@ impl Upstream {
 
     /// What a server at an address wanted of a person before is not why the next call fails.
     pub(super) fn forget_wants(&self) {
-        if let (Reach::Url { .. }, Some(line)) = (&self.settings.reach, self.up()) {
+        if let (Endpoint::Url { .. }, Some(line)) = (&self.settings.reach, self.up()) {
             let _ = line.wants.take();
         }
     }
 
     /// An error, with what the sandbox had to do with it, or the login.
     pub(super) fn explained(&self, mut err: ToolError, since: Instant) -> ToolError {
-        if let (Reach::Url { .. }, Some(line)) = (&self.settings.reach, self.up())
+        if let (Endpoint::Url { .. }, Some(line)) = (&self.settings.reach, self.up())
             && let Some(wants) = line.wants.take()
         {
             let name = &self.settings.name;

@@ -4,7 +4,7 @@
 //! reaches nobody could tell the world what it has read. So an address is passed on only if the
 //! server may reach that host itself; a picture that is written out always is.
 
-use eclusa::{Reach, ServerSettings};
+use eclusa::{Endpoint, ServerSettings};
 use reqwest::Url;
 use rmcp::model::{Icon, MetaObject};
 
@@ -44,9 +44,9 @@ fn is_safe(src: &str, server: &ServerSettings) -> bool {
     let plain = url.username().is_empty() && url.password().is_none();
     let Some(host) = url.host_str().filter(|_| plain) else { return false };
     match &server.reach {
-        Reach::Url { url: own, .. } => Url::parse(own)
+        Endpoint::Url { url: own, .. } => Url::parse(own)
             .is_ok_and(|own| (own.scheme(), own.host_str()) == (url.scheme(), Some(host))),
-        Reach::Command(_) => {
+        Endpoint::Command(_) => {
             url.scheme() == "https" && (!server.sandbox || server.hosts.iter().any(|it| it == host))
         }
     }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn an_icon_tells_nobody_whom_its_server_could_not_tell() {
-        let mut program = ServerSettings::new("x", Reach::Command(vec!["x".to_owned()]));
+        let mut program = ServerSettings::new("x", Endpoint::Command(vec!["x".to_owned()]));
         let icon = |src: &str| json!({"src": src});
         assert!(passed(&program, icon("data:image/png;base64,iVBORw0KGgo=")));
         assert!(!passed(&program, icon("data:image/svg+xml;base64,PHN2Zz4=")));
@@ -102,7 +102,7 @@ mod tests {
         let svg = json!({"src": "https://cdn.example/x", "mimeType": "image/svg+xml"});
         assert!(!passed(&program, svg));
         let url =
-            Reach::Url { url: "https://a.example/mcp".to_owned(), headers: Default::default() };
+            Endpoint::Url { url: "https://a.example/mcp".to_owned(), headers: Default::default() };
         let remote = ServerSettings::new("x", url);
         assert!(passed(&remote, icon("https://a.example/icon.png")));
         assert!(!passed(&remote, icon("https://b.example/icon.png")));
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn icons_are_few_and_small() {
-        let program = ServerSettings::new("x", Reach::Command(vec!["x".to_owned()]));
+        let program = ServerSettings::new("x", Endpoint::Command(vec!["x".to_owned()]));
         let small = Icon::new("data:image/png;base64,AAAA").with_sizes(vec!["48x48".to_owned()]);
         let many = vec![small.clone(); 100];
         assert_eq!(icons(Some(&many), &program).unwrap().len(), ICONS.0);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn remarks_for_programs_are_a_trusted_servers() {
-        let mut server = ServerSettings::new("x", Reach::Command(vec!["x".to_owned()]));
+        let mut server = ServerSettings::new("x", Endpoint::Command(vec!["x".to_owned()]));
         let said =
             json!({"ui": {"resourceUri": "ui://x"}, "io.modelcontextprotocol/x": 1, "eclusa/y": 2});
         let said: MetaObject = serde_json::from_value(said).unwrap();

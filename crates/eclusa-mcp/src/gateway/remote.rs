@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, io, sync::Arc, time::Duration};
 
-use eclusa::{Reach, ServerSettings};
+use eclusa::{Endpoint, ServerSettings};
 use futures::future::BoxFuture;
 use reqwest::{
     StatusCode,
@@ -53,7 +53,7 @@ pub(super) async fn connect(
     lifecycle: ClientLifecycleMode,
     wants: &Complaint,
 ) -> Result<RunningService<RoleClient, Asked>, String> {
-    let Reach::Url { url, headers } = &settings.reach else {
+    let Endpoint::Url { url, headers } = &settings.reach else {
         return Err("it has no address".to_owned());
     };
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
@@ -186,7 +186,7 @@ impl Login {
         redirect: &str,
         terms: Terms,
     ) -> Result<Login, String> {
-        let Reach::Url { url, .. } = &settings.reach else {
+        let Endpoint::Url { url, .. } = &settings.reach else {
             return Err(format!("`{}` is a program: nobody logs in to it", settings.name));
         };
         let failed = |err: AuthError| format!("`{url}` does not say how to log in: {err}");

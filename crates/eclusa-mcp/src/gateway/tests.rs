@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Ask, Decision, Gate, House, MemoryLog, Reach, Registry, Rule, Rules, ServerSettings};
+use eclusa::{
+    Decision, Endpoint, Gate, House, MemoryLog, Registry, Rule, Rules, ServerPermission,
+    ServerSettings,
+};
 use futures::future::BoxFuture;
 use rmcp::{
     ClientHandler, ErrorData, RoleClient, ServerHandler, ServiceExt as _,
@@ -81,7 +84,7 @@ impl Scene {
         Scene {
             client,
             can: json!({"elicitation": {}, "sampling": {}, "roots": {}}),
-            settings: ServerSettings::new("fixture", Reach::Command(Vec::new())),
+            settings: ServerSettings::new("fixture", Endpoint::Command(Vec::new())),
             second: None,
             rules: vec![rule],
             plain: false,
@@ -99,7 +102,7 @@ impl Scene {
         }
     }
 
-    fn may(mut self, ask: Ask) -> Scene {
+    fn may(mut self, ask: ServerPermission) -> Scene {
         self.settings.may.push(ask);
         self
     }

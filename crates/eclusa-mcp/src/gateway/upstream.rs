@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Job, Output, Reach, ServerSettings, ToolError};
+use eclusa::{Endpoint, Job, Output, ServerSettings, ToolError};
 use rmcp::{
     RoleClient,
     model::{
@@ -314,12 +314,12 @@ impl Upstream {
         };
         let handler = Asked { upstream: Arc::downgrade(self) };
         let (running, process, sandbox, hindered) = match &self.settings.reach {
-            Reach::Command(_) => {
+            Endpoint::Command(_) => {
                 let greeted = self.greet(handler, lifecycle, &complaint).await?;
                 let (running, process, sandbox, hindered) = greeted;
                 (running, Some(process), sandbox, hindered)
             }
-            Reach::Url { .. } => {
+            Endpoint::Url { .. } => {
                 let keys = &self.world.keys;
                 let settings = &self.settings;
                 let running =

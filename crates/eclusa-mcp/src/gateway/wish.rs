@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use eclusa::{Ask, Job, ToolError};
+use eclusa::{Job, ServerPermission, ToolError};
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use rmcp::{
     ErrorData, RoleClient,
@@ -255,7 +255,8 @@ impl Upstream {
             wishes.map(|it| it.can.clone()).unwrap_or_default(),
             &self.settings,
         ));
-        let level = wishes.and_then(|it| it.level).filter(|_| self.settings.may(Ask::Logging));
+        let level =
+            wishes.and_then(|it| it.level).filter(|_| self.settings.may(ServerPermission::Logging));
         if let Some(level) = level {
             meta.set_log_level(level);
         }

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, fmt::Write as _, path::Path, time::Duration};
 
 use eclusa::{
-    CheckSettings, Facts, FileError, Files, Hash, Hidden, Job, Output, PermissionClass, Scene,
+    CheckSettings, Facts, FileError, Files, Hash, HiddenPaths, Job, Output, PermissionClass, Scene,
     ToolError, Touch, TypedTool, one_line,
 };
 use futures::future::BoxFuture;
@@ -79,7 +79,7 @@ impl Diagnostics {
     }
 
     /// A path as the workspace calls it, unless this call may not see it.
-    fn seen(&self, it: &mut Diagnostic, hidden: &Hidden) -> bool {
+    fn seen(&self, it: &mut Diagnostic, hidden: &HiddenPaths) -> bool {
         let Some(path) = &it.path else { return true };
         match self.files.name(path) {
             Ok(own) => {

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use eclusa::{Blocked, Least};
+use eclusa::{Blocked, RequiredEnforcement};
 use eclusa_sandbox::{Keep, Limits};
 
 /// What every command of a workspace has in common.
@@ -32,7 +32,7 @@ pub struct SandboxSettings {
     /// exist.
     pub live: Vec<PathBuf>,
     /// The least that must hold a command.
-    pub least: Least,
+    pub least: RequiredEnforcement,
     /// How much a command may use; the time is that of the call.
     pub limits: Limits,
     /// A control group in which commands are counted and capped, if one was delegated:
@@ -57,7 +57,7 @@ impl SandboxSettings {
             blocked: Blocked::nothing(),
             hosts: Vec::new(),
             live: Vec::new(),
-            least: Least::default(),
+            least: RequiredEnforcement::default(),
             limits: Limits::default(),
             cgroup: None,
             keep: Keep::default(),

@@ -6,7 +6,8 @@ use std::{
 };
 
 use eclusa::{
-    Facts, Files, Hidden, Job, Output, Scene, ToolError, Touch, TypedTool, files::Kind, one_line,
+    Facts, Files, HiddenPaths, Job, Output, Scene, ToolError, Touch, TypedTool, files::Kind,
+    one_line,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -76,7 +77,12 @@ impl TypedTool for Glob {
     }
 }
 
-fn glob(files: &Files, hidden: &Hidden, args: &GlobArgs, halt: &Halt) -> Result<Output, ToolError> {
+fn glob(
+    files: &Files,
+    hidden: &HiddenPaths,
+    args: &GlobArgs,
+    halt: &Halt,
+) -> Result<Output, ToolError> {
     let (offset, limit) = told::window(args.offset, args.limit, USUAL, MOST)?;
     let names = Names::new(&args.pattern)?;
     let asked = told::asked(args.path.as_deref());

@@ -5,7 +5,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError, atomic::Ordering::Relaxed},
 };
 
-use eclusa::{Facts, Files, Hidden, Job, Output, Scene, ToolError, Touch, TypedTool, files::Kind};
+use eclusa::{
+    Facts, Files, HiddenPaths, Job, Output, Scene, ToolError, Touch, TypedTool, files::Kind,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -80,7 +82,12 @@ impl TypedTool for List {
 /// What is known of an entry: its kind, and its size where it costs nothing to know.
 type Known = (Kind, Option<u64>);
 
-fn list(files: &Files, hidden: &Hidden, args: &ListArgs, halt: &Halt) -> Result<Output, ToolError> {
+fn list(
+    files: &Files,
+    hidden: &HiddenPaths,
+    args: &ListArgs,
+    halt: &Halt,
+) -> Result<Output, ToolError> {
     let (offset, limit) = told::window(args.offset, args.limit, USUAL, MOST)?;
     let names = args.glob.as_deref().map(Names::new).transpose()?;
     let asked = told::asked(args.path.as_deref());

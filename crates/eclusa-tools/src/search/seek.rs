@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use eclusa::{FileError, Files, Hidden, Opened, Output, ToolError, files::Kind, one_line};
+use eclusa::{FileError, Files, HiddenPaths, Opened, Output, ToolError, files::Kind, one_line};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use ignore::types::{Types, TypesBuilder};
@@ -34,7 +34,7 @@ const LONGEST: usize = 8 << 20;
 
 pub(super) fn grep(
     files: &Files,
-    hidden: &Hidden,
+    hidden: &HiddenPaths,
     args: &GrepArgs,
     halt: &Halt,
 ) -> Result<Output, ToolError> {

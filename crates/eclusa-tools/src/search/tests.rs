@@ -3,8 +3,8 @@
 use std::{fs, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
 use eclusa::{
-    Blocked, CallResult, Decision, Files, Gate, Hidden, House, Limits, MemoryLog, Registry, Reply,
-    ResultShape, Rule, Rules, Run, Scene, Tool, ToolCall, Touch,
+    Blocked, CallResult, Decision, Files, Gate, HiddenPaths, House, Limits, MemoryLog, Registry,
+    Reply, ResultShape, Rule, Rules, Run, Scene, Tool, ToolCall, Touch,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;

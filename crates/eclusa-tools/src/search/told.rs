@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::atomic::Ordering::Relaxed};
 
-use eclusa::{Facts, FileError, Hidden, PermissionClass, ToolError, one_line};
+use eclusa::{Facts, FileError, HiddenPaths, PermissionClass, ToolError, one_line};
 use serde_json::{Map, Value};
 
 use super::{page::FURTHEST, walk::LeftOut};
@@ -21,7 +21,11 @@ pub(super) fn unreachable(error: FileError) -> ToolError {
 }
 
 /// A name that leads to what rules keep back: the call was permitted under another name.
-pub(crate) fn permitted(hidden: &Hidden, asked: &str, reached: &Path) -> Result<(), ToolError> {
+pub(crate) fn permitted(
+    hidden: &HiddenPaths,
+    asked: &str,
+    reached: &Path,
+) -> Result<(), ToolError> {
     match hidden.hides(reached) {
         true => Err(ToolError::new(format!(
             "`{}` leads to `{}`, which rules keep back; ask for it by that name",

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use eclusa::{FileError, Files, Hidden, files::Kind};
+use eclusa::{FileError, Files, HiddenPaths, files::Kind};
 use ignore::{DirEntry, WalkBuilder, WalkState, types::Types};
 
 use super::{ignores::Ignores, work::Halt};
@@ -26,7 +26,7 @@ pub(super) struct Ground {
     /// The directory, relative to the workspace; empty for the workspace.
     pub(super) from: PathBuf,
     /// What rules keep from this call.
-    pub(super) hidden: Hidden,
+    pub(super) hidden: HiddenPaths,
     /// Also what `.gitignore` hides.
     pub(super) ignored: bool,
     /// Only files of these types.
@@ -60,7 +60,7 @@ impl Ground {
     /// The directory that is asked for, which is there.
     pub(super) fn new(
         files: &Files,
-        hidden: Hidden,
+        hidden: HiddenPaths,
         path: &str,
         ignored: bool,
     ) -> Result<Ground, FileError> {
@@ -126,7 +126,7 @@ impl Ground {
 /// Judges every name before the walker keeps it.
 struct Sieve<V> {
     files: Files,
-    hidden: Hidden,
+    hidden: HiddenPaths,
     ignores: Option<Ignores>,
     left_out: Arc<LeftOut>,
     /// How many files wait for a worker.

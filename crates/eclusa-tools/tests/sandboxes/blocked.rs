@@ -1,7 +1,7 @@
 //! What a person has blocked is hidden from commands as it is from `read`: at any depth, by
 //! whatever name the command finds for it, on every level.
 
-use eclusa::{Answer, Blocked, Least};
+use eclusa::{Answer, Blocked, RequiredEnforcement};
 use eclusa_sandbox::test_support;
 
 use crate::world::{World, plainly};
@@ -12,7 +12,7 @@ const START: &str = "echo hunter2 > my.secret; mkdir -p a/b/c/d/e node_modules/x
 
 fn world() -> World {
     let world = World::lenient(Answer::Once, |it| {
-        it.least = Least::Partial;
+        it.least = RequiredEnforcement::Partial;
         it.blocked = Blocked::new(["*.secret", "vault/**"]).unwrap();
     });
     plainly(&world.root(), START);

@@ -1,7 +1,7 @@
 //! Random scripts, run plainly on one copy of a tree and through the gate on another: committed it
 //! is what the plain run made, discarded and undone it is what it was before.
 
-use eclusa::{Answer, Least};
+use eclusa::{Answer, RequiredEnforcement};
 use eclusa_tools::SandboxSettings;
 use proptest::{prelude::*, test_runner::TestRunner};
 
@@ -22,14 +22,14 @@ fn hold(cases: u32) {
 
 /// The same on a thread that has lost its overlays.
 pub(crate) fn hold_in_place() {
-    let settled = |it: &mut SandboxSettings| it.least = Least::Partial;
+    let settled = |it: &mut SandboxSettings| it.least = RequiredEnforcement::Partial;
     let reply = World::lenient(Answer::Once, settled).bash("echo x > a");
     assert_eq!(reply.data().unwrap()["in_place"], true, "{}", reply.content());
     hold(FEW);
 }
 
 fn check(script: &str) -> Result<(), TestCaseError> {
-    let world = |answer| World::lenient(answer, |it| it.least = Least::Partial);
+    let world = |answer| World::lenient(answer, |it| it.least = RequiredEnforcement::Partial);
     let (plain, yes) = (world(Answer::Once), world(Answer::Once));
     let no = world(Answer::No("no".to_owned()));
     for world in [&plain, &yes, &no] {

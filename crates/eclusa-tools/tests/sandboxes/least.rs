@@ -1,6 +1,6 @@
 //! What must hold a command, and what is on record of what did.
 
-use eclusa::{Answer, Least};
+use eclusa::{Answer, RequiredEnforcement};
 
 use crate::world::World;
 
@@ -26,12 +26,12 @@ fn where_something_is_missing_the_settings_decide() {
             it.least = least;
         })
     };
-    let full = world(Answer::Once, Least::Full);
+    let full = world(Answer::Once, RequiredEnforcement::Full);
     let reply = full.bash("echo x > a");
     assert_eq!(reply.code(), "tool_failed", "{}", reply.content());
     assert!(reply.content().contains("an overlay that stages changes"), "{}", reply.content());
     assert!(!full.path("a").exists());
-    for least in [Least::FullOrAsk, Least::Partial] {
+    for least in [RequiredEnforcement::FullOrAsk, RequiredEnforcement::Partial] {
         let no = world(Answer::No(String::new()), least);
         assert_eq!(
             no.bash("echo x > a").code(),

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use eclusa::{Answer, Least, Mode, Run};
+use eclusa::{Answer, Mode, RequiredEnforcement, Run};
 use eclusa_sandbox::test_support;
 
 use crate::{
@@ -24,7 +24,7 @@ text
 END
     chmod 755 one; printf x > e/three";
 
-fn world(answer: Answer, least: Least) -> World {
+fn world(answer: Answer, least: RequiredEnforcement) -> World {
     let world = World::with(answer, |it| it.least = least);
     plainly(&world.root(), START);
     world
@@ -39,7 +39,7 @@ fn holds_in_place(enforcement: &str) {
     let record = format!("{enforcement}; {IN_PLACE}");
 
     // By default whatever is less than full is asked about before it runs.
-    let asked = world(no(), Least::default());
+    let asked = world(no(), RequiredEnforcement::default());
     let before = tree::read(&asked.root());
     let reply = asked.bash(SCRIPT);
     assert_eq!(reply.code(), "denied_by_person", "{}", reply.content());
@@ -48,7 +48,7 @@ fn holds_in_place(enforcement: &str) {
     assert_eq!(reply.code(), "denied_by_person", "even what only reads: {}", reply.content());
 
     // Where less will do, what it did is shown afterwards; a no leaves nothing of it.
-    let refused = world(no(), Least::Partial);
+    let refused = world(no(), RequiredEnforcement::Partial);
     let reply = refused.bash(SCRIPT);
     assert_eq!(reply.code(), "changes_discarded", "{}", reply.content());
     assert_eq!(tree::read(&refused.root()), before, "rolled back");
@@ -56,8 +56,8 @@ fn holds_in_place(enforcement: &str) {
     assert_eq!(refused.end()["changes"]["outcome"], "discarded");
 
     // A yes makes it real, and it can be undone.
-    let agreed = world(Answer::Once, Least::Partial);
-    let plain = world(no(), Least::Partial);
+    let agreed = world(Answer::Once, RequiredEnforcement::Partial);
+    let plain = world(no(), RequiredEnforcement::Partial);
     plainly(&plain.root(), &format!("umask 022\n{SCRIPT}"));
     let reply = agreed.bash(&format!("umask 022\n{SCRIPT}"));
     assert_eq!(reply.code(), "ok", "{}", reply.content());
@@ -68,14 +68,14 @@ fn holds_in_place(enforcement: &str) {
     assert_eq!(tree::read(&agreed.root()), before, "undone");
 
     // So with the default, once a person has said yes to the command.
-    let yes = world(Answer::Once, Least::default());
+    let yes = world(Answer::Once, RequiredEnforcement::default());
     let reply = yes.bash("echo more >> one");
     assert_eq!(reply.code(), "ok", "{}", reply.content());
     yes.undo(&reply);
     assert_eq!(tree::read(&yes.root()), before);
 
     // What must be held by everything does not run at all.
-    let full = world(Answer::Once, Least::Full);
+    let full = world(Answer::Once, RequiredEnforcement::Full);
     let reply = full.bash("echo more >> one");
     assert_eq!(reply.code(), "tool_failed", "{}", reply.content());
     assert!(reply.content().contains("an overlay that stages changes"), "{}", reply.content());
@@ -84,7 +84,7 @@ fn holds_in_place(enforcement: &str) {
 
 /// A rule over effects denies what was done in place, and then it is undone.
 fn denied_effects_are_rolled_back() {
-    let world = world(Answer::Once, Least::Partial);
+    let world = world(Answer::Once, RequiredEnforcement::Partial);
     let before = tree::read(&world.root());
     let reply = world.bash("echo more >> one; rm -r d; ln -s /etc/passwd out");
     assert_eq!(reply.code(), "changes_discarded", "{}", reply.content());
@@ -93,7 +93,7 @@ fn denied_effects_are_rolled_back() {
 
 /// A command that is ended in the middle, and one that nobody waits for.
 fn what_was_ended_is_rolled_back() {
-    let late = world(no(), Least::Partial);
+    let late = world(no(), RequiredEnforcement::Partial);
     let before = tree::read(&late.root());
     // A busy machine may need more time to change something.
     let changed = [400, 4_000, 40_000].into_iter().any(|time| {
@@ -109,7 +109,7 @@ fn what_was_ended_is_rolled_back() {
     });
     assert!(changed);
 
-    let cancelled = world(Answer::Once, Least::Partial);
+    let cancelled = world(Answer::Once, RequiredEnforcement::Partial);
     let run = Run { mode: Mode::Yolo, ..Run::default() };
     let cancel = run.cancel.clone();
     let marker = cancelled.path("marker");
@@ -162,7 +162,7 @@ fn rung_3_random_scripts_do_what_they_do_plainly_and_leave_nothing_else() {
 fn rung_3_live_directories_are_not_recorded() {
     test_support::overlays().unwrap();
     let world = World::with(no(), |it| {
-        it.least = Least::Partial;
+        it.least = RequiredEnforcement::Partial;
         it.live = vec!["target".into()];
     });
     plainly(&world.root(), "mkdir target");
@@ -177,14 +177,14 @@ fn rung_3_live_directories_are_not_recorded() {
 fn rung_3_secrets_stay_hidden_or_the_command_does_not_run() {
     let secret = |world: &World| plainly(&world.root(), "echo hunter2 > .env");
     test_support::overlays().unwrap();
-    let inside = world(Answer::Once, Least::Partial);
+    let inside = world(Answer::Once, RequiredEnforcement::Partial);
     secret(&inside);
     let reply = inside.bash("cat .env; echo x > made");
     assert!(!reply.content().contains("hunter2"), "{}", reply.content());
     assert!(inside.path("made").exists(), "{}", reply.content());
     // Nothing can be hidden inside what is written where there are no mounts.
     test_support::namespaces().unwrap();
-    let bare = world(Answer::Once, Least::Partial);
+    let bare = world(Answer::Once, RequiredEnforcement::Partial);
     secret(&bare);
     let reply = bare.bash("cat .env; echo x > made");
     assert_eq!(reply.code(), "tool_failed", "{}", reply.content());
@@ -196,7 +196,7 @@ fn rung_3_secrets_stay_hidden_or_the_command_does_not_run() {
 fn rung_4_without_a_log_it_is_asked_about_before_and_the_record_says_that_it_stays() {
     test_support::namespaces().unwrap();
     test_support::listeners().unwrap();
-    for least in [Least::FullOrAsk, Least::Partial] {
+    for least in [RequiredEnforcement::FullOrAsk, RequiredEnforcement::Partial] {
         let refused = world(no(), least);
         let before = tree::read(&refused.root());
         let reply = refused.bash("echo more >> one");
@@ -218,7 +218,9 @@ fn rung_4_without_a_log_it_is_asked_about_before_and_the_record_says_that_it_sta
 fn rung_5_with_nothing_that_holds_no_command_runs() {
     test_support::namespaces().unwrap();
     test_support::landlock().unwrap();
-    for least in [Least::Full, Least::FullOrAsk, Least::Partial] {
+    for least in
+        [RequiredEnforcement::Full, RequiredEnforcement::FullOrAsk, RequiredEnforcement::Partial]
+    {
         let world = world(Answer::Once, least);
         let before = tree::read(&world.root());
         let reply = world.bash("echo more >> one");

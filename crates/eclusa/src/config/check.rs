@@ -9,12 +9,12 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{error::Problem, written::Written};
+use super::{error::Problem, schema::ConfigFile};
 
 /// The schema of a configuration file. TOML has no null, so neither has it.
 pub(super) fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12();
-    let mut schema = settings.into_generator().into_root_schema_for::<Written>().to_value();
+    let mut schema = settings.into_generator().into_root_schema_for::<ConfigFile>().to_value();
     without_null(&mut schema);
     schema
 }

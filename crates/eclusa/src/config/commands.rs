@@ -7,11 +7,11 @@ use serde::Deserialize;
 
 use super::{
     Config,
-    meant::put,
+    merge::set_tightening,
+    schema::{Most, Size},
     source::Source,
+    spanned::{Keyword, KeywordSet, Spanned},
     tools, units,
-    words::{At, Named, Word},
-    written::{Most, Size},
 };
 
 /// What shell commands may use and reach.
@@ -30,7 +30,7 @@ pub struct CommandSettings {
     /// How long a command may run, where the call does not say.
     pub time: Duration,
     /// What must hold a command.
-    pub least: Least,
+    pub least: RequiredEnforcement,
     /// Name and address of whoever commits, where a repository does not say.
     pub identity: Option<(String, String)>,
 }
@@ -44,7 +44,7 @@ impl Default for CommandSettings {
             processes: Some(1024),
             disk: Some(8 << 30),
             time: Duration::from_secs(30),
-            least: Least::default(),
+            least: RequiredEnforcement::default(),
             identity: None,
         }
     }
@@ -52,7 +52,7 @@ impl Default for CommandSettings {
 
 /// The least that must hold a command. Where nothing holds, none runs, whatever this says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Least {
+pub enum RequiredEnforcement {
     /// Everything; where the machine lacks something no command runs.
     Full,
     /// Everything; where the machine lacks something every command is asked about.
@@ -62,9 +62,12 @@ pub enum Least {
     Partial,
 }
 
-impl Named for Least {
-    const WORDS: &'static [(&'static str, Least)] =
-        &[("full", Least::Full), ("full-or-ask", Least::FullOrAsk), ("partial", Least::Partial)];
+impl KeywordSet for RequiredEnforcement {
+    const WORDS: &'static [(&'static str, RequiredEnforcement)] = &[
+        ("full", RequiredEnforcement::Full),
+        ("full-or-ask", RequiredEnforcement::FullOrAsk),
+        ("partial", RequiredEnforcement::Partial),
+    ];
 }
 
 /// What shell commands may use and reach.
@@ -74,29 +77,31 @@ impl Named for Least {
 pub(super) struct Commands {
     /// Hosts that commands may reach: "example.org", "*.example.org", "example.org:8080". Without
     /// any there is no network.
-    pub(super) hosts: Option<At<Vec<At<String>>>>,
+    pub(super) hosts: Option<Spanned<Vec<Spanned<String>>>>,
     /// Directories of the workspace that are written at once: not shown before, not undone.
-    pub(super) live: Option<At<Vec<At<String>>>>,
+    pub(super) live: Option<Spanned<Vec<Spanned<String>>>>,
     /// Memory, in bytes or as a size, or "none".
-    pub(super) memory: Option<At<Size>>,
+    pub(super) memory: Option<Spanned<Size>>,
     /// Processes at once, or "none".
-    pub(super) processes: Option<At<Most>>,
+    pub(super) processes: Option<Spanned<Most>>,
     /// By how much the disk may fill, in bytes or as a size, or "none".
-    pub(super) disk: Option<At<Size>>,
+    pub(super) disk: Option<Spanned<Size>>,
     /// How long a command may run, where the call does not say.
-    pub(super) time: Option<At<String>>,
+    pub(super) time: Option<Spanned<String>>,
     /// The least that must hold a command.
-    pub(super) least: Option<At<Word<Least>>>,
+    pub(super) least: Option<Spanned<Keyword<RequiredEnforcement>>>,
     /// Who commits, where a repository does not say: "Ada <ada@example.org>", or "" for nobody.
-    pub(super) identity: Option<At<String>>,
+    pub(super) identity: Option<Spanned<String>>,
 }
 
 /// Puts what is said in the place of what was said below.
-pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Commands) {
+pub(super) fn merge(source: &mut Source<'_>, below: &mut Config, file: &Commands) {
     let commands = &mut below.commands;
     if let Some(written) = &file.hosts {
         let hosts = written.it.iter().map(|it| it.it.clone()).collect();
-        put(source, &written.span, &mut commands.hosts, hosts, |new, old| has_more(new, old));
+        set_tightening(source, &written.span, &mut commands.hosts, hosts, |new, old| {
+            has_more(new, old)
+        });
     }
     if let Some(written) = &file.live {
         let live = written.it.iter().filter_map(|it| {
@@ -104,7 +109,9 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Commands) 
             source.keep(&it.span, read)
         });
         let live = live.collect();
-        put(source, &written.span, &mut commands.live, live, |new, old| has_more(new, old));
+        set_tightening(source, &written.span, &mut commands.live, live, |new, old| {
+            has_more(new, old)
+        });
     }
     for (written, below) in [(&file.memory, &mut commands.memory), (&file.disk, &mut commands.disk)]
     {
@@ -115,7 +122,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Commands) 
             Size::Text(text) => units::size(text).map(|it| Some(it as u64)),
         };
         if let Some(size) = source.keep(&written.span, size) {
-            put(source, &written.span, below, size, is_more);
+            set_tightening(source, &written.span, below, size, is_more);
         }
     }
     if let Some(written) = &file.processes {
@@ -123,22 +130,26 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Commands) 
             Most::Number(most) => Some(u32::try_from(most).unwrap_or(u32::MAX)),
             Most::Any(_) => None,
         };
-        put(source, &written.span, &mut commands.processes, most, is_more);
+        set_tightening(source, &written.span, &mut commands.processes, most, is_more);
     }
     if let Some(written) = &file.time
         && let Some(time) = tools::time(source, written)
     {
-        put(source, &written.span, &mut commands.time, time, |new, old| new > old);
+        set_tightening(source, &written.span, &mut commands.time, time, |new, old| new > old);
     }
     if let Some(written) = &file.least {
-        let rank = |it: &Least| Least::WORDS.iter().position(|(_, word)| word == it);
-        let looser = |new: &Least, old: &Least| rank(new) > rank(old);
-        put(source, &written.span, &mut commands.least, written.it.0, looser);
+        let rank = |it: &RequiredEnforcement| {
+            RequiredEnforcement::WORDS.iter().position(|(_, word)| word == it)
+        };
+        let looser = |new: &RequiredEnforcement, old: &RequiredEnforcement| rank(new) > rank(old);
+        set_tightening(source, &written.span, &mut commands.least, written.it.0, looser);
     }
     if let Some(written) = &file.identity
         && let Some(identity) = source.keep(&written.span, identity(&written.it))
     {
-        put(source, &written.span, &mut commands.identity, identity, |new, old| new != old);
+        set_tightening(source, &written.span, &mut commands.identity, identity, |new, old| {
+            new != old
+        });
     }
 }
 

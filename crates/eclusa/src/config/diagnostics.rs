@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Range, time::Duration};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Config, error::Problem, meant::granted, source::Source, tools, words::At};
+use super::{Config, error::Problem, merge::granted, source::Source, spanned::Spanned, tools};
 use crate::registry::check_name;
 
 /// The name of the check that is written as `diagnostics.command`.
@@ -32,15 +32,15 @@ pub struct CheckSettings {
 #[schemars(inline)]
 pub(super) struct Diagnostics {
     /// Program and arguments of the check, where one is enough. It is called `check`.
-    pub(super) command: Option<At<Vec<String>>>,
+    pub(super) command: Option<Spanned<Vec<String>>>,
     /// How long it may run.
-    pub(super) timeout: Option<At<String>>,
+    pub(super) timeout: Option<Spanned<String>>,
     /// Environment variables that are passed on to it, by name.
     #[serde(default)]
-    pub(super) env: Vec<At<String>>,
+    pub(super) env: Vec<Spanned<String>>,
     /// Several checks, by name.
     #[serde(default)]
-    pub(super) checks: BTreeMap<String, At<Check>>,
+    pub(super) checks: BTreeMap<String, Spanned<Check>>,
 }
 
 /// One check.
@@ -49,16 +49,16 @@ pub(super) struct Diagnostics {
 #[schemars(inline)]
 pub(super) struct Check {
     /// Program and arguments. No shell is involved.
-    pub(super) command: At<Vec<String>>,
+    pub(super) command: Spanned<Vec<String>>,
     /// How long it may run.
-    pub(super) timeout: Option<At<String>>,
+    pub(super) timeout: Option<Spanned<String>>,
     /// Environment variables that are passed on to it, by name.
     #[serde(default)]
-    pub(super) env: Vec<At<String>>,
+    pub(super) env: Vec<Spanned<String>>,
 }
 
 /// Adds the checks of a file; one that is named again replaces the earlier one.
-pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Diagnostics) {
+pub(super) fn merge(source: &mut Source<'_>, below: &mut Config, file: &Diagnostics) {
     let own = file.command.as_ref().map(|command| Named {
         name: PLAIN,
         span: &command.span,
@@ -82,7 +82,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Diagnostic
         if !granted(source, named.span, "a check that runs a program") {
             continue;
         }
-        if let Some(check) = meant(source, &named) {
+        if let Some(check) = read(source, &named) {
             below.checks.retain(|it| it.name != check.name);
             below.checks.push(check);
         }
@@ -92,12 +92,12 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Diagnostic
 struct Named<'a> {
     name: &'a str,
     span: &'a Range<usize>,
-    command: &'a At<Vec<String>>,
-    time: Option<&'a At<String>>,
-    env: &'a [At<String>],
+    command: &'a Spanned<Vec<String>>,
+    time: Option<&'a Spanned<String>>,
+    env: &'a [Spanned<String>],
 }
 
-fn meant(source: &mut Source<'_>, it: &Named<'_>) -> Option<CheckSettings> {
+fn read(source: &mut Source<'_>, it: &Named<'_>) -> Option<CheckSettings> {
     let before = source.count();
     source.keep(it.span, check_name(it.name).map_err(|err| err.to_string()));
     if it.command.it.first().is_none_or(String::is_empty) {

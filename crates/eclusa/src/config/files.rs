@@ -6,11 +6,11 @@ use serde::Deserialize;
 use super::{
     Config, Trust,
     error::Problem,
-    meant::{TRUST, put},
+    merge::{TRUST, set_tightening},
+    schema::Size,
     source::Source,
+    spanned::Spanned,
     units,
-    words::At,
-    written::Size,
 };
 use crate::Blocked;
 
@@ -21,13 +21,13 @@ use crate::Blocked;
 pub(super) struct Files {
     /// Patterns of files that nobody may see, beside those of the layers below. They fit at any
     /// depth unless they begin with a slash; `!` makes an exception.
-    pub(super) blocked: Option<At<Vec<At<String>>>>,
+    pub(super) blocked: Option<Spanned<Vec<Spanned<String>>>>,
     /// How large a file may be that the tools write or edit, in bytes or as a size.
-    pub(super) max_size: Option<At<Size>>,
+    pub(super) max_size: Option<Spanned<Size>>,
 }
 
 /// Lays one file's section over those below.
-pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Files) {
+pub(super) fn merge(source: &mut Source<'_>, below: &mut Config, file: &Files) {
     block(source, below, file);
     let Some(written) = &file.max_size else { return };
     let size = match &written.it {
@@ -36,7 +36,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Files) {
     };
     if let Some(size) = source.keep(&written.span, size) {
         let looser = |new: &u64, old: &u64| new > old;
-        put(source, &written.span, &mut below.max_file_size, size as u64, looser);
+        set_tightening(source, &written.span, &mut below.max_file_size, size as u64, looser);
     }
 }
 

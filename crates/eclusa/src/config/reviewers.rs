@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
-use super::{error::Problem, source::Source, tools, words::At, words::OnError, written};
+use super::{error::Problem, schema, source::Source, spanned::OnError, spanned::Spanned, tools};
 use crate::policy::Names;
 
 /// A reviewer from the configuration. Whoever may start programs and open connections makes a
@@ -16,7 +16,7 @@ pub struct ReviewerSettings {
     /// What it reads of them.
     pub on: ReviewsOn,
     /// How it is reached.
-    pub reach: Reach,
+    pub reach: Endpoint,
     /// How long it may take; `None`: as long as any reviewer.
     pub time: Option<Duration>,
     /// What happens when it cannot be reached, errs or takes too long: `true` lets the call go
@@ -53,7 +53,7 @@ impl ReviewsOn {
 
 /// How a reviewer or a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reach {
+pub enum Endpoint {
     /// A program and its arguments.
     Command(Vec<String>),
     /// A web address.
@@ -73,9 +73,9 @@ impl ReviewerSettings {
 }
 
 /// The reviewer that is meant, or nothing and what is wrong with it.
-pub(super) fn meant(
+pub(super) fn read(
     source: &mut Source<'_>,
-    written: &At<written::Reviewer>,
+    written: &Spanned<schema::Reviewer>,
 ) -> Option<ReviewerSettings> {
     let (span, it) = (&written.span, &written.it);
     let before = source.count();
@@ -102,8 +102,11 @@ pub(super) fn meant(
 }
 
 /// A program and its arguments, an address, and headers for it, as written.
-type Reached<'a> =
-    (&'a Option<At<Vec<String>>>, &'a Option<At<String>>, &'a Option<At<BTreeMap<String, String>>>);
+type Reached<'a> = (
+    &'a Option<Spanned<Vec<String>>>,
+    &'a Option<Spanned<String>>,
+    &'a Option<Spanned<BTreeMap<String, String>>>,
+);
 
 /// How somebody is reached: by a program or at an address, not both.
 pub(super) fn reach(
@@ -111,20 +114,20 @@ pub(super) fn reach(
     who: &str,
     span: &Range<usize>,
     written: Reached<'_>,
-) -> Option<Reach> {
+) -> Option<Endpoint> {
     match written {
         (Some(command), None, None) => {
             let program = command.it.first().filter(|it| !it.is_empty());
             if program.is_none() {
                 source.wrong(Problem::new(&command.span, "`command` needs a program"));
             }
-            Some(Reach::Command(command.it.clone()))
+            Some(Endpoint::Command(command.it.clone()))
         }
         (None, Some(url), headers) => {
             let checked = check_url(&url.it);
             source.keep(&url.span, checked)?;
             let headers = headers.as_ref().map(|it| it.it.clone()).unwrap_or_default();
-            Some(Reach::Url { url: url.it.clone(), headers })
+            Some(Endpoint::Url { url: url.it.clone(), headers })
         }
         (Some(_), None, Some(headers)) => {
             source.wrong(Problem::new(&headers.span, "a program has no headers"));

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::{
     Trust,
     error::Problem,
+    rule_bounds,
+    schema::{self, Command, Example, Tests},
     source::Source,
-    terms,
-    words::At,
-    written::{self, Command, Example, Tests},
+    spanned::Spanned,
 };
 use crate::{
     Access, Blocked, Decision, Matcher, PermissionClass, Rule, Touch,
@@ -16,12 +16,12 @@ use crate::{
 };
 
 /// The rule that is meant, or nothing and what is wrong with it.
-pub(super) fn meant(
+pub(super) fn read(
     source: &mut Source<'_>,
-    written: &At<written::Rule>,
+    written: &Spanned<schema::Rule>,
     blocked: &Blocked,
     below: &[Rule],
-    own: &[At<written::Rule>],
+    own: &[Spanned<schema::Rule>],
 ) -> Option<Rule> {
     let (span, it) = (&written.span, &written.it);
     let before = source.count();
@@ -82,14 +82,14 @@ pub(super) fn meant(
     if let Some(tests) = &it.effects {
         let decision = rule.decision();
         rule = or_wrong(source, &tests.span, rule, |rule| {
-            Ok(rule.effects(terms::effects(&tests.it, decision)?))
+            Ok(rule.effects(rule_bounds::effects(&tests.it, decision)?))
         });
     }
     if source.count() > before {
         return None;
     }
-    let rule = terms::bounded(source, written, rule)?;
-    let rule = terms::excepting(source, it, rule, below, own)?;
+    let rule = rule_bounds::bounded(source, written, rule)?;
+    let rule = rule_bounds::excepting(source, it, rule, below, own)?;
     if rule.decision() == Decision::Allow && !rule.has_conditions() {
         let text = "a rule that allows needs a condition";
         let help =
@@ -113,13 +113,13 @@ fn or_wrong(
     source.keep(span, add(rule.clone())).unwrap_or(rule)
 }
 
-fn matcher(written: &written::Matcher) -> Result<Matcher, String> {
+fn matcher(written: &schema::Matcher) -> Result<Matcher, String> {
     match written {
-        written::Matcher::Glob(glob) => Ok(Matcher::glob(glob)),
-        written::Matcher::Bool(it) => Ok(Matcher::equals(*it)),
-        written::Matcher::Integer(it) => Ok(Matcher::equals(*it)),
-        written::Matcher::Float(it) => Ok(Matcher::equals(*it)),
-        written::Matcher::Tests(tests) => all_of(tests),
+        schema::Matcher::Glob(glob) => Ok(Matcher::glob(glob)),
+        schema::Matcher::Bool(it) => Ok(Matcher::equals(*it)),
+        schema::Matcher::Integer(it) => Ok(Matcher::equals(*it)),
+        schema::Matcher::Float(it) => Ok(Matcher::equals(*it)),
+        schema::Matcher::Tests(tests) => all_of(tests),
     }
 }
 
@@ -150,7 +150,7 @@ fn all_of(tests: &Tests) -> Result<Matcher, String> {
 }
 
 /// A rule that does not do what its author says is worse than none.
-fn try_examples(source: &mut Source<'_>, rule: &Rule, written: &written::Rule) {
+fn try_examples(source: &mut Source<'_>, rule: &Rule, written: &schema::Rule) {
     for (examples, want) in [(&written.matches, true), (&written.not_match, false)] {
         for example in examples {
             if applies(rule, written, &example.it) == want {
@@ -165,8 +165,8 @@ fn try_examples(source: &mut Source<'_>, rule: &Rule, written: &written::Rule) {
     }
 }
 
-fn applies(rule: &Rule, written: &written::Rule, example: &Example) -> bool {
-    let root = Root::new(rule.term_of().workspace.as_deref().unwrap_or("/workspace".as_ref()));
+fn applies(rule: &Rule, written: &schema::Rule, example: &Example) -> bool {
+    let root = Root::new(rule.validity().workspace.as_deref().unwrap_or("/workspace".as_ref()));
     let reads = example.reads.iter().map(|it| Touch::Read(it.clone()));
     let writes = example.writes.iter().map(|it| Touch::Write(it.clone()));
     let runs = example.runs.iter().map(|it| Touch::Run(it.clone()));
@@ -183,7 +183,7 @@ fn applies(rule: &Rule, written: &written::Rule, example: &Example) -> bool {
     };
     let nothing = serde_json::json!({});
     // The one moment at which every rule holds: what it is about is tried, and not for how long.
-    let moment = rule.moment_in_force();
+    let moment = rule.context_in_force();
     let scripts: Vec<Script> = example.runs.iter().map(|it| Script::read(it, None)).collect();
     let mut paths = root.paths(&touches);
     scripts.iter().for_each(|it| it.paths(&root, &mut paths));

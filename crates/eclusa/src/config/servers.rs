@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::{
     error::Problem,
-    reviewers::{Reach, reach},
+    reviewers::{Endpoint, reach},
     source::Source,
+    spanned::{Keyword, KeywordSet, Spanned},
     tools,
-    words::{At, Named, Word},
 };
 
 /// An MCP server from the configuration. Whoever may start programs and open connections puts it
@@ -20,7 +20,7 @@ pub struct ServerSettings {
     /// Its name: part of the names of its tools, and what rules say `server = "…"` about.
     pub name: String,
     /// How it is reached.
-    pub reach: Reach,
+    pub reach: Endpoint,
     /// Environment variables that are passed on to its program, by name.
     pub env: Vec<String>,
     /// Whether what it says about its tools is believed, and its text is not marked as coming from
@@ -29,11 +29,11 @@ pub struct ServerSettings {
     /// Hosts that its program may reach.
     pub hosts: Vec<String>,
     /// What its program may do with the workspace.
-    pub workspace: Seen,
+    pub workspace: WorkspaceAccess,
     /// Whether its program runs in a sandbox. Without one it can do whatever the person can.
     pub sandbox: bool,
     /// What it may ask of the client.
-    pub may: Vec<Ask>,
+    pub may: Vec<ServerPermission>,
     /// How long it may take to start.
     pub start: Duration,
     /// Whether its tools are shown only after a search. `None`: where there are many.
@@ -44,16 +44,16 @@ pub struct ServerSettings {
 
 impl ServerSettings {
     /// A server that is reached like this, with what holds where nobody says otherwise.
-    pub fn new(name: impl Into<String>, reach: Reach) -> ServerSettings {
+    pub fn new(name: impl Into<String>, reach: Endpoint) -> ServerSettings {
         ServerSettings {
             name: name.into(),
             reach,
             env: Vec::new(),
             trusted: false,
             hosts: Vec::new(),
-            workspace: Seen::default(),
+            workspace: WorkspaceAccess::default(),
             sandbox: true,
-            may: vec![Ask::Elicitation, Ask::Logging],
+            may: vec![ServerPermission::Elicitation, ServerPermission::Logging],
             start: Duration::from_secs(20),
             deferred: None,
             origin: String::new(),
@@ -61,14 +61,14 @@ impl ServerSettings {
     }
 
     /// Whether it may ask this of the client.
-    pub fn may(&self, ask: Ask) -> bool {
+    pub fn may(&self, ask: ServerPermission) -> bool {
         self.may.contains(&ask)
     }
 }
 
 /// What a server's program may do with the workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Seen {
+pub enum WorkspaceAccess {
     /// It does not see it.
     Hidden,
     /// It reads what is no secret.
@@ -78,14 +78,17 @@ pub enum Seen {
     Write,
 }
 
-impl Named for Seen {
-    const WORDS: &'static [(&'static str, Seen)] =
-        &[("hidden", Seen::Hidden), ("read", Seen::Read), ("write", Seen::Write)];
+impl KeywordSet for WorkspaceAccess {
+    const WORDS: &'static [(&'static str, WorkspaceAccess)] = &[
+        ("hidden", WorkspaceAccess::Hidden),
+        ("read", WorkspaceAccess::Read),
+        ("write", WorkspaceAccess::Write),
+    ];
 }
 
 /// Something that a server asks of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ask {
+pub enum ServerPermission {
     /// Questions to the person.
     Elicitation,
     /// Answers of the client's model, at the person's expense.
@@ -96,12 +99,12 @@ pub enum Ask {
     Logging,
 }
 
-impl Named for Ask {
-    const WORDS: &'static [(&'static str, Ask)] = &[
-        ("elicitation", Ask::Elicitation),
-        ("sampling", Ask::Sampling),
-        ("roots", Ask::Roots),
-        ("logging", Ask::Logging),
+impl KeywordSet for ServerPermission {
+    const WORDS: &'static [(&'static str, ServerPermission)] = &[
+        ("elicitation", ServerPermission::Elicitation),
+        ("sampling", ServerPermission::Sampling),
+        ("roots", ServerPermission::Roots),
+        ("logging", ServerPermission::Logging),
     ];
 }
 
@@ -111,14 +114,14 @@ impl Named for Ask {
 #[schemars(inline)]
 pub(super) struct Server {
     /// Program and arguments of a server on standard input and output. No shell is involved.
-    pub(super) command: Option<At<Vec<String>>>,
+    pub(super) command: Option<Spanned<Vec<String>>>,
     /// Address of a server over HTTP.
-    pub(super) url: Option<At<String>>,
+    pub(super) url: Option<Spanned<String>>,
     /// Headers for the address, and the environment variables that hold their values.
-    pub(super) headers: Option<At<BTreeMap<String, String>>>,
+    pub(super) headers: Option<Spanned<BTreeMap<String, String>>>,
     /// Environment variables that are passed on to the program, by name.
     #[serde(default)]
-    pub(super) env: Vec<At<String>>,
+    pub(super) env: Vec<Spanned<String>>,
     /// Whether what the server says about its tools is believed; false unless said.
     #[serde(default)]
     pub(super) trusted: bool,
@@ -127,15 +130,15 @@ pub(super) struct Server {
     pub(super) hosts: Vec<String>,
     /// What the program may do with the workspace: hidden, read or write; read unless said. What
     /// it writes is real at once, and cannot be undone.
-    pub(super) workspace: Option<Word<Seen>>,
+    pub(super) workspace: Option<Keyword<WorkspaceAccess>>,
     /// Whether the program runs in a sandbox; true unless said. Without one it can do whatever you
     /// can.
     pub(super) sandbox: Option<bool>,
     /// What the server may ask of the client: elicitation, sampling, roots, logging. Elicitation
     /// and logging unless said.
-    pub(super) may: Option<Vec<Word<Ask>>>,
+    pub(super) may: Option<Vec<Keyword<ServerPermission>>>,
     /// How long it may take to start; "20s" unless said.
-    pub(super) start: Option<At<String>>,
+    pub(super) start: Option<Spanned<String>>,
     /// Whether its tools are shown only after a search; where there are many unless said.
     pub(super) deferred: Option<bool>,
 }
@@ -144,10 +147,10 @@ pub(super) struct Server {
 const LONGEST_NAME: usize = 32;
 
 /// The server that is meant, or nothing and what is wrong with it.
-pub(super) fn meant(
+pub(super) fn read(
     source: &mut Source<'_>,
     name: &str,
-    it: &At<Server>,
+    it: &Spanned<Server>,
 ) -> Option<ServerSettings> {
     let (span, it) = (&it.span, &it.it);
     let before = source.count();

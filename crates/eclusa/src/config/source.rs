@@ -11,7 +11,7 @@ use toml::{
 use super::{
     ConfigError, Layer, Setting, Trust, check,
     error::{Problem, place},
-    written::Written,
+    schema::ConfigFile,
 };
 
 /// A setting, and the place of its value.
@@ -42,7 +42,7 @@ impl<'a> Source<'a> {
     }
 
     /// The file as written and its plain settings, or nothing when it has mistakes.
-    pub(super) fn read(&mut self, schema: &Value) -> Option<(Written, Vec<Placed>)> {
+    pub(super) fn read(&mut self, schema: &Value) -> Option<(ConfigFile, Vec<Placed>)> {
         let (tree, errors) = DeTable::parse_recoverable(self.text);
         for error in errors {
             let span = error.span().unwrap_or_default();

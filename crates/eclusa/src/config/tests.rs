@@ -93,7 +93,7 @@ fn the_examples_of_the_shipped_rules_hold() {
         let layer = Layer { text: text.to_owned(), ..layer.clone() };
         let (mut source, mut config) = (super::Source::new(&layer), Config::built_in());
         let (written, _) = source.read(&Config::schema()).unwrap();
-        super::meant::lay(&mut source, &mut config, &written);
+        super::merge::merge_layer(&mut source, &mut config, &written);
         source.into_errors()
     };
     assert!(tried(Config::DEFAULTS).is_empty(), "{:?}", tried(Config::DEFAULTS));

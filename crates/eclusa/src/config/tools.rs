@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Map, Value, json};
 
-use super::{error::Problem, source::Source, units, words::At, written::Tool};
+use super::{error::Problem, schema::Tool, source::Source, spanned::Spanned, units};
 use crate::{
     ExtraArgs, Facts, PermissionClass, Touch,
     policy::Pointer,
@@ -31,7 +31,7 @@ pub struct CommandTool {
     pub env: Vec<String>,
     /// Where it is written: `file:line`.
     pub origin: String,
-    touching: Option<Vec<(Kind, Place)>>,
+    touching: Option<Vec<(Kind, ArgLocation)>>,
 }
 
 /// What is done with something that is touched.
@@ -45,7 +45,7 @@ enum Kind {
 
 /// Where the name of something that is touched comes from.
 #[derive(Debug, Clone)]
-enum Place {
+enum ArgLocation {
     Argument(Pointer),
     Host(String),
 }
@@ -81,8 +81,8 @@ impl CommandTool {
         let mut touches = Vec::new();
         for (kind, place) in touching {
             match place {
-                Place::Host(host) => touches.push(Touch::Fetch(host.clone())),
-                Place::Argument(pointer) => match pointer.find(args) {
+                ArgLocation::Host(host) => touches.push(Touch::Fetch(host.clone())),
+                ArgLocation::Argument(pointer) => match pointer.find(args) {
                     None | Some(Value::Null) => {}
                     Some(Value::Array(items)) => {
                         touches.extend(items.iter().map(|it| touch(*kind, it)));
@@ -117,7 +117,7 @@ fn placeholder(word: &str) -> Option<&str> {
 }
 
 /// The tool that is meant, or nothing and what is wrong with it.
-pub(super) fn meant(source: &mut Source<'_>, name: &str, it: &At<Tool>) -> Option<CommandTool> {
+pub(super) fn read(source: &mut Source<'_>, name: &str, it: &Spanned<Tool>) -> Option<CommandTool> {
     let (span, it) = (&it.span, &it.it);
     let before = source.count();
     source.keep(span, check_name(name).map_err(|err| err.to_string()));
@@ -145,7 +145,7 @@ pub(super) fn meant(source: &mut Source<'_>, name: &str, it: &At<Tool>) -> Optio
 }
 
 /// Names of environment variables, and never values.
-pub(super) fn check_env(source: &mut Source<'_>, names: &[At<String>]) {
+pub(super) fn check_env(source: &mut Source<'_>, names: &[Spanned<String>]) {
     for name in names {
         if name.it.is_empty() || name.it.contains(['=', '\0']) {
             let text = format!("`{}` is not the name of an environment variable", name.it);
@@ -155,7 +155,7 @@ pub(super) fn check_env(source: &mut Source<'_>, names: &[At<String>]) {
 }
 
 /// A time that is not nothing.
-pub(super) fn time(source: &mut Source<'_>, it: &At<String>) -> Option<Duration> {
+pub(super) fn time(source: &mut Source<'_>, it: &Spanned<String>) -> Option<Duration> {
     let time = units::time(&it.it).and_then(|time| match time.is_zero() {
         true => {
             Err("no time at all would refuse every call; write how long it may take".to_owned())
@@ -251,7 +251,7 @@ fn touching(
     source: &mut Source<'_>,
     it: &Tool,
     known: &Map<String, Value>,
-) -> Option<Vec<(Kind, Place)>> {
+) -> Option<Vec<(Kind, ArgLocation)>> {
     let shell = it.shell.as_ref().map(std::slice::from_ref);
     let declared = [
         (Kind::Read, it.reads.as_deref()),
@@ -263,7 +263,7 @@ fn touching(
     for (kind, places) in declared {
         for place in places.unwrap_or_default() {
             if matches!(kind, Kind::Fetch) && !place.it.starts_with('/') {
-                touching.push((kind, Place::Host(place.it.clone())));
+                touching.push((kind, ArgLocation::Host(place.it.clone())));
                 continue;
             }
             let Some(pointer) = source.keep(&place.span, Pointer::new(&place.it)) else { continue };
@@ -273,7 +273,7 @@ fn touching(
                 let names = names.iter().map(String::as_str);
                 source.wrong(Problem::new(&place.span, text).nearest(&place.it, names));
             }
-            touching.push((kind, Place::Argument(pointer)));
+            touching.push((kind, ArgLocation::Argument(pointer)));
         }
     }
     let more = touching.iter().any(|(kind, _)| !matches!(kind, Kind::Read));

@@ -5,7 +5,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Config, meant::put, source::Source, tools, units, words::At, written::Size};
+use super::{
+    Config, merge::set_tightening, schema::Size, source::Source, spanned::Spanned, tools, units,
+};
 
 /// How much one fetch from the web may cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,24 +42,24 @@ impl Default for WebSettings {
 #[schemars(inline)]
 pub(super) struct Web {
     /// All of it, from the first name that is resolved to the last byte.
-    pub(super) time: Option<At<String>>,
+    pub(super) time: Option<Spanned<String>>,
     /// How much is read when the call does not say, in bytes or as a size.
-    pub(super) bytes: Option<At<Size>>,
+    pub(super) bytes: Option<Spanned<Size>>,
     /// How much is read, whatever the call says.
-    pub(super) most_bytes: Option<At<Size>>,
+    pub(super) most_bytes: Option<Spanned<Size>>,
     /// Redirects that are followed.
-    pub(super) redirects: Option<At<usize>>,
+    pub(super) redirects: Option<Spanned<usize>>,
     /// How long an answer is good for another call; "0s": not at all.
-    pub(super) keep: Option<At<String>>,
+    pub(super) keep: Option<Spanned<String>>,
 }
 
 /// Puts what is said in the place of what was said below.
-pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Web) {
+pub(super) fn merge(source: &mut Source<'_>, below: &mut Config, file: &Web) {
     let web = &mut below.web;
     if let Some(written) = &file.time
         && let Some(time) = tools::time(source, written)
     {
-        put(source, &written.span, &mut web.time, time, |new, old| new > old);
+        set_tightening(source, &written.span, &mut web.time, time, |new, old| new > old);
     }
     for (written, below) in [(&file.bytes, &mut web.bytes), (&file.most_bytes, &mut web.most_bytes)]
     {
@@ -67,15 +69,15 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Web) {
             Size::Text(text) => units::size(text),
         };
         if let Some(size) = source.keep(&written.span, size) {
-            put(source, &written.span, below, size, |new, old| new > old);
+            set_tightening(source, &written.span, below, size, |new, old| new > old);
         }
     }
     if let Some(written) = &file.redirects {
-        put(source, &written.span, &mut web.redirects, written.it, |new, old| new > old);
+        set_tightening(source, &written.span, &mut web.redirects, written.it, |new, old| new > old);
     }
     if let Some(written) = &file.keep
         && let Some(keep) = source.keep(&written.span, units::time(&written.it))
     {
-        put(source, &written.span, &mut web.keep, keep, |new, old| new > old);
+        set_tightening(source, &written.span, &mut web.keep, keep, |new, old| new > old);
     }
 }

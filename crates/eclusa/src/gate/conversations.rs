@@ -8,7 +8,9 @@ use std::{
     sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
-use crate::{Changes, Decision, Moment, Run, Source, Spent, Validated, Verdict, gate::House};
+use crate::{
+    ChangeTotals, Changes, Decision, JudgeContext, Run, Source, Validated, Verdict, gate::House,
+};
 
 /// What is kept of the conversations, by their names.
 #[derive(Default)]
@@ -16,7 +18,7 @@ pub(crate) struct Conversations(Mutex<HashMap<Arc<str>, Kept>>);
 
 #[derive(Default)]
 struct Kept {
-    spent: Option<Arc<Spent>>,
+    spent: Option<Arc<ChangeTotals>>,
     taint: Option<Arc<str>>,
 }
 
@@ -31,7 +33,7 @@ impl Conversations {
         self.kept(run, |it| {
             let mut spent = it.spent.take().map(Arc::unwrap_or_clone).unwrap_or_default();
             match asked {
-                true => spent = Spent::default(),
+                true => spent = ChangeTotals::default(),
                 false => spent.add(changes, lines.unwrap_or_default()),
             }
             it.spent = Some(Arc::new(spent));
@@ -54,14 +56,14 @@ pub(crate) fn end(house: &House, conversation: &str) {
 }
 
 /// The moment of a call: what the rules want to know of it, and nothing else.
-pub(crate) fn moment(house: &House, run: &Run) -> Moment {
-    static NOTHING: LazyLock<Arc<Spent>> = LazyLock::new(Arc::default);
+pub(crate) fn moment(house: &House, run: &Run) -> JudgeContext {
+    static NOTHING: LazyLock<Arc<ChangeTotals>> = LazyLock::new(Arc::default);
     let policy = house.policy.load();
-    let terms = policy.terms();
+    let terms = policy.context_needs();
     // What cannot be counted is not known, and then the rule does not hold.
     let used = |id: &String| Some((id.clone(), house.tally.used(id).ok()?));
     let (spent, taint) = house.conversations.kept(run, |it| (it.spent.clone(), it.taint.clone()));
-    Moment {
+    JudgeContext {
         now: terms.timed.then(|| house.clock.unix_ms()),
         conversation: Some(run.conversation.clone()),
         used: terms.counted.iter().filter_map(|it| used(&it.id)).collect(),
@@ -85,13 +87,13 @@ pub(crate) fn spend(house: &House, verdict: &Verdict) -> bool {
                 && &*it.origin == origin
         })
     };
-    let mut counted = policy.terms().counted.iter().filter(|it| used(&it.origin));
+    let mut counted = policy.context_needs().counted.iter().filter(|it| used(&it.origin));
     counted.all(|it| house.tally.take(&it.id, it.times) == Ok(true))
 }
 
 /// Marks the conversation when a call that is about to run brings text from outside into it.
 pub(crate) fn mark(house: &House, run: &Run, call: &Validated) {
-    if let Some(how) = house.policy.load().brings_from_outside(call) {
+    if let Some(how) = house.policy.load().taint_source(call) {
         let text = format!("{how} (`{}`)", call.name().escape_debug());
         house.conversations.kept(run, |it| {
             it.taint.get_or_insert(text.into());

@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use crate::{
-    Decision, Event, Gate, Hidden, Inside, Mode, Origin, Output, Permit, Reply, Run, Stop,
+    Decision, Event, Gate, HiddenPaths, Inside, Mode, Origin, Output, Permit, Reply, Run, Stop,
     ToolCall, Touch, Validated, audit::ledger::Started,
 };
 
@@ -48,11 +48,11 @@ impl Job {
 
     /// What this call may not look at: a rule denies it, or wants a person asked first. For tools
     /// that come upon paths nobody named, such as a search; it can go to other threads.
-    pub fn hidden(&self) -> Hidden {
+    pub fn hidden(&self) -> HiddenPaths {
         let policy = self.gate.house().policy.load();
         // A policy that panics has hidden everything.
         let hidden = catch_unwind(AssertUnwindSafe(|| policy.hidden(&self.call)));
-        let hidden = hidden.unwrap_or_else(|_panic| Hidden::everything());
+        let hidden = hidden.unwrap_or_else(|_panic| HiddenPaths::everything());
         match self.gate.run().mode {
             // Nobody is asked, so what would be asked about is not hidden either.
             Mode::Yolo => hidden.from(Decision::Deny),

@@ -11,9 +11,9 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    Bounds, Changes, CommitError, Decision, Diff, Effects, Mode, Node, Output, PermissionClass,
-    Preview, Raw, Reason, Run, Source, Spent, Staged, Stop, Touch, Undo, Validated, Verdict,
-    Workspace,
+    Bounds, ChangeTotals, Changes, CommitError, Decision, Diff, Effects, Mode, Node, Output,
+    PermissionClass, Preview, Raw, Reason, Run, Source, Staged, Stop, Touch, Undo, Validated,
+    Verdict, Workspace,
     audit::trail::{ChangesTrail, Trail},
     gate::{House, ask::ask_about_changes},
     one_line,
@@ -140,8 +140,8 @@ fn judged(
         Some(Decision::Allow) if call.class() == PermissionClass::Shell => Decision::Allow,
         Some(_) | None => Decision::Ask,
     };
-    let spent = Spent::default();
-    let moment = call.moment();
+    let spent = ChangeTotals::default();
+    let moment = call.context();
     let effects = Effects { author: call.into(), changes, lines, spent: &spent, moment, unruled };
     let judged = catch_unwind(AssertUnwindSafe(|| house.policy.load().judge_effects(&effects)));
     let verdict = judged.unwrap_or_else(|_panic| {

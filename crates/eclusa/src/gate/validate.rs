@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::{
-    Facts, Hash, Moment, Origin, PermissionClass, Stop, ToolCall, Touch, audit::trail::Trail,
+    Facts, Hash, JudgeContext, Origin, PermissionClass, Stop, ToolCall, Touch, audit::trail::Trail,
     digest::digest, registry::Registered,
 };
 
@@ -21,7 +21,7 @@ pub struct Validated {
     digest: Hash,
     touches: Vec<Touch>,
     directory: Option<String>,
-    moment: Arc<Moment>,
+    moment: Arc<JudgeContext>,
 }
 
 /// Who wrote the arguments.
@@ -113,12 +113,12 @@ impl Validated {
     }
 
     /// When and in which conversation it is judged, as far as rules ask.
-    pub fn moment(&self) -> &Moment {
+    pub fn context(&self) -> &JudgeContext {
         &self.moment
     }
 
     /// The same call at this moment.
-    pub(crate) fn at(self, moment: Moment) -> Validated {
+    pub(crate) fn at(self, moment: JudgeContext) -> Validated {
         Validated { moment: Arc::new(moment), ..self }
     }
 

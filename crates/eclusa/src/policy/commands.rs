@@ -16,7 +16,7 @@ use eclusa_shell::{
 use super::{
     Access, Allowed, Root, Rules,
     rule::{Rule, Subject},
-    standing, taint,
+    taint, without_excepted,
 };
 use crate::{Decision, Reason, Source};
 
@@ -104,7 +104,7 @@ impl Script {
             let fits = fits.map(|it| (it, it.fits_command(subject, command, reading)));
             let (yes, perhaps): (Vec<_>, Vec<_>) =
                 fits.filter(|it| it.1 != Fit::No).partition(|it| it.1 == Fit::Yes);
-            let yes = standing(yes.into_iter().map(|it| it.0).collect());
+            let yes = without_excepted(yes.into_iter().map(|it| it.0).collect());
             because.extend(yes.iter().map(|it| about(command, it.reason())));
             let perhaps = perhaps.into_iter().map(|it| it.0);
             for rule in perhaps.filter(|it| it.decision() != Decision::Allow) {
@@ -115,7 +115,7 @@ impl Script {
             }
             let allowing: Vec<_> =
                 yes.iter().filter(|it| it.decision() == Decision::Allow).collect();
-            if allowing.is_empty() && all == Allowed::Elsewhere {
+            if allowing.is_empty() && all == Allowed::ByOtherClass {
                 continue;
             }
             if allowing.is_empty() && all == Allowed::No {
@@ -202,7 +202,7 @@ impl Script {
             reaches(command, reading, &self.start, root),
             variables::told(command),
         ];
-        // All are heard: what is staged for one reason is asked about for another.
+        // All are matched: what is staged for one reason is asked about for another.
         let (decision, text) = strictest(judged.into_iter().filter_map(Result::err))
             .unwrap_or_else(|| (Decision::Allow, "only reads in the workspace".to_owned()));
         let text = format!("{} {text}", said(command)).into();

@@ -1,6 +1,6 @@
 //! What rules say of changes that a call has made but that are not real yet.
 //!
-//! The rules about paths are heard once more, now over what the call does instead of what it
+//! The rules about paths are matched once more, now over what the call does instead of what it
 //! said: each change writes its path. Beside them stand the limits of `[effects]` and a few
 //! things that no rule can loosen. Pure: nothing here looks at a disk.
 
@@ -8,7 +8,9 @@ use std::{borrow::Cow, cell::LazyCell, collections::BTreeSet, path::Path};
 
 use serde_json::Value;
 
-use super::{Access, Moment, Place, Rule, Rules, Subject, reason, scripts, standing};
+use super::{
+    Access, JudgeContext, PathLocation, Rule, Rules, Subject, reason, scripts, without_excepted,
+};
 use crate::{
     Change, Changes, Decision, Node, PermissionClass, Reason, Source, Touch, Validated, Verdict,
 };
@@ -19,12 +21,12 @@ mod links;
 #[cfg(test)]
 mod tests;
 
-pub use counts::Spent;
-use counts::{budget, limits, results};
+pub use counts::ChangeTotals;
+use counts::{budget, effect_counts, limits};
 use links::{Way, led};
 
 /// How many paths a reason names.
-const NAMED: usize = 3;
+const MAX_LISTED: usize = 3;
 /// The bits that let a program run as somebody else.
 const SET_ID: u32 = 0o6000;
 /// The bits that let a file be run.
@@ -126,9 +128,9 @@ pub struct Effects<'a> {
     /// there is a limit; `None` says that nobody could count them.
     pub lines: Option<u64>,
     /// What was changed before.
-    pub spent: &'a Spent,
+    pub spent: &'a ChangeTotals,
     /// When it was done. What was changed in the conversation before is in it.
-    pub moment: &'a Moment,
+    pub moment: &'a JudgeContext,
     /// What holds where no rule allows: `Allow` for what was permitted before it ran, `Ask` for
     /// what ran so that its changes could be judged.
     pub unruled: Decision,
@@ -171,7 +173,7 @@ impl Rules {
     }
 
     /// The reasons of all rules about paths or effects that apply. Those about anything else were
-    /// heard before the call ran, and what a rule wanted staged is staged by now.
+    /// matched before the call ran, and what a rule wanted staged is staged by now.
     fn hear_effects(&self, effects: &Effects<'_>) -> Vec<Reason> {
         let author = &effects.author;
         let paths = self.written_paths(effects.changes);
@@ -189,20 +191,20 @@ impl Rules {
         // What the call said it would touch is behind it: these are all its effects on files.
         let (tight, loose) = (subject(author.touches), subject(&[]));
         let scripts = LazyCell::new(|| scripts(author.touches, None));
-        let results = LazyCell::new(|| results(effects, &scripts));
+        let results = LazyCell::new(|| effect_counts(effects, &scripts));
         let applies = |rule: &&Rule| {
             let (subject, doubt) = match rule.decision() {
                 Decision::Allow => (&loose, false),
                 Decision::Ask | Decision::Deny => (&tight, true),
                 Decision::Stage => return false,
             };
-            rule.effect_tests().is_none_or(|it| it.hold(&results, doubt))
+            rule.effect_conditions().is_none_or(|it| it.hold(&results, doubt))
                 && (!rule.is_about_commands() || scripts.iter().any(|it| it.fits(rule, subject)))
                 && rule.applies(subject)
         };
-        let about = |it: &&Rule| it.is_about_paths() || it.effect_tests().is_some();
-        let heard = self.rules.iter().filter(about).filter(applies).collect();
-        standing(heard).iter().map(|it| it.reason()).collect()
+        let about = |it: &&Rule| it.is_about_paths() || it.effect_conditions().is_some();
+        let matched = self.rules.iter().filter(about).filter(applies).collect();
+        without_excepted(matched).iter().map(|it| it.reason()).collect()
     }
 
     /// Every path that is written, and what new links lead to: it gets a further name.
@@ -211,7 +213,7 @@ impl Rules {
         for change in changes {
             paths.push((Access::Write, change.path.to_string_lossy()));
             if let Some(Node::Link { target }) = &change.after
-                && let Place::Inside(target) = self.root.place(&led(&change.path, target))
+                && let PathLocation::Inside(target) = self.root.place(&led(&change.path, target))
             {
                 paths.push((Access::Write, Cow::Owned(target.into_owned())));
             }
@@ -303,8 +305,8 @@ fn stands_in(change: &Change) -> bool {
 /// `a`, `b` and 2 more
 fn listed(paths: &[&Path]) -> String {
     let name = |path: &&Path| format!("`{}`", path.to_string_lossy().escape_debug());
-    let named: Vec<String> = paths.iter().take(NAMED).map(name).collect();
-    match paths.len().saturating_sub(NAMED) {
+    let named: Vec<String> = paths.iter().take(MAX_LISTED).map(name).collect();
+    match paths.len().saturating_sub(MAX_LISTED) {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }

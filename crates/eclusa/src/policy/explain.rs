@@ -124,8 +124,8 @@ impl Rules {
             script.paths(&self.root, &mut paths);
         }
         let subject = self.subject(call, call.touches(), &paths);
-        let heard = self.hear(&subject, |_| true);
-        let allowed = Allowed::by(&heard);
+        let matched = self.matching_rules(&subject, |_| true);
+        let allowed = Allowed::by(&matched);
         let explained: Vec<ExplainedScript> = scripts
             .iter()
             .map(|(text, script)| script.explain(text, &subject, self, allowed))

@@ -7,7 +7,7 @@ use eclusa_shell::{Command, Word, programs::CommandProfile};
 use super::{Rule, Subject};
 
 /// Places of rules in their list, by what they can be found by. Rules about effects are in none
-/// of these: they are heard when there are effects.
+/// of these: they are matched when there are effects.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// Those about whole calls that name all their tools, by those names.
@@ -23,7 +23,7 @@ pub(super) struct Index {
 impl Index {
     pub(super) fn of(rules: &[Rule]) -> Index {
         let mut index = Index::default();
-        let early = rules.iter().enumerate().filter(|(_, it)| it.effect_tests().is_none());
+        let early = rules.iter().enumerate().filter(|(_, it)| it.effect_conditions().is_none());
         for (at, rule) in early {
             if rule.is_about_commands() {
                 index.commands.push(at);

@@ -8,7 +8,7 @@ use serde_json::{Number, Value};
 
 use super::{
     names::fits,
-    paths::{Place, Root, is_under},
+    paths::{PathLocation, Root, is_under},
 };
 
 /// What a condition says of a call.
@@ -82,7 +82,7 @@ impl Matcher {
     /// It is a path in this directory of the workspace, or the directory itself.
     pub fn under(dir: &str) -> Result<Matcher, String> {
         match (dir.starts_with('/'), Root::default().place(dir)) {
-            (false, Place::Inside(dir)) => Ok(Matcher(Test::Under(dir.into_owned()))),
+            (false, PathLocation::Inside(dir)) => Ok(Matcher(Test::Under(dir.into_owned()))),
             _ => Err(format!(
                 "`{dir}` is not a directory of the workspace; write it relative to the workspace"
             )),
@@ -124,9 +124,9 @@ impl Matcher {
             Test::Regex(regex) => regex.is_match(text).into(),
             Test::Contains(finder) => finder.find(text.as_bytes()).is_some().into(),
             Test::Under(dir) => match root.place(text) {
-                Place::Inside(path) => is_under(&path, dir, any_case).into(),
-                Place::Outside => Holds::No,
-                Place::Nowhere => Holds::Doubt,
+                PathLocation::Inside(path) => is_under(&path, dir, any_case).into(),
+                PathLocation::Outside => Holds::No,
+                PathLocation::Nowhere => Holds::Doubt,
             },
             Test::Not(other) => negated(other.test_text(text, root, any_case)),
             Test::All(all) => {

@@ -7,7 +7,7 @@ use globset::{Glob, GlobBuilder, GlobSet};
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place<'a> {
+pub(crate) enum PathLocation<'a> {
     /// To this path, relative to the workspace; `.` is the workspace itself.
     Inside(Cow<'a, str>),
     /// Somewhere else.
@@ -37,41 +37,41 @@ impl Root {
     /// The path, if it leads into the workspace.
     pub(crate) fn inside<'a>(&self, path: &'a str) -> Option<Cow<'a, str>> {
         match self.place(path) {
-            Place::Inside(path) => Some(path),
-            Place::Outside | Place::Nowhere => None,
+            PathLocation::Inside(path) => Some(path),
+            PathLocation::Outside | PathLocation::Nowhere => None,
         }
     }
 
     /// Where a path leads.
-    pub(crate) fn place<'a>(&self, path: &'a str) -> Place<'a> {
+    pub(crate) fn place<'a>(&self, path: &'a str) -> PathLocation<'a> {
         if path.is_empty() || path.contains('\0') || is_for_a_shell(path) {
-            return Place::Nowhere;
+            return PathLocation::Nowhere;
         }
         let absolute = path.starts_with('/');
         if absolute && !self.absolute {
-            return Place::Outside;
+            return PathLocation::Outside;
         }
         if is_plain(path) {
             let Some(rest) = path.strip_prefix(if absolute { self.text.as_str() } else { "" })
             else {
-                return Place::Outside;
+                return PathLocation::Outside;
             };
             return match rest.strip_prefix('/') {
-                _ if !absolute => Place::Inside(Cow::Borrowed(rest)),
-                Some(rest) => Place::Inside(Cow::Borrowed(rest)),
-                None if rest.is_empty() => Place::Inside(Cow::Borrowed(".")),
-                None => Place::Outside,
+                _ if !absolute => PathLocation::Inside(Cow::Borrowed(rest)),
+                Some(rest) => PathLocation::Inside(Cow::Borrowed(rest)),
+                None if rest.is_empty() => PathLocation::Inside(Cow::Borrowed(".")),
+                None => PathLocation::Outside,
             };
         }
         let own: Vec<&str> = self.text.split('/').filter(|it| !it.is_empty()).collect();
         let mut parts = if absolute { Vec::new() } else { own.clone() };
         if !climb(&mut parts, path) {
-            return Place::Outside;
+            return PathLocation::Outside;
         }
         match parts.strip_prefix(own.as_slice()) {
-            Some([]) => Place::Inside(Cow::Borrowed(".")),
-            Some(rest) => Place::Inside(Cow::Owned(rest.join("/"))),
-            None => Place::Outside,
+            Some([]) => PathLocation::Inside(Cow::Borrowed(".")),
+            Some(rest) => PathLocation::Inside(Cow::Owned(rest.join("/"))),
+            None => PathLocation::Outside,
         }
     }
 }

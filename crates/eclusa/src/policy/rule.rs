@@ -5,11 +5,11 @@ use std::{path::Path, sync::Arc};
 use super::{
     commands::Prefix,
     domains::Domains,
+    effect_conditions::EffectConditions,
     matcher::{Matcher, Pointer},
     names::Names,
     paths::Globs,
-    results::EffectTests,
-    term::Term,
+    validity::Validity,
 };
 use crate::{Blocked, Decision, PermissionClass, Reason, Source, Text};
 
@@ -35,8 +35,8 @@ pub struct Rule {
     paths: Option<Arc<Paths>>,
     domains: Option<Domains>,
     access: Option<Access>,
-    effects: Option<Arc<EffectTests>>,
-    term: Term,
+    effects: Option<Arc<EffectConditions>>,
+    term: Validity,
     except: Vec<String>,
     tainted: bool,
     administrator: bool,
@@ -98,7 +98,7 @@ impl Rule {
             domains: None,
             access: None,
             effects: None,
-            term: Term::default(),
+            term: Validity::default(),
             except: Vec::new(),
             tainted: false,
             administrator: false,
@@ -217,9 +217,9 @@ impl Rule {
         Rule { access: Some(access), ..self }
     }
 
-    /// Only what a call changed, once that is a value: see [`EffectTests`]. The rule is then heard
+    /// Only what a call changed, once that is a value: see [`EffectConditions`]. The rule is then matched
     /// over effects and not before the call runs.
-    pub fn effects(self, tests: EffectTests) -> Rule {
+    pub fn effects(self, tests: EffectConditions) -> Rule {
         Rule { effects: Some(Arc::new(tests)), ..self }
     }
 
@@ -238,12 +238,12 @@ impl Rule {
         Rule { administrator: true, ..self }
     }
 
-    pub(super) fn with_term(self, term: Term) -> Rule {
+    pub(super) fn with_validity(self, term: Validity) -> Rule {
         Rule { term, ..self }
     }
 
     /// Within which bounds it holds.
-    pub fn term_of(&self) -> &Term {
+    pub fn validity(&self) -> &Validity {
         &self.term
     }
 
@@ -258,7 +258,7 @@ impl Rule {
     }
 
     /// What it asks about changes, if anything.
-    pub(super) fn effect_tests(&self) -> Option<&EffectTests> {
+    pub(super) fn effect_conditions(&self) -> Option<&EffectConditions> {
         self.effects.as_deref()
     }
 

@@ -7,11 +7,15 @@
 
 use eclusa_shell::programs::Class;
 
-use super::{Place, Root, Script};
+use super::{PathLocation, Root, Script};
 use crate::{Decision, PermissionClass, Reason, Source, Touch, Validated};
 
 /// How a call brings text from outside into a conversation, if it does.
-pub(super) fn brings(call: &Validated, scripts: &[Script], root: &Root) -> Option<&'static str> {
+pub(super) fn taint_source(
+    call: &Validated,
+    scripts: &[Script],
+    root: &Root,
+) -> Option<&'static str> {
     if !call.is_trusted() {
         return Some("came from another server");
     }
@@ -19,7 +23,7 @@ pub(super) fn brings(call: &Validated, scripts: &[Script], root: &Root) -> Optio
         return Some("came from the web");
     }
     let mut touches = call.touches().iter();
-    let outside = |path: &str| !matches!(root.place(path), Place::Inside(_));
+    let outside = |path: &str| !matches!(root.place(path), PathLocation::Inside(_));
     let touched = touches.find_map(|touch| match touch {
         Touch::Fetch(_) => Some("came from the web"),
         Touch::Read(path) if outside(path) => Some("came from outside the workspace"),
@@ -29,7 +33,7 @@ pub(super) fn brings(call: &Validated, scripts: &[Script], root: &Root) -> Optio
 }
 
 /// What a call could do with what is in the conversation, if it goes beyond this machine.
-pub(super) fn carries(call: &Validated) -> Option<&'static str> {
+pub(super) fn exfiltration_risk(call: &Validated) -> Option<&'static str> {
     let fetches = call.touches().iter().any(|it| matches!(it, Touch::Fetch(_)));
     let unknown = call.touches().iter().any(|it| matches!(it, Touch::Unknown));
     match call.class() {

@@ -7,8 +7,8 @@
     reason = "a test that panics has failed, which is the point"
 )]
 
+mod context;
 mod corpus;
-mod moments;
 mod nests;
 mod world;
 mod wrapping;

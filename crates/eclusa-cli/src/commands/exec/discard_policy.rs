@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{Decision, Effects, Gate, Hidden, Policy, Reason, Source, Validated, Verdict};
+use eclusa::{Decision, Effects, Gate, HiddenPaths, Policy, Reason, Source, Validated, Verdict};
 
 /// Puts a question before every change, which whoever speaks for the person answers with no.
 pub(super) fn install(gate: &Gate) {
@@ -37,7 +37,7 @@ impl Policy for Discarding {
         self.0.counts_lines()
     }
 
-    fn hidden(&self, call: &Validated) -> Hidden {
+    fn hidden(&self, call: &Validated) -> HiddenPaths {
         self.0.hidden(call)
     }
 

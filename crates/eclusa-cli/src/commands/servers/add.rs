@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use eclusa::{Reach, ServerSettings, check_server_name};
+use eclusa::{Endpoint, ServerSettings, check_server_name};
 use serde_json::json;
 
 use super::settings;
@@ -53,13 +53,13 @@ fn selected(args: AddArgs) -> Result<ServerSettings, Failure> {
         config_edit::variable(name)?;
     }
     let reach = match args.url {
-        None => Reach::Command(args.command),
+        None => Endpoint::Command(args.command),
         Some(url) => {
             if let (true, _) | (_, true) = (!args.env.is_empty(), !args.host.is_empty()) {
                 let text = "a server over HTTP has no program, so neither `--env` nor `--host`";
                 return Err(Failure::usage(text));
             }
-            Reach::Url { url, headers: headers(&args.header)? }
+            Endpoint::Url { url, headers: headers(&args.header)? }
         }
     };
     let plain = ServerSettings::new(&args.name, reach);

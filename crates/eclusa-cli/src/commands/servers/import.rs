@@ -135,8 +135,8 @@ impl Import {
             .iter()
             .flat_map(|it| {
                 let headers = match &it.settings.reach {
-                    eclusa::Reach::Url { headers, .. } => Some(headers.values()),
-                    eclusa::Reach::Command(_) => None,
+                    eclusa::Endpoint::Url { headers, .. } => Some(headers.values()),
+                    eclusa::Endpoint::Command(_) => None,
                 };
                 it.settings.env.iter().chain(headers.into_iter().flatten()).map(String::as_str)
             })

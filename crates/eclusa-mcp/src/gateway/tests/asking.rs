@@ -26,7 +26,7 @@ async fn rounds_of_questions_are_all_put() {
 #[tokio::test]
 async fn several_questions_at_once_are_all_put() {
     for eras in ERAS {
-        let scene = Scene::new(eras).may(Ask::Sampling).may(Ask::Roots);
+        let scene = Scene::new(eras).may(ServerPermission::Sampling).may(ServerPermission::Roots);
         let stage = scene.open().await;
         let tool = &theirs("test_input_required_result_multiple_inputs");
         let said = text(&stage.call(tool, json!({})).await);
@@ -39,8 +39,8 @@ async fn several_questions_at_once_are_all_put() {
 #[tokio::test]
 async fn sampling_and_roots_are_refused_unless_the_server_may() {
     let cases = [
-        (&theirs("test_input_required_result_sampling"), Ask::Sampling, "Paris"),
-        (&theirs("test_input_required_result_list_roots"), Ask::Roots, "file:///here"),
+        (&theirs("test_input_required_result_sampling"), ServerPermission::Sampling, "Paris"),
+        (&theirs("test_input_required_result_list_roots"), ServerPermission::Roots, "file:///here"),
     ];
     for eras in ERAS {
         for (tool, ask, answer) in cases {
@@ -53,7 +53,7 @@ async fn sampling_and_roots_are_refused_unless_the_server_may() {
             assert!(said.contains(answer), "{eras:?}: {said}");
             let asked = stage.person.asked().remove(0);
             let named = asked.starts_with("sampled: The MCP server `fixture` asks for this: ");
-            assert!(named || ask == Ask::Roots, "{eras:?}: {asked}");
+            assert!(named || ask == ServerPermission::Roots, "{eras:?}: {asked}");
         }
     }
 }
@@ -61,7 +61,7 @@ async fn sampling_and_roots_are_refused_unless_the_server_may() {
 #[tokio::test]
 async fn a_client_is_asked_nothing_that_it_did_not_declare() {
     for eras in ERAS {
-        let mut scene = Scene::new(eras).may(Ask::Sampling);
+        let mut scene = Scene::new(eras).may(ServerPermission::Sampling);
         scene.can = json!({"sampling": {}});
         let stage = scene.open().await;
         let tool = &theirs("test_input_required_result_elicitation");
@@ -73,7 +73,7 @@ async fn a_client_is_asked_nothing_that_it_did_not_declare() {
 
 #[tokio::test]
 async fn a_server_of_the_newer_era_knows_what_the_client_declared() {
-    let mut scene = Scene::new((Era::New, Era::New)).may(Ask::Sampling);
+    let mut scene = Scene::new((Era::New, Era::New)).may(ServerPermission::Sampling);
     scene.can = json!({"sampling": {}});
     let stage = scene.open().await;
     let tool = &theirs("test_input_required_result_capabilities");
@@ -89,7 +89,7 @@ async fn a_server_of_the_newer_era_knows_what_the_client_declared() {
 #[tokio::test]
 async fn secrets_in_an_answer_do_not_reach_the_server() {
     for eras in ERAS {
-        let stage = Scene::new(eras).may(Ask::Sampling).open().await;
+        let stage = Scene::new(eras).may(ServerPermission::Sampling).open().await;
         // The fixture says back what it was answered, and the client says back what it was asked.
         let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
         let args = json!({"prompt": format!("the token is {token}")});

@@ -90,7 +90,7 @@ fn nothing_is_looked_at_once_a_halt_is_called() {
     let searched = |path: Option<&str>, halt: &Halt| {
         let path = path.map(str::to_owned);
         let args = GrepArgs { pattern: "x".to_owned(), path, ..GrepArgs::default() };
-        let data = grep(&files, &Hidden::nothing(), &args, halt).unwrap().data.unwrap();
+        let data = grep(&files, &HiddenPaths::nothing(), &args, halt).unwrap().data.unwrap();
         data["searched"].as_u64().unwrap()
     };
     let wanted = Halt::until(Instant::now() + Duration::from_secs(3600));

@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use super::*;
 use crate::{
-    Blocked, Decision, Least, PermissionClass, Registry, Touch,
+    Blocked, Decision, PermissionClass, Registry, RequiredEnforcement, Touch,
     policy::tests::{Fake, read, verdict},
 };
 
@@ -130,7 +130,10 @@ identity = 'Ada <ada@example.org>'";
         (commands.memory, commands.processes, commands.disk),
         (None, Some(64), Some(1 << 30))
     );
-    assert_eq!((commands.time, commands.least), (Duration::from_secs(120), Least::Partial));
+    assert_eq!(
+        (commands.time, commands.least),
+        (Duration::from_secs(120), RequiredEnforcement::Partial)
+    );
     assert_eq!(commands.identity.unwrap(), ("Ada".to_owned(), "ada@example.org".to_owned()));
     let both = |text: &str| {
         let project = Layer::of_project("eclusa.toml", format!("[commands]\n{text}"));
@@ -151,7 +154,7 @@ identity = 'Ada <ada@example.org>'";
     let tighter =
         both("hosts = ['packages.example']\nlive = []\nmemory = '1GB'\nleast = 'full'").unwrap();
     assert_eq!((tighter.hosts, tighter.live), (vec!["packages.example".to_owned()], Vec::new()));
-    assert_eq!((tighter.memory, tighter.least), (Some(1 << 30), Least::Full));
+    assert_eq!((tighter.memory, tighter.least), (Some(1 << 30), RequiredEnforcement::Full));
     for wrong_live in ["/etc", "..", "a/../b", "*", "src/*.rs", "", ".git", "sub/.git/hooks"] {
         let told = wrong(&format!("[commands]\nlive = ['{wrong_live}']"));
         assert!(told.contains("eclusa.toml:2:9"), "{wrong_live}: {told}");

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::*;
-use crate::{PermissionClass, Reach, ReviewsOn, Touch};
+use crate::{Endpoint, PermissionClass, ReviewsOn, Touch};
 
 /// S3.7, S3.9: a tool from a file, with everything that can be said about it.
 #[test]
@@ -129,12 +129,12 @@ on_error = "allow"
     let [lint, remote] = &config.reviewers[..] else { panic!("two reviewers") };
     assert!(!lint.allow_on_error && lint.on == ReviewsOn::Both && lint.time.is_none());
     assert!(lint.covers("anything") && lint.on.input() && lint.on.output());
-    assert_eq!(lint.reach, Reach::Command(vec!["lint".into(), "--json".into()]));
+    assert_eq!(lint.reach, Endpoint::Command(vec!["lint".into(), "--json".into()]));
     assert!(remote.allow_on_error && remote.on.input() && !remote.on.output());
     assert!(remote.covers("bash") && remote.covers("write_file") && !remote.covers("read"));
     assert_eq!(remote.time, Some(Duration::from_secs(2)));
     let headers = BTreeMap::from([("Authorization".to_owned(), "REVIEW_TOKEN".to_owned())]);
-    assert_eq!(remote.reach, Reach::Url { url: "https://review.example/v1".into(), headers });
+    assert_eq!(remote.reach, Endpoint::Url { url: "https://review.example/v1".into(), headers });
 }
 
 #[test]

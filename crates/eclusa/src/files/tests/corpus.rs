@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
-    Author, Change, Changes, Config, Decision, Effects, FileNode, Moment, PermissionClass, Rules,
-    Spent,
+    Author, Change, ChangeTotals, Changes, Config, Decision, Effects, FileNode, JudgeContext,
+    PermissionClass, Rules,
 };
 
 const CASES: &str = include_str!("../../../../../tests/corpus/paths.jsonl");
@@ -119,14 +119,14 @@ impl Case {
             args: &args,
             touches: &[],
         };
-        let spent = Spent::default();
+        let spent = ChangeTotals::default();
         let unruled = Decision::Allow;
         let effects = Effects {
             author,
             changes: &changes,
             lines: None,
             spent: &spent,
-            moment: Moment::unknown(),
+            moment: JudgeContext::unknown(),
             unruled,
         };
         let verdict = rules.judge_effects(&effects);

@@ -9,7 +9,7 @@ use eclusa_shell::{
 
 use crate::{
     Access,
-    policy::{Root, paths::Place},
+    policy::{Root, paths::PathLocation},
 };
 
 /// Files outside that tell nothing about anybody.
@@ -104,12 +104,12 @@ fn place(word: &Word, from: Option<&Word>, start: &str, root: &Root) -> Where {
     let relative = !path.is_empty() && !path.starts_with(['/', '~', '$']);
     let path = if relative && !start.is_empty() { format!("{start}/{path}") } else { path };
     match root.place(&path) {
-        Place::Inside(_) if is_unknown => Where::Unknown,
-        Place::Inside(path) => Where::Inside(path.into_owned()),
-        Place::Outside => Where::Outside,
+        PathLocation::Inside(_) if is_unknown => Where::Unknown,
+        PathLocation::Inside(path) => Where::Inside(path.into_owned()),
+        PathLocation::Outside => Where::Outside,
         // The empty word names nothing.
-        Place::Nowhere if known.is_empty() && whole => Where::Harmless,
-        Place::Nowhere => Where::Unknown,
+        PathLocation::Nowhere if known.is_empty() && whole => Where::Harmless,
+        PathLocation::Nowhere => Where::Unknown,
     }
 }
 

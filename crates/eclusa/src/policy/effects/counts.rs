@@ -5,20 +5,20 @@ use std::path::Path;
 use super::{Budget, EffectLimits, Effects, deletes, layers::Layers};
 use crate::{
     Changes, Decision, Node, Reason, Source, Touch,
-    policy::{Script, results::Results},
+    policy::{Script, effect_conditions::EffectCounts},
 };
 
 /// What was changed before, where limits are meant for more than one call. What was refused is
 /// never added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct ChangeTotals {
     files: Layers,
     deleted: u64,
     lines: u64,
     bytes: u64,
 }
 
-impl Spent {
+impl ChangeTotals {
     /// Adds changes that became real, and how many lines of them came and went.
     pub fn add(&mut self, changes: &Changes, lines: u64) {
         self.files.add(counted(changes));
@@ -80,7 +80,7 @@ pub(super) fn budget(budget: &Budget, effects: &Effects<'_>, because: &mut Vec<R
 }
 
 /// What was changed, counted for rules.
-pub(super) fn results<'a>(effects: &Effects<'a>, scripts: &[Script]) -> Results<'a> {
+pub(super) fn effect_counts<'a>(effects: &Effects<'a>, scripts: &[Script]) -> EffectCounts<'a> {
     let changes = effects.changes;
     let fetches = |it: &Touch| matches!(it, Touch::Fetch(_));
     let nexts = changes.iter().skip(1).map(Some).chain([None]);
@@ -93,7 +93,7 @@ pub(super) fn results<'a>(effects: &Effects<'a>, scripts: &[Script]) -> Results<
         );
         (!(inner && passes)).then_some(change.path.as_path())
     });
-    Results {
+    EffectCounts {
         deleted: deletions(changes),
         files: counted(changes).count() as u64,
         lines: effects.lines,

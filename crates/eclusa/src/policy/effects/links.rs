@@ -10,7 +10,7 @@
 use std::path::Path;
 
 use super::Rules;
-use crate::{Change, Node, policy::Place};
+use crate::{Change, Node, policy::PathLocation};
 
 /// Directories of the system that hold programs and libraries, and nothing about anybody.
 const SYSTEM: [&str; 7] =
@@ -46,7 +46,7 @@ impl Rules {
     pub(super) fn way_out(&self, change: &Change) -> Option<Way> {
         let Some(Node::Link { target }) = &change.after else { return None };
         let led = led(&change.path, target);
-        if matches!(self.root.place(&led), Place::Inside(_)) {
+        if matches!(self.root.place(&led), PathLocation::Inside(_)) {
             return None;
         }
         // Judged by the words alone, so there may be nothing in them that leads elsewhere.

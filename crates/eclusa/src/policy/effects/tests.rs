@@ -21,13 +21,13 @@ pub(super) fn judged_as(class: PermissionClass, rules: &Rules, changes: &Changes
     let args = json!({});
     let author =
         Author { name: "tool", aliases: &[], class, server: None, args: &args, touches: &[] };
-    let spent = Spent::default();
+    let spent = ChangeTotals::default();
     let effects = Effects {
         author,
         changes,
         lines: Some(0),
         spent: &spent,
-        moment: Moment::unknown(),
+        moment: JudgeContext::unknown(),
         unruled: Allow,
     };
     rules.judge_effects(&effects)
@@ -77,7 +77,7 @@ fn staged_changes_are_allowed_by_rules_or_asked_about() {
         args: &args,
         touches: &touches,
     };
-    let spent = Spent::default();
+    let spent = ChangeTotals::default();
     let judge = |changes: Vec<Change>| {
         let changes = &Changes::of(changes);
         rules.judge_effects(&Effects {
@@ -85,7 +85,7 @@ fn staged_changes_are_allowed_by_rules_or_asked_about() {
             changes,
             lines: None,
             spent: &spent,
-            moment: Moment::unknown(),
+            moment: JudgeContext::unknown(),
             unruled: Ask,
         })
     };

@@ -15,7 +15,7 @@ use crate::{
         matcher::{Holds, Matcher},
         names::Names,
         paths::Root,
-        term::Moment,
+        validity::JudgeContext,
     },
 };
 
@@ -30,7 +30,7 @@ pub(crate) struct Subject<'a> {
     /// The paths among the touches that lie in the workspace, resolved.
     pub(crate) paths: &'a [(Access, Cow<'a, str>)],
     pub(crate) root: &'a Root,
-    pub(crate) moment: &'a Moment,
+    pub(crate) moment: &'a JudgeContext,
 }
 
 impl Rule {

@@ -38,7 +38,7 @@ fn tools_are_named_or_globbed() {
     }
 }
 
-/// S3.15, A11: no name of a tool leads around a rule, and the rule is heard once.
+/// S3.15, A11: no name of a tool leads around a rule, and the rule is matched once.
 #[test]
 fn s3_15_aliases_do_not_slip_past() {
     let tool = looks().alias("Old").alias("older");

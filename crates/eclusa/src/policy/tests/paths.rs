@@ -1,7 +1,7 @@
 //! Paths in words alone, and globs over them.
 
 use super::*;
-use crate::policy::paths::{Globs, Place, Root};
+use crate::policy::paths::{Globs, PathLocation, Root};
 
 /// S1.18, S4.11, S4.12, S4.14, S4.16, attacks B: where paths lead.
 #[test]
@@ -55,8 +55,8 @@ fn s4_11_paths_stay_in_the_workspace() {
 #[test]
 fn a_workspace_at_an_unknown_place_holds_nothing_absolute() {
     let root = Root::new("ws".as_ref());
-    assert_eq!(root.place("/ws/a"), Place::Outside);
-    assert_eq!(root.place("../.."), Place::Outside);
+    assert_eq!(root.place("/ws/a"), PathLocation::Outside);
+    assert_eq!(root.place("../.."), PathLocation::Outside);
     assert_eq!(root.inside("a").as_deref(), Some("a"));
     let whole = Root::new("/".as_ref());
     assert_eq!(whole.inside("/etc/passwd").as_deref(), Some("etc/passwd"));

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use eclusa::{Reach, ServerSettings};
+use eclusa::{Endpoint, ServerSettings};
 use serde_json::{Map, Value};
 
 /// A server that could be read, and what of it is not brought over.
@@ -50,8 +50,8 @@ pub(super) fn read(name: &str, written: &Value) -> Result<Read, String> {
     let reach = reach(&called, fields, &mut notes)?;
     let mut settings = ServerSettings::new(&called, reach);
     settings.env = match settings.reach {
-        Reach::Command(_) => variables(fields, &mut notes),
-        Reach::Url { .. } => Vec::new(),
+        Endpoint::Command(_) => variables(fields, &mut notes),
+        Endpoint::Url { .. } => Vec::new(),
     };
     if let Some(seconds) = fields.get("startup_timeout_sec").and_then(Value::as_f64) {
         // Whole seconds, and no fewer than one.
@@ -71,7 +71,7 @@ fn reach(
     name: &str,
     fields: &Map<String, Value>,
     notes: &mut Vec<String>,
-) -> Result<Reach, String> {
+) -> Result<Endpoint, String> {
     let text = |key: &str| fields.get(key).and_then(Value::as_str);
     if let Some(url) = text("httpUrl").or_else(|| text("url")).or_else(|| text("serverUrl")) {
         let kind = text("type").or_else(|| text("transport"));
@@ -80,7 +80,7 @@ fn reach(
                         streamable HTTP"
                 .to_owned());
         }
-        return Ok(Reach::Url { url: url.to_owned(), headers: headers(name, fields, notes) });
+        return Ok(Endpoint::Url { url: url.to_owned(), headers: headers(name, fields, notes) });
     }
     let command = match fields.get("command") {
         Some(Value::String(program)) if !program.is_empty() => program.clone(),
@@ -106,7 +106,7 @@ fn reach(
              a script that fills it in"
         ));
     }
-    Ok(Reach::Command(all))
+    Ok(Endpoint::Command(all))
 }
 
 /// The names of the variables that its program sees.

@@ -6,7 +6,12 @@ fn rules(limits: EffectLimits) -> Rules {
     Rules::new(vec![], "/ws".as_ref()).with_effects(limits)
 }
 
-fn judge(limits: EffectLimits, changes: &Changes, lines: Option<u64>, spent: &Spent) -> Verdict {
+fn judge(
+    limits: EffectLimits,
+    changes: &Changes,
+    lines: Option<u64>,
+    spent: &ChangeTotals,
+) -> Verdict {
     let args = json!({});
     let author =
         Author { name: "tool", aliases: &[], class: File, server: None, args: &args, touches: &[] };
@@ -15,7 +20,7 @@ fn judge(limits: EffectLimits, changes: &Changes, lines: Option<u64>, spent: &Sp
         changes,
         lines,
         spent,
-        moment: Moment::unknown(),
+        moment: JudgeContext::unknown(),
         unruled: Allow,
     })
 }
@@ -27,7 +32,7 @@ fn files(most: u64) -> EffectLimits {
 /// G: with two files at most, the third is refused.
 #[test]
 fn g_a_third_file_is_refused() {
-    let none = Spent::default();
+    let none = ChangeTotals::default();
     let two = Changes::of([made("a"), made("b")]);
     let three = Changes::of([made("a"), made("b"), made("c")]);
     assert_eq!(judge(files(2), &two, None, &none).decision, Allow);
@@ -42,12 +47,12 @@ fn g_a_third_file_is_refused() {
 #[test]
 fn g_each_file_counts_once() {
     let twice = Changes::of([made("a"), change("a", file("x\n", 0o644), file("y", 0o644))]);
-    assert_eq!(judge(files(1), &twice, None, &Spent::default()).decision, Allow);
+    assert_eq!(judge(files(1), &twice, None, &ChangeTotals::default()).decision, Allow);
     let node = file("x", 0o644);
     let move_ = Changes::of(moved("a", "b", node.clone(), node));
-    assert_eq!(judge(files(1), &move_, None, &Spent::default()).decision, Allow);
+    assert_eq!(judge(files(1), &move_, None, &ChangeTotals::default()).decision, Allow);
 
-    let mut spent = Spent::default();
+    let mut spent = ChangeTotals::default();
     spent.add(&Changes::of([made("a")]), 1);
     spent.add(&Changes::of([made("b")]), 1);
     let again = Changes::of([change("a", file("x\n", 0o644), file("y", 0o644))]);
@@ -59,15 +64,15 @@ fn g_each_file_counts_once() {
 #[test]
 fn directories_count_where_nothing_in_them_does() {
     let one = [change("d", None, directory()), change("d/e", None, directory()), made("d/e/f")];
-    assert_eq!(judge(files(1), &Changes::of(one), None, &Spent::default()).decision, Allow);
+    assert_eq!(judge(files(1), &Changes::of(one), None, &ChangeTotals::default()).decision, Allow);
     let empty = [change("d", None, directory()), change("e", None, directory())];
-    assert_eq!(judge(files(1), &Changes::of(empty), None, &Spent::default()).decision, Deny);
+    assert_eq!(judge(files(1), &Changes::of(empty), None, &ChangeTotals::default()).decision, Deny);
 }
 
 #[test]
 fn lines_and_bytes_have_limits() {
     let limits = EffectLimits { max_lines: Some(10), max_bytes: Some(8), ..Default::default() };
-    let mut spent = Spent::default();
+    let mut spent = ChangeTotals::default();
     let small = Changes::of([change("a", file("12345678", 0o644), file("1234", 0o644))]);
     assert_eq!(judge(limits.clone(), &small, Some(10), &spent).decision, Allow);
     assert_eq!(judge(limits.clone(), &small, Some(11), &spent).decision, Deny);

@@ -50,13 +50,13 @@ fn judge(rules: &[Rule], limits: &EffectLimits, changes: &Changes, unruled: Deci
     let author =
         Author { name: "tool", aliases: &[], class: File, server: None, args: &args, touches: &[] };
     let lines = Some(changes.len() as u64);
-    let spent = Spent::default();
+    let spent = ChangeTotals::default();
     rules.judge_effects(&Effects {
         author,
         changes,
         lines,
         spent: &spent,
-        moment: Moment::unknown(),
+        moment: JudgeContext::unknown(),
         unruled,
     })
 }

@@ -39,8 +39,8 @@ fn changes_of_a_command_are_allowed_by_what_they_are() {
         let touches = [Touch::Run(text.to_owned())];
         let (name, aliases, class, server) = ("bash", &[][..], Shell, None);
         let author = Author { name, aliases, class, server, args: &args, touches: &touches };
-        let (changes, spent) = (Changes::of([made(path)]), Spent::default());
-        let moment = Moment::unknown();
+        let (changes, spent) = (Changes::of([made(path)]), ChangeTotals::default());
+        let moment = JudgeContext::unknown();
         let effects =
             Effects { author, changes: &changes, lines: None, spent: &spent, moment, unruled: Ask };
         rules.judge_effects(&effects).decision

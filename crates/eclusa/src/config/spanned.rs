@@ -10,19 +10,19 @@ use crate::{Access, ArgsInLog, Cut, Decision, Mode, OnNoApprover, Pass, Permissi
 
 /// A value and where it stands in its file.
 #[derive(Debug, Clone)]
-pub(super) struct At<T> {
+pub(super) struct Spanned<T> {
     pub(super) span: Range<usize>,
     pub(super) it: T,
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<At<T>, D::Error> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Spanned<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Spanned<T>, D::Error> {
         let spanned = toml::Spanned::<T>::deserialize(from)?;
-        Ok(At { span: spanned.span(), it: spanned.into_inner() })
+        Ok(Spanned { span: spanned.span(), it: spanned.into_inner() })
     }
 }
 
-impl<T: JsonSchema> JsonSchema for At<T> {
+impl<T: JsonSchema> JsonSchema for Spanned<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
     }
@@ -41,32 +41,32 @@ impl<T: JsonSchema> JsonSchema for At<T> {
 }
 
 /// Something that is written as one of a few words.
-pub(super) trait Named: Copy + 'static {
+pub(super) trait KeywordSet: Copy + 'static {
     /// The words, and what they mean.
     const WORDS: &'static [(&'static str, Self)];
 }
 
 /// One of a few words.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Word<T>(pub(super) T);
+pub(super) struct Keyword<T>(pub(super) T);
 
-impl<'de, T: Named> Deserialize<'de> for Word<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Word<T>, D::Error> {
+impl<'de, T: KeywordSet> Deserialize<'de> for Keyword<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Keyword<T>, D::Error> {
         let written = Cow::<'de, str>::deserialize(from)?;
         let meant = T::WORDS.iter().find(|(word, _)| *word == written);
         meant
-            .map(|(_, meant)| Word(*meant))
+            .map(|(_, meant)| Keyword(*meant))
             .ok_or_else(|| D::Error::custom(format!("`{written}` is none of the words for it")))
     }
 }
 
-impl<T: Named> JsonSchema for Word<T> {
+impl<T: KeywordSet> JsonSchema for Keyword<T> {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> Cow<'static, str> {
-        "Word".into()
+        "Keyword".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
@@ -99,11 +99,11 @@ impl<T> OneOrMany<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NoLimit;
 
-impl Named for NoLimit {
+impl KeywordSet for NoLimit {
     const WORDS: &'static [(&'static str, NoLimit)] = &[("none", NoLimit)];
 }
 
-impl Named for Mode {
+impl KeywordSet for Mode {
     const WORDS: &'static [(&'static str, Mode)] = &[
         ("confirm-all", Mode::ConfirmAll),
         ("confirm-sensitive", Mode::ConfirmSensitive),
@@ -112,7 +112,7 @@ impl Named for Mode {
     ];
 }
 
-impl Named for OnNoApprover {
+impl KeywordSet for OnNoApprover {
     const WORDS: &'static [(&'static str, OnNoApprover)] = &[
         ("deny", OnNoApprover::Deny),
         ("queue", OnNoApprover::Queue),
@@ -120,7 +120,7 @@ impl Named for OnNoApprover {
     ];
 }
 
-impl Named for Pass {
+impl KeywordSet for Pass {
     const WORDS: &'static [(&'static str, Pass)] = &[
         ("reverse-thinking", Pass::ReverseThinking),
         ("approval", Pass::Approval),
@@ -128,12 +128,12 @@ impl Named for Pass {
     ];
 }
 
-impl Named for Cut {
+impl KeywordSet for Cut {
     const WORDS: &'static [(&'static str, Cut)] =
         &[("head-tail", Cut::HeadTail), ("head", Cut::Head)];
 }
 
-impl Named for ArgsInLog {
+impl KeywordSet for ArgsInLog {
     const WORDS: &'static [(&'static str, ArgsInLog)] = &[
         ("digest", ArgsInLog::Digest),
         ("redacted", ArgsInLog::Redacted),
@@ -141,12 +141,12 @@ impl Named for ArgsInLog {
     ];
 }
 
-impl Named for Durability {
+impl KeywordSet for Durability {
     const WORDS: &'static [(&'static str, Durability)] =
         &[("power-loss", Durability::PowerLoss), ("crash", Durability::Crash)];
 }
 
-impl Named for Decision {
+impl KeywordSet for Decision {
     const WORDS: &'static [(&'static str, Decision)] = &[
         ("allow", Decision::Allow),
         ("stage", Decision::Stage),
@@ -155,7 +155,7 @@ impl Named for Decision {
     ];
 }
 
-impl Named for PermissionClass {
+impl KeywordSet for PermissionClass {
     const WORDS: &'static [(&'static str, PermissionClass)] = &[
         ("shell", PermissionClass::Shell),
         ("file", PermissionClass::File),
@@ -168,12 +168,12 @@ impl Named for PermissionClass {
     ];
 }
 
-impl Named for Access {
+impl KeywordSet for Access {
     const WORDS: &'static [(&'static str, Access)] =
         &[("read", Access::Read), ("write", Access::Write)];
 }
 
-impl Named for ReviewsOn {
+impl KeywordSet for ReviewsOn {
     const WORDS: &'static [(&'static str, ReviewsOn)] =
         &[("input", ReviewsOn::Input), ("output", ReviewsOn::Output), ("both", ReviewsOn::Both)];
 }
@@ -185,7 +185,7 @@ pub(super) enum OnError {
     Allow,
 }
 
-impl Named for OnError {
+impl KeywordSet for OnError {
     const WORDS: &'static [(&'static str, OnError)] =
         &[("deny", OnError::Deny), ("allow", OnError::Allow)];
 }

@@ -12,27 +12,27 @@ use crate::{Decision, Files, Reason, Source, Touch, Validated, Verdict};
 /// It is made once for a call and then asked about every path that a search comes upon, from any
 /// thread. A clone is the same.
 #[derive(Clone, Default)]
-pub struct Hidden {
+pub struct HiddenPaths {
     rules: Arc<[(Decision, Arc<Paths>)]>,
     from: Option<Decision>,
     all: bool,
 }
 
-impl Hidden {
+impl HiddenPaths {
     /// Nothing is hidden.
-    pub fn nothing() -> Hidden {
-        Hidden::default()
+    pub fn nothing() -> HiddenPaths {
+        HiddenPaths::default()
     }
 
     /// Everything is hidden: what holds where nobody could tell.
-    pub fn everything() -> Hidden {
-        Hidden { all: true, ..Hidden::default() }
+    pub fn everything() -> HiddenPaths {
+        HiddenPaths { all: true, ..HiddenPaths::default() }
     }
 
     /// The same, where only rules that are at least so strict hide anything.
     #[must_use]
-    pub fn from(self, decision: Decision) -> Hidden {
-        Hidden { from: Some(decision), ..self }
+    pub fn from(self, decision: Decision) -> HiddenPaths {
+        HiddenPaths { from: Some(decision), ..self }
     }
 
     /// True when the call may not look at this path, which is relative to the workspace.
@@ -44,13 +44,13 @@ impl Hidden {
     /// The same, for whoever leaves out the blocked files of this workspace anyway: a rule that is
     /// about the very same files need not be asked again about every name.
     #[must_use]
-    pub fn beside(self, files: &Files) -> Hidden {
+    pub fn beside(self, files: &Files) -> HiddenPaths {
         let new = |it: &&(Decision, Arc<Paths>)| match &*it.1 {
             Paths::Blocked(blocked) => !files.blocked().same_as(blocked),
             Paths::Globs(_) | Paths::All => true,
         };
         let rules = self.rules.iter().filter(new).cloned().collect();
-        Hidden { rules, ..self }
+        HiddenPaths { rules, ..self }
     }
 
     /// True when it hides nothing, whatever is asked.
@@ -59,9 +59,12 @@ impl Hidden {
     }
 }
 
-impl fmt::Debug for Hidden {
+impl fmt::Debug for HiddenPaths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hidden").field("rules", &self.rules.len()).field("all", &self.all).finish()
+        f.debug_struct("HiddenPaths")
+            .field("rules", &self.rules.len())
+            .field("all", &self.all)
+            .finish()
     }
 }
 
@@ -70,34 +73,34 @@ impl Rules {
     ///
     /// A rule that asks and applies to the call as it was written hides nothing: whoever permitted
     /// the call was told of it.
-    pub(super) fn hidden_from(&self, call: &Validated) -> Hidden {
+    pub(super) fn hidden_from(&self, call: &Validated) -> HiddenPaths {
         let paths = floors(call, &self.root, &mut Vec::new());
         let asked = self.subject(call, call.touches(), &paths);
         let found = self.subject(call, &[], &[]);
         let hides = |rule: &&Rule| {
             rule.decision() >= Decision::Ask
                 && rule.is_about_reading()
-                && rule.effect_tests().is_none()
+                && rule.effect_conditions().is_none()
                 && !rule.is_about_commands()
                 && rule.concerns(&found)
                 && (rule.decision() == Decision::Deny || !rule.applies(&asked))
         };
         let rules = self.rules.iter().filter(hides);
         let rules = rules.map(|rule| (rule.decision(), rule.paths().unwrap_or_else(all_paths)));
-        Hidden { rules: rules.collect(), ..Hidden::default() }
+        HiddenPaths { rules: rules.collect(), ..HiddenPaths::default() }
     }
 
     /// What is said of this call, were it to talk to this host.
     pub(super) fn judge_host(&self, call: &Validated, host: &str) -> Verdict {
         let touches = [Touch::Fetch(host.to_owned())];
         let subject = self.subject(call, &touches, &[]);
-        let heard = self.hear(&subject, |rule| {
+        let matched = self.matching_rules(&subject, |rule| {
             // What the arguments say is of the host that was asked for, and not of this one.
             rule.decision() != Decision::Allow || !rule.looks_at_arguments()
         });
-        let mut because: Vec<Reason> = heard.iter().map(|it| it.reason()).collect();
-        if let Some(from) = &call.moment().taint
-            && !heard.iter().any(|it| it.decision() == Decision::Allow && it.holds_tainted())
+        let mut because: Vec<Reason> = matched.iter().map(|it| it.reason()).collect();
+        if let Some(from) = &call.context().taint
+            && !matched.iter().any(|it| it.decision() == Decision::Allow && it.holds_tainted())
         {
             because.push(taint::question(from, "it could carry data out"));
         }
@@ -124,7 +127,7 @@ impl Rules {
             touches,
             paths,
             root: &self.root,
-            moment: call.moment(),
+            moment: call.context(),
         }
     }
 }

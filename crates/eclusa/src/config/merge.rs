@@ -5,11 +5,12 @@ use std::{ops::Range, time::Duration};
 use super::{
     Config, RedactRule, Setting, Trust, commands, diagnostics,
     error::Problem,
-    files, reviewers, rules, servers,
+    files, reviewers, rules,
+    schema::{self, ConfigFile, Most, Size},
+    servers,
     source::Source,
+    spanned::{Keyword, KeywordSet, Spanned},
     tools, units, web,
-    words::{At, Named, Word},
-    written::{self, Most, Size, Written},
 };
 use crate::{Decision, Matcher, Pass};
 
@@ -18,7 +19,7 @@ pub(super) const TRUST: &str =
     "read it, and trust it with `eclusa config trust`, or with `--config` for one run";
 
 /// Lays a file on top of a configuration, as far as its trust reaches.
-pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
+pub(super) fn merge_layer(source: &mut Source<'_>, below: &mut Config, file: &ConfigFile) {
     without(source, below, file);
     words(source, below, file);
     limits(source, below, &file.limits);
@@ -26,12 +27,12 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
     undo(source, below, &file.undo);
     redact(source, below, &file.redact);
     review(source, below, &file.review);
-    files::lay(source, below, &file.files);
-    web::lay(source, below, &file.web);
-    commands::lay(source, below, &file.commands);
-    diagnostics::lay(source, below, &file.diagnostics);
+    files::merge(source, below, &file.files);
+    web::merge(source, below, &file.web);
+    commands::merge(source, below, &file.commands);
+    diagnostics::merge(source, below, &file.diagnostics);
     for written in &file.rules {
-        let Some(rule) = rules::meant(source, written, &below.blocked, &below.rules, &file.rules)
+        let Some(rule) = rules::read(source, written, &below.blocked, &below.rules, &file.rules)
         else {
             continue;
         };
@@ -51,7 +52,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
         if !granted(source, &written.span, "a tool") {
             continue;
         }
-        if let Some(tool) = tools::meant(source, name, written) {
+        if let Some(tool) = tools::read(source, name, written) {
             below.tools.retain(|it| it.name != tool.name);
             below.tools.push(tool);
         }
@@ -60,7 +61,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
         if !granted(source, &written.span, "a server") {
             continue;
         }
-        if let Some(server) = servers::meant(source, name, written) {
+        if let Some(server) = servers::read(source, name, written) {
             below.servers.retain(|it| it.name != server.name);
             below.servers.push(server);
         }
@@ -69,7 +70,7 @@ pub(super) fn lay(source: &mut Source<'_>, below: &mut Config, file: &Written) {
         if !granted(source, &written.span, "a reviewer") {
             continue;
         }
-        let Some(reviewer) = reviewers::meant(source, written) else { continue };
+        let Some(reviewer) = reviewers::read(source, written) else { continue };
         match below.reviewers.iter_mut().find(|it| it.name == reviewer.name) {
             Some(old) => *old = reviewer,
             None => below.reviewers.push(reviewer),
@@ -99,7 +100,7 @@ pub(super) fn granted(source: &mut Source<'_>, span: &Range<usize>, what: &str) 
 }
 
 /// Puts a value in the place of the one below, unless it is looser and the file may only tighten.
-pub(super) fn put<T>(
+pub(super) fn set_tightening<T>(
     source: &mut Source<'_>,
     span: &Range<usize>,
     below: &mut T,
@@ -118,20 +119,25 @@ pub(super) fn put<T>(
 }
 
 /// Puts a word in the place of the one below. The words stand from strict to loose.
-fn put_word<T: Named + PartialEq>(
+fn set_enum<T: KeywordSet + PartialEq>(
     source: &mut Source<'_>,
     below: &mut T,
-    new: Option<&At<Word<T>>>,
+    new: Option<&Spanned<Keyword<T>>>,
 ) {
     let rank = |it: &T| T::WORDS.iter().position(|(_, word)| word == it);
     if let Some(new) = new {
-        put(source, &new.span, below, new.it.0, |new, old| rank(new) > rank(old));
+        set_tightening(source, &new.span, below, new.it.0, |new, old| rank(new) > rank(old));
     }
 }
 
 /// Puts a value in the place of the one below. It is neither loose nor strict, so a project has
 /// no business with it.
-fn put_own<T: PartialEq>(source: &mut Source<'_>, span: &Range<usize>, below: &mut T, new: T) {
+fn set_trusted_only<T: PartialEq>(
+    source: &mut Source<'_>,
+    span: &Range<usize>,
+    below: &mut T,
+    new: T,
+) {
     if source.trust != Trust::Project || new == *below {
         *below = new;
     } else {
@@ -140,7 +146,7 @@ fn put_own<T: PartialEq>(source: &mut Source<'_>, span: &Range<usize>, below: &m
     }
 }
 
-fn without(source: &mut Source<'_>, below: &mut Config, file: &Written) {
+fn without(source: &mut Source<'_>, below: &mut Config, file: &ConfigFile) {
     let Some(ids) = &file.without else { return };
     for id in &ids.it {
         let known: Vec<&str> = below.rules.iter().filter_map(|it| it.name()).collect();
@@ -160,18 +166,18 @@ fn without(source: &mut Source<'_>, below: &mut Config, file: &Written) {
     }
 }
 
-fn words(source: &mut Source<'_>, below: &mut Config, file: &Written) {
-    put_word(source, &mut below.mode, file.mode.as_ref());
-    put_word(source, &mut below.on_no_approver, file.on_no_approver.as_ref());
-    put_word(source, &mut below.durability, file.audit.durability.as_ref());
+fn words(source: &mut Source<'_>, below: &mut Config, file: &ConfigFile) {
+    set_enum(source, &mut below.mode, file.mode.as_ref());
+    set_enum(source, &mut below.on_no_approver, file.on_no_approver.as_ref());
+    set_enum(source, &mut below.durability, file.audit.durability.as_ref());
     if let Some(args) = &file.audit.args {
-        put_own(source, &args.span, &mut below.args_in_log, args.it.0);
+        set_trusted_only(source, &args.span, &mut below.args_in_log, args.it.0);
     }
     if let Some(order) = &file.order {
         let passes: Vec<Pass> = order.it.iter().map(|it| it.0).collect();
         let all = Pass::ORDER.iter().all(|pass| passes.contains(pass));
         match <[Pass; 3]>::try_from(passes) {
-            Ok(passes) if all => put_own(source, &order.span, &mut below.order, passes),
+            Ok(passes) if all => set_trusted_only(source, &order.span, &mut below.order, passes),
             _ => {
                 let text = "`order` must name each pass once";
                 let help = "they are reverse-thinking, approval and checkpoint";
@@ -181,7 +187,7 @@ fn words(source: &mut Source<'_>, below: &mut Config, file: &Written) {
     }
 }
 
-fn limits(source: &mut Source<'_>, below: &mut Config, file: &written::Limits) {
+fn limits(source: &mut Source<'_>, below: &mut Config, file: &schema::Limits) {
     let limits = &mut below.limits;
     let times = [
         (&file.time, &mut limits.time),
@@ -194,13 +200,13 @@ fn limits(source: &mut Source<'_>, below: &mut Config, file: &written::Limits) {
     for (written, below) in times {
         let Some(written) = written else { continue };
         if let Some(time) = tools::time(source, written) {
-            put(source, &written.span, below, time, |new, old| new > old);
+            set_tightening(source, &written.span, below, time, |new, old| new > old);
         }
     }
     let counts = [(&file.concurrent, &mut limits.concurrent), (&file.depth, &mut limits.depth)];
     for (written, below) in counts {
         if let Some(written) = written {
-            put(source, &written.span, below, written.it, |new, old| new > old);
+            set_tightening(source, &written.span, below, written.it, |new, old| new > old);
         }
     }
     if let Some(written) = &file.output {
@@ -212,15 +218,15 @@ fn limits(source: &mut Source<'_>, below: &mut Config, file: &written::Limits) {
             let bytes =
                 |output: usize| crate::Limits { output, ..Default::default() }.output_bytes();
             let looser = |new: &usize, old: &usize| bytes(*new) > bytes(*old);
-            put(source, &written.span, &mut limits.output, size, looser);
+            set_tightening(source, &written.span, &mut limits.output, size, looser);
         }
     }
     if let Some(cut) = &file.cut {
-        put_own(source, &cut.span, &mut limits.cut, cut.it.0);
+        set_trusted_only(source, &cut.span, &mut limits.cut, cut.it.0);
     }
 }
 
-fn effects(source: &mut Source<'_>, below: &mut Config, file: &written::Effects) {
+fn effects(source: &mut Source<'_>, below: &mut Config, file: &schema::Effects) {
     let effects = &mut below.effects;
     // No limit is the loosest of all.
     let looser = |new: &Option<u64>, old: &Option<u64>| match (new, old) {
@@ -241,7 +247,7 @@ fn effects(source: &mut Source<'_>, below: &mut Config, file: &written::Effects)
             Most::Number(most) => Some(most),
             Most::Any(_) => None,
         };
-        put(source, &written.span, below, most, looser);
+        set_tightening(source, &written.span, below, most, looser);
     }
     let sizes = [
         (&file.max_bytes, &mut effects.max_bytes),
@@ -255,12 +261,12 @@ fn effects(source: &mut Source<'_>, below: &mut Config, file: &written::Effects)
             Size::Text(text) => units::size(text).map(|it| Some(it as u64)),
         };
         if let Some(most) = source.keep(&written.span, most) {
-            put(source, &written.span, below, most, looser);
+            set_tightening(source, &written.span, below, most, looser);
         }
     }
     if let Some(written) = &file.allow_delete {
         let looser = |new: &bool, old: &bool| *new && !*old;
-        put(source, &written.span, &mut effects.allow_delete, written.it, looser);
+        set_tightening(source, &written.span, &mut effects.allow_delete, written.it, looser);
     }
     if let Some(written) = &file.executable {
         match written.it.0 {
@@ -269,35 +275,41 @@ fn effects(source: &mut Source<'_>, below: &mut Config, file: &written::Effects)
                 source.wrong(Problem::new(&written.span, text));
             }
             decision => {
-                put(source, &written.span, &mut effects.executable, decision, |new, old| new < old);
+                set_tightening(
+                    source,
+                    &written.span,
+                    &mut effects.executable,
+                    decision,
+                    |new, old| new < old,
+                );
             }
         }
     }
 }
 
-fn undo(source: &mut Source<'_>, below: &mut Config, file: &written::Undo) {
-    put_word(source, &mut below.commit_durability, file.durability.as_ref());
+fn undo(source: &mut Source<'_>, below: &mut Config, file: &schema::Undo) {
+    set_enum(source, &mut below.commit_durability, file.durability.as_ref());
     if let Some(written) = &file.keep {
         let size = match &written.it {
             Size::Bytes(bytes) => Ok(*bytes),
             Size::Text(text) => units::size(text),
         };
         if let Some(size) = source.keep(&written.span, size) {
-            put_own(source, &written.span, &mut below.keep.bytes, size as u64);
+            set_trusted_only(source, &written.span, &mut below.keep.bytes, size as u64);
         }
     }
     if let Some(written) = &file.recent {
-        put_own(source, &written.span, &mut below.keep.recent, written.it);
+        set_trusted_only(source, &written.span, &mut below.keep.recent, written.it);
     }
 }
 
-fn redact(source: &mut Source<'_>, below: &mut Config, file: &written::Redact) {
+fn redact(source: &mut Source<'_>, below: &mut Config, file: &schema::Redact) {
     let redact = &mut below.redact;
     if let Some(on) = &file.on {
-        put(source, &on.span, &mut redact.on, on.it, |new, old| *old && !*new);
+        set_tightening(source, &on.span, &mut redact.on, on.it, |new, old| *old && !*new);
     }
     if let Some(files) = &file.files {
-        put_own(source, &files.span, &mut redact.files, files.it.clone());
+        set_trusted_only(source, &files.span, &mut redact.files, files.it.clone());
     }
     for rule in &file.rules {
         let regex = &rule.it.regex;
@@ -315,15 +327,15 @@ fn redact(source: &mut Source<'_>, below: &mut Config, file: &written::Redact) {
     }
 }
 
-fn review(source: &mut Source<'_>, below: &mut Config, file: &written::Review) {
+fn review(source: &mut Source<'_>, below: &mut Config, file: &schema::Review) {
     let (mut time, mut size) = below.cache;
     if let Some(written) = &file.cache_time
         && let Some(new) = source.keep(&written.span, units::time(&written.it))
     {
-        put(source, &written.span, &mut time, new, |new: &Duration, old| new > old);
+        set_tightening(source, &written.span, &mut time, new, |new: &Duration, old| new > old);
     }
     if let Some(written) = &file.cache_size {
-        put(source, &written.span, &mut size, written.it, |new, old| new > old);
+        set_tightening(source, &written.span, &mut size, written.it, |new, old| new > old);
     }
     below.cache = (time, size);
     below.review_cache = (!time.is_zero()).then_some((time, size));

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     Access, Decision, PermissionClass,
-    config::words::{At, OneOrMany, Word},
+    config::spanned::{Keyword, OneOrMany, Spanned},
 };
 
 /// A rule: it applies to calls that meet all its conditions.
@@ -17,55 +17,55 @@ use crate::{
 #[schemars(inline)]
 pub(in crate::config) struct Rule {
     /// What becomes of the calls that it applies to.
-    pub(in crate::config) decision: Word<Decision>,
+    pub(in crate::config) decision: Keyword<Decision>,
     /// A name for it.
-    pub(in crate::config) id: Option<At<String>>,
+    pub(in crate::config) id: Option<Spanned<String>>,
     /// Why it is there; the model and the person are told.
     pub(in crate::config) reason: Option<String>,
     /// Condition: the tool's name, or a glob over it.
-    pub(in crate::config) tool: Option<At<OneOrMany<String>>>,
+    pub(in crate::config) tool: Option<Spanned<OneOrMany<String>>>,
     /// Condition: the tool's class.
-    pub(in crate::config) class: Option<At<OneOrMany<Word<PermissionClass>>>>,
+    pub(in crate::config) class: Option<Spanned<OneOrMany<Keyword<PermissionClass>>>>,
     /// Condition: the server that the tool comes from, or a glob over it.
-    pub(in crate::config) server: Option<At<OneOrMany<String>>>,
+    pub(in crate::config) server: Option<Spanned<OneOrMany<String>>>,
     /// Condition: arguments, by JSON pointer.
     #[serde(default)]
-    pub(in crate::config) arg: BTreeMap<String, At<Matcher>>,
+    pub(in crate::config) arg: BTreeMap<String, Spanned<Matcher>>,
     /// Condition: commands of shell text that begin with these words (`*` is any one word, `$` at
     /// the end says that none follow), each looked at on its own; or a table of tests on the whole
     /// text, which cannot allow.
-    pub(in crate::config) command: Option<At<Command>>,
+    pub(in crate::config) command: Option<Spanned<Command>>,
     /// Condition: paths that the call touches, as globs relative to the workspace; `!` before a
     /// glob makes an exception.
-    pub(in crate::config) path: Option<At<OneOrMany<String>>>,
+    pub(in crate::config) path: Option<Spanned<OneOrMany<String>>>,
     /// Condition: paths that `files.blocked` names. Not for `allow`, and in place of `path`.
-    pub(in crate::config) blocked: Option<At<bool>>,
+    pub(in crate::config) blocked: Option<Spanned<bool>>,
     /// Condition: hosts that the call talks to: `example.com`, `*.example.com` for all below it,
     /// `*`, each with or without `:port`; `!` makes an exception.
-    pub(in crate::config) domain: Option<At<OneOrMany<String>>>,
+    pub(in crate::config) domain: Option<Spanned<OneOrMany<String>>>,
     /// Condition: only what the call reads, or only what it writes.
-    pub(in crate::config) access: Option<Word<Access>>,
+    pub(in crate::config) access: Option<Keyword<Access>>,
     /// Condition: what the call changed, once that is known. The rule is then heard over effects.
-    pub(in crate::config) effects: Option<At<Results>>,
+    pub(in crate::config) effects: Option<Spanned<Results>>,
     /// It holds until this time: `2026-12-01T00:00:00Z`, or a date, when the day begins in UTC.
-    pub(in crate::config) until: Option<At<String>>,
+    pub(in crate::config) until: Option<Spanned<String>>,
     /// It holds for so many calls. For `allow`, with an `id`.
     #[schemars(range(min = 1))]
-    pub(in crate::config) times: Option<At<u64>>,
+    pub(in crate::config) times: Option<Spanned<u64>>,
     /// It holds in this conversation.
     pub(in crate::config) conversation: Option<String>,
     /// It holds in this workspace.
-    pub(in crate::config) workspace: Option<At<String>>,
+    pub(in crate::config) workspace: Option<Spanned<String>>,
     /// Where it applies, the rules with these ids do not. They are of this file or of one below.
-    pub(in crate::config) except: Option<At<OneOrMany<String>>>,
+    pub(in crate::config) except: Option<Spanned<OneOrMany<String>>>,
     /// It holds although there is text from outside in the conversation. For `allow`.
-    pub(in crate::config) tainted: Option<At<bool>>,
+    pub(in crate::config) tainted: Option<Spanned<bool>>,
     /// Calls that it must apply to; checked when the file is read.
     #[serde(default, rename = "match")]
-    pub(in crate::config) matches: Vec<At<Example>>,
+    pub(in crate::config) matches: Vec<Spanned<Example>>,
     /// Calls that it must not apply to; checked when the file is read.
     #[serde(default)]
-    pub(in crate::config) not_match: Vec<At<Example>>,
+    pub(in crate::config) not_match: Vec<Spanned<Example>>,
 }
 
 /// Conditions on what a call changed, all of which must hold.
@@ -150,7 +150,7 @@ pub(in crate::config) struct Example {
     /// The tool; the one that the rule names, unless said.
     pub(in crate::config) tool: Option<String>,
     /// Its class; the one that the rule names, unless said.
-    pub(in crate::config) class: Option<Word<PermissionClass>>,
+    pub(in crate::config) class: Option<Keyword<PermissionClass>>,
     /// The server it comes from.
     pub(in crate::config) server: Option<String>,
     /// The arguments.

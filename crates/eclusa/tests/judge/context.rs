@@ -138,8 +138,8 @@ impl Policy for Alone {
         JUDGING.set(false);
         verdict
     }
-    fn terms(&self) -> &Terms {
-        self.0.terms()
+    fn context_needs(&self) -> &ContextNeeds {
+        self.0.context_needs()
     }
 }
 

@@ -13,8 +13,8 @@ use super::{
     diagnostics::Diagnostics,
     files::Files,
     servers::Server,
+    spanned::{Keyword, NoLimit, OnError, OneOrMany, Spanned},
     web::Web,
-    words::{At, NoLimit, OnError, OneOrMany, Word},
 };
 use crate::{ArgsInLog, Cut, Decision, Mode, OnNoApprover, Pass, PermissionClass};
 
@@ -25,15 +25,15 @@ pub(super) use rule::{Command, Example, Matcher, Results, Rule, Tests};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "eclusa.toml")]
-pub(super) struct Written {
+pub(super) struct ConfigFile {
     /// When people are asked.
-    pub(super) mode: Option<At<Word<Mode>>>,
+    pub(super) mode: Option<Spanned<Keyword<Mode>>>,
     /// What happens when a person must be asked and nobody can be.
-    pub(super) on_no_approver: Option<At<Word<OnNoApprover>>>,
+    pub(super) on_no_approver: Option<Spanned<Keyword<OnNoApprover>>>,
     /// The order of the passes between verdict and run: each of the three, once.
-    pub(super) order: Option<At<Vec<Word<Pass>>>>,
+    pub(super) order: Option<Spanned<Vec<Keyword<Pass>>>>,
     /// Rules of the layers below that are left out, by their ids.
-    pub(super) without: Option<At<Vec<At<String>>>>,
+    pub(super) without: Option<Spanned<Vec<Spanned<String>>>>,
     /// How much a call may use, and how long anybody may take to decide about it.
     #[serde(default)]
     pub(super) limits: Limits,
@@ -66,16 +66,16 @@ pub(super) struct Written {
     pub(super) diagnostics: Diagnostics,
     /// What may run. All rules are heard, and the strictest decides.
     #[serde(default)]
-    pub(super) rules: Vec<At<Rule>>,
+    pub(super) rules: Vec<Spanned<Rule>>,
     /// Tools that are programs, by name.
     #[serde(default)]
-    pub(super) tools: BTreeMap<String, At<Tool>>,
+    pub(super) tools: BTreeMap<String, Spanned<Tool>>,
     /// MCP servers behind the gate, by name.
     #[serde(default)]
-    pub(super) servers: BTreeMap<String, At<Server>>,
+    pub(super) servers: BTreeMap<String, Spanned<Server>>,
     /// Reviewers that are programs or web addresses, in the order in which they are consulted.
     #[serde(default)]
-    pub(super) reviewers: Vec<At<Reviewer>>,
+    pub(super) reviewers: Vec<Spanned<Reviewer>>,
 }
 
 /// How much a call may use, and how long anybody may take to decide about it.
@@ -84,26 +84,26 @@ pub(super) struct Written {
 #[schemars(inline)]
 pub(super) struct Limits {
     /// Time to run, unless the call asks for another.
-    pub(super) time: Option<At<String>>,
+    pub(super) time: Option<Spanned<String>>,
     /// The most time to run that a call can ask for.
-    pub(super) time_cap: Option<At<String>>,
+    pub(super) time_cap: Option<Spanned<String>>,
     /// Output the model gets, in bytes or as a size; 0 means the default, never no limit.
-    pub(super) output: Option<At<Size>>,
+    pub(super) output: Option<Spanned<Size>>,
     /// Which part of a longer output it gets.
-    pub(super) cut: Option<At<Word<Cut>>>,
+    pub(super) cut: Option<Spanned<Keyword<Cut>>>,
     /// Concurrent calls of one turn that run at once; 1 runs every call alone.
     #[schemars(range(min = 1))]
-    pub(super) concurrent: Option<At<usize>>,
+    pub(super) concurrent: Option<Spanned<usize>>,
     /// How deep tools may call tools.
-    pub(super) depth: Option<At<usize>>,
+    pub(super) depth: Option<Spanned<usize>>,
     /// Time for a person to answer. It is not the tool's time.
-    pub(super) approval: Option<At<String>>,
+    pub(super) approval: Option<Spanned<String>>,
     /// Time for each reviewer.
-    pub(super) review: Option<At<String>>,
+    pub(super) review: Option<Spanned<String>>,
     /// Time for a checkpoint, and for reverse thinking.
-    pub(super) checkpoint: Option<At<String>>,
+    pub(super) checkpoint: Option<Spanned<String>>,
     /// Time for a record to become durable.
-    pub(super) audit: Option<At<String>>,
+    pub(super) audit: Option<Spanned<String>>,
 }
 
 /// What a call may do to the workspace, whichever way.
@@ -112,15 +112,15 @@ pub(super) struct Limits {
 #[schemars(inline)]
 pub(super) struct Effects {
     /// How many files may change, or "none" for no limit; one that is moved counts once.
-    pub(super) max_files: Option<At<Most>>,
+    pub(super) max_files: Option<Spanned<Most>>,
     /// How many lines may come and go, or "none" for no limit.
-    pub(super) max_lines: Option<At<Most>>,
+    pub(super) max_lines: Option<Spanned<Most>>,
     /// How much may be in the files that are written, in bytes or as a size, or "none".
-    pub(super) max_bytes: Option<At<Size>>,
+    pub(super) max_bytes: Option<Spanned<Size>>,
     /// Whether anything may be deleted.
-    pub(super) allow_delete: Option<At<bool>>,
+    pub(super) allow_delete: Option<Spanned<bool>>,
     /// What becomes of changes that make files executable.
-    pub(super) executable: Option<At<Word<Decision>>>,
+    pub(super) executable: Option<Spanned<Keyword<Decision>>>,
     /// How much may change in a conversation before a person is asked again.
     #[serde(default)]
     pub(super) budget: Budget,
@@ -132,13 +132,13 @@ pub(super) struct Effects {
 #[schemars(inline)]
 pub(super) struct Budget {
     /// How many things may be deleted, or "none" for no limit.
-    pub(super) deleted: Option<At<Most>>,
+    pub(super) deleted: Option<Spanned<Most>>,
     /// How many files may change, or "none".
-    pub(super) files: Option<At<Most>>,
+    pub(super) files: Option<Spanned<Most>>,
     /// How many lines may come and go, or "none".
-    pub(super) lines: Option<At<Most>>,
+    pub(super) lines: Option<Spanned<Most>>,
     /// How much may be written, in bytes or as a size, or "none".
-    pub(super) bytes: Option<At<Size>>,
+    pub(super) bytes: Option<Spanned<Size>>,
 }
 
 /// A number, or the word for no limit.
@@ -149,7 +149,7 @@ pub(super) enum Most {
     /// This many.
     Number(u64),
     /// Any number.
-    Any(Word<NoLimit>),
+    Any(Keyword<NoLimit>),
 }
 
 /// A number of bytes, or a size like "100KB".
@@ -169,9 +169,9 @@ pub(super) enum Size {
 #[schemars(inline)]
 pub(super) struct Audit {
     /// How much of the arguments a record holds. The digest is always there.
-    pub(super) args: Option<At<Word<ArgsInLog>>>,
+    pub(super) args: Option<Spanned<Keyword<ArgsInLog>>>,
     /// What a record survives.
-    pub(super) durability: Option<At<Word<Durability>>>,
+    pub(super) durability: Option<Spanned<Keyword<Durability>>>,
 }
 
 /// Taking changes back.
@@ -181,12 +181,12 @@ pub(super) struct Audit {
 pub(super) struct Undo {
     /// How much may be kept of what was replaced or deleted, in bytes or as a size. Beyond it the
     /// oldest goes for good, which is told and recorded.
-    pub(super) keep: Option<At<Size>>,
+    pub(super) keep: Option<Spanned<Size>>,
     /// How many of the latest changes are kept as they are, and undone quickest. Older ones are
     /// compressed.
-    pub(super) recent: Option<At<usize>>,
+    pub(super) recent: Option<Spanned<usize>>,
     /// What a committed change survives.
-    pub(super) durability: Option<At<Word<Durability>>>,
+    pub(super) durability: Option<Spanned<Keyword<Durability>>>,
 }
 
 /// Taking secrets out of what leaves.
@@ -195,12 +195,12 @@ pub(super) struct Undo {
 #[schemars(inline)]
 pub(super) struct Redact {
     /// Whether they are.
-    pub(super) on: Option<At<bool>>,
+    pub(super) on: Option<Spanned<bool>>,
     /// Files with further kinds of secrets.
-    pub(super) files: Option<At<Vec<String>>>,
+    pub(super) files: Option<Spanned<Vec<String>>>,
     /// Further kinds of secrets, beside the built-in ones.
     #[serde(default)]
-    pub(super) rules: Vec<At<RedactRule>>,
+    pub(super) rules: Vec<Spanned<RedactRule>>,
 }
 
 /// One more kind of secret.
@@ -211,7 +211,7 @@ pub(super) struct RedactRule {
     /// What the mark that takes its place calls it.
     pub(super) name: String,
     /// A regular expression for what it looks like.
-    pub(super) regex: At<String>,
+    pub(super) regex: Spanned<String>,
     /// Words of which at least one stands near it; none: it is looked for everywhere.
     #[serde(default)]
     pub(super) keywords: Vec<String>,
@@ -223,10 +223,10 @@ pub(super) struct RedactRule {
 #[schemars(inline)]
 pub(super) struct Review {
     /// How long a decision about the same call is kept; "0s": not at all.
-    pub(super) cache_time: Option<At<String>>,
+    pub(super) cache_time: Option<Spanned<String>>,
     /// How many decisions are kept.
     #[schemars(range(min = 1))]
-    pub(super) cache_size: Option<At<usize>>,
+    pub(super) cache_size: Option<Spanned<usize>>,
 }
 
 /// A tool that is a program.
@@ -239,15 +239,15 @@ pub(super) struct Tool {
     /// Program and arguments. A word that is `{name}` and nothing else stands for that argument,
     /// as one word whatever is in it; an absent argument leaves no word behind. All arguments
     /// are on the program's input too, as JSON. No shell is involved.
-    pub(super) command: At<Vec<At<String>>>,
+    pub(super) command: Spanned<Vec<Spanned<String>>>,
     /// The arguments: a JSON Schema for each.
-    pub(super) args: Option<At<BTreeMap<String, Value>>>,
+    pub(super) args: Option<Spanned<BTreeMap<String, Value>>>,
     /// Arguments that must be there.
-    pub(super) required: Option<At<Vec<At<String>>>>,
+    pub(super) required: Option<Spanned<Vec<Spanned<String>>>>,
     /// In place of `args` and `required`: the JSON Schema of all arguments.
-    pub(super) schema: Option<At<Value>>,
+    pub(super) schema: Option<Spanned<Value>>,
     /// Which rules apply.
-    pub(super) class: Option<At<Word<PermissionClass>>>,
+    pub(super) class: Option<Spanned<Keyword<PermissionClass>>>,
     /// It may run beside other such tools.
     #[serde(default)]
     pub(super) concurrent: bool,
@@ -262,7 +262,7 @@ pub(super) struct Tool {
     pub(super) sensitive: bool,
     /// Other names that lead to it.
     #[serde(default)]
-    pub(super) aliases: Vec<At<String>>,
+    pub(super) aliases: Vec<Spanned<String>>,
     /// Three to ten words that a search should find it by.
     #[serde(default)]
     pub(super) search_hint: String,
@@ -276,18 +276,18 @@ pub(super) struct Tool {
     #[serde(default)]
     pub(super) reverse_thinking: bool,
     /// How long it may run.
-    pub(super) timeout: Option<At<String>>,
+    pub(super) timeout: Option<Spanned<String>>,
     /// Environment variables that are passed on to it, by name.
     #[serde(default)]
-    pub(super) env: Vec<At<String>>,
+    pub(super) env: Vec<Spanned<String>>,
     /// Arguments that are paths it reads, as JSON pointers. An empty list says: none.
-    pub(super) reads: Option<Vec<At<String>>>,
+    pub(super) reads: Option<Vec<Spanned<String>>>,
     /// Arguments that are paths it writes, as JSON pointers. An empty list says: none.
-    pub(super) writes: Option<Vec<At<String>>>,
+    pub(super) writes: Option<Vec<Spanned<String>>>,
     /// Hosts it talks to: names, or JSON pointers to arguments. An empty list says: none.
-    pub(super) hosts: Option<Vec<At<String>>>,
+    pub(super) hosts: Option<Vec<Spanned<String>>>,
     /// The argument that is shell text it runs, as a JSON pointer.
-    pub(super) shell: Option<At<String>>,
+    pub(super) shell: Option<Spanned<String>>,
 }
 
 /// A reviewer that is a program or a web address.
@@ -296,19 +296,19 @@ pub(super) struct Tool {
 #[schemars(inline)]
 pub(super) struct Reviewer {
     /// Its name in the log.
-    pub(super) name: At<String>,
+    pub(super) name: Spanned<String>,
     /// Whose calls it reads: a name, a glob or several; those of all tools unless said.
-    pub(super) tools: Option<At<OneOrMany<String>>>,
+    pub(super) tools: Option<Spanned<OneOrMany<String>>>,
     /// What it reads of them; both unless said.
-    pub(super) on: Option<Word<ReviewsOn>>,
+    pub(super) on: Option<Keyword<ReviewsOn>>,
     /// Program and arguments: JSON on its input, JSON or an exit code back.
-    pub(super) command: Option<At<Vec<String>>>,
+    pub(super) command: Option<Spanned<Vec<String>>>,
     /// Web address that takes JSON and gives JSON back.
-    pub(super) url: Option<At<String>>,
+    pub(super) url: Option<Spanned<String>>,
     /// Headers for the address, and the environment variables that hold their values.
-    pub(super) headers: Option<At<BTreeMap<String, String>>>,
+    pub(super) headers: Option<Spanned<BTreeMap<String, String>>>,
     /// How long it may take.
-    pub(super) time: Option<At<String>>,
+    pub(super) time: Option<Spanned<String>>,
     /// What happens when it cannot be reached, errs or takes too long; deny unless said.
-    pub(super) on_error: Option<Word<OnError>>,
+    pub(super) on_error: Option<Keyword<OnError>>,
 }

@@ -7,12 +7,12 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use super::{Root, Rule, Spent};
+use super::{ChangeTotals, Root, Rule};
 use crate::Decision;
 
 /// Within which bounds a rule holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Term {
+pub struct Validity {
     /// Until this time, in milliseconds since 1970.
     pub until: Option<u64>,
     /// For so many calls.
@@ -26,7 +26,7 @@ pub struct Term {
 /// When and in which conversation a call is judged, as far as rules ask. What is not said is not
 /// known, and doubts go against the call.
 #[derive(Debug, Clone, Default)]
-pub struct Moment {
+pub struct JudgeContext {
     /// The time, in milliseconds since 1970.
     pub now: Option<u64>,
     /// The conversation.
@@ -34,23 +34,23 @@ pub struct Moment {
     /// How often the rules whose uses are counted let something pass, by their ids.
     pub used: BTreeMap<String, u64>,
     /// What was changed in the conversation since a person was last asked about changes.
-    pub spent: Arc<Spent>,
+    pub spent: Arc<ChangeTotals>,
     /// What brought text from outside into the conversation, if anything did.
     pub taint: Option<Arc<str>>,
 }
 
 /// What rules must be told of the moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Terms {
+pub struct ContextNeeds {
     /// Whether any of them ends at a time.
     pub timed: bool,
     /// Those whose uses are counted.
-    pub counted: Vec<Counted>,
+    pub counted: Vec<CountedRule>,
 }
 
 /// A rule whose uses are counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountedRule {
     /// Its id, which its uses are counted by.
     pub id: String,
     /// Where it is written, which reasons name it by.
@@ -59,28 +59,28 @@ pub struct Counted {
     pub times: u64,
 }
 
-impl Moment {
+impl JudgeContext {
     /// A moment of which nothing is known.
-    pub fn unknown() -> &'static Moment {
-        static UNKNOWN: LazyLock<Moment> = LazyLock::new(Moment::default);
+    pub fn unknown() -> &'static JudgeContext {
+        static UNKNOWN: LazyLock<JudgeContext> = LazyLock::new(JudgeContext::default);
         &UNKNOWN
     }
 }
 
-impl Terms {
+impl ContextNeeds {
     /// What these rules must be told.
-    pub(super) fn of(rules: &[Rule]) -> Terms {
+    pub(super) fn of(rules: &[Rule]) -> ContextNeeds {
         let counted = rules.iter().filter_map(|rule| {
-            let (id, times) = (rule.name()?.to_owned(), rule.term_of().times?);
-            Some(Counted { id, origin: rule.written_at().to_owned(), times })
+            let (id, times) = (rule.name()?.to_owned(), rule.validity().times?);
+            Some(CountedRule { id, origin: rule.written_at().to_owned(), times })
         });
-        let timed = rules.iter().any(|it| it.term_of().until.is_some());
-        Terms { timed, counted: counted.collect() }
+        let timed = rules.iter().any(|it| it.validity().until.is_some());
+        ContextNeeds { timed, counted: counted.collect() }
     }
 
     /// Nothing.
-    pub fn none() -> &'static Terms {
-        static NONE: LazyLock<Terms> = LazyLock::new(Terms::default);
+    pub fn none() -> &'static ContextNeeds {
+        static NONE: LazyLock<ContextNeeds> = LazyLock::new(ContextNeeds::default);
         &NONE
     }
 }
@@ -88,8 +88,8 @@ impl Terms {
 impl Rule {
     /// The same rule within these bounds. Only a rule that allows can be used up, and it needs an
     /// id by which its uses are counted.
-    pub fn term(self, term: Term) -> Result<Rule, String> {
-        match term.times {
+    pub fn bounded(self, validity: Validity) -> Result<Rule, String> {
+        match validity.times {
             Some(_) if self.decision() != Decision::Allow => {
                 Err("only a rule that allows can be used up".to_owned())
             }
@@ -97,21 +97,26 @@ impl Rule {
                 Err("`times` needs an `id`, by which uses are counted".to_owned())
             }
             Some(0) => Err("`times` is at least 1".to_owned()),
-            Some(_) | None => Ok(self.with_term(term)),
+            Some(_) | None => Ok(self.with_validity(validity)),
         }
     }
 
     /// A moment at which it holds.
-    pub(crate) fn moment_in_force(&self) -> Moment {
+    pub(crate) fn context_in_force(&self) -> JudgeContext {
         let used = self.name().map(|it| (it.to_owned(), 0));
-        let conversation = self.term_of().conversation.as_deref().map(Arc::from);
-        Moment { now: Some(0), conversation, used: used.into_iter().collect(), ..Moment::default() }
+        let conversation = self.validity().conversation.as_deref().map(Arc::from);
+        JudgeContext {
+            now: Some(0),
+            conversation,
+            used: used.into_iter().collect(),
+            ..JudgeContext::default()
+        }
     }
 
     /// Whether it holds at this moment, in this workspace. Where that is not known, a rule that
     /// tightens does and one that allows does not.
-    pub(super) fn is_in_force(&self, moment: &Moment, root: &Root) -> bool {
-        let term = self.term_of();
+    pub(super) fn is_in_force(&self, moment: &JudgeContext, root: &Root) -> bool {
+        let term = self.validity();
         let doubt = self.decision() != Decision::Allow;
         let used =
             |times: u64| self.name().and_then(|it| moment.used.get(it)).map(|it| *it < times);

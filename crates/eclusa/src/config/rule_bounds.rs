@@ -6,18 +6,18 @@ use toml::value::{Datetime, Offset};
 
 use super::{
     error::Problem,
-    meant::granted,
+    merge::granted,
+    schema::{self, Results},
     source::Source,
+    spanned::Spanned,
     units,
-    words::At,
-    written::{self, Results},
 };
-use crate::{Amount, Decision, EffectTests, Rule, Term};
+use crate::{Amount, Decision, EffectConditions, Rule, Validity};
 
 /// The rule within its bounds, or what is wrong with them.
 pub(super) fn bounded(
     source: &mut Source<'_>,
-    written: &At<written::Rule>,
+    written: &Spanned<schema::Rule>,
     rule: Rule,
 ) -> Option<Rule> {
     let it = &written.it;
@@ -34,9 +34,9 @@ pub(super) fn bounded(
         at => at.as_ref().map(|it| PathBuf::from(&it.it)),
     };
     let times = it.times.as_ref().map(|it| it.it);
-    let term = Term { until, times, conversation: it.conversation.clone(), workspace };
+    let term = Validity { until, times, conversation: it.conversation.clone(), workspace };
     let span = it.times.as_ref().map_or(&written.span, |it| &it.span);
-    let rule = source.keep(span, rule.term(term))?;
+    let rule = source.keep(span, rule.bounded(term))?;
     match &it.tainted {
         Some(said) if said.it && rule.decision() == Decision::Allow => Some(rule.tainted()),
         Some(said) if said.it => {
@@ -52,10 +52,10 @@ pub(super) fn bounded(
 /// have vouched for.
 pub(super) fn excepting(
     source: &mut Source<'_>,
-    written: &written::Rule,
+    written: &schema::Rule,
     rule: Rule,
     below: &[Rule],
-    own: &[At<written::Rule>],
+    own: &[Spanned<schema::Rule>],
 ) -> Option<Rule> {
     let Some(ids) = &written.except else { return Some(rule) };
     for id in ids.it.as_slice() {
@@ -85,12 +85,12 @@ pub(super) fn excepting(
 }
 
 /// What a rule asks of effects.
-pub(super) fn effects(written: &Results, decision: Decision) -> Result<EffectTests, String> {
+pub(super) fn effects(written: &Results, decision: Decision) -> Result<EffectConditions, String> {
     if decision == Decision::Stage {
         return Err("what has effects to look at is staged by then; use allow, ask or deny".into());
     }
     let count = |it: &Option<String>| it.as_deref().map(|it| amount(it, number)).transpose();
-    let mut tests = EffectTests::default();
+    let mut tests = EffectConditions::default();
     tests.deleted = count(&written.deleted)?;
     tests.files = count(&written.files)?;
     tests.lines = count(&written.lines)?;

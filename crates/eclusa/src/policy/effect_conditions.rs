@@ -7,7 +7,7 @@ use crate::Decision;
 
 /// Conditions on what a call changed, all of which must hold.
 #[derive(Debug, Default)]
-pub struct EffectTests {
+pub struct EffectConditions {
     /// How many things are deleted.
     pub deleted: Option<Amount>,
     /// How many files change; one that is moved counts once.
@@ -44,7 +44,7 @@ impl Amount {
 
 /// What a call changed, counted.
 #[derive(Debug)]
-pub(super) struct Results<'a> {
+pub(super) struct EffectCounts<'a> {
     pub(super) deleted: u64,
     pub(super) files: u64,
     pub(super) lines: Option<u64>,
@@ -53,16 +53,16 @@ pub(super) struct Results<'a> {
     pub(super) paths: Vec<&'a Path>,
 }
 
-impl EffectTests {
+impl EffectConditions {
     /// Something that changes fits none of these globs. For a rule that decides so: doubts about
     /// what a glob means go against the call.
     pub fn outside<S: AsRef<str>>(
         self,
         globs: impl IntoIterator<Item = S>,
         decision: Decision,
-    ) -> Result<EffectTests, String> {
+    ) -> Result<EffectConditions, String> {
         let globs = Globs::new(globs, decision == Decision::Allow)?;
-        Ok(EffectTests { outside: Some(globs), ..self })
+        Ok(EffectConditions { outside: Some(globs), ..self })
     }
 
     /// Everything that changes fits one of these globs. For a rule that decides so.
@@ -70,9 +70,9 @@ impl EffectTests {
         self,
         globs: impl IntoIterator<Item = S>,
         decision: Decision,
-    ) -> Result<EffectTests, String> {
+    ) -> Result<EffectConditions, String> {
         let globs = Globs::new(globs, decision != Decision::Allow)?;
-        Ok(EffectTests { only: Some(globs), ..self })
+        Ok(EffectConditions { only: Some(globs), ..self })
     }
 
     /// True when it says nothing.
@@ -92,7 +92,7 @@ impl EffectTests {
     }
 
     /// Whether they all hold; `doubt` says what becomes of what nobody can count.
-    pub(super) fn hold(&self, of: &Results<'_>, doubt: bool) -> bool {
+    pub(super) fn hold(&self, of: &EffectCounts<'_>, doubt: bool) -> bool {
         let amount = |test: Option<Amount>, count| test.is_none_or(|it| it.holds(count, doubt));
         amount(self.deleted, Some(of.deleted))
             && amount(self.files, Some(of.files))
