@@ -51,10 +51,10 @@ pub(crate) fn rules() -> Result<Rules, Box<dyn std::error::Error>> {
     Ok(Rules::new(vec![named, slow], "/workspace".as_ref()))
 }
 
-pub(crate) fn house(sink: Arc<dyn AuditSink>) -> Result<House, Box<dyn std::error::Error>> {
+pub(crate) fn setup(sink: Arc<dyn AuditSink>) -> Result<GateSetup, Box<dyn std::error::Error>> {
     let registry = Registry::new();
     registry.add(Nothing)?;
-    Ok(House::new(Arc::new(registry), rules()?, sink))
+    Ok(GateSetup::new(Arc::new(registry), rules()?, sink))
 }
 
 /// Calls between two logs: long enough not to matter, short enough to stay in memory.
@@ -72,7 +72,7 @@ pub(crate) fn run() -> Told {
     });
     line("baseline: make the call, deserialise its arguments", baseline, baseline);
     let making = median(call);
-    let new = || house(Arc::new(MemoryLog::default())).map(Gate::new);
+    let new = || setup(Arc::new(MemoryLog::default())).map(Gate::new);
     let mut gate = new()?;
     let mut passed = 0;
     let passing = median(|| {

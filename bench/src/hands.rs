@@ -10,7 +10,8 @@ use std::{
 };
 
 use eclusa::{
-    Blocked, Decision, Durability, Files, Gate, House, Registry, Rule, Rules, ToolCall, Workspace,
+    Blocked, Decision, Durability, Files, Gate, GateSetup, Registry, Rule, Rules, ToolCall,
+    Workspace,
 };
 use eclusa_store::{Options, Store};
 use eclusa_tools::{Hands, Read};
@@ -58,14 +59,14 @@ impl Room {
         let rule = Rule::new(Decision::Allow).path(["**"])?;
         let options = Options { durability: safe.log, ..Options::default() };
         let store = Store::open(&place.join("log.db"), options)?;
-        let mut house =
-            House::new(Arc::new(registry), Rules::new(vec![rule], &root), Arc::new(store));
-        house.limits.output = PAGE;
-        house.workspace = Some(Workspace::open(&root, place.join("state"))?.0);
-        house.durability = safe.undo;
+        let mut setup =
+            GateSetup::new(Arc::new(registry), Rules::new(vec![rule], &root), Arc::new(store));
+        setup.limits.output = PAGE;
+        setup.workspace = Some(Workspace::open(&root, place.join("state"))?.0);
+        setup.durability = safe.undo;
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
-        Ok(Room { root, gate: Gate::new(house), runtime })
+        Ok(Room { root, gate: Gate::new(setup), runtime })
     }
 
     /// The time of one call, which must succeed.

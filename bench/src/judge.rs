@@ -9,8 +9,8 @@ use std::{
 };
 
 use eclusa::{
-    Config, Decision, Facts, Gate, House, Job, MemoryLog, Output, PermissionClass, Registry, Rule,
-    Rules, Scene, Tool, ToolCall, ToolError, Touch,
+    Config, Decision, Facts, Gate, GateSetup, Job, MemoryLog, Output, PermissionClass, Registry,
+    Rule, Rules, Scene, Tool, ToolCall, ToolError, Touch,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ fn gate(rules: Vec<Rule>) -> Result<Gate, Box<dyn std::error::Error>> {
     let registry = Registry::new();
     registry.add(Shell)?;
     let rules = Rules::new(rules, Path::new("/workspace"));
-    Ok(Gate::new(House::new(Arc::new(registry), rules, Arc::new(MemoryLog::default()))))
+    Ok(Gate::new(GateSetup::new(Arc::new(registry), rules, Arc::new(MemoryLog::default()))))
 }
 
 /// The time for one case: in the middle, and what 99 of 100 stay under. Each case counts with the

@@ -6,7 +6,7 @@
 use std::sync::{Arc, LazyLock};
 
 use eclusa::{
-    Asked, Decision, Gate, House, Job, MemoryLog, Output, Policy, Reason, Registration, Registry,
+    Incoming, Decision, Gate, GateSetup, Job, MemoryLog, Output, Policy, Reason, Registration, Registry,
     Scene, Source, Stop, Tool, ToolCall, ToolError, Touch, Validated, Verdict,
     parse::{anthropic, openai_chat, openai_responses},
 };
@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 static GATE: LazyLock<Gate> = LazyLock::new(|| {
     let registry = Registry::new();
-    registry.register(Registration::of(Any).hidden(["secret"])).expect("the tool is sound");
-    Gate::new(House::new(Arc::new(registry), Open, Arc::new(MemoryLog::default())))
+    registry.register(Registration::new(Any).hidden(["secret"])).expect("the tool is sound");
+    Gate::new(GateSetup::new(Arc::new(registry), Open, Arc::new(MemoryLog::default())))
 });
 
 fuzz_target!(|input: &[u8]| {
@@ -34,7 +34,7 @@ fuzz_target!(|input: &[u8]| {
         ]))),
         whole
     );
-    if let Asked::Call(call) = &whole {
+    if let Incoming::Call(call) = &whole {
         if !text.trim().is_empty() {
             let ordinary: Value = serde_json::from_str(text).expect("what is read is JSON");
             assert_eq!(call.args, ordinary);
@@ -51,12 +51,12 @@ fuzz_target!(|input: &[u8]| {
     check(ToolCall::new("c", "any", Value::String(text.to_owned())));
 });
 
-fn only(mut asked: Vec<Asked>) -> Asked {
+fn only(mut asked: Vec<Incoming>) -> Incoming {
     assert_eq!(asked.len(), 1, "exactly one answer for one call");
     asked.remove(0)
 }
 
-fn in_fragments(text: &str, size: usize) -> Asked {
+fn in_fragments(text: &str, size: usize) -> Incoming {
     let mut stream = openai_chat::Stream::default();
     let mut push = |function: Value, end: Value| {
         let delta = json!({"tool_calls": [{"index": 0, "id": "c", "function": function}]});
@@ -119,6 +119,6 @@ struct Open;
 impl Policy for Open {
     fn judge(&self, _: &Validated) -> Verdict {
         let (decision, source) = (Decision::Allow, Source::Rule);
-        Verdict::of(vec![Reason { decision, source, origin: "fuzz".into(), text: "open".into() }])
+        Verdict::from_reasons(vec![Reason { decision, source, origin: "fuzz".into(), text: "open".into() }])
     }
 }

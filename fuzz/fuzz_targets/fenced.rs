@@ -3,7 +3,7 @@
 #![no_main]
 
 use eclusa::{
-    Asked,
+    Incoming,
     parse::{
         fenced::{Fenced, Options, Parsed, Piece, Pieces, parse_with},
         was_made,
@@ -21,7 +21,7 @@ fuzz_target!(|input: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     let whole = comparable(parse_with(&text, options.clone()));
 
-    let calls = whole.asked.iter().filter(|it| matches!(it, Asked::Call(_))).count();
+    let calls = whole.asked.iter().filter(|it| matches!(it, Incoming::Call(_))).count();
     if calls == 0 {
         assert_eq!(whole.clean_text, text.trim(), "text without calls is not altered");
     }
@@ -43,7 +43,7 @@ fn gather(parsed: &mut Parsed, pieces: Pieces<'_>) {
     for piece in pieces {
         match piece {
             Piece::Text(text) => parsed.clean_text.push_str(&text),
-            Piece::Asked(asked) => parsed.asked.push(asked),
+            Piece::Incoming(asked) => parsed.asked.push(asked),
         }
     }
 }
@@ -52,8 +52,8 @@ fn gather(parsed: &mut Parsed, pieces: Pieces<'_>) {
 fn comparable(mut parsed: Parsed) -> Parsed {
     for asked in &mut parsed.asked {
         let id = match asked {
-            Asked::Call(call) => &mut call.id,
-            Asked::Malformed(bad) => &mut bad.id,
+            Incoming::Call(call) => &mut call.id,
+            Incoming::Malformed(bad) => &mut bad.id,
         };
         if was_made(id) {
             id.clear();

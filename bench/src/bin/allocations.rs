@@ -7,7 +7,7 @@ use eclusa::{Gate, MemoryLog, Redactor, ToolCall};
 use futures::FutureExt as _;
 
 #[path = "../gate.rs"]
-#[expect(dead_code, reason = "only the house and its tool are needed here")]
+#[expect(dead_code, reason = "only the setup and its tool are needed here")]
 mod gate;
 #[path = "../measure.rs"]
 #[expect(dead_code, reason = "nothing is timed here")]
@@ -16,8 +16,8 @@ mod measure;
 fn main() -> measure::Told {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let _inside = runtime.enter();
-    let house = gate::house(Arc::new(MemoryLog::default()))?;
-    let gate = Gate::new(house);
+    let setup = gate::setup(Arc::new(MemoryLog::default()))?;
+    let gate = Gate::new(setup);
     let mut calls: Vec<ToolCall> =
         (0..200).map(|_| ToolCall::new("call_1", "nothing", gate::args())).collect();
     let count = median(|| {

@@ -20,7 +20,7 @@ impl CommandTool {
     pub(crate) fn new(settings: Settings, workspace: PathBuf) -> CommandTool {
         // Another program under the same name is another tool: a yes to the old one is void.
         let what = json!([settings.command, settings.env]);
-        let revision = Hash::of(what.to_string().as_bytes()).to_string();
+        let revision = Hash::sha256(what.to_string().as_bytes()).to_string();
         CommandTool { settings, workspace, revision }
     }
 

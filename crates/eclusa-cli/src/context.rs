@@ -3,7 +3,7 @@
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    Approver, AuditSink, Config, ConfigErrors, Durability, Endpoint, Files, Gate, House, Layer,
+    Approver, AuditSink, Config, ConfigErrors, Durability, Endpoint, Files, Gate, GateSetup, Layer,
     MemorySpool, Mode, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer,
     Rules, Run, Scene, Spool, Tool, Workspace,
 };
@@ -97,7 +97,7 @@ impl AppContext {
             {
                 registry.remove(other.name()).map_err(misnamed)?;
             }
-            registry.register(Registration::of(tool).replace()).map_err(misnamed)?;
+            registry.register(Registration::new(tool).replace()).map_err(misnamed)?;
         }
         Ok(registry)
     }
@@ -135,13 +135,13 @@ impl AppContext {
         registry.add(PagedOutput::new(spool))?;
         registry.add(ToolSearch::new(registry, self.scene()))?;
         registry.add(Todo::new())?;
-        registry.register(Registration::of(eclusa_mcp::Approve).deferred())
+        registry.register(Registration::new(eclusa_mcp::Approve).deferred())
     }
 
     /// A gate that can say what it would do, and keeps no record.
     pub(crate) fn judge(&self) -> Result<Gate, Failure> {
-        let house = self.house(self.registry()?, Arc::new(eclusa::MemoryLog::default()))?;
-        Ok(Gate::new(house).for_run(self.run()))
+        let setup = self.setup(self.registry()?, Arc::new(eclusa::MemoryLog::default()))?;
+        Ok(Gate::new(setup).for_run(self.run()))
     }
 
     /// The whole gate.
@@ -156,39 +156,39 @@ impl AppContext {
         terminal: Terminal,
         reviewers: Vec<Arc<dyn Reviewer>>,
     ) -> Result<Gate, Failure> {
-        let house = self.furnished(store, terminal, reviewers)?;
-        Ok(Gate::new(house).for_run(self.run()))
+        let setup = self.furnished(store, terminal, reviewers)?;
+        Ok(Gate::new(setup).for_run(self.run()))
     }
 
-    /// The whole house, before it is closed: another door can add who else is asked.
+    /// The whole setup, before it is closed: another door can add who else is asked.
     pub(crate) fn furnished(
         &self,
         store: &Store,
         terminal: Terminal,
         mut reviewers: Vec<Arc<dyn Reviewer>>,
-    ) -> Result<House, Failure> {
+    ) -> Result<GateSetup, Failure> {
         let spool: Arc<dyn Spool> = Arc::new(store.clone());
         let registry = self.registry_with(spool.clone())?;
-        let mut house = self.house(registry, Arc::new(store.clone()))?;
-        if let Some(workspace) = &house.workspace {
+        let mut setup = self.setup(registry, Arc::new(store.clone()))?;
+        if let Some(workspace) = &setup.workspace {
             undo_retention::recover(workspace, store)?;
             shell::sweep(&shell::sandboxes(self, &[])?);
         }
-        house.spool = Some(spool);
-        house.desk = Some(Arc::new(ApprovalQueue::new(store.clone())));
+        setup.spool = Some(spool);
+        setup.approval_queue = Some(Arc::new(ApprovalQueue::new(store.clone())));
         let terminal = Arc::new(terminal);
-        house.approvers = vec![terminal.clone()];
-        house.checkpoint = Some(terminal);
-        house.tally = Arc::new(RuleUses(self.paths.uses()));
+        setup.approvers = vec![terminal.clone()];
+        setup.checkpoint = Some(terminal);
+        setup.tally = Arc::new(RuleUses(self.paths.uses()));
         if let Some(file) = &self.paths.config {
-            house.remember = Some(Arc::new(RuleWriter::new(file.clone())));
+            setup.remember = Some(Arc::new(RuleWriter::new(file.clone())));
         }
         reviewers.extend(self.reviewers()?);
-        house.reviewers = reviewers;
+        setup.reviewers = reviewers;
         if let Some((time, size)) = self.config.review_cache {
-            house.review_cache = Some(ReviewCache::new(time, size));
+            setup.review_cache = Some(ReviewCache::new(time, size));
         }
-        Ok(house)
+        Ok(setup)
     }
 
     /// The gate that an undo passes: the same rules and reviewers, but other tools, which no model
@@ -202,11 +202,11 @@ impl AppContext {
         let registry = self.registry()?;
         let workspace = self.workspace()?;
         tools(&registry, &workspace).map_err(Failure::usage)?;
-        let mut house = self.house(registry, Arc::new(store.clone()))?;
+        let mut setup = self.setup(registry, Arc::new(store.clone()))?;
         undo_retention::recover(&workspace, store)?;
-        house.approvers = vec![person];
-        house.reviewers = self.reviewers()?;
-        Ok(Gate::new(house).for_run(self.run()))
+        setup.approvers = vec![person];
+        setup.reviewers = self.reviewers()?;
+        Ok(Gate::new(setup).for_run(self.run()))
     }
 
     /// The gate that a command which a person typed passes: the same rules and reviewers, the
@@ -220,13 +220,13 @@ impl AppContext {
         let registry = self.registry_with(Arc::new(store.clone()))?;
         let files = Files::open(&self.paths.workspace, self.config.blocked.clone());
         let bash = bash(files.map_err(Failure::failed)?);
-        registry.register(Registration::of(bash).replace()).map_err(Failure::usage)?;
-        let mut house = self.house(registry, Arc::new(store.clone()))?;
+        registry.register(Registration::new(bash).replace()).map_err(Failure::usage)?;
+        let mut setup = self.setup(registry, Arc::new(store.clone()))?;
         undo_retention::recover(&self.workspace()?, store)?;
-        house.spool = Some(Arc::new(store.clone()));
-        house.approvers = people;
-        house.reviewers = self.reviewers()?;
-        Ok(Gate::new(house).for_run(self.run()))
+        setup.spool = Some(Arc::new(store.clone()));
+        setup.approvers = people;
+        setup.reviewers = self.reviewers()?;
+        Ok(Gate::new(setup).for_run(self.run()))
     }
 
     /// Whoever sits at this terminal, for the record.
@@ -246,19 +246,23 @@ impl AppContext {
         }
     }
 
-    fn house(&self, registry: Arc<Registry>, sink: Arc<dyn AuditSink>) -> Result<House, Failure> {
+    fn setup(
+        &self,
+        registry: Arc<Registry>,
+        sink: Arc<dyn AuditSink>,
+    ) -> Result<GateSetup, Failure> {
         let rules = Rules::new(self.config.rules.clone(), &self.paths.workspace)
             .with_effects(self.config.effects.clone());
         self.names_are_known(&registry)?;
-        let mut house = House::new(registry, rules, sink);
-        house.redactor = Arc::new(self.redactor()?);
-        house.on_no_approver = self.config.on_no_approver;
-        house.order = self.config.order;
-        house.limits = self.config.limits.clone();
-        house.args_in_log = self.config.args_in_log;
-        house.workspace = Some(self.workspace()?);
-        house.durability = self.config.commit_durability;
-        Ok(house)
+        let mut setup = GateSetup::new(registry, rules, sink);
+        setup.redactor = Arc::new(self.redactor()?);
+        setup.on_no_approver = self.config.on_no_approver;
+        setup.order = self.config.order;
+        setup.limits = self.config.limits.clone();
+        setup.args_in_log = self.config.args_in_log;
+        setup.workspace = Some(self.workspace()?);
+        setup.durability = self.config.commit_durability;
+        Ok(setup)
     }
 
     /// What takes secrets out of whatever leaves.

@@ -103,7 +103,7 @@ fn homeless() -> Failure {
 
 /// What the log of a workspace is called: readable, and different for every path.
 fn key(workspace: &Path) -> String {
-    let hash = Hash::of(workspace.as_os_str().as_encoded_bytes()).to_string();
+    let hash = Hash::sha256(workspace.as_os_str().as_encoded_bytes()).to_string();
     let name = workspace.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name
         .chars()

@@ -49,9 +49,9 @@ fn table(grant: &Grant) -> Table {
     let mut table = Table::new();
     table.insert("tool", value(grant.tool.as_str()));
     table.insert("decision", value("allow"));
-    let narrow = grant.narrow.iter();
-    for (key, all) in narrow
-        .flat_map(|it| [("command", &it.commands), ("path", &it.paths), ("domain", &it.hosts)])
+    let scope = grant.scope.iter();
+    for (key, all) in
+        scope.flat_map(|it| [("command", &it.commands), ("path", &it.paths), ("domain", &it.hosts)])
     {
         match all.as_slice() {
             [] => {}
@@ -96,17 +96,17 @@ pub(crate) fn replace(file: &Path, text: impl AsRef<[u8]>) -> std::io::Result<()
 
 #[cfg(test)]
 mod tests {
-    use eclusa::Narrow;
+    use eclusa::GrantScope;
 
     use super::*;
 
     fn grant() -> Grant {
-        grant_for(Narrow::default())
+        grant_for(GrantScope::default())
     }
 
-    fn grant_for(narrow: Narrow) -> Grant {
+    fn grant_for(scope: GrantScope) -> Grant {
         let (tool, revision) = ("note".to_owned(), "r".to_owned());
-        Grant { tool, revision, args: None, narrow: Some(narrow) }
+        Grant { tool, revision, args: None, scope: Some(scope) }
     }
 
     /// The narrowest rule that covers what was approved, and it can be read.
@@ -114,18 +114,18 @@ mod tests {
     fn a_rule_is_as_narrow_as_what_was_approved() {
         let texts = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
         let commands = texts(&["git push origin main $", "curl https://a.example/x $"]);
-        for (narrow, line) in [
+        for (scope, line) in [
             (
-                Narrow { commands, ..Narrow::default() },
+                GrantScope { commands, ..GrantScope::default() },
                 r#"command = ["git push origin main $", "curl https://a.example/x $"]"#,
             ),
-            (Narrow { paths: texts(&["/a.md"]), ..Narrow::default() }, r#"path = "/a.md""#),
+            (GrantScope { paths: texts(&["/a.md"]), ..GrantScope::default() }, r#"path = "/a.md""#),
             (
-                Narrow { hosts: texts(&["a.example"]), ..Narrow::default() },
+                GrantScope { hosts: texts(&["a.example"]), ..GrantScope::default() },
                 r#"domain = "a.example""#,
             ),
         ] {
-            let rule = rule(&grant_for(narrow));
+            let rule = rule(&grant_for(scope));
             assert!(rule.lines().any(|it| it == line), "{rule}");
             eclusa::Config::load(&[eclusa::Layer::of_person("f", rule)]).unwrap();
         }

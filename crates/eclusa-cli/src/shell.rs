@@ -54,8 +54,8 @@ pub(crate) fn add(
     sandboxes: Sandboxes,
 ) -> Result<(), RegistryError> {
     let bash = Bash::new(sandboxes, files).time(ctx.config.commands.time);
-    registry.register(Registration::of(bash.jobs()).replace())?;
-    registry.register(Registration::of(bash).replace())
+    registry.register(Registration::new(bash.jobs()).replace())?;
+    registry.register(Registration::new(bash).replace())
 }
 
 /// Removes the layers that a program left behind when it died. That it cannot be done is told, and

@@ -9,7 +9,7 @@ use crate::{paths::Paths, remember::replace};
 
 /// Trusts this text; gives its digest.
 pub(crate) fn give(paths: &Paths, text: &str) -> io::Result<Hash> {
-    let digest = Hash::of(text.as_bytes());
+    let digest = Hash::sha256(text.as_bytes());
     replace(&paths.trusted(), format!("{digest}\n"))?;
     Ok(digest)
 }
@@ -22,5 +22,5 @@ pub(crate) fn take_back(paths: &Paths) -> io::Result<()> {
 /// True when a person has trusted exactly this text. What cannot be read is not trusted.
 pub(crate) fn is_given(paths: &Paths, text: &str) -> bool {
     let kept = fs::read_to_string(paths.trusted()).unwrap_or_default();
-    kept.trim() == Hash::of(text.as_bytes()).to_string()
+    kept.trim() == Hash::sha256(text.as_bytes()).to_string()
 }

@@ -34,7 +34,7 @@ pub(crate) fn result(reply: &Reply, registry: &Registry) -> CallToolResult {
         true => CallToolResult::error(content),
         false => CallToolResult::success(content),
     };
-    let mut data = CallResult::of(reply).structure();
+    let mut data = CallResult::new(reply).structure();
     if complete && !reply.is_error() {
         result.structured_content = data.take();
     }
@@ -151,7 +151,7 @@ pub(crate) fn refusal(reply: &Reply, refused: Option<&ErrorData>, about: Value) 
 
 /// What goes with a reply besides its text.
 fn beside_text(reply: &Reply) -> impl Iterator<Item = ContentBlock> {
-    CallResult::of(reply).attachments().filter_map(|it| serde_json::from_value(it).ok())
+    CallResult::new(reply).attachments().filter_map(|it| serde_json::from_value(it).ok())
 }
 
 fn too_large(what: &str) -> ErrorData {

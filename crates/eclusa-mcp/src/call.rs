@@ -157,7 +157,7 @@ impl Calls {
         let client = Client {
             tell,
             wishes: Arc::new(wishes),
-            redactor: gate.house().redactor.clone(),
+            redactor: gate.setup().redactor.clone(),
             beside: beside.clone(),
         };
         let counted = self.tracker.token();

@@ -17,7 +17,7 @@ const PAGE: usize = 200;
 /// All tools that clients get to see, in order.
 pub(crate) fn tools(registry: &Registry, gateway: Option<&Gateway>) -> Vec<Tool> {
     let plain = gateway.is_some_and(Gateway::is_plain);
-    let listed = registry.shown();
+    let listed = registry.visible();
     let mut tools: Vec<Tool> = listed
         .iter()
         .filter(|it| it.server().is_some() || !own::is_own(it.name()))

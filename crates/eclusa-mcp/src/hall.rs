@@ -83,7 +83,7 @@ impl Hall {
         })?;
         self.heard.get_or_init(|| {
             let calls = Arc::downgrade(&self.calls);
-            opened.gate.house().events.overhear(move |event| {
+            opened.gate.setup().events.overhear(move |event| {
                 if let Some(calls) = calls.upgrade() {
                     calls.hear(event);
                 }

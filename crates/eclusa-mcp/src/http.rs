@@ -152,7 +152,7 @@ fn house(hall: Arc<Hall>, token: Option<&str>, more: Vec<String>) -> House {
         Arc::new(sessions),
         config,
     );
-    House { mcp, hall, token: token.map(|it| Hash::of(it.as_bytes())), hosts }
+    House { mcp, hall, token: token.map(|it| Hash::sha256(it.as_bytes())), hosts }
 }
 
 impl House {
@@ -200,7 +200,7 @@ impl House {
         let Some(token) = &self.token else { return true };
         let shown = headers.get(AUTHORIZATION).and_then(|it| it.to_str().ok()).unwrap_or_default();
         let shown = shown.split_once(' ').filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
-        shown.is_some_and(|(_, shown)| Hash::of(shown.trim().as_bytes()) == *token)
+        shown.is_some_and(|(_, shown)| Hash::sha256(shown.trim().as_bytes()) == *token)
     }
 
     /// Up means: the workspace is open. A log that cannot be opened is not up.

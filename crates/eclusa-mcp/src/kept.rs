@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use eclusa::{Bounds, Diff, House};
+use eclusa::{Bounds, Diff, GateSetup};
 use rmcp::{
     ErrorData,
     model::{ReadResourceResult, ResourceContents, ResourceTemplate},
@@ -30,11 +30,11 @@ pub(crate) fn templates() -> [ResourceTemplate; 2] {
 }
 
 /// Reads one.
-pub(crate) async fn read(house: &House, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(crate) async fn read(setup: &GateSetup, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let unknown =
         |why: &str| ErrorData::resource_not_found(format!("`{uri}` cannot be read: {why}"), None);
     if let Some(call) = uri.strip_prefix(CHANGES) {
-        let diff = changes(house, call).await.map_err(|why| unknown(&why))?;
+        let diff = changes(setup, call).await.map_err(|why| unknown(&why))?;
         return Ok(ReadResourceResult::new(vec![
             ResourceContents::text(diff, uri).with_mime_type("text/x-diff"),
         ]));
@@ -43,21 +43,21 @@ pub(crate) async fn read(house: &House, uri: &str) -> Result<ReadResourceResult,
     let rest = rest.ok_or_else(|| unknown("it is not a resource of this server"))?;
     let (reference, range) = rest.split_once('?').unwrap_or((rest, ""));
     let range = bytes(range).ok_or_else(|| unknown("a range is written ?range=A..B"))?;
-    let spool = house.spool.as_ref().ok_or_else(|| unknown("nothing is kept here"))?;
+    let spool = setup.spool.as_ref().ok_or_else(|| unknown("nothing is kept here"))?;
     let text = spool.read(reference, range).await.map_err(|why| unknown(&why))?;
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]))
 }
 
 /// What a call changed, as a diff without secrets.
-async fn changes(house: &House, call: &str) -> Result<String, String> {
+async fn changes(setup: &GateSetup, call: &str) -> Result<String, String> {
     let call = call.parse().map_err(|_| "a call is named by its number".to_owned())?;
-    let workspace = house.workspace.clone().ok_or("nothing is changed here")?;
+    let workspace = setup.workspace.clone().ok_or("nothing is changed here")?;
     let read = tokio::task::spawn_blocking(move || {
         let changes = workspace.changes(call).map_err(|err| err.to_string())?;
         Ok(Diff::of(&changes, &workspace, Bounds::default()).unified().to_string())
     });
     let diff = read.await.map_err(|_| "reading it crashed".to_owned()).flatten()?;
-    Ok(house.redactor.text(&diff).0.into_owned())
+    Ok(setup.redactor.text(&diff).0.into_owned())
 }
 
 fn bytes(query: &str) -> Option<Range<usize>> {

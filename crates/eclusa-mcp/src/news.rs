@@ -64,7 +64,7 @@ struct Ears {
 
 impl Ears {
     fn of(opened: &Opened) -> Ears {
-        let tools = opened.gate.house().registry.changes();
+        let tools = opened.gate.setup().registry.changes();
         Ears { tools, servers: opened.gateway.as_ref().map(|it| it.news()) }
     }
 
@@ -112,7 +112,7 @@ pub(crate) async fn tell(hall: Arc<Hall>, watches: Watches, level: Level, peer: 
             }
             News::Said(said) if said.level as u8 >= wanted(&level) as u8 => {
                 let mut said = LoggingMessageNotificationParam::clone(&said);
-                said.data = opened.gate.house().redactor.value(&said.data).0.into_owned();
+                said.data = opened.gate.setup().redactor.value(&said.data).0.into_owned();
                 peer.notify_logging_message(said).await
             }
             News::Updated(_) | News::Said(_) => Ok(()),

@@ -100,7 +100,7 @@ impl Server {
             });
         }
         // A server that is wrapped may have a tool of that name.
-        if wanted.tool == own::WAIT && !gate.house().registry.has(own::WAIT) {
+        if wanted.tool == own::WAIT && !gate.setup().registry.has(own::WAIT) {
             let id = wanted.args.get("id").and_then(Value::as_str);
             let call = id.and_then(|id| self.hall.parking.kept(&gate.run().principal, id));
             return call.map(Found::Call).ok_or_else(|| {

@@ -51,7 +51,7 @@ impl Server {
         let uri = request.uri;
         if uri.starts_with(answer::OURS) {
             let gate = self.hall.gate().await?;
-            return kept::read(gate.house(), &uri).await.map(Into::into);
+            return kept::read(gate.setup(), &uri).await.map(Into::into);
         }
         let (opened, gateway) = self.stocked().await?;
         let call = gateway.and_then(|it| it.reading(&uri));

@@ -188,7 +188,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let (opened, gateway) = self.stocked().await?;
-        let all = catalogue::tools(&opened.gate.house().registry, gateway.as_deref());
+        let all = catalogue::tools(&opened.gate.setup().registry, gateway.as_deref());
         let (tools, next) = catalogue::page(all, |it| &it.name, request)?;
         Ok(ListToolsResult { next_cursor: next, ..ListToolsResult::with_all_items(tools) })
     }
@@ -196,7 +196,7 @@ impl ServerHandler for Server {
     /// For the headers that repeat arguments (2026-07-28): rmcp holds them against the schema.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let opened = self.hall.opened_now()?;
-        let registry = &opened.gate.house().registry;
+        let registry = &opened.gate.setup().registry;
         catalogue::tool(registry, opened.gateway.as_deref(), name)
     }
 
@@ -206,7 +206,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Opened { gate, gateway } = self.hall.opened().await?;
-        let gateway = gateway.filter(|_| !gate.house().registry.has(&request.name));
+        let gateway = gateway.filter(|_| !gate.setup().registry.has(&request.name));
         if let Some(gateway) = &gateway {
             // It may be a tool of a server that still starts.
             gateway.ready().await;
@@ -236,7 +236,7 @@ impl ServerHandler for Server {
             _ if reply.tool() == own::APPROVE => {
                 Ok(own::approval(&reply, beside.permitted.get().cloned()).into())
             }
-            _ => Ok(answer::result(&reply, &gate.house().registry).into()),
+            _ => Ok(answer::result(&reply, &gate.setup().registry).into()),
         }
     }
 
@@ -337,7 +337,7 @@ impl ServerHandler for Server {
             origin: Origin::Mcp,
         };
         let reply = self.for_this(&gate, &context).pass(bad).boxed().await;
-        let mut result = answer::result(&reply, &gate.house().registry);
+        let mut result = answer::result(&reply, &gate.setup().registry);
         if !modern(&context) {
             result.result_type = None;
         }

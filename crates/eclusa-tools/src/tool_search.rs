@@ -93,7 +93,7 @@ impl TypedTool for ToolSearch {
                 "description": description,
                 "input_schema": tool.schema(),
             }));
-            registry.found(tool);
+            registry.mark_found(tool);
         }
         text.push_str(&match (count, count.saturating_sub(tools.len())) {
             (0, _) => format!(

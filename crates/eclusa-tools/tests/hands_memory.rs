@@ -10,7 +10,7 @@
 use std::{fs, sync::Arc};
 
 use eclusa::{
-    Blocked, Files, Gate, House, MemoryLog, Mode, Registry, Rules, Run, ToolCall, Workspace,
+    Blocked, Files, Gate, GateSetup, MemoryLog, Mode, Registry, Rules, Run, ToolCall, Workspace,
 };
 use eclusa_tools::Hands;
 use serde_json::{Value, json};
@@ -73,12 +73,12 @@ fn measured() {
     let registry = Arc::new(Registry::new());
     Hands::new(Files::open(&root, Blocked::default()).unwrap()).add_to(&registry).unwrap();
     let log = Arc::new(MemoryLog::default());
-    let mut house = House::new(registry, Rules::new(Vec::new(), &root), log);
-    house.workspace = Some(Workspace::open(&root, outer.path().join("state")).unwrap().0);
-    house.durability = eclusa::Durability::Crash;
+    let mut setup = GateSetup::new(registry, Rules::new(Vec::new(), &root), log);
+    setup.workspace = Some(Workspace::open(&root, outer.path().join("state")).unwrap().0);
+    setup.durability = eclusa::Durability::Crash;
     // Memory is measured here; an unoptimised build on a busy machine takes its time.
-    house.limits.time = std::time::Duration::from_secs(600);
-    let gate = Gate::new(house).for_run(Run { mode: Mode::Yolo, ..Run::default() });
+    setup.limits.time = std::time::Duration::from_secs(600);
+    let gate = Gate::new(setup).for_run(Run { mode: Mode::Yolo, ..Run::default() });
     let mut calls: Vec<(&str, Value)> = Vec::new();
     for name in ["utf8", "mixed", "latin", "wide"] {
         let edit = |old: &str, new: &str| json!({"old_string": old, "new_string": new});

@@ -14,7 +14,7 @@ use std::{
 };
 
 use eclusa::{
-    Blocked, Config, Decision, Files, Gate, House, MemoryLog, Registry, Rule, Rules, ToolCall,
+    Blocked, Config, Decision, Files, Gate, GateSetup, MemoryLog, Registry, Rule, Rules, ToolCall,
 };
 use eclusa_tools::search::{Glob, Grep, List};
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ fn look(entries: usize, lines: usize, bytes: usize, most: usize) {
     let mut rules = Config::load(&[]).unwrap().rules;
     rules.push(Rule::new(Decision::Deny).path(["*.sqlite"]).unwrap());
     rules.push(Rule::new(Decision::Ask).path(["private/**"]).unwrap());
-    let gate = Gate::new(House::new(Arc::new(registry), Rules::new(rules, root), log));
+    let gate = Gate::new(GateSetup::new(Arc::new(registry), Rules::new(rules, root), log));
     // As far as anybody can page.
     let far = (entries / 2).min(99_000);
     let calls: [(&str, Value); 9] = [

@@ -5,9 +5,9 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{Bounds, Deliverable, PermissionClass, Touch, Verdict};
+use crate::{Bounds, PermissionClass, ReverseThinkingReport, Touch, Verdict};
 
-pub use memory::{Grant, Narrow, Remember, Tally};
+pub use memory::{Grant, GrantScope, Remember, Tally};
 pub use render::{Line, Rendered, Role, render};
 
 pub(crate) mod memory;
@@ -62,7 +62,7 @@ pub struct Question {
     /// Label: what the tool does is hard to take back.
     pub destructive: bool,
     /// What a reverse-thinking pass said about it, if there was one.
-    pub deliverable: Option<Deliverable>,
+    pub reverse_thinking: Option<ReverseThinkingReport>,
     /// What the call would change, once it has run where nothing is real: then the question is
     /// about this. `None`: it is about running the call.
     pub preview: Option<Preview>,

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use crate::Redactor;
 
 /// The most that one attachment may have, in bytes.
-const LARGEST: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// Something that goes to the model beside the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,9 +79,9 @@ impl Attachment {
     /// True when it fits: its text like any output, its bytes within what clients take.
     pub(crate) fn fits(&self, text: usize) -> bool {
         match self {
-            Attachment::Image(it) | Attachment::Audio(it) => it.bytes.len() <= LARGEST,
+            Attachment::Image(it) | Attachment::Audio(it) => it.bytes.len() <= MAX_BYTES,
             Attachment::Resource { body: Body::Text(it), .. } => it.len() <= text,
-            Attachment::Resource { body: Body::Bytes(it), .. } => it.len() <= LARGEST,
+            Attachment::Resource { body: Body::Bytes(it), .. } => it.len() <= MAX_BYTES,
             Attachment::Link { .. } => true,
         }
     }

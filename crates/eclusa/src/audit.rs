@@ -43,7 +43,7 @@ pub struct Draft {
 }
 
 /// No record is longer than this.
-const LONGEST_RECORD: usize = 64 << 20;
+const MAX_RECORD_BYTES: usize = 64 << 20;
 
 impl Draft {
     /// A record that says something else than what became of a call.
@@ -59,7 +59,7 @@ impl Draft {
 
     /// The error says that it is longer than any log has to take.
     fn fits(&self) -> Result<(), AuditError> {
-        match self.body.len() > LONGEST_RECORD {
+        match self.body.len() > MAX_RECORD_BYTES {
             true => Err(unfit("it is longer than 64 MiB")),
             false => Ok(()),
         }

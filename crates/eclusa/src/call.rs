@@ -96,32 +96,32 @@ pub struct Malformed {
 
 /// What a parser found: a call, or something that should have been one.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum Incoming {
     /// A call.
     Call(ToolCall),
     /// Not quite a call.
     Malformed(Malformed),
 }
 
-impl Asked {
+impl Incoming {
     /// The id that the reply will carry.
     pub fn id(&self) -> &str {
         match self {
-            Asked::Call(call) => &call.id,
-            Asked::Malformed(bad) => &bad.id,
+            Incoming::Call(call) => &call.id,
+            Incoming::Malformed(bad) => &bad.id,
         }
     }
 }
 
-impl From<ToolCall> for Asked {
-    fn from(call: ToolCall) -> Asked {
-        Asked::Call(call)
+impl From<ToolCall> for Incoming {
+    fn from(call: ToolCall) -> Incoming {
+        Incoming::Call(call)
     }
 }
 
-impl From<Malformed> for Asked {
-    fn from(bad: Malformed) -> Asked {
-        Asked::Malformed(bad)
+impl From<Malformed> for Incoming {
+    fn from(bad: Malformed) -> Incoming {
+        Incoming::Malformed(bad)
     }
 }
 

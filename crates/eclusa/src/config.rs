@@ -7,7 +7,8 @@
 use std::{fmt, time::Duration};
 
 use crate::{
-    ArgsInLog, Blocked, EffectLimits, Keep, Limits, Mode, OnNoApprover, Pass, Registry, Rule,
+    ArgsInLog, Blocked, EffectLimits, Keep, Limits, Mode, OnNoApprover, PreflightStep, Registry,
+    Rule,
 };
 
 pub use commands::{CommandSettings, RequiredEnforcement};
@@ -87,7 +88,7 @@ pub struct Config {
     /// What happens when nobody can be asked.
     pub on_no_approver: OnNoApprover,
     /// The order of the passes between verdict and permit.
-    pub order: [Pass; 3],
+    pub order: [PreflightStep; 3],
     /// How much a call may use.
     pub limits: Limits,
     /// What a call may do to the workspace.
@@ -242,7 +243,7 @@ impl Config {
         Config {
             mode: Mode::default(),
             on_no_approver: OnNoApprover::default(),
-            order: Pass::ORDER,
+            order: PreflightStep::ORDER,
             limits: Limits::default(),
             effects: EffectLimits::default(),
             max_file_size: 10 << 20,

@@ -17,7 +17,7 @@ pub fn digest(value: &Value) -> Hash {
         Ok(()) => Hash::from(<[u8; 32]>::from(hasher.0.finalize())),
         // A value made by `serde_json` always has a canonical form; if ever one had not, a
         // digest that nothing else has binds to nothing, which is the safe side.
-        Err(_) => Hash::of(format!("not canonical: {value:?}").as_bytes()),
+        Err(_) => Hash::sha256(format!("not canonical: {value:?}").as_bytes()),
     }
 }
 

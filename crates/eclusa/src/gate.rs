@@ -11,10 +11,10 @@ use futures::FutureExt;
 use tracing::Instrument as _;
 
 use crate::{
-    ArgsInLog, Asked, AuditSink, Checkpoint, Clock, Durability, Event, Events, Explanation,
-    Metrics, OnNoApprover, Pass, PermissionClass, Permit, Policy, Redactor, Registry, Released,
-    Remember, Reply, ReverseThinker, ReviewCache, Reviewer, Run, Spool, Stage, Stop, SystemClock,
-    Tally, ToolCall, Verdict, Workspace,
+    ArgsInLog, AuditSink, Checkpoint, Clock, Durability, Event, Events, Explanation, Incoming,
+    Metrics, OnNoApprover, PermissionClass, Permit, Policy, PreflightStep, Redactor, Registry,
+    Released, Remember, Reply, ReverseThinker, ReviewCache, Reviewer, Run, Spool, Stage, Stop,
+    SystemClock, Tally, ToolCall, Verdict, Workspace,
     approve::memory::{Counter, Memory},
     audit::ledger::{Entry, Ledger, millis},
     stop::Decider,
@@ -66,11 +66,11 @@ pub enum Cut {
 }
 
 impl Limits {
-    const OUTPUT: usize = 100 * 1024;
+    const DEFAULT_OUTPUT: usize = 100 * 1024;
 
     /// The limit on output: never none.
     pub fn output_bytes(&self) -> usize {
-        if self.output == 0 { Limits::OUTPUT } else { self.output }
+        if self.output == 0 { Limits::DEFAULT_OUTPUT } else { self.output }
     }
 }
 
@@ -79,7 +79,7 @@ impl Default for Limits {
         Limits {
             time: Duration::from_secs(30),
             time_cap: Duration::from_secs(600),
-            output: Limits::OUTPUT,
+            output: Limits::DEFAULT_OUTPUT,
             cut: Cut::default(),
             concurrent: 10,
             depth: 4,
@@ -91,8 +91,8 @@ impl Default for Limits {
     }
 }
 
-/// Everything a gate is made of. [`House::new`] furnishes it with safe defaults.
-pub struct House {
+/// Everything a gate is made of. [`GateSetup::new`] furnishes it with safe defaults.
+pub struct GateSetup {
     /// The tools.
     pub registry: Arc<Registry>,
     /// Who reads every call and output, after the tool's own reviewers.
@@ -106,13 +106,13 @@ pub struct House {
     /// What happens when nobody can be asked.
     pub on_no_approver: OnNoApprover,
     /// Where questions are parked with [`OnNoApprover::Queue`].
-    pub desk: Option<Arc<dyn crate::Approver>>,
+    pub approval_queue: Option<Arc<dyn crate::Approver>>,
     /// The embedding program's own gate.
     pub checkpoint: Option<Arc<dyn Checkpoint>>,
     /// Who argues the other side.
     pub reverse_thinker: Option<Arc<dyn ReverseThinker>>,
     /// The order of the passes between verdict and permit.
-    pub order: [Pass; 3],
+    pub order: [PreflightStep; 3],
     /// The log.
     pub sink: Arc<dyn AuditSink>,
     /// How much of the arguments the log holds.
@@ -141,24 +141,24 @@ pub struct House {
     pub(crate) metrics: Metrics,
 }
 
-impl House {
-    /// A house with these tools, rules and log, where nobody can be asked and nothing is spooled.
+impl GateSetup {
+    /// A setup with these tools, rules and log, where nobody can be asked and nothing is spooled.
     pub fn new(
         registry: Arc<Registry>,
         policy: impl Policy + 'static,
         sink: Arc<dyn AuditSink>,
-    ) -> House {
-        House {
+    ) -> GateSetup {
+        GateSetup {
             registry,
             reviewers: Vec::new(),
             review_cache: None,
             policy: ArcSwap::from_pointee(Box::new(policy)),
             approvers: Vec::new(),
             on_no_approver: OnNoApprover::default(),
-            desk: None,
+            approval_queue: None,
             checkpoint: None,
             reverse_thinker: None,
-            order: Pass::ORDER,
+            order: PreflightStep::ORDER,
             sink,
             args_in_log: ArgsInLog::default(),
             clock: Arc::new(SystemClock),
@@ -178,36 +178,36 @@ impl House {
     }
 }
 
-/// The lock: a house, and the run that calls pass it in. Cheap to clone.
+/// The lock: a setup, and the run that calls pass it in. Cheap to clone.
 #[derive(Clone)]
 pub struct Gate {
-    house: Arc<House>,
+    setup: Arc<GateSetup>,
     ledger: Arc<Ledger>,
     run: Run,
 }
 
 impl Gate {
-    /// Closes the house around its parts.
-    pub fn new(mut house: House) -> Gate {
-        house.memory = Memory::new(house.remember.clone());
+    /// Closes the setup around its parts.
+    pub fn new(mut setup: GateSetup) -> Gate {
+        setup.memory = Memory::new(setup.remember.clone());
         let ledger = Ledger {
-            sink: house.sink.clone(),
-            clock: house.clock.clone(),
-            redactor: house.redactor.clone(),
-            args: house.args_in_log,
-            time: house.limits.audit,
+            sink: setup.sink.clone(),
+            clock: setup.clock.clone(),
+            redactor: setup.redactor.clone(),
+            args: setup.args_in_log,
+            time: setup.limits.audit,
         };
-        Gate { house: Arc::new(house), ledger: Arc::new(ledger), run: Run::default() }
+        Gate { setup: Arc::new(setup), ledger: Arc::new(ledger), run: Run::default() }
     }
 
-    /// The same house, for another run.
+    /// The same setup, for another run.
     pub fn for_run(&self, run: Run) -> Gate {
         Gate { run, ..self.clone() }
     }
 
-    /// The house.
-    pub fn house(&self) -> &House {
-        &self.house
+    /// The setup.
+    pub fn setup(&self) -> &GateSetup {
+        &self.setup
     }
 
     /// The run.
@@ -215,30 +215,34 @@ impl Gate {
         &self.run
     }
 
-    /// What this house has done so far.
+    /// What this setup has done so far.
     pub fn metrics(&self) -> &Metrics {
-        &self.house.metrics
+        &self.setup.metrics
     }
 
     /// Takes one call all the way through. Never fails: whatever happens is a [`Reply`].
-    pub fn pass(&self, asked: impl Into<Asked>) -> impl Future<Output = Reply> + Send {
-        self.pass_unless(asked.into(), || None)
+    pub fn pass(&self, incoming: impl Into<Incoming>) -> impl Future<Output = Reply> + Send {
+        self.pass_unless(incoming.into(), || None)
     }
 
     /// Takes one call through, unless at some gate there is a reason to stop: a duplicate id, a
     /// turn that a person has ended.
     pub(crate) fn pass_unless(
         &self,
-        asked: Asked,
+        incoming: Incoming,
         stopped: impl Fn() -> Option<Stop> + Send,
     ) -> impl Future<Output = Reply> + Send {
-        let span = self.span(&asked);
-        self.pass_in_span(asked, stopped).instrument(span)
+        let span = self.span(&incoming);
+        self.pass_in_span(incoming, stopped).instrument(span)
     }
 
-    async fn pass_in_span(&self, asked: Asked, stopped: impl Fn() -> Option<Stop> + Send) -> Reply {
-        let (mut entry, readable) = self.ledger.open(&self.run, asked);
-        self.house.events.send(|| Event::Received {
+    async fn pass_in_span(
+        &self,
+        incoming: Incoming,
+        stopped: impl Fn() -> Option<Stop> + Send,
+    ) -> Reply {
+        let (mut entry, readable) = self.ledger.open(&self.run, incoming);
+        self.setup.events.send(|| Event::Received {
             call: entry.trail.call.id.clone(),
             tool: entry.trail.call.tool.clone(),
         });
@@ -255,8 +259,8 @@ impl Gate {
         let destructive = entry.stage() >= Stage::Running
             && entry.trail.tool.as_ref().is_some_and(|it| it.facts().destructive);
         let reply = entry.close(outcome).await;
-        self.house.metrics.count(reply.code(), destructive, reply.time());
-        self.house.events.send(|| Event::Ended {
+        self.setup.metrics.count(reply.code(), destructive, reply.time());
+        self.setup.events.send(|| Event::Ended {
             call: reply.id().to_owned(),
             tool: reply.tool().to_owned(),
             code: reply.code(),
@@ -266,17 +270,17 @@ impl Gate {
     }
 
     /// The span of a call, named as the OpenTelemetry conventions for generative AI have it.
-    fn span(&self, asked: &Asked) -> tracing::Span {
-        let tool = match asked {
-            Asked::Call(call) => call.tool.as_str(),
-            Asked::Malformed(bad) => bad.tool.as_deref().unwrap_or_default(),
+    fn span(&self, incoming: &Incoming) -> tracing::Span {
+        let tool = match incoming {
+            Incoming::Call(call) => call.tool.as_str(),
+            Incoming::Malformed(bad) => bad.tool.as_deref().unwrap_or_default(),
         };
         tracing::info_span!(
             "execute_tool",
             otel.name = format!("execute_tool {tool}"),
             gen_ai.operation.name = "execute_tool",
             gen_ai.tool.name = tool,
-            gen_ai.tool.call.id = asked.id(),
+            gen_ai.tool.call.id = incoming.id(),
             gen_ai.tool.type = "function",
             gen_ai.conversation.id = &*self.run.conversation,
             eclusa.decision = tracing::field::Empty,
@@ -287,14 +291,14 @@ impl Gate {
 
     /// The same as [`pass`](Gate::pass) for programs without an asynchronous runtime, and from
     /// anywhere: the call passes on a thread of its own.
-    pub fn pass_blocking(&self, asked: impl Into<Asked>) -> std::io::Result<Reply> {
-        let asked = asked.into();
+    pub fn pass_blocking(&self, incoming: impl Into<Incoming>) -> std::io::Result<Reply> {
+        let incoming = incoming.into();
         std::thread::scope(|scope| {
             // The runtime lives and dies on that thread: none may be dropped inside another.
             let passing = scope.spawn(|| {
                 let runtime =
                     tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-                Ok(runtime.block_on(self.pass(asked)))
+                Ok(runtime.block_on(self.pass(incoming)))
             });
             passing.join().map_err(|_panic| std::io::Error::other("the call's thread crashed"))?
         })
@@ -303,7 +307,7 @@ impl Gate {
     /// Ends this conversation: what people answered for it is forgotten, and what tools run for it
     /// ends.
     pub fn end_conversation(&self) {
-        conversations::end(&self.house, &self.run.conversation);
+        conversations::end(&self.setup, &self.run.conversation);
     }
 
     /// What policy says of a call in this run, and of which class it is. Runs nothing, asks
@@ -312,10 +316,10 @@ impl Gate {
         let (mut entry, _) = self.ledger.open(&self.run, call.into());
         entry.leave_unrecorded();
         let checked = catch_unwind(AssertUnwindSafe(|| {
-            let tool = self.house.registry.find(&entry.trail.call.tool)?;
+            let tool = self.setup.registry.find(&entry.trail.call.tool)?;
             let call = validate::validate(tool, &mut entry.trail)?;
-            let call = call.at(conversations::moment(&self.house, &self.run));
-            Ok((call.class(), judge::judge(&self.house, &self.run, &call)))
+            let call = call.with_context(conversations::moment(&self.setup, &self.run));
+            Ok((call.class(), judge::judge(&self.setup, &self.run, &call)))
         }));
         checked.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
     }
@@ -325,12 +329,12 @@ impl Gate {
         let (mut entry, _) = self.ledger.open(&self.run, call.into());
         entry.leave_unrecorded();
         let explained = catch_unwind(AssertUnwindSafe(|| {
-            let tool = self.house.registry.find(&entry.trail.call.tool)?;
+            let tool = self.setup.registry.find(&entry.trail.call.tool)?;
             let call = validate::validate(tool, &mut entry.trail)?;
-            let call = call.at(conversations::moment(&self.house, &self.run));
+            let call = call.with_context(conversations::moment(&self.setup, &self.run));
             // The mode and what this machine can do have a say too.
-            let verdict = judge::judge(&self.house, &self.run, &call);
-            Ok(Explanation { verdict, ..self.house.policy.load().explain(&call) })
+            let verdict = judge::judge(&self.setup, &self.run, &call);
+            Ok(Explanation { verdict, ..self.setup.policy.load().explain(&call) })
         }));
         explained.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
     }
@@ -343,19 +347,19 @@ impl Gate {
     }
 
     async fn try_admit(&self, entry: &mut Entry<'_>) -> Result<Permit, Stop> {
-        if self.run.inside.depth > self.house.limits.depth {
-            return Err(Stop::TooDeep(self.house.limits.depth));
+        if self.run.nesting.depth > self.setup.limits.depth {
+            return Err(Stop::TooDeep(self.setup.limits.depth));
         }
         if self.run.cancel.is_cancelled() {
             return Err(Stop::Cancelled { ran: false });
         }
-        let tool = self.house.registry.find(&entry.trail.call.tool)?;
+        let tool = self.setup.registry.find(&entry.trail.call.tool)?;
         let call = validate::validate(tool, &mut entry.trail)?;
-        let call = call.at(conversations::moment(&self.house, &self.run));
+        let call = call.with_context(conversations::moment(&self.setup, &self.run));
         entry.reached(Stage::Validated);
-        let call = review::review(&self.house, call, &mut entry.trail).await?;
+        let call = review::review(&self.setup, call, &mut entry.trail).await?;
         entry.reached(Stage::Reviewed);
-        let permit = permit::decide(&self.house, &self.run, call, &mut entry.trail).await?;
+        let permit = permit::decide(&self.setup, &self.run, call, &mut entry.trail).await?;
         entry.reached(Stage::Permitted);
         Ok(permit)
     }
@@ -377,9 +381,9 @@ impl Gate {
         if self.run.cancel.is_cancelled() {
             return Err(Stop::Cancelled { ran: false });
         }
-        conversations::mark(&self.house, &self.run, permit.call());
+        conversations::mark_tainted(&self.setup, &self.run, permit.call());
         let started = entry.start(&permit).await?;
-        self.house.events.send(|| Event::Started {
+        self.setup.events.send(|| Event::Started {
             call: entry.trail.call.id.clone(),
             tool: entry.trail.name().to_owned(),
             number: entry.start_seq(),
@@ -387,9 +391,9 @@ impl Gate {
         let raw = execute::execute(self, permit, entry.start_seq(), started).await?;
         entry.reached(Stage::Ran);
         let number = entry.start_seq();
-        let settled = settle::settle(&self.house, &self.run, raw, number, &mut entry.trail).await?;
+        let settled = settle::settle(&self.setup, &self.run, raw, number, &mut entry.trail).await?;
         entry.reached(Stage::Settled);
-        let released = release::release(&self.house, settled, &mut entry.trail).await?;
+        let released = release::release(&self.setup, settled, &mut entry.trail).await?;
         entry.reached(Stage::Released);
         Ok(released)
     }

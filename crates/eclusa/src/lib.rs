@@ -63,7 +63,6 @@ mod approve;
 mod attachment;
 mod audit;
 mod call;
-mod challenge;
 mod changes;
 mod commit;
 mod config;
@@ -74,6 +73,7 @@ mod gate;
 mod metrics;
 pub mod parse;
 mod policy;
+mod preflight;
 mod redact;
 mod registry;
 mod result;
@@ -89,7 +89,7 @@ mod undo;
 mod verdict;
 
 pub use approve::{
-    Answer, Approver, Grant, Line, Narrow, NotAsked, OnNoApprover, Preview, Question, Remember,
+    Answer, Approver, Grant, GrantScope, Line, NotAsked, OnNoApprover, Preview, Question, Remember,
     Rendered, Role, Tally, render,
 };
 pub use attachment::{Attachment, Body, Media};
@@ -97,8 +97,7 @@ pub use audit::{
     Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Hash, Head, MemoryLog,
     Receipt, Record, Reply, SystemClock, Verifier,
 };
-pub use call::{Asked, Malformed, Origin, Stage, ToolCall};
-pub use challenge::{Advice, Checkpoint, Deliverable, Pass, ReverseThinker};
+pub use call::{Incoming, Malformed, Origin, Stage, ToolCall};
 pub use changes::{
     Bounds, Change, Changes, Content, ContentDigest, Contents, Diff, FileNode, Held, Node, Side,
     Sort, Stamp, Summary,
@@ -116,7 +115,7 @@ pub use digest::digest;
 pub use event::{Event, Events};
 pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
 pub use gate::{
-    Cut, Gate, House, Limits,
+    Cut, Gate, GateSetup, Limits,
     execute::{Asking, Job, Raw},
     permit::Permit,
     release::Released,
@@ -130,15 +129,17 @@ pub use policy::{
     EffectLimits, Effects, ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord,
     Explanation, HiddenPaths, JudgeContext, Matcher, Rule, Rules, Validity, only_reads_files,
 };
+pub use preflight::{Advice, Checkpoint, PreflightStep, ReverseThinker, ReverseThinkingReport};
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{
-    ExtraArgs, Found, MANY, Registered, Registration, Registry, RegistryError, Shape, Shown,
+    ExtraArgs, MANY_TOOLS, Registered, Registration, Registry, RegistryError, SearchHit, Shape,
+    WhichTools,
 };
 pub use result::{CallResult, ResultShape};
 pub use review::{
     FnReviewer, Review, ReviewCache, ReviewConfig, ReviewError, ReviewResult, Reviewer,
 };
-pub use run::{Inside, Mode, Run};
+pub use run::{CallNesting, Mode, Run};
 pub use show::{one_line, visible};
 pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};

@@ -2,7 +2,7 @@
 //!
 //! Each module reads one way in which models ask for tools: [`fenced`] reads `tool` blocks in
 //! streamed text, the others read the native calls of one model API, whole or in fragments.
-//! All of them give [`Asked`](crate::Asked)s: what could not be read goes to the gate as a
+//! All of them give [`Incoming`](crate::Incoming)s: what could not be read goes to the gate as a
 //! [`Malformed`](crate::Malformed), so that it is answered and on record like any other call.
 //! Each module also writes [`Reply`](crate::Reply)s back in the shape that the same model
 //! expects, under the id that the model gave.
@@ -12,13 +12,13 @@ mod fence;
 pub mod fenced;
 mod fragments;
 pub mod gemini;
+mod ids;
 pub(crate) mod json;
-mod made;
 mod native;
 pub mod openai_chat;
 pub mod openai_responses;
 
-pub use made::was_made;
+pub use ids::was_made;
 
 /// How many bytes of one call, or of all unfinished calls of one stream, are held unless the
 /// caller says otherwise.

@@ -134,7 +134,7 @@ impl Policy for Rules {
                 because.push(reason(decision, Source::Default, "defaults", text));
             }
         }
-        Verdict::of(because)
+        Verdict::from_reasons(because)
     }
 
     fn context_needs(&self) -> &ContextNeeds {

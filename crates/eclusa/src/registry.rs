@@ -10,10 +10,10 @@ use tokio::sync::watch;
 
 use crate::{Stop, Tool};
 
-pub use declare::{Shape, Shown};
+pub use declare::{Shape, WhichTools};
 pub(crate) use registered::check_name;
 pub use registered::{ExtraArgs, Registered, Registration};
-pub use search::Found;
+pub use search::SearchHit;
 
 pub(crate) mod arguments;
 mod declare;
@@ -21,7 +21,7 @@ mod registered;
 mod search;
 
 /// More tools than this are more than a model keeps in view.
-pub const MANY: usize = 40;
+pub const MANY_TOOLS: usize = 40;
 
 /// The tools there are, by name and alias.
 ///
@@ -73,7 +73,7 @@ impl Registry {
 
     /// Adds a tool that the embedding program vouches for.
     pub fn add(&self, tool: impl Tool) -> Result<(), RegistryError> {
-        self.register(Registration::of(tool))
+        self.register(Registration::new(tool))
     }
 
     /// Adds a tool. A name or alias that is taken is refused, unless the registration says that
@@ -143,12 +143,12 @@ impl Registry {
     }
 
     /// The tools that models see, by name: not those that wait for a search to find them.
-    pub fn shown(&self) -> Vec<Arc<Registered>> {
-        self.now.load().shown()
+    pub fn visible(&self) -> Vec<Arc<Registered>> {
+        self.now.load().visible()
     }
 
     /// Shows models a tool that a search has found, from now on.
-    pub fn found(&self, tool: &Registered) {
+    pub fn mark_found(&self, tool: &Registered) {
         if !tool.deferred() && !tool.deferred_when_many() {
             return;
         }
@@ -228,9 +228,9 @@ impl Snapshot {
         Ok(aliases)
     }
 
-    fn shown(&self) -> Vec<Arc<Registered>> {
+    fn visible(&self) -> Vec<Arc<Registered>> {
         let at_first: Vec<_> = self.tools.iter().filter(|it| !it.deferred()).collect();
-        let many = at_first.len() > MANY;
+        let many = at_first.len() > MANY_TOOLS;
         let seen = at_first.into_iter().filter(|it| !(many && it.deferred_when_many()));
         seen.cloned().collect()
     }

@@ -32,7 +32,7 @@ pub struct CallResult<'a> {
 
 impl<'a> CallResult<'a> {
     /// The result that a reply carries.
-    pub fn of(reply: &'a Reply) -> CallResult<'a> {
+    pub fn new(reply: &'a Reply) -> CallResult<'a> {
         CallResult { reply, args: None }
     }
 
@@ -46,7 +46,7 @@ impl<'a> CallResult<'a> {
         match shape {
             ResultShape::Full => self.full(),
             ResultShape::Timed => self.timed(),
-            ResultShape::Named => self.named(),
+            ResultShape::Named => self.with_name(),
             ResultShape::Undoable => self.undoable(),
             ResultShape::Brief => json!({
                 "success": !self.reply.is_error(),
@@ -74,54 +74,54 @@ impl<'a> CallResult<'a> {
     fn full(&self) -> Value {
         let reply = self.reply;
         let mut fields = Fields::default();
-        fields.put("v", 1);
-        fields.put("id", reply.id());
-        fields.put("tool", reply.tool());
-        fields.put_some("args", self.args.cloned());
-        fields.put("success", !reply.is_error());
-        fields.put("code", reply.code());
-        fields.put("refused", reply.refused());
-        fields.put("output", self.output());
-        fields.put_some("error", reply.error());
-        fields.put_some("data", reply.data().cloned());
+        fields.insert("v", 1);
+        fields.insert("id", reply.id());
+        fields.insert("tool", reply.tool());
+        fields.insert_some("args", self.args.cloned());
+        fields.insert("success", !reply.is_error());
+        fields.insert("code", reply.code());
+        fields.insert("refused", reply.refused());
+        fields.insert("output", self.output());
+        fields.insert_some("error", reply.error());
+        fields.insert_some("data", reply.data().cloned());
         if !reply.attachments().is_empty() {
-            fields.put("attachments", self.attachments().collect::<Value>());
+            fields.insert("attachments", self.attachments().collect::<Value>());
         }
-        fields.put_some("undo", self.undo());
-        fields.put("truncated", reply.truncated());
-        fields.put_some("spool", reply.spool());
-        fields.put("execution_time_ms", millis(reply.run_time()));
-        fields.put("total_time_ms", millis(reply.time()));
-        fields.put_some("number", reply.number());
+        fields.insert_some("undo", self.undo());
+        fields.insert("truncated", reply.truncated());
+        fields.insert_some("spool", reply.spool());
+        fields.insert("execution_time_ms", millis(reply.run_time()));
+        fields.insert("total_time_ms", millis(reply.time()));
+        fields.insert_some("number", reply.number());
         if !reply.warnings().is_empty() {
-            fields.put("warnings", reply.warnings());
+            fields.insert("warnings", reply.warnings());
         }
         fields.into()
     }
 
     fn timed(&self) -> Value {
         let mut fields = Fields::default();
-        fields.put("tool", self.reply.tool());
-        fields.put("success", !self.reply.is_error());
-        fields.put("output", self.output());
-        fields.put("truncated", self.reply.truncated());
-        fields.put("execution_time_ms", millis(self.reply.run_time()));
-        fields.put_some("error", self.reply.error());
+        fields.insert("tool", self.reply.tool());
+        fields.insert("success", !self.reply.is_error());
+        fields.insert("output", self.output());
+        fields.insert("truncated", self.reply.truncated());
+        fields.insert("execution_time_ms", millis(self.reply.run_time()));
+        fields.insert_some("error", self.reply.error());
         fields.into()
     }
 
-    fn named(&self) -> Value {
+    fn with_name(&self) -> Value {
         let result = match (self.reply.data(), self.output()) {
             (Some(data), _) => data.clone(),
             (None, "") if self.reply.is_error() => Value::Null,
             (None, text) => text.into(),
         };
         let mut fields = Fields::default();
-        fields.put("id", self.reply.id());
-        fields.put("name", self.reply.tool());
-        fields.put_some("parameters", self.args.cloned());
-        fields.put("result", result);
-        fields.put("error", self.reply.error());
+        fields.insert("id", self.reply.id());
+        fields.insert("name", self.reply.tool());
+        fields.insert_some("parameters", self.args.cloned());
+        fields.insert("result", result);
+        fields.insert("error", self.reply.error());
         fields.into()
     }
 
@@ -137,9 +137,10 @@ impl<'a> CallResult<'a> {
     fn mcp(&self) -> Value {
         let mut fields = Fields::default();
         let text = json!({"type": "text", "text": self.reply.content()});
-        fields.put("content", std::iter::once(text).chain(self.attachments()).collect::<Value>());
-        fields.put_some("structuredContent", self.structure());
-        fields.put("isError", self.reply.is_error());
+        fields
+            .insert("content", std::iter::once(text).chain(self.attachments()).collect::<Value>());
+        fields.insert_some("structuredContent", self.structure());
+        fields.insert("isError", self.reply.is_error());
         fields.into()
     }
 
@@ -162,21 +163,21 @@ fn attached(it: &Attachment) -> Value {
         Attachment::Audio(it) => media("audio", it),
         Attachment::Resource { uri, media_type, body } => {
             let mut fields = Fields::default();
-            fields.put("uri", uri.as_str());
-            fields.put_some("mimeType", media_type.as_deref());
+            fields.insert("uri", uri.as_str());
+            fields.insert_some("mimeType", media_type.as_deref());
             match body {
-                Body::Text(text) => fields.put("text", text.as_str()),
-                Body::Bytes(bytes) => fields.put("blob", BASE64.encode(bytes)),
+                Body::Text(text) => fields.insert("text", text.as_str()),
+                Body::Bytes(bytes) => fields.insert("blob", BASE64.encode(bytes)),
             }
             json!({"type": "resource", "resource": Value::from(fields)})
         }
         Attachment::Link { uri, name, description, media_type } => {
             let mut fields = Fields::default();
-            fields.put("type", "resource_link");
-            fields.put("uri", uri.as_str());
-            fields.put("name", name.as_str());
-            fields.put_some("description", description.as_deref());
-            fields.put_some("mimeType", media_type.as_deref());
+            fields.insert("type", "resource_link");
+            fields.insert("uri", uri.as_str());
+            fields.insert("name", name.as_str());
+            fields.insert_some("description", description.as_deref());
+            fields.insert_some("mimeType", media_type.as_deref());
             fields.into()
         }
     }
@@ -187,13 +188,13 @@ fn attached(it: &Attachment) -> Value {
 struct Fields(Map<String, Value>);
 
 impl Fields {
-    fn put(&mut self, name: &str, value: impl Into<Value>) {
+    fn insert(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.to_owned(), value.into());
     }
 
-    fn put_some(&mut self, name: &str, value: Option<impl Into<Value>>) {
+    fn insert_some(&mut self, name: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
-            self.put(name, value);
+            self.insert(name, value);
         }
     }
 }

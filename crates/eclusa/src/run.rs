@@ -25,12 +25,12 @@ pub struct Run {
     /// No tool starts after this.
     pub deadline: Option<Instant>,
     /// From inside which call it was made. Only the gate fills it in.
-    pub inside: Inside,
+    pub nesting: CallNesting,
 }
 
 /// From inside which call another was made: nowhere, unless the gate says so.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Inside {
+pub struct CallNesting {
     /// The number of that call in the log.
     pub(crate) parent: Option<u64>,
     /// How many tools called each other to get here.
@@ -47,7 +47,7 @@ impl Default for Run {
             dry_run: false,
             cancel: CancellationToken::new(),
             deadline: None,
-            inside: Inside::default(),
+            nesting: CallNesting::default(),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use futures::{StreamExt, stream};
 
-use crate::{Asked, Gate, Reply, Stop};
+use crate::{Gate, Incoming, Reply, Stop};
 
 impl Gate {
     /// Takes the calls of one model turn through, and gives one reply for each, in their order.
@@ -16,8 +16,11 @@ impl Gate {
     /// A group begins only when the one before has ended, because what ran before may change
     /// what a path means. Once a person ends the turn, nothing more starts, and every call that
     /// has not run is answered with that.
-    pub async fn pass_all<A: Into<Asked>>(&self, calls: impl IntoIterator<Item = A>) -> Vec<Reply> {
-        let calls: Vec<Asked> = calls.into_iter().map(Into::into).collect();
+    pub async fn pass_all<A: Into<Incoming>>(
+        &self,
+        calls: impl IntoIterator<Item = A>,
+    ) -> Vec<Reply> {
+        let calls: Vec<Incoming> = calls.into_iter().map(Into::into).collect();
         let aborted = AtomicBool::new(false);
         let mut seen = HashSet::new();
         let mut replies = Vec::with_capacity(calls.len());
@@ -28,25 +31,30 @@ impl Gate {
             while together && let Some(next) = calls.next_if(|it| self.is_concurrent(it)) {
                 group.push(next);
             }
-            let group: Vec<(Asked, bool)> = group
+            let group: Vec<(Incoming, bool)> = group
                 .into_iter()
                 .map(|it| (seen.insert(it.id().to_owned()), it))
                 .map(|(new, it)| (it, !new))
                 .collect();
             let passing = stream::iter(group)
-                .map(|(asked, repeated)| self.pass_noting_abort(asked, repeated, &aborted));
-            let at_once = self.house().limits.concurrent.max(1);
+                .map(|(incoming, repeated)| self.pass_noting_abort(incoming, repeated, &aborted));
+            let at_once = self.setup().limits.concurrent.max(1);
             replies.extend(passing.buffered(at_once).collect::<Vec<Reply>>().await);
         }
         replies
     }
 
-    async fn pass_noting_abort(&self, asked: Asked, repeated: bool, aborted: &AtomicBool) -> Reply {
+    async fn pass_noting_abort(
+        &self,
+        incoming: Incoming,
+        repeated: bool,
+        aborted: &AtomicBool,
+    ) -> Reply {
         let stopped = || match aborted.load(Ordering::Acquire) {
             true => Some(Stop::Aborted { ran: false }),
             false => repeated.then_some(Stop::DuplicateId),
         };
-        let reply = self.pass_unless(asked, stopped).await;
+        let reply = self.pass_unless(incoming, stopped).await;
         if reply.aborted() {
             aborted.store(true, Ordering::Release);
         }
@@ -54,12 +62,12 @@ impl Gate {
     }
 
     /// True when the call may run beside its neighbours. Calls of unknown tools may not.
-    fn is_concurrent(&self, asked: &Asked) -> bool {
-        match asked {
-            Asked::Call(call) => {
-                self.house().registry.get(&call.tool).is_some_and(|it| it.facts().concurrent)
+    fn is_concurrent(&self, incoming: &Incoming) -> bool {
+        match incoming {
+            Incoming::Call(call) => {
+                self.setup().registry.get(&call.tool).is_some_and(|it| it.facts().concurrent)
             }
-            Asked::Malformed(_) => false,
+            Incoming::Malformed(_) => false,
         }
     }
 }

@@ -26,7 +26,7 @@ pub trait Spool: Send + Sync {
 impl dyn Spool {
     /// What a text is kept as: the same text is kept once.
     pub fn reference(text: &str) -> String {
-        let mut hex = Hash::of(text.as_bytes()).to_string();
+        let mut hex = Hash::sha256(text.as_bytes()).to_string();
         hex.truncate(24);
         format!("out-{hex}")
     }

@@ -229,7 +229,7 @@ impl Stop {
             Stop::TimedOut(limit) => {
                 format!(
                     "the tool did not finish within {} and was stopped; what it had done by then may have happened",
-                    Span(*limit)
+                    HumanDuration(*limit)
                 )
             }
             Stop::TooLate => {
@@ -295,9 +295,9 @@ impl Stop {
 }
 
 /// A duration, as people write it.
-pub(crate) struct Span(pub(crate) Duration);
+pub(crate) struct HumanDuration(pub(crate) Duration);
 
-impl std::fmt::Display for Span {
+impl std::fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.0.subsec_millis() == 0 {
             write!(f, "{} s", self.0.as_secs())

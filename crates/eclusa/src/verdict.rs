@@ -118,7 +118,7 @@ pub struct Verdict {
 impl Verdict {
     /// The verdict that follows from these reasons: the strictest wins, and no reason at all is
     /// a refusal, because something must have said yes.
-    pub fn of(mut because: Vec<Reason>) -> Verdict {
+    pub fn from_reasons(mut because: Vec<Reason>) -> Verdict {
         because.sort_by_key(|reason| std::cmp::Reverse(reason.decision));
         let decision = because.first().map_or(Decision::Deny, |reason| reason.decision);
         Verdict { decision, because }
@@ -161,7 +161,7 @@ pub trait Policy: Send + Sync {
     /// before the call ran.
     fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {
         let text = "these rules say nothing of effects";
-        Verdict::of(vec![Reason {
+        Verdict::from_reasons(vec![Reason {
             decision: effects.unruled,
             source: Source::Default,
             origin: "effects".into(),
@@ -193,7 +193,7 @@ pub trait Policy: Send + Sync {
 
     /// Judges a call that was permitted and is sent on to another host.
     fn judge_host(&self, _call: &Validated, _host: &str) -> Verdict {
-        Verdict::of(vec![Reason {
+        Verdict::from_reasons(vec![Reason {
             decision: Decision::Deny,
             source: Source::Default,
             origin: "hosts".into(),

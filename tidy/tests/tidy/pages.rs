@@ -4,7 +4,7 @@
 use std::{fs, sync::Arc};
 
 use eclusa::{
-    Clock, Decision, Facts, Gate, Hash, Head, House, Job, MemoryLog, Output, PermissionClass,
+    Clock, Decision, Facts, Gate, GateSetup, Hash, Head, Job, MemoryLog, Output, PermissionClass,
     Policy, Reason, Record, Registry, Run, Scene, Source, ToolCall, ToolError, Touch, TypedTool,
     Validated, Verdict, digest,
 };
@@ -43,7 +43,7 @@ fn the_hashes_of_the_example_are_right() {
     let digested = r#"{"count":2,"text":"hello"}"#;
     assert!(page.contains(&format!("printf '%s' '{digested}' | sha256sum")));
     let value: Value = serde_json::from_str(digested).unwrap();
-    assert_eq!(digest(&value), Hash::of(digested.as_bytes()));
+    assert_eq!(digest(&value), Hash::sha256(digested.as_bytes()));
     assert!(page.contains(&digest(&value).to_string()));
 }
 
@@ -81,7 +81,7 @@ impl Policy for Fine {
     fn judge(&self, _: &Validated) -> Verdict {
         let text = "only looks".into();
         let (decision, source) = (Decision::Allow, Source::Default);
-        Verdict::of(vec![Reason { decision, source, origin: "class".into(), text }])
+        Verdict::from_reasons(vec![Reason { decision, source, origin: "class".into(), text }])
     }
 }
 
@@ -98,11 +98,11 @@ async fn the_example_is_what_the_gate_writes() {
     let registry = Arc::new(Registry::new());
     registry.add(Echo).unwrap();
     let log = Arc::new(MemoryLog::default());
-    let mut house = House::new(registry, Fine, log.clone());
-    house.clock = Arc::new(Noon);
+    let mut setup = GateSetup::new(registry, Fine, log.clone());
+    setup.clock = Arc::new(Noon);
     let run = Run { conversation: "talk".into(), principal: "ana".into(), ..Run::default() };
     let call = ToolCall::new("call_1", "echo", json!({"text": "hello", "count": 2}));
-    Gate::new(house).for_run(run).pass(call.because("to hear it")).await;
+    Gate::new(setup).for_run(run).pass(call.because("to hear it")).await;
 
     let written: Vec<String> = log.records().into_iter().map(|it| it.body).collect();
     let page = read("docs/audit-format.md");

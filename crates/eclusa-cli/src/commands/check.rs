@@ -23,7 +23,7 @@ const MAX_LINE: u64 = 16 * 1024 * 1024;
 
 pub(super) async fn run(ctx: &AppContext, call: CheckArgs, json: bool) -> Result<Exit, Failure> {
     let gate = ctx.judge()?;
-    let registry = gate.house().registry.clone();
+    let registry = gate.setup().registry.clone();
     let behind = match &call.tool {
         // Any of them may be asked about.
         _ if call.servers => servers::wake_all(ctx, &registry).await?,

@@ -6,7 +6,7 @@
 use std::{io::Write, path::Path, sync::Arc};
 
 use eclusa::{
-    Asked, Bounds, Config, Diff, FnReviewer, Gate, Layer, Origin, Reply, Review, Run, ToolCall,
+    Bounds, Config, Diff, FnReviewer, Gate, Incoming, Layer, Origin, Reply, Review, Run, ToolCall,
     Workspace,
     parse::fenced::{Fenced, Options, Piece},
 };
@@ -129,15 +129,15 @@ impl Stage<'_> {
     }
 
     async fn take(&mut self, gate: &Gate, piece: Piece<'_>) -> Result<bool, Failure> {
-        let asked = match piece {
+        let incoming = match piece {
             Piece::Text(text) => {
                 self.text(&text)?;
                 return Ok(true);
             }
-            Piece::Asked(asked) => asked,
+            Piece::Incoming(incoming) => incoming,
         };
-        self.call(&asked)?;
-        let reply = gate.pass(asked).await;
+        self.call(&incoming)?;
+        let reply = gate.pass(incoming).await;
         self.report(&reply)?;
         Ok(reply::exit(&reply) != Exit::Aborted)
     }
@@ -149,10 +149,10 @@ impl Stage<'_> {
         write!(self.screen, "{}", sanitize(text))
     }
 
-    fn call(&mut self, asked: &Asked) -> std::io::Result<()> {
-        let line = match asked {
-            Asked::Call(call) => format!("  → {} {}", call.tool, call.args),
-            Asked::Malformed(bad) => format!("  → {}", bad.problem),
+    fn call(&mut self, incoming: &Incoming) -> std::io::Result<()> {
+        let line = match incoming {
+            Incoming::Call(call) => format!("  → {} {}", call.tool, call.args),
+            Incoming::Malformed(bad) => format!("  → {}", bad.problem),
         };
         self.screen.styled(Style::Strong, &sanitize(&line))?;
         // Whoever is asked has seen what it is about.
@@ -164,9 +164,9 @@ impl Stage<'_> {
         let entries = self.workspace.entries().map_err(Failure::failed)?;
         let Some(last) = entries.last() else { return Ok(()) };
         let call = ToolCall::new("undo", "undo", json!({"calls": [last.call]}));
-        let asked = Asked::Call(call.from(Origin::Person));
-        self.call(&asked)?;
-        let reply = gate.pass(asked).await;
+        let incoming = Incoming::Call(call.from(Origin::Person));
+        self.call(&incoming)?;
+        let reply = gate.pass(incoming).await;
         self.report(&reply)
     }
 

@@ -79,10 +79,10 @@ pub(super) async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<
     let ended = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
     let report = ExecReport { reply: &reply, ended, seen: person.seen() };
     match json {
-        true => report.as_json(&gate.house().redactor)?,
+        true => report.as_json(&gate.setup().redactor)?,
         false => report.print(),
     }
-    if let (Some(_), Some(workspace)) = (reply.undo(), &gate.house().workspace) {
+    if let (Some(_), Some(workspace)) = (reply.undo(), &gate.setup().workspace) {
         undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
     }
     match reply.refused() && gate.run().cancel.is_cancelled() {

@@ -74,16 +74,16 @@ fn open(global: &Global, wrap: WrapArgs) -> Result<eclusa_mcp::Opened, Failure> 
     let store = ctx.store()?;
     // Stdin is the client's: a terminal is no place to ask here.
     let terminal = Terminal::new(false, ctx.paths.config.clone());
-    let mut house = ctx.furnished(&store, terminal, Vec::new())?;
-    house.approvers.insert(0, Arc::new(ThroughClient));
+    let mut setup = ctx.furnished(&store, terminal, Vec::new())?;
+    setup.approvers.insert(0, Arc::new(ThroughClient));
     let plain = wrap.wrap;
     let servers = match plain {
         true => vec![servers::wrapped(wrap)?],
         false => ctx.config.servers.clone(),
     };
     if plain {
-        house.registry.clear();
+        setup.registry.clear();
     }
-    let gateway = servers::open(&ctx, servers, house.registry.clone(), plain)?;
-    Ok(eclusa_mcp::Opened { gate: Gate::new(house).for_run(ctx.run()), gateway })
+    let gateway = servers::open(&ctx, servers, setup.registry.clone(), plain)?;
+    Ok(eclusa_mcp::Opened { gate: Gate::new(setup).for_run(ctx.run()), gateway })
 }

@@ -21,7 +21,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     let store = ctx.store()?;
     let gate = ctx.gate(&store, terminal)?;
     cancel_on_signal(gate.run().cancel.clone());
-    let behind = servers::wake(ctx, &gate.house().registry, &call.tool).await?;
+    let behind = servers::wake(ctx, &gate.setup().registry, &call.tool).await?;
     let call = ToolCall {
         reason: call.reason,
         time: call.timeout,
@@ -38,7 +38,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
         false => reply::print(&reply, &mut screen)?,
     }
     screen.flush()?;
-    if let (Some(_), Some(workspace)) = (reply.undo(), &gate.house().workspace) {
+    if let (Some(_), Some(workspace)) = (reply.undo(), &gate.setup().workspace) {
         undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
     }
     // Whoever interrupted a question about changes has ended it, not refused them.

@@ -39,7 +39,7 @@ pub(crate) fn wrapped(args: WrapArgs) -> Result<ServerSettings, Failure> {
 pub(crate) fn key(server: &ServerSettings) -> String {
     match &server.reach {
         Endpoint::Command(command) if server.origin.is_empty() => {
-            let hash = Hash::of(command.join("\0").as_bytes()).to_string();
+            let hash = Hash::sha256(command.join("\0").as_bytes()).to_string();
             format!("{}-{}", server.name, hash.get(..8).unwrap_or_default())
         }
         _ => server.name.clone(),

@@ -258,7 +258,7 @@ fn a_login_ends_with_a_token_that_is_kept_and_shown_to_that_server_alone() {
     let world = world(&notes, "");
     log_in(&world, &[]);
     let heard = notes.heard.lock().unwrap();
-    let digest = eclusa::Hash::of(heard.exchanged["code_verifier"].as_bytes()).to_string();
+    let digest = eclusa::Hash::sha256(heard.exchanged["code_verifier"].as_bytes()).to_string();
     let challenge = BASE64.decode(&heard.asked["code_challenge"]).unwrap();
     let challenge: String = challenge.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(heard.asked["code_challenge_method"], "S256");

@@ -77,7 +77,7 @@ fn hints_follow_the_facts_and_nobody_elses_word() {
     registry.add(Named("other".to_owned(), Facts::default())).unwrap();
     let wipes = Facts { destructive: true, ..class(PermissionClass::File) };
     registry.add(Named("wipes".to_owned(), wipes)).unwrap();
-    let theirs = Registration::of(Named("mcp_s_looks".to_owned(), looks())).foreign("s");
+    let theirs = Registration::new(Named("mcp_s_looks".to_owned(), looks())).foreign("s");
     registry.register(theirs).unwrap();
     let tools = tools(&registry, None);
     let hints = |name: &str| {
@@ -97,8 +97,8 @@ fn hints_follow_the_facts_and_nobody_elses_word() {
 fn deferred_tools_are_not_listed_and_ours_are_listed_once() {
     let registry = Registry::new();
     let hidden = Named("hidden".to_owned(), Facts::default());
-    registry.register(Registration::of(hidden).deferred()).unwrap();
-    registry.register(Registration::of(crate::Approve).deferred()).unwrap();
+    registry.register(Registration::new(hidden).deferred()).unwrap();
+    registry.register(Registration::new(crate::Approve).deferred()).unwrap();
     let tools = tools(&registry, None);
     assert_eq!(names(&tools), ["approve", "wait"]);
 }

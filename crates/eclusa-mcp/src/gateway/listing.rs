@@ -200,7 +200,7 @@ impl Upstream {
         let alias = alias.filter(|it| *it != name);
         let withheld = changed.is_some();
         let tool = Foreign { upstream: self.clone(), definition, revision, alias, withheld };
-        let mut registration = Registration::of(tool)
+        let mut registration = Registration::new(tool)
             .foreign(&server)
             .trusted(self.settings.trusted)
             .extra(ExtraArgs::Keep)

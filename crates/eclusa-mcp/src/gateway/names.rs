@@ -21,7 +21,7 @@ pub fn tool_name(server: &str, tool: &str) -> String {
     let kept = LONGEST - MARK - 1;
     let mut name: String =
         whole.chars().map(|it| if plain(it) { it } else { '_' }).take(kept).collect();
-    let digest = Hash::of(format!("{server}\0{tool}").as_bytes()).to_string();
+    let digest = Hash::sha256(format!("{server}\0{tool}").as_bytes()).to_string();
     name.push('_');
     name.extend(digest.chars().take(MARK));
     name

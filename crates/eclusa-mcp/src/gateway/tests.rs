@@ -7,7 +7,7 @@ use std::{
 };
 
 use eclusa::{
-    Decision, Endpoint, Gate, House, MemoryLog, Registry, Rule, Rules, ServerPermission,
+    Decision, Endpoint, Gate, GateSetup, MemoryLog, Registry, Rule, Rules, ServerPermission,
     ServerSettings,
 };
 use futures::future::BoxFuture;
@@ -110,9 +110,9 @@ impl Scene {
     async fn open(&self) -> Stage {
         let rules = Rules::new(self.rules.clone(), Path::new("/nowhere"));
         let log = Arc::new(MemoryLog::default());
-        let mut house = House::new(self.registry.clone(), rules, log.clone());
+        let mut setup = GateSetup::new(self.registry.clone(), rules, log.clone());
         if self.asks {
-            house.approvers.insert(0, Arc::new(ThroughClient));
+            setup.approvers.insert(0, Arc::new(ThroughClient));
         }
         let world = World {
             registry: self.registry.clone(),
@@ -131,7 +131,7 @@ impl Scene {
         });
         let servers = std::iter::once(self.settings.clone()).chain(second).collect();
         let gateway = Gateway::open(servers, world);
-        let opened = Opened { gate: Gate::new(house), gateway: Some(gateway.clone()) };
+        let opened = Opened { gate: Gate::new(setup), gateway: Some(gateway.clone()) };
         let hall = Hall::new(Opening::ready(opened), Patience::default()).unwrap();
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (read, write) = tokio::io::split(theirs);

@@ -41,7 +41,7 @@ pub(super) fn register(upstream: &Arc<Upstream>) {
         }
         let tool = Unlisted { upstream: upstream.clone(), kind, name };
         let registration =
-            Registration::of(tool).foreign(server).trusted(upstream.settings.trusted).unlisted();
+            Registration::new(tool).foreign(server).trusted(upstream.settings.trusted).unlisted();
         if let Err(err) = upstream.world.registry.register(registration) {
             tracing::warn!(server, "its resources and prompts cannot be had: {err}");
         }

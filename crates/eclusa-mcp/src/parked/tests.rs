@@ -1,6 +1,6 @@
 //! Tickets: whom they let in, and how often.
 
-use eclusa::{Gate, House, MemoryLog, Registry, Rules, ToolCall};
+use eclusa::{Gate, GateSetup, MemoryLog, Registry, Rules, ToolCall};
 use tokio::sync::oneshot;
 
 use super::*;
@@ -12,9 +12,9 @@ use crate::{
 
 fn call() -> Call {
     let rules = Rules::new(Vec::new(), std::path::Path::new("/nowhere"));
-    let house = House::new(Arc::new(Registry::new()), rules, Arc::new(MemoryLog::default()));
+    let setup = GateSetup::new(Arc::new(Registry::new()), rules, Arc::new(MemoryLog::default()));
     let calls = Arc::new(Calls::default());
-    calls.begin(Gate::new(house), ToolCall::new("1", "none", json!({})), Wishes::default())
+    calls.begin(Gate::new(setup), ToolCall::new("1", "none", json!({})), Wishes::default())
 }
 
 fn asked() -> Asked {

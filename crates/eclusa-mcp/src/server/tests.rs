@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use eclusa::{
-    Facts, Gate, House, Job, Media, MemoryLog, Output, PermissionClass, Registry, Rules, Scene,
+    Facts, Gate, GateSetup, Job, Media, MemoryLog, Output, PermissionClass, Registry, Rules, Scene,
     ToolError, Touch, TypedTool,
 };
 use rmcp::service::serve_directly;
@@ -70,8 +70,8 @@ impl Client {
         let registry = Arc::new(Registry::new());
         registry.add(Paint).unwrap();
         let rules = Rules::new(Vec::new(), std::path::Path::new("/nowhere"));
-        let house = House::new(registry.clone(), rules, Arc::new(MemoryLog::default()));
-        let opening = Opening::ready(Gate::new(house));
+        let setup = GateSetup::new(registry.clone(), rules, Arc::new(MemoryLog::default()));
+        let opening = Opening::ready(Gate::new(setup));
         let hall = Hall::new(opening, Patience::default()).unwrap();
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (read, write) = tokio::io::split(theirs);

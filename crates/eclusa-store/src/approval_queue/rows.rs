@@ -231,7 +231,7 @@ impl AnswerColumns<'_> {
             Answer::Abort => ("abort", None, None),
         };
         let detail = edit.as_deref().or(reason).unwrap_or_default();
-        let sha256 = Hash::of(format!("{word}\n{detail}").as_bytes());
+        let sha256 = Hash::sha256(format!("{word}\n{detail}").as_bytes());
         AnswerColumns { word, edit, reason, sha256 }
     }
 }

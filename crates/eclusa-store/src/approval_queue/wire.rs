@@ -4,8 +4,8 @@
 use std::{borrow::Cow, time::Duration};
 
 use eclusa::{
-    Advice, Decision, Deliverable, Grant, Hash, Narrow, PermissionClass, Preview, Question, Reason,
-    Source, Touch, Verdict,
+    Advice, Decision, Grant, GrantScope, Hash, PermissionClass, Preview, Question, Reason,
+    ReverseThinkingReport, Source, Touch, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -88,7 +88,7 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
         because: question.verdict.because.iter().map(because_out).collect(),
         reason: question.reason.as_ref().map(Cow::from),
         destructive: question.destructive,
-        deliverable: question.deliverable.as_ref().map(|it| Challenge {
+        deliverable: question.reverse_thinking.as_ref().map(|it| Challenge {
             hidden_assumptions: (&it.hidden_assumptions[..]).into(),
             failure_scenarios: (&it.failure_scenarios[..]).into(),
             verdict: it.verdict.as_str().into(),
@@ -103,7 +103,7 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
             tool: (&it.tool).into(),
             revision: (&it.revision).into(),
             args_sha256: it.args.map(|hash| hash.to_string()),
-            always: it.narrow.as_ref().map(|it| Held {
+            always: it.scope.as_ref().map(|it| Held {
                 commands: (&it.commands).into(),
                 paths: (&it.paths).into(),
                 hosts: (&it.hosts).into(),
@@ -135,7 +135,7 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
         verdict: Verdict { decision: decision_in(&wire.decision)?, because: because? },
         reason: wire.reason.map(Cow::into_owned),
         destructive: wire.destructive,
-        deliverable: wire.deliverable.map(deliverable_in).transpose()?,
+        reverse_thinking: wire.deliverable.map(deliverable_in).transpose()?,
         preview: wire
             .preview
             .map(|it| Preview { summary: it.summary.into_owned(), diff: it.diff.into_owned() }),
@@ -210,12 +210,12 @@ fn decision_in(word: &str) -> Result<Decision, String> {
         .ok_or_else(|| unknown(word))
 }
 
-fn deliverable_in(challenge: Challenge<'_>) -> Result<Deliverable, String> {
+fn deliverable_in(challenge: Challenge<'_>) -> Result<ReverseThinkingReport, String> {
     let verdict = [Advice::Proceed, Advice::Ask, Advice::Stop]
         .into_iter()
         .find(|advice| advice.as_str() == challenge.verdict)
         .ok_or_else(|| unknown(&challenge.verdict))?;
-    Ok(Deliverable {
+    Ok(ReverseThinkingReport {
         hidden_assumptions: challenge.hidden_assumptions.into_owned(),
         failure_scenarios: challenge.failure_scenarios.into_owned(),
         verdict,
@@ -228,13 +228,13 @@ fn grant_in(covers: Covers<'_>) -> Result<Grant, String> {
         None => None,
         Some(hex) => Some(Hash::from_hex(&hex).ok_or_else(|| unknown(&hex))?),
     };
-    let narrow = covers.always.map(|it| Narrow {
+    let scope = covers.always.map(|it| GrantScope {
         commands: it.commands.into_owned(),
         paths: it.paths.into_owned(),
         hosts: it.hosts.into_owned(),
     });
     let (tool, revision) = (covers.tool.into_owned(), covers.revision.into_owned());
-    Ok(Grant { tool, revision, args, narrow })
+    Ok(Grant { tool, revision, args, scope })
 }
 
 fn unknown(word: &str) -> String {

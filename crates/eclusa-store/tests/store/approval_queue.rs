@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use eclusa::{
-    Advice, Answer, Approver, Decision, Deliverable, Grant, Hash, Narrow, NotAsked,
-    PermissionClass, Preview, Question, Reason, Source, Touch, Verdict,
+    Advice, Answer, Approver, Decision, Grant, GrantScope, Hash, NotAsked, PermissionClass,
+    Preview, Question, Reason, ReverseThinkingReport, Source, Touch, Verdict,
 };
 use eclusa_store::{ApprovalQueue, QuestionStatus, QueueError, QueuedQuestion, Store};
 use serde_json::json;
@@ -21,7 +21,7 @@ pub(crate) fn question(time: Duration) -> Question {
         class: PermissionClass::Shell,
         args: json!({ "command": "rm -rf build/", "n": 1.5 }),
         touches: vec![Touch::Run("rm -rf build/".to_owned()), Touch::Unknown],
-        verdict: Verdict::of(vec![Reason {
+        verdict: Verdict::from_reasons(vec![Reason {
             decision: Decision::Ask,
             source: Source::Rule,
             origin: "eclusa.toml:3".into(),
@@ -29,7 +29,7 @@ pub(crate) fn question(time: Duration) -> Question {
         }]),
         reason: Some("to start afresh".to_owned()),
         destructive: true,
-        deliverable: Some(Deliverable {
+        reverse_thinking: Some(ReverseThinkingReport {
             hidden_assumptions: vec!["build/ can be made again".to_owned()],
             failure_scenarios: vec!["it cannot".to_owned()],
             verdict: Advice::Ask,
@@ -43,8 +43,11 @@ pub(crate) fn question(time: Duration) -> Question {
         grant: Some(Grant {
             tool: "shell".to_owned(),
             revision: "r1".to_owned(),
-            args: Some(Hash::of(b"rm")),
-            narrow: Some(Narrow { commands: vec!["rm x $".to_owned()], ..Narrow::default() }),
+            args: Some(Hash::sha256(b"rm")),
+            scope: Some(GrantScope {
+                commands: vec!["rm x $".to_owned()],
+                ..GrantScope::default()
+            }),
         }),
         can_always: false,
         principal: "agent-7".to_owned(),

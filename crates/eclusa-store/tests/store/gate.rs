@@ -9,7 +9,7 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Decision, Facts, Gate, House, Job, OnNoApprover, Output, Policy, Reason, Registry,
+    Answer, Decision, Facts, Gate, GateSetup, Job, OnNoApprover, Output, Policy, Reason, Registry,
     Reply, Scene, Source, Tool, ToolCall, ToolError, Touch, Validated, Verdict,
 };
 use eclusa_store::{ApprovalQueue, QuestionStatus, Store};
@@ -50,7 +50,7 @@ struct All(Decision);
 impl Policy for All {
     fn judge(&self, _: &Validated) -> Verdict {
         let (origin, text) = ("test".into(), "the test says so".into());
-        Verdict::of(vec![Reason { decision: self.0, source: Source::Rule, origin, text }])
+        Verdict::from_reasons(vec![Reason { decision: self.0, source: Source::Rule, origin, text }])
     }
 }
 
@@ -66,13 +66,13 @@ impl World {
         let store = room.open();
         let registry = Registry::new();
         registry.add(Echo(ran.clone())).unwrap();
-        let mut house = House::new(Arc::new(registry), All(decision), Arc::new(store.clone()));
-        house.on_no_approver = OnNoApprover::Queue;
-        house.spool = Some(Arc::new(store.clone()));
+        let mut setup = GateSetup::new(Arc::new(registry), All(decision), Arc::new(store.clone()));
+        setup.on_no_approver = OnNoApprover::Queue;
+        setup.spool = Some(Arc::new(store.clone()));
         let queue = ApprovalQueue::new(store).poll_every(Duration::from_millis(5));
-        house.desk = Some(Arc::new(queue));
-        house.limits.output = 100;
-        World { room, gate: Gate::new(house), ran }
+        setup.approval_queue = Some(Arc::new(queue));
+        setup.limits.output = 100;
+        World { room, gate: Gate::new(setup), ran }
     }
 
     async fn pass(&self, text: &str) -> Reply {
@@ -142,15 +142,15 @@ async fn a3_a_call_refused_at_the_desk_never_runs() {
 async fn a4_a_call_that_nobody_answers_never_runs() {
     let mut world = World::new(Decision::Ask);
     let store = world.room.open();
-    let mut house = House::new(
-        world.gate.house().registry.clone(),
+    let mut setup = GateSetup::new(
+        world.gate.setup().registry.clone(),
         All(Decision::Ask),
         Arc::new(store.clone()),
     );
-    house.on_no_approver = OnNoApprover::Queue;
-    house.desk = Some(Arc::new(ApprovalQueue::new(store.clone())));
-    house.limits.approval = Duration::from_millis(50);
-    world.gate = Gate::new(house);
+    setup.on_no_approver = OnNoApprover::Queue;
+    setup.approval_queue = Some(Arc::new(ApprovalQueue::new(store.clone())));
+    setup.limits.approval = Duration::from_millis(50);
+    world.gate = Gate::new(setup);
     let reply = world.pass("hello").await;
     assert!(reply.refused());
     assert_eq!(world.ran.load(Ordering::SeqCst), 0);

@@ -8,7 +8,7 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Blocked, Durability, EffectLimits, Files, Gate, House, MemoryLog, Mode,
+    Answer, Approver, Blocked, Durability, EffectLimits, Files, Gate, GateSetup, MemoryLog, Mode,
     NotAsked, Question, Registry, Reply, Rules, Run, ToolCall, Workspace,
 };
 use futures::future::BoxFuture;
@@ -59,12 +59,12 @@ impl World {
         let effects = EffectLimits { allow_delete: true, ..EffectLimits::default() };
         let rules = Rules::new(Vec::new(), &root).with_effects(effects);
         let log = Arc::new(MemoryLog::default());
-        let mut house = House::new(Arc::new(registry), rules, log.clone());
-        house.workspace = Some(workspace);
-        house.durability = Durability::Crash;
+        let mut setup = GateSetup::new(Arc::new(registry), rules, log.clone());
+        setup.workspace = Some(workspace);
+        setup.durability = Durability::Crash;
         let asked = Arc::new(Mutex::new(Vec::new()));
-        house.approvers.push(Arc::new(Person(answer, asked.clone())));
-        World { dir, gate: Gate::new(house), sandboxes, log, asked }
+        setup.approvers.push(Arc::new(Person(answer, asked.clone())));
+        World { dir, gate: Gate::new(setup), sandboxes, log, asked }
     }
 
     fn yes() -> World {
@@ -140,7 +140,7 @@ async fn what_it_changes_is_shown_and_then_real_and_can_be_undone() {
     assert_eq!(world.read("new/deep/f").as_deref(), Some("n\n"));
     assert!(world.path("link").is_symlink() && world.read("gone").is_none());
     assert_eq!(world.layers(), 0, "nothing is left in the layer");
-    let workspace = world.gate.house().workspace.clone().unwrap();
+    let workspace = world.gate.setup().workspace.clone().unwrap();
     workspace.undo(900, &[reply.number().unwrap()], Durability::Crash).unwrap();
     assert_eq!(world.read("a").as_deref(), Some("one\n"));
     assert_eq!(world.read("d/b").as_deref(), Some("two\n"));

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use eclusa::{
-    CheckSettings, Decision, Gate, House, Job, MemoryLog, Registry, Reply, Rule, Rules, ToolCall,
+    CheckSettings, Decision, Gate, GateSetup, Job, MemoryLog, Registry, Reply, Rule, Rules,
+    ToolCall,
 };
 use futures::future::BoxFuture;
 use proptest::prelude::*;
@@ -228,7 +229,7 @@ fn pass(world: &World, says: &Says, rules: Vec<Rule>, args: Value) -> Reply {
     let registry = Arc::new(Registry::new());
     registry.add(Diagnostics::new(checks, world.files(), says.clone())).unwrap();
     let rules = Rules::new(rules, &world.workspace());
-    let gate = Gate::new(House::new(registry, rules, Arc::new(MemoryLog::default())));
+    let gate = Gate::new(GateSetup::new(registry, rules, Arc::new(MemoryLog::default())));
     gate.pass_blocking(ToolCall::new("1", "diagnostics", args)).unwrap()
 }
 

@@ -54,7 +54,7 @@ impl Diagnostics {
     pub fn new(checks: Vec<CheckSettings>, files: Files, runner: impl Runner) -> Diagnostics {
         // Other programs under the same names are another tool: a yes to the old one is void.
         let what: Vec<_> = checks.iter().map(|it| json!([it.name, it.command, it.env])).collect();
-        let revision = Hash::of(Value::from(what).to_string().as_bytes()).to_string();
+        let revision = Hash::sha256(Value::from(what).to_string().as_bytes()).to_string();
         Diagnostics { checks, files, runner: Box::new(runner), revision }
     }
 

@@ -3,8 +3,8 @@
 use std::{fs, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
 use eclusa::{
-    Blocked, CallResult, Decision, Files, Gate, HiddenPaths, House, Limits, MemoryLog, Registry,
-    Reply, ResultShape, Rule, Rules, Run, Scene, Tool, ToolCall, Touch,
+    Blocked, CallResult, Decision, Files, Gate, GateSetup, HiddenPaths, Limits, MemoryLog,
+    Registry, Reply, ResultShape, Rule, Rules, Run, Scene, Tool, ToolCall, Touch,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -33,26 +33,26 @@ impl Place {
         let root = outer.path().join("work");
         fs::create_dir(&root).unwrap();
         let log = Arc::new(MemoryLog::default());
-        let gate = Gate::new(Place::house(&root, rules, log.clone()));
+        let gate = Gate::new(Place::setup(&root, rules, log.clone()));
         Place { outer, log, gate }
     }
 
     /// A gate to the same place, where somebody says yes to everything.
     fn approving(&self, rules: Vec<Rule>) -> Gate {
-        let mut house = Place::house(&self.root(), rules, self.log.clone());
-        house.on_no_approver = eclusa::OnNoApprover::AllowWithWarning;
-        Gate::new(house)
+        let mut setup = Place::setup(&self.root(), rules, self.log.clone());
+        setup.on_no_approver = eclusa::OnNoApprover::AllowWithWarning;
+        Gate::new(setup)
     }
 
-    fn house(root: &Path, rules: Vec<Rule>, log: Arc<MemoryLog>) -> House {
+    fn setup(root: &Path, rules: Vec<Rule>, log: Arc<MemoryLog>) -> GateSetup {
         let files = Files::open(root, Blocked::default()).unwrap();
         let registry = Registry::new();
         registry.add(List::new(files.clone())).unwrap();
         registry.add(Glob::new(files.clone())).unwrap();
         registry.add(Grep::new(files)).unwrap();
-        let mut house = House::new(Arc::new(registry), Rules::new(rules, root), log);
-        house.limits = Limits { output: 10 << 20, ..Limits::default() };
-        house
+        let mut setup = GateSetup::new(Arc::new(registry), Rules::new(rules, root), log);
+        setup.limits = Limits { output: 10 << 20, ..Limits::default() };
+        setup
     }
 
     fn root(&self) -> std::path::PathBuf {
@@ -205,6 +205,6 @@ fn data_says_the_same_as_the_text() {
     ]);
     assert_eq!((&data["entries"], &data["total"]), (&entries, &json!(2)));
     let reply = place.call("glob", json!({"pattern": "b.*"}));
-    let mcp = CallResult::of(&reply).json(ResultShape::Mcp);
+    let mcp = CallResult::new(&reply).json(ResultShape::Mcp);
     assert_eq!(mcp["structuredContent"]["files"], json!(["d/b.txt"]));
 }

@@ -16,7 +16,7 @@ use crate::{
 fn searching(world: &World) -> (Arc<Registry>, Gate) {
     let registry = Arc::new(Registry::new());
     registry.add(ToolSearch::new(&registry, Scene::default())).unwrap();
-    registry.register(Registration::of(Read::new(world.files())).deferred()).unwrap();
+    registry.register(Registration::new(Read::new(world.files())).deferred()).unwrap();
     registry.add(Todo::new()).unwrap();
     (registry.clone(), gate(registry, Rules::default()))
 }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use eclusa::{
-    Answer, Approver, Blocked, Decision, Files, Gate, House, MemoryLog, NotAsked, Question,
+    Answer, Approver, Blocked, Decision, Files, Gate, GateSetup, MemoryLog, NotAsked, Question,
     Registry, Reply, Rule, Rules, Run, ToolCall, Workspace,
 };
 use eclusa_tools::{Bash, SandboxSettings, Sandboxes};
@@ -59,11 +59,11 @@ impl World {
         let touchy = Rule::new(Decision::Ask).path(["/sub/deep/**"]).unwrap().because("ask me");
         let rules = Rules::new(vec![closed, touchy], &root);
         let log = Arc::new(MemoryLog::default());
-        let mut house = House::new(Arc::new(registry), rules, log.clone());
-        house.workspace = Some(workspace);
+        let mut setup = GateSetup::new(Arc::new(registry), rules, log.clone());
+        setup.workspace = Some(workspace);
         let asked = Arc::<Mutex<Vec<Question>>>::default();
-        house.approvers.push(Arc::new(Person { asked: asked.clone(), root, first }));
-        World { dir, gate: Gate::new(house), log, asked }
+        setup.approvers.push(Arc::new(Person { asked: asked.clone(), root, first }));
+        World { dir, gate: Gate::new(setup), log, asked }
     }
 
     fn pass_in(&self, gate: &Gate, args: Value) -> Reply {

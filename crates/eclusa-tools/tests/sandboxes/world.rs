@@ -10,9 +10,9 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Blocked, Decision, Durability, EffectLimits, Files, Gate, House, MemoryLog,
-    NotAsked, Policy, Question, Reason, Registry, Reply, Rules, Run, Source, ToolCall, Validated,
-    Verdict, Workspace,
+    Answer, Approver, Blocked, Decision, Durability, EffectLimits, Files, Gate, GateSetup,
+    MemoryLog, NotAsked, Policy, Question, Reason, Registry, Reply, Rules, Run, Source, ToolCall,
+    Validated, Verdict, Workspace,
 };
 use eclusa_tools::{Bash, SandboxSettings, Sandboxes};
 use futures::future::BoxFuture;
@@ -31,7 +31,7 @@ struct Lenient;
 
 impl Policy for Lenient {
     fn judge(&self, _: &Validated) -> Verdict {
-        Verdict::of(vec![Reason {
+        Verdict::from_reasons(vec![Reason {
             decision: Decision::Stage,
             source: Source::Rule,
             origin: "test".into(),
@@ -59,7 +59,7 @@ impl World {
     /// With rules that let everything be done: for what commands do, not for what they may.
     pub(crate) fn lenient(answer: Answer, settle: impl FnOnce(&mut SandboxSettings)) -> World {
         let world = World::with(answer, settle);
-        world.gate.house().policy.store(Arc::new(Box::new(Lenient)));
+        world.gate.setup().policy.store(Arc::new(Box::new(Lenient)));
         world
     }
 
@@ -77,13 +77,13 @@ impl World {
         let effects = EffectLimits { allow_delete: true, ..EffectLimits::default() };
         let rules = Rules::new(Vec::new(), &root).with_effects(effects);
         let log = Arc::new(MemoryLog::default());
-        let mut house = House::new(Arc::new(registry), rules, log.clone());
-        house.workspace = Some(workspace);
-        house.durability = Durability::Crash;
-        house.approvers.push(Arc::new(Person(answer)));
+        let mut setup = GateSetup::new(Arc::new(registry), rules, log.clone());
+        setup.workspace = Some(workspace);
+        setup.durability = Durability::Crash;
+        setup.approvers.push(Arc::new(Person(answer)));
         World {
             dir,
-            gate: Gate::new(house).for_run(Run::default()),
+            gate: Gate::new(setup).for_run(Run::default()),
             log,
             undone: AtomicU64::new(1_000_000),
         }
@@ -114,7 +114,7 @@ impl World {
 
     /// Takes a call back.
     pub(crate) fn undo(&self, reply: &Reply) {
-        let workspace = self.gate.house().workspace.clone().unwrap();
+        let workspace = self.gate.setup().workspace.clone().unwrap();
         let number = self.undone.fetch_add(1, Ordering::Relaxed);
         workspace.undo(number, &[reply.number().unwrap()], Durability::Crash).unwrap();
     }

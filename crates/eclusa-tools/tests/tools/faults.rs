@@ -245,12 +245,12 @@ fn a_conflict_between_preparing_and_committing_names_the_file_and_writes_nothing
     let world = World::new();
     world.write("a.txt", "one\n");
     let root = world.root();
-    let work = Work::new(&world.root(), &world.dir.path().join("s"), Mode::Yolo, "", |house| {
+    let work = Work::new(&world.root(), &world.dir.path().join("s"), Mode::Yolo, "", |setup| {
         let state = world.dir.path().join("s");
         let workspace = eclusa::Workspace::attach(&root, state).unwrap();
         let path = root.join("a.txt");
         let once = AtomicBool::new(false);
-        house.workspace = Some(workspace.watched(move |_| {
+        setup.workspace = Some(workspace.watched(move |_| {
             if !once.swap(true, Ordering::Relaxed) {
                 fs::write(&path, "by somebody else\n").unwrap();
             }

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use eclusa::{Answer, Approver, House, Mode, NotAsked, Question, Workspace};
+use eclusa::{Answer, Approver, GateSetup, Mode, NotAsked, Question, Workspace};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -64,7 +64,7 @@ impl<'a> Case<'a> {
             Some(Swap::Ran) => (Mode::ConfirmSensitive, self.tmp.path().to_owned()),
             Some(Swap::Step(_)) | None => (Mode::Yolo, self.tmp.path().to_owned()),
         };
-        Work::new(&root, &state, mode, MAY_DELETE, |house: &mut House| match swap {
+        Work::new(&root, &state, mode, MAY_DELETE, |setup: &mut GateSetup| match swap {
             Some(Swap::Step(step)) => {
                 let count = AtomicUsize::new(0);
                 let workspace = Workspace::attach(&root, &state).unwrap().watched(move |_| {
@@ -73,9 +73,9 @@ impl<'a> Case<'a> {
                         sh(&place, &commands);
                     }
                 });
-                house.workspace = Some(workspace);
+                setup.workspace = Some(workspace);
             }
-            _ => house.approvers = vec![Arc::new(Swapper { place, commands })],
+            _ => setup.approvers = vec![Arc::new(Swapper { place, commands })],
         })
     }
 

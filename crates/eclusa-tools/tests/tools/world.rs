@@ -8,7 +8,7 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Blocked, Config, Durability, Files, Gate, House, Layer, MemoryLog, Mode,
+    Answer, Approver, Blocked, Config, Durability, Files, Gate, GateSetup, Layer, MemoryLog, Mode,
     NotAsked, Question, Registry, Reply, Rules, Run, ToolCall, Workspace,
 };
 use eclusa_tools::{Hands, search::List};
@@ -76,7 +76,7 @@ impl World {
         let person = Arc::new(Person { answers: Mutex::new(answers), asked: Mutex::default() });
         let approver = person.clone();
         let state = self.state();
-        let furnish = move |house: &mut House| house.approvers = vec![approver.clone()];
+        let furnish = move |setup: &mut GateSetup| setup.approvers = vec![approver.clone()];
         (Work::new(&self.root(), &state, Mode::ConfirmSensitive, MAY_DELETE, furnish), person)
     }
 
@@ -119,7 +119,7 @@ impl Work {
         state: &Path,
         mode: Mode,
         layer: &str,
-        furnish: impl FnOnce(&mut House),
+        furnish: impl FnOnce(&mut GateSetup),
     ) -> Work {
         let config = Config::load(&[Layer::of_person("test", layer)]).unwrap();
         let registry = Arc::new(Registry::new());
@@ -129,11 +129,11 @@ impl Work {
         registry.add(List::new(files)).unwrap();
         let rules = Rules::new(config.rules, root).with_effects(config.effects);
         let log = Arc::new(MemoryLog::default());
-        let mut house = House::new(registry, rules, log.clone());
-        house.workspace = Some(Workspace::open(root, state).unwrap().0);
-        house.durability = Durability::Crash;
-        furnish(&mut house);
-        let gate = Gate::new(house).for_run(Run { mode, ..Run::default() });
+        let mut setup = GateSetup::new(registry, rules, log.clone());
+        setup.workspace = Some(Workspace::open(root, state).unwrap().0);
+        setup.durability = Durability::Crash;
+        furnish(&mut setup);
+        let gate = Gate::new(setup).for_run(Run { mode, ..Run::default() });
         Work { gate, log }
     }
 

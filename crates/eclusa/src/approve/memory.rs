@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// What a remembered answer covers: calls of one tool, as it is now, and for a shell only the
-/// very same text. What is kept for always is narrower still: see [`Narrow`].
+/// very same text. What is kept for always is narrower still: see [`GrantScope`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Grant {
     /// The tool's canonical name.
@@ -24,13 +24,13 @@ pub struct Grant {
     pub args: Option<Hash>,
     /// What "always" is held to. `None`: nobody can write a rule that covers this and not much
     /// more, so "always" is not offered.
-    pub narrow: Option<Narrow>,
+    pub scope: Option<GrantScope>,
 }
 
 /// What a rule that is kept for always is held to: as little as covers what was approved. Where
 /// all are empty, the rule is about every call of the tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Narrow {
+pub struct GrantScope {
     /// Commands of shell text, as a rule's `command` has them: exactly those that needed a yes.
     pub commands: Vec<String>,
     /// Paths, as a rule's `path` has them.
@@ -46,27 +46,27 @@ impl Grant {
             tool: call.name().to_owned(),
             revision: call.revision().to_owned(),
             args: (call.class() == PermissionClass::Shell).then(|| call.digest()),
-            narrow: Narrow::to(call, workspace),
+            scope: GrantScope::covering(call, workspace),
         }
     }
 
     /// Whether it can be kept beyond a conversation.
     pub(crate) fn can_last(&self) -> bool {
-        self.narrow.is_some()
+        self.scope.is_some()
     }
 
     /// What holds for a conversation: the tool, whatever it touches.
     fn in_conversation(&self) -> Grant {
-        Grant { narrow: None, ..self.clone() }
+        Grant { scope: None, ..self.clone() }
     }
 
     /// What "always" would cover, in words.
-    pub fn lasting(&self) -> String {
+    pub fn describe_always(&self) -> String {
         let list = |all: &[String]| {
             let all: Vec<String> = all.iter().map(|it| format!("`{it}`")).collect();
             all.join(", ")
         };
-        match &self.narrow {
+        match &self.scope {
             Some(it) if !it.commands.is_empty() => {
                 let commands = it.commands.iter().map(|it| it.trim_end_matches(" $").to_owned());
                 format!("`{}` with exactly {}", self.tool, list(&commands.collect::<Vec<_>>()))
@@ -82,10 +82,10 @@ impl Grant {
     }
 }
 
-impl Narrow {
+impl GrantScope {
     /// The least that covers a call, if a rule can say it.
-    fn to(call: &Validated, workspace: Option<&Path>) -> Option<Narrow> {
-        let mut narrow = Narrow::default();
+    fn covering(call: &Validated, workspace: Option<&Path>) -> Option<GrantScope> {
+        let mut scope = GrantScope::default();
         match call.class() {
             PermissionClass::Shell => {
                 // A rule about commands does not say where they start.
@@ -94,9 +94,9 @@ impl Narrow {
                 }
                 for touch in call.touches() {
                     let Touch::Run(text) = touch else { return None };
-                    narrow.commands.extend(Script::read(text, None).exactly()?);
+                    scope.commands.extend(Script::read(text, None).exactly()?);
                 }
-                (!narrow.commands.is_empty()).then_some(narrow)
+                (!scope.commands.is_empty()).then_some(scope)
             }
             PermissionClass::File => {
                 let root = Root::new(workspace?);
@@ -107,19 +107,19 @@ impl Narrow {
                     if path == "." || path.contains(odd) {
                         return None;
                     }
-                    narrow.paths.push(format!("/{path}"));
+                    scope.paths.push(format!("/{path}"));
                 }
-                (!narrow.paths.is_empty()).then_some(narrow)
+                (!scope.paths.is_empty()).then_some(scope)
             }
             PermissionClass::Web => {
                 for touch in call.touches() {
                     let Touch::Fetch(host) = touch else { return None };
-                    narrow.hosts.push(host.clone());
+                    scope.hosts.push(host.clone());
                 }
-                let rule = Rule::new(Decision::Allow).domain(&narrow.hosts);
-                rule.is_ok().then_some(narrow)
+                let rule = Rule::new(Decision::Allow).domain(&scope.hosts);
+                rule.is_ok().then_some(scope)
             }
-            PermissionClass::ReadOnly | PermissionClass::Generic => Some(narrow),
+            PermissionClass::ReadOnly | PermissionClass::Generic => Some(scope),
         }
     }
 }

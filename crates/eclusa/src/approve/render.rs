@@ -15,7 +15,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::{Deliverable, PermissionClass, Preview, Question, Touch, one_line, visible};
+use crate::{PermissionClass, Preview, Question, ReverseThinkingReport, Touch, one_line, visible};
 
 mod html;
 mod json;
@@ -126,8 +126,8 @@ pub fn render(question: &Question) -> Rendered {
         }
     }
     rules(question, &mut page);
-    if let Some(deliverable) = &question.deliverable {
-        thoughts(deliverable, &mut page);
+    if let Some(reverse_thinking) = &question.reverse_thinking {
+        thoughts(reverse_thinking, &mut page);
     }
     if let Some(reason) = question.reason.as_deref().filter(|it| !it.is_empty()) {
         page.title("the model says (its own words, which nobody has checked):");
@@ -256,16 +256,16 @@ fn rules(question: &Question, page: &mut lines::Page) {
     page.block(Role::Rule, question.verdict.because.iter().map(rule).collect());
 }
 
-fn thoughts(deliverable: &Deliverable, page: &mut lines::Page) {
+fn thoughts(reverse_thinking: &ReverseThinkingReport, page: &mut lines::Page) {
     page.title("the other side:");
     let said = |label: &'static str| move |text: &String| (label.to_owned(), visible(text));
-    let verdict = deliverable.verdict.as_str().to_owned();
-    let lines = deliverable
+    let verdict = reverse_thinking.verdict.as_str().to_owned();
+    let lines = reverse_thinking
         .hidden_assumptions
         .iter()
         .map(said("assumes"))
-        .chain(deliverable.failure_scenarios.iter().map(said("could fail")))
-        .chain([(verdict, visible(&deliverable.verdict_reason))]);
+        .chain(reverse_thinking.failure_scenarios.iter().map(said("could fail")))
+        .chain([(verdict, visible(&reverse_thinking.verdict_reason))]);
     page.block(Role::Thought, lines.collect());
 }
 
@@ -283,7 +283,7 @@ fn answers(question: &Question, page: &mut lines::Page) {
     );
     match &question.grant {
         Some(grant) => {
-            let lasting = unbarred(&grant.lasting());
+            let lasting = unbarred(&grant.describe_always());
             let grant = unbarred(&grant.to_string());
             answer("s", &format!("yes, and for the rest of this conversation: {grant}"));
             match question.can_always {

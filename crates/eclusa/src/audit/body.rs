@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::trail::ChangesTrail;
-use crate::{Deliverable, Hash, Reason, Redactor, Text};
+use crate::{Hash, Reason, Redactor, ReverseThinkingReport, Text};
 
 /// How much of the arguments a record holds. The digest is always there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(crate) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reverse_thinking: Option<DeliverableNote<'a>>,
+    pub(crate) reverse_thinking: Option<ReverseThinkingNote<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) reviews: &'a [ReviewNote],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,7 +204,7 @@ pub(crate) struct ChangesNote<'a> {
 }
 
 impl<'a> ChangesNote<'a> {
-    pub(crate) fn of(it: &'a ChangesTrail, redactor: &'a Redactor) -> ChangesNote<'a> {
+    pub(crate) fn new(it: &'a ChangesTrail, redactor: &'a Redactor) -> ChangesNote<'a> {
         ChangesNote {
             approval: it.approval.as_ref(),
             because: Because(it.verdict.as_ref().map(|it| (&*it.because, redactor))),
@@ -219,17 +219,20 @@ impl<'a> ChangesNote<'a> {
 
 /// What came of arguing the other side.
 #[derive(Debug, Serialize)]
-pub(crate) struct DeliverableNote<'a> {
+pub(crate) struct ReverseThinkingNote<'a> {
     failure_scenarios: Vec<Cow<'a, str>>,
     hidden_assumptions: Vec<Cow<'a, str>>,
     verdict: &'static str,
     verdict_reason: Cow<'a, str>,
 }
 
-impl<'a> DeliverableNote<'a> {
-    pub(crate) fn of(it: &'a Deliverable, redactor: &Redactor) -> DeliverableNote<'a> {
+impl<'a> ReverseThinkingNote<'a> {
+    pub(crate) fn new(
+        it: &'a ReverseThinkingReport,
+        redactor: &Redactor,
+    ) -> ReverseThinkingNote<'a> {
         let clean = |texts: &'a [String]| texts.iter().map(|it| redactor.text(it).0).collect();
-        DeliverableNote {
+        ReverseThinkingNote {
             failure_scenarios: clean(&it.failure_scenarios),
             hidden_assumptions: clean(&it.hidden_assumptions),
             verdict: it.verdict.as_str(),
@@ -239,7 +242,7 @@ impl<'a> DeliverableNote<'a> {
 }
 
 /// Strings longer than this are shortened in a record; the digest covers the whole.
-const LONGEST_STRING: usize = 2_048;
+const MAX_STRING: usize = 2_048;
 
 /// The arguments as a record holds them, and how many secrets were taken out.
 pub(crate) fn args_for_log<'a>(
@@ -262,7 +265,7 @@ pub(crate) fn args_for_log<'a>(
 
 fn has_long_string(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.len() > LONGEST_STRING,
+        Value::String(text) => text.len() > MAX_STRING,
         Value::Array(items) => items.iter().any(has_long_string),
         Value::Object(fields) => fields.values().any(has_long_string),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
@@ -271,9 +274,9 @@ fn has_long_string(value: &Value) -> bool {
 
 fn shorten(value: &mut Value) {
     match value {
-        Value::String(text) if text.len() > LONGEST_STRING => {
+        Value::String(text) if text.len() > MAX_STRING => {
             let whole = text.len();
-            text.truncate(text.floor_char_boundary(LONGEST_STRING));
+            text.truncate(text.floor_char_boundary(MAX_STRING));
             text.push_str(&format!("… ({whole} bytes)"));
         }
         Value::Array(items) => items.iter_mut().for_each(shorten),

@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::{
     Appending, ArgsInLog, AuditError, AuditSink, Clock, Draft, Receipt, Reply,
-    body::{Because, Body, ChangesNote, DeliverableNote, Hex, OutputNote, args_for_log},
+    body::{Because, Body, ChangesNote, Hex, OutputNote, ReverseThinkingNote, args_for_log},
     reply::Ended,
     trail::Trail,
 };
-use crate::{Asked, Permit, Redactor, Released, Run, Stage, Stop, ToolCall};
+use crate::{Incoming, Permit, Redactor, Released, Run, Stage, Stop, ToolCall};
 
 /// The log, as the gate uses it.
 pub(crate) struct Ledger {
@@ -29,10 +29,14 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Opens the entry of a call.
-    pub(crate) fn open<'a>(&'a self, run: &'a Run, asked: Asked) -> (Entry<'a>, Result<(), Stop>) {
-        let (call, readable) = match asked {
-            Asked::Call(call) => (call, Ok(())),
-            Asked::Malformed(bad) => {
+    pub(crate) fn open<'a>(
+        &'a self,
+        run: &'a Run,
+        incoming: Incoming,
+    ) -> (Entry<'a>, Result<(), Stop>) {
+        let (call, readable) = match incoming {
+            Incoming::Call(call) => (call, Ok(())),
+            Incoming::Malformed(bad) => {
                 let tool = bad.tool.unwrap_or_default();
                 let call = ToolCall::new(bad.id, tool, Value::Null).from(bad.origin);
                 (call, Err(Stop::Malformed(bad.problem)))
@@ -151,7 +155,7 @@ impl Entry<'_> {
 
     /// The one way out.
     pub(crate) async fn close(mut self, outcome: Result<Released, Stop>) -> Reply {
-        let ended = Ended::of(outcome);
+        let ended = Ended::new(outcome);
         self.trace(&ended);
         let took = self.began.elapsed();
         let appending = self.ledger.append(self.render("ended", Some((&ended, took))));
@@ -159,7 +163,7 @@ impl Entry<'_> {
         let receipt = self.ledger.settled(appending).await;
         let ended = match &receipt {
             Ok(_) => ended,
-            Err(err) => Ended::of(Err(match self.stage < Stage::Running {
+            Err(err) => Ended::new(Err(match self.stage < Stage::Running {
                 true => Stop::Unrecorded(err.to_string()),
                 false => Stop::EndUnrecorded(err.to_string()),
             })),
@@ -195,12 +199,12 @@ impl Entry<'_> {
             body.decision = trail.verdict.as_ref().map(|it| it.decision.as_str());
             body.mode = Some(self.run.mode.as_str());
             body.origin = Some(trail.call.origin.as_str());
-            body.parent = self.run.inside.parent;
+            body.parent = self.run.nesting.parent;
             body.principal = &self.run.principal;
             body.turn = (self.run.turn > 0).then_some(self.run.turn);
             body.reason = trail.call.reason.as_deref().map(|it| redactor.text(it).0);
             body.reverse_thinking =
-                trail.deliverable.as_ref().map(|it| DeliverableNote::of(it, redactor));
+                trail.reverse_thinking.as_ref().map(|it| ReverseThinkingNote::new(it, redactor));
             body.reviews = &trail.reviews;
             if let Some(tool) = &trail.tool {
                 body.class = Some(tool.class().as_str());
@@ -214,14 +218,14 @@ impl Entry<'_> {
             body.reviews = after.and_then(|at| trail.reviews.get(at..)).unwrap_or_default();
         }
         body.sandbox = trail.sandbox.as_deref();
-        body.changes = trail.changes.as_ref().map(|it| ChangesNote::of(it, redactor));
+        body.changes = trail.changes.as_ref().map(|it| ChangesNote::new(it, redactor));
         match ended {
             Some((ended, took)) => {
                 body.code = Some(ended.code);
                 body.ms = Some(millis(took));
                 body.stage = Some(self.stage.as_str());
                 body.message = ended.is_error.then(|| redactor.text(&ended.message).0);
-                body.output = ended.released.as_ref().map(OutputNote::of);
+                body.output = ended.released.as_ref().map(OutputNote::new);
             }
             None if event == "abandoned" => body.stage = Some(self.stage.as_str()),
             None => {}
@@ -240,7 +244,7 @@ impl Drop for Entry<'_> {
 }
 
 impl<'a> OutputNote<'a> {
-    fn of(released: &'a Released) -> OutputNote<'a> {
+    fn new(released: &'a Released) -> OutputNote<'a> {
         OutputNote {
             bytes: released.bytes(),
             attachments: released.attachments().len(),

@@ -22,7 +22,7 @@ pub struct Hash([u8; 32]);
 
 impl Hash {
     /// The hash of these bytes.
-    pub fn of(bytes: &[u8]) -> Hash {
+    pub fn sha256(bytes: &[u8]) -> Hash {
         Hash(Sha256::digest(bytes).into())
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    pub(super) fn of(outcome: Result<Released, Stop>) -> Ended {
+    pub(super) fn new(outcome: Result<Released, Stop>) -> Ended {
         match outcome {
             Ok(released) => Ended {
                 code: if released.error().is_some() { "tool_failed" } else { "ok" },

@@ -8,7 +8,7 @@ use super::{
     Hash,
     body::{Approval, ReviewNote},
 };
-use crate::{Changes, Deliverable, ToolCall, Verdict, registry::Registered};
+use crate::{Changes, ReverseThinkingReport, ToolCall, Verdict, registry::Registered};
 
 /// What is known of a call so far: everything that its records will say.
 pub(crate) struct Trail {
@@ -23,7 +23,7 @@ pub(crate) struct Trail {
     pub(crate) reviews: Vec<ReviewNote>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) approval: Option<Approval>,
-    pub(crate) deliverable: Option<Deliverable>,
+    pub(crate) reverse_thinking: Option<ReverseThinkingReport>,
     pub(crate) checkpoint: Option<String>,
     pub(crate) warnings: Vec<String>,
     /// What held the program that did it, once one ran.
@@ -46,10 +46,10 @@ pub(crate) struct ChangesTrail {
 
 impl ChangesTrail {
     /// How many paths a record names.
-    const NAMED: usize = 32;
+    const MAX_PATHS: usize = 32;
 
     pub(crate) fn new(changes: &Changes) -> ChangesTrail {
-        let paths = changes.iter().take(Self::NAMED);
+        let paths = changes.iter().take(Self::MAX_PATHS);
         ChangesTrail {
             digest: changes.digest(),
             count: changes.len(),
@@ -72,7 +72,7 @@ impl Trail {
             reviews: Vec::new(),
             verdict: None,
             approval: None,
-            deliverable: None,
+            reverse_thinking: None,
             checkpoint: None,
             warnings: Vec::new(),
             sandbox: None,

@@ -12,7 +12,7 @@ use super::{
     spanned::{Keyword, KeywordSet, Spanned},
     tools, units, web,
 };
-use crate::{Decision, Matcher, Pass};
+use crate::{Decision, Matcher, PreflightStep};
 
 /// What to do with a project's file that wants more than it may.
 pub(super) const TRUST: &str =
@@ -174,9 +174,9 @@ fn words(source: &mut Source<'_>, below: &mut Config, file: &ConfigFile) {
         set_trusted_only(source, &args.span, &mut below.args_in_log, args.it.0);
     }
     if let Some(order) = &file.order {
-        let passes: Vec<Pass> = order.it.iter().map(|it| it.0).collect();
-        let all = Pass::ORDER.iter().all(|pass| passes.contains(pass));
-        match <[Pass; 3]>::try_from(passes) {
+        let passes: Vec<PreflightStep> = order.it.iter().map(|it| it.0).collect();
+        let all = PreflightStep::ORDER.iter().all(|pass| passes.contains(pass));
+        match <[PreflightStep; 3]>::try_from(passes) {
             Ok(passes) if all => set_trusted_only(source, &order.span, &mut below.order, passes),
             _ => {
                 let text = "`order` must name each pass once";

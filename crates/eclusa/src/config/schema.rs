@@ -16,7 +16,7 @@ use super::{
     spanned::{Keyword, NoLimit, OnError, OneOrMany, Spanned},
     web::Web,
 };
-use crate::{ArgsInLog, Cut, Decision, Mode, OnNoApprover, Pass, PermissionClass};
+use crate::{ArgsInLog, Cut, Decision, Mode, OnNoApprover, PermissionClass, PreflightStep};
 
 mod rule;
 pub(super) use rule::{Command, Example, Matcher, Results, Rule, Tests};
@@ -31,7 +31,7 @@ pub(super) struct ConfigFile {
     /// What happens when a person must be asked and nobody can be.
     pub(super) on_no_approver: Option<Spanned<Keyword<OnNoApprover>>>,
     /// The order of the passes between verdict and run: each of the three, once.
-    pub(super) order: Option<Spanned<Vec<Keyword<Pass>>>>,
+    pub(super) order: Option<Spanned<Vec<Keyword<PreflightStep>>>>,
     /// Rules of the layers below that are left out, by their ids.
     pub(super) without: Option<Spanned<Vec<Spanned<String>>>>,
     /// How much a call may use, and how long anybody may take to decide about it.

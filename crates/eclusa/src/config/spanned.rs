@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{Durability, ReviewsOn};
-use crate::{Access, ArgsInLog, Cut, Decision, Mode, OnNoApprover, Pass, PermissionClass};
+use crate::{Access, ArgsInLog, Cut, Decision, Mode, OnNoApprover, PermissionClass, PreflightStep};
 
 /// A value and where it stands in its file.
 #[derive(Debug, Clone)]
@@ -120,11 +120,11 @@ impl KeywordSet for OnNoApprover {
     ];
 }
 
-impl KeywordSet for Pass {
-    const WORDS: &'static [(&'static str, Pass)] = &[
-        ("reverse-thinking", Pass::ReverseThinking),
-        ("approval", Pass::Approval),
-        ("checkpoint", Pass::Checkpoint),
+impl KeywordSet for PreflightStep {
+    const WORDS: &'static [(&'static str, PreflightStep)] = &[
+        ("reverse-thinking", PreflightStep::ReverseThinking),
+        ("approval", PreflightStep::Approval),
+        ("checkpoint", PreflightStep::Checkpoint),
     ];
 }
 

@@ -10,7 +10,7 @@ use crate::{
     Answer, Approver, Decision, Event, Grant, NotAsked, OnNoApprover, Preview, Question, Reason,
     Run, Source, Stop, Validated, Verdict,
     audit::{body::Approval, trail::Trail},
-    gate::{House, judge::judge},
+    gate::{GateSetup, judge::judge},
     stop::Decider,
 };
 
@@ -32,33 +32,33 @@ struct Answered {
 ///
 /// One question at a time, however many calls wait; waiting is nobody's run time.
 pub(crate) async fn ask(
-    house: &House,
+    setup: &GateSetup,
     run: &Run,
     call: &Validated,
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
-    let grant = covering(house, call, trail.verdict.as_ref());
-    let covered = |grant: &Grant| house.memory.covers(&run.conversation, grant);
+    let grant = grant_for(setup, call, trail.verdict.as_ref());
+    let covered = |grant: &Grant| setup.memory.covers(&run.conversation, grant);
     if let Some(by) = grant.as_ref().and_then(covered) {
         note(trail, call, "remembered", by);
         return Ok(Approved::Yes);
     }
-    let _turn = turn(house, run).await?;
+    let _turn = turn(setup, run).await?;
     // While this call waited for its turn, another answer may have covered it.
     if let Some(by) = grant.as_ref().and_then(covered) {
         note(trail, call, "remembered", by);
         return Ok(Approved::Yes);
     }
-    let question = question(house, run, call, trail, grant);
-    let answered = match put(house, run, call, &question, trail).await {
+    let question = question(setup, run, call, trail, grant);
+    let answered = match ask_someone(setup, run, call, &question, trail).await {
         Err(stop) => {
             note(trail, call, stop.code(), "nobody".to_owned());
-            tell(house, call, false, stop.code());
+            emit_approval_event(setup, call, false, stop.code());
             return Err(stop);
         }
         Ok(answered) => answered,
     };
-    understood(house, run, call, question, answered, trail)
+    apply_answer(setup, run, call, question, answered, trail)
 }
 
 /// Gets a person's answer about what a call would change. The answer is bound to exactly these
@@ -67,7 +67,7 @@ pub(crate) async fn ask(
 /// An earlier answer for the tool covers them where only the defaults ask. What a rule over
 /// effects asks about was not seen when that answer was given.
 pub(crate) async fn ask_about_changes(
-    house: &House,
+    setup: &GateSetup,
     run: &Run,
     call: &Validated,
     verdict: Verdict,
@@ -76,8 +76,8 @@ pub(crate) async fn ask_about_changes(
 ) -> Result<(), Stop> {
     let by_default = |it: &Reason| it.decision < Decision::Ask || it.source == Source::Default;
     let plain = verdict.because.iter().all(by_default);
-    let grant = plain.then(|| covering(house, call, Some(&verdict))).flatten();
-    let covered = |grant: &Grant| house.memory.covers(&run.conversation, grant);
+    let grant = plain.then(|| grant_for(setup, call, Some(&verdict))).flatten();
+    let covered = |grant: &Grant| setup.memory.covers(&run.conversation, grant);
     let digest = trail.changes.as_ref().map_or_else(String::new, |it| it.digest.to_string());
     let binding = format!("{} {digest}", call.binding());
     let noted = |trail: &mut Trail, answer, by| {
@@ -90,7 +90,7 @@ pub(crate) async fn ask_about_changes(
         noted(trail, "remembered", by);
         return Ok(());
     }
-    let _turn = turn(house, run).await?;
+    let _turn = turn(setup, run).await?;
     if let Some(by) = grant.as_ref().and_then(covered) {
         noted(trail, "remembered", by);
         return Ok(());
@@ -99,63 +99,63 @@ pub(crate) async fn ask_about_changes(
     let whole = preview.is_whole();
     let question = Question {
         can_always: whole
-            && house.memory.can_always()
+            && setup.memory.can_always()
             && grant.as_ref().is_some_and(Grant::can_last),
         verdict,
         preview: Some(preview),
         binding: binding.clone(),
-        ..question(house, run, call, trail, grant.clone())
+        ..question(setup, run, call, trail, grant.clone())
     };
-    let answered = match put(house, run, call, &question, trail).await {
+    let answered = match ask_someone(setup, run, call, &question, trail).await {
         Err(stop) => {
             noted(trail, stop.code(), "nobody".to_owned());
-            tell(house, call, false, stop.code());
+            emit_approval_event(setup, call, false, stop.code());
             return Err(stop);
         }
         Ok(answered) => answered,
     };
     noted(trail, word(&answered.answer), answered.by.clone());
     let yes = matches!(answered.answer, Answer::Once | Answer::Session | Answer::Always);
-    tell(house, call, yes, &answered.by);
+    emit_approval_event(setup, call, yes, &answered.by);
     match answered.answer {
         Answer::Edit(_) => {
             let why = "the changes are made already, and cannot be edited";
             Err(Stop::denied(Decider::Approver(answered.by), why))
         }
-        answer => accepted(house, run, answer, grant, trail),
+        answer => remember_answer(setup, run, answer, grant, trail),
     }
 }
 
 /// One question at a time, unless whoever is asked first can take several.
-async fn turn<'a>(house: &'a House, run: &Run) -> Result<Option<MutexGuard<'a, ()>>, Stop> {
-    if house.approvers.first().is_some_and(|it| it.takes_several()) {
+async fn turn<'a>(setup: &'a GateSetup, run: &Run) -> Result<Option<MutexGuard<'a, ()>>, Stop> {
+    if setup.approvers.first().is_some_and(|it| it.takes_several()) {
         return Ok(None);
     }
     tokio::select! {
-        turn = house.asking.lock() => Ok(Some(turn)),
+        turn = setup.asking.lock() => Ok(Some(turn)),
         () = run.cancel.cancelled() => Err(Stop::Cancelled { ran: false }),
     }
 }
 
 /// Puts the question to whoever can be reached. Where nobody can, the configuration may say that
 /// the answer is yes, with a warning.
-async fn put(
-    house: &House,
+async fn ask_someone(
+    setup: &GateSetup,
     run: &Run,
     call: &Validated,
     question: &Question,
     trail: &mut Trail,
 ) -> Result<Answered, Stop> {
-    house.events.send(|| Event::Asked { call: question.call.clone(), tool: question.tool.clone() });
+    setup.events.send(|| Event::Asked { call: question.call.clone(), tool: question.tool.clone() });
     let answered = tokio::select! {
-        answered = reach(house, question) => answered,
+        answered = ask_approvers(setup, question) => answered,
         () = run.cancel.cancelled() => Err(Stop::Cancelled { ran: false }),
     };
     match answered {
-        Err(Stop::NoApprover) if house.on_no_approver == OnNoApprover::AllowWithWarning => {
+        Err(Stop::NoApprover) if setup.on_no_approver == OnNoApprover::AllowWithWarning => {
             let warning = "a person should have approved this call, and nobody could be asked: it ran without approval";
             trail.warnings.push(warning.to_owned());
-            house.events.send(|| Event::Warning {
+            setup.events.send(|| Event::Warning {
                 call: Some(call.id().to_owned()),
                 text: warning.to_owned(),
             });
@@ -167,8 +167,8 @@ async fn put(
 }
 
 /// What the person's answer means.
-fn understood(
-    house: &House,
+fn apply_answer(
+    setup: &GateSetup,
     run: &Run,
     call: &Validated,
     question: Question,
@@ -178,18 +178,18 @@ fn understood(
     let Answered { answer, by } = answered;
     note(trail, call, word(&answer), by.clone());
     let yes = matches!(answer, Answer::Once | Answer::Session | Answer::Always);
-    tell(house, call, yes, &by);
+    emit_approval_event(setup, call, yes, &by);
     match answer {
         Answer::Edit(args) => return Ok(Approved::Edited(args)),
-        answer => accepted(house, run, answer, question.grant, trail)?,
+        answer => remember_answer(setup, run, answer, question.grant, trail)?,
     }
-    still_bound(house, run, call)?;
+    still_bound(setup, run, call)?;
     Ok(Approved::Yes)
 }
 
 /// Keeps what an answer says beyond this call; a no is a stop.
-fn accepted(
-    house: &House,
+fn remember_answer(
+    setup: &GateSetup,
     run: &Run,
     answer: Answer,
     grant: Option<Grant>,
@@ -201,9 +201,9 @@ fn accepted(
             return Err(Stop::denied(Decider::Person, why));
         }
         (Answer::Abort, _) => return Err(Stop::Aborted { ran: false }),
-        (Answer::Session, Some(grant)) => house.memory.session(&run.conversation, grant),
+        (Answer::Session, Some(grant)) => setup.memory.session(&run.conversation, grant),
         (Answer::Always, Some(grant)) => {
-            if let Err(why) = house.memory.always(grant) {
+            if let Err(why) = setup.memory.always(grant) {
                 trail
                     .warnings
                     .push(format!("approved this once, but `always` could not be kept: {why}"));
@@ -228,12 +228,12 @@ fn word(answer: &Answer) -> &'static str {
 
 /// While a person thought, the rules or the tool may have changed: then the yes is to something
 /// else.
-fn still_bound(house: &House, run: &Run, call: &Validated) -> Result<(), Stop> {
-    let now = house.registry.get(call.name());
+fn still_bound(setup: &GateSetup, run: &Run, call: &Validated) -> Result<(), Stop> {
+    let now = setup.registry.get(call.name());
     if now.is_none_or(|tool| tool.revision() != call.revision()) {
         return Err(Stop::denied(Decider::Policy, "the tool changed while a person was asked"));
     }
-    let verdict = judge(house, run, call);
+    let verdict = judge(setup, run, call);
     match verdict.decision {
         Decision::Deny => Err(Stop::denied(Decider::Policy, verdict.why())),
         Decision::Allow | Decision::Stage | Decision::Ask => Ok(()),
@@ -242,16 +242,16 @@ fn still_bound(house: &House, run: &Run, call: &Validated) -> Result<(), Stop> {
 
 /// What a yes would cover beyond this call. While there is text from outside in the conversation,
 /// each call that could do harm with it is looked at on its own.
-fn covering(house: &House, call: &Validated, verdict: Option<&Verdict>) -> Option<Grant> {
+fn grant_for(setup: &GateSetup, call: &Validated, verdict: Option<&Verdict>) -> Option<Grant> {
     let tainted = |it: &Reason| it.decision == Decision::Ask && &*it.origin == "taint";
-    let workspace = house.workspace.as_ref().map(|it| it.root());
+    let workspace = setup.workspace.as_ref().map(|it| it.root());
     let plain = verdict.is_none_or(|it| !it.because.iter().any(tainted));
     plain.then(|| Grant::covering(call, workspace))
 }
 
 /// Everything that a person is shown.
 fn question(
-    house: &House,
+    setup: &GateSetup,
     run: &Run,
     call: &Validated,
     trail: &Trail,
@@ -264,27 +264,27 @@ fn question(
         class: call.class(),
         args: call.args().clone(),
         touches: call.touches().to_vec(),
-        verdict: trail.verdict.clone().unwrap_or_else(|| Verdict::of(Vec::new())),
+        verdict: trail.verdict.clone().unwrap_or_else(|| Verdict::from_reasons(Vec::new())),
         reason: call.reason().map(str::to_owned),
         destructive: call.facts().destructive,
-        deliverable: trail.deliverable.clone(),
+        reverse_thinking: trail.reverse_thinking.clone(),
         preview: None,
         binding: call.binding().to_string(),
-        can_always: house.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
+        can_always: setup.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
         grant,
         principal: run.principal.to_string(),
         conversation: run.conversation.to_string(),
-        time: house.limits.approval,
+        time: setup.limits.approval,
     }
 }
 
 /// Puts the question to each approver in turn, until one can reach somebody.
-async fn reach(house: &House, question: &Question) -> Result<Answered, Stop> {
-    let desk = match house.on_no_approver {
-        OnNoApprover::Queue => house.desk.as_ref(),
+async fn ask_approvers(setup: &GateSetup, question: &Question) -> Result<Answered, Stop> {
+    let desk = match setup.on_no_approver {
+        OnNoApprover::Queue => setup.approval_queue.as_ref(),
         OnNoApprover::Deny | OnNoApprover::AllowWithWarning => None,
     };
-    for approver in house.approvers.iter().chain(desk) {
+    for approver in setup.approvers.iter().chain(desk) {
         let asking = AssertUnwindSafe(async { approver.ask(question).await }).catch_unwind();
         let failed =
             |what: String| Stop::denied(Decider::Approver(approver.name().to_owned()), what);
@@ -306,11 +306,11 @@ fn note(trail: &mut Trail, call: &Validated, answer: &'static str, by: String) {
 }
 
 /// Tells whoever is listening how the question ended.
-fn tell(house: &House, call: &Validated, approved: bool, source: &str) {
-    house.events.send(|| Event::ToolApproval {
+fn emit_approval_event(setup: &GateSetup, call: &Validated, approved: bool, source: &str) {
+    setup.events.send(|| Event::ToolApproval {
         call: call.id().to_owned(),
         tool: call.name().to_owned(),
-        params: house.redactor.value(call.args()).0.into_owned(),
+        params: setup.redactor.value(call.args()).0.into_owned(),
         digest: call.digest(),
         approved,
         source: source.to_owned(),

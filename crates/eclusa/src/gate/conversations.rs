@@ -1,4 +1,4 @@
-//! What a house keeps of each conversation while it lasts: what was changed in it since a person
+//! What a setup keeps of each conversation while it lasts: what was changed in it since a person
 //! was last asked, and whether text from outside came into it. And the moment of a call, made of
 //! that.
 
@@ -9,28 +9,28 @@ use std::{
 };
 
 use crate::{
-    ChangeTotals, Changes, Decision, JudgeContext, Run, Source, Validated, Verdict, gate::House,
+    ChangeTotals, Changes, Decision, JudgeContext, Run, Source, Validated, Verdict, gate::GateSetup,
 };
 
 /// What is kept of the conversations, by their names.
 #[derive(Default)]
-pub(crate) struct Conversations(Mutex<HashMap<Arc<str>, Kept>>);
+pub(crate) struct Conversations(Mutex<HashMap<Arc<str>, ConversationState>>);
 
 #[derive(Default)]
-struct Kept {
+struct ConversationState {
     spent: Option<Arc<ChangeTotals>>,
     taint: Option<Arc<str>>,
 }
 
 impl Conversations {
-    fn kept<T>(&self, run: &Run, use_it: impl FnOnce(&mut Kept) -> T) -> T {
+    fn with_state<T>(&self, run: &Run, use_it: impl FnOnce(&mut ConversationState) -> T) -> T {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         use_it(all.entry(run.conversation.clone()).or_default())
     }
 
     /// Notes that changes became real. A person who was asked about them has begun the count anew.
     pub(crate) fn changed(&self, run: &Run, changes: &Changes, lines: Option<u64>, asked: bool) {
-        self.kept(run, |it| {
+        self.with_state(run, |it| {
             let mut spent = it.spent.take().map(Arc::unwrap_or_clone).unwrap_or_default();
             match asked {
                 true => spent = ChangeTotals::default(),
@@ -42,11 +42,11 @@ impl Conversations {
 }
 
 /// Forgets a conversation, and lets every tool end what it runs for it.
-pub(crate) fn end(house: &House, conversation: &str) {
-    house.memory.end(conversation);
-    let kept = &house.conversations.0;
+pub(crate) fn end(setup: &GateSetup, conversation: &str) {
+    setup.memory.end(conversation);
+    let kept = &setup.conversations.0;
     kept.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
-    for tool in house.registry.list() {
+    for tool in setup.registry.list() {
         // One that panics keeps no other from hearing of it.
         let heard = catch_unwind(AssertUnwindSafe(|| tool.tool().conversation_ended(conversation)));
         if heard.is_err() {
@@ -56,15 +56,16 @@ pub(crate) fn end(house: &House, conversation: &str) {
 }
 
 /// The moment of a call: what the rules want to know of it, and nothing else.
-pub(crate) fn moment(house: &House, run: &Run) -> JudgeContext {
+pub(crate) fn moment(setup: &GateSetup, run: &Run) -> JudgeContext {
     static NOTHING: LazyLock<Arc<ChangeTotals>> = LazyLock::new(Arc::default);
-    let policy = house.policy.load();
+    let policy = setup.policy.load();
     let terms = policy.context_needs();
     // What cannot be counted is not known, and then the rule does not hold.
-    let used = |id: &String| Some((id.clone(), house.tally.used(id).ok()?));
-    let (spent, taint) = house.conversations.kept(run, |it| (it.spent.clone(), it.taint.clone()));
+    let used = |id: &String| Some((id.clone(), setup.tally.used(id).ok()?));
+    let (spent, taint) =
+        setup.conversations.with_state(run, |it| (it.spent.clone(), it.taint.clone()));
     JudgeContext {
-        now: terms.timed.then(|| house.clock.unix_ms()),
+        now: terms.timed.then(|| setup.clock.unix_ms()),
         conversation: Some(run.conversation.clone()),
         used: terms.counted.iter().filter_map(|it| used(&it.id)).collect(),
         spent: spent.unwrap_or_else(|| NOTHING.clone()),
@@ -74,11 +75,11 @@ pub(crate) fn moment(house: &House, run: &Run) -> JudgeContext {
 
 /// Counts a use of every rule that lets this call pass and is good for so many calls only. False
 /// when another call was quicker.
-pub(crate) fn spend(house: &House, verdict: &Verdict) -> bool {
+pub(crate) fn consume_uses(setup: &GateSetup, verdict: &Verdict) -> bool {
     if verdict.decision >= Decision::Ask {
         return true;
     }
-    let policy = house.policy.load();
+    let policy = setup.policy.load();
     let used = |origin: &str| {
         let mut because = verdict.because.iter();
         because.any(|it| {
@@ -88,14 +89,14 @@ pub(crate) fn spend(house: &House, verdict: &Verdict) -> bool {
         })
     };
     let mut counted = policy.context_needs().counted.iter().filter(|it| used(&it.origin));
-    counted.all(|it| house.tally.take(&it.id, it.times) == Ok(true))
+    counted.all(|it| setup.tally.take(&it.id, it.times) == Ok(true))
 }
 
 /// Marks the conversation when a call that is about to run brings text from outside into it.
-pub(crate) fn mark(house: &House, run: &Run, call: &Validated) {
-    if let Some(how) = house.policy.load().taint_source(call) {
+pub(crate) fn mark_tainted(setup: &GateSetup, run: &Run, call: &Validated) {
+    if let Some(how) = setup.policy.load().taint_source(call) {
         let text = format!("{how} (`{}`)", call.name().escape_debug());
-        house.conversations.kept(run, |it| {
+        setup.conversations.with_state(run, |it| {
             it.taint.get_or_insert(text.into());
         });
     }

@@ -16,8 +16,8 @@ use tokio::{
 };
 
 use crate::{
-    Decision, Event, Gate, HiddenPaths, Inside, Mode, Origin, Output, Permit, Reply, Run, Stop,
-    ToolCall, Touch, Validated, audit::ledger::Started,
+    CallNesting, Decision, Event, Gate, HiddenPaths, Mode, Origin, Output, Permit, Reply, Run,
+    Stop, ToolCall, Touch, Validated, audit::ledger::Started,
 };
 
 /// A permit being used. Tools get this and nothing else.
@@ -49,7 +49,7 @@ impl Job {
     /// What this call may not look at: a rule denies it, or wants a person asked first. For tools
     /// that come upon paths nobody named, such as a search; it can go to other threads.
     pub fn hidden(&self) -> HiddenPaths {
-        let policy = self.gate.house().policy.load();
+        let policy = self.gate.setup().policy.load();
         // A policy that panics has hidden everything.
         let hidden = catch_unwind(AssertUnwindSafe(|| policy.hidden(&self.call)));
         let hidden = hidden.unwrap_or_else(|_panic| HiddenPaths::everything());
@@ -74,7 +74,7 @@ impl Job {
         if self.call.touches().iter().any(own) {
             return Ok(());
         }
-        let policy = self.gate.house().policy.load();
+        let policy = self.gate.setup().policy.load();
         let judged = catch_unwind(AssertUnwindSafe(|| policy.judge_host(&self.call, host)));
         let verdict = judged.map_err(|_panic| "the policy crashed".to_owned())?;
         let verdict = self.gate.run().mode.apply(verdict);
@@ -97,7 +97,7 @@ impl Job {
     /// Somebody is asked something for the call, by the tool itself. Until this is dropped, the
     /// time is a person's and not the tool's, for as long as a person has to answer.
     pub fn asking(&self) -> Asking<'_> {
-        let time = self.gate.house().limits.approval;
+        let time = self.gate.setup().limits.approval;
         self.until.send_modify(|until| *until += time);
         Asking { job: self, time, since: Instant::now() }
     }
@@ -123,7 +123,7 @@ impl Job {
 
     /// Tells whoever is listening how far the work has come (0 to 1), and what it is at.
     pub fn progress(&self, fraction: f64, detail: &str) {
-        self.gate.house().events.send(|| Event::Progress {
+        self.gate.setup().events.send(|| Event::Progress {
             call: self.call.id().to_owned(),
             tool: self.call.name().to_owned(),
             fraction: fraction.clamp(0.0, 1.0),
@@ -134,7 +134,7 @@ impl Job {
     /// Calls another tool: through the whole gate, like any call. Its id is made from this one's.
     pub async fn pass(&self, call: ToolCall) -> Reply {
         let run = Run {
-            inside: Inside { parent: self.start, depth: self.gate.run().inside.depth + 1 },
+            nesting: CallNesting { parent: self.start, depth: self.gate.run().nesting.depth + 1 },
             deadline: Some(self.deadline()),
             ..self.gate.run().clone()
         };
@@ -195,7 +195,7 @@ pub(crate) async fn execute(
 ) -> Result<Raw, Stop> {
     let run = gate.run();
     let call = permit.into_call();
-    let limits = &gate.house().limits;
+    let limits = &gate.setup().limits;
     let wanted = call.call().time.or_else(|| call.tool().tool().time(call.args()));
     let limit = wanted.unwrap_or(limits.time).min(limits.time_cap);
     let began = Instant::now();

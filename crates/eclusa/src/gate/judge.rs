@@ -2,20 +2,20 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::{Decision, Reason, Run, Source, Validated, Verdict, gate::House};
+use crate::{Decision, Reason, Run, Source, Validated, Verdict, gate::GateSetup};
 
 /// The verdict in this mode, on this machine. A policy that panics has denied.
-pub(crate) fn judge(house: &House, run: &Run, call: &Validated) -> Verdict {
-    let judged = catch_unwind(AssertUnwindSafe(|| house.policy.load().judge(call)));
+pub(crate) fn judge(setup: &GateSetup, run: &Run, call: &Validated) -> Verdict {
+    let judged = catch_unwind(AssertUnwindSafe(|| setup.policy.load().judge(call)));
     let mut verdict = judged.unwrap_or_else(|_panic| {
-        Verdict::of(vec![Reason {
+        Verdict::from_reasons(vec![Reason {
             decision: Decision::Deny,
             source: Source::Floor,
             origin: "policy".into(),
             text: "the policy crashed".into(),
         }])
     });
-    if verdict.decision == Decision::Stage && !can_stage(house, call) {
+    if verdict.decision == Decision::Stage && !can_stage(setup, call) {
         // What cannot be staged is asked about, and the record says why.
         verdict.because.insert(
             0,
@@ -33,6 +33,6 @@ pub(crate) fn judge(house: &House, run: &Run, call: &Validated) -> Verdict {
 
 /// True when what this call changes is a value before it is real. Only a tool of our own is
 /// believed when it says so.
-fn can_stage(house: &House, call: &Validated) -> bool {
-    house.workspace.is_some() && call.facts().stages && call.server().is_none()
+fn can_stage(setup: &GateSetup, call: &Validated) -> bool {
+    setup.workspace.is_some() && call.facts().stages && call.server().is_none()
 }

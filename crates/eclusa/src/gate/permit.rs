@@ -5,16 +5,16 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 use futures::FutureExt;
 
 use crate::{
-    Advice, Decision, Pass, Reason, Reviewed, Run, Source, Stop, Validated, Verdict,
+    Advice, Decision, PreflightStep, Reason, Reviewed, Run, Source, Stop, Validated, Verdict,
     audit::trail::Trail,
     gate::{
-        House,
+        GateSetup,
         ask::{Approved, ask},
-        conversations::spend,
+        conversations::consume_uses,
         judge::judge,
         review::review,
     },
-    stop::{Decider, Span},
+    stop::{Decider, HumanDuration},
 };
 
 /// Leave to run one call once, with exactly the arguments inside.
@@ -46,13 +46,13 @@ const MAX_EDITS: usize = 8;
 /// the passes in their configured order. Arguments that a person edits are a new call: reviewed
 /// and judged from the start.
 pub(crate) async fn decide(
-    house: &House,
+    setup: &GateSetup,
     run: &Run,
     mut call: Reviewed,
     trail: &mut Trail,
 ) -> Result<Permit, Stop> {
     for _ in 0..=MAX_EDITS {
-        let verdict = trail.verdict.insert(judge(house, run, call.call()));
+        let verdict = trail.verdict.insert(judge(setup, run, call.call()));
         if run.dry_run {
             let verdict = verdict.clone();
             return Err(Stop::DryRun { verdict, would: described(call.call()) });
@@ -60,15 +60,15 @@ pub(crate) async fn decide(
         if verdict.decision == Decision::Deny {
             return Err(Stop::denied(Decider::Policy, verdict.why()));
         }
-        if !spend(house, verdict) {
+        if !consume_uses(setup, verdict) {
             let why = "the rule that allows it was used up by another call meanwhile";
             return Err(Stop::denied(Decider::Policy, why));
         }
-        match pass_all(house, run, call.call(), trail).await? {
+        match pass_all(setup, run, call.call(), trail).await? {
             Approved::Yes => return Ok(Permit { call }),
             Approved::Edited(args) => {
                 let edited = call.with_args(args, trail)?;
-                call = Box::pin(review(house, edited, trail)).await?;
+                call = Box::pin(review(setup, edited, trail)).await?;
             }
         }
     }
@@ -84,7 +84,7 @@ fn described(call: &Validated) -> String {
 ///
 /// Most calls need none of them, so each is boxed: what is not needed takes no room.
 async fn pass_all(
-    house: &House,
+    setup: &GateSetup,
     run: &Run,
     call: &Validated,
     trail: &mut Trail,
@@ -93,28 +93,30 @@ async fn pass_all(
     let must_ask =
         |trail: &Trail| trail.verdict.as_ref().is_none_or(|it| it.decision >= Decision::Ask);
     let mut asked = false;
-    for pass in house.order {
+    for pass in setup.order {
         match pass {
-            Pass::ReverseThinking if call.facts().needs_reverse_thinking => {
-                if Box::pin(think(house, call, trail)).await? == Advice::Ask && !asked {
+            PreflightStep::ReverseThinking if call.facts().needs_reverse_thinking => {
+                if Box::pin(think(setup, call, trail)).await? == Advice::Ask && !asked {
                     trail.verdict = trail.verdict.take().map(|it| run.mode.apply(raised(it)));
                 }
             }
-            Pass::Approval if must_ask(trail) => {
-                if let Approved::Edited(args) = Box::pin(ask(house, run, call, trail)).await? {
+            PreflightStep::Approval if must_ask(trail) => {
+                if let Approved::Edited(args) = Box::pin(ask(setup, run, call, trail)).await? {
                     return Ok(Approved::Edited(args));
                 }
                 asked = true;
             }
-            Pass::Checkpoint if call.facts().needs_checkpoint => {
-                Box::pin(open(house, call, trail)).await?;
+            PreflightStep::Checkpoint if call.facts().needs_checkpoint => {
+                Box::pin(open(setup, call, trail)).await?;
             }
-            Pass::ReverseThinking | Pass::Approval | Pass::Checkpoint => {}
+            PreflightStep::ReverseThinking
+            | PreflightStep::Approval
+            | PreflightStep::Checkpoint => {}
         }
     }
     // Reverse thinking may have raised the verdict after the person's turn in the order.
     if must_ask(trail) && !asked {
-        return Box::pin(ask(house, run, call, trail)).await;
+        return Box::pin(ask(setup, run, call, trail)).await;
     }
     Ok(Approved::Yes)
 }
@@ -134,15 +136,15 @@ fn raised(mut verdict: Verdict) -> Verdict {
 }
 
 /// Reverse thinking, for tools that ask for it and for no others.
-async fn think(house: &House, call: &Validated, trail: &mut Trail) -> Result<Advice, Stop> {
+async fn think(setup: &GateSetup, call: &Validated, trail: &mut Trail) -> Result<Advice, Stop> {
     let no = |why: String| Stop::denied(Decider::ReverseThinking, why);
-    let (Some(thinker), Some(verdict)) = (&house.reverse_thinker, &trail.verdict) else {
+    let (Some(thinker), Some(verdict)) = (&setup.reverse_thinker, &trail.verdict) else {
         return Err(no("the tool needs it, and nobody is set up to do it".to_owned()));
     };
     let thinking = async { thinker.think(call, verdict).await };
-    let deliverable = decided_within(house.limits.checkpoint, thinking).await.map_err(no)?;
-    let (advice, why) = (deliverable.verdict, deliverable.verdict_reason.clone());
-    trail.deliverable = Some(deliverable);
+    let reverse_thinking = decided_within(setup.limits.checkpoint, thinking).await.map_err(no)?;
+    let (advice, why) = (reverse_thinking.verdict, reverse_thinking.verdict_reason.clone());
+    trail.reverse_thinking = Some(reverse_thinking);
     match advice {
         Advice::Stop => Err(no(why)),
         advice => Ok(advice),
@@ -150,16 +152,16 @@ async fn think(house: &House, call: &Validated, trail: &mut Trail) -> Result<Adv
 }
 
 /// The checkpoint, for tools that ask for it and for no others.
-async fn open(house: &House, call: &Validated, trail: &mut Trail) -> Result<(), Stop> {
-    let opened = match &house.checkpoint {
+async fn open(setup: &GateSetup, call: &Validated, trail: &mut Trail) -> Result<(), Stop> {
+    let opened = match &setup.checkpoint {
         Some(checkpoint) => {
-            decided_within(house.limits.checkpoint, async { checkpoint.open(call).await }).await
+            decided_within(setup.limits.checkpoint, async { checkpoint.open(call).await }).await
         }
         None => Err("the tool needs one, and none is set up".to_owned()),
     };
     trail.checkpoint = Some(match &opened {
         Ok(()) => "open".to_owned(),
-        Err(why) => format!("closed: {}", house.redactor.text(why).0),
+        Err(why) => format!("closed: {}", setup.redactor.text(why).0),
     });
     opened.map_err(|why| Stop::denied(Decider::Checkpoint, why))
 }
@@ -172,6 +174,6 @@ async fn decided_within<T>(
     match tokio::time::timeout(limit, AssertUnwindSafe(deciding).catch_unwind()).await {
         Ok(Ok(decided)) => decided,
         Ok(Err(_panic)) => Err("it crashed".to_owned()),
-        Err(_elapsed) => Err(format!("it said nothing within {}", Span(limit))),
+        Err(_elapsed) => Err(format!("it said nothing within {}", HumanDuration(limit))),
     }
 }

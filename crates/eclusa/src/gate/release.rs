@@ -9,8 +9,8 @@ use crate::{
     Attachment, Hash, Output, Review, ReviewError, Settled, Stop, Undo, Validated,
     audit::trail::Trail,
     gate::{
-        Cut, House,
-        review::{decided, heard, merge, note, readers},
+        Cut, GateSetup,
+        review::{into_change, merge, review_note, reviewers_for, run_reviewer},
     },
 };
 
@@ -86,34 +86,34 @@ impl Released {
 
 /// Output reviewers, redaction, cut and spool, in this order.
 pub(crate) async fn release(
-    house: &House,
+    setup: &GateSetup,
     settled: Settled,
     trail: &mut Trail,
 ) -> Result<Released, Stop> {
     let (call, output, time) = settled.unseal();
-    let mut output = read(house, &call, output, trail).await?;
-    let redacted = redact(house, &mut output);
-    let (bytes, sha256) = (output.text.len(), Hash::of(output.text.as_bytes()));
-    let (truncated, spool) = cut(house, &mut output, trail).await;
+    let mut output = read(setup, &call, output, trail).await?;
+    let redacted = redact(setup, &mut output);
+    let (bytes, sha256) = (output.text.len(), Hash::sha256(output.text.as_bytes()));
+    let (truncated, spool) = cut(setup, &mut output, trail).await;
     Ok(Released { output, time, bytes, sha256, redacted, truncated, spool })
 }
 
 /// Shows the output to each reviewer in turn. The tool has already run: a "no" here withholds
 /// the output, it does not undo the deed.
 async fn read(
-    house: &House,
+    setup: &GateSetup,
     call: &Validated,
     mut output: Output,
     trail: &mut Trail,
 ) -> Result<Output, Stop> {
-    for reviewer in readers(house, call, |it| it.output.clone()) {
-        let limit = reviewer.time().unwrap_or(house.limits.review);
-        let said = Box::pin(heard(limit, || reviewer.output(call, &output))).await;
+    for reviewer in reviewers_for(setup, call, |it| it.output.clone()) {
+        let limit = reviewer.time().unwrap_or(setup.limits.review);
+        let said = Box::pin(run_reviewer(limit, || reviewer.output(call, &output))).await;
         let said = said.and_then(|said| merged(said, &output));
-        trail.reviews.push(note(house, reviewer.name(), "output", &said, false, |it| {
-            Hash::of(it.text.as_bytes()).to_string()
+        trail.reviews.push(review_note(setup, reviewer.name(), "output", &said, false, |it| {
+            Hash::sha256(it.text.as_bytes()).to_string()
         }));
-        match decided(reviewer.name(), said) {
+        match into_change(reviewer.name(), said) {
             Ok(None) => {}
             Ok(Some(new)) => output = new,
             Err(Stop::Denied { by, why }) => {
@@ -136,29 +136,29 @@ fn merged(said: Review<Output>, output: &Output) -> Result<Review<Output>, Revie
 }
 
 /// Takes secrets out of everything that leaves, and counts them.
-fn redact(house: &House, output: &mut Output) -> usize {
+fn redact(setup: &GateSetup, output: &mut Output) -> usize {
     let mut count = 0;
     for text in std::iter::once(&mut output.text).chain(&mut output.error) {
-        let (clean, found) = house.redactor.text(text);
+        let (clean, found) = setup.redactor.text(text);
         count += found;
         if let Cow::Owned(clean) = clean {
             *text = clean;
         }
     }
     if let Some(data) = &mut output.data {
-        let (clean, found) = house.redactor.value(data);
+        let (clean, found) = setup.redactor.value(data);
         count += found;
         if let Cow::Owned(clean) = clean {
             *data = clean;
         }
     }
-    count + output.attachments.iter_mut().map(|it| it.redact(&house.redactor)).sum::<usize>()
+    count + output.attachments.iter_mut().map(|it| it.redact(&setup.redactor)).sum::<usize>()
 }
 
 /// Cuts the output to size. What is cut is kept whole in the spool; if it cannot be kept, the
 /// text says so.
-async fn cut(house: &House, output: &mut Output, trail: &mut Trail) -> (bool, Option<String>) {
-    let limit = house.limits.output_bytes();
+async fn cut(setup: &GateSetup, output: &mut Output, trail: &mut Trail) -> (bool, Option<String>) {
+    let limit = setup.limits.output_bytes();
     let mut truncated = false;
     if let Some(data) = &output.data
         && data.to_string().len() > limit
@@ -178,7 +178,7 @@ async fn cut(house: &House, output: &mut Output, trail: &mut Trail) -> (bool, Op
         return (truncated, None);
     }
     let whole = std::mem::take(&mut output.text);
-    let (head, tail) = match house.limits.cut {
+    let (head, tail) = match setup.limits.cut {
         Cut::Head => (limit, 0),
         Cut::HeadTail => (limit - limit / 5, limit / 5),
     };
@@ -189,9 +189,9 @@ async fn cut(house: &House, output: &mut Output, trail: &mut Trail) -> (bool, Op
     let tail = rest.get(gone..).unwrap_or_default();
     let mut text = String::with_capacity(limit + 200);
     text.push_str(head);
-    let kept = match &house.spool {
+    let kept = match &setup.spool {
         Some(spool) => {
-            Box::pin(guarded(house.limits.audit, async { spool.keep(whole.clone()).await })).await
+            Box::pin(guarded(setup.limits.audit, async { spool.keep(whole.clone()).await })).await
         }
         None => Err("no spool is set up".to_owned()),
     };

@@ -10,8 +10,8 @@ use crate::{
     Review, ReviewError, Reviewer, Stop, Validated,
     audit::{body::ReviewNote, trail::Trail},
     digest::digest,
-    gate::House,
-    stop::{Decider, Span},
+    gate::GateSetup,
+    stop::{Decider, HumanDuration},
 };
 
 /// A call that every reviewer has let through, as it stands now.
@@ -39,23 +39,23 @@ impl Reviewed {
 /// Shows the call to each reviewer in turn, the tool's own first. A change goes through
 /// validation again, and the reviewers after it read what became of it.
 pub(crate) async fn review(
-    house: &House,
+    setup: &GateSetup,
     mut call: Validated,
     trail: &mut Trail,
 ) -> Result<Reviewed, Stop> {
-    for reviewer in readers(house, &call, |it| it.input.clone()) {
+    for reviewer in reviewers_for(setup, &call, |it| it.input.clone()) {
         let name = reviewer.name();
-        let limit = reviewer.time().unwrap_or(house.limits.review);
-        let (said, cached) = match &house.review_cache {
+        let limit = reviewer.time().unwrap_or(setup.limits.review);
+        let (said, cached) = match &setup.review_cache {
             // Boxed, so that calls that nobody reviews carry no room for it.
             Some(cache) => Box::pin(cache.input(&*reviewer, &call, limit)).await,
-            None => (Box::pin(heard(limit, || reviewer.input(&call))).await, false),
+            None => (Box::pin(run_reviewer(limit, || reviewer.input(&call))).await, false),
         };
         let said = said.map(|said| merged(said, call.args()));
-        trail
-            .reviews
-            .push(note(house, name, "input", &said, cached, |args| digest(args).to_string()));
-        call = match decided(name, said)? {
+        trail.reviews.push(review_note(setup, name, "input", &said, cached, |args| {
+            digest(args).to_string()
+        }));
+        call = match into_change(name, said)? {
             Some(args) => call.with_args(args, trail)?,
             None => call,
         };
@@ -63,19 +63,19 @@ pub(crate) async fn review(
     Ok(Reviewed { call })
 }
 
-/// Everyone who reads calls of this tool: its own reviewer, then the house's.
-pub(crate) fn readers(
-    house: &House,
+/// Everyone who reads calls of this tool: its own reviewer, then the setup's.
+pub(crate) fn reviewers_for(
+    setup: &GateSetup,
     call: &Validated,
     own: impl Fn(&crate::ReviewConfig) -> Option<Arc<dyn Reviewer>>,
 ) -> Vec<Arc<dyn Reviewer>> {
     let own = own(call.tool().review());
-    let all = house.reviewers.iter().filter(|it| it.reads(call.name())).cloned();
+    let all = setup.reviewers.iter().filter(|it| it.reads(call.name())).cloned();
     own.into_iter().chain(all).collect()
 }
 
 /// Listens to a reviewer. What errs, hangs or panics has not approved.
-pub(crate) async fn heard<'a, T>(
+pub(crate) async fn run_reviewer<'a, T>(
     limit: Duration,
     read: impl FnOnce() -> BoxFuture<'a, Result<Review<T>, ReviewError>>,
 ) -> Result<Review<T>, ReviewError> {
@@ -84,7 +84,9 @@ pub(crate) async fn heard<'a, T>(
     match tokio::time::timeout(limit, reading).await {
         Ok(Ok(said)) => said,
         Ok(Err(_panic)) => Err(ReviewError("it crashed".to_owned())),
-        Err(_elapsed) => Err(ReviewError(format!("it said nothing within {}", Span(limit)))),
+        Err(_elapsed) => {
+            Err(ReviewError(format!("it said nothing within {}", HumanDuration(limit))))
+        }
     }
 }
 
@@ -121,7 +123,7 @@ pub(crate) fn merge(target: &mut Value, patch: Value) {
 }
 
 /// Turns a reviewer's word into: go on (`None`), go on with this (`Some`), or stop.
-pub(crate) fn decided<T>(
+pub(crate) fn into_change<T>(
     name: &str,
     said: Result<Review<T>, ReviewError>,
 ) -> Result<Option<T>, Stop> {
@@ -136,8 +138,8 @@ pub(crate) fn decided<T>(
 }
 
 /// What the record says of a reviewer's word.
-pub(crate) fn note<T>(
-    house: &House,
+pub(crate) fn review_note<T>(
+    setup: &GateSetup,
     by: &str,
     on: &'static str,
     said: &Result<Review<T>, ReviewError>,
@@ -153,6 +155,6 @@ pub(crate) fn note<T>(
         Err(ReviewError(what)) => ("error", None, Some(what)),
     };
     // A reason may quote what was read.
-    let why = why.map(|why| house.redactor.text(why).0.into_owned());
+    let why = why.map(|why| setup.redactor.text(why).0.into_owned());
     ReviewNote { by: by.to_owned(), cached, on, said, sha256, why }
 }

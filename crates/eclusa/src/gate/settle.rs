@@ -15,7 +15,7 @@ use crate::{
     PermissionClass, Preview, Raw, Reason, Run, Source, Staged, Stop, Touch, Undo, Validated,
     Verdict, Workspace,
     audit::trail::{ChangesTrail, Trail},
-    gate::{House, ask::ask_about_changes},
+    gate::{GateSetup, ask::ask_about_changes},
     one_line,
     stop::Decider,
 };
@@ -37,7 +37,7 @@ impl Settled {
 /// Settles a call: its changes are judged, shown to a person where the rules say so, and then
 /// made real all together or not at all. A call that changes nothing passes.
 pub(crate) async fn settle(
-    house: &House,
+    setup: &GateSetup,
     run: &Run,
     raw: Raw,
     number: Option<u64>,
@@ -51,19 +51,19 @@ pub(crate) async fn settle(
         let changes = Arc::new(std::mem::take(&mut output.changes));
         trail.changes = Some(ChangesTrail::new(&changes));
         // Boxed, because most calls change nothing: what is not needed takes no room.
-        let ran = Ran { call: &call, changes: &changes, remarks };
-        let settling = make_real(house, run, ran, staged.clone(), number, trail);
+        let ran = RanCall { call: &call, changes: &changes, remarks };
+        let settling = judge_and_commit(setup, run, ran, staged.clone(), number, trail);
         let settled = Box::pin(settling).await;
-        let_go(staged).await;
+        drop_staging(staged).await;
         output.undo = Some(settled?);
     } else {
-        let_go(staged).await;
+        drop_staging(staged).await;
     }
     Ok(Settled { call, output, time })
 }
 
 /// A call that has run, and what it would change.
-struct Ran<'a> {
+struct RanCall<'a> {
     call: &'a Validated,
     changes: &'a Arc<Changes>,
     /// What a person must know besides the changes.
@@ -71,26 +71,26 @@ struct Ran<'a> {
 }
 
 /// Judges, asks and commits, in this order. Whatever ends it early leaves the workspace as it was.
-async fn make_real(
-    house: &House,
+async fn judge_and_commit(
+    setup: &GateSetup,
     run: &Run,
-    Ran { call, changes, remarks }: Ran<'_>,
+    RanCall { call, changes, remarks }: RanCall<'_>,
     staged: Option<Staged>,
     number: Option<u64>,
     trail: &mut Trail,
 ) -> Result<Undo, Stop> {
     let discarded = |stop| Stop::Discarded(Box::new(stop));
     let denied = |why: &str| discarded(Stop::denied(Decider::Gate, why));
-    let (Some(workspace), Some(number)) = (&house.workspace, number) else {
+    let (Some(workspace), Some(number)) = (&setup.workspace, number) else {
         return Err(denied("no workspace is set up for changes"));
     };
-    let counted = house.policy.load().counts_lines();
+    let counted = setup.policy.load().counts_lines();
     let lines = match counted {
         true => compare(workspace, changes, |diff| diff.lines()).await,
         false => None,
     };
     let lines = lines.flatten();
-    let judge = |trail: &Trail| judged(house, run, call, changes, lines, trail);
+    let judge = |trail: &Trail| judged(setup, run, call, changes, lines, trail);
     let verdict = judge(trail);
     let decision = verdict.decision;
     let why = verdict.why();
@@ -100,10 +100,10 @@ async fn make_real(
         Decision::Ask => {
             let preview = compare(workspace, changes, move |diff| Preview {
                 summary: diff.summary().to_string(),
-                diff: remarked(&remarks, &diff.shown()),
+                diff: with_remarks(&remarks, &diff.shown()),
             });
             let preview = preview.await.ok_or_else(|| denied("the comparison crashed"))?;
-            let asking = ask_about_changes(house, run, call, verdict, preview, trail);
+            let asking = ask_about_changes(setup, run, call, verdict, preview, trail);
             asking.await.map_err(discarded)?;
             // While a person thought, the rules may have changed.
             let verdict = judge(trail);
@@ -116,14 +116,14 @@ async fn make_real(
     if run.cancel.is_cancelled() {
         return Err(discarded(Stop::Cancelled { ran: true }));
     }
-    let undo = commit(house, workspace, changes, staged, number, trail).await?;
-    house.conversations.changed(run, changes, lines, decision == Decision::Ask);
+    let undo = commit(setup, workspace, changes, staged, number, trail).await?;
+    setup.conversations.changed(run, changes, lines, decision == Decision::Ask);
     Ok(undo)
 }
 
 /// What the rules say of the changes. A policy that panics has denied.
 fn judged(
-    house: &House,
+    setup: &GateSetup,
     run: &Run,
     call: &Validated,
     changes: &Changes,
@@ -131,7 +131,7 @@ fn judged(
     trail: &Trail,
 ) -> Verdict {
     let before = trail.verdict.as_ref();
-    let as_said = is_as_said(house, call, changes);
+    let as_said = is_as_said(setup, call, changes);
     // What was permitted before it ran stands, for what the call said it would write. What ran
     // only so that its changes could be seen is not permitted yet.
     let unruled = match before.map(|it| it.decision) {
@@ -143,9 +143,9 @@ fn judged(
     let spent = ChangeTotals::default();
     let moment = call.context();
     let effects = Effects { author: call.into(), changes, lines, spent: &spent, moment, unruled };
-    let judged = catch_unwind(AssertUnwindSafe(|| house.policy.load().judge_effects(&effects)));
+    let judged = catch_unwind(AssertUnwindSafe(|| setup.policy.load().judge_effects(&effects)));
     let verdict = judged.unwrap_or_else(|_panic| {
-        Verdict::of(vec![Reason {
+        Verdict::from_reasons(vec![Reason {
             decision: Decision::Deny,
             source: Source::Floor,
             origin: "policy".into(),
@@ -164,8 +164,8 @@ fn judged(
 
 /// True when everything that changes is what the call said it would write, lies beneath it, or is
 /// a directory made on the way to it.
-fn is_as_said(house: &House, call: &Validated, changes: &Changes) -> bool {
-    let Some(workspace) = &house.workspace else { return false };
+fn is_as_said(setup: &GateSetup, call: &Validated, changes: &Changes) -> bool {
+    let Some(workspace) = &setup.workspace else { return false };
     let said = call.touches().iter().filter_map(|touch| match touch {
         Touch::Write(path) => {
             let path = Path::new(path);
@@ -197,12 +197,12 @@ fn answered(verdict: Verdict, before: Option<&Verdict>) -> Verdict {
         origin: "approval".into(),
         text: "a person said yes to it before it ran".into(),
     });
-    Verdict::of(because)
+    Verdict::from_reasons(because)
 }
 
 /// Makes the changes real. It is not given up in the middle: once begun, it ends.
 async fn commit(
-    house: &House,
+    setup: &GateSetup,
     workspace: &Workspace,
     changes: &Arc<Changes>,
     staged: Option<Staged>,
@@ -212,7 +212,7 @@ async fn commit(
     note(trail, |it| it.outcome = "committing");
     let committing = {
         let (workspace, changes) = (workspace.clone(), changes.clone());
-        let durability = house.durability;
+        let durability = setup.durability;
         tokio::task::spawn_blocking(move || {
             let committed = workspace.commit(number, &changes, durability);
             // It stays for as long as the commit takes, whether or not anybody waits for it.
@@ -254,7 +254,7 @@ fn undo(number: u64, changes: &Changes) -> Undo {
 }
 
 /// Removes what changes were staged in, away from the threads that calls pass on.
-async fn let_go(staged: Option<Staged>) {
+async fn drop_staging(staged: Option<Staged>) {
     if let Some(staged) = staged {
         // A guard that panics has left something behind, and nothing else is wrong.
         let _ = tokio::task::spawn_blocking(move || drop(staged)).await;
@@ -275,7 +275,7 @@ async fn compare<T: Send + 'static>(
 }
 
 /// The changes as they are shown, after what must be known besides them.
-fn remarked(remarks: &[String], shown: &str) -> String {
+fn with_remarks(remarks: &[String], shown: &str) -> String {
     let remarks = remarks.iter().map(|it| format!("! {}\n", one_line(it)));
     remarks.chain([shown.to_owned()]).collect()
 }

@@ -118,7 +118,7 @@ impl Validated {
     }
 
     /// The same call at this moment.
-    pub(crate) fn at(self, moment: JudgeContext) -> Validated {
+    pub(crate) fn with_context(self, moment: JudgeContext) -> Validated {
         Validated { moment: Arc::new(moment), ..self }
     }
 
@@ -151,7 +151,7 @@ impl Validated {
     pub fn binding(&self) -> Hash {
         let digest = self.digest.hex();
         let parts = [self.name().as_bytes(), self.revision().as_bytes(), &digest];
-        Hash::of(&parts.join(&b'\n'))
+        Hash::sha256(&parts.join(&b'\n'))
     }
 
     /// True when the run itself has no effect that anybody could ask about afterwards: a tool of

@@ -5,29 +5,31 @@ use serde_json::{Value, json};
 use super::{
     CALL_BYTES,
     fragments::{Ending, Fragments},
-    made::Made,
-    native::{asked, cut_short, items},
+    ids::IdGenerator,
+    native::{cut_short, incoming, items},
 };
-use crate::{Asked, Reply};
+use crate::{Incoming, Reply};
 
 /// The calls of a whole message. Blocks of tools that the server runs itself are not calls.
-pub fn calls(message: &Value) -> Vec<Asked> {
-    let mut made = Made::new();
+pub fn calls(message: &Value) -> Vec<Incoming> {
+    let mut ids = IdGenerator::new();
     let blocks = match message.get("content") {
         Some(Value::String(_)) => return Vec::new(),
-        content => match items(content, "content", &mut made) {
+        content => match items(content, "content", &mut ids) {
             Ok(blocks) => blocks,
             Err(bad) => return vec![bad.into()],
         },
     };
     let is_call = |it: &&Value| it.get("type").is_some_and(|it| it == "tool_use");
-    let one =
-        |it: &Value, made: &mut Made| asked(it.get("id"), it.get("name"), it.get("input"), made);
-    let mut all: Vec<Asked> = blocks.iter().filter(is_call).map(|it| one(it, &mut made)).collect();
+    let one = |it: &Value, ids: &mut IdGenerator| {
+        incoming(it.get("id"), it.get("name"), it.get("input"), ids)
+    };
+    let mut all: Vec<Incoming> =
+        blocks.iter().filter(is_call).map(|it| one(it, &mut ids)).collect();
     // The input of the block that the model was stopped in holds what had come by then.
     let why = message.get("stop_reason").and_then(Value::as_str).and_then(stopped);
     if let (Some(why), Some(true)) = (why, blocks.last().map(|it| is_call(&it)))
-        && let Some(Asked::Call(call)) = all.pop()
+        && let Some(Incoming::Call(call)) = all.pop()
     {
         all.push(cut_short(call.id, Some(&call.tool), why));
     }
@@ -47,7 +49,7 @@ pub struct Stream {
     /// came is known only when the wire says why the model stopped.
     waiting: Vec<u64>,
     last_block: u64,
-    made: Made,
+    ids: IdGenerator,
 }
 
 impl Default for Stream {
@@ -63,12 +65,12 @@ impl Stream {
             fragments: Fragments::new(bytes),
             waiting: Vec::new(),
             last_block: 0,
-            made: Made::new(),
+            ids: IdGenerator::new(),
         }
     }
 
     /// Takes one event, and gives the calls that are complete now.
-    pub fn push(&mut self, event: &Value) -> Vec<Asked> {
+    pub fn push(&mut self, event: &Value) -> Vec<Incoming> {
         let index = event.get("index").and_then(Value::as_u64).unwrap_or_default();
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "content_block_start" => self.start(index, event.get("content_block")),
@@ -86,8 +88,8 @@ impl Stream {
     }
 
     /// The stream has ended. A call that was not complete by then is answered, not run.
-    pub fn finish(mut self) -> Vec<Asked> {
-        self.fragments.end_all(Ending::Broken, &mut self.made)
+    pub fn finish(mut self) -> Vec<Incoming> {
+        self.fragments.end_all(Ending::Broken, &mut self.ids)
     }
 
     fn start(&mut self, index: u64, block: Option<&Value>) {
@@ -116,26 +118,26 @@ impl Stream {
         }
     }
 
-    fn stop(&mut self, index: u64) -> Vec<Asked> {
+    fn stop(&mut self, index: u64) -> Vec<Incoming> {
         if !self.fragments.is_open(index) || self.waiting.contains(&index) {
             return Vec::new();
         }
         if self.waiting.is_empty() && !self.fragments.is_bare(index) {
-            return self.fragments.end(index, Ending::Complete, &mut self.made);
+            return self.fragments.end(index, Ending::Complete, &mut self.ids);
         }
         self.waiting.push(index);
         Vec::new()
     }
 
     /// The model has stopped; in the middle of the last block, if there is a reason for that.
-    fn end(&mut self, why: Option<&str>) -> Vec<Asked> {
+    fn end(&mut self, why: Option<&str>) -> Vec<Incoming> {
         let mut done = Vec::new();
         for index in std::mem::take(&mut self.waiting) {
             let ending = match why {
                 Some(why) if index == self.last_block => Ending::Stopped(why),
                 _ => Ending::Complete,
             };
-            done.extend(self.fragments.end(index, ending, &mut self.made));
+            done.extend(self.fragments.end(index, ending, &mut self.ids));
         }
         done
     }

@@ -15,12 +15,12 @@
 
 use std::borrow::Cow;
 
-use crate::{Asked, Malformed, Origin};
+use crate::{Incoming, Malformed, Origin};
 
 use super::{
     CALL_BYTES,
     fence::{Fences, Label, Step},
-    made::Made,
+    ids::IdGenerator,
 };
 
 mod answer;
@@ -55,7 +55,7 @@ pub enum Piece<'c> {
     /// Text for the person, without the calls. Borrowed from the chunk unless it was held back.
     Text(Cow<'c, str>),
     /// A call, or a block that should have been one.
-    Asked(Asked),
+    Incoming(Incoming),
 }
 
 /// What one chunk brought to light, in the order of the text. Most chunks are plain text, which
@@ -119,20 +119,20 @@ impl<'c> Iterator for IntoPieces<'c> {
 /// is cut into chunks, in time proportional to its length.
 ///
 /// ```
-/// use eclusa::{Asked, parse::fenced::{Fenced, Options, Piece}};
+/// use eclusa::{Incoming, parse::fenced::{Fenced, Options, Piece}};
 ///
 /// let mut fenced = Fenced::new(Options::default());
 /// let (mut text, mut asked) = (String::new(), Vec::new());
 /// let mut take = |piece: Piece<'_>| match piece {
 ///     Piece::Text(it) => text.push_str(&it),
-///     Piece::Asked(it) => asked.push(it),
+///     Piece::Incoming(it) => asked.push(it),
 /// };
 /// for chunk in ["Let me see.\n``", "`tool\n{\"name\": \"ls\", ", "\"args\": {}}\n```\n"] {
 ///     fenced.push(chunk).into_iter().for_each(&mut take);
 /// }
 /// fenced.finish().into_iter().for_each(&mut take);
 /// assert_eq!(text, "Let me see.\n");
-/// assert!(matches!(&asked[..], [Asked::Call(call)] if call.tool == "ls"));
+/// assert!(matches!(&asked[..], [Incoming::Call(call)] if call.tool == "ls"));
 /// ```
 #[derive(Debug)]
 pub struct Fenced {
@@ -146,7 +146,7 @@ pub struct Fenced {
     overlong: bool,
     /// The last line closed a block that was taken out.
     taken_out: bool,
-    made: Made,
+    ids: IdGenerator,
     /// The beginning of a character whose end is still to come.
     carry: Vec<u8>,
 }
@@ -171,7 +171,7 @@ impl Fenced {
             block: None,
             overlong: false,
             taken_out: false,
-            made: Made::new(),
+            ids: IdGenerator::new(),
             carry: Vec::new(),
         }
     }
@@ -320,13 +320,13 @@ impl Fenced {
         let Some(block) = self.block.take() else { return };
         let read = match std::mem::take(&mut self.overlong) {
             true => Err(block::too_large(block.line, self.options.block_bytes)),
-            false => block::read(&self.held, block, &mut self.made),
+            false => block::read(&self.held, block, &mut self.ids),
         };
         match read {
             Ok(call) => {
                 self.held.clear();
                 self.taken_out = true;
-                pieces.add(Piece::Asked(Asked::Call(call)));
+                pieces.add(Piece::Incoming(Incoming::Call(call)));
             }
             Err(bad) => {
                 pieces.held(&mut self.held);
@@ -338,8 +338,8 @@ impl Fenced {
     /// Says what is wrong with a block that was left in the text, unless nobody wants to know.
     fn refuse(&mut self, block: Block, bad: block::Bad, pieces: &mut Pieces<'_>) {
         if block.label == Label::Tool && !self.options.lenient {
-            pieces.add(Piece::Asked(Asked::Malformed(Malformed {
-                id: self.made.or_next(bad.id.as_deref()),
+            pieces.add(Piece::Incoming(Incoming::Malformed(Malformed {
+                id: self.ids.or_next(bad.id.as_deref()),
                 tool: bad.tool,
                 problem: bad.problem,
                 origin: Origin::Fenced,
@@ -353,7 +353,7 @@ impl Piece<'_> {
     pub fn into_owned(self) -> Piece<'static> {
         match self {
             Piece::Text(text) => Piece::Text(Cow::Owned(text.into_owned())),
-            Piece::Asked(asked) => Piece::Asked(asked),
+            Piece::Incoming(incoming) => Piece::Incoming(incoming),
         }
     }
 }
@@ -364,7 +364,7 @@ pub struct Parsed {
     /// The text without the calls, trimmed.
     pub clean_text: String,
     /// The calls, and the blocks that should have been one.
-    pub asked: Vec<Asked>,
+    pub incoming: Vec<Incoming>,
 }
 
 /// Reads a whole text.
@@ -375,15 +375,15 @@ pub fn parse(text: &str) -> Parsed {
 /// Reads a whole text in another way.
 pub fn parse_with(text: &str, options: Options) -> Parsed {
     let mut fenced = Fenced::new(options);
-    let (mut clean, mut asked) = (String::with_capacity(text.len()), Vec::new());
+    let (mut clean, mut incoming) = (String::with_capacity(text.len()), Vec::new());
     let pieces = fenced.push(text);
     for piece in pieces.into_iter().chain(fenced.finish()) {
         match piece {
             Piece::Text(it) => clean.push_str(&it),
-            Piece::Asked(it) => asked.push(it),
+            Piece::Incoming(it) => incoming.push(it),
         }
     }
-    Parsed { clean_text: clean.trim().to_owned(), asked }
+    Parsed { clean_text: clean.trim().to_owned(), incoming }
 }
 
 #[cfg(test)]

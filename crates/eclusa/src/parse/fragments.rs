@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
+    ids::IdGenerator,
     json::brief,
-    made::Made,
-    native::{asked_in_text, cut_short, malformed},
+    native::{cut_short, incoming_from_text, malformed},
 };
-use crate::Asked;
+use crate::Incoming;
 
 /// How many calls of one stream may be unfinished at once.
-const MOST_CALLS: usize = 256;
+const MAX_CALLS: usize = 256;
 
 /// How many contradicting ids of one call are answered.
-const MOST_IDS: usize = 16;
+const MAX_IDS: usize = 16;
 
 /// How the fragments of a call came to an end.
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +76,7 @@ impl Fragments {
 
     /// Opens a call, if it is not open yet and there is room.
     pub(super) fn open(&mut self, index: u64) {
-        if self.open.len() < MOST_CALLS {
+        if self.open.len() < MAX_CALLS {
             self.open.entry(index).or_default();
         } else if !self.is_open(index) {
             self.too_many = true;
@@ -99,7 +99,7 @@ impl Fragments {
             brief(known),
             brief(id)
         ));
-        if it.other_ids.len() < MOST_IDS && it.other_ids.iter().all(|other| other != id) {
+        if it.other_ids.len() < MAX_IDS && it.other_ids.iter().all(|other| other != id) {
             self.held += id.len();
             it.other_ids.push(id.to_owned());
         }
@@ -157,10 +157,15 @@ impl Fragments {
     }
 
     /// Ends one call.
-    pub(super) fn end(&mut self, index: u64, ending: Ending<'_>, made: &mut Made) -> Vec<Asked> {
+    pub(super) fn end(
+        &mut self,
+        index: u64,
+        ending: Ending<'_>,
+        ids: &mut IdGenerator,
+    ) -> Vec<Incoming> {
         let Some(it) = self.open.remove(&index) else { return Vec::new() };
         self.held = self.held.saturating_sub(it.bytes());
-        it.asked(ending, made)
+        it.incoming(ending, ids)
     }
 
     /// True when a call has no arguments so far: it is either complete or has not begun.
@@ -169,16 +174,16 @@ impl Fragments {
     }
 
     /// Ends all calls, in the order of their indices.
-    pub(super) fn end_all(&mut self, ending: Ending<'_>, made: &mut Made) -> Vec<Asked> {
+    pub(super) fn end_all(&mut self, ending: Ending<'_>, ids: &mut IdGenerator) -> Vec<Incoming> {
         self.held = 0;
         let open = std::mem::take(&mut self.open);
-        let mut all: Vec<Asked> =
-            open.into_values().flat_map(|it| it.asked(ending, made)).collect();
+        let mut all: Vec<Incoming> =
+            open.into_values().flat_map(|it| it.incoming(ending, ids)).collect();
         if std::mem::take(&mut self.too_many) {
             let problem = format!(
-                "more than {MOST_CALLS} calls were begun at once; the further ones were not read, send fewer"
+                "more than {MAX_CALLS} calls were begun at once; the further ones were not read, send fewer"
             );
-            all.push(malformed(made.next(), None, problem));
+            all.push(malformed(ids.next(), None, problem));
         }
         all
     }
@@ -212,25 +217,25 @@ impl Fragment {
         self.text.trim().is_empty()
     }
 
-    fn asked(self, ending: Ending<'_>, made: &mut Made) -> Vec<Asked> {
+    fn incoming(self, ending: Ending<'_>, ids: &mut IdGenerator) -> Vec<Incoming> {
         let tool = (!self.name.is_empty()).then_some(self.name.as_str());
         if let Some(fault) = &self.fault {
-            let first = made.or_next(self.id.as_deref());
+            let first = ids.or_next(self.id.as_deref());
             let ids = std::iter::once(first).chain(self.other_ids);
             return ids.map(|id| malformed(id, tool, fault.clone())).collect();
         }
         match ending {
             Ending::Broken => {
                 let problem = "the stream ended before the call was complete, so it was not run; send it again";
-                let id = made.or_next(self.id.as_deref());
+                let id = ids.or_next(self.id.as_deref());
                 return vec![malformed(id, tool, problem.to_owned())];
             }
             Ending::Stopped(why) if self.is_bare() => {
-                return vec![cut_short(made.or_next(self.id.as_deref()), tool, why)];
+                return vec![cut_short(ids.or_next(self.id.as_deref()), tool, why)];
             }
             Ending::Stopped(_) | Ending::Complete => {}
         }
         let (id, name) = (self.id.map(Value::String), tool.map(Value::from));
-        vec![asked_in_text(id.as_ref(), name.as_ref(), Some(&self.text.into()), made)]
+        vec![incoming_from_text(id.as_ref(), name.as_ref(), Some(&self.text.into()), ids)]
     }
 }

@@ -3,68 +3,68 @@
 use serde_json::{Value, json};
 
 use super::{
+    ids::{IdGenerator, was_made},
     json::brief,
-    made::{Made, was_made},
-    native::{asked, items, malformed},
+    native::{incoming, items, malformed},
 };
-use crate::{Asked, Reply};
+use crate::{Incoming, Reply};
 
 /// The calls of a whole response or content. Of a response with several candidates, which are
 /// alternatives, those of the first.
-pub fn calls(response: &Value) -> Vec<Asked> {
-    found(response, &mut Made::new())
+pub fn calls(response: &Value) -> Vec<Incoming> {
+    calls_in(response, &mut IdGenerator::new())
 }
 
 /// Calls of a streamed response. Each part holds a whole call, so that nothing is held between
 /// chunks.
 #[derive(Debug)]
 pub struct Stream {
-    made: Made,
+    ids: IdGenerator,
 }
 
 impl Default for Stream {
     fn default() -> Stream {
-        Stream { made: Made::new() }
+        Stream { ids: IdGenerator::new() }
     }
 }
 
 impl Stream {
     /// Takes one chunk, and gives its calls.
-    pub fn push(&mut self, chunk: &Value) -> Vec<Asked> {
-        found(chunk, &mut self.made)
+    pub fn push(&mut self, chunk: &Value) -> Vec<Incoming> {
+        calls_in(chunk, &mut self.ids)
     }
 
     /// The stream has ended; nothing was held back.
-    pub fn finish(self) -> Vec<Asked> {
+    pub fn finish(self) -> Vec<Incoming> {
         Vec::new()
     }
 }
 
-fn found(response: &Value, made: &mut Made) -> Vec<Asked> {
+fn calls_in(response: &Value, ids: &mut IdGenerator) -> Vec<Incoming> {
     let candidate = response.pointer("/candidates/0").unwrap_or(response);
     let content = candidate.get("content").unwrap_or(candidate);
-    let parts = match items(content.get("parts"), "parts", made) {
+    let parts = match items(content.get("parts"), "parts", ids) {
         Ok(parts) => parts,
         Err(bad) => return vec![bad.into()],
     };
     let calls = parts.iter().filter_map(|it| it.get("functionCall").or(it.get("function_call")));
-    let mut all: Vec<Asked> = calls.map(|it| one(it, made)).collect();
-    all.extend(unreadable(candidate, made));
+    let mut all: Vec<Incoming> = calls.map(|it| one(it, ids)).collect();
+    all.extend(unreadable(candidate, ids));
     all
 }
 
-fn one(call: &Value, made: &mut Made) -> Asked {
+fn one(call: &Value, ids: &mut IdGenerator) -> Incoming {
     let (id, name) = (call.get("id"), call.get("name"));
     if call.get("partialArgs").is_some() || call.get("willContinue").is_some_and(|it| it == true) {
-        let id = made.or_next(id.and_then(Value::as_str));
+        let id = ids.or_next(id.and_then(Value::as_str));
         let problem = "the arguments came in parts (`partialArgs`), which are not read; ask the model for whole function calls";
         return malformed(id, name.and_then(Value::as_str), problem.to_owned());
     }
-    asked(id, name, call.get("args"), made)
+    incoming(id, name, call.get("args"), ids)
 }
 
 /// A call that the server itself could not read: it comes as a reason to finish.
-fn unreadable(candidate: &Value, made: &mut Made) -> Option<Asked> {
+fn unreadable(candidate: &Value, ids: &mut IdGenerator) -> Option<Incoming> {
     let reason = candidate.get("finishReason").and_then(Value::as_str)?;
     if !matches!(reason, "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL") {
         return None;
@@ -74,7 +74,7 @@ fn unreadable(candidate: &Value, made: &mut Made) -> Option<Asked> {
         "the server could not read the call: `{}`; send it again as one function call",
         brief(said)
     );
-    Some(malformed(made.next(), None, problem))
+    Some(malformed(ids.next(), None, problem))
 }
 
 /// The answers to a turn: one content with a `functionResponse` for each, in the order of the

@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 
 /// Where and why a text is not JSON.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fault {
+pub(crate) struct JsonError {
     /// Byte in the text.
     pub(crate) at: usize,
     /// What is wrong there, without the place.
@@ -16,27 +16,27 @@ pub(crate) struct Fault {
 
 /// A place in a text, as people count: from 1, in lines and characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TextPosition {
     pub(crate) line: u64,
     pub(crate) column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TextPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)
     }
 }
 
-impl Place {
+impl TextPosition {
     /// The place of a byte in a text. Lines end with LF, CRLF or CR.
-    pub(crate) fn of(text: &str, at: usize) -> Place {
+    pub(crate) fn of_byte(text: &str, at: usize) -> TextPosition {
         let before = text.get(..text.floor_char_boundary(at)).unwrap_or(text);
-        let mut place = Place { line: 1, column: 1 };
+        let mut place = TextPosition { line: 1, column: 1 };
         let mut after_cr = false;
         for it in before.chars() {
             match it {
                 '\n' if after_cr => {}
-                '\n' | '\r' => place = Place { line: place.line + 1, column: 1 },
+                '\n' | '\r' => place = TextPosition { line: place.line + 1, column: 1 },
                 _ => place.column += 1,
             }
             after_cr = it == '\r';
@@ -48,14 +48,14 @@ impl Place {
 /// Reads exactly one value. A key that an object has twice is an error, because readers differ
 /// on which of the two counts, and so a person could approve one and a tool run the other.
 /// Nesting is limited, so that no text can exhaust the stack.
-pub(crate) fn read(text: &str) -> Result<Value, Fault> {
+pub(crate) fn read(text: &str) -> Result<Value, JsonError> {
     match serde_json::from_str::<Strict>(text) {
         Ok(Strict(value)) => Ok(value),
         Err(err) => Err(fault(text, &err)),
     }
 }
 
-fn fault(text: &str, err: &serde_json::Error) -> Fault {
+fn fault(text: &str, err: &serde_json::Error) -> JsonError {
     let said = err.to_string();
     let what = match said.rsplit_once(" at line ") {
         Some((what, _)) => what,
@@ -72,7 +72,7 @@ fn fault(text: &str, err: &serde_json::Error) -> Fault {
         }
         what => what,
     };
-    Fault { at: offset(text, err), what: what.to_owned() }
+    JsonError { at: offset(text, err), what: what.to_owned() }
 }
 
 /// The byte that an error points at. The JSON reader counts lines by LF and columns in bytes.
@@ -155,13 +155,13 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
 /// What a model wrote, short enough for a message, and without control characters.
 pub(crate) fn brief(text: &str) -> String {
-    const MOST: usize = 60;
+    const MAX_QUOTED: usize = 60;
     let mut short: String = text
         .chars()
-        .take(MOST)
+        .take(MAX_QUOTED)
         .map(|it| if it.is_control() { char::REPLACEMENT_CHARACTER } else { it })
         .collect();
-    if text.chars().nth(MOST).is_some() {
+    if text.chars().nth(MAX_QUOTED).is_some() {
         short.push('…');
     }
     short

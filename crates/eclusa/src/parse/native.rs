@@ -3,35 +3,35 @@
 use serde_json::{Map, Value};
 
 use super::{
-    json::{self, Place, brief, kind},
-    made::Made,
+    ids::IdGenerator,
+    json::{self, TextPosition, brief, kind},
 };
-use crate::{Asked, Malformed, Origin, ToolCall};
+use crate::{Incoming, Malformed, Origin, ToolCall};
 
 /// A call from a wire on which arguments are JSON.
-pub(super) fn asked(
+pub(super) fn incoming(
     id: Option<&Value>,
     name: Option<&Value>,
     args: Option<&Value>,
-    made: &mut Made,
-) -> Asked {
+    ids: &mut IdGenerator,
+) -> Incoming {
     let args = match args {
         None | Some(Value::Null) => Value::Object(Map::new()),
         Some(args) => args.clone(),
     };
-    with_args(id, name, Ok(args), made)
+    with_args(id, name, Ok(args), ids)
 }
 
 /// A call from a wire on which arguments are JSON in a string.
-pub(super) fn asked_in_text(
+pub(super) fn incoming_from_text(
     id: Option<&Value>,
     name: Option<&Value>,
     args: Option<&Value>,
-    made: &mut Made,
-) -> Asked {
+    ids: &mut IdGenerator,
+) -> Incoming {
     match args {
-        Some(Value::String(text)) => with_args(id, name, decoded(text), made),
-        args => asked(id, name, args, made),
+        Some(Value::String(text)) => with_args(id, name, decoded(text), ids),
+        args => incoming(id, name, args, ids),
     }
 }
 
@@ -39,8 +39,8 @@ fn with_args(
     id: Option<&Value>,
     name: Option<&Value>,
     args: Result<Value, String>,
-    made: &mut Made,
-) -> Asked {
+    ids: &mut IdGenerator,
+) -> Incoming {
     let tool = name.and_then(Value::as_str).filter(|it| !it.is_empty());
     let problem = match (id, name, args) {
         (Some(id), ..) if !id.is_string() && !id.is_null() => {
@@ -55,11 +55,11 @@ fn with_args(
         }
         (_, _, Err(problem)) => problem,
         (_, _, Ok(args)) => {
-            let id = made.or_next(id.and_then(Value::as_str));
+            let id = ids.or_next(id.and_then(Value::as_str));
             return ToolCall::new(id, tool.unwrap_or_default(), args).into();
         }
     };
-    malformed(made.or_next(id.and_then(Value::as_str)), tool, problem)
+    malformed(ids.or_next(id.and_then(Value::as_str)), tool, problem)
 }
 
 /// Arguments that came as text. No text stands for no arguments (V5).
@@ -70,14 +70,14 @@ pub(super) fn decoded(text: &str) -> Result<Value, String> {
     json::read(text).map_err(|fault| {
         format!(
             "the arguments are not valid JSON at {}: {}; send the call again with its arguments as one JSON object",
-            Place::of(text, fault.at),
+            TextPosition::of_byte(text, fault.at),
             fault.what
         )
     })
 }
 
 /// Something that cannot be read as a call.
-pub(super) fn malformed(id: String, tool: Option<&str>, problem: String) -> Asked {
+pub(super) fn malformed(id: String, tool: Option<&str>, problem: String) -> Incoming {
     Malformed { id, tool: tool.map(str::to_owned), problem, origin: Origin::Native }.into()
 }
 
@@ -86,15 +86,15 @@ pub(super) fn foreign_kind(
     id: Option<&Value>,
     name: Option<&Value>,
     kind: &str,
-    made: &mut Made,
-) -> Asked {
-    let id = made.or_next(id.and_then(Value::as_str));
+    ids: &mut IdGenerator,
+) -> Incoming {
+    let id = ids.or_next(id.and_then(Value::as_str));
     let problem = format!("calls of type `{}` cannot be read; call a function", brief(kind));
     malformed(id, name.and_then(Value::as_str), problem)
 }
 
 /// A call that the model was kept from finishing.
-pub(super) fn cut_short(id: String, tool: Option<&str>, why: &str) -> Asked {
+pub(super) fn cut_short(id: String, tool: Option<&str>, why: &str) -> Incoming {
     let problem = format!(
         "the model was stopped (`{}`) before the call was complete, so it was not run; send it again, shorter",
         brief(why)
@@ -106,14 +106,14 @@ pub(super) fn cut_short(id: String, tool: Option<&str>, why: &str) -> Asked {
 pub(super) fn items<'a>(
     list: Option<&'a Value>,
     what: &str,
-    made: &mut Made,
+    ids: &mut IdGenerator,
 ) -> Result<&'a [Value], Malformed> {
     match list {
         None | Some(Value::Null) => Ok(&[]),
         Some(Value::Array(items)) => Ok(items),
         Some(other) => {
             let problem = format!("`{what}` must be an array, not {}", kind(other));
-            Err(Malformed { id: made.next(), tool: None, problem, origin: Origin::Native })
+            Err(Malformed { id: ids.next(), tool: None, problem, origin: Origin::Native })
         }
     }
 }

@@ -5,24 +5,24 @@ use serde_json::{Value, json};
 use super::{
     CALL_BYTES,
     fragments::{Ending, Fragments},
-    made::Made,
-    native::{asked_in_text, cut_short, foreign_kind, items},
+    ids::IdGenerator,
+    native::{cut_short, foreign_kind, incoming_from_text, items},
 };
-use crate::{Asked, Reply};
+use crate::{Incoming, Reply};
 
 /// The calls of a whole response, choice or assistant message. Of a response with several
 /// choices, which are alternatives, those of the first.
-pub fn calls(response: &Value) -> Vec<Asked> {
-    let mut made = Made::new();
+pub fn calls(response: &Value) -> Vec<Incoming> {
+    let mut ids = IdGenerator::new();
     let choice = response.pointer("/choices/0").unwrap_or(response);
     let message = choice.get("message").unwrap_or(choice);
-    let entries = match items(message.get("tool_calls"), "tool_calls", &mut made) {
+    let entries = match items(message.get("tool_calls"), "tool_calls", &mut ids) {
         Ok(entries) => entries,
         Err(bad) => return vec![bad.into()],
     };
-    let mut all: Vec<Asked> = entries.iter().map(|entry| one(entry, &mut made)).collect();
+    let mut all: Vec<Incoming> = entries.iter().map(|entry| one(entry, &mut ids)).collect();
     // A model that was stopped before the first argument has not asked for a call without any.
-    if let (Some(why), Some(last), Some(Asked::Call(call))) =
+    if let (Some(why), Some(last), Some(Incoming::Call(call))) =
         (stopped(choice), entries.last(), all.last_mut())
         && is_blank(last.pointer("/function/arguments"))
     {
@@ -33,17 +33,17 @@ pub fn calls(response: &Value) -> Vec<Asked> {
     all
 }
 
-fn one(entry: &Value, made: &mut Made) -> Asked {
+fn one(entry: &Value, ids: &mut IdGenerator) -> Incoming {
     let (id, function) = (entry.get("id"), entry.get("function"));
     match entry.get("type").and_then(Value::as_str) {
         None | Some("function" | "") => {}
         Some(kind) => {
             let name = entry.pointer("/custom/name");
-            return foreign_kind(id, name, kind, made);
+            return foreign_kind(id, name, kind, ids);
         }
     }
     let field = |name| function.and_then(|it: &Value| it.get(name));
-    asked_in_text(id, field("name"), field("arguments"), made)
+    incoming_from_text(id, field("name"), field("arguments"), ids)
 }
 
 fn is_blank(arguments: Option<&Value>) -> bool {
@@ -60,7 +60,7 @@ fn stopped(choice: &Value) -> Option<&str> {
 #[derive(Debug)]
 pub struct Stream {
     fragments: Fragments,
-    made: Made,
+    ids: IdGenerator,
 }
 
 impl Default for Stream {
@@ -72,12 +72,12 @@ impl Default for Stream {
 impl Stream {
     /// A reader for one streamed response that holds at most this many bytes of unfinished calls.
     pub fn with_limit(bytes: usize) -> Stream {
-        Stream { fragments: Fragments::new(bytes), made: Made::new() }
+        Stream { fragments: Fragments::new(bytes), ids: IdGenerator::new() }
     }
 
     /// Takes one chunk, and gives the calls that are complete now: all of them, when the chunk
     /// says why the model finished.
-    pub fn push(&mut self, chunk: &Value) -> Vec<Asked> {
+    pub fn push(&mut self, chunk: &Value) -> Vec<Incoming> {
         let choices = chunk.get("choices").and_then(Value::as_array);
         let first = |it: &&Value| it.get("index").is_none_or(|index| index == 0);
         let Some(choice) = choices.and_then(|all| all.iter().find(first)) else {
@@ -85,21 +85,21 @@ impl Stream {
         };
         let mut done = Vec::new();
         let deltas = choice.pointer("/delta/tool_calls");
-        match items(deltas, "tool_calls", &mut self.made) {
+        match items(deltas, "tool_calls", &mut self.ids) {
             Ok(deltas) => deltas.iter().for_each(|it| self.delta(it)),
             Err(bad) => done.push(bad.into()),
         }
         let finished = choice.get("finish_reason").is_some_and(Value::is_string);
         if finished {
             let ending = stopped(choice).map_or(Ending::Complete, Ending::Stopped);
-            done.extend(self.fragments.end_all(ending, &mut self.made));
+            done.extend(self.fragments.end_all(ending, &mut self.ids));
         }
         done
     }
 
     /// The stream has ended. A call that was not complete by then is answered, not run.
-    pub fn finish(mut self) -> Vec<Asked> {
-        self.fragments.end_all(Ending::Broken, &mut self.made)
+    pub fn finish(mut self) -> Vec<Incoming> {
+        self.fragments.end_all(Ending::Broken, &mut self.ids)
     }
 
     fn delta(&mut self, delta: &Value) {

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::{
     CALL_BYTES,
     fragments::{Ending, Fragments},
-    made::Made,
-    native::{asked_in_text, cut_short, foreign_kind, items},
+    ids::IdGenerator,
+    native::{cut_short, foreign_kind, incoming_from_text, items},
 };
-use crate::{Asked, Reply};
+use crate::{Incoming, Reply};
 
 /// Items that wait for an answer from the caller, and are not function calls. Nobody here
 /// declares such tools; other items are the server's own affair.
@@ -18,34 +18,34 @@ const FOREIGN: [&str; 5] =
     ["custom_tool_call", "shell_call", "local_shell_call", "apply_patch_call", "computer_call"];
 
 /// The calls of a whole response, or of a list of output items.
-pub fn calls(response: &Value) -> Vec<Asked> {
-    let mut made = Made::new();
+pub fn calls(response: &Value) -> Vec<Incoming> {
+    let mut ids = IdGenerator::new();
     let output = response.get("output").unwrap_or(response);
     let output = if output.is_object() { None } else { Some(output) };
-    match items(output, "output", &mut made) {
-        Ok(items) => items.iter().filter_map(|item| one(item, &mut made)).collect(),
+    match items(output, "output", &mut ids) {
+        Ok(items) => items.iter().filter_map(|item| one(item, &mut ids)).collect(),
         Err(bad) => vec![bad.into()],
     }
 }
 
 /// The call in an item, if it is one.
-fn one(item: &Value, made: &mut Made) -> Option<Asked> {
+fn one(item: &Value, ids: &mut IdGenerator) -> Option<Incoming> {
     let (id, name) = (item.get("call_id"), item.get("name"));
     match item.get("type").and_then(Value::as_str)? {
         "function_call" => {}
-        kind if FOREIGN.contains(&kind) => return Some(foreign_kind(id, name, kind, made)),
+        kind if FOREIGN.contains(&kind) => return Some(foreign_kind(id, name, kind, ids)),
         _ => return None,
     }
-    let name = named(item);
+    let name = with_name(item);
     if item.get("status").is_some_and(|it| it == "incomplete") {
-        let id = made.or_next(id.and_then(Value::as_str));
+        let id = ids.or_next(id.and_then(Value::as_str));
         return Some(cut_short(id, name.as_ref().and_then(Value::as_str), "incomplete"));
     }
-    Some(asked_in_text(id, name.as_ref(), item.get("arguments"), made))
+    Some(incoming_from_text(id, name.as_ref(), item.get("arguments"), ids))
 }
 
 /// The tool's name. One in a namespace is not the one of the same name outside.
-fn named(item: &Value) -> Option<Value> {
+fn with_name(item: &Value) -> Option<Value> {
     let name = item.get("name")?;
     match (item.get("namespace").and_then(Value::as_str), name.as_str()) {
         (Some(space), Some(name)) if !space.is_empty() => Some(format!("{space}.{name}").into()),
@@ -61,7 +61,7 @@ pub struct Stream {
     given: BTreeSet<u64>,
     /// The same by call id, for items that came without an index.
     given_ids: BTreeSet<String>,
-    made: Made,
+    ids: IdGenerator,
 }
 
 impl Default for Stream {
@@ -77,12 +77,12 @@ impl Stream {
             fragments: Fragments::new(bytes),
             given: BTreeSet::new(),
             given_ids: BTreeSet::new(),
-            made: Made::new(),
+            ids: IdGenerator::new(),
         }
     }
 
     /// Takes one event, and gives the calls that are complete now.
-    pub fn push(&mut self, event: &Value) -> Vec<Asked> {
+    pub fn push(&mut self, event: &Value) -> Vec<Incoming> {
         let index = event.get("output_index").and_then(Value::as_u64);
         let index = index.unwrap_or_else(|| self.guessed_index(event));
         let text = |name: &str| event.get(name).and_then(Value::as_str);
@@ -107,8 +107,8 @@ impl Stream {
     }
 
     /// The stream has ended. A call that was not complete by then is answered, not run.
-    pub fn finish(mut self) -> Vec<Asked> {
-        self.fragments.end_all(Ending::Broken, &mut self.made)
+    pub fn finish(mut self) -> Vec<Incoming> {
+        self.fragments.end_all(Ending::Broken, &mut self.ids)
     }
 
     fn added(&mut self, index: u64, item: Option<&Value>) {
@@ -127,7 +127,7 @@ impl Stream {
         if let Some(id) = item.get("call_id").and_then(Value::as_str) {
             self.fragments.id(index, id);
         }
-        if let Some(Value::String(name)) = named(item) {
+        if let Some(Value::String(name)) = with_name(item) {
             self.fragments.name(index, &name);
         }
     }
@@ -149,7 +149,7 @@ impl Stream {
     }
 
     /// An item is whole. Fragments of it that came before must be the same call.
-    fn done(&mut self, index: u64, item: Option<&Value>) -> Vec<Asked> {
+    fn done(&mut self, index: u64, item: Option<&Value>) -> Vec<Incoming> {
         let Some(item) = item else { return Vec::new() };
         if self.given.contains(&index) {
             return Vec::new();
@@ -163,18 +163,18 @@ impl Stream {
                 Some(Value::String(whole)) => self.fragments.whole_text(index, whole),
                 Some(value) => self.fragments.whole_value(index, value),
             }
-            return self.fragments.end(index, Ending::Complete, &mut self.made);
+            return self.fragments.end(index, Ending::Complete, &mut self.ids);
         }
-        let asked = one(item, &mut self.made);
-        if asked.is_some() {
+        let incoming = one(item, &mut self.ids);
+        if incoming.is_some() {
             self.given.insert(index);
-            self.fragments.end(index, Ending::Broken, &mut self.made);
+            self.fragments.end(index, Ending::Broken, &mut self.ids);
         }
-        asked.into_iter().collect()
+        incoming.into_iter().collect()
     }
 
     /// The response is whole: what it holds and has not been given out is given out now.
-    fn completed(&mut self, event: &Value, ending: Ending<'_>) -> Vec<Asked> {
+    fn completed(&mut self, event: &Value, ending: Ending<'_>) -> Vec<Incoming> {
         let mut done = Vec::new();
         let output = event.pointer("/response/output").and_then(Value::as_array);
         for (index, item) in (0..).zip(output.into_iter().flatten()) {
@@ -183,7 +183,7 @@ impl Stream {
                 done.extend(self.done(index, Some(item)));
             }
         }
-        done.extend(self.fragments.end_all(ending, &mut self.made));
+        done.extend(self.fragments.end_all(ending, &mut self.ids));
         done
     }
 }

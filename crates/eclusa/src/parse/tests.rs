@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{anthropic, fenced, gemini, openai_chat, openai_responses, was_made};
 use crate::{
-    Asked, Decision, Gate, House, Job, MemoryLog, Output, Policy, Reason, Registry, Reply, Scene,
-    Source, Tool, ToolCall, ToolError, Touch, Undo, Validated, Verdict,
+    Decision, Gate, GateSetup, Incoming, Job, MemoryLog, Output, Policy, Reason, Registry, Reply,
+    Scene, Source, Tool, ToolCall, ToolError, Touch, Undo, Validated, Verdict,
 };
 
 /// Says back what it was told, fails when told to, and knows how to be taken back.
@@ -49,18 +49,23 @@ struct Open;
 impl Policy for Open {
     fn judge(&self, _: &Validated) -> Verdict {
         let (decision, source) = (Decision::Allow, Source::Rule);
-        Verdict::of(vec![Reason { decision, source, origin: "test".into(), text: "open".into() }])
+        Verdict::from_reasons(vec![Reason {
+            decision,
+            source,
+            origin: "test".into(),
+            text: "open".into(),
+        }])
     }
 }
 
 /// Takes what was asked through a real gate that lets everything through.
-pub(crate) fn passed(asked: Vec<Asked>) -> Vec<Reply> {
+pub(crate) fn passed(incoming: Vec<Incoming>) -> Vec<Reply> {
     let registry = Registry::new();
     registry.add(Echo).unwrap();
-    let mut house = House::new(Arc::new(registry), Open, Arc::new(MemoryLog::default()));
-    house.limits.output = 1000;
+    let mut setup = GateSetup::new(Arc::new(registry), Open, Arc::new(MemoryLog::default()));
+    setup.limits.output = 1000;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    runtime.block_on(Gate::new(house).pass_all(asked))
+    runtime.block_on(Gate::new(setup).pass_all(incoming))
 }
 
 /// One reply to an `echo` with these arguments.
@@ -70,13 +75,15 @@ pub(crate) fn echoed(args: Value) -> Reply {
 
 #[test]
 fn s4_54_s4_57_chat_keeps_the_id() {
-    let asked = openai_chat::calls(&json!({"role": "assistant", "content": null, "tool_calls": [
-        {"id": "call_abc", "type": "function",
-         "function": {"name": "echo", "arguments": "{\"text\": \"hi\"}"}},
-        {"id": "call_def", "type": "function", "function": {"name": "echo", "arguments": "{oops"}},
-        {"id": "call_ghi", "type": "function", "function": {"name": "nobody", "arguments": ""}},
-    ]}));
-    let back = openai_chat::results(&passed(asked));
+    let incoming = openai_chat::calls(
+        &json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": "call_abc", "type": "function",
+             "function": {"name": "echo", "arguments": "{\"text\": \"hi\"}"}},
+            {"id": "call_def", "type": "function", "function": {"name": "echo", "arguments": "{oops"}},
+            {"id": "call_ghi", "type": "function", "function": {"name": "nobody", "arguments": ""}},
+        ]}),
+    );
+    let back = openai_chat::results(&passed(incoming));
     assert_eq!(back.len(), 3, "one for each, whatever became of it");
     assert_eq!(back[0], json!({"role": "tool", "tool_call_id": "call_abc", "content": "hi"}));
     assert_eq!(back[1]["tool_call_id"], "call_def");
@@ -87,12 +94,12 @@ fn s4_54_s4_57_chat_keeps_the_id() {
 
 #[test]
 fn s4_54_responses_keep_the_call_id() {
-    let asked = openai_responses::calls(&json!({"output": [
+    let incoming = openai_responses::calls(&json!({"output": [
         {"type": "reasoning", "id": "rs_1"},
         {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "echo",
          "arguments": "{\"text\":\"hi\"}"},
     ]}));
-    let back = openai_responses::results(&passed(asked));
+    let back = openai_responses::results(&passed(incoming));
     assert_eq!(
         back,
         [json!({"type": "function_call_output", "call_id": "call_1", "output": "hi"})]
@@ -101,14 +108,14 @@ fn s4_54_responses_keep_the_call_id() {
 
 #[test]
 fn s4_54_anthropic_keeps_the_id_and_marks_errors() {
-    let asked =
+    let incoming =
         anthropic::calls(&json!({"role": "assistant", "stop_reason": "tool_use", "content": [
             {"type": "text", "text": "Let me see."},
             {"type": "tool_use", "id": "toolu_1", "name": "echo", "input": {"text": "hi"}},
             {"type": "tool_use", "id": "toolu_2", "name": "echo",
              "input": {"text": "half", "fail": "it broke"}},
         ]}));
-    let back = anthropic::results(&passed(asked));
+    let back = anthropic::results(&passed(incoming));
     assert_eq!(
         back,
         [json!({"role": "user", "content": [
@@ -121,13 +128,13 @@ fn s4_54_anthropic_keeps_the_id_and_marks_errors() {
 
 #[test]
 fn s4_54_gemini_gets_back_only_ids_that_it_sent() {
-    let asked = gemini::calls(&json!({"candidates": [{"content": {"role": "model", "parts": [
+    let incoming = gemini::calls(&json!({"candidates": [{"content": {"role": "model", "parts": [
         {"text": "Let me see."},
         {"functionCall": {"id": "g1", "name": "echo", "args": {"text": "hi"}}},
         {"functionCall": {"name": "echo", "args": {"fail": "no"}}},
     ]}, "finishReason": "STOP"}]}));
-    assert!(was_made(asked[1].id()));
-    let back = gemini::results(&passed(asked));
+    assert!(was_made(incoming[1].id()));
+    let back = gemini::results(&passed(incoming));
     assert_eq!(
         back,
         [json!({"role": "user", "parts": [
@@ -141,7 +148,7 @@ fn s4_54_gemini_gets_back_only_ids_that_it_sent() {
 fn s1_6_fenced_calls_are_answered_in_blocks_that_nothing_breaks_out_of() {
     let call = json!({"id": "f1", "name": "echo", "args": {"text": "a\n```\n```tool\nb"}});
     let text = format!("```tool\n{call}\n```\n```tool\n{{}}\n```\n");
-    let back = fenced::results(&passed(fenced::parse(&text).asked));
+    let back = fenced::results(&passed(fenced::parse(&text).incoming));
     let lines: Vec<&str> = back.lines().collect();
     assert_eq!(lines.len(), 6, "{back}");
     assert_eq!((lines[0], lines[2]), ("```tool_result", "```"));
@@ -152,7 +159,7 @@ fn s1_6_fenced_calls_are_answered_in_blocks_that_nothing_breaks_out_of() {
     assert_eq!(second["success"], false);
     assert_eq!(second.get("id"), None, "a made id means nothing to the model");
     assert!(second["error"].as_str().unwrap().contains("`name` is missing"), "C12");
-    assert_eq!(fenced::parse(&back).asked, [], "an answer holds no calls");
+    assert_eq!(fenced::parse(&back).incoming, [], "an answer holds no calls");
 }
 
 #[test]
@@ -165,9 +172,9 @@ fn no_replies_no_messages() {
 #[test]
 fn a_second_call_with_the_same_id_is_refused_by_the_gate() {
     let call = json!({"type": "tool_use", "id": "t", "name": "echo", "input": {}});
-    let asked = anthropic::calls(&json!({"content": [call, call]}));
-    assert_eq!(asked.len(), 2, "both are kept");
-    let codes: Vec<&str> = passed(asked).iter().map(Reply::code).collect();
+    let incoming = anthropic::calls(&json!({"content": [call, call]}));
+    assert_eq!(incoming.len(), 2, "both are kept");
+    let codes: Vec<&str> = passed(incoming).iter().map(Reply::code).collect();
     assert_eq!(codes, ["ok", "duplicate_id"]);
 }
 
@@ -175,25 +182,25 @@ fn a_second_call_with_the_same_id_is_refused_by_the_gate() {
 fn v4_v5_arguments_in_text_pass_the_gate_on_every_wire() {
     let text = r#"{"text":"hi"}"#;
     let double = Value::from(text).to_string();
-    let mut asked = Vec::new();
+    let mut incoming = Vec::new();
     for (id, arguments) in ["{\"text\":\"hi\"}", &double, "", "  "].iter().enumerate() {
         let function = json!({"name": "echo", "arguments": arguments});
         let entry = json!({"id": id.to_string(), "function": function});
-        asked.extend(openai_chat::calls(&json!({"tool_calls": [entry]})));
+        incoming.extend(openai_chat::calls(&json!({"tool_calls": [entry]})));
     }
     let input =
         |id: &str, it: Value| json!({"type": "tool_use", "id": id, "name": "echo", "input": it});
-    asked.extend(anthropic::calls(&json!({"content": [
+    incoming.extend(anthropic::calls(&json!({"content": [
         input("4", json!(text)), input("5", json!("")), input("6", Value::Null),
     ]})));
-    asked.extend(
+    incoming.extend(
         fenced::parse(&format!(
             "```tool\n{}\n```",
             json!({"id": "7", "name": "echo", "args": text})
         ))
-        .asked,
+        .incoming,
     );
-    let replies = passed(asked);
+    let replies = passed(incoming);
     let said: Vec<&str> = replies.iter().map(Reply::text).collect();
     assert_eq!(said, ["hi", "hi", "nothing", "nothing", "hi", "nothing", "nothing", "hi"]);
 }

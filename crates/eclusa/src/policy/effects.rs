@@ -152,7 +152,12 @@ impl Rules {
     pub fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {
         if effects.changes.is_empty() {
             let text = "it changes nothing";
-            return Verdict::of(vec![reason(Decision::Allow, Source::Default, "effects", text)]);
+            return Verdict::from_reasons(vec![reason(
+                Decision::Allow,
+                Source::Default,
+                "effects",
+                text,
+            )]);
         }
         let mut because = self.hear_effects(effects);
         let allowed = because.iter().any(|it| it.decision == Decision::Allow);
@@ -169,7 +174,7 @@ impl Rules {
             };
             because.push(reason(decision, Source::Default, "defaults", text));
         }
-        Verdict::of(because)
+        Verdict::from_reasons(because)
     }
 
     /// The reasons of all rules about paths or effects that apply. Those about anything else were

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Decision::{self, Allow, Ask, Deny, Stage},
-    Facts, Gate, House, Job, MemoryLog, Mode, Output, PermissionClass, Registration, Registry,
+    Facts, Gate, GateSetup, Job, MemoryLog, Mode, Output, PermissionClass, Registration, Registry,
     Rule, Rules, Run, Scene, Tool, ToolCall, ToolError, Touch, Verdict,
 };
 
@@ -97,14 +97,14 @@ pub(crate) fn runs(text: &str) -> Touch {
 /// What the gate says of a call of this tool, under these rules, in this mode.
 pub(crate) fn verdict(rules: &[Rule], tool: &Fake, args: Value, mode: Mode) -> Verdict {
     let registry = Arc::new(Registry::new());
-    let registration = Registration::of(tool.clone());
+    let registration = Registration::new(tool.clone());
     let registration = match tool.server {
         Some(server) => registration.foreign(server),
         None => registration,
     };
     registry.register(registration).unwrap();
     let rules = Rules::new(rules.to_vec(), "/home/me/ws".as_ref());
-    let gate = Gate::new(House::new(registry, rules, Arc::new(MemoryLog::default())));
+    let gate = Gate::new(GateSetup::new(registry, rules, Arc::new(MemoryLog::default())));
     let gate = gate.for_run(Run { mode, ..Run::default() });
     gate.check(ToolCall::new("1", tool.name, args)).unwrap().1
 }

@@ -109,7 +109,7 @@ impl Rules {
             let (source, origin) = (Source::Default, "defaults".into());
             because.push(Reason { decision, source, origin, text: text.into() });
         }
-        Verdict::of(because)
+        Verdict::from_reasons(because)
     }
 
     pub(super) fn subject<'a>(

@@ -16,7 +16,7 @@ const ROUNDS: usize = 16;
 const BEFORE: usize = 64;
 const AFTER: usize = 320;
 /// The longest id of a rule.
-pub(super) const LONGEST_ID: usize = 64;
+pub(super) const MAX_ID: usize = 64;
 
 /// Rules, and what makes them quick.
 pub(super) struct Engine {
@@ -33,7 +33,7 @@ pub(super) struct Engine {
 
 /// Something found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Found {
+struct Match {
     range: Range<usize>,
     rule: usize,
 }
@@ -94,11 +94,11 @@ impl Engine {
             && self.marks(text).first().is_some_and(|mark| *mark == (0..text.len()))
     }
 
-    fn find(&self, text: &str) -> Vec<Found> {
+    fn find(&self, text: &str) -> Vec<Match> {
         let mut found = Vec::new();
         let Some(keywords) = &self.keywords else {
             if !text.is_empty() && !self.is_mark(text) {
-                found.push(Found { range: 0..text.len(), rule: usize::MAX });
+                found.push(Match { range: 0..text.len(), rule: usize::MAX });
             }
             return found;
         };
@@ -109,7 +109,7 @@ impl Engine {
         for (rule, windows) in self.candidates(keywords, text) {
             let Some(of) = self.rules.get(rule) else { continue };
             let ranges = windows.iter().flat_map(|window| of.find(text, window));
-            found.extend(ranges.map(|range| Found { range, rule }));
+            found.extend(ranges.map(|range| Match { range, rule }));
         }
         if found.is_empty() {
             return found;
@@ -145,9 +145,9 @@ impl Engine {
     }
 
     /// What was found, in order and not overlapping, marks that are there already left alone.
-    fn apart(&self, text: &str, mut found: Vec<Found>) -> Vec<Found> {
+    fn apart(&self, text: &str, mut found: Vec<Match>) -> Vec<Match> {
         let marks = self.marks(text);
-        for Found { range, .. } in &mut found {
+        for Match { range, .. } in &mut found {
             let first = marks.partition_point(|mark| mark.end <= range.start);
             let touched = marks.iter().skip(first).take_while(|mark| mark.start < range.end);
             let (mut start, mut end, mut covered) = (range.start, range.end, 0);
@@ -161,7 +161,7 @@ impl Engine {
         }
         found.retain(|it| !it.range.is_empty());
         found.sort_by_key(|it| (it.range.start, it.rule));
-        let mut apart: Vec<Found> = Vec::new();
+        let mut apart: Vec<Match> = Vec::new();
         for next in found {
             match apart.last_mut() {
                 Some(last) if next.range.start < last.range.end => {
@@ -181,7 +181,7 @@ impl Engine {
         let mut marks = Vec::new();
         for (start, _) in text.match_indices(OPEN) {
             let rest = text.get(start + OPEN.len()..).unwrap_or_default();
-            let end = rest.bytes().take(LONGEST_ID + 1).position(|byte| byte == b']');
+            let end = rest.bytes().take(MAX_ID + 1).position(|byte| byte == b']');
             let Some(id) = end.and_then(|end| rest.get(..end)) else { continue };
             if id == BY_NAME || id == UNREADABLE || self.rules.iter().any(|rule| rule.id() == id) {
                 marks.push(start..start + OPEN.len() + id.len() + 1);
@@ -190,10 +190,10 @@ impl Engine {
         marks
     }
 
-    fn replace(&self, text: &str, found: &[Found]) -> String {
+    fn replace(&self, text: &str, found: &[Match]) -> String {
         let mut out = String::with_capacity(text.len());
         let mut at = 0;
-        for Found { range, rule } in found {
+        for Match { range, rule } in found {
             out.push_str(text.get(at..range.start).unwrap_or_default());
             out.push_str(OPEN);
             out.push_str(self.rules.get(*rule).map_or(UNREADABLE, |rule| rule.id()));

@@ -52,14 +52,14 @@ pub(super) fn read(text: &str) -> Result<Loaded, RuleError> {
     let mut loaded = Loaded::default();
     for rule in file.rules {
         match rule.regex.clone() {
-            Some(regex) => loaded.rules.push(meant(rule, regex, &everywhere)?),
+            Some(regex) => loaded.rules.push(into_rule(rule, regex, &everywhere)?),
             None => loaded.skipped.push(rule.id),
         }
     }
     Ok(loaded)
 }
 
-fn meant(rule: Written, regex: String, everywhere: &[Allow]) -> Result<SecretRule, RuleError> {
+fn into_rule(rule: Written, regex: String, everywhere: &[Allow]) -> Result<SecretRule, RuleError> {
     let id = checked_id(rule.id)?;
     let general = everywhere
         .iter()

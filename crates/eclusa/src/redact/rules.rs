@@ -10,7 +10,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::{
-    engine::LONGEST_ID,
+    engine::MAX_ID,
     gitleaks,
     guess::{self, Guess},
 };
@@ -286,10 +286,10 @@ struct Written {
 /// Reads our own format, without trying the examples.
 pub(super) fn own(text: &str) -> Result<Vec<SecretRule>, RuleError> {
     let file: File = toml::from_str(text).map_err(|error| RuleError::in_toml(text, &error))?;
-    file.rule.into_iter().map(meant).collect()
+    file.rule.into_iter().map(into_rule).collect()
 }
 
-fn meant(written: Written) -> Result<SecretRule, RuleError> {
+fn into_rule(written: Written) -> Result<SecretRule, RuleError> {
     let id = checked_id(written.id)?;
     let unless = written.allow.iter().map(|it| expression(&id, "allow", it).map(Unless::Secret));
     let unless = unless.collect::<Result<_, _>>()?;
@@ -309,10 +309,10 @@ fn meant(written: Written) -> Result<SecretRule, RuleError> {
 /// An id goes into marks, which must be readable as such again.
 pub(super) fn checked_id(id: String) -> Result<String, RuleError> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    match !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(fits) {
+    match !id.is_empty() && id.len() <= MAX_ID && id.bytes().all(fits) {
         true => Ok(id),
         false => {
-            let what = format!("an `id` has 1 to {LONGEST_ID} letters, digits, `-`, `_` or `.`");
+            let what = format!("an `id` has 1 to {MAX_ID} letters, digits, `-`, `_` or `.`");
             Err(RuleError::in_rule(&id, what))
         }
     }

@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
 }
 
 /// How many violations one message lists.
-const MOST_VIOLATIONS: usize = 20;
+const MAX_VIOLATIONS: usize = 20;
 
 /// Patterns of foreign schemas are compiled by a linear engine, up to this size.
 const PATTERN_BYTES: usize = 1 << 20;
@@ -40,7 +40,7 @@ impl Arguments {
         let known = properties.map(|it| it.keys().cloned().collect()).unwrap_or_default();
         let absent = absent(&schema);
         Ok(Arguments {
-            defaults: Defaults::of(&schema, &schema, 0),
+            defaults: Defaults::from_schema(&schema, &schema, 0),
             shown: without(&schema, hidden),
             validator,
             hidden: hidden.to_vec(),
@@ -50,7 +50,7 @@ impl Arguments {
         })
     }
 
-    pub(crate) fn shown(&self) -> &Value {
+    pub(crate) fn declared(&self) -> &Value {
         &self.shown
     }
 
@@ -67,7 +67,7 @@ impl Arguments {
             Value::Null => Some(json!({})),
             Value::String(text) if text.trim().is_empty() => Some(json!({})),
             Value::String(text) => Some(json::read(text).map_err(|fault| {
-                let place = json::Place::of(text, fault.at);
+                let place = json::TextPosition::of_byte(text, fault.at);
                 format!("the arguments came as text, and at {place} it is not JSON: {}", fault.what)
             })?),
             _ => None,
@@ -103,7 +103,7 @@ impl Arguments {
         for error in self.validator.iter_errors(args) {
             let sentence = violation(&error);
             match said.len() {
-                MOST_VIOLATIONS.. => more += 1,
+                MAX_VIOLATIONS.. => more += 1,
                 _ if said.contains(&sentence) => {}
                 _ => said.push(sentence),
             }
@@ -207,10 +207,10 @@ fn without(schema: &Value, hidden: &[String]) -> Value {
 struct Defaults(Vec<(String, Option<Value>, Defaults)>);
 
 /// How deep defaults are looked for; also ends schemas that refer to themselves.
-const DEEPEST_DEFAULT: usize = 8;
+const MAX_DEFAULT_DEPTH: usize = 8;
 
 impl Defaults {
-    fn of(schema: &Value, root: &Value, depth: usize) -> Defaults {
+    fn from_schema(schema: &Value, root: &Value, depth: usize) -> Defaults {
         let schema = match schema.get("$ref").and_then(Value::as_str) {
             Some(reference) => reference
                 .strip_prefix('#')
@@ -222,8 +222,8 @@ impl Defaults {
         let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
         let found = properties.iter().filter_map(|(name, property)| {
             let inner = match depth {
-                DEEPEST_DEFAULT.. => Defaults::default(),
-                _ => Defaults::of(property, root, depth + 1),
+                MAX_DEFAULT_DEPTH.. => Defaults::default(),
+                _ => Defaults::from_schema(property, root, depth + 1),
             };
             let default = property.get("default").cloned();
             (default.is_some() || !inner.0.is_empty()).then(|| (name.clone(), default, inner))

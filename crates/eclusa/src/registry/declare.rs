@@ -27,7 +27,7 @@ pub enum Shape {
 
 /// Which tools are declared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Shown {
+pub enum WhichTools {
     /// All that models see at first, and those that a search has found.
     All,
     /// Exactly these, deferred or not.
@@ -36,10 +36,10 @@ pub enum Shown {
 
 /// What was rendered of one snapshot. It goes with the snapshot, so it is never stale.
 #[derive(Default)]
-pub(super) struct Cache(Mutex<HashMap<(Shape, Shown, Scene), Arc<Value>>>);
+pub(super) struct Cache(Mutex<HashMap<(Shape, WhichTools, Scene), Arc<Value>>>);
 
 /// Scenes and subsets are few; past this the cache starts over.
-const MOST_RENDERED: usize = 256;
+const MAX_RENDERED: usize = 256;
 
 impl Registry {
     /// The declarations of these tools in this shape. Cheap enough for every turn: rendered once
@@ -47,7 +47,7 @@ impl Registry {
     pub fn declare(
         &self,
         shape: Shape,
-        shown: &Shown,
+        shown: &WhichTools,
         scene: &Scene,
     ) -> Result<Arc<Value>, RegistryError> {
         let now = self.now.load();
@@ -59,8 +59,8 @@ impl Registry {
             }
         }
         let tools: Vec<Arc<Registered>> = match shown {
-            Shown::All => now.shown(),
-            Shown::Only(names) => names
+            WhichTools::All => now.visible(),
+            WhichTools::Only(names) => names
                 .iter()
                 .map(|name| {
                     now.get(name).cloned().ok_or_else(|| RegistryError::NotFound(name.clone()))
@@ -73,7 +73,7 @@ impl Registry {
             _ => Value::Array(tools),
         });
         let mut cache = now.rendered.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if cache.len() >= MOST_RENDERED {
+        if cache.len() >= MAX_RENDERED {
             cache.clear();
         }
         cache.insert(key, rendered.clone());

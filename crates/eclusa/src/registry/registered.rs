@@ -39,7 +39,7 @@ pub enum ExtraArgs {
 
 impl Registration {
     /// A tool that the embedding program vouches for.
-    pub fn of(tool: impl Tool) -> Registration {
+    pub fn new(tool: impl Tool) -> Registration {
         Registration::shared(Arc::new(tool))
     }
 
@@ -94,7 +94,7 @@ impl Registration {
     }
 
     /// The same, where there are so many tools that a model loses sight of them
-    /// ([`MANY`](super::MANY)).
+    /// ([`MANY_TOOLS`](super::MANY_TOOLS)).
     pub fn deferred_when_many(self) -> Registration {
         Registration { when_many: true, ..self }
     }
@@ -213,7 +213,7 @@ impl Registered {
 
     /// The schema of its arguments, as models see it.
     pub fn schema(&self) -> &Value {
-        self.arguments.shown()
+        self.arguments.declared()
     }
 
     /// The schema of its structured result, where that says everything that the text says.

@@ -6,7 +6,7 @@ use super::{Registered, Registry};
 use crate::Scene;
 
 /// A tool that a search found.
-pub struct Found {
+pub struct SearchHit {
     /// The tool.
     pub tool: Arc<Registered>,
     /// How well it fits; higher is better.
@@ -16,16 +16,16 @@ pub struct Found {
 impl Registry {
     /// Tools that fit the words, best first. Every word must be found somewhere: in the name or
     /// an alias, in the hint, or in the description. Deferred tools are found too.
-    pub fn search(&self, words: &str, scene: &Scene) -> Vec<Found> {
+    pub fn search(&self, words: &str, scene: &Scene) -> Vec<SearchHit> {
         let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
         if words.is_empty() {
             return Vec::new();
         }
-        let mut found: Vec<Found> = self
+        let mut found: Vec<SearchHit> = self
             .list()
             .into_iter()
             .filter(|tool| !tool.unlisted())
-            .filter_map(|tool| score(&tool, &words, scene).map(|score| Found { tool, score }))
+            .filter_map(|tool| score(&tool, &words, scene).map(|score| SearchHit { tool, score }))
             .collect();
         found.sort_by(|a, b| b.score.cmp(&a.score).then_with(|| a.tool.name().cmp(b.tool.name())));
         found

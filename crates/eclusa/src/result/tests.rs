@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn shaped(reply: &Reply, shape: ResultShape) -> Value {
-    CallResult::of(reply).json(shape)
+    CallResult::new(reply).json(shape)
 }
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -63,7 +63,7 @@ fn c17_named_brief_and_undoable() {
     let args = json!({"text": "hi", "data": [1], "undo": true});
     let reply = echoed(args.clone());
     assert_eq!(
-        CallResult::of(&reply).with_args(&args).json(ResultShape::Named),
+        CallResult::new(&reply).with_args(&args).json(ResultShape::Named),
         json!({
             "id": "c1", "name": "echo", "parameters": args, "result": [1], "error": null,
         })
@@ -105,7 +105,7 @@ fn c17_mcp() {
 fn c17_full_holds_what_every_other_shape_holds() {
     let args = json!({"text": "hi", "data": {"n": 1}, "undo": true});
     let reply = echoed(args.clone());
-    let full = CallResult::of(&reply).with_args(&args).json(ResultShape::Full);
+    let full = CallResult::new(&reply).with_args(&args).json(ResultShape::Full);
     assert_eq!(
         keys(&full),
         [

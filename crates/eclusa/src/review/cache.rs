@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 use super::{Review, ReviewError, Reviewer};
-use crate::{Hash, Validated, gate::review::heard};
+use crate::{Hash, Validated, gate::review::run_reviewer};
 
 /// Remembers what input reviewers said: same reviewer, same tool revision, same arguments, same
 /// answer, for a while. Errors are not remembered. Off unless set up.
@@ -41,12 +41,12 @@ impl ReviewCache {
             call.revision().to_owned(),
             call.digest(),
         );
-        if let Some((at, said)) = self.kept().get(&key)
+        if let Some((at, said)) = self.entries().get(&key)
             && at.elapsed() < self.ttl
         {
             return (Ok(said.clone()), true);
         }
-        let said = heard(limit, || reviewer.input(call)).await;
+        let said = run_reviewer(limit, || reviewer.input(call)).await;
         if let Ok(said) = &said {
             self.keep(key, said.clone());
         }
@@ -54,7 +54,7 @@ impl ReviewCache {
     }
 
     fn keep(&self, key: Key, said: Review<Value>) {
-        let mut kept = self.kept();
+        let mut kept = self.entries();
         if kept.len() >= self.most {
             kept.retain(|_, (at, _)| at.elapsed() < self.ttl);
         }
@@ -67,7 +67,7 @@ impl ReviewCache {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<Key, (Instant, Review<Value>)>> {
+    fn entries(&self) -> MutexGuard<'_, HashMap<Key, (Instant, Review<Value>)>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -55,7 +55,7 @@ impl AuditSink for Breaks {
 
 fn breaking(at: usize, fault: Fault) -> Closed {
     let mut world = world();
-    world.house.sink = Arc::new(Breaks {
+    world.setup.sink = Arc::new(Breaks {
         log: world.log.clone(),
         at,
         fault,
@@ -123,7 +123,7 @@ impl AuditSink for Broken {
 async fn with_a_broken_log_nothing_ever_runs_and_everything_is_answered() {
     for fault in FAULTS {
         let mut world = world();
-        world.house.sink = Arc::new(Broken(fault));
+        world.setup.sink = Arc::new(Broken(fault));
         let world = world.close();
         let calls = TOOLS
             .iter()
@@ -155,7 +155,7 @@ impl Clock for BadClock {
 #[tokio::test]
 async fn a_clock_that_crashes_or_jumps_loses_no_call() {
     let mut world = world();
-    world.house.clock = Arc::new(BadClock(AtomicUsize::new(0)));
+    world.setup.clock = Arc::new(BadClock(AtomicUsize::new(0)));
     let world = world.close();
     for _ in 0..6 {
         assert_eq!(world.gate.pass(call("echo", "x")).await.code(), "ok");
@@ -187,7 +187,7 @@ impl Spool for BadSpool {
 async fn a_broken_spool_costs_the_middle_and_says_so() {
     for fault in FAULTS {
         let mut world = world();
-        world.house.spool = Some(Arc::new(BadSpool(fault)));
+        world.setup.spool = Some(Arc::new(BadSpool(fault)));
         let world = world.close();
         let reply = world.gate.pass(call("echo", &"x".repeat(500))).await;
         assert_eq!(
@@ -226,8 +226,8 @@ async fn an_approver_that_fails_hangs_or_panics_has_said_no() {
     // Invariant 4, A4
     for fault in FAULTS {
         let mut world = world();
-        world.house.approvers.push(Arc::new(BadApprover(fault)));
-        world.house.on_no_approver = OnNoApprover::AllowWithWarning;
+        world.setup.approvers.push(Arc::new(BadApprover(fault)));
+        world.setup.on_no_approver = OnNoApprover::AllowWithWarning;
         let world = world.close();
         let reply = world.gate.pass(call("bash", "git push")).await;
         let expected = if fault == Fault::Hangs { "approval_expired" } else { "approver_failed" };

@@ -8,10 +8,10 @@
 )]
 
 mod approval;
-mod challenge;
 mod execute;
 mod exits;
 mod faults;
+mod preflight;
 mod records;
 mod registry;
 mod release;

@@ -40,7 +40,7 @@ async fn a_call_that_ran_has_a_start_and_an_end_that_point_at_each_other() {
         (&end["event"], &end["start"], &end["code"]),
         (&json!("ended"), &json!(1), &json!("ok"))
     );
-    assert_eq!(end["output"]["sha256"], Hash::of(b"did: ls").to_string());
+    assert_eq!(end["output"]["sha256"], Hash::sha256(b"did: ls").to_string());
     assert!(end.get("args").is_none());
 }
 
@@ -75,11 +75,11 @@ async fn a_call_that_only_looks_has_one_record_that_says_everything() {
     let read = || vec![Touch::Read("a.txt".into())];
     let passed = async |registration: Registration| {
         let world = world().close();
-        world.gate.house().registry.register(registration).unwrap();
+        world.gate.setup().registry.register(registration).unwrap();
         let reply = world.gate.pass(ToolCall::new("c1", "looks", json!({}))).await;
         (world, reply)
     };
-    let (world, reply) = passed(Registration::of(Looks(read()))).await;
+    let (world, reply) = passed(Registration::new(Looks(read()))).await;
     assert_eq!((world.events().as_str(), reply.number()), ("ended:ok", Some(1)));
     let record = &world.bodies()[0];
     for key in ["args_sha256", "because", "decision", "mode", "output", "tool_revision"] {
@@ -88,10 +88,10 @@ async fn a_call_that_only_looks_has_one_record_that_says_everything() {
     assert_eq!((&record["stage"], &record["class"]), (&json!("released"), &json!("read-only")));
     // What does more than look, whatever it calls itself, has a start.
     for touch in [Touch::Run("ls".into()), Touch::Write("a".into()), Touch::Unknown] {
-        let (world, _) = passed(Registration::of(Looks(vec![touch]))).await;
+        let (world, _) = passed(Registration::new(Looks(vec![touch]))).await;
         assert_eq!(world.events(), "started ended:ok");
     }
-    let foreign = Registration::of(Looks(read())).foreign("far").trusted(true);
+    let foreign = Registration::new(Looks(read())).foreign("far").trusted(true);
     let (world, _) = passed(foreign).await;
     assert_eq!(world.events(), "started ended:ok");
 }
@@ -99,9 +99,9 @@ async fn a_call_that_only_looks_has_one_record_that_says_everything() {
 #[tokio::test]
 async fn what_a_call_saw_that_cannot_be_recorded_is_kept_back() {
     let mut world = world();
-    world.house.sink = Arc::new(FullDisk);
+    world.setup.sink = Arc::new(FullDisk);
     let world = world.close();
-    world.gate.house().registry.add(Looks(Vec::new())).unwrap();
+    world.gate.setup().registry.add(Looks(Vec::new())).unwrap();
     let reply = world.gate.pass(ToolCall::new("c1", "looks", json!({}))).await;
     assert_eq!(reply.code(), "executed_unrecorded");
     assert!(!reply.content().contains("as call"), "{}", reply.content());
@@ -137,7 +137,7 @@ async fn every_record_can_be_checked_with_sha256sum() {
     assert_eq!(records[0].previous.to_string(), "0".repeat(64));
     for record in &records {
         let text = format!("{}\n{}\n{}\n", record.previous, record.seq, record.body);
-        assert_eq!(Hash::of(text.as_bytes()), record.hash);
+        assert_eq!(Hash::sha256(text.as_bytes()), record.hash);
         assert_eq!(Hash::from_hex(&record.hash.to_string()), Some(record.hash));
     }
     assert_eq!(Hash::from_hex("00"), None);

@@ -50,7 +50,7 @@ fn tools_are_added_found_listed_and_removed() {
         registry.add(tool(name)).unwrap();
     }
     assert_eq!(registry.add(tool("a")), Err(RegistryError::Duplicate("a".into())));
-    registry.register(Registration::of(tool("a")).replace()).unwrap();
+    registry.register(Registration::new(tool("a")).replace()).unwrap();
     assert_eq!((names(&registry.list()), registry.count()), (vec!["a", "b", "c"], 3));
     assert!(registry.has("a") && registry.get("d").is_none());
     for bad in ["", "a b", "é", &"x".repeat(129)] {
@@ -78,9 +78,9 @@ async fn aliases_lead_to_the_tool_under_its_own_name() {
     // S3.15, C18
     let world = world();
     let facts = Facts { aliases: vec!["Read".into(), "read_file".into()], ..Facts::default() };
-    world.house.registry.add(Named { name: "read".into(), facts }).unwrap();
+    world.setup.registry.add(Named { name: "read".into(), facts }).unwrap();
     assert_eq!(
-        world.house.registry.add(tool("Read")),
+        world.setup.registry.add(tool("Read")),
         Err(RegistryError::Duplicate("Read".into()))
     );
     let world = world.close();
@@ -108,15 +108,15 @@ fn a_foreign_tool_can_raise_what_is_demanded_and_never_lower_it() {
         name: "look".into(),
         facts: Facts { class: Some(PermissionClass::ReadOnly), ..Facts::default() },
     };
-    registry.register(Registration::of(read_only()).foreign("far")).unwrap();
+    registry.register(Registration::new(read_only()).foreign("far")).unwrap();
     let it = registry.get("look").unwrap();
     assert_eq!((it.class(), it.facts().sensitive), (PermissionClass::Generic, true));
     assert_eq!(it.server(), Some("far"));
     // Its own server may replace it; nobody's tool stands in for one of the program's own.
-    registry.register(Registration::of(read_only()).foreign("far").replace()).unwrap();
-    assert!(registry.register(Registration::of(read_only()).foreign("else").replace()).is_err());
-    registry.register(Registration::of(read_only()).replace()).unwrap();
-    assert!(registry.register(Registration::of(read_only()).foreign("far").replace()).is_err());
+    registry.register(Registration::new(read_only()).foreign("far").replace()).unwrap();
+    assert!(registry.register(Registration::new(read_only()).foreign("else").replace()).is_err());
+    registry.register(Registration::new(read_only()).replace()).unwrap();
+    assert!(registry.register(Registration::new(read_only()).foreign("far").replace()).is_err());
     assert_eq!(registry.get("look").unwrap().class(), PermissionClass::ReadOnly);
 }
 
@@ -178,11 +178,11 @@ fn many_threads_register_read_and_remove() {
 #[test]
 fn an_unlisted_tool_is_called_by_its_name_and_shown_to_nobody() {
     let registry = Registry::new();
-    registry.register(Registration::of(tool("mcp.s.read_resource")).unlisted()).unwrap();
+    registry.register(Registration::new(tool("mcp.s.read_resource")).unlisted()).unwrap();
     let scene = Scene::default();
     assert!(registry.has("mcp.s.read_resource"));
     assert!(registry.search("mcp.s.read_resource", &scene).is_empty());
-    let shown = registry.declare(Shape::Anthropic, &Shown::All, &scene).unwrap();
+    let shown = registry.declare(Shape::Anthropic, &WhichTools::All, &scene).unwrap();
     assert_eq!(shown.as_array().unwrap().len(), 0);
 }
 
@@ -192,7 +192,7 @@ fn search_finds_by_name_hint_and_description_best_first() {
     let registry = Registry::new();
     let hinted = Facts { search_hint: "look for text in files".into(), ..Facts::default() };
     registry
-        .register(Registration::of(Named { name: "grep".into(), facts: hinted }).deferred())
+        .register(Registration::new(Named { name: "grep".into(), facts: hinted }).deferred())
         .unwrap();
     registry.add(tool("text")).unwrap();
     registry.add(tool("other")).unwrap();
@@ -205,21 +205,21 @@ fn search_finds_by_name_hint_and_description_best_first() {
     assert_eq!(found("lisbon"), ["grep", "other", "text"]);
     assert!(found("files zebra").is_empty() && found("  ").is_empty());
     // Deferred tools are not shown until somebody names them.
-    let shown = |shown: &Shown| registry.declare(Shape::Anthropic, shown, &scene).unwrap();
-    assert_eq!(shown(&Shown::All).as_array().unwrap().len(), 2);
-    assert_eq!(shown(&Shown::Only(vec!["grep".into()]))[0]["name"], "grep");
+    let shown = |shown: &WhichTools| registry.declare(Shape::Anthropic, shown, &scene).unwrap();
+    assert_eq!(shown(&WhichTools::All).as_array().unwrap().len(), 2);
+    assert_eq!(shown(&WhichTools::Only(vec!["grep".into()]))[0]["name"], "grep");
 }
 
 #[test]
 fn s3_16_where_there_are_many_tools_some_are_shown_once_they_were_found() {
     let registry = Registry::new();
-    for at in 0..MANY {
+    for at in 0..MANY_TOOLS {
         registry.add(tool(format!("own-{at:02}"))).unwrap();
     }
-    let foreign = || Registration::of(tool("foreign")).foreign("x").deferred_when_many().replace();
-    let shown = || names(&registry.shown()).contains(&"foreign");
+    let foreign = || Registration::new(tool("foreign")).foreign("x").deferred_when_many().replace();
+    let shown = || names(&registry.visible()).contains(&"foreign");
     let declared = || {
-        let all = registry.declare(Shape::Anthropic, &Shown::All, &Scene::default()).unwrap();
+        let all = registry.declare(Shape::Anthropic, &WhichTools::All, &Scene::default()).unwrap();
         all.to_string().contains("\"foreign\"")
     };
     registry.register(foreign()).unwrap();
@@ -231,19 +231,19 @@ fn s3_16_where_there_are_many_tools_some_are_shown_once_they_were_found() {
     assert!(!shown());
     let mut changes = registry.changes();
     changes.borrow_and_update();
-    registry.found(&registry.get("foreign").unwrap());
+    registry.mark_found(&registry.get("foreign").unwrap());
     assert!(shown() && declared() && changes.has_changed().unwrap());
     // It stays found when its server tells it again, and nobody is told twice.
     registry.register(foreign()).unwrap();
     assert!(shown());
     changes.borrow_and_update();
-    registry.found(&registry.get("foreign").unwrap());
+    registry.mark_found(&registry.get("foreign").unwrap());
     assert!(!changes.has_changed().unwrap());
     // The same holds of one that waits for a search wherever it is.
-    registry.register(Registration::of(tool("late")).deferred()).unwrap();
-    assert!(!names(&registry.shown()).contains(&"late"));
-    registry.found(&registry.get("late").unwrap());
-    assert!(names(&registry.shown()).contains(&"late"));
+    registry.register(Registration::new(tool("late")).deferred()).unwrap();
+    assert!(!names(&registry.visible()).contains(&"late"));
+    registry.mark_found(&registry.get("late").unwrap());
+    assert!(names(&registry.visible()).contains(&"late"));
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn tools_are_declared_in_every_shape() {
     let registry = Registry::new();
     registry.add(tool("a")).unwrap();
     let scene = Scene { workspace: "Lisbon".into(), ..Scene::default() };
-    let declared = |shape| registry.declare(shape, &Shown::All, &scene).unwrap();
+    let declared = |shape| registry.declare(shape, &WhichTools::All, &scene).unwrap();
     let schema = registry.get("a").unwrap().schema().clone();
     let text = "works in Lisbon";
     let function = json!({"name": "a", "description": text, "parameters": schema});
@@ -274,15 +274,15 @@ fn declarations_are_rendered_once_and_follow_every_change() {
     let registry = Registry::new();
     registry.add(tool("a")).unwrap();
     let scene = Scene::default();
-    let declared = || registry.declare(Shape::Mcp, &Shown::All, &scene).unwrap();
+    let declared = || registry.declare(Shape::Mcp, &WhichTools::All, &scene).unwrap();
     assert!(Arc::ptr_eq(&declared(), &declared()));
     let before = declared();
     registry.add(tool("b")).unwrap();
     assert_eq!((before.as_array().unwrap().len(), declared().as_array().unwrap().len()), (1, 2));
     let elsewhere = Scene { workspace: "Porto".into(), ..Scene::default() };
-    let there = registry.declare(Shape::Mcp, &Shown::All, &elsewhere).unwrap();
+    let there = registry.declare(Shape::Mcp, &WhichTools::All, &elsewhere).unwrap();
     assert_eq!(there[0]["description"], "works in Porto");
-    let unknown = Shown::Only(vec!["z".into()]);
+    let unknown = WhichTools::Only(vec!["z".into()]);
     assert_eq!(
         registry.declare(Shape::Mcp, &unknown, &scene),
         Err(RegistryError::NotFound("z".into()))

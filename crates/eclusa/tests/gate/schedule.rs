@@ -34,7 +34,7 @@ async fn neighbours_run_together_and_the_rest_alone_in_order() {
 #[tokio::test]
 async fn no_more_than_the_limit_run_at_once() {
     let mut world = world();
-    world.house.limits.concurrent = 3;
+    world.setup.limits.concurrent = 3;
     let world = world.close();
     let replies = world.gate.pass_all(turn(&[("echo", "x"); 20])).await;
     assert_eq!(codes(&replies), ["ok"; 20]);
@@ -109,7 +109,7 @@ async fn malformed_calls_keep_their_place() {
     let world = world().close();
     let bad =
         Malformed { id: "m".into(), tool: None, problem: "no".into(), origin: Origin::Fenced };
-    let turn: Vec<Asked> = vec![
+    let turn: Vec<Incoming> = vec![
         call("echo", "a").into(),
         bad.into(),
         ToolCall { id: "c2".into(), ..call("echo", "b") }.into(),
@@ -131,7 +131,7 @@ proptest! {
         let calls: Vec<(&str, &str)> = calls.iter().map(|(tool, text)| (tools[*tool], texts[*text])).collect();
         runtime.block_on(async {
             let mut world = world();
-            world.house.limits.concurrent = limit;
+            world.setup.limits.concurrent = limit;
             let world = world.close();
             let replies = world.gate.pass_all(turn(&calls)).await;
             assert_eq!(replies.len(), calls.len());

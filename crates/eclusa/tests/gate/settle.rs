@@ -98,21 +98,21 @@ impl Place {
         let root = dir.path().join("workspace");
         std::fs::create_dir(&root).unwrap();
         let registry = Registry::new();
-        let tool = Registration::of(Writer { root: root.clone() });
+        let tool = Registration::new(Writer { root: root.clone() });
         let tool = if setting.server { tool.foreign("far") } else { tool };
         registry.register(tool).unwrap();
         let rules = Rules::new(setting.rules, &root).with_effects(setting.effects);
         let log = Arc::new(MemoryLog::default());
-        let mut house = House::new(Arc::new(registry), rules, log.clone());
+        let mut setup = GateSetup::new(Arc::new(registry), rules, log.clone());
         if setting.workspace {
             let (workspace, _) = Workspace::open(&root, dir.path().join("state")).unwrap();
-            house.workspace = Some(workspace);
+            setup.workspace = Some(workspace);
         }
         let person = Arc::new(Person::default());
         person.answers.lock().unwrap().extend(setting.answers.into_iter().map(Ok));
-        house.approvers.push(person.clone());
+        setup.approvers.push(person.clone());
         let run = Run { mode: setting.mode, ..Run::default() };
-        Place { dir, gate: Gate::new(house).for_run(run), log, person }
+        Place { dir, gate: Gate::new(setup).for_run(run), log, person }
     }
 
     async fn put(&self, args: Value) -> Reply {
@@ -267,11 +267,11 @@ async fn a16_what_changed_meanwhile_is_a_conflict_and_nothing_is_written() {
     }
     let registry = Registry::new();
     registry.add(Writer { root: root.clone() }).unwrap();
-    let mut house =
-        House::new(Arc::new(registry), Rules::new(Vec::new(), &root), place.log.clone());
-    house.workspace = place.gate.house().workspace.clone();
-    house.approvers.push(Arc::new(Meddler(root.join("a"))));
-    let gate = Gate::new(house);
+    let mut setup =
+        GateSetup::new(Arc::new(registry), Rules::new(Vec::new(), &root), place.log.clone());
+    setup.workspace = place.gate.setup().workspace.clone();
+    setup.approvers.push(Arc::new(Meddler(root.join("a"))));
+    let gate = Gate::new(setup);
     let args = json!({"path": "a", "text": "new", "also": "b"});
     let reply = gate.pass(ToolCall::new("c1", "put", args)).await;
     assert_eq!(reply.code(), "conflict");
@@ -349,7 +349,7 @@ async fn rules_that_changed_while_a_person_thought_are_heard() {
                 let deny = Rule::new(Decision::Deny).path(["a"]).unwrap();
                 let rules = Rules::new(vec![deny], &self.1);
                 let gate = self.0.get().unwrap();
-                gate.house().policy.store(Arc::new(Box::new(rules)));
+                gate.setup().policy.store(Arc::new(Box::new(rules)));
                 Ok(Answer::Once)
             })
         }
@@ -358,12 +358,12 @@ async fn rules_that_changed_while_a_person_thought_are_heard() {
     let root = place.dir.path().join("workspace");
     let registry = Registry::new();
     registry.add(Writer { root: root.clone() }).unwrap();
-    let mut house =
-        House::new(Arc::new(registry), Rules::new(Vec::new(), &root), place.log.clone());
-    house.workspace = place.gate.house().workspace.clone();
+    let mut setup =
+        GateSetup::new(Arc::new(registry), Rules::new(Vec::new(), &root), place.log.clone());
+    setup.workspace = place.gate.setup().workspace.clone();
     let changer = Arc::new(Changer(Default::default(), root));
-    house.approvers.push(changer.clone());
-    let gate = Gate::new(house);
+    setup.approvers.push(changer.clone());
+    let gate = Gate::new(setup);
     let _ = changer.0.set(gate.clone());
     let reply = gate.pass(ToolCall::new("c1", "put", json!({"path": "a", "text": "1"}))).await;
     assert_eq!((reply.code(), place.file("a")), ("changes_discarded", None));
@@ -377,7 +377,7 @@ async fn what_was_committed_can_be_undone_by_its_number() {
     let undo = reply.undo().unwrap();
     let number = reply.number().unwrap();
     assert_eq!(undo.data, json!({"call": number}));
-    let workspace = place.gate.house().workspace.clone().unwrap();
+    let workspace = place.gate.setup().workspace.clone().unwrap();
     workspace.undo(900, &[number], Durability::Crash).unwrap();
     assert_eq!(place.file("a").as_deref(), Some("1"));
 }

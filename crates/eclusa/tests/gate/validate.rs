@@ -28,7 +28,7 @@ impl Tool for Schema {
 
 fn wide() -> World {
     let mut world = world();
-    world.house.limits.output = 10_000;
+    world.setup.limits.output = 10_000;
     world
 }
 
@@ -39,7 +39,7 @@ async fn passed(
     args: Value,
 ) -> String {
     let world = wide();
-    world.house.registry.register(register(Registration::of(Schema(schema)))).unwrap();
+    world.setup.registry.register(register(Registration::new(Schema(schema)))).unwrap();
     let world = world.close();
     let reply = world.gate.pass(ToolCall::new("c", "schema", args)).await;
     let text = reply.content().into_owned();
@@ -160,9 +160,9 @@ async fn hidden_arguments_are_neither_shown_nor_taken_from_a_model() {
         "required": ["a"],
     });
     let world = wide();
-    let registration = Registration::of(Schema(schema)).hidden(["key"]);
-    world.house.registry.register(registration).unwrap();
-    let shown = world.house.registry.get("schema").unwrap().schema().clone();
+    let registration = Registration::new(Schema(schema)).hidden(["key"]);
+    world.setup.registry.register(registration).unwrap();
+    let shown = world.setup.registry.get("schema").unwrap().schema().clone();
     assert!(shown["properties"].get("key").is_none());
     let fills = FnReviewer::input("fills", |_| Ok(Review::Merge(json!({"key": "host's"}))));
     let world = world.reviewer(fills).close();
@@ -259,7 +259,7 @@ async fn typed_tools_have_the_schema_of_their_arguments() {
         }
     }
     let world = world();
-    world.house.registry.add(Repeat).unwrap();
+    world.setup.registry.add(Repeat).unwrap();
     let world = world.close();
     let reply = world.gate.pass(ToolCall::new("c", "repeat", json!({"word": "ab"}))).await;
     assert_eq!(reply.text(), "ababab");

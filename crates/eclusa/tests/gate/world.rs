@@ -129,7 +129,7 @@ impl Policy for Prefixes {
             _ => Source::Rule,
         };
         let text = format!("{decision} `{text}`").into();
-        Verdict::of(vec![Reason { decision, source, origin: "test:1".into(), text }])
+        Verdict::from_reasons(vec![Reason { decision, source, origin: "test:1".into(), text }])
     }
 }
 
@@ -158,7 +158,7 @@ pub(crate) const TOOLS: [&str; 9] =
 
 /// The world before its gate is closed.
 pub(crate) struct World {
-    pub(crate) house: House,
+    pub(crate) setup: GateSetup,
     pub(crate) run: Run,
     pub(crate) log: Arc<MemoryLog>,
     pub(crate) counters: Arc<Counters>,
@@ -172,23 +172,23 @@ pub(crate) fn world() -> World {
         registry.add(TestTool { name, counters: counters.clone() }).unwrap();
     }
     let log = Arc::new(MemoryLog::default());
-    let mut house = House::new(Arc::new(registry), Prefixes, log.clone());
+    let mut setup = GateSetup::new(Arc::new(registry), Prefixes, log.clone());
     // Long for a busy machine; tests in which something hangs run on a clock that jumps.
     let limit = Duration::from_secs(5);
-    house.limits.time = limit;
-    house.limits.review = limit;
-    house.limits.checkpoint = limit;
-    house.limits.approval = limit;
-    house.limits.audit = limit;
-    house.limits.output = 40;
-    World { house, run: Run::default(), log, counters, person: Arc::default() }
+    setup.limits.time = limit;
+    setup.limits.review = limit;
+    setup.limits.checkpoint = limit;
+    setup.limits.approval = limit;
+    setup.limits.audit = limit;
+    setup.limits.output = 40;
+    World { setup, run: Run::default(), log, counters, person: Arc::default() }
 }
 
 impl World {
     /// With somebody who gives these answers.
     pub(crate) fn person(mut self, answers: impl IntoIterator<Item = Answer>) -> World {
         self.person.answers.lock().unwrap().extend(answers.into_iter().map(Ok));
-        self.house.approvers.push(self.person.clone());
+        self.setup.approvers.push(self.person.clone());
         self
     }
 
@@ -198,12 +198,12 @@ impl World {
     }
 
     pub(crate) fn reviewer(mut self, reviewer: impl Reviewer + 'static) -> World {
-        self.house.reviewers.push(Arc::new(reviewer));
+        self.setup.reviewers.push(Arc::new(reviewer));
         self
     }
 
     pub(crate) fn close(self) -> Closed {
-        let gate = Gate::new(self.house).for_run(self.run);
+        let gate = Gate::new(self.setup).for_run(self.run);
         Closed { gate, log: self.log, counters: self.counters, person: self.person }
     }
 }

@@ -105,9 +105,9 @@ async fn always_covers_exactly_what_was_approved() {
     let offered = async |command: &str| {
         world.pass("bash", json!({"command": command})).await;
         let question = world.person.0.lock().unwrap().pop().unwrap();
-        let narrow = question.grant.and_then(|it| it.narrow);
-        assert_eq!(question.can_always, narrow.is_some(), "{command}");
-        narrow.map(|it| it.commands)
+        let scope = question.grant.and_then(|it| it.scope);
+        assert_eq!(question.can_always, scope.is_some(), "{command}");
+        scope.map(|it| it.commands)
     };
     let push = vec!["git push origin main $".to_owned()];
     assert_eq!(offered("cd lib && git push origin main | cat").await, Some(push.clone()));
@@ -172,9 +172,9 @@ fn judging_looks_at_nothing_but_the_call() {
     let registry = Registry::new();
     registry.add(crate::world::Shell).unwrap();
     let log = Arc::new(MemoryLog::default());
-    let mut house = House::new(Arc::new(registry), Alone(rules), log);
-    (house.clock, house.tally) = (Arc::new(Forbidden), Arc::new(Forbidden));
-    let gate = Gate::new(house);
+    let mut setup = GateSetup::new(Arc::new(registry), Alone(rules), log);
+    (setup.clock, setup.tally) = (Arc::new(Forbidden), Arc::new(Forbidden));
+    let gate = Gate::new(setup);
     let judge =
         |text: &str| gate.check(ToolCall::new("c", "bash", json!({"command": text}))).unwrap().1;
     for text in ["git push", "cat src/a.rs ../x /etc/passwd", "curl https://a.example", "rm -rf /"]

@@ -156,17 +156,17 @@ impl World {
         registry.add(Shell).unwrap();
         registry.add(Fetch).unwrap();
         registry.add(Put).unwrap();
-        registry.register(Registration::of(Look).foreign("far")).unwrap();
+        registry.register(Registration::new(Look).foreign("far")).unwrap();
         let log = Arc::new(MemoryLog::default());
-        let mut house = House::new(Arc::new(registry), rules, log);
+        let mut setup = GateSetup::new(Arc::new(registry), rules, log);
         let root = dir.path().join("workspace");
         std::fs::create_dir(&root).unwrap();
-        house.workspace = Some(Workspace::open(root, dir.path().join("state")).unwrap().0);
+        setup.workspace = Some(Workspace::open(root, dir.path().join("state")).unwrap().0);
         let person = Arc::new(Yes::default());
-        house.approvers = vec![person.clone()];
-        house.remember = Some(Arc::new(Keeps));
-        house.clock = Arc::new(Still(now));
-        World { gate: Gate::new(house), person, _dir: dir }
+        setup.approvers = vec![person.clone()];
+        setup.remember = Some(Arc::new(Keeps));
+        setup.clock = Arc::new(Still(now));
+        World { gate: Gate::new(setup), person, _dir: dir }
     }
 
     /// With the rules that are shipped.

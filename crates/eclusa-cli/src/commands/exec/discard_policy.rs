@@ -6,8 +6,8 @@ use eclusa::{Decision, Effects, Gate, HiddenPaths, Policy, Reason, Source, Valid
 
 /// Puts a question before every change, which whoever speaks for the person answers with no.
 pub(super) fn install(gate: &Gate) {
-    let rules = gate.house().policy.load_full();
-    gate.house().policy.store(Arc::new(Box::new(Discarding(rules))));
+    let rules = gate.setup().policy.load_full();
+    gate.setup().policy.store(Arc::new(Box::new(Discarding(rules))));
 }
 
 /// The rules, and a question about every change.
@@ -25,7 +25,7 @@ impl Policy for Discarding {
             Decision::Deny => format!("to be discarded; the rules refuse it: {}", verdict.why()),
             _ => "to be discarded, as whoever typed it wants".to_owned(),
         };
-        Verdict::of(vec![Reason {
+        Verdict::from_reasons(vec![Reason {
             decision: Decision::Ask,
             source: Source::Rule,
             origin: "--discard".into(),

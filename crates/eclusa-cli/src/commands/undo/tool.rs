@@ -25,9 +25,9 @@ pub(in crate::commands) fn add(
     durability: Durability,
 ) -> Result<(), RegistryError> {
     let undo = UndoTool { workspace: workspace.clone(), durability };
-    registry.register(Registration::of(undo).replace())?;
+    registry.register(Registration::new(undo).replace())?;
     let redo = RedoTool { workspace: workspace.clone(), durability };
-    registry.register(Registration::of(redo).replace())
+    registry.register(Registration::new(redo).replace())
 }
 
 /// Takes back what calls changed.

@@ -14,7 +14,7 @@ struct Anything;
 
 impl Policy for Anything {
     fn judge(&self, _: &Validated) -> Verdict {
-        Verdict::of(vec![Reason {
+        Verdict::from_reasons(vec![Reason {
             decision: eclusa::Decision::Allow,
             source: Source::Rule,
             origin: "test".into(),
@@ -27,8 +27,8 @@ impl Policy for Anything {
 async fn refused_anyway(world: &World, path: &str) -> String {
     let registry = Arc::new(Registry::new());
     registry.add(Read::new(world.files())).unwrap();
-    let house = eclusa::House::new(registry, Anything, Arc::new(eclusa::MemoryLog::default()));
-    let reply = pass(&eclusa::Gate::new(house), "read", json!({"path": path})).await;
+    let setup = eclusa::GateSetup::new(registry, Anything, Arc::new(eclusa::MemoryLog::default()));
+    let reply = pass(&eclusa::Gate::new(setup), "read", json!({"path": path})).await;
     assert_eq!(reply.code(), "tool_failed", "{path}: {}", reply.content());
     reply.error().unwrap_or_default().to_owned()
 }

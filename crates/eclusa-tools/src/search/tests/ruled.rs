@@ -100,9 +100,9 @@ fn a_rule_that_was_answered_hides_nothing_and_no_mode_shows_what_is_denied() {
     // Asked about by name, it is shown once it is permitted, in whichever mode.
     let rule = rule(Decision::Ask, &["private/**"]);
     let yes = Rule::new(Decision::Allow).tool(["grep"]).unwrap();
-    let house = place.approving(vec![rule, yes]);
+    let setup = place.approving(vec![rule, yes]);
     let args = json!({"pattern": "x", "path": "private"});
-    let reply = house.pass_blocking(ToolCall::new("1", "grep", args)).unwrap();
+    let reply = setup.pass_blocking(ToolCall::new("1", "grep", args)).unwrap();
     assert_eq!(lines(reply.text()).len(), 2, "{}", reply.content());
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eclusa::{
-    Decision, Gate, House, MemoryLog, PermissionClass, Policy, Reason, Registry, Reply, Source,
+    Decision, Gate, GateSetup, MemoryLog, PermissionClass, Policy, Reason, Registry, Reply, Source,
     Tool as _, ToolCall, Touch, Validated, Verdict,
 };
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ impl Policy for All {
     fn judge(&self, _: &Validated) -> Verdict {
         let (origin, text) = ("test".into(), "the test says so".into());
         let reason = Reason { decision: Decision::Allow, source: Source::Rule, origin, text };
-        Verdict::of(vec![reason])
+        Verdict::from_reasons(vec![reason])
     }
 }
 
@@ -30,7 +30,7 @@ async fn pass(server: &Server, tool: &str, path: &str, more: Value) -> Reply {
     let registry = Registry::new();
     let fetcher = Fetcher::new(rules, Limits::default()).with_resolver(names);
     registry.add(WebFetch::new(fetcher)).unwrap();
-    let gate = Gate::new(House::new(Arc::new(registry), All, Arc::new(MemoryLog::default())));
+    let gate = Gate::new(GateSetup::new(Arc::new(registry), All, Arc::new(MemoryLog::default())));
     let mut args = more;
     args["url"] = format!("http://site.example:{}{path}", server.place.port()).into();
     gate.pass(ToolCall::new("1", tool, args)).await

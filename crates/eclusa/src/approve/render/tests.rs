@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{Rendered, render};
 use crate::{
-    Advice, Decision, Deliverable, Grant, Hash, PermissionClass, Question, Reason, Source, Touch,
-    Verdict,
+    Advice, Decision, Grant, Hash, PermissionClass, Question, Reason, ReverseThinkingReport,
+    Source, Touch, Verdict,
 };
 
 mod corpus;
@@ -23,7 +23,7 @@ fn question(tool: &str, args: Value) -> Question {
         class: PermissionClass::Generic,
         args,
         touches: Vec::new(),
-        verdict: Verdict::of(vec![Reason {
+        verdict: Verdict::from_reasons(vec![Reason {
             decision: Decision::Ask,
             source: Source::Rule,
             origin: "eclusa.toml:7".into(),
@@ -31,14 +31,14 @@ fn question(tool: &str, args: Value) -> Question {
         }]),
         reason: None,
         destructive: false,
-        deliverable: None,
+        reverse_thinking: None,
         preview: None,
         binding: String::new(),
         grant: Some(Grant {
             tool: tool.to_owned(),
             revision: "r1".to_owned(),
             args: None,
-            narrow: Some(crate::Narrow::default()),
+            scope: Some(crate::GrantScope::default()),
         }),
         can_always: true,
         principal: "me".to_owned(),
@@ -51,8 +51,8 @@ fn shell(command: &str) -> Question {
     let grant = Grant {
         tool: "bash".to_owned(),
         revision: "r1".to_owned(),
-        args: Some(Hash::of(command.as_bytes())),
-        narrow: None,
+        args: Some(Hash::sha256(command.as_bytes())),
+        scope: None,
     };
     Question {
         class: PermissionClass::Shell,
@@ -145,7 +145,7 @@ fn a_call_of_another_server_with_arguments_of_every_kind() {
 #[test]
 fn the_other_side_is_shown_when_somebody_argued_it() {
     let asked = Question {
-        deliverable: Some(Deliverable {
+        reverse_thinking: Some(ReverseThinkingReport {
             hidden_assumptions: vec!["the table is not in use".to_owned()],
             failure_scenarios: vec!["orders are lost".to_owned()],
             verdict: Advice::Ask,

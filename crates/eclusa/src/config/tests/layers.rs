@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    Cut, Decision, Durability, OnNoApprover, Pass, PermissionClass, Registration, Registry, Rule,
+    Cut, Decision, Durability, OnNoApprover, PermissionClass, PreflightStep, Registration,
+    Registry, Rule,
     policy::tests::{Fake, properties, read, verdict, write},
 };
 
@@ -97,7 +98,10 @@ fn c14_the_options_of_the_seeds_have_keys() {
 approval = '500ms'\n[review]\ncache_time = '1d'\ncache_size = 5\n[audit]\nargs = 'digest'",
     );
     assert_eq!(config.on_no_approver, OnNoApprover::Queue);
-    assert_eq!(config.order, [Pass::Checkpoint, Pass::Approval, Pass::ReverseThinking]);
+    assert_eq!(
+        config.order,
+        [PreflightStep::Checkpoint, PreflightStep::Approval, PreflightStep::ReverseThinking]
+    );
     let limits = &config.limits;
     assert_eq!((limits.time.as_secs(), limits.time_cap.as_secs()), (120, 3600));
     assert_eq!((limits.output, limits.cut, limits.concurrent), (30_000, Cut::Head, 1));
@@ -155,8 +159,8 @@ fn c19_tools_that_nobody_has_are_told() {
 [[reviewers]]\nname = 'r'\ncommand = ['x']\ntools = ['nothing']",
     );
     let registry = Registry::new();
-    registry.register(Registration::of(Fake::named("write_file"))).unwrap();
-    registry.register(Registration::of(Fake::named("tool"))).unwrap();
+    registry.register(Registration::new(Fake::named("write_file"))).unwrap();
+    registry.register(Registration::new(Fake::named("tool"))).unwrap();
     let told: Vec<String> =
         config.unknown_tools(&registry).iter().map(ToString::to_string).collect();
     let want = [

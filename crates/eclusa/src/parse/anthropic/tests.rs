@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Stream, calls};
-use crate::{Asked, Malformed, ToolCall, parse::was_made};
+use crate::{Incoming, Malformed, ToolCall, parse::was_made};
 
 fn start(index: u64, id: &str, name: &str) -> Value {
     json!({"type": "content_block_start", "index": index,
@@ -23,37 +23,37 @@ fn ended(reason: &str) -> Value {
     json!({"type": "message_delta", "delta": {"stop_reason": reason}})
 }
 
-fn streamed(events: &[Value]) -> Vec<Asked> {
+fn streamed(events: &[Value]) -> Vec<Incoming> {
     let mut stream = Stream::default();
-    let mut all: Vec<Asked> = events.iter().flat_map(|it| stream.push(it)).collect();
+    let mut all: Vec<Incoming> = events.iter().flat_map(|it| stream.push(it)).collect();
     all.extend(stream.finish());
     all
 }
 
-fn only_bad(asked: &[Asked]) -> &Malformed {
-    match asked {
-        [Asked::Malformed(bad)] => bad,
+fn only_bad(incoming: &[Incoming]) -> &Malformed {
+    match incoming {
+        [Incoming::Malformed(bad)] => bad,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn whole_messages() {
-    let asked = calls(&json!({"stop_reason": "tool_use", "content": [
+    let incoming = calls(&json!({"stop_reason": "tool_use", "content": [
         {"type": "thinking", "thinking": "hm"},
         {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}},
         {"type": "tool_use", "id": "t1", "name": "ls", "input": {"n": 1}},
         {"type": "tool_use", "name": "ls", "input": "{\"n\": 1}"},
     ]}));
-    assert_eq!(asked[0], Asked::Call(ToolCall::new("t1", "ls", json!({"n": 1}))));
-    let Asked::Call(second) = &asked[1] else { panic!() };
+    assert_eq!(incoming[0], Incoming::Call(ToolCall::new("t1", "ls", json!({"n": 1}))));
+    let Incoming::Call(second) = &incoming[1] else { panic!() };
     assert!(was_made(&second.id));
     assert_eq!(second.args, json!("{\"n\": 1}"), "V4: the gate reads it");
     for nothing in [json!({"content": "text"}), json!({}), json!({"content": []})] {
         assert_eq!(calls(&nothing), []);
     }
-    let asked = calls(&json!({"content": 1}));
-    assert!(only_bad(&asked).problem.contains("`content` must be an array"));
+    let incoming = calls(&json!({"content": 1}));
+    assert!(only_bad(&incoming).problem.contains("`content` must be an array"));
 }
 
 #[test]
@@ -73,7 +73,10 @@ fn s4_54_fragments_add_up_and_come_as_soon_as_they_are_whole() {
     ] {
         assert_eq!(stream.push(&event), []);
     }
-    assert_eq!(stream.push(&stop(1)), [Asked::Call(ToolCall::new("t1", "ls", json!({"p": "é"})))]);
+    assert_eq!(
+        stream.push(&stop(1)),
+        [Incoming::Call(ToolCall::new("t1", "ls", json!({"p": "é"})))]
+    );
     assert_eq!(stream.push(&ended("tool_use")), []);
     assert_eq!(stream.finish(), []);
 }
@@ -82,30 +85,30 @@ fn s4_54_fragments_add_up_and_come_as_soon_as_they_are_whole() {
 fn a_call_without_arguments_waits_for_the_reason_to_stop() {
     let events = [start(0, "a", "x"), stop(0), start(1, "b", "y"), delta(1, "{\"n\":1}"), stop(1)];
     let both = [
-        Asked::Call(ToolCall::new("a", "x", json!({}))),
-        Asked::Call(ToolCall::new("b", "y", json!({"n": 1}))),
+        Incoming::Call(ToolCall::new("a", "x", json!({}))),
+        Incoming::Call(ToolCall::new("b", "y", json!({"n": 1}))),
     ];
     for end in [ended("tool_use"), json!({"type": "message_stop"}), ended("max_tokens")] {
         let events: Vec<Value> = events.iter().cloned().chain([end]).collect();
         assert_eq!(streamed(&events), both, "in order; only the last block can be cut");
     }
-    let asked = streamed(&[start(0, "a", "x"), delta(0, ""), stop(0), ended("max_tokens")]);
-    assert!(only_bad(&asked).problem.contains("stopped (`max_tokens`)"));
+    let incoming = streamed(&[start(0, "a", "x"), delta(0, ""), stop(0), ended("max_tokens")]);
+    assert!(only_bad(&incoming).problem.contains("stopped (`max_tokens`)"));
 }
 
 #[test]
 fn p10_what_was_cut_is_not_run() {
-    let asked =
+    let incoming =
         streamed(&[start(0, "a", "x"), delta(0, "{\"p\": \"/et"), stop(0), ended("max_tokens")]);
-    let bad = only_bad(&asked);
+    let bad = only_bad(&incoming);
     assert_eq!((bad.id.as_str(), bad.tool.as_deref()), ("a", Some("x")));
     assert!(bad.problem.contains("line 1, column 10: it ends before"), "{}", bad.problem);
     for events in [vec![start(0, "a", "x"), delta(0, "{}")], vec![start(0, "a", "x"), stop(0)]] {
         assert!(only_bad(&streamed(&events)).problem.contains("stream ended"));
     }
     let cut = json!({"type": "tool_use", "id": "a", "name": "rm", "input": {"path": "/"}});
-    let asked = calls(&json!({"content": [cut], "stop_reason": "max_tokens"}));
-    assert!(only_bad(&asked).problem.contains("stopped (`max_tokens`)"));
+    let incoming = calls(&json!({"content": [cut], "stop_reason": "max_tokens"}));
+    assert!(only_bad(&incoming).problem.contains("stopped (`max_tokens`)"));
 }
 
 #[test]
@@ -117,15 +120,15 @@ fn blocks_of_the_server_are_not_calls() {
 
 #[test]
 fn contradictions_run_nothing() {
-    let asked = streamed(&[start(0, "a", "x"), start(0, "b", "x"), delta(0, "{}"), stop(0)]);
-    assert_eq!(asked.iter().map(Asked::id).collect::<Vec<_>>(), ["a", "b"]);
-    assert!(asked.iter().all(|it| matches!(it, Asked::Malformed(_))));
+    let incoming = streamed(&[start(0, "a", "x"), start(0, "b", "x"), delta(0, "{}"), stop(0)]);
+    assert_eq!(incoming.iter().map(Incoming::id).collect::<Vec<_>>(), ["a", "b"]);
+    assert!(incoming.iter().all(|it| matches!(it, Incoming::Malformed(_))));
     let mut whole = start(0, "a", "x");
     whole["content_block"]["input"] = json!({"n": 1});
-    let asked = streamed(&[whole.clone(), delta(0, "{\"n\": 2}"), stop(0)]);
-    assert!(only_bad(&asked).problem.contains("something after the JSON"));
+    let incoming = streamed(&[whole.clone(), delta(0, "{\"n\": 2}"), stop(0)]);
+    assert!(only_bad(&incoming).problem.contains("something after the JSON"));
     assert_eq!(
         streamed(&[whole, stop(0)]),
-        [Asked::Call(ToolCall::new("a", "x", json!({"n": 1})))]
+        [Incoming::Call(ToolCall::new("a", "x", json!({"n": 1})))]
     );
 }

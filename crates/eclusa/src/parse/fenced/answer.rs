@@ -10,7 +10,7 @@ use crate::{CallResult, Reply, ResultShape, parse::was_made};
 /// block early or open another. An id is told only where the model gave one.
 pub fn results(replies: &[Reply]) -> String {
     let blocks = replies.iter().map(|reply| {
-        let mut result = CallResult::of(reply).json(ResultShape::Timed);
+        let mut result = CallResult::new(reply).json(ResultShape::Timed);
         if let Some(fields) = result.as_object_mut()
             && !was_made(reply.id())
         {

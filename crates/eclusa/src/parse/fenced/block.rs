@@ -7,8 +7,8 @@ use super::Block;
 use crate::{
     Origin, ToolCall,
     parse::{
-        json::{self, Place, brief, kind},
-        made::Made,
+        ids::IdGenerator,
+        json::{self, TextPosition, brief, kind},
     },
 };
 
@@ -46,9 +46,9 @@ pub(super) fn too_large(line: u64, limit: usize) -> Bad {
 }
 
 /// Reads the call in a block, fences included.
-pub(super) fn read(held: &str, block: Block, made: &mut Made) -> Result<ToolCall, Bad> {
+pub(super) fn read(held: &str, block: Block, ids: &mut IdGenerator) -> Result<ToolCall, Bad> {
     let value = json::read(content(held, block)).map_err(|fault| {
-        let mut place = Place::of(held, block.content + fault.at);
+        let mut place = TextPosition::of_byte(held, block.content + fault.at);
         place.line += block.line - 1;
         let line = block.line;
         Bad::unread(format!(
@@ -70,7 +70,7 @@ pub(super) fn read(held: &str, block: Block, made: &mut Made) -> Result<ToolCall
         return Err(Bad { id, tool, problem });
     }
     Ok(ToolCall {
-        id: made.or_next(id.as_deref()),
+        id: ids.or_next(id.as_deref()),
         tool: tool.unwrap_or_default(),
         args: fields.remove("args").unwrap_or_default(),
         reason: reason.filter(|it| !it.is_empty()),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Fenced, Options, Parsed, Piece, parse, parse_with};
-use crate::{Asked, Origin, ToolCall, parse::was_made};
+use crate::{Incoming, Origin, ToolCall, parse::was_made};
 
 mod chunking;
 mod malformed;
@@ -13,16 +13,16 @@ const BLOCK: &str =
     "```tool\n{\"name\": \"ls\", \"args\": {\"path\": \".\"}, \"reason\": \"look\"}\n```\n";
 
 fn calls(parsed: &Parsed) -> Vec<(&str, &Value)> {
-    let each = parsed.asked.iter().map(|asked| match asked {
-        Asked::Call(call) => (call.tool.as_str(), &call.args),
-        Asked::Malformed(bad) => panic!("{}", bad.problem),
+    let each = parsed.incoming.iter().map(|incoming| match incoming {
+        Incoming::Call(call) => (call.tool.as_str(), &call.args),
+        Incoming::Malformed(bad) => panic!("{}", bad.problem),
     });
     each.collect()
 }
 
 fn only_call(text: &str) -> ToolCall {
-    match parse(text).asked.as_slice() {
-        [Asked::Call(call)] => call.clone(),
+    match parse(text).incoming.as_slice() {
+        [Incoming::Call(call)] => call.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -30,7 +30,7 @@ fn only_call(text: &str) -> ToolCall {
 /// Not a call, and nothing is said about it; the text is as it was.
 fn check_plain(text: &str) {
     let parsed = parse(text);
-    assert_eq!(parsed.asked, [], "{text:?}");
+    assert_eq!(parsed.incoming, [], "{text:?}");
     assert_eq!(parsed.clean_text, text.trim(), "{text:?}");
 }
 
@@ -80,10 +80,10 @@ fn ids_are_kept_even_twice_and_made_ones_are_unique() {
     let block = |id: &str| format!("```tool\n{{{id}\"name\":\"a\",\"args\":{{}}}}\n```\n");
     let text = [block("\"id\":\"x\","), block(""), block("\"id\":\"x\","), block("")].concat();
     let parsed = parse(&text);
-    let ids: Vec<&str> = parsed.asked.iter().map(Asked::id).collect();
+    let ids: Vec<&str> = parsed.incoming.iter().map(Incoming::id).collect();
     assert!(matches!(ids.as_slice(), ["x", a, "x", b] if a != b && was_made(a) && was_made(b)));
     let again = parse(&text);
-    assert_ne!(again.asked.get(1).map(Asked::id), parsed.asked.get(1).map(Asked::id));
+    assert_ne!(again.incoming.get(1).map(Incoming::id), parsed.incoming.get(1).map(Incoming::id));
 }
 
 #[test]

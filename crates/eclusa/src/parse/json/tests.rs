@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Place, brief, read};
+use super::{TextPosition, brief, read};
 
 #[test]
 fn a_fault_has_its_place() {
@@ -24,7 +24,7 @@ fn a_fault_has_its_place() {
 fn places_count_lines_and_characters() {
     let text = "é\r\nab\rc\n\nd";
     for (at, line, column) in [(0, 1, 1), (2, 1, 2), (4, 2, 1), (5, 2, 2), (7, 3, 1), (99, 5, 2)] {
-        assert_eq!(Place::of(text, at), Place { line, column }, "{at}");
+        assert_eq!(TextPosition::of_byte(text, at), TextPosition { line, column }, "{at}");
     }
 }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Stream, calls};
-use crate::{Asked, Malformed, Origin, ToolCall, parse::was_made};
+use crate::{Incoming, Malformed, Origin, ToolCall, parse::was_made};
 
 fn chunk(tool_calls: Value) -> Value {
     json!({"choices": [{"index": 0, "delta": {"tool_calls": tool_calls}, "finish_reason": null}]})
@@ -14,17 +14,17 @@ fn finished(reason: &str) -> Value {
     json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
 }
 
-fn streamed(chunks: &[Value]) -> Vec<Asked> {
+fn streamed(chunks: &[Value]) -> Vec<Incoming> {
     let mut stream = Stream::default();
-    let mut all: Vec<Asked> = chunks.iter().flat_map(|it| stream.push(it)).collect();
+    let mut all: Vec<Incoming> = chunks.iter().flat_map(|it| stream.push(it)).collect();
     all.extend(stream.finish());
     all
 }
 
-fn bad(asked: &Asked) -> &Malformed {
-    match asked {
-        Asked::Malformed(bad) => bad,
-        Asked::Call(call) => panic!("{call:?}"),
+fn bad(incoming: &Incoming) -> &Malformed {
+    match incoming {
+        Incoming::Malformed(bad) => bad,
+        Incoming::Call(call) => panic!("{call:?}"),
     }
 }
 
@@ -33,7 +33,7 @@ fn whole_messages_choices_and_responses() {
     let entry = json!({"id": "c1", "type": "function",
         "function": {"name": "ls", "arguments": "{\"path\": \".\"}"}});
     let message = json!({"role": "assistant", "tool_calls": [entry]});
-    let call = Asked::Call(ToolCall::new("c1", "ls", json!({"path": "."})));
+    let call = Incoming::Call(ToolCall::new("c1", "ls", json!({"path": "."})));
     for shape in [
         message.clone(),
         json!({"message": message, "finish_reason": "tool_calls"}),
@@ -48,7 +48,7 @@ fn whole_messages_choices_and_responses() {
 
 #[test]
 fn missing_ids_are_made_and_odd_entries_answered() {
-    let asked = calls(&json!({"tool_calls": [
+    let incoming = calls(&json!({"tool_calls": [
         {"function": {"name": "a", "arguments": {"n": 1}}},
         {"id": "2", "function": {"arguments": "{}"}},
         {"id": "3", "type": "custom", "custom": {"name": "raw", "input": "x"}},
@@ -59,7 +59,7 @@ fn missing_ids_are_made_and_odd_entries_answered() {
         {"id": "8", "function": {"name": "a", "arguments": "{\"p\": 1, \"p\": 2}"}},
         {"id": "9", "function": {"name": "a", "arguments": "[".repeat(100_000)}},
     ]}));
-    let Asked::Call(call) = &asked[0] else { panic!() };
+    let Incoming::Call(call) = &incoming[0] else { panic!() };
     assert!(was_made(&call.id) && call.args == json!({"n": 1}) && call.origin == Origin::Native);
     for (at, id, tool, said) in [
         (1, "2", None, "does not name a tool"),
@@ -69,13 +69,13 @@ fn missing_ids_are_made_and_odd_entries_answered() {
         (7, "8", Some("a"), "line 1, column 12: the key `p` is there twice"),
         (8, "9", Some("a"), "nested too deeply"),
     ] {
-        let bad = bad(&asked[at]);
+        let bad = bad(&incoming[at]);
         assert_eq!((bad.id.as_str(), bad.tool.as_deref()), (id, tool));
         assert!(bad.problem.contains(said), "{}", bad.problem);
     }
-    assert!(was_made(&bad(&asked[3]).id) && was_made(&bad(&asked[6]).id));
-    let asked = calls(&json!({"tool_calls": "oops"}));
-    assert!(bad(&asked[0]).problem.contains("`tool_calls` must be an array"));
+    assert!(was_made(&bad(&incoming[3]).id) && was_made(&bad(&incoming[6]).id));
+    let incoming = calls(&json!({"tool_calls": "oops"}));
+    assert!(bad(&incoming[0]).problem.contains("`tool_calls` must be an array"));
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn s4_54_fragments_add_up_by_index() {
     assert_eq!(
         stream.push(&finished("tool_calls")),
         [
-            Asked::Call(ToolCall::new("c0", "write", json!({"path": "é"}))),
-            Asked::Call(ToolCall::new("c1", "list", json!({}))),
+            Incoming::Call(ToolCall::new("c0", "write", json!({"path": "é"}))),
+            Incoming::Call(ToolCall::new("c1", "list", json!({}))),
         ]
     );
     assert_eq!(stream.finish(), []);
@@ -102,45 +102,45 @@ fn s4_54_fragments_add_up_by_index() {
 
 #[test]
 fn a_contradiction_runs_nothing_and_answers_both_ids() {
-    let asked = streamed(&[
+    let incoming = streamed(&[
         chunk(json!([{"index": 0, "id": "a", "function": {"name": "rm", "arguments": "{}"}}])),
         chunk(json!([{"index": 0, "id": "b", "function": {"name": "ls", "arguments": "{}"}}])),
         finished("tool_calls"),
     ]);
-    assert_eq!(asked.iter().map(Asked::id).collect::<Vec<_>>(), ["a", "b"]);
-    assert!(bad(&asked[0]).problem.contains("under the ids `a` and `b`"));
-    assert!(bad(&asked[1]).problem.contains("under the ids `a` and `b`"));
+    assert_eq!(incoming.iter().map(Incoming::id).collect::<Vec<_>>(), ["a", "b"]);
+    assert!(bad(&incoming[0]).problem.contains("under the ids `a` and `b`"));
+    assert!(bad(&incoming[1]).problem.contains("under the ids `a` and `b`"));
 }
 
 #[test]
 fn p10_a_stream_that_breaks_off_runs_nothing() {
     let whole = json!([{"index": 0, "id": "a", "function": {"name": "rm", "arguments": "{}"}}]);
-    let asked = streamed(&[chunk(whole)]);
-    assert!(bad(&asked[0]).problem.contains("stream ended"), "{asked:?}");
+    let incoming = streamed(&[chunk(whole)]);
+    assert!(bad(&incoming[0]).problem.contains("stream ended"), "{incoming:?}");
     // Stopped before the first argument is not the same as no arguments (V5).
     let begun = chunk(json!([{"index": 0, "id": "a", "function": {"name": "rm"}}]));
-    let asked = streamed(&[begun.clone(), finished("length")]);
-    assert!(bad(&asked[0]).problem.contains("stopped (`length`)"), "{asked:?}");
-    let asked = streamed(&[begun, finished("tool_calls")]);
-    assert_eq!(asked, [Asked::Call(ToolCall::new("a", "rm", json!({})))]);
+    let incoming = streamed(&[begun.clone(), finished("length")]);
+    assert!(bad(&incoming[0]).problem.contains("stopped (`length`)"), "{incoming:?}");
+    let incoming = streamed(&[begun, finished("tool_calls")]);
+    assert_eq!(incoming, [Incoming::Call(ToolCall::new("a", "rm", json!({})))]);
     let message = json!({"tool_calls": [{"id": "a", "function": {"name": "rm", "arguments": ""}}]});
-    let asked = calls(&json!({"choices": [{"message": message, "finish_reason": "length"}]}));
-    assert!(bad(&asked[0]).problem.contains("stopped (`length`)"), "{asked:?}");
+    let incoming = calls(&json!({"choices": [{"message": message, "finish_reason": "length"}]}));
+    assert!(bad(&incoming[0]).problem.contains("stopped (`length`)"), "{incoming:?}");
 }
 
 #[test]
 fn servers_that_leave_the_index_out() {
-    let asked = streamed(&[
+    let incoming = streamed(&[
         chunk(json!([{"id": "a", "function": {"name": "x", "arguments": "{\"n\""}}])),
         chunk(json!([{"function": {"arguments": ":1}"}}])),
         chunk(json!([{"id": "b", "function": {"name": "y", "arguments": {"n": 2}}}])),
         finished("stop"),
     ]);
     assert_eq!(
-        asked,
+        incoming,
         [
-            Asked::Call(ToolCall::new("a", "x", json!({"n": 1}))),
-            Asked::Call(ToolCall::new("b", "y", json!({"n": 2}))),
+            Incoming::Call(ToolCall::new("a", "x", json!({"n": 1}))),
+            Incoming::Call(ToolCall::new("b", "y", json!({"n": 2}))),
         ]
     );
 }
@@ -157,15 +157,15 @@ fn what_is_held_is_bounded() {
         stream.push(&chunk(json!([{"index": 1, "function": {"arguments": part}}])));
         assert!(stream.fragments.held() <= 1000);
     }
-    let asked = stream.push(&finished("tool_calls"));
-    assert!(matches!(&asked[0], Asked::Call(call) if call.id == "small"));
-    assert!(bad(&asked[1]).problem.contains("larger than 1000 bytes"), "{asked:?}");
-    assert_eq!(asked[1].id(), "large");
+    let incoming = stream.push(&finished("tool_calls"));
+    assert!(matches!(&incoming[0], Incoming::Call(call) if call.id == "small"));
+    assert!(bad(&incoming[1]).problem.contains("larger than 1000 bytes"), "{incoming:?}");
+    assert_eq!(incoming[1].id(), "large");
 
     let many = (0..300).map(|n| json!({"index": n, "function": {"name": "a", "arguments": "{}"}}));
-    let asked = streamed(&[chunk(many.collect()), finished("tool_calls")]);
-    assert_eq!(asked.len(), 257);
-    assert!(bad(&asked[256]).problem.contains("more than 256 calls"));
+    let incoming = streamed(&[chunk(many.collect()), finished("tool_calls")]);
+    assert_eq!(incoming.len(), 257);
+    assert!(bad(&incoming[256]).problem.contains("more than 256 calls"));
 }
 
 proptest! {
@@ -184,6 +184,6 @@ proptest! {
         }
         chunks.push(finished("tool_calls"));
         let args = serde_json::from_str(&whole).unwrap();
-        prop_assert_eq!(streamed(&chunks), [Asked::Call(ToolCall::new("c", "t", args))]);
+        prop_assert_eq!(streamed(&chunks), [Incoming::Call(ToolCall::new("c", "t", args))]);
     }
 }

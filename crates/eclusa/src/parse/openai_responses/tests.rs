@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Stream, calls};
-use crate::{Asked, Malformed, ToolCall, parse::was_made};
+use crate::{Incoming, Malformed, ToolCall, parse::was_made};
 
 fn item(call_id: &str, arguments: &str) -> Value {
     json!({"type": "function_call", "id": "fc", "call_id": call_id, "name": "ls",
@@ -32,20 +32,20 @@ fn completed(output: Value) -> Value {
     json!({"type": "response.completed", "response": {"output": output}})
 }
 
-fn call(id: &str) -> Asked {
-    Asked::Call(ToolCall::new(id, "ls", json!({"n": 1})))
+fn call(id: &str) -> Incoming {
+    Incoming::Call(ToolCall::new(id, "ls", json!({"n": 1})))
 }
 
-fn streamed(events: &[Value]) -> Vec<Asked> {
+fn streamed(events: &[Value]) -> Vec<Incoming> {
     let mut stream = Stream::default();
-    let mut all: Vec<Asked> = events.iter().flat_map(|it| stream.push(it)).collect();
+    let mut all: Vec<Incoming> = events.iter().flat_map(|it| stream.push(it)).collect();
     all.extend(stream.finish());
     all
 }
 
-fn only_bad(asked: &[Asked]) -> &Malformed {
-    match asked {
-        [Asked::Malformed(bad)] => bad,
+fn only_bad(incoming: &[Incoming]) -> &Malformed {
+    match incoming {
+        [Incoming::Malformed(bad)] => bad,
         other => panic!("{other:?}"),
     }
 }
@@ -61,33 +61,33 @@ fn whole_responses_and_lists_of_items() {
     }
     assert_eq!(calls(&json!({"output": null})), []);
     assert_eq!(calls(&json!({})), []);
-    let asked = calls(&json!({"output": 7}));
-    assert!(only_bad(&asked).problem.contains("`output` must be an array"));
+    let incoming = calls(&json!({"output": 7}));
+    assert!(only_bad(&incoming).problem.contains("`output` must be an array"));
 }
 
 #[test]
 fn items_that_cannot_be_read_are_answered() {
     for kind in super::FOREIGN {
-        let asked = calls(&json!([{"type": kind, "call_id": "c1"}]));
-        assert_eq!(only_bad(&asked).id, "c1");
-        assert!(only_bad(&asked).problem.contains(kind));
+        let incoming = calls(&json!([{"type": kind, "call_id": "c1"}]));
+        assert_eq!(only_bad(&incoming).id, "c1");
+        assert!(only_bad(&incoming).problem.contains(kind));
     }
     let mut cut = item("c1", "{}");
     cut["status"] = json!("incomplete");
     assert!(only_bad(&calls(&json!([cut.clone()]))).problem.contains("stopped"));
-    let asked = streamed(&[added(0, "c1"), done(0, cut)]);
-    assert!(only_bad(&asked).problem.contains("stopped"));
-    let asked = calls(&json!([{"type": "function_call", "name": "ls", "arguments": "{"}]));
-    assert!(was_made(&only_bad(&asked).id));
+    let incoming = streamed(&[added(0, "c1"), done(0, cut)]);
+    assert!(only_bad(&incoming).problem.contains("stopped"));
+    let incoming = calls(&json!([{"type": "function_call", "name": "ls", "arguments": "{"}]));
+    assert!(was_made(&only_bad(&incoming).id));
 }
 
 #[test]
 fn a_namespace_is_part_of_the_name() {
     let mut it = item("c1", "{}");
     it["namespace"] = json!("server");
-    let asked = calls(&json!([it]));
-    assert!(matches!(&asked[..], [Asked::Call(call)] if call.tool == "server.ls"));
-    assert_eq!(streamed(&[done(0, it)]), asked);
+    let incoming = calls(&json!([it]));
+    assert!(matches!(&incoming[..], [Incoming::Call(call)] if call.tool == "server.ls"));
+    assert_eq!(streamed(&[done(0, it)]), incoming);
 }
 
 #[test]
@@ -149,22 +149,22 @@ fn two_calls_at_once_and_two_without_an_index() {
 
 #[test]
 fn contradictions_run_nothing() {
-    let asked = streamed(&[added(0, "c1"), delta(0, N1), done(0, item("c1", "{\"n\": 2}"))]);
-    assert!(only_bad(&asked).problem.contains("do not add up"));
-    let asked =
+    let incoming = streamed(&[added(0, "c1"), delta(0, N1), done(0, item("c1", "{\"n\": 2}"))]);
+    assert!(only_bad(&incoming).problem.contains("do not add up"));
+    let incoming =
         streamed(&[added(0, "c1"), delta(0, N1), all_done(0, "{}"), done(0, item("c1", N1))]);
-    assert!(only_bad(&asked).problem.contains("do not add up"));
-    let asked = streamed(&[added(0, "c1"), delta(0, N1), done(0, item("c2", N1))]);
-    assert_eq!(asked.iter().map(Asked::id).collect::<Vec<_>>(), ["c1", "c2"]);
-    assert!(asked.iter().all(|it| matches!(it, Asked::Malformed(_))));
+    assert!(only_bad(&incoming).problem.contains("do not add up"));
+    let incoming = streamed(&[added(0, "c1"), delta(0, N1), done(0, item("c2", N1))]);
+    assert_eq!(incoming.iter().map(Incoming::id).collect::<Vec<_>>(), ["c1", "c2"]);
+    assert!(incoming.iter().all(|it| matches!(it, Incoming::Malformed(_))));
 }
 
 #[test]
 fn p10_a_stream_that_breaks_off_runs_nothing() {
-    let asked = streamed(&[added(0, "c1"), delta(0, N1), all_done(0, N1)]);
-    assert!(only_bad(&asked).problem.contains("stream ended"));
+    let incoming = streamed(&[added(0, "c1"), delta(0, N1), all_done(0, N1)]);
+    assert!(only_bad(&incoming).problem.contains("stream ended"));
     let stop = json!({"type": "response.incomplete", "response":
         {"output": [], "incomplete_details": {"reason": "max_output_tokens"}}});
-    let asked = streamed(&[added(0, "c1"), stop]);
-    assert!(only_bad(&asked).problem.contains("stopped (`max_output_tokens`)"));
+    let incoming = streamed(&[added(0, "c1"), stop]);
+    assert!(only_bad(&incoming).problem.contains("stopped (`max_output_tokens`)"));
 }

@@ -32,7 +32,7 @@ impl Script {
             let mut because = Vec::new();
             alone.floors(&mut because);
             alone.judge(subject, rules, all, &mut because);
-            let verdict = (!because.is_empty()).then(|| Verdict::of(because));
+            let verdict = (!because.is_empty()).then(|| Verdict::from_reasons(because));
             explained(command, reading, verdict)
         });
         let told = |doubt: &Doubt| match doubt.at.is_empty() {

@@ -8,15 +8,15 @@ use serde_json::json;
 use super::{Fake, rule, runs};
 use crate::{
     Decision::{self, Allow, Ask, Deny, Stage},
-    Explanation, Gate, House, MemoryLog, Mode, PermissionClass, Registration, Registry, Rule,
+    Explanation, Gate, GateSetup, MemoryLog, Mode, PermissionClass, Registration, Registry, Rule,
     Rules, Run, ToolCall,
 };
 
 fn explained(rules: &[Rule], tool: &Fake, mode: Mode) -> (Explanation, Decision) {
     let registry = Arc::new(Registry::new());
-    registry.register(Registration::of(tool.clone())).unwrap();
+    registry.register(Registration::new(tool.clone())).unwrap();
     let rules = Rules::new(rules.to_vec(), "/home/me/ws".as_ref());
-    let gate = Gate::new(House::new(registry, rules, Arc::new(MemoryLog::default())));
+    let gate = Gate::new(GateSetup::new(registry, rules, Arc::new(MemoryLog::default())));
     let gate = gate.for_run(Run { mode, ..Run::default() });
     let call = ToolCall::new("1", tool.name, json!({}));
     let checked = gate.check(call.clone()).unwrap().1;
@@ -63,7 +63,7 @@ fn every_rule_is_told_with_its_place_and_whether_it_applies() {
         told.rules.iter().map(|it| (it.origin.as_str(), it.applies)).collect();
     assert_eq!(applies, [("mine.toml:1", true), ("mine.toml:4", false), ("mine.toml:7", false)]);
     assert_eq!(told.rules.first().unwrap().id.as_deref(), Some("push"));
-    // Nothing can be staged in this house, but a command that a rule allows needs no staging.
+    // Nothing can be staged in this setup, but a command that a rule allows needs no staging.
     assert_eq!(decision, Allow);
 }
 

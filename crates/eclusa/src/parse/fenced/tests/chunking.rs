@@ -3,7 +3,7 @@
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use super::{BLOCK, Fenced, Options, Parsed, Piece, parse, parse_with};
-use crate::{Asked, parse::was_made};
+use crate::{Incoming, parse::was_made};
 
 /// Gathers pieces as `parse` does, with made ids made equal.
 #[derive(Default)]
@@ -14,7 +14,7 @@ impl Gathered {
         for piece in pieces {
             match piece {
                 Piece::Text(text) => self.0.clean_text.push_str(&text),
-                Piece::Asked(asked) => self.0.asked.push(asked),
+                Piece::Incoming(incoming) => self.0.incoming.push(incoming),
             }
         }
     }
@@ -27,10 +27,10 @@ impl Gathered {
 }
 
 fn with_equal_ids(mut parsed: Parsed) -> Parsed {
-    for asked in &mut parsed.asked {
-        let id = match asked {
-            Asked::Call(call) => &mut call.id,
-            Asked::Malformed(bad) => &mut bad.id,
+    for incoming in &mut parsed.incoming {
+        let id = match incoming {
+            Incoming::Call(call) => &mut call.id,
+            Incoming::Malformed(bad) => &mut bad.id,
         };
         if was_made(id) {
             *id = "made".to_owned();
@@ -69,7 +69,7 @@ fn p14_s1_40_every_chunk_size_gives_the_same_calls() {
         format!("Vorher é\r\n\r\n{BLOCK}mitten \u{1F600}\n{BLOCK}\n```tool\r\n[]\r\n```\r\nEnde");
     let options = Options::default();
     let whole = with_equal_ids(parse(&text));
-    assert_eq!(whole.asked.len(), 3);
+    assert_eq!(whole.incoming.len(), 3);
     for size in 1..text.len() + 2 {
         assert_eq!(in_chunks(&text, &options, || size), whole, "{size}");
         assert_eq!(in_bytes(text.as_bytes(), &options, || size), whole, "{size} bytes");
@@ -81,7 +81,7 @@ fn found_a_cr_is_forgotten_when_its_line_is_followed_by_another() {
     // The LF after `a` is not that of the CR before it, wherever the chunks are cut.
     let text = format!("\ra\n{BLOCK}\r \n{BLOCK}");
     let whole = with_equal_ids(parse(&text));
-    assert_eq!(whole.asked.len(), 2);
+    assert_eq!(whole.incoming.len(), 2);
     for size in 1..8 {
         assert_eq!(in_chunks(&text, &Options::default(), || size), whole, "{size}");
     }
@@ -92,7 +92,7 @@ fn bytes_that_are_not_utf8_are_replaced_like_everywhere() {
     let bytes =
         b"a\xff\n\xf0\x9f\x98\n```tool\n{\"name\":\"x\",\"args\":{\"p\":\"\xe2\x82\"}}\n```\n\xc3";
     let whole = with_equal_ids(parse(&String::from_utf8_lossy(bytes)));
-    assert_eq!(whole.asked.len(), 1);
+    assert_eq!(whole.incoming.len(), 1);
     for size in 1..bytes.len() + 1 {
         assert_eq!(in_bytes(bytes, &Options::default(), || size), whole, "{size}");
     }
@@ -154,7 +154,7 @@ proptest! {
     #[test]
     fn s1_39_what_is_not_a_call_stays_in_the_text(text in text(), options in options()) {
         let parsed = parse_with(&text, options);
-        let calls = parsed.asked.iter().filter(|it| matches!(it, Asked::Call(_))).count();
+        let calls = parsed.incoming.iter().filter(|it| matches!(it, Incoming::Call(_))).count();
         if calls == 0 {
             prop_assert_eq!(parsed.clean_text, text.trim());
         } else {

@@ -1,7 +1,7 @@
 //! Blocks that should have been a call: P9, P10, C12, S1.37, S1.38.
 
 use super::{BLOCK, Fenced, Options, Piece, parse, parse_with};
-use crate::{Asked, Malformed, parse::was_made};
+use crate::{Incoming, Malformed, parse::was_made};
 
 /// The one thing that is wrong with a text, which stays as it is.
 fn wrong(text: &str) -> Malformed {
@@ -9,9 +9,9 @@ fn wrong(text: &str) -> Malformed {
     assert_eq!(parsed.clean_text, text.trim());
     let lenient = parse_with(text, Options { lenient: true, ..Options::default() });
     assert_eq!(lenient.clean_text, text.trim());
-    assert_eq!(lenient.asked, [], "S1.37: lenient readers say nothing");
-    match parsed.asked.as_slice() {
-        [Asked::Malformed(bad)] => bad.clone(),
+    assert_eq!(lenient.incoming, [], "S1.37: lenient readers say nothing");
+    match parsed.incoming.as_slice() {
+        [Incoming::Malformed(bad)] => bad.clone(),
         other => panic!("{text:?}: {other:?}"),
     }
 }
@@ -71,11 +71,12 @@ fn s1_37_s1_38_the_other_blocks_still_parse() {
     let text = format!("a\n{BLOCK}b\n```tool\noops\n```\nc\n{BLOCK}d");
     let parsed = parse(&text);
     assert_eq!(parsed.clean_text, "a\nb\n```tool\noops\n```\nc\nd");
-    let kinds: Vec<bool> = parsed.asked.iter().map(|it| matches!(it, Asked::Call(_))).collect();
+    let kinds: Vec<bool> =
+        parsed.incoming.iter().map(|it| matches!(it, Incoming::Call(_))).collect();
     assert_eq!(kinds, [true, false, true]);
     let lenient = parse_with(&text, Options { lenient: true, ..Options::default() });
     assert_eq!(lenient.clean_text, parsed.clean_text);
-    assert_eq!(lenient.asked.len(), 2);
+    assert_eq!(lenient.incoming.len(), 2);
 }
 
 #[test]
@@ -117,15 +118,15 @@ fn a_block_over_the_bound_is_answered_and_reading_goes_on() {
         let text = format!("a\n{large}b\n{BLOCK}c");
         let parsed = parse_with(&text, options());
         assert_eq!(parsed.clean_text, format!("a\n{large}b\nc"));
-        let [Asked::Malformed(bad), Asked::Call(_)] = parsed.asked.as_slice() else {
+        let [Incoming::Malformed(bad), Incoming::Call(_)] = parsed.incoming.as_slice() else {
             panic!("{parsed:?}")
         };
         assert!(bad.problem.contains("line 2 is larger than 200 bytes"), "{}", bad.problem);
     }
     let exact = Options { block_bytes: BLOCK.len(), ..Options::default() };
-    assert!(matches!(parse_with(BLOCK, exact).asked.as_slice(), [Asked::Call(_)]));
+    assert!(matches!(parse_with(BLOCK, exact).incoming.as_slice(), [Incoming::Call(_)]));
     let short = Options { block_bytes: BLOCK.len() - 1, ..Options::default() };
-    assert!(matches!(parse_with(BLOCK, short).asked.as_slice(), [Asked::Malformed(_)]));
+    assert!(matches!(parse_with(BLOCK, short).incoming.as_slice(), [Incoming::Malformed(_)]));
 }
 
 #[test]

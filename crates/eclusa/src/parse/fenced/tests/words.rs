@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::{instruction, parse};
 use crate::{
-    Asked, Facts, Job, Output, PermissionClass, Registration, Registry, Scene, Tool, ToolError,
+    Facts, Incoming, Job, Output, PermissionClass, Registration, Registry, Scene, Tool, ToolError,
     Touch,
 };
 
@@ -40,7 +40,7 @@ fn tools() -> Arc<Registry> {
     registry.add(Named("read_file", PermissionClass::ReadOnly)).unwrap();
     registry.add(Named("write_file", PermissionClass::File)).unwrap();
     registry.add(Named("search", PermissionClass::ReadOnly)).unwrap();
-    let foreign = Registration::of(Named("theirs", PermissionClass::ReadOnly)).foreign("server");
+    let foreign = Registration::new(Named("theirs", PermissionClass::ReadOnly)).foreign("server");
     registry.register(foreign).unwrap();
     Arc::new(registry)
 }
@@ -69,5 +69,7 @@ fn s1_4_s1_5_the_instruction_says_how_and_which() {
 fn s1_4_the_example_in_the_instruction_is_a_call() {
     let text = instruction(&tools().list(), &Scene::default());
     let parsed = parse(&text);
-    assert!(matches!(parsed.asked.as_slice(), [Asked::Call(call)] if call.tool == "tool_name"));
+    assert!(
+        matches!(parsed.incoming.as_slice(), [Incoming::Call(call)] if call.tool == "tool_name")
+    );
 }

@@ -38,7 +38,7 @@ impl ReverseThinker for Careful {
         &'a self,
         call: &'a Validated,
         _: &'a Verdict,
-    ) -> BoxFuture<'a, Result<Deliverable, String>> {
+    ) -> BoxFuture<'a, Result<ReverseThinkingReport, String>> {
         self.0.lock().unwrap().push("thinking");
         Box::pin(async move {
             let verdict = match call.args()["text"].as_str().unwrap() {
@@ -49,7 +49,7 @@ impl ReverseThinker for Careful {
                 "fail" => return Err("the model is away".to_owned()),
                 _ => Advice::Proceed,
             };
-            Ok(Deliverable {
+            Ok(ReverseThinkingReport {
                 hidden_assumptions: vec!["the schema has not moved".to_owned()],
                 failure_scenarios: vec!["it has".to_owned()],
                 verdict,
@@ -71,8 +71,8 @@ impl Approver for Careful {
 
 fn careful() -> World {
     let mut world = world();
-    world.house.checkpoint = Some(Arc::new(Careful::default()));
-    world.house.reverse_thinker = Some(Arc::new(Careful::default()));
+    world.setup.checkpoint = Some(Arc::new(Careful::default()));
+    world.setup.reverse_thinker = Some(Arc::new(Careful::default()));
     world
 }
 
@@ -134,7 +134,7 @@ async fn reverse_thinking_can_ask_for_a_person() {
     )
     .await;
     assert_eq!(world.questions(), 1);
-    let shown = world.person.asked.lock().unwrap()[0].deliverable.clone().unwrap();
+    let shown = world.person.asked.lock().unwrap()[0].reverse_thinking.clone().unwrap();
     assert_eq!(shown.verdict, Advice::Ask);
     let alone = careful().close();
     assert_eq!(alone.gate.pass(call("choose", "doubtful")).await.code(), "no_approver");
@@ -144,7 +144,7 @@ async fn reverse_thinking_can_ask_for_a_person() {
 #[tokio::test]
 async fn the_order_of_the_passes_is_configurable() {
     // S3.35, C10, C23
-    use Pass::{Approval, Checkpoint, ReverseThinking};
+    use PreflightStep::{Approval, Checkpoint, ReverseThinking};
     struct Everything(TestTool);
     impl Tool for Everything {
         fn name(&self) -> &str {
@@ -166,21 +166,21 @@ async fn the_order_of_the_passes_is_configurable() {
             self.0.run(job)
         }
     }
-    let passed = |order: [Pass; 3], text: &'static str| async move {
+    let passed = |order: [PreflightStep; 3], text: &'static str| async move {
         let notes = Arc::new(Mutex::new(Vec::new()));
         let careful = Arc::new(Careful(notes.clone()));
         let mut world = world();
-        world.house.checkpoint = Some(careful.clone());
-        world.house.reverse_thinker = Some(careful.clone());
-        world.house.approvers.push(careful);
-        world.house.order = order;
+        world.setup.checkpoint = Some(careful.clone());
+        world.setup.reverse_thinker = Some(careful.clone());
+        world.setup.approvers.push(careful);
+        world.setup.order = order;
         let tool = TestTool { name: "echo", counters: world.counters.clone() };
-        world.house.registry.add(Everything(tool)).unwrap();
+        world.setup.registry.add(Everything(tool)).unwrap();
         let world = world.close();
         assert_eq!(world.gate.pass(call("everything", text)).await.code(), "ok");
         notes.lock().unwrap().clone().join(" ")
     };
-    assert_eq!(passed(Pass::ORDER, "git a").await, "thinking person checkpoint");
+    assert_eq!(passed(PreflightStep::ORDER, "git a").await, "thinking person checkpoint");
     let order = [Checkpoint, Approval, ReverseThinking];
     assert_eq!(passed(order, "git a").await, "checkpoint person thinking");
     // Doubt that comes after the person's place in the order still reaches a person.

@@ -11,15 +11,15 @@ const RANDOM: usize = 16;
 /// Makes ids that are unlike each other, those of every other maker, and anything that the model
 /// can have written: each maker draws 64 random bits, and counts.
 #[derive(Debug, Clone)]
-pub(crate) struct Made {
+pub(crate) struct IdGenerator {
     random: u64,
     count: u64,
 }
 
-impl Made {
-    pub(crate) fn new() -> Made {
+impl IdGenerator {
+    pub(crate) fn new() -> IdGenerator {
         // The standard library's hasher is keyed at random, which is all that is needed here.
-        Made { random: RandomState::new().build_hasher().finish(), count: 0 }
+        IdGenerator { random: RandomState::new().build_hasher().finish(), count: 0 }
     }
 
     /// A new id, of letters, digits and `_` only: every model API accepts those.

@@ -18,12 +18,12 @@ pub trait ReverseThinker: Send + Sync {
         &'a self,
         call: &'a Validated,
         verdict: &'a Verdict,
-    ) -> BoxFuture<'a, Result<Deliverable, String>>;
+    ) -> BoxFuture<'a, Result<ReverseThinkingReport, String>>;
 }
 
 /// What came of arguing the other side. Kept with the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deliverable {
+pub struct ReverseThinkingReport {
     /// What the call takes for granted.
     pub hidden_assumptions: Vec<String>,
     /// How it could go wrong.
@@ -58,7 +58,7 @@ impl Advice {
 
 /// The passes between the verdict and the permit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Pass {
+pub enum PreflightStep {
     /// Someone argues the other side.
     ReverseThinking,
     /// A person is asked, where the verdict says so.
@@ -67,7 +67,8 @@ pub enum Pass {
     Checkpoint,
 }
 
-impl Pass {
+impl PreflightStep {
     /// The order unless configured otherwise.
-    pub const ORDER: [Pass; 3] = [Pass::ReverseThinking, Pass::Approval, Pass::Checkpoint];
+    pub const ORDER: [PreflightStep; 3] =
+        [PreflightStep::ReverseThinking, PreflightStep::Approval, PreflightStep::Checkpoint];
 }
