@@ -391,7 +391,7 @@ impl Gate {
         let raw = execute::execute(self, permit, entry.start_seq(), started).await?;
         entry.reached(Stage::Ran);
         let number = entry.start_seq();
-        let settled = settle::settle(&self.setup, &self.run, raw, number, &mut entry.trail).await?;
+        let settled = settle::settle(&self.setup, &self.run, raw, number, &mut entry.trail).await;
         entry.reached(Stage::Settled);
         let released = release::release(&self.setup, settled, &mut entry.trail).await?;
         entry.reached(Stage::Released);

@@ -67,8 +67,11 @@ impl<'a> CallResult<'a> {
 
     /// What the tool produced. A call that was refused produced nothing: its reason is the error.
     fn output(&self) -> &str {
-        let text = self.reply.text();
-        if self.reply.error() == Some(text) { "" } else { text }
+        match (self.reply.output(), self.reply.error()) {
+            (Some(output), _) => output,
+            (None, Some(_)) => "",
+            (None, None) => self.reply.text(),
+        }
     }
 
     fn full(&self) -> Value {

@@ -207,12 +207,12 @@ impl Stop {
             }
             Stop::Denied { by: Decider::Gate, why } => {
                 format!(
-                    "denied by the gate: {why}; nothing was run, and trying again will not help until this is mended"
+                    "denied by the gate: {why}; nothing was run, and trying again will not help until this is fixed"
                 )
             }
             Stop::Denied { by, why } => format!("denied by {by}: {why}; nothing was run"),
             Stop::NoApprover => {
-                return "a person must approve this call and nobody can be asked, so nothing was run; a person can run it on a terminal, add an allow rule, or choose another mode".into();
+                return "this call needs approval and nobody can be asked, so nothing was run; a person can run it in a terminal, add an allow rule, or choose another mode".into();
             }
             Stop::ApprovalExpired => {
                 return "nobody approved this call in time, so nothing was run; do not repeat it unless a person asks for it".into();
@@ -228,7 +228,7 @@ impl Stop {
             }
             Stop::TimedOut(limit) => {
                 format!(
-                    "the tool did not finish within {} and was stopped; what it had done by then may have happened",
+                    "the tool did not finish within {} and was stopped; it may have done part of its work",
                     HumanDuration(*limit)
                 )
             }
@@ -240,16 +240,14 @@ impl Stop {
                 return "the call was cancelled before it ran, so nothing was done".into();
             }
             Stop::Cancelled { ran: true } => {
-                return "the call was cancelled while it ran; what it had done by then may have happened".into();
+                return "the call was cancelled while it ran; it may have done part of its work"
+                    .into();
             }
             Stop::Panicked => {
-                return "the tool crashed; what it had done by then may have happened".into();
+                return "the tool crashed; it may have done part of its work".into();
             }
             Stop::Discarded(because) => {
-                format!(
-                    "its changes were discarded, so the workspace is as it was: {}",
-                    because.discarding()
-                )
+                format!("changes discarded, nothing was applied: {}", because.discarding())
             }
             Stop::NotCommitted { why, .. } => why.clone(),
             Stop::Withheld(why) => {
@@ -258,7 +256,7 @@ impl Stop {
                 )
             }
             Stop::Aborted { ran: true } => {
-                return "a person ended this turn while the tool ran, so its output is withheld; what it had done by then may have happened".into();
+                return "a person ended this turn while the tool ran, so its output is withheld; it may have done part of its work".into();
             }
             Stop::Aborted { ran: false } => {
                 return "a person ended this turn, so this call was not run".into();
@@ -268,7 +266,7 @@ impl Stop {
             }
             Stop::Unrecorded(what) => {
                 format!(
-                    "the audit log cannot be written ({what}), so nothing was run; a person must mend the log first"
+                    "the audit log cannot be written ({what}), so nothing was run; a person must fix the log first"
                 )
             }
             Stop::EndUnrecorded(what) => {
@@ -285,7 +283,7 @@ impl Stop {
     fn discarding(&self) -> Cow<'static, str> {
         match self {
             Stop::Denied { by, why } => format!("denied by {by}: {why}").into(),
-            Stop::NoApprover => "a person must approve them and nobody can be asked; a person can run it on a terminal, add an allow rule, or choose another mode".into(),
+            Stop::NoApprover => "they need approval and nobody can be asked; a person can run it in a terminal, add an allow rule, or choose another mode".into(),
             Stop::ApprovalExpired => "nobody approved them in time; do not repeat it unless a person asks for it".into(),
             Stop::Cancelled { .. } => "the call was cancelled".into(),
             Stop::Aborted { .. } => "a person ended this turn".into(),

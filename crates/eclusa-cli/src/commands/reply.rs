@@ -17,7 +17,7 @@ pub(super) fn as_json(reply: &Reply) -> Value {
         "tool": reply.tool(),
         "success": !reply.is_error(),
         "code": reply.code(),
-        "output": if reply.refused() { "" } else { reply.text() },
+        "output": output(reply).unwrap_or_default(),
         "truncated": reply.truncated(),
         "execution_time_ms": u64::try_from(reply.run_time().as_millis()).unwrap_or(u64::MAX),
         "number": reply.number(),
@@ -36,6 +36,11 @@ pub(super) fn as_json(reply: &Reply) -> Value {
     value
 }
 
+/// What the tool produced, or what a dry run says; nothing for a call that was refused.
+fn output(reply: &Reply) -> Option<&str> {
+    reply.output().or_else(|| (!reply.is_error()).then(|| reply.text()))
+}
+
 /// What was produced on stdout, what went wrong on stderr.
 pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
     let paint = Paint::on(&io::stderr());
@@ -43,9 +48,8 @@ pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
     for warning in reply.warnings() {
         writeln!(err, "{} {}", paint.text(Style::Warn, "warning:"), sanitize(warning))?;
     }
-    if !reply.refused() && (!reply.is_error() || reply.text() != reply.error().unwrap_or_default())
-    {
-        screen.foreign(reply.text())?;
+    if let Some(output) = output(reply) {
+        screen.foreign(output)?;
         screen.flush()?;
     }
     if let Some(error) = reply.error() {

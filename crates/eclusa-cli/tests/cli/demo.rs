@@ -44,7 +44,7 @@ fn the_demo_shows_every_gate_and_ends_with_a_chain_that_holds() {
         ask: no rule allows all that it changes (defaults)
         asked: no_approver (nobody)
         discarded: notes.txt
-      ← its changes were discarded, so the workspace is as it was: a person must approve them and nobody can be asked; a person can run it on a terminal, add an allow rule, or choose another mode
+      ← changes discarded, nothing was applied: they need approval and nobody can be asked; a person can run it in a terminal, add an allow rule, or choose another mode
 
     And this I should not write down at all.
 

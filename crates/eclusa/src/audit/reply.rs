@@ -21,12 +21,15 @@ pub(super) struct Ended {
 impl Ended {
     pub(super) fn new(outcome: Result<Released, Stop>) -> Ended {
         match outcome {
-            Ok(released) => Ended {
-                code: if released.error().is_some() { "tool_failed" } else { "ok" },
-                is_error: released.error().is_some(),
-                refused: false,
-                message: released.error().unwrap_or_default().to_owned(),
-                released: Some(released),
+            Ok(released) => match released.unapplied().cloned() {
+                Some(stop) => Ended::unapplied(stop, released),
+                None => Ended {
+                    code: if released.error().is_some() { "tool_failed" } else { "ok" },
+                    is_error: released.error().is_some(),
+                    refused: false,
+                    message: released.error().unwrap_or_default().to_owned(),
+                    released: Some(released),
+                },
             },
             Err(stop) => Ended {
                 code: stop.code(),
@@ -36,6 +39,16 @@ impl Ended {
                 released: None,
             },
         }
+    }
+
+    /// It ran, and nothing of what it would have changed was applied: the reason heads its output.
+    fn unapplied(stop: Stop, released: Released) -> Ended {
+        let ended = Ended::new(Err(stop));
+        let message = match released.error() {
+            Some(error) => format!("{}\n{error}", ended.message),
+            None => ended.message,
+        };
+        Ended { message, released: Some(released), ..ended }
     }
 }
 
@@ -87,21 +100,27 @@ impl Reply {
         self.ended.code
     }
 
-    /// What the tool produced, as text, or the reason it did not run.
+    /// What the tool produced, as text, or the reason it did not run. Where the tool ran and its
+    /// changes were discarded this is its output; [`error`](Reply::error) says why.
     pub fn text(&self) -> &str {
-        match &self.ended.released {
-            Some(released) => released.text(),
-            None => &self.ended.message,
-        }
+        self.output().unwrap_or(&self.ended.message)
+    }
+
+    /// What the tool produced, as text. `None` where it did not run, where its output is withheld,
+    /// and where its changes were discarded and it had nothing else to say.
+    pub fn output(&self) -> Option<&str> {
+        let released = self.ended.released.as_ref()?;
+        let nothing = released.unapplied().is_some() && released.text().is_empty();
+        (!nothing).then(|| released.text())
     }
 
     /// All that the model should read, in one text: the failure, then what was produced.
     pub fn content(&self) -> Cow<'_, str> {
         match self.error() {
-            Some(error) if self.ended.released.is_some() && !self.text().is_empty() => {
-                format!("{error}\n{}", self.text()).into()
-            }
-            Some(error) => error.into(),
+            Some(error) => match self.output().filter(|it| !it.is_empty()) {
+                Some(output) => format!("{error}\n{output}").into(),
+                None => error.into(),
+            },
             None => self.text().into(),
         }
     }

@@ -6,7 +6,7 @@ use futures::FutureExt;
 use serde_json::Value;
 
 use crate::{
-    Attachment, Hash, Output, Review, ReviewError, Settled, Stop, Undo, Validated,
+    Attachment, Hash, Output, PermissionClass, Review, ReviewError, Settled, Stop, Undo, Validated,
     audit::trail::Trail,
     gate::{
         Cut, GateSetup,
@@ -25,6 +25,7 @@ pub struct Released {
     redacted: usize,
     truncated: bool,
     spool: Option<String>,
+    unapplied: Option<Stop>,
 }
 
 impl Released {
@@ -51,6 +52,11 @@ impl Released {
     /// How to take it back.
     pub fn undo(&self) -> Option<&Undo> {
         self.output.undo.as_ref()
+    }
+
+    /// Why nothing of what the tool would have changed was applied, where that is so.
+    pub fn unapplied(&self) -> Option<&Stop> {
+        self.unapplied.as_ref()
     }
 
     /// How long the tool ran.
@@ -90,12 +96,36 @@ pub(crate) async fn release(
     settled: Settled,
     trail: &mut Trail,
 ) -> Result<Released, Stop> {
-    let (call, output, time) = settled.unseal();
-    let mut output = read(setup, &call, output, trail).await?;
+    let (call, output, time, unapplied) = settled.unseal();
+    let mut output = match (read(setup, &call, output, trail).await, &unapplied) {
+        (Ok(output), None) => output,
+        (Ok(output), Some(_)) => of_unapplied(&call, output),
+        (Err(stop), None) => return Err(stop),
+        // That nothing was applied is told in any case.
+        (Err(stop), Some(_)) => withheld(&stop),
+    };
     let redacted = redact(setup, &mut output);
     let (bytes, sha256) = (output.text.len(), Hash::sha256(output.text.as_bytes()));
     let (truncated, spool) = cut(setup, &mut output, trail).await;
-    Ok(Released { output, time, bytes, sha256, redacted, truncated, spool })
+    Ok(Released { output, time, bytes, sha256, redacted, truncated, spool, unapplied })
+}
+
+/// Output of a run whose changes were discarded. Its structure says so too, for programs that
+/// read nothing else. A file tool has not run anything: what it says of its changes would be
+/// untrue, so only its failure is told.
+fn of_unapplied(call: &Validated, mut output: Output) -> Output {
+    if call.class() == PermissionClass::File {
+        return Output { error: output.error, ..Output::text("") };
+    }
+    if let Some(Value::Object(data)) = &mut output.data {
+        data.insert("applied".to_owned(), Value::Bool(false));
+    }
+    output
+}
+
+/// What is told instead of an output that a reviewer holds back.
+fn withheld(stop: &Stop) -> Output {
+    Output { error: Some(stop.message().into_owned()), ..Output::text("") }
 }
 
 /// Shows the output to each reviewer in turn. The tool has already run: a "no" here withholds

@@ -25,28 +25,34 @@ pub struct Settled {
     call: Validated,
     output: Output,
     time: Duration,
+    /// Why nothing of what it would have changed was applied, where that is so.
+    unapplied: Option<Stop>,
 }
 
 impl Settled {
     /// Opens it. Visible to the crate, called by `release.rs` alone (tidy holds that).
-    pub(crate) fn unseal(self) -> (Validated, Output, Duration) {
-        (self.call, self.output, self.time)
+    pub(crate) fn unseal(self) -> (Validated, Output, Duration, Option<Stop>) {
+        (self.call, self.output, self.time, self.unapplied)
     }
 }
 
 /// Settles a call: its changes are judged, shown to a person where the rules say so, and then
 /// made real all together or not at all. A call that changes nothing passes.
+///
+/// Discarding the changes does not discard the output: what ran is told, together with the reason
+/// why nothing was applied (C34).
 pub(crate) async fn settle(
     setup: &GateSetup,
     run: &Run,
     raw: Raw,
     number: Option<u64>,
     trail: &mut Trail,
-) -> Result<Settled, Stop> {
+) -> Settled {
     let (call, mut output, time) = raw.unseal_for_settling();
     // On record whatever becomes of the changes and of the output.
     trail.sandbox = output.sandbox.take();
     let (staged, remarks) = (output.staged.take(), std::mem::take(&mut output.remarks));
+    let mut unapplied = None;
     if !output.changes.is_empty() {
         let changes = Arc::new(std::mem::take(&mut output.changes));
         trail.changes = Some(ChangesTrail::new(&changes));
@@ -55,11 +61,17 @@ pub(crate) async fn settle(
         let settling = judge_and_commit(setup, run, ran, staged.clone(), number, trail);
         let settled = Box::pin(settling).await;
         drop_staging(staged).await;
-        output.undo = Some(settled?);
+        match settled {
+            Ok(undo) => output.undo = Some(undo),
+            Err(stop) => {
+                output.undo = None;
+                unapplied = Some(stop);
+            }
+        }
     } else {
         drop_staging(staged).await;
     }
-    Ok(Settled { call, output, time })
+    Settled { call, output, time, unapplied }
 }
 
 /// A call that has run, and what it would change.

@@ -66,7 +66,7 @@ async fn without_anybody_to_ask_the_call_is_denied() {
     let world = check(
         world(),
         call("bash", "git push"),
-        "a person must approve this call and nobody can be asked, so nothing was run; a person can run it on a terminal, add an allow rule, or choose another mode",
+        "this call needs approval and nobody can be asked, so nothing was run; a person can run it in a terminal, add an allow rule, or choose another mode",
         "ended:no_approver",
     )
     .await;

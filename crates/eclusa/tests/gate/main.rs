@@ -18,5 +18,6 @@ mod release;
 mod review;
 mod schedule;
 mod settle;
+mod unapplied;
 mod validate;
 mod world;

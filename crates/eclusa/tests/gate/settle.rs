@@ -168,9 +168,9 @@ async fn a_no_discards_and_leaves_no_trace() {
     let reply = place.put(json!({"path": "a.txt", "text": "hello\n"})).await;
     assert_eq!(reply.code(), "changes_discarded");
     assert!(reply.refused() && reply.undo().is_none());
-    let text =
-        "its changes were discarded, so the workspace is as it was: denied by a person: not there";
-    assert_eq!(reply.text(), text);
+    let text = "changes discarded, nothing was applied: denied by a person: not there";
+    // A file tool has run nothing: "put it" would not be true.
+    assert_eq!((reply.content(), reply.output()), (text.into(), None));
     assert_eq!((place.file("a.txt"), &place.changes()["outcome"]), (None, &json!("discarded")));
 }
 
@@ -188,7 +188,7 @@ async fn nobody_to_ask_is_a_no() {
     place.person.answers.lock().unwrap().push_back(Err(NotAsked::Unavailable("away".into())));
     let reply = place.put(json!({"path": "a.txt", "text": "hello\n"})).await;
     assert_eq!((reply.code(), place.file("a.txt")), ("changes_discarded", None));
-    assert!(reply.text().contains("nobody can be asked"), "{}", reply.text());
+    assert!(reply.content().contains("nobody can be asked"), "{}", reply.content());
 }
 
 #[tokio::test]
@@ -231,7 +231,7 @@ async fn a_denied_path_is_denied_on_every_route() {
     std::fs::create_dir(place.dir.path().join("workspace/secret")).unwrap();
     let reply = place.put(json!({"path": "a", "text": "x", "also": "secret/b"})).await;
     assert_eq!(reply.code(), "changes_discarded");
-    assert!(reply.text().contains("denied by policy"), "{}", reply.text());
+    assert!(reply.content().contains("denied by policy"), "{}", reply.content());
     assert_eq!((place.file("a"), place.file("secret/b")), (None, None));
 }
 
@@ -275,7 +275,7 @@ async fn a16_what_changed_meanwhile_is_a_conflict_and_nothing_is_written() {
     let args = json!({"path": "a", "text": "new", "also": "b"});
     let reply = gate.pass(ToolCall::new("c1", "put", args)).await;
     assert_eq!(reply.code(), "conflict");
-    assert!(reply.text().contains("`a`") && !reply.refused(), "{}", reply.text());
+    assert!(reply.content().contains("`a`") && !reply.refused(), "{}", reply.content());
     assert_eq!((place.file("a").as_deref(), place.file("b")), (Some("old and more"), None));
     assert_eq!(place.changes()["outcome"], "conflict");
 }
