@@ -14,7 +14,7 @@ use eclusa::{
     Workspace,
 };
 use eclusa_store::{Options, Store};
-use eclusa_tools::{Hands, Read};
+use eclusa_tools::{FileToolContext, Read};
 use serde_json::{Value, json};
 
 use crate::measure::{Told, line};
@@ -51,11 +51,11 @@ impl Room {
         let (place, root) = (place.join(name), place.join(name).join("workspace"));
         fs::create_dir_all(&root)?;
         let files = Files::open(&root, Blocked::default())?;
-        let hands = Hands::new(files.clone()).max_size(64 << 20);
+        let hands = FileToolContext::new(files.clone()).max_size(64 << 20);
         let registry = Registry::new();
         hands.add_to(&registry)?;
         registry.remove("read")?;
-        registry.add(Read::new(files).seen(hands.seen()).shown(PAGE))?;
+        registry.add(Read::new(files).read_tracker(hands.read_tracker()).shown(PAGE))?;
         let rule = Rule::new(Decision::Allow).path(["**"])?;
         let options = Options { durability: safe.log, ..Options::default() };
         let store = Store::open(&place.join("log.db"), options)?;

@@ -9,7 +9,7 @@ use eclusa::{
 };
 use eclusa_store::{ApprovalQueue, Options, Store};
 use eclusa_tools::{
-    Hands, PagedOutput, Todo, ToolSearch,
+    FileToolContext, PagedOutput, Todo, ToolSearch,
     diagnostics::Diagnostics,
     search::{Glob, Grep, List},
     web::{self, Fetcher, HostRules, WebFetch},
@@ -131,7 +131,7 @@ impl AppContext {
         files: Files,
         spool: Arc<dyn Spool>,
     ) -> Result<(), RegistryError> {
-        Hands::new(files).max_size(self.config.max_file_size).add_to(registry)?;
+        FileToolContext::new(files).max_size(self.config.max_file_size).add_to(registry)?;
         registry.add(PagedOutput::new(spool))?;
         registry.add(ToolSearch::new(registry, self.scene()))?;
         registry.add(Todo::new())?;

@@ -1,6 +1,6 @@
 //! What is kept for undo, looked after: put right after a crash, made smaller, and told of.
 
-use eclusa::{AuditSink, Compacted, Draft, Keep, Recovered, Workspace};
+use eclusa::{AuditSink, Compacted, Draft, Recovered, Retention, Workspace};
 use eclusa_store::Store;
 use serde::Serialize;
 
@@ -25,14 +25,14 @@ pub(crate) fn recover(workspace: &Workspace, store: &Store) -> Result<(), Failur
     }
     let message = put_right(&recovered);
     screen::note(&sanitize(&message));
-    let calls: Vec<u64> = recovered.taken_back.iter().chain(&recovered.finished).copied().collect();
+    let calls: Vec<u64> = recovered.reverted.iter().chain(&recovered.finished).copied().collect();
     record(store, "recovered", &calls, &message)
 }
 
 fn put_right(recovered: &Recovered) -> String {
     let mut told = Vec::new();
-    if !recovered.taken_back.is_empty() {
-        let calls = calls(&recovered.taken_back);
+    if !recovered.reverted.is_empty() {
+        let calls = calls(&recovered.reverted);
         told.push(format!("{calls} died while changing the workspace, and that was taken back"));
     }
     if !recovered.finished.is_empty() {
@@ -51,7 +51,7 @@ fn put_right(recovered: &Recovered) -> String {
 
 /// Makes what is kept smaller when it is time to, after a command that changed something has
 /// given its answer. What can no longer be undone is told and recorded.
-pub(crate) fn compact_when_due(workspace: &Workspace, keep: Keep, store: &Store) {
+pub(crate) fn compact_when_due(workspace: &Workspace, keep: Retention, store: &Store) {
     let done = std::fs::read_dir(workspace.state().join("done"));
     let changes = done.map_or(0, Iterator::count);
     if changes > 0
@@ -65,7 +65,7 @@ pub(crate) fn compact_when_due(workspace: &Workspace, keep: Keep, store: &Store)
 /// Makes what is kept smaller, now.
 pub(crate) fn compact(
     workspace: &Workspace,
-    keep: Keep,
+    keep: Retention,
     store: &Store,
 ) -> Result<Compacted, Failure> {
     let compacted = workspace.compact(keep).map_err(Failure::failed)?;

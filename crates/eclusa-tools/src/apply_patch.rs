@@ -8,7 +8,7 @@ use std::{
 
 use eclusa::{
     Change, Changes, Facts, FileNode, Job, Node, Output, Scene, ToolError, Touch, TypedTool,
-    files::Found,
+    files::PathState,
 };
 use memchr::memchr_iter;
 use schemars::JsonSchema;
@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    around::Around,
-    hands::{self, Caller, Hands, counted, put, refused, shown},
+    edit_summary::EditSummary,
+    file_tools::{self, CallContext, FileToolContext, counted, put, refused, shown},
     patch::{FilePatch, Kind, Outcome, apply_all, parse},
 };
 
@@ -33,12 +33,12 @@ const OF_A_LINE: u64 = 16;
 
 /// Applies patches to the workspace.
 #[derive(Debug, Clone)]
-pub struct ApplyPatch(Hands);
+pub struct ApplyPatch(FileToolContext);
 
 impl ApplyPatch {
     /// Applies patches with these hands.
-    pub fn new(hands: Hands) -> ApplyPatch {
-        ApplyPatch(hands)
+    pub fn new(context: FileToolContext) -> ApplyPatch {
+        ApplyPatch(context)
     }
 }
 
@@ -64,7 +64,7 @@ impl TypedTool for ApplyPatch {
 
     fn facts(&self) -> Facts {
         let hint = "diff patch unified git apply several files";
-        hands::facts(&["ApplyPatch", "patch"], hint, "edit")
+        file_tools::facts(&["ApplyPatch", "patch"], hint, "edit")
     }
 
     fn touches(&self, args: &ApplyPatchArgs) -> Vec<Touch> {
@@ -77,8 +77,8 @@ impl TypedTool for ApplyPatch {
     }
 
     async fn run(&self, args: ApplyPatchArgs, job: &Job) -> Result<Output, ToolError> {
-        let hands = self.0.clone();
-        hands::work(job, move |caller| patched(&hands, caller, &args.patch)).await
+        let context = self.0.clone();
+        file_tools::work(job, move |caller| patched(&context, caller, &args.patch)).await
     }
 }
 
@@ -95,9 +95,13 @@ fn touched(file: &FilePatch) -> Vec<Touch> {
     }
 }
 
-fn patched(hands: &Hands, caller: &Caller, patch: &str) -> Result<Output, ToolError> {
+fn patched(
+    context: &FileToolContext,
+    caller: &CallContext,
+    patch: &str,
+) -> Result<Output, ToolError> {
     let files = parse(patch).map_err(|err| ToolError::new(err.to_string()))?;
-    let mut ground = Ground::new(hands, caller);
+    let mut ground = Ground::new(context, caller);
     for file in files.iter().filter(|it| matches!(it.kind, Kind::Delete | Kind::Move)) {
         ground.is_no_link(file.source())?;
     }
@@ -115,29 +119,29 @@ fn patched(hands: &Hands, caller: &Caller, patch: &str) -> Result<Output, ToolEr
         ground.settle(outcome, &left, &mut made)?;
     }
     for (path, before, after) in &made.proposed {
-        hands.seen.proposed(&caller.conversation, path, before.as_ref(), *after);
+        context.seen.proposed(&caller.conversation, path, before.as_ref(), *after);
     }
     Ok(made.output())
 }
 
 /// The files that a patch speaks of, each looked at once.
 struct Ground<'a> {
-    hands: &'a Hands,
-    caller: &'a Caller,
-    found: HashMap<String, Found>,
+    context: &'a FileToolContext,
+    caller: &'a CallContext,
+    found: HashMap<String, PathState>,
     /// Which name of the patch leads to a file.
     names: HashMap<PathBuf, String>,
     room: u64,
 }
 
 impl<'a> Ground<'a> {
-    fn new(hands: &'a Hands, caller: &'a Caller) -> Ground<'a> {
-        Ground { hands, caller, found: HashMap::new(), names: HashMap::new(), room: 0 }
+    fn new(context: &'a FileToolContext, caller: &'a CallContext) -> Ground<'a> {
+        Ground { context, caller, found: HashMap::new(), names: HashMap::new(), room: 0 }
     }
 
-    fn found(&mut self, name: &str) -> Result<&Found, ToolError> {
+    fn found(&mut self, name: &str) -> Result<&PathState, ToolError> {
         if !self.found.contains_key(name) {
-            let found = self.hands.found_to_show(self.caller, name)?;
+            let found = self.context.found_to_show(self.caller, name)?;
             if let Some(other) = self.names.insert(found.path.clone(), name.to_owned()) {
                 return Err(ToolError::new(format!(
                     "the patch calls the same file `{other}` and `{name}`; use one name for it"
@@ -157,7 +161,7 @@ impl<'a> Ground<'a> {
 
     /// What is deleted or moved must be what has the name, and not what a link leads to.
     fn is_no_link(&self, name: &str) -> Result<(), ToolError> {
-        match self.hands.files.entry(name, 0).map_err(refused)?.node {
+        match self.context.files.entry(name, 0).map_err(refused)?.node {
             Some(Node::Link { .. }) => Err(ToolError::new(format!(
                 "`{name}` is a link, which a patch neither deletes nor moves; use `delete` or \
                  `move` for it"
@@ -181,21 +185,21 @@ impl<'a> Ground<'a> {
             }
             None => None,
         };
-        let (hands, found) = (self.hands, self.found(&outcome.path)?);
+        let (context, found) = (self.context, self.found(&outcome.path)?);
         let old = found.node.as_ref().and_then(Node::file).cloned();
         let path = found.path.clone();
         let Some(content) = outcome.content else {
             made.delete(path, old);
             return Ok(());
         };
-        hands.fits(&outcome.path, content.len())?;
+        context.fits(&outcome.path, content.len())?;
         if old.is_none() {
-            made.parents(hands.parents(&path)?);
+            made.parents(context.parents(&path)?);
         }
         let bytes = old.as_ref().and_then(FileNode::bytes).unwrap_or_default();
         let around = match &origin {
             Some(_) => None,
-            None => Around::of(bytes, &content),
+            None => EditSummary::of(bytes, &content),
         };
         let mut change = put(&path, old, content);
         let moved = outcome.from.as_ref().is_some_and(|it| left.contains(it));
@@ -234,7 +238,7 @@ struct Made {
 
 impl Made {
     fn delete(&mut self, path: PathBuf, old: Option<FileNode>) {
-        let before = old.map(|it| Node::File(hands::let_go(it)));
+        let before = old.map(|it| Node::File(file_tools::let_go(it)));
         self.changes.push(Change { path, from: None, before, after: None });
     }
 
@@ -242,7 +246,7 @@ impl Made {
         self.directories.extend(parents.into_iter().map(|it| (it.path.clone(), it)));
     }
 
-    fn put(&mut self, change: Change, around: Option<Around>, notes: Vec<String>) {
+    fn put(&mut self, change: Change, around: Option<EditSummary>, notes: Vec<String>) {
         let name = shown(&change.path);
         let mut told = match (&change.from, &change.before) {
             (Some(from), _) => format!("moved `{}` to `{name}`", shown(from)),

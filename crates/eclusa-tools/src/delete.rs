@@ -6,18 +6,18 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    hands::{self, Hands, counted, refused, shown},
+    file_tools::{self, FileToolContext, counted, refused, shown},
     tree::tree,
 };
 
 /// Deletes things of the workspace.
 #[derive(Debug, Clone)]
-pub struct Delete(Hands);
+pub struct Delete(FileToolContext);
 
 impl Delete {
     /// Deletes with these hands.
-    pub fn new(hands: Hands) -> Delete {
-        Delete(hands)
+    pub fn new(context: FileToolContext) -> Delete {
+        Delete(context)
     }
 }
 
@@ -44,7 +44,7 @@ impl TypedTool for Delete {
 
     fn facts(&self) -> Facts {
         let hint = "remove erase unlink rm file directory";
-        let facts = hands::facts(&["delete_file", "Delete", "remove_file"], hint, "delete");
+        let facts = file_tools::facts(&["delete_file", "Delete", "remove_file"], hint, "delete");
         Facts { destructive: true, ..facts }
     }
 
@@ -53,18 +53,19 @@ impl TypedTool for Delete {
     }
 
     async fn run(&self, args: DeleteArgs, job: &Job) -> Result<Output, ToolError> {
-        let hands = self.0.clone();
+        let context = self.0.clone();
         let recursive = args.recursive.unwrap_or(false);
-        hands::work(job, move |_| deleted(&hands, &args.path, recursive)).await
+        file_tools::work(job, move |_| deleted(&context, &args.path, recursive)).await
     }
 }
 
-fn deleted(hands: &Hands, asked: &str, recursive: bool) -> Result<Output, ToolError> {
-    let found = hands.files.entry(asked, 0).map_err(refused)?;
-    let Some(node) = found.node else { return Err(refused(hands.files.missing(asked))) };
+fn deleted(context: &FileToolContext, asked: &str, recursive: bool) -> Result<Output, ToolError> {
+    let found = context.files.entry(asked, 0).map_err(refused)?;
+    let Some(node) = found.node else { return Err(refused(context.files.missing(asked))) };
     let (name, kind) = (shown(&found.path), node.kind());
     if matches!(node, Node::Directory { .. }) && !recursive {
-        let mut listing = hands.files.directory(hands::asked(&found.path)).map_err(refused)?;
+        let mut listing =
+            context.files.directory(file_tools::asked(&found.path)).map_err(refused)?;
         if listing.next().is_some() || listing.blocked() > 0 {
             return Err(ToolError::new(format!(
                 "`{name}` is a directory and not empty; set `recursive` to delete all that is in \
@@ -72,7 +73,7 @@ fn deleted(hands: &Hands, asked: &str, recursive: bool) -> Result<Output, ToolEr
             )));
         }
     }
-    let all = tree(hands, &found.path, node)?;
+    let all = tree(context, &found.path, node)?;
     let inside = all.len() as u64 - 1;
     let changes = all.into_iter().map(|(path, node)| Change {
         path,

@@ -4,26 +4,26 @@ use std::borrow::Cow;
 
 use eclusa::{
     Change, Changes, Facts, FileNode, Job, Node, Output, Scene, ToolError, Touch, TypedTool,
-    files::Found, one_line,
+    files::PathState, one_line,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    around::Around,
-    hands::{self, Caller, Hands, let_go, put, shown},
+    edit_summary::EditSummary,
+    file_tools::{self, CallContext, FileToolContext, let_go, put, shown},
     text::{self, Decoded, Edit, EditError, Edited, Format, decode},
 };
 
 /// Edits a file of the workspace in one place, or everywhere.
 #[derive(Debug, Clone)]
-pub struct EditFile(Hands);
+pub struct EditFile(FileToolContext);
 
 impl EditFile {
     /// Edits with these hands.
-    pub fn new(hands: Hands) -> EditFile {
-        EditFile(hands)
+    pub fn new(context: FileToolContext) -> EditFile {
+        EditFile(context)
     }
 }
 
@@ -56,7 +56,7 @@ impl TypedTool for EditFile {
 
     fn facts(&self) -> Facts {
         let hint = "replace change modify text string in file";
-        hands::facts(&["Edit", "edit_file", "str_replace"], hint, "edit")
+        file_tools::facts(&["Edit", "edit_file", "str_replace"], hint, "edit")
     }
 
     fn touches(&self, args: &EditArgs) -> Vec<Touch> {
@@ -64,14 +64,14 @@ impl TypedTool for EditFile {
     }
 
     async fn run(&self, args: EditArgs, job: &Job) -> Result<Output, ToolError> {
-        let hands = self.0.clone();
-        hands::work(job, move |caller| {
+        let context = self.0.clone();
+        file_tools::work(job, move |caller| {
             let edit = Edit {
                 old_string: &args.old_string,
                 new_string: &args.new_string,
                 replace_all: args.replace_all.unwrap_or(false),
             };
-            edited(&hands, caller, &args.path, &[edit])
+            edited(&context, caller, &args.path, &[edit])
         })
         .await
     }
@@ -84,21 +84,21 @@ pub(crate) fn touches(path: &str) -> Vec<Touch> {
 
 /// Makes all edits of a file, or none.
 pub(crate) fn edited(
-    hands: &Hands,
-    caller: &Caller,
+    context: &FileToolContext,
+    caller: &CallContext,
     asked: &str,
     edits: &[Edit<'_>],
 ) -> Result<Output, ToolError> {
-    let Found { path, node } = hands.found_to_show(caller, asked)?;
+    let PathState { path, node } = context.found_to_show(caller, asked)?;
     let conversation = &caller.conversation;
     let old = match node {
         Some(Node::File(file)) => Some(file),
         _ => None,
     };
     match &old {
-        Some(file) => hands.is_fresh(conversation, &path, file)?,
+        Some(file) => context.is_fresh(conversation, &path, file)?,
         None if edits.first().is_some_and(|it| !it.old_string.is_empty()) => {
-            let missing = hands.files.missing(asked);
+            let missing = context.files.missing(asked);
             let how = "an empty `old_string` makes the file";
             return Err(ToolError::new(format!("{missing} ({how})")));
         }
@@ -115,15 +115,15 @@ pub(crate) fn edited(
         data: Some(json!({"path": shown(&path), "edit": err.index.map(|it| it + 1)})),
         ..ToolError::new(format!("`{}`: {err}", one_line(asked)))
     })?;
-    hands.fits(asked, content.len())?;
+    context.fits(asked, content.len())?;
 
-    let parents = if old.is_some() { Vec::new() } else { hands.parents(&path)? };
+    let parents = if old.is_some() { Vec::new() } else { context.parents(&path)? };
     let verb = if old.is_some() { "edited" } else { "made" };
     let name = shown(&path);
     let change = put(&path, old, content);
     if let Some(after) = change.after.as_ref().and_then(Node::file) {
         let known = change.before.as_ref().and_then(Node::file);
-        hands.seen.proposed(conversation, &path, known, after.digest);
+        context.seen.proposed(conversation, &path, known, after.digest);
     }
     Ok(Output {
         text: format!("{verb} `{name}`: {}\n{}", around.counts(), around.lines),
@@ -142,7 +142,7 @@ pub(crate) fn edited(
 struct Made {
     content: Vec<u8>,
     replaced: Vec<usize>,
-    around: Around,
+    around: EditSummary,
 }
 
 /// Edits what is in a file. Several copies of a large file are in memory at once, and so what is
@@ -168,7 +168,7 @@ fn remade(mut file: FileNode, edits: &[Edit<'_>]) -> (FileNode, Result<Made, Edi
 
 fn made(old: Option<Cow<'_, str>>, format: Format, edits: &[Edit<'_>]) -> Result<Made, EditError> {
     let Edited { content, replaced } = text::edit(old.as_deref(), edits)?;
-    let around = Around::of_text(old.as_deref().unwrap_or_default(), &content);
+    let around = EditSummary::of_text(old.as_deref().unwrap_or_default(), &content);
     drop(old);
     let content = format.encode_owned(content).map_err(|err| EditError {
         index: None,

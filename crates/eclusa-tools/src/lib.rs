@@ -2,7 +2,7 @@
 //!
 //! - [`Read`], [`PagedOutput`], [`ToolSearch`], [`Todo`]: tools that change nothing.
 //! - [`Write`], [`EditFile`], [`MultiEdit`], [`ApplyPatch`], [`Delete`], [`Move`], [`MakeDir`]:
-//!   tools that say what they would change, and write nothing. [`Hands`] is what they share.
+//!   tools that say what they would change, and write nothing. [`FileToolContext`] is what they share.
 //! - [`text`]: what encoding and newlines a file has, and edits that keep both.
 //! - [`patch`]: unified diffs and the `*** Begin Patch` form, parsed and applied.
 //! - [`search`]: the tools `list`, `glob` and `grep`.
@@ -14,21 +14,21 @@
 //! ([`Files`](eclusa::Files)), and makes the result into a [`Changes`](eclusa::Changes) value.
 
 mod apply_patch;
-mod around;
 mod bash;
 mod delete;
 pub mod diagnostics;
 mod edit;
-mod hands;
+mod edit_summary;
+mod file_tools;
 mod make_dir;
 mod move_file;
 mod multi_edit;
 mod output;
 pub mod patch;
 mod read;
+mod read_tracker;
 mod sandboxes;
 pub mod search;
-mod seen;
 pub mod text;
 mod todo;
 mod tool_search;
@@ -42,16 +42,16 @@ pub use apply_patch::ApplyPatch;
 pub use bash::{Bash, BashArgs, Jobs, JobsArgs};
 pub use delete::Delete;
 pub use edit::EditFile;
-pub use hands::Hands;
+pub use file_tools::FileToolContext;
 pub use make_dir::MakeDir;
 pub use move_file::Move;
 pub use multi_edit::MultiEdit;
 pub use output::PagedOutput;
 pub use read::Read;
+pub use read_tracker::ReadTracker;
 pub use sandboxes::{
     CommandOrder, Ran, RunError, Running, SandboxSettings, Sandboxes, WriteTracking, Writes,
 };
-pub use seen::Seen;
 pub use todo::Todo;
 pub use tool_search::ToolSearch;
 pub use write::Write;

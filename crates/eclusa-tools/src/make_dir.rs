@@ -5,16 +5,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::hands::{self, Hands, make_directory, refused, shown};
+use crate::file_tools::{self, FileToolContext, make_directory, refused, shown};
 
 /// Makes directories of the workspace.
 #[derive(Debug, Clone)]
-pub struct MakeDir(Hands);
+pub struct MakeDir(FileToolContext);
 
 impl MakeDir {
     /// Makes directories with these hands.
-    pub fn new(hands: Hands) -> MakeDir {
-        MakeDir(hands)
+    pub fn new(context: FileToolContext) -> MakeDir {
+        MakeDir(context)
     }
 }
 
@@ -38,7 +38,7 @@ impl TypedTool for MakeDir {
 
     fn facts(&self) -> Facts {
         let hint = "create new directory folder mkdir";
-        hands::facts(&["mkdir", "make_directory", "create_directory"], hint, "create")
+        file_tools::facts(&["mkdir", "make_directory", "create_directory"], hint, "create")
     }
 
     fn touches(&self, args: &MakeDirArgs) -> Vec<Touch> {
@@ -46,19 +46,19 @@ impl TypedTool for MakeDir {
     }
 
     async fn run(&self, args: MakeDirArgs, job: &Job) -> Result<Output, ToolError> {
-        let hands = self.0.clone();
-        hands::work(job, move |_| made(&hands, &args.path)).await
+        let context = self.0.clone();
+        file_tools::work(job, move |_| made(&context, &args.path)).await
     }
 }
 
-fn made(hands: &Hands, asked: &str) -> Result<Output, ToolError> {
+fn made(context: &FileToolContext, asked: &str) -> Result<Output, ToolError> {
     // A slash at the end says that a directory is meant, which is meant anyway.
     let bare = asked.trim_end_matches('/');
     let asked = if bare.is_empty() { asked } else { bare };
-    if matches!(hands.files.name(asked), Ok(name) if name.as_os_str() == ".") {
+    if matches!(context.files.name(asked), Ok(name) if name.as_os_str() == ".") {
         return Ok(there("."));
     }
-    let found = hands.files.node(asked, 0).map_err(refused)?;
+    let found = context.files.node(asked, 0).map_err(refused)?;
     let name = shown(&found.path);
     match &found.node {
         Some(Node::Directory { .. }) => return Ok(there(&name)),
@@ -68,7 +68,7 @@ fn made(hands: &Hands, asked: &str) -> Result<Output, ToolError> {
         }
         None => {}
     }
-    let mut changes = hands.parents(&found.path)?;
+    let mut changes = context.parents(&found.path)?;
     changes.push(make_directory(&found.path));
     Ok(Output {
         text: format!("made the directory `{name}`"),

@@ -11,18 +11,18 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    hands::{self, Hands, counted, refused, shown},
+    file_tools::{self, FileToolContext, counted, refused, shown},
     tree::tree,
 };
 
 /// Moves things of the workspace.
 #[derive(Debug, Clone)]
-pub struct Move(Hands);
+pub struct Move(FileToolContext);
 
 impl Move {
     /// Moves with these hands.
-    pub fn new(hands: Hands) -> Move {
-        Move(hands)
+    pub fn new(context: FileToolContext) -> Move {
+        Move(context)
     }
 }
 
@@ -51,7 +51,7 @@ impl TypedTool for Move {
 
     fn facts(&self) -> Facts {
         let hint = "rename mv file directory to another path";
-        hands::facts(&["move_file", "rename", "rename_file"], hint, "move")
+        file_tools::facts(&["move_file", "rename", "rename_file"], hint, "move")
     }
 
     fn touches(&self, args: &MoveArgs) -> Vec<Touch> {
@@ -64,8 +64,8 @@ impl TypedTool for Move {
     }
 
     async fn run(&self, args: MoveArgs, job: &Job) -> Result<Output, ToolError> {
-        let hands = self.0.clone();
-        let output = hands::work(job, move |_| moved(&hands, &args)).await?;
+        let context = self.0.clone();
+        let output = file_tools::work(job, move |_| moved(&context, &args)).await?;
         let gone = output.changes.iter().filter(|it| it.after.is_none());
         match gone.into_iter().find(|it| job.is_hidden(&it.path)) {
             None => Ok(output),
@@ -78,10 +78,10 @@ impl TypedTool for Move {
     }
 }
 
-fn moved(hands: &Hands, args: &MoveArgs) -> Result<Output, ToolError> {
-    let source = hands.files.entry(&args.from, 0).map_err(refused)?;
-    let Some(node) = source.node else { return Err(refused(hands.files.missing(&args.from))) };
-    let target = hands.files.entry(args.to.trim_end_matches('/'), 0).map_err(refused)?;
+fn moved(context: &FileToolContext, args: &MoveArgs) -> Result<Output, ToolError> {
+    let source = context.files.entry(&args.from, 0).map_err(refused)?;
+    let Some(node) = source.node else { return Err(refused(context.files.missing(&args.from))) };
+    let target = context.files.entry(args.to.trim_end_matches('/'), 0).map_err(refused)?;
     let (from, to) = (&source.path, &target.path);
     let (old_name, new_name) = (shown(from), shown(to));
     if from == to {
@@ -112,8 +112,8 @@ fn moved(hands: &Hands, args: &MoveArgs) -> Result<Output, ToolError> {
         _ => {}
     }
     let kind = node.kind();
-    let parents = if target.node.is_some() { Vec::new() } else { hands.parents(to)? };
-    let all = tree(hands, from, node)?;
+    let parents = if target.node.is_some() { Vec::new() } else { context.parents(to)? };
+    let all = tree(context, from, node)?;
     let inside = all.len() as u64 - 1;
     // Of each move the departure stands before the arrival.
     let mut changes: Vec<Change> = Vec::with_capacity(2 * all.len() + parents.len());

@@ -6,18 +6,18 @@ use serde::Deserialize;
 
 use crate::{
     edit::{edited, touches},
-    hands::{self, Hands},
+    file_tools::{self, FileToolContext},
     text::Edit,
 };
 
 /// Edits a file of the workspace in several places.
 #[derive(Debug, Clone)]
-pub struct MultiEdit(Hands);
+pub struct MultiEdit(FileToolContext);
 
 impl MultiEdit {
     /// Edits with these hands.
-    pub fn new(hands: Hands) -> MultiEdit {
-        MultiEdit(hands)
+    pub fn new(context: FileToolContext) -> MultiEdit {
+        MultiEdit(context)
     }
 }
 
@@ -59,7 +59,7 @@ impl TypedTool for MultiEdit {
 
     fn facts(&self) -> Facts {
         let hint = "several replacements changes in one file at once";
-        hands::facts(&["MultiEdit", "multiedit"], hint, "edit")
+        file_tools::facts(&["MultiEdit", "multiedit"], hint, "edit")
     }
 
     fn touches(&self, args: &MultiEditArgs) -> Vec<Touch> {
@@ -67,8 +67,8 @@ impl TypedTool for MultiEdit {
     }
 
     async fn run(&self, args: MultiEditArgs, job: &Job) -> Result<Output, ToolError> {
-        let hands = self.0.clone();
-        hands::work(job, move |caller| {
+        let context = self.0.clone();
+        file_tools::work(job, move |caller| {
             let edits: Vec<Edit<'_>> = args
                 .edits
                 .iter()
@@ -78,7 +78,7 @@ impl TypedTool for MultiEdit {
                     replace_all: it.replace_all.unwrap_or(false),
                 })
                 .collect();
-            edited(&hands, caller, &args.path, &edits)
+            edited(&context, caller, &args.path, &edits)
         })
         .await
     }

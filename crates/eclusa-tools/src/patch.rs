@@ -6,8 +6,8 @@
 mod begin;
 mod file;
 mod hunk;
+mod locate;
 mod name;
-mod place;
 mod reject;
 mod set;
 mod unified;

@@ -19,10 +19,10 @@ use eclusa::{
 use serde_json::json;
 
 use crate::{
-    Seen,
-    hands::led_elsewhere,
-    seen::Was,
-    text::{HEAD, Image, Look, look},
+    ReadTracker,
+    file_tools::led_elsewhere,
+    read_tracker::KnownContent,
+    text::{FileKind, HEAD, Image, file_kind},
 };
 
 mod arguments;
@@ -46,17 +46,17 @@ const PICTURE: u64 = 5 << 20;
 pub struct Read {
     files: Files,
     shown: usize,
-    seen: Seen,
+    seen: ReadTracker,
 }
 
 impl Read {
     /// Reads files of this workspace.
     pub fn new(files: Files) -> Read {
-        Read { files, shown: SHOWN, seen: Seen::default() }
+        Read { files, shown: SHOWN, seen: ReadTracker::default() }
     }
 
     /// Remembers here what was read, for the tools that edit.
-    pub fn seen(self, seen: Seen) -> Read {
+    pub fn read_tracker(self, seen: ReadTracker) -> Read {
         Read { seen, ..self }
     }
 
@@ -108,8 +108,8 @@ impl TypedTool for Read {
             let (reached, stamp) = (opened.path.clone(), opened.stamp);
             let reading = Reading::of(opened, unwatched)?;
             let was = match reading.head.len() as u64 == reading.size {
-                true => Was::Content(ContentDigest::of(&reading.head)),
-                false => Was::State(stamp),
+                true => KnownContent::Content(ContentDigest::of(&reading.head)),
+                false => KnownContent::State(stamp),
             };
             let shown = reading.show(wanted, shown)?;
             seen.read(&conversation, &reached, was);
@@ -170,10 +170,10 @@ impl Reading {
     }
 
     fn show(self, wanted: Wanted, shown: usize) -> Result<Output, ToolError> {
-        let format = match look(&self.head) {
-            Look::Text(format) => format,
-            Look::Image(image) => return self.picture(image),
-            Look::Binary(what) => return Ok(self.binary(what)),
+        let format = match file_kind(&self.head) {
+            FileKind::Text(format) => format,
+            FileKind::Image(image) => return self.picture(image),
+            FileKind::Binary(what) => return Ok(self.binary(what)),
         };
         match wanted {
             Wanted::Bytes(range) => span::show(self, format, range, shown),

@@ -7,20 +7,20 @@
 //! pipes and devices are never read. And what is kept is bounded (`page.rs`, `matches.rs`): the
 //! walk runs on several threads in any order, and only what can still be on the page is held.
 
+mod cancel;
+mod collector;
 mod glob;
 mod grep;
+mod grep_run;
 mod ignores;
 mod line;
 mod list;
 mod matches;
+mod messages;
 mod names;
 mod page;
 mod report;
-mod seek;
-mod sink;
-mod told;
 mod walk;
-mod work;
 
 #[cfg(test)]
 mod tests;
@@ -28,4 +28,4 @@ mod tests;
 pub use glob::{Glob, GlobArgs};
 pub use grep::{Grep, GrepArgs, How, Shape};
 pub use list::{List, ListArgs};
-pub(crate) use told::permitted;
+pub(crate) use messages::permitted;

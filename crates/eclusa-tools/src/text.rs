@@ -3,23 +3,23 @@
 
 mod edit;
 mod encoding;
-mod look;
-mod miss;
-mod near;
+mod file_kind;
 mod newline;
+mod not_found;
 mod notebook;
 mod page;
-mod show;
+mod side_by_side;
+mod similar;
 
 pub use edit::{Edit, EditError, EditFault, Edited, edit, edit_bytes};
 pub use encoding::{Decoded, Encoding, Format, Undecodable, Unencodable, decode};
-pub use look::{HEAD, Image, Look, look};
-pub use miss::Miss;
+pub use file_kind::{FileKind, HEAD, Image, file_kind};
 pub use newline::Newline;
+pub use not_found::TextNotFound;
 pub use notebook::notebook;
 pub use page::{Page, Window, page};
 pub(crate) use {
     encoding::latin1_char,
-    near::{Nearest, plain},
-    show::{Side, listing, short, side_by_side},
+    side_by_side::{Side, listing, short, side_by_side},
+    similar::{Nearest, plain},
 };

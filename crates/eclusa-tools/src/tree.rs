@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use eclusa::{Node, ToolError};
 
-use crate::hands::{Hands, asked, refused, shown};
+use crate::file_tools::{FileToolContext, asked, refused, shown};
 
 /// One call deletes or moves so many things at the most, and so many bytes: all of them are read
 /// once, because a change says what was there.
@@ -13,7 +13,7 @@ const BYTES: u64 = 8 << 30;
 
 /// A thing and everything in it, what holds others before what it holds. Links are not followed.
 pub(crate) fn tree(
-    hands: &Hands,
+    context: &FileToolContext,
     top: &Path,
     node: Node,
 ) -> Result<Vec<(PathBuf, Node)>, ToolError> {
@@ -22,7 +22,7 @@ pub(crate) fn tree(
     let mut waiting = vec![(top.to_owned(), node)];
     while let Some((path, node)) = waiting.pop() {
         if matches!(node, Node::Directory { .. }) {
-            let mut listing = hands.files.directory(asked(&path)).map_err(refused)?;
+            let mut listing = context.files.directory(asked(&path)).map_err(refused)?;
             let reached = listing.path.clone();
             if reached != path {
                 return Err(changing(top));
@@ -36,7 +36,7 @@ pub(crate) fn tree(
                          the directories in it one by one"
                     )));
                 }
-                let found = hands.files.entry(asked(&path), 0).map_err(refused)?;
+                let found = context.files.entry(asked(&path), 0).map_err(refused)?;
                 let node = found.node.filter(|_| found.path == path);
                 let node = node.ok_or_else(|| changing(top))?;
                 size += node.file().map_or(0, |it| it.size);

@@ -1,27 +1,27 @@
 //! `write`: makes a file, replaces what is in it, or adds to its end.
 
 use eclusa::{
-    Change, Changes, FileNode, Job, Node, Output, Scene, ToolError, Touch, TypedTool, files::Found,
-    one_line,
+    Change, Changes, FileNode, Job, Node, Output, Scene, ToolError, Touch, TypedTool,
+    files::PathState, one_line,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    around::Around,
-    hands::{self, Hands, counted, put, shown},
+    edit_summary::EditSummary,
+    file_tools::{self, FileToolContext, counted, put, shown},
     text::{Format, Newline, decode},
 };
 
 /// Writes whole files of the workspace.
 #[derive(Debug, Clone)]
-pub struct Write(Hands);
+pub struct Write(FileToolContext);
 
 impl Write {
     /// Writes with these hands.
-    pub fn new(hands: Hands) -> Write {
-        Write(hands)
+    pub fn new(context: FileToolContext) -> Write {
+        Write(context)
     }
 }
 
@@ -72,7 +72,7 @@ impl TypedTool for Write {
 
     fn facts(&self) -> eclusa::Facts {
         let hint = "create make save overwrite append new file content";
-        hands::facts(&["write_file", "Write"], hint, "write")
+        file_tools::facts(&["write_file", "Write"], hint, "write")
     }
 
     fn touches(&self, args: &WriteArgs) -> Vec<Touch> {
@@ -81,44 +81,45 @@ impl TypedTool for Write {
 
     async fn run(&self, args: WriteArgs, job: &Job) -> Result<Output, ToolError> {
         let append = args.appends()?;
-        let hands = self.0.clone();
-        hands::work(job, move |caller| written(&hands, &caller.conversation, &args, append)).await
+        let context = self.0.clone();
+        file_tools::work(job, move |caller| written(&context, &caller.conversation, &args, append))
+            .await
     }
 }
 
 fn written(
-    hands: &Hands,
+    context: &FileToolContext,
     conversation: &str,
     args: &WriteArgs,
     append: bool,
 ) -> Result<Output, ToolError> {
-    hands.fits(&args.path, args.content.len())?;
-    let Found { path, node } = hands.found(&args.path)?;
+    context.fits(&args.path, args.content.len())?;
+    let PathState { path, node } = context.found(&args.path)?;
     let old = match node {
         Some(Node::File(file)) => Some(file),
         _ => None,
     };
     if let Some(file) = old.as_ref().filter(|_| !append) {
-        hands.is_fresh(conversation, &path, file)?;
+        context.is_fresh(conversation, &path, file)?;
     }
     let bytes = old.as_ref().and_then(FileNode::bytes).unwrap_or_default();
     let (content, remark) = match append {
         true => (longer(bytes, args)?, None),
         false => replaced(bytes, &args.content),
     };
-    hands.fits(&args.path, content.len())?;
+    context.fits(&args.path, content.len())?;
 
     let name = shown(&path);
     let size = content.len();
-    let around = old.as_ref().and_then(|_| Around::of(bytes, &content));
-    let parents = if old.is_some() { Vec::new() } else { hands.parents(&path)? };
+    let around = old.as_ref().and_then(|_| EditSummary::of(bytes, &content));
+    let parents = if old.is_some() { Vec::new() } else { context.parents(&path)? };
     let made: Vec<String> = parents.iter().map(|it| format!("`{}`", shown(&it.path))).collect();
     let (before, is_new) = (old.as_ref().map(|it| it.digest), old.is_none());
     let change = put(&path, old, content);
     let digest = change.after.as_ref().and_then(Node::file).map(|it| it.digest);
     if let Some(digest) = digest {
         let known = change.before.as_ref().and_then(Node::file);
-        hands.seen.proposed(conversation, &path, known, digest);
+        context.seen.proposed(conversation, &path, known, digest);
     }
     let mut text = match (is_new, append) {
         _ if before.is_some() && before == digest => {

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-pub use content::{Bounds, Contents, Held, Side, Sort};
+pub use content::{Bounds, ContentKind, Contents, InlineContents, Side};
 pub use diff::Diff;
 pub use summary::Summary;
 

@@ -35,18 +35,18 @@ pub(crate) mod conflict;
 mod contents;
 pub(crate) mod journal;
 mod lock;
-pub(crate) mod look;
 pub(crate) mod op;
 pub(crate) mod parents;
 mod prepare;
 mod recover;
+pub(crate) mod stat;
 mod transaction;
 
 pub(crate) use check::contents;
 pub use conflict::{Clash, Conflict};
-pub(crate) use lock::Held;
+pub(crate) use lock::LockGuard;
 pub(crate) use prepare::copy;
-pub use recover::{Left, Recovered};
+pub use recover::{Recovered, Unrestored};
 pub(crate) use recover::{call, names, sequence};
 pub(crate) use transaction::Intent;
 
@@ -63,7 +63,7 @@ pub struct Workspace {
 struct Ready {
     /// Where it is, resolved.
     state: PathBuf,
-    aside: Aside,
+    aside: KeepStrategy,
     lock: lock::Lock,
     /// Its directories, open: whoever holds the lock works where the lock is.
     handle: Arc<OwnedFd>,
@@ -73,7 +73,7 @@ struct Ready {
 
 /// How old contents are kept when they are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Aside {
+pub enum KeepStrategy {
     /// Renamed: the state is on the filesystem of the workspace, and nothing is copied.
     Renamed,
     /// Copied, because the state is on another filesystem. While a commit goes on, its files wait
@@ -89,7 +89,7 @@ pub struct Committed {
     /// How many paths changed.
     pub paths: usize,
     /// How what was there before is kept.
-    pub aside: Aside,
+    pub aside: KeepStrategy,
 }
 
 /// Why changes were not made.
@@ -116,7 +116,7 @@ pub enum CommitError {
     Twice(u64),
     /// The disk or the kernel refused. Nothing has changed.
     #[error("nothing has changed, because of an error: {0}")]
-    Failed(#[source] Fault),
+    Failed(#[source] IoFailure),
     /// The commit failed, and so did taking it back. The journal is kept, and it is tried again
     /// before the next commit and when the workspace is next opened.
     #[error(
@@ -129,7 +129,7 @@ pub enum CommitError {
         /// Why it was to be taken back.
         because: String,
         /// Why that failed.
-        fault: Fault,
+        fault: IoFailure,
     },
     /// The commit was taken back, except where somebody changed a path in the middle of it.
     #[error(
@@ -148,13 +148,13 @@ pub enum CommitError {
     },
     /// The changes are made, and may be lost with the power.
     #[error("the changes are made, but may not survive a power failure: {0}")]
-    Unsafe(#[source] Fault),
+    Unsafe(#[source] IoFailure),
 }
 
 /// What the kernel refused to do.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {doing} `{}`: {source}", path.display())]
-pub struct Fault {
+pub struct IoFailure {
     /// What was tried, as a verb.
     doing: &'static str,
     /// With what.
@@ -163,10 +163,10 @@ pub struct Fault {
     source: io::Error,
 }
 
-impl Fault {
+impl IoFailure {
     /// Says what was being done, and where.
-    pub(crate) fn at(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Fault {
-        move |source| Fault { doing, path: path.to_owned(), source }
+    pub(crate) fn at(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> IoFailure {
+        move |source| IoFailure { doing, path: path.to_owned(), source }
     }
 
     /// What the kernel said.
@@ -175,8 +175,8 @@ impl Fault {
     }
 }
 
-impl From<Fault> for CommitError {
-    fn from(fault: Fault) -> CommitError {
+impl From<IoFailure> for CommitError {
+    fn from(fault: IoFailure) -> CommitError {
         CommitError::Failed(fault)
     }
 }
@@ -201,7 +201,7 @@ impl Workspace {
     pub fn open(
         root: impl Into<PathBuf>,
         state: impl Into<PathBuf>,
-    ) -> Result<(Workspace, Recovered), Fault> {
+    ) -> Result<(Workspace, Recovered), IoFailure> {
         let workspace = Workspace::attach(root, state)?;
         let recovered = workspace.recover()?;
         Ok((workspace, recovered))
@@ -209,7 +209,10 @@ impl Workspace {
 
     /// The same, but what died in the middle is put right only by [`Workspace::recover`] or by
     /// the next transaction.
-    pub fn attach(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> Result<Workspace, Fault> {
+    pub fn attach(
+        root: impl Into<PathBuf>,
+        state: impl Into<PathBuf>,
+    ) -> Result<Workspace, IoFailure> {
         let workspace = Workspace::named(root, state)?;
         workspace.ready()?;
         Ok(workspace)
@@ -217,14 +220,17 @@ impl Workspace {
 
     /// The same, but the state is made only when the first change is: whoever only looks or
     /// judges leaves nothing behind.
-    pub fn named(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> Result<Workspace, Fault> {
+    pub fn named(
+        root: impl Into<PathBuf>,
+        state: impl Into<PathBuf>,
+    ) -> Result<Workspace, IoFailure> {
         let (root, state) = (root.into(), state.into());
-        let root = root.canonicalize().map_err(Fault::at("open the workspace", &root))?;
+        let root = root.canonicalize().map_err(IoFailure::at("open the workspace", &root))?;
         Ok(Workspace { root, state, ready: Arc::default(), watch: None })
     }
 
     /// Makes the state, if need be.
-    fn ready(&self) -> Result<&Ready, Fault> {
+    fn ready(&self) -> Result<&Ready, IoFailure> {
         match self.ready.get() {
             Some(ready) => Ok(ready),
             // Should two threads make it at once, one of them has made it for both.
@@ -232,22 +238,22 @@ impl Workspace {
         }
     }
 
-    fn make_ready(&self) -> Result<Ready, Fault> {
+    fn make_ready(&self) -> Result<Ready, IoFailure> {
         let state = &self.state;
-        std::fs::create_dir_all(state).map_err(Fault::at("make", state))?;
-        let state = state.canonicalize().map_err(Fault::at("open", state))?;
+        std::fs::create_dir_all(state).map_err(IoFailure::at("make", state))?;
+        let state = state.canonicalize().map_err(IoFailure::at("open", state))?;
         let handle = directory(&state)?;
         for name in ["open", "done", "store"] {
             match rustix::fs::mkdirat(&handle, name, Mode::from_raw_mode(0o700)) {
                 Ok(()) | Err(Errno::EXIST) => {}
-                Err(err) => return Err(Fault::at("make", &state.join(name))(err.into())),
+                Err(err) => return Err(IoFailure::at("make", &state.join(name))(err.into())),
             }
         }
-        let lock = lock::Lock::open(&handle).map_err(Fault::at("open", &state.join("lock")))?;
+        let lock = lock::Lock::open(&handle).map_err(IoFailure::at("open", &state.join("lock")))?;
         let aside = probe(&directory(&self.root)?, &handle);
         let below = |name: &str| {
-            let opened = look::open_dir(&handle, name.as_ref());
-            opened.map(Arc::new).map_err(Fault::at("open", &state.join(name)))
+            let opened = stat::open_dir(&handle, name.as_ref());
+            opened.map(Arc::new).map_err(IoFailure::at("open", &state.join(name)))
         };
         let (open, done) = (below("open")?, below("done")?);
         Ok(Ready { state, aside, lock, handle: Arc::new(handle), open, done })
@@ -271,8 +277,8 @@ impl Workspace {
     }
 
     /// How old contents are kept. Where the state cannot be made, nothing can be renamed either.
-    pub fn aside(&self) -> Aside {
-        self.ready().map_or(Aside::Copied, |it| it.aside)
+    pub fn aside(&self) -> KeepStrategy {
+        self.ready().map_or(KeepStrategy::Copied, |it| it.aside)
     }
 
     /// Makes changes real, all or none.
@@ -311,9 +317,9 @@ impl Workspace {
     }
 
     /// Waits for the lock, and first takes back what somebody left unfinished.
-    pub(crate) fn hold(&self) -> Result<Held<'_>, Fault> {
-        let held = self.ready()?.lock.hold().map_err(Fault::at("lock", self.state()))?;
-        if held.is_busy().map_err(Fault::at("read the lock of", self.state()))? {
+    pub(crate) fn hold(&self) -> Result<LockGuard<'_>, IoFailure> {
+        let held = self.ready()?.lock.hold().map_err(IoFailure::at("lock", self.state()))?;
+        if held.is_busy().map_err(IoFailure::at("read the lock of", self.state()))? {
             let recovered = self.recover_held(&held)?;
             tracing::warn!(?recovered, "a transaction had died and was put right");
         }
@@ -326,7 +332,7 @@ impl Workspace {
         }
     }
 
-    pub(crate) fn dirs(&self) -> Result<Dirs, Fault> {
+    pub(crate) fn dirs(&self) -> Result<Dirs, IoFailure> {
         let Ready { handle, open, done, .. } = self.ready()?;
         let root = Arc::new(directory(&self.root)?);
         Ok(Dirs { root, state: handle.clone(), open: open.clone(), done: done.clone() })
@@ -334,18 +340,18 @@ impl Workspace {
 }
 
 /// Opens a directory by its path.
-fn directory(path: &Path) -> Result<OwnedFd, Fault> {
+fn directory(path: &Path) -> Result<OwnedFd, IoFailure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty());
-    opened.map_err(|err| Fault::at("open", path)(err.into()))
+    opened.map_err(|err| IoFailure::at("open", path)(err.into()))
 }
 
 /// Whether files can be renamed between the two. The kernel compares the mounts before it looks
 /// for names, so that a rename of nothing tells it without writing anything.
-fn probe(root: &OwnedFd, state: &OwnedFd) -> Aside {
+fn probe(root: &OwnedFd, state: &OwnedFd) -> KeepStrategy {
     let devices = (rustix::fs::fstat(root), rustix::fs::fstat(state));
     let same = matches!(&devices, (Ok(root), Ok(state)) if root.st_dev == state.st_dev);
     let nothing = "eclusa-probe-of-nothing";
     let renamed = rustix::fs::renameat_with(state, nothing, root, nothing, RenameFlags::NOREPLACE);
-    if same && renamed != Err(Errno::XDEV) { Aside::Renamed } else { Aside::Copied }
+    if same && renamed != Err(Errno::XDEV) { KeepStrategy::Renamed } else { KeepStrategy::Copied }
 }

@@ -7,8 +7,8 @@
 use std::{fmt, time::Duration};
 
 use crate::{
-    ArgsInLog, Blocked, EffectLimits, Keep, Limits, Mode, OnNoApprover, PreflightStep, Registry,
-    Rule,
+    ArgsInLog, Blocked, EffectLimits, Limits, Mode, OnNoApprover, PreflightStep, Registry,
+    Retention, Rule,
 };
 
 pub use commands::{CommandSettings, RequiredEnforcement};
@@ -100,7 +100,7 @@ pub struct Config {
     /// What the log survives.
     pub durability: Durability,
     /// What is kept for undo.
-    pub keep: Keep,
+    pub keep: Retention,
     /// What committed changes survive.
     pub commit_durability: Durability,
     /// How secrets are taken out of what leaves.
@@ -249,7 +249,7 @@ impl Config {
             max_file_size: 10 << 20,
             args_in_log: ArgsInLog::default(),
             durability: Durability::default(),
-            keep: Keep { recent: 50, bytes: 1 << 30 },
+            keep: Retention { recent: 50, bytes: 1 << 30 },
             commit_durability: Durability::Crash,
             redact: RedactSettings { on: true, ..RedactSettings::default() },
             review_cache: None,

@@ -30,7 +30,6 @@ use rustix::{
 
 use crate::Node;
 
-mod asked;
 mod beneath;
 mod blocked;
 mod case;
@@ -38,8 +37,9 @@ mod error;
 mod follow;
 mod listing;
 mod near;
-mod place;
 mod read;
+mod requested_path;
+mod resolve;
 
 #[cfg(test)]
 mod tests;
@@ -50,10 +50,10 @@ pub use error::FileError;
 pub use listing::{Entry, Kind, OpenedDirectory};
 pub use read::Opened;
 
-use asked::Asked;
 use error::shown;
 use follow::Last;
-use place::{Place, is_swapped};
+use requested_path::RequestedPath;
+use resolve::{Resolved, is_swapped};
 
 /// So often is a path looked at again when links or contents change under our eyes.
 const TRIES: usize = 16;
@@ -87,7 +87,7 @@ enum Hold {
 
 impl Hold {
     /// How much is held, unless a file of this size is refused.
-    fn checked(self, asked: &Asked, size: u64) -> Result<u64, FileError> {
+    fn checked(self, asked: &RequestedPath, size: u64) -> Result<u64, FileError> {
         match self {
             Hold::OrRefuse(most) if size > most => {
                 Err(FileError::TooLarge { asked: asked.shown.clone(), size, most })
@@ -99,7 +99,7 @@ impl Hold {
 
 /// What is at a place in the workspace now: the `before` of a [`Change`](crate::Change).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct PathState {
     /// The name that was reached, relative to the workspace, without a link in it.
     pub path: PathBuf,
     /// What is there. `None`: nothing.
@@ -128,7 +128,7 @@ impl Files {
             return Err(FileError::vanished(root));
         }
         let mut spellings: Vec<_> =
-            [&real, &given].into_iter().filter_map(|it| asked::names(it)).collect();
+            [&real, &given].into_iter().filter_map(|it| requested_path::names(it)).collect();
         spellings.dedup();
         Ok(Files(Arc::new(Workspace {
             root: real,
@@ -172,13 +172,13 @@ impl Files {
     /// Only an absolute path that does not begin like the workspace's is looked at, in case it is
     /// another way there.
     pub fn name(&self, asked: &str) -> Result<PathBuf, FileError> {
-        let name = self.named(&Asked::new(OsStr::new(asked))?)?;
+        let name = self.named(&RequestedPath::new(OsStr::new(asked))?)?;
         Ok(if name.as_os_str().is_empty() { PathBuf::from(".") } else { name })
     }
 
     /// Opens a file for reading.
     pub fn file(&self, asked: &str) -> Result<Opened, FileError> {
-        self.read(&Asked::new(OsStr::new(asked))?)
+        self.read(&RequestedPath::new(OsStr::new(asked))?)
     }
 
     /// Opens a file that was found by walking the workspace, whose name need not be UTF-8. It is
@@ -186,7 +186,7 @@ impl Files {
     pub fn reach(&self, path: &Path) -> Result<Opened, FileError> {
         match self.at_once(path) {
             Some(opened) => Ok(opened),
-            None => self.read(&Asked::new(path.as_os_str())?),
+            None => self.read(&RequestedPath::new(path.as_os_str())?),
         }
     }
 
@@ -206,16 +206,16 @@ impl Files {
 
     /// What a path leads to, links followed: for what reads or writes a file. Content of up to
     /// `hold` bytes is held, that of a larger file is hashed and stays where it is.
-    pub fn node(&self, asked: impl AsRef<OsStr>, hold: u64) -> Result<Found, FileError> {
-        self.led_to(&Asked::new(asked.as_ref())?, Hold::OrHash(hold))
+    pub fn node(&self, asked: impl AsRef<OsStr>, hold: u64) -> Result<PathState, FileError> {
+        self.led_to(&RequestedPath::new(asked.as_ref())?, Hold::OrHash(hold))
     }
 
     /// The same for files of up to `most` bytes: a larger one is refused and not read.
-    pub fn small_node(&self, asked: impl AsRef<OsStr>, most: u64) -> Result<Found, FileError> {
-        self.led_to(&Asked::new(asked.as_ref())?, Hold::OrRefuse(most))
+    pub fn small_node(&self, asked: impl AsRef<OsStr>, most: u64) -> Result<PathState, FileError> {
+        self.led_to(&RequestedPath::new(asked.as_ref())?, Hold::OrRefuse(most))
     }
 
-    fn led_to(&self, asked: &Asked, hold: Hold) -> Result<Found, FileError> {
+    fn led_to(&self, asked: &RequestedPath, hold: Hold) -> Result<PathState, FileError> {
         let found = self.found(asked, hold, Last::Followed)?;
         if found.node.is_none() && asked.parts.last().is_some_and(|it| it == ".") {
             return Err(self.missing(&asked.shown));
@@ -224,13 +224,13 @@ impl Files {
     }
 
     /// What has this very name, a link at its end not followed: for what deletes, moves or makes.
-    pub fn entry(&self, asked: impl AsRef<OsStr>, hold: u64) -> Result<Found, FileError> {
-        self.found(&Asked::new(asked.as_ref())?, Hold::OrHash(hold), Last::Itself)
+    pub fn entry(&self, asked: impl AsRef<OsStr>, hold: u64) -> Result<PathState, FileError> {
+        self.found(&RequestedPath::new(asked.as_ref())?, Hold::OrHash(hold), Last::Itself)
     }
 
     /// Opens a directory to list it.
     pub fn directory(&self, asked: impl AsRef<OsStr>) -> Result<OpenedDirectory, FileError> {
-        let asked = Asked::new(asked.as_ref())?;
+        let asked = RequestedPath::new(asked.as_ref())?;
         for _ in 0..TRIES {
             let place = self.resolve(&asked, Last::Followed)?;
             let Some(stat) = &place.stat else { return Err(self.missing(&asked.shown)) };
@@ -259,7 +259,7 @@ impl Files {
     /// The path is one that was reached before; no link is followed on the way, nor in the end by
     /// whoever uses the name with `renameat` or `unlinkat`.
     pub fn parent(&self, path: &Path) -> Result<(OwnedFd, OsString), FileError> {
-        let asked = Asked::new(path.as_os_str())?;
+        let asked = RequestedPath::new(path.as_os_str())?;
         let Some(plain) = asked.plain() else {
             return Err(FileError::Outside { asked: asked.shown });
         };
@@ -278,7 +278,7 @@ impl Files {
 
     /// The error for a path at which nothing is, with a guess at what was meant.
     pub fn missing(&self, asked: &str) -> FileError {
-        let near = Asked::new(OsStr::new(asked)).and_then(|it| self.named(&it));
+        let near = RequestedPath::new(OsStr::new(asked)).and_then(|it| self.named(&it));
         let near = near.ok().and_then(|it| self.near(&it)).map(|it| shown(&it));
         FileError::NotFound { asked: crate::one_line(asked), near }
     }
@@ -293,12 +293,12 @@ impl Files {
         }
     }
 
-    fn found(&self, asked: &Asked, hold: Hold, last: Last) -> Result<Found, FileError> {
+    fn found(&self, asked: &RequestedPath, hold: Hold, last: Last) -> Result<PathState, FileError> {
         let mut reads = 0;
         for _ in 0..TRIES {
             let place = self.resolve(asked, last)?;
             let Some(stat) = &place.stat else {
-                return Ok(Found { path: place.path, node: None });
+                return Ok(PathState { path: place.path, node: None });
             };
             let name = place.path.file_name();
             let (Some(directory), Some(name)) = (&place.directory, name) else {
@@ -324,12 +324,12 @@ impl Files {
                     }
                 }
             };
-            return Ok(Found { path: place.path, node: Some(node) });
+            return Ok(PathState { path: place.path, node: Some(node) });
         }
         Err(FileError::Changing { asked: asked.shown.clone() })
     }
 
-    fn read(&self, asked: &Asked) -> Result<Opened, FileError> {
+    fn read(&self, asked: &RequestedPath) -> Result<Opened, FileError> {
         for _ in 0..TRIES {
             let place = self.resolve(asked, Last::Followed)?;
             if place.stat.is_none() {
@@ -343,7 +343,7 @@ impl Files {
     }
 
     /// Opens what is at a place, if it is a file. `None`: something else is there by now.
-    fn opened(&self, asked: &Asked, place: &Place) -> Result<Option<Opened>, FileError> {
+    fn opened(&self, asked: &RequestedPath, place: &Resolved) -> Result<Option<Opened>, FileError> {
         let not_a_file = |stat: &Stat| {
             Err(FileError::NotAFile { asked: asked.shown.clone(), kind: Kind::of(stat) })
         };

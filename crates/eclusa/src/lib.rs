@@ -67,6 +67,7 @@ mod changes;
 mod commit;
 mod config;
 mod digest;
+mod display;
 mod event;
 pub mod files;
 mod gate;
@@ -80,7 +81,6 @@ mod result;
 mod review;
 mod run;
 mod schedule;
-mod show;
 mod spool;
 mod stop;
 mod tool;
@@ -99,11 +99,12 @@ pub use audit::{
 };
 pub use call::{Incoming, Malformed, Origin, Stage, ToolCall};
 pub use changes::{
-    Bounds, Change, Changes, Content, ContentDigest, Contents, Diff, FileNode, Held, Node, Side,
-    Sort, Stamp, Summary,
+    Bounds, Change, Changes, Content, ContentDigest, ContentKind, Contents, Diff, FileNode,
+    InlineContents, Node, Side, Stamp, Summary,
 };
 pub use commit::{
-    Aside, Clash, CommitError, Committed, Conflict, Fault, Left, Recovered, Workspace,
+    Clash, CommitError, Committed, Conflict, IoFailure, KeepStrategy, Recovered, Unrestored,
+    Workspace,
 };
 pub use config::{
     CheckSettings, CommandSettings, CommandTool, Config, ConfigError, ConfigErrors, Durability,
@@ -112,6 +113,7 @@ pub use config::{
     check_server_name,
 };
 pub use digest::digest;
+pub use display::{one_line, visible};
 pub use event::{Event, Events};
 pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
 pub use gate::{
@@ -140,10 +142,12 @@ pub use review::{
     FnReviewer, Review, ReviewCache, ReviewConfig, ReviewError, ReviewResult, Reviewer,
 };
 pub use run::{CallNesting, Mode, Run};
-pub use show::{one_line, visible};
 pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
 pub use tool::{Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo};
 pub use typed::TypedTool;
-pub use undo::{By, Compacted, Entry, Evicted, Keep, Obstacle, Status, UndoError, Undone};
+pub use undo::{
+    ChangedBy, Compacted, DroppedUndo, Retention, UndoConflict, UndoEntry, UndoError, UndoStatus,
+    Undone,
+};
 pub use verdict::{Decision, Policy, Reason, Source, Text, Verdict};

@@ -9,7 +9,7 @@ use std::{fmt, path::PathBuf};
 
 use crate::{
     CommitError, Conflict, Durability, Workspace,
-    commit::{Fault, Intent, conflict},
+    commit::{Intent, IoFailure, conflict},
 };
 
 mod compact;
@@ -18,8 +18,8 @@ mod plan;
 mod show;
 pub(crate) mod store;
 
-pub use compact::{Compacted, Evicted, Keep};
-pub use history::{Entry, Status};
+pub use compact::{Compacted, DroppedUndo, Retention};
+pub use history::{UndoEntry, UndoStatus};
 
 /// What was undone, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub enum UndoError {
     Irreversible(Vec<(u64, String)>),
     /// The workspace is no longer as the calls left it. Nothing was changed.
     #[error("nothing was undone, because {}", conflict::list(.0))]
-    Conflicts(Vec<Obstacle>),
+    Conflicts(Vec<UndoConflict>),
     /// There is no undo to take back.
     #[error("call {0} is not an undo, so there is nothing to redo")]
     NoUndo(u64),
@@ -63,27 +63,29 @@ pub enum UndoError {
 
 /// A path that is not as an undo expects it, and by whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Obstacle {
+pub struct UndoConflict {
     /// The path, and what has become of it.
     pub conflict: Conflict,
     /// Who did it.
-    pub by: By,
+    pub by: ChangedBy,
 }
 
 /// Who changed a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum ChangedBy {
     /// A later call: undo that one first, or both together.
     Call(u64),
     /// Somebody else.
     Outside,
 }
 
-impl fmt::Display for Obstacle {
+impl fmt::Display for UndoConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.by {
-            By::Call(call) => write!(f, "{} (by call {call}: undo that first)", self.conflict),
-            By::Outside => write!(f, "{} (by an edit outside Eclusa)", self.conflict),
+            ChangedBy::Call(call) => {
+                write!(f, "{} (by call {call}: undo that first)", self.conflict)
+            }
+            ChangedBy::Outside => write!(f, "{} (by an edit outside Eclusa)", self.conflict),
         }
     }
 }
@@ -94,8 +96,8 @@ fn irreversible(calls: &[(u64, String)]) -> String {
     told.join("; ")
 }
 
-impl From<Fault> for UndoError {
-    fn from(fault: Fault) -> UndoError {
+impl From<IoFailure> for UndoError {
+    fn from(fault: IoFailure) -> UndoError {
         UndoError::Failed(CommitError::Failed(fault))
     }
 }
@@ -143,12 +145,12 @@ impl Workspace {
         durability: Durability,
     ) -> Result<Undone, UndoError> {
         let entries = self.entries()?;
-        let stands = |it: &&Entry| it.status == Status::Committed && !it.undoes.is_empty();
+        let stands = |it: &&UndoEntry| it.status == UndoStatus::Committed && !it.undoes.is_empty();
         let found = match undo {
             Some(undo) => entries.iter().find(|it| it.call == undo && !it.undoes.is_empty()),
             // An undo of an undo is a redo, and not meant here.
             None => entries.iter().rev().filter(stands).find(|it| {
-                let undoes = |it: &Entry| !it.undoes.is_empty();
+                let undoes = |it: &UndoEntry| !it.undoes.is_empty();
                 !it.undoes.iter().any(|of| entries.iter().any(|e| e.call == *of && undoes(e)))
             }),
         };

@@ -1,6 +1,6 @@
 //! `eclusa changes`: what past calls did to the workspace, and whether it still stands.
 
-use eclusa::{Bounds, Diff, Entry, Status, Workspace};
+use eclusa::{Bounds, Diff, UndoEntry, UndoStatus, Workspace};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
@@ -163,22 +163,22 @@ pub(crate) fn style(line: &str) -> Style {
     }
 }
 
-fn status(entry: &Entry) -> String {
+fn status(entry: &UndoEntry) -> String {
     match &entry.status {
-        Status::Committed => "stands".to_owned(),
-        Status::Undone { by } => format!("undone by {by}"),
-        Status::Evicted => "stands for good".to_owned(),
-        Status::Irreversible(why) => format!("stands for good: {}", sanitize(why)),
+        UndoStatus::Committed => "stands".to_owned(),
+        UndoStatus::Undone { by } => format!("undone by {by}"),
+        UndoStatus::Evicted => "stands for good".to_owned(),
+        UndoStatus::Irreversible(why) => format!("stands for good: {}", sanitize(why)),
     }
 }
 
 /// A call that changed something, for programs. Fields that do not apply are absent.
-fn as_json(entry: &Entry, past: &LogCall) -> Value {
+fn as_json(entry: &UndoEntry, past: &LogCall) -> Value {
     let (word, by, why) = match &entry.status {
-        Status::Committed => ("committed", None, None),
-        Status::Undone { by } => ("rolled_back", Some(*by), None),
-        Status::Evicted => ("evicted", None, None),
-        Status::Irreversible(why) => ("irreversible", None, Some(why)),
+        UndoStatus::Committed => ("committed", None, None),
+        UndoStatus::Undone { by } => ("rolled_back", Some(*by), None),
+        UndoStatus::Evicted => ("evicted", None, None),
+        UndoStatus::Irreversible(why) => ("irreversible", None, Some(why)),
     };
     let mut value = json!({
         "call": entry.call,

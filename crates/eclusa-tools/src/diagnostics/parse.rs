@@ -4,7 +4,7 @@
 use super::{Diagnostic, braces, lines::Reader};
 
 /// So many are kept; more nobody reads.
-const MOST: usize = 10_000;
+const MAX_DIAGNOSTICS: usize = 10_000;
 /// A message is kept up to this many bytes.
 const MESSAGE: usize = 2_000;
 /// A path or code is no longer than this.
@@ -24,7 +24,7 @@ pub struct Parsed {
 
 impl Parsed {
     pub(super) fn add(&mut self, mut it: Diagnostic) {
-        if self.found.len() >= MOST {
+        if self.found.len() >= MAX_DIAGNOSTICS {
             self.more += 1;
             return;
         }

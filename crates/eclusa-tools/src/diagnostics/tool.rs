@@ -15,8 +15,8 @@ use super::{Diagnostic, Parsed, Severity, parse};
 
 /// A check that does not say how long it may run gets so long: compilers take a while.
 const TIME: Duration = Duration::from_secs(300);
-const USUAL: usize = 100;
-const MOST: usize = 1000;
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1000;
 /// Of output in no known form, this much of the end is shown.
 const TAIL: usize = 4_000;
 
@@ -169,7 +169,7 @@ impl TypedTool for Diagnostics {
                 }
             }
         }
-        let limit = args.limit.unwrap_or(USUAL).clamp(1, MOST);
+        let limit = args.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
         Ok(report.output(args.offset.unwrap_or(0), limit))
     }
 }

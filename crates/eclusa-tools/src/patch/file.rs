@@ -2,7 +2,7 @@
 
 use super::{
     hunk::{Hunk, Line, Note, Role},
-    place::{Fit, Lines, Placed},
+    locate::{Fit, Lines, Placed},
     reject::{HunkFault, Rejected, RejectedHunk},
 };
 use crate::text::Newline;

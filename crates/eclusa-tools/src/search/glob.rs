@@ -14,15 +14,15 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
+    cancel::{Cancel, blocking},
+    messages::{self, Notes},
     names::Names,
     page::Page,
-    told::{self, Notes},
     walk::{Ground, Visit},
-    work::{Halt, blocking},
 };
 
-const USUAL: usize = 200;
-const MOST: usize = 1000;
+const DEFAULT_LIMIT: usize = 200;
+const MAX_LIMIT: usize = 1000;
 
 /// Finds files of the workspace by their names.
 #[derive(Debug, Clone)]
@@ -64,16 +64,16 @@ impl TypedTool for Glob {
     }
 
     fn facts(&self) -> Facts {
-        told::facts(&["Glob"], "find files by name pattern, wildcard")
+        messages::facts(&["Glob"], "find files by name pattern, wildcard")
     }
 
     fn touches(&self, args: &GlobArgs) -> Vec<Touch> {
-        vec![Touch::Read(told::asked(args.path.as_deref()).to_owned())]
+        vec![Touch::Read(messages::asked(args.path.as_deref()).to_owned())]
     }
 
     async fn run(&self, args: GlobArgs, job: &Job) -> Result<Output, ToolError> {
         let (files, hidden) = (self.files.clone(), job.hidden().beside(&self.files));
-        blocking(job, move |halt| glob(&files, &hidden, &args, halt)).await
+        blocking(job, move |cancel| glob(&files, &hidden, &args, cancel)).await
     }
 }
 
@@ -81,35 +81,35 @@ fn glob(
     files: &Files,
     hidden: &HiddenPaths,
     args: &GlobArgs,
-    halt: &Halt,
+    cancel: &Cancel,
 ) -> Result<Output, ToolError> {
-    let (offset, limit) = told::window(args.offset, args.limit, USUAL, MOST)?;
+    let (offset, limit) = messages::window(args.offset, args.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
     let names = Names::new(&args.pattern)?;
-    let asked = told::asked(args.path.as_deref());
+    let asked = messages::asked(args.path.as_deref());
     let ground = Ground::new(files, hidden.clone(), asked, args.ignored.unwrap_or(false));
-    let ground = ground.map_err(told::unreachable)?;
-    told::permitted(hidden, asked, &ground.from)?;
+    let ground = ground.map_err(messages::unreachable)?;
+    messages::permitted(hidden, asked, &ground.from)?;
     let finding = Arc::new(Finding {
         from: ground.from.clone(),
         names,
         page: Mutex::new(Page::new(offset, limit)),
     });
-    let left_out = ground.walk(&finding, halt);
+    let left_out = ground.walk(&finding, cancel);
     let page = std::mem::replace(&mut *finding.page(), Page::new(0, 0));
     let (items, total) = page.finish();
-    let paths: Vec<String> = items.iter().map(|it| told::path(&it.path)).collect();
+    let paths: Vec<String> = items.iter().map(|it| messages::path(&it.path)).collect();
     let notes = Notes::of(&left_out);
     let sum = match total {
         0 => {
-            let (pattern, from) = (one_line(&args.pattern), told::path(&ground.from));
+            let (pattern, from) = (one_line(&args.pattern), messages::path(&ground.from));
             format!("no file fits `{pattern}` in `{from}`")
         }
-        _ => told::page(items.len(), offset, total, "files"),
+        _ => messages::page(items.len(), offset, total, "files"),
     };
     let mut text: String = paths.iter().flat_map(|it| [it.as_str(), "\n"]).collect();
     text.push_str(&format!("[{sum}{}]", notes.in_words()));
     let data = json!({
-        "path": told::path(&ground.from),
+        "path": messages::path(&ground.from),
         "files": paths,
         "total": total,
         "offset": offset,

@@ -5,7 +5,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{seek::grep, told, work::blocking};
+use super::{cancel::blocking, grep_run::grep, messages};
 
 /// Searches the files of the workspace.
 #[derive(Debug, Clone)]
@@ -95,16 +95,16 @@ impl TypedTool for Grep {
     }
 
     fn facts(&self) -> Facts {
-        told::facts(&["search", "Grep"], "search text in files, regular expression, ripgrep")
+        messages::facts(&["search", "Grep"], "search text in files, regular expression, ripgrep")
     }
 
     fn touches(&self, args: &GrepArgs) -> Vec<Touch> {
-        vec![Touch::Read(told::asked(args.path.as_deref()).to_owned())]
+        vec![Touch::Read(messages::asked(args.path.as_deref()).to_owned())]
     }
 
     async fn run(&self, args: GrepArgs, job: &Job) -> Result<Output, ToolError> {
         let (files, hidden) = (self.files.clone(), job.hidden().beside(&self.files));
-        blocking(job, move |halt| grep(&files, &hidden, &args, halt)).await
+        blocking(job, move |cancel| grep(&files, &hidden, &args, cancel)).await
     }
 }
 

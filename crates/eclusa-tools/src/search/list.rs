@@ -13,16 +13,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
+    cancel::{Cancel, blocking},
     ignores::Ignores,
+    messages::{self, Notes},
     names::Names,
     page::{Item, Page},
-    told::{self, Notes},
     walk::{Ground, LeftOut, Visit, is_store},
-    work::{Halt, blocking},
 };
 
-const USUAL: usize = 200;
-const MOST: usize = 1000;
+const DEFAULT_LIMIT: usize = 200;
+const MAX_LIMIT: usize = 1000;
 
 /// Lists what is in a directory of the workspace.
 #[derive(Debug, Clone)]
@@ -66,16 +66,19 @@ impl TypedTool for List {
     }
 
     fn facts(&self) -> Facts {
-        told::facts(&["list_files", "ListDir"], "list directory contents, files and folders, ls")
+        messages::facts(
+            &["list_files", "ListDir"],
+            "list directory contents, files and folders, ls",
+        )
     }
 
     fn touches(&self, args: &ListArgs) -> Vec<Touch> {
-        vec![Touch::Read(told::asked(args.path.as_deref()).to_owned())]
+        vec![Touch::Read(messages::asked(args.path.as_deref()).to_owned())]
     }
 
     async fn run(&self, args: ListArgs, job: &Job) -> Result<Output, ToolError> {
         let (files, hidden) = (self.files.clone(), job.hidden().beside(&self.files));
-        blocking(job, move |halt| list(&files, &hidden, &args, halt)).await
+        blocking(job, move |cancel| list(&files, &hidden, &args, cancel)).await
     }
 }
 
@@ -86,31 +89,32 @@ fn list(
     files: &Files,
     hidden: &HiddenPaths,
     args: &ListArgs,
-    halt: &Halt,
+    cancel: &Cancel,
 ) -> Result<Output, ToolError> {
-    let (offset, limit) = told::window(args.offset, args.limit, USUAL, MOST)?;
+    let (offset, limit) = messages::window(args.offset, args.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
     let names = args.glob.as_deref().map(Names::new).transpose()?;
-    let asked = told::asked(args.path.as_deref());
+    let asked = messages::asked(args.path.as_deref());
     let ignored = args.ignored.unwrap_or(false);
-    let ground = Ground::new(files, hidden.clone(), asked, ignored).map_err(told::unreachable)?;
-    told::permitted(hidden, asked, &ground.from)?;
+    let ground =
+        Ground::new(files, hidden.clone(), asked, ignored).map_err(messages::unreachable)?;
+    messages::permitted(hidden, asked, &ground.from)?;
     let from = ground.from.clone();
     let listing = Arc::new(Listing { ground, names, page: Mutex::new(Page::new(offset, limit)) });
     let left_out = match args.recursive.unwrap_or(false) {
-        true => listing.ground.walk(&listing, halt),
-        false => listing.one(asked, halt)?,
+        true => listing.ground.walk(&listing, cancel),
+        false => listing.one(asked, cancel)?,
     };
     let page = std::mem::replace(&mut *listing.page(), Page::new(0, 0));
     let (items, total) = page.finish();
     let mut text: String = items.iter().map(line).collect();
     let notes = Notes::of(&left_out);
     let sum = match total {
-        0 => format!("nothing to list in `{}`", told::path(&from)),
-        _ => told::page(items.len(), offset, total, "entries"),
+        0 => format!("nothing to list in `{}`", messages::path(&from)),
+        _ => messages::page(items.len(), offset, total, "entries"),
     };
     text.push_str(&format!("[{sum}{}]", notes.in_words()));
     let data = json!({
-        "path": told::path(&from),
+        "path": messages::path(&from),
         "entries": items.iter().map(entry).collect::<Vec<_>>(),
         "total": total,
         "offset": offset,
@@ -131,16 +135,16 @@ impl Listing {
     }
 
     /// The directory alone, read from its handle.
-    fn one(&self, asked: &str, halt: &Halt) -> Result<LeftOut, ToolError> {
+    fn one(&self, asked: &str, cancel: &Cancel) -> Result<LeftOut, ToolError> {
         let Ground { files, hidden, ignored, .. } = &self.ground;
         let ignores = (!ignored).then(|| Ignores::new(files.clone()));
-        let mut directory = files.directory(asked).map_err(told::unreachable)?;
+        let mut directory = files.directory(asked).map_err(messages::unreachable)?;
         let left_out = LeftOut::default();
         let from = directory.path.clone();
         // It can be another one by now.
-        told::permitted(hidden, asked, &from)?;
+        messages::permitted(hidden, asked, &from)?;
         for entry in directory.by_ref() {
-            if halt.is_called() {
+            if cancel.is_called() {
                 break;
             }
             let Ok(entry) = entry else {
@@ -177,7 +181,7 @@ impl Visit for Listing {
 }
 
 fn line(item: &Item<Known>) -> String {
-    let path = told::path(&item.path);
+    let path = messages::path(&item.path);
     match item.value {
         (Kind::Directory, _) => format!("{path}/\n"),
         (Kind::Link, _) => format!("{path}@\n"),
@@ -195,7 +199,7 @@ fn entry(item: &Item<Known>) -> Value {
         Kind::Link => "link",
         _ => "other",
     };
-    let mut entry = json!({"path": told::path(&item.path), "kind": word});
+    let mut entry = json!({"path": messages::path(&item.path), "kind": word});
     if let (Some(size), Value::Object(fields)) = (size, &mut entry) {
         fields.insert("size".to_owned(), size.into());
     }

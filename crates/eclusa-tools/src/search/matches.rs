@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::sink::InFile;
+use super::collector::InFile;
 
 /// What is kept altogether takes no more than this.
 const BYTES: usize = 12 << 20;

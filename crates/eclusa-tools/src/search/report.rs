@@ -10,11 +10,11 @@ use eclusa::{Output, one_line};
 use serde_json::{Value, json};
 
 use super::{
+    collector::{InFile, Line},
+    grep_run::Tally,
     matches::Matches,
+    messages::{self, Notes},
     page::Page,
-    seek::Tally,
-    sink::{InFile, Line},
-    told::{self, Notes},
     walk::LeftOut,
 };
 
@@ -40,7 +40,7 @@ impl Report<'_> {
                 ..(self.offset + self.limit).saturating_sub(before).min(found.matches);
             before += found.matches;
             shown += page.len();
-            let name = told::path(path);
+            let name = messages::path(path);
             for line in found.lines.iter().filter(|it| page.contains(&it.of)) {
                 // A gap between lines that belong to different matches is marked.
                 let here = (path, line.number);
@@ -64,8 +64,8 @@ impl Report<'_> {
             }
             (_, false) if self.offset == 0 => format!(
                 "{} in {}",
-                told::count(shown, "match", "matches"),
-                told::count(in_files, "file", "files")
+                messages::count(shown, "match", "matches"),
+                messages::count(in_files, "file", "files")
             ),
             _ => self.paged("matches", shown, more),
         };
@@ -79,14 +79,14 @@ impl Report<'_> {
             .iter()
             .skip(self.offset)
             .take(self.limit)
-            .map(|(path, _): &(PathBuf, InFile)| told::path(path))
+            .map(|(path, _): &(PathBuf, InFile)| messages::path(path))
             .collect();
         let more = closed || files.len() > self.offset + page.len();
         let sum = match (page.len(), more) {
             (0, _) if files.is_empty() => self.nothing(),
             (0, _) => format!("no more: there are {} files", files.len()),
             (shown, false) if self.offset == 0 => {
-                format!("{} with a match", told::count(shown, "file", "files"))
+                format!("{} with a match", messages::count(shown, "file", "files"))
             }
             (shown, more) => self.paged("files", shown, more),
         };
@@ -100,7 +100,7 @@ impl Report<'_> {
         let (items, total) = page.finish();
         let (mut text, mut data) = (String::new(), Vec::new());
         for item in &items {
-            let path = told::path(&item.path);
+            let path = messages::path(&item.path);
             let _ = writeln!(text, "{path}:{}", item.value);
             data.push(json!({"path": path, "count": item.value}));
         }
@@ -108,8 +108,8 @@ impl Report<'_> {
             0 => self.nothing(),
             _ => {
                 let matches = self.tally.matches.load(Relaxed);
-                let page = told::page(items.len(), self.offset, total, "files");
-                format!("{}; {page}", told::count(matches, "match", "matches"))
+                let page = messages::page(items.len(), self.offset, total, "files");
+                format!("{}; {page}", messages::count(matches, "match", "matches"))
             }
         };
         let next = (total > self.offset + items.len()).then_some(items.len());
@@ -130,8 +130,8 @@ impl Report<'_> {
         format!(
             "no match for `{}` in {}{fit} in `{}`",
             one_line(self.pattern),
-            told::count(searched, "file", "files"),
-            told::path(self.from)
+            messages::count(searched, "file", "files"),
+            messages::path(self.from)
         )
     }
 
@@ -150,7 +150,7 @@ impl Report<'_> {
         notes.add("unopened", tally.unreadable.load(Relaxed), "not opened");
         let _ = write!(text, "[{sum}{}]", notes.in_words());
         let data = json!({
-            "path": told::path(self.from),
+            "path": messages::path(self.from),
             key: found,
             "offset": self.offset,
             "next_offset": shown_of_more.map(|it| self.offset + it),

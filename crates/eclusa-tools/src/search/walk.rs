@@ -11,7 +11,7 @@ use std::{
 use eclusa::{FileError, Files, HiddenPaths, files::Kind};
 use ignore::{DirEntry, WalkBuilder, WalkState, types::Types};
 
-use super::{ignores::Ignores, work::Halt};
+use super::{cancel::Cancel, ignores::Ignores};
 
 /// More threads than this gain nothing, and each holds something.
 const THREADS: usize = 6;
@@ -70,7 +70,7 @@ impl Ground {
     }
 
     /// Shows every name to the visitor, in any order.
-    pub(super) fn walk<V: Visit>(&self, visit: &Arc<V>, halt: &Halt) -> LeftOut {
+    pub(super) fn walk<V: Visit>(&self, visit: &Arc<V>, cancel: &Cancel) -> LeftOut {
         let left_out = Arc::new(LeftOut::default());
         let waiting = Arc::new(AtomicUsize::new(0));
         let mut builder = WalkBuilder::new(self.files.root().join(&self.from));
@@ -88,14 +88,14 @@ impl Ground {
             left_out: Arc::clone(&left_out),
             waiting: Arc::clone(&waiting),
             visit: Arc::clone(visit),
-            halt: halt.clone(),
+            cancel: cancel.clone(),
         };
         builder.filter_entry(move |entry| sieve.lets_through(entry));
         let root = self.files.root();
         builder.build_parallel().run(|| {
             let (mut work, left_out, waiting) = (visit.worker(), &left_out, &waiting);
             Box::new(move |found| {
-                if halt.is_called() {
+                if cancel.is_called() {
                     return WalkState::Quit;
                 }
                 match found {
@@ -132,7 +132,7 @@ struct Sieve<V> {
     /// How many files wait for a worker.
     waiting: Arc<AtomicUsize>,
     visit: Arc<V>,
-    halt: Halt,
+    cancel: Cancel,
 }
 
 impl<V: Visit> Sieve<V> {
@@ -141,7 +141,7 @@ impl<V: Visit> Sieve<V> {
             return true;
         }
         let Ok(path) = entry.path().strip_prefix(self.files.root()) else { return false };
-        if self.halt.is_called() {
+        if self.cancel.is_called() {
             return false;
         }
         if self.files.is_blocked(path).is_some() {

@@ -9,8 +9,8 @@ use memchr::{memchr, memmem, memrchr};
 
 use super::{
     encoding::{Format, Undecodable, Unencodable, decode},
-    miss::Miss,
     newline::{Folded, Newline, fold},
+    not_found::TextNotFound,
 };
 
 /// One replacement.
@@ -70,7 +70,7 @@ pub enum EditFault {
     NotEmpty,
     /// `old_string` is not there.
     #[error("{0}")]
-    Missing(Box<Miss>),
+    Missing(Box<TextNotFound>),
     /// `old_string` is there more than once.
     #[error("`old_string` is there {count} times, at {}; give more lines around it so that it is unique, or set `replace_all`", places(.lines, *.count))]
     Several {
@@ -101,7 +101,7 @@ pub enum EditFault {
 const GROWTH: usize = 16 << 20;
 
 /// How many places are named when there are too many.
-const NAMED: usize = 10;
+const MAX_NAMED_LINES: usize = 10;
 
 /// Edits a file, keeping its encoding, byte order mark and line ends. `None`: there is no file.
 pub fn edit_bytes(file: Option<&[u8]>, edits: &[Edit<'_>]) -> Result<Edited<Vec<u8>>, EditError> {
@@ -158,7 +158,7 @@ fn one(text: Option<&str>, style: Newline, edit: &Edit<'_>) -> Result<(String, u
     let hay = Hay::new(text, style, old);
     let mut starts = hay.starts();
     let Some(first) = starts.next() else {
-        return Err(EditFault::Missing(Box::new(Miss::of(text, old))));
+        return Err(EditFault::Missing(Box::new(TextNotFound::of(text, old))));
     };
     let count = match replace_all {
         true => 1 + starts.count(),
@@ -225,7 +225,7 @@ impl<'a> Hay<'a> {
             from = at;
             line
         };
-        let lines = self.starts().take(NAMED).chain(again).map(&mut line_of).collect();
+        let lines = self.starts().take(MAX_NAMED_LINES).chain(again).map(&mut line_of).collect();
         EditFault::Several { count: apart + usize::from(again.is_some()), lines }
     }
 

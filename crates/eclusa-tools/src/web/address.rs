@@ -11,7 +11,7 @@ use url::Url;
 use super::WebError;
 
 /// The longest address that is accepted, in bytes.
-const LONGEST: usize = 8 * 1024;
+const MAX_LENGTH: usize = 8 * 1024;
 
 /// An `http` or `https` address that was parsed once, in its normal form.
 ///
@@ -147,8 +147,8 @@ fn read(text: &str) -> Result<Address, String> {
 
 /// Refuses what cannot be seen, what parsers drop, and what they disagree about.
 fn plain(text: &str) -> Result<(), String> {
-    if text.len() > LONGEST {
-        return Err(format!("it is longer than {LONGEST} bytes"));
+    if text.len() > MAX_LENGTH {
+        return Err(format!("it is longer than {MAX_LENGTH} bytes"));
     }
     if text.contains('\\') {
         return Err("it has a backslash, which programs read in two ways; write %5C".to_owned());

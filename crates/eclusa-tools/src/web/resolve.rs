@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use super::{Address, Host, HostRules, WebError, special};
 
 /// The longest list of addresses that one name may have.
-const MOST: usize = 64;
+const MAX_ADDRESSES: usize = 64;
 
 /// Tells the addresses of a name.
 pub trait Resolver: Send + Sync {
@@ -67,8 +67,8 @@ pub async fn check(
             if ips.is_empty() {
                 return Err(unresolved("it has no address".to_owned()));
             }
-            if ips.len() > MOST {
-                return Err(unresolved(format!("it has more than {MOST} addresses")));
+            if ips.len() > MAX_ADDRESSES {
+                return Err(unresolved(format!("it has more than {MAX_ADDRESSES} addresses")));
             }
             ips
         }

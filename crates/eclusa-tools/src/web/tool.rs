@@ -10,7 +10,7 @@ use eclusa::{Facts, Job, Output, PermissionClass, Scene, ToolError, Touch, Typed
 use serde_json::json;
 
 use super::{Address, Fetched, Fetcher, HostRules, Kind, Limits, WebError, markdown};
-use crate::text::{HEAD, Look, decode, look};
+use crate::text::{FileKind, HEAD, decode, file_kind};
 
 /// Fetches a page and shows it as text.
 #[derive(Debug)]
@@ -150,16 +150,16 @@ fn shown(fetched: &Fetched, body: &[u8], raw: bool) -> Shown {
     if said == Kind::Binary {
         return Shown::Binary(format!("binary data of {length}"));
     }
-    let text = match look(body.get(..HEAD).unwrap_or(body)) {
-        Look::Text(_) => match decode(body) {
+    let text = match file_kind(body.get(..HEAD).unwrap_or(body)) {
+        FileKind::Text(_) => match decode(body) {
             Ok(decoded) => decoded.text.into_owned(),
             Err(_) => String::from_utf8_lossy(body).into_owned(),
         },
-        Look::Image(image) => {
+        FileKind::Image(image) => {
             return Shown::Binary(format!("a picture ({}) of {length}", image.media_type()));
         }
-        Look::Binary(Some(name)) => return Shown::Binary(format!("{name} of {length}")),
-        Look::Binary(None) => return Shown::Binary(format!("binary data of {length}")),
+        FileKind::Binary(Some(name)) => return Shown::Binary(format!("{name} of {length}")),
+        FileKind::Binary(None) => return Shown::Binary(format!("binary data of {length}")),
     };
     let start = text.trim_start().get(..14).unwrap_or_default().to_ascii_lowercase();
     let html = said == Kind::Html

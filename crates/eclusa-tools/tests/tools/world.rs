@@ -11,7 +11,7 @@ use eclusa::{
     Answer, Approver, Blocked, Config, Durability, Files, Gate, GateSetup, Layer, MemoryLog, Mode,
     NotAsked, Question, Registry, Reply, Rules, Run, ToolCall, Workspace,
 };
-use eclusa_tools::{Hands, search::List};
+use eclusa_tools::{FileToolContext, search::List};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -124,8 +124,8 @@ impl Work {
         let config = Config::load(&[Layer::of_person("test", layer)]).unwrap();
         let registry = Arc::new(Registry::new());
         let files = Files::open(root, Blocked::default()).unwrap();
-        let hands = Hands::new(files.clone()).max_size(config.max_file_size);
-        hands.add_to(&registry).unwrap();
+        let context = FileToolContext::new(files.clone()).max_size(config.max_file_size);
+        context.add_to(&registry).unwrap();
         registry.add(List::new(files)).unwrap();
         let rules = Rules::new(config.rules, root).with_effects(config.effects);
         let log = Arc::new(MemoryLog::default());

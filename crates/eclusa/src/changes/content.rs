@@ -30,9 +30,9 @@ impl<F: Fn(&Change, Side) -> io::Result<Vec<u8>>> Contents for F {
 
 /// Nothing but what the changes hold themselves.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Held;
+pub struct InlineContents;
 
-impl Contents for Held {
+impl Contents for InlineContents {
     fn content<'a>(&'a self, _: &'a Change, _: Side) -> io::Result<Cow<'a, [u8]>> {
         Err(io::Error::new(io::ErrorKind::NotFound, "nobody here can read it"))
     }
@@ -57,7 +57,7 @@ impl Default for Bounds {
 
 /// What sort of content a file has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Sort {
+pub enum ContentKind {
     /// Text that can be shown: UTF-8 without NUL.
     Text,
     /// Text in UTF-16, known by the mark that it begins with.
@@ -71,34 +71,34 @@ pub enum Sort {
 /// How far one looks for signs that a content is not text.
 const HEAD: usize = 8192;
 
-impl Sort {
+impl ContentKind {
     /// The sort of this content.
-    pub fn of(content: &[u8]) -> Sort {
+    pub fn of(content: &[u8]) -> ContentKind {
         if (content.starts_with(&[0xFF, 0xFE]) || content.starts_with(&[0xFE, 0xFF]))
             && content.len().is_multiple_of(2)
         {
-            return Sort::Utf16;
+            return ContentKind::Utf16;
         }
         if memchr::memchr(0, content).is_some() {
-            return Sort::Binary;
+            return ContentKind::Binary;
         }
         if std::str::from_utf8(content).is_ok() {
-            return Sort::Text;
+            return ContentKind::Text;
         }
         let strange = |byte: &u8| matches!(byte, 0..9 | 11 | 14..32 | 127);
         match content.iter().take(HEAD).any(strange) {
-            true => Sort::Binary,
-            false => Sort::Latin1,
+            true => ContentKind::Binary,
+            false => ContentKind::Latin1,
         }
     }
 
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Sort::Text => "text",
-            Sort::Utf16 => "utf-16",
-            Sort::Latin1 => "latin-1",
-            Sort::Binary => "binary",
+            ContentKind::Text => "text",
+            ContentKind::Utf16 => "utf-16",
+            ContentKind::Latin1 => "latin-1",
+            ContentKind::Binary => "binary",
         }
     }
 }

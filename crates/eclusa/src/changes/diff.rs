@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeSet, path::Path};
 
 use super::{
-    Bounds, Change, Changes, Contents, FileNode, Node, Side, Sort,
+    Bounds, Change, Changes, ContentKind, Contents, FileNode, Node, Side,
     content::Reading,
     lines::{self, Compared},
 };
@@ -39,7 +39,7 @@ pub(super) enum Body<'a> {
     /// Text, and the lines that differ.
     Text { old: Cow<'a, str>, new: Cow<'a, str>, compared: Compared },
     /// Something that is not shown: the sorts of what was and of what will be there.
-    Opaque { old: Option<Sort>, new: Option<Sort> },
+    Opaque { old: Option<ContentKind>, new: Option<ContentKind> },
     /// It was not looked at, for this reason.
     Unread(String),
 }
@@ -141,7 +141,7 @@ fn links<'a>(old: Option<&'a Path>, new: Option<&'a Path>) -> Body<'a> {
         // A target with a line break would not survive being a line.
         (Some(old), Some(new)) => text(Cow::Borrowed(old), Cow::Borrowed(new)),
         _ => {
-            let sort = |path: Option<&Path>| path.map(|_| Sort::Binary);
+            let sort = |path: Option<&Path>| path.map(|_| ContentKind::Binary);
             Body::Opaque { old: sort(old), new: sort(new) }
         }
     }
@@ -162,7 +162,7 @@ fn files<'a>(
         (Ok(old), Ok(new)) => (old, new),
         (Err(why), _) | (_, Err(why)) => return Body::Unread(why),
     };
-    let sorts = (old.as_deref().map(Sort::of), new.as_deref().map(Sort::of));
+    let sorts = (old.as_deref().map(ContentKind::of), new.as_deref().map(ContentKind::of));
     match (utf8(old.unwrap_or_default()), utf8(new.unwrap_or_default())) {
         (Some(old), Some(new)) if [sorts.0, sorts.1].into_iter().flatten().all(is_text) => {
             text(old, new)
@@ -171,8 +171,8 @@ fn files<'a>(
     }
 }
 
-fn is_text(sort: Sort) -> bool {
-    sort == Sort::Text
+fn is_text(sort: ContentKind) -> bool {
+    sort == ContentKind::Text
 }
 
 fn utf8(content: Cow<'_, [u8]>) -> Option<Cow<'_, str>> {

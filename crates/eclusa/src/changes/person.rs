@@ -10,7 +10,7 @@ use super::{
     lines::{Compared, Sign},
     names::readable,
 };
-use crate::show::one_line;
+use crate::display::one_line;
 
 impl Diff<'_> {
     /// The changes for a person. Each begins with a line that says what becomes of which path;

@@ -37,15 +37,15 @@ pub(crate) fn moved(from: &str, to: &str, node: Option<Node>, after: Option<Node
 }
 
 fn unified(changes: &Changes) -> String {
-    Diff::of(changes, &Held, Bounds::default()).unified()
+    Diff::of(changes, &InlineContents, Bounds::default()).unified()
 }
 
 fn shown(changes: &Changes) -> String {
-    Diff::of(changes, &Held, Bounds::default()).shown()
+    Diff::of(changes, &InlineContents, Bounds::default()).shown()
 }
 
 fn summary(changes: &Changes) -> String {
-    Diff::of(changes, &Held, Bounds::default()).summary().to_string()
+    Diff::of(changes, &InlineContents, Bounds::default()).summary().to_string()
 }
 
 #[test]
@@ -76,24 +76,24 @@ fn what_is_moved_twice_comes_from_where_it_was_first() {
 
 #[test]
 fn sorts_of_content() {
-    let table: [(&[u8], Sort); 9] = [
-        (b"", Sort::Text),
-        (b"plain\n", Sort::Text),
-        ("gr\u{fc}n \u{1F980}".as_bytes(), Sort::Text),
-        (b"\xff\xfeh\0i\0", Sort::Utf16),
-        (b"\xfe\xff\0h\0i", Sort::Utf16),
-        (b"gr\xfcn\n", Sort::Latin1),
-        (b"\x93quoted\x94\r\n", Sort::Latin1),
-        (b"\x7fELF\0\0", Sort::Binary),
-        (b"\x01\x02\xff\xfa", Sort::Binary),
+    let table: [(&[u8], ContentKind); 9] = [
+        (b"", ContentKind::Text),
+        (b"plain\n", ContentKind::Text),
+        ("gr\u{fc}n \u{1F980}".as_bytes(), ContentKind::Text),
+        (b"\xff\xfeh\0i\0", ContentKind::Utf16),
+        (b"\xfe\xff\0h\0i", ContentKind::Utf16),
+        (b"gr\xfcn\n", ContentKind::Latin1),
+        (b"\x93quoted\x94\r\n", ContentKind::Latin1),
+        (b"\x7fELF\0\0", ContentKind::Binary),
+        (b"\x01\x02\xff\xfa", ContentKind::Binary),
     ];
     for (content, sort) in table {
-        assert_eq!(Sort::of(content), sort, "{content:?}");
+        assert_eq!(ContentKind::of(content), sort, "{content:?}");
     }
     let late = [vec![b'a'; 100_000], vec![0]].concat();
-    assert_eq!(Sort::of(&late), Sort::Binary);
+    assert_eq!(ContentKind::of(&late), ContentKind::Binary);
     let late = [vec![b'a'; 100_000], vec![0xff]].concat();
-    assert_eq!(Sort::of(&late), Sort::Latin1, "not text that can be shown");
+    assert_eq!(ContentKind::of(&late), ContentKind::Latin1, "not text that can be shown");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Change, Diff, FileNode, Node, Sort,
+    Change, ContentKind, Diff, FileNode, Node,
     diff::{Body, Part},
     names,
 };
@@ -120,7 +120,9 @@ impl Diff<'_> {
             let (added, removed) = part.lines()?;
             Some((sum.0 + added, sum.1 + removed))
         });
-        let sort = |pick: fn(&Part<'_>) -> Option<Sort>| parts().find_map(pick).map(Sort::as_str);
+        let sort = |pick: fn(&Part<'_>) -> Option<ContentKind>| {
+            parts().find_map(pick).map(ContentKind::as_str)
+        };
         Entry {
             path: name(&change.path),
             from: change.from.as_deref().map(name),
@@ -183,9 +185,11 @@ fn thing<'a>(node: &'a Node, content: Option<&'static str>) -> Thing<'a> {
 
 impl Part<'_> {
     /// The sorts of what was and of what will be there, as far as it was looked at.
-    fn sorts(&self) -> (Option<Sort>, Option<Sort>) {
+    fn sorts(&self) -> (Option<ContentKind>, Option<ContentKind>) {
         match &self.body {
-            Body::Text { .. } => (self.old.map(|_| Sort::Text), self.new.map(|_| Sort::Text)),
+            Body::Text { .. } => {
+                (self.old.map(|_| ContentKind::Text), self.new.map(|_| ContentKind::Text))
+            }
             Body::Opaque { old, new } => (*old, *new),
             Body::Same | Body::Unread(_) => (None, None),
         }

@@ -16,15 +16,15 @@ use rustix::{
 };
 
 use super::{
-    Fault,
+    IoFailure,
     conflict::{Clash, Conflict},
-    look::{self, Look, Seen, What},
-    op::{Act, Op},
+    op::{Op, StepKind},
     parents::{self, Parents},
+    stat::{self, Expected, NodeContent, Stat},
 };
 
 /// Where steps are taken.
-pub(crate) struct Field<'a> {
+pub(crate) struct Applier<'a> {
     pub(crate) parents: Parents<'a>,
     /// The slots of the transaction that is going on.
     own: BorrowedFd<'a>,
@@ -34,43 +34,45 @@ pub(crate) struct Field<'a> {
 }
 
 /// Why a step was not taken, or must be taken back.
-pub(crate) enum Halt {
+pub(crate) enum StepError {
     Clash(Conflict),
-    Fault(Fault),
+    IoFailure(IoFailure),
 }
 
-impl From<Fault> for Halt {
-    fn from(fault: Fault) -> Halt {
-        Halt::Fault(fault)
+impl From<IoFailure> for StepError {
+    fn from(fault: IoFailure) -> StepError {
+        StepError::IoFailure(fault)
     }
 }
 
-impl<'a> Field<'a> {
-    pub(crate) fn new(root: &'a Arc<OwnedFd>, own: &'a OwnedFd, done: &'a OwnedFd) -> Field<'a> {
+impl<'a> Applier<'a> {
+    pub(crate) fn new(root: &'a Arc<OwnedFd>, own: &'a OwnedFd, done: &'a OwnedFd) -> Applier<'a> {
         let homes = HashMap::new();
-        Field { parents: Parents::new(root), own: own.as_fd(), done: done.as_fd(), homes }
+        Applier { parents: Parents::new(root), own: own.as_fd(), done: done.as_fd(), homes }
     }
 
     /// Takes a step, and makes sure that what it moved out is what it should have.
-    pub(crate) fn take(&mut self, op: &Op) -> Result<(), Halt> {
-        let clash = |clash| Halt::Clash(Conflict { path: op.path.clone(), clash });
+    pub(crate) fn apply(&mut self, op: &Op) -> Result<(), StepError> {
+        let clash = |clash| StepError::Clash(Conflict { path: op.path.clone(), clash });
         match self.attempt(op) {
             Ok(()) => {}
             Err(err) if parents::is_absent(&err) => {
-                let absent = if op.act == Act::Put { Clash::NoDirectory } else { Clash::Deleted };
+                let absent =
+                    if op.act == StepKind::Put { Clash::NoDirectory } else { Clash::Deleted };
                 return Err(clash(absent));
             }
             Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(clash(Clash::Appeared));
             }
-            Err(err) => return Err(Fault::at("change", &op.path)(err).into()),
+            Err(err) => return Err(IoFailure::at("change", &op.path)(err).into()),
         }
         if op.moves_directory() {
             self.parents.forget();
         }
-        if matches!(op.act, Act::Swap | Act::Take)
+        if matches!(op.act, StepKind::Swap | StepKind::Take)
             && let Some(old) = &op.old
-            && let Some(found) = self.came_out(op, old).map_err(Fault::at("look at", &op.path))?
+            && let Some(found) =
+                self.came_out(op, old).map_err(IoFailure::at("look at", &op.path))?
         {
             return Err(clash(found));
         }
@@ -81,23 +83,23 @@ impl<'a> Field<'a> {
         let dir = self.parents.of(&op.path)?;
         let name = parents::name(&op.path);
         let slot = op.slot.to_string();
-        if op.act == Act::Mode {
+        if op.act == StepKind::Mode {
             return set_mode(&dir, name, op.old.as_ref(), op.new.as_ref());
         }
         let slots = self.slots(op)?;
         let slots = slots.as_ref().map_or(self.own, |it| it.as_fd());
         let (only_new, exchange) = (RenameFlags::NOREPLACE, RenameFlags::EXCHANGE);
         match op.act {
-            Act::Put => rustix::fs::renameat_with(slots, &*slot, &*dir, name, only_new)?,
-            Act::Swap => rustix::fs::renameat_with(slots, &*slot, &*dir, name, exchange)?,
-            Act::Take => rustix::fs::renameat_with(&*dir, name, slots, &*slot, only_new)?,
-            Act::Mode => {}
+            StepKind::Put => rustix::fs::renameat_with(slots, &*slot, &*dir, name, only_new)?,
+            StepKind::Swap => rustix::fs::renameat_with(slots, &*slot, &*dir, name, exchange)?,
+            StepKind::Take => rustix::fs::renameat_with(&*dir, name, slots, &*slot, only_new)?,
+            StepKind::Mode => {}
         }
         Ok(())
     }
 
     /// What is wrong with what a step moved out of the workspace.
-    fn came_out(&mut self, op: &Op, old: &Seen) -> io::Result<Option<Clash>> {
+    fn came_out(&mut self, op: &Op, old: &Expected) -> io::Result<Option<Clash>> {
         let Some(now) = self.aside(op)? else { return Ok(Some(Clash::Deleted)) };
         if now.kind != old.what.kind() {
             return Ok(Some(Clash::Replaced { by: now.kind.article() }));
@@ -105,13 +107,13 @@ impl<'a> Field<'a> {
         if !now.is_still(old) {
             return Ok(Some(Clash::Altered));
         }
-        if now.mode != old.mode && !matches!(old.what, What::Link(_)) {
+        if now.mode != old.mode && !matches!(old.what, NodeContent::Link(_)) {
             return Ok(Some(Clash::Mode { expected: old.mode, found: now.mode }));
         }
-        if old.what == What::Directory {
+        if old.what == NodeContent::Directory {
             let slots = self.slots(op)?;
             let slots = slots.as_ref().map_or(self.own, |it| it.as_fd());
-            let inside = look::names(look::open_dir(slots, op.slot.to_string().as_ref())?)?;
+            let inside = stat::names(stat::open_dir(slots, op.slot.to_string().as_ref())?)?;
             return Ok(inside.first().map(|it| Clash::NotEmpty { holds: op.path.join(it) }));
         }
         Ok(None)
@@ -119,16 +121,16 @@ impl<'a> Field<'a> {
 
     /// Takes a step back if it was taken. True: there was nothing to do, or it is done. False:
     /// somebody has changed the path meanwhile, and what they did stays.
-    pub(crate) fn take_back(&mut self, op: &Op) -> io::Result<bool> {
-        let aside = if op.act == Act::Mode { None } else { self.aside(op)? };
+    pub(crate) fn revert(&mut self, op: &Op) -> io::Result<bool> {
+        let aside = if op.act == StepKind::Mode { None } else { self.aside(op)? };
         let taken = match (op.act, &aside, &op.new) {
-            (Act::Put, aside, _) => aside.is_none() && !self.has_not_left(op)?,
-            (Act::Take, aside, _) => aside.is_some(),
-            (Act::Swap, Some(aside), Some(new)) => {
+            (StepKind::Put, aside, _) => aside.is_none() && !self.has_not_left(op)?,
+            (StepKind::Take, aside, _) => aside.is_some(),
+            (StepKind::Swap, Some(aside), Some(new)) => {
                 new.id.is_none_or(|it| it.inode != aside.id.inode)
             }
-            (Act::Swap, ..) => false,
-            (Act::Mode, ..) => true,
+            (StepKind::Swap, ..) => false,
+            (StepKind::Mode, ..) => true,
         };
         if !taken {
             return Ok(true);
@@ -136,16 +138,16 @@ impl<'a> Field<'a> {
         let dir = match self.parents.of(&op.path) {
             Ok(dir) => dir,
             // A step on the mode of what is in no directory was not taken yet.
-            Err(err) if parents::is_absent(&err) => return Ok(op.act == Act::Mode),
+            Err(err) if parents::is_absent(&err) => return Ok(op.act == StepKind::Mode),
             Err(err) => return Err(err),
         };
-        let now = Look::at(&*dir, parents::name(&op.path))?;
+        let now = Stat::at(&*dir, parents::name(&op.path))?;
         let ours = match (&now, &op.new) {
             (Some(now), Some(new)) => now.is_still(new),
             (None, None) => true,
             _ => false,
         };
-        if op.act == Act::Mode {
+        if op.act == StepKind::Mode {
             return restore_mode(&dir, op, now);
         }
         if !ours || (op.moves_directory() && !self.is_bare(op, &dir)?) {
@@ -171,27 +173,27 @@ impl<'a> Field<'a> {
     /// not say that the step was taken.
     fn has_not_left(&mut self, op: &Op) -> io::Result<bool> {
         let (Some(other), Some(new)) = (&op.other, &op.new) else { return Ok(false) };
-        let look = match self.parents.of(other) {
-            Ok(dir) => Look::at(&*dir, parents::name(other))?,
+        let stat = match self.parents.of(other) {
+            Ok(dir) => Stat::at(&*dir, parents::name(other))?,
             Err(err) if parents::is_absent(&err) => None,
             Err(err) => return Err(err),
         };
-        Ok(look.is_some_and(|it| new.id.is_some_and(|new| new.inode == it.id.inode)))
+        Ok(stat.is_some_and(|it| new.id.is_some_and(|new| new.inode == it.id.inode)))
     }
 
     /// True unless what goes back is a directory in which somebody has put something.
     fn is_bare(&self, op: &Op, dir: &OwnedFd) -> io::Result<bool> {
-        if !op.new.as_ref().is_some_and(|it| it.what == What::Directory) {
+        if !op.new.as_ref().is_some_and(|it| it.what == NodeContent::Directory) {
             return Ok(true);
         }
-        Ok(look::names(look::open_dir(dir, parents::name(&op.path))?)?.is_empty())
+        Ok(stat::names(stat::open_dir(dir, parents::name(&op.path))?)?.is_empty())
     }
 
     /// What is in the slot of a step.
-    pub(crate) fn aside(&mut self, op: &Op) -> io::Result<Option<Look>> {
+    pub(crate) fn aside(&mut self, op: &Op) -> io::Result<Option<Stat>> {
         let slots = self.slots(op)?;
         let slots = slots.as_ref().map_or(self.own, |it| it.as_fd());
-        Look::at(slots, op.slot.to_string().as_ref())
+        Stat::at(slots, op.slot.to_string().as_ref())
     }
 
     /// The directory that has the slot of a step. `None`: the transaction's own.
@@ -200,7 +202,7 @@ impl<'a> Field<'a> {
         if let Some(handle) = self.homes.get(home) {
             return Ok(Some(handle.clone()));
         }
-        let handle = Arc::new(look::open_dir(self.done, home.as_ref())?);
+        let handle = Arc::new(stat::open_dir(self.done, home.as_ref())?);
         self.homes.insert(home.clone(), handle.clone());
         Ok(Some(handle))
     }
@@ -228,21 +230,23 @@ impl<'a> Field<'a> {
 
 /// After the last step: notes when each path was last changed. What somebody changed right after
 /// is their change, and an undo will see it; what cannot be reached by its path was never made.
-pub(crate) fn settle(ops: &mut [&mut Op], parents: &mut Parents<'_>) -> Result<(), Halt> {
+pub(crate) fn settle(ops: &mut [&mut Op], parents: &mut Parents<'_>) -> Result<(), StepError> {
     let mut seen = HashSet::new();
     for op in ops.iter_mut().rev() {
         let last = seen.insert(op.path.clone());
         let Op { path, new, .. } = &mut **op;
         let Some(new) = new else { continue };
-        let look = match parents.of(path) {
-            Ok(dir) => Look::at(&*dir, parents::name(path)).map_err(Fault::at("look at", path))?,
+        let stat = match parents.of(path) {
+            Ok(dir) => {
+                Stat::at(&*dir, parents::name(path)).map_err(IoFailure::at("look at", path))?
+            }
             Err(err) if parents::is_absent(&err) && last => {
                 let clash = Clash::NoDirectory;
-                return Err(Halt::Clash(Conflict { path: path.clone(), clash }));
+                return Err(StepError::Clash(Conflict { path: path.clone(), clash }));
             }
             Err(_) => None,
         };
-        let ours = look.filter(|it| last && it.is_still(new) && it.mode == new.mode);
+        let ours = stat.filter(|it| last && it.is_still(new) && it.mode == new.mode);
         if let Some(id) = &mut new.id {
             id.changed = ours.and_then(|it| it.id.changed);
         }
@@ -251,19 +255,24 @@ pub(crate) fn settle(ops: &mut [&mut Op], parents: &mut Parents<'_>) -> Result<(
 }
 
 /// Sets a mode on exactly the node that is expected, not on what may have taken its place.
-fn set_mode(dir: &OwnedFd, name: &OsStr, old: Option<&Seen>, new: Option<&Seen>) -> io::Result<()> {
+fn set_mode(
+    dir: &OwnedFd,
+    name: &OsStr,
+    old: Option<&Expected>,
+    new: Option<&Expected>,
+) -> io::Result<()> {
     let (Some(old), Some(new)) = (old, new) else { return Err(Errno::INVAL.into()) };
     let mode = Mode::from_raw_mode(new.mode);
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let node = rustix::fs::openat(dir, name, flags, Mode::empty())?;
-    let look = Look::from(rustix::fs::fstat(&node)?);
-    if !look.is_still(old) || look.mode != old.mode {
+    let stat = Stat::from(rustix::fs::fstat(&node)?);
+    if !stat.is_still(old) || stat.mode != old.mode {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     // A handle that is good for nothing but naming the node works for nodes that may not be read.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match rustix::fs::openat(dir, name, flags, Mode::empty()) {
-        Ok(open) if Look::from(rustix::fs::fstat(&open)?).id.inode == look.id.inode => {
+        Ok(open) if Stat::from(rustix::fs::fstat(&open)?).id.inode == stat.id.inode => {
             Ok(rustix::fs::fchmod(open, mode)?)
         }
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
@@ -276,7 +285,7 @@ fn set_mode(dir: &OwnedFd, name: &OsStr, old: Option<&Seen>, new: Option<&Seen>)
 }
 
 /// Takes back a change of mode. What has a third mode by now was changed by somebody else.
-fn restore_mode(dir: &OwnedFd, op: &Op, now: Option<Look>) -> io::Result<bool> {
+fn restore_mode(dir: &OwnedFd, op: &Op, now: Option<Stat>) -> io::Result<bool> {
     let (Some(now), Some(old), Some(new)) = (now, &op.old, &op.new) else { return Ok(true) };
     let same = old.id.is_none_or(|it| it.inode == now.id.inode);
     if !same || now.mode == old.mode {
@@ -286,7 +295,7 @@ fn restore_mode(dir: &OwnedFd, op: &Op, now: Option<Look>) -> io::Result<bool> {
     if now.mode != new.mode {
         return Ok(false);
     }
-    let current = Seen { id: Some(now.id), ..new.clone() };
+    let current = Expected { id: Some(now.id), ..new.clone() };
     set_mode(dir, parents::name(&op.path), Some(&current), Some(old))?;
     Ok(true)
 }

@@ -7,11 +7,11 @@ use std::{
 };
 
 use super::{
-    Fault,
+    IoFailure,
     conflict::{Clash, Conflict},
-    look::{self, Kind, Look, Seen, What},
-    op::{Act, Made, Op},
+    op::{Made, Op, StepKind},
     parents::{self, Parents},
+    stat::{self, Expected, Kind, NodeContent, Stat},
 };
 
 /// Compares every path with what the steps expect, content included, and fills in how what is
@@ -19,17 +19,17 @@ use super::{
 pub(crate) fn contents<'a>(
     ops: impl Iterator<Item = &'a mut Op>,
     parents: &mut Parents<'_>,
-) -> Result<Vec<Conflict>, Fault> {
+) -> Result<Vec<Conflict>, IoFailure> {
     let mut made = Made::new();
     let mut conflicts = Vec::new();
     for op in ops {
         let clash = match made.get(&op.path) {
             Some(earlier) => follows(op.old.as_ref(), earlier.as_ref()),
-            None => first(op, parents, &made).map_err(Fault::at("look at", &op.path))?,
+            None => first(op, parents, &made).map_err(IoFailure::at("look at", &op.path))?,
         };
         let clash = match clash {
             None if op.removes_directory() => {
-                occupied(&op.path, parents, &made).map_err(Fault::at("look into", &op.path))?
+                occupied(&op.path, parents, &made).map_err(IoFailure::at("look into", &op.path))?
             }
             clash => clash,
         };
@@ -45,7 +45,7 @@ pub(crate) fn contents<'a>(
 pub(crate) fn stamps<'a>(
     ops: impl Iterator<Item = &'a mut Op>,
     parents: &mut Parents<'_>,
-) -> Result<Vec<Conflict>, Fault> {
+) -> Result<Vec<Conflict>, IoFailure> {
     let mut made = Made::new();
     let mut moved = HashMap::new();
     let mut conflicts = Vec::new();
@@ -55,13 +55,13 @@ pub(crate) fn stamps<'a>(
             if let Some(old) = &mut op.old {
                 old.id = id;
             }
-            if op.act == Act::Mode
+            if op.act == StepKind::Mode
                 && let Some(new) = &mut op.new
             {
                 new.id = id;
             }
         } else {
-            let now = seek(&op.path, parents, &made).map_err(Fault::at("look at", &op.path))?;
+            let now = seek(&op.path, parents, &made).map_err(IoFailure::at("look at", &op.path))?;
             let clash = match (now, &op.old) {
                 (Err(clash), _) => Some(clash),
                 (Ok(None), None) => None,
@@ -76,10 +76,10 @@ pub(crate) fn stamps<'a>(
             conflicts.extend(clash.map(|clash| Conflict { path: op.path.clone(), clash }));
         }
         match (op.act, &op.other, &mut op.new) {
-            (Act::Take, Some(_), _) => {
+            (StepKind::Take, Some(_), _) => {
                 moved.insert(op.path.clone(), op.old.as_ref().and_then(|it| it.id));
             }
-            (Act::Put, Some(other), Some(new)) => new.id = moved.get(other).copied().flatten(),
+            (StepKind::Put, Some(other), Some(new)) => new.id = moved.get(other).copied().flatten(),
             _ => {}
         }
         made.insert(op.path.clone(), op.new.clone());
@@ -101,7 +101,7 @@ fn first(op: &mut Op, parents: &mut Parents<'_>, made: &Made) -> io::Result<Opti
     };
     if let (Some(old), Some(now)) = (&mut op.old, now) {
         old.id = Some(now.id);
-        if op.act == Act::Mode
+        if op.act == StepKind::Mode
             && let Some(new) = &mut op.new
         {
             new.id = Some(now.id);
@@ -115,12 +115,12 @@ fn seek(
     path: &Path,
     parents: &mut Parents<'_>,
     made: &Made,
-) -> io::Result<Result<Option<Look>, Clash>> {
+) -> io::Result<Result<Option<Stat>, Clash>> {
     match parents.of(path) {
-        Ok(dir) => Look::at(&*dir, parents::name(path)).map(Ok),
+        Ok(dir) => Stat::at(&*dir, parents::name(path)).map(Ok),
         Err(err) if parents::is_absent(&err) => {
             let parent = path.parent().and_then(|it| made.get(it));
-            let made = matches!(parent, Some(Some(Seen { what: What::Directory, .. })));
+            let made = matches!(parent, Some(Some(Expected { what: NodeContent::Directory, .. })));
             Ok(if made { Ok(None) } else { Err(Clash::NoDirectory) })
         }
         Err(err) => Err(err),
@@ -129,8 +129,8 @@ fn seek(
 
 /// How what is there differs from what was expected, content included.
 fn differs(
-    old: &Seen,
-    now: &Look,
+    old: &Expected,
+    now: &Stat,
     path: &Path,
     parents: &mut Parents<'_>,
 ) -> io::Result<Option<Clash>> {
@@ -141,21 +141,25 @@ fn differs(
         return Ok(Some(clash));
     }
     let same = match &old.what {
-        What::Directory => true,
-        What::File(_) if old.id == Some(now.id) => true,
-        What::File(digest) => look::digest(&*parents.of(path)?, parents::name(path))? == *digest,
-        What::Link(target) => look::target(&*parents.of(path)?, parents::name(path))? == *target,
+        NodeContent::Directory => true,
+        NodeContent::File(_) if old.id == Some(now.id) => true,
+        NodeContent::File(digest) => {
+            stat::digest(&*parents.of(path)?, parents::name(path))? == *digest
+        }
+        NodeContent::Link(target) => {
+            stat::target(&*parents.of(path)?, parents::name(path))? == *target
+        }
     };
     Ok((!same).then_some(Clash::Altered))
 }
 
-fn mode(now: &Look, old: &Seen) -> Option<Clash> {
+fn mode(now: &Stat, old: &Expected) -> Option<Clash> {
     let differs = now.kind != Kind::Link && now.mode != old.mode;
     differs.then_some(Clash::Mode { expected: old.mode, found: now.mode })
 }
 
 /// Whether a step fits to what an earlier step on the same path leaves.
-fn follows(old: Option<&Seen>, earlier: Option<&Seen>) -> Option<Clash> {
+fn follows(old: Option<&Expected>, earlier: Option<&Expected>) -> Option<Clash> {
     match (old, earlier) {
         (None, None) => None,
         (Some(old), Some(earlier)) => (!old.same(earlier)).then_some(Clash::Altered),
@@ -167,13 +171,13 @@ fn follows(old: Option<&Seen>, earlier: Option<&Seen>) -> Option<Clash> {
 /// What is in a directory that should go, beyond what goes before it.
 fn occupied(path: &Path, parents: &mut Parents<'_>, made: &Made) -> io::Result<Option<Clash>> {
     let Ok(parent) = parents.of(path) else { return Ok(None) };
-    let dir = match look::open_dir(&*parent, parents::name(path)) {
+    let dir = match stat::open_dir(&*parent, parents::name(path)) {
         Ok(dir) => dir,
         // Made by an earlier step, hence empty.
         Err(err) if parents::is_absent(&err) => return Ok(None),
         Err(err) => return Err(err),
     };
-    let names = look::names(dir)?;
+    let names = stat::names(dir)?;
     let mut inside = names.into_iter().map(|name| path.join(name));
     let stays = |it: &PathBuf| !matches!(made.get(it), Some(None));
     Ok(inside.find(stays).map(|holds| Clash::NotEmpty { holds }))

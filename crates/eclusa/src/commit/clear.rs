@@ -5,30 +5,29 @@ use std::{os::fd::OwnedFd, path::PathBuf};
 use rustix::fs::AtFlags;
 
 use super::{
-    Dirs, Fault,
-    look::{self, Look},
-    prepare,
+    Dirs, IoFailure, prepare,
+    stat::{self, Stat},
     transaction::Transaction,
 };
 
 impl Transaction<'_> {
     /// Puts everything that is aside where nobody deletes it, and says where.
-    pub(super) fn rescue(&self) -> Result<PathBuf, Fault> {
+    pub(super) fn rescue(&self) -> Result<PathBuf, IoFailure> {
         let rescued = self.workspace.state().join("rescued");
         let moved = std::fs::create_dir_all(&rescued).and_then(|()| {
-            let to = look::open_dir(&self.dirs.state, "rescued".as_ref())?;
+            let to = stat::open_dir(&self.dirs.state, "rescued".as_ref())?;
             if let Some(stage) = &self.stage {
-                for name in look::names(stage)? {
+                for name in stat::names(stage)? {
                     let name = name.to_string_lossy().into_owned();
-                    let Some(look) = Look::at(stage, name.as_ref())? else { continue };
+                    let Some(stat) = Stat::at(stage, name.as_ref())? else { continue };
                     let _ = rustix::fs::unlinkat(&self.own, &name, AtFlags::empty());
-                    prepare::carry(stage, &name, &look, &self.own, false)?;
+                    prepare::carry(stage, &name, &stat, &self.own, false)?;
                 }
             }
             rustix::fs::renameat(&self.dirs.open, &self.name, &to, &self.name)?;
             Ok(())
         });
-        moved.map_err(Fault::at("rescue", &rescued))?;
+        moved.map_err(IoFailure::at("rescue", &rescued))?;
         self.remove_stage();
         Ok(rescued.join(&self.name))
     }
@@ -58,7 +57,7 @@ impl Transaction<'_> {
     /// Removes the directory in the workspace that a finished transaction left behind.
     pub(super) fn sweep(dirs: &Dirs, name: &str) {
         let stage = format!(".eclusa-{name}");
-        if let Ok(handle) = look::open_dir(&dirs.root, stage.as_ref()) {
+        if let Ok(handle) = stat::open_dir(&dirs.root, stage.as_ref()) {
             empty(&handle);
             let _ = rustix::fs::unlinkat(&dirs.root, stage, AtFlags::REMOVEDIR);
         }
@@ -69,7 +68,7 @@ impl Transaction<'_> {
 /// that is gone will be missed.
 fn empty(dir: &OwnedFd) {
     let _ = rustix::fs::unlinkat(dir, "journal", AtFlags::empty());
-    for name in look::names(dir).unwrap_or_default() {
+    for name in stat::names(dir).unwrap_or_default() {
         if rustix::fs::unlinkat(dir, &name, AtFlags::empty()).is_err() {
             let _ = rustix::fs::unlinkat(dir, &name, AtFlags::REMOVEDIR);
         }

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use super::look::Kind;
+use super::stat::Kind;
 
 /// A path that is not as the changes expect it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,8 +8,9 @@ use std::{
 };
 
 use super::{
-    Workspace, directory, look,
+    Workspace, directory,
     parents::{self, Parents},
+    stat,
 };
 use crate::{Change, Content, Contents, FileNode, Node, Side};
 
@@ -28,7 +29,7 @@ impl Contents for Workspace {
             Content::InPlace => {
                 let root = directory(self.root()).map_err(io::Error::other)?.into();
                 let parent = Parents::new(&root).of(&change.path)?;
-                whole(look::open_file(&*parent, parents::name(&change.path))?, file)
+                whole(stat::open_file(&*parent, parents::name(&change.path))?, file)
             }
         }
     }

@@ -9,9 +9,9 @@ use std::{ffi::OsString, os::unix::ffi::OsStringExt, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Aside, Intent,
-    look::{Id, Seen, What},
-    op::{Act, Op},
+    Intent, KeepStrategy,
+    op::{Op, StepKind},
+    stat::{Expected, NodeContent, NodeIdentity},
 };
 use crate::ContentDigest;
 
@@ -45,41 +45,41 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    pub(crate) fn new(sequence: u64, intent: &Intent<'_>, aside: Aside) -> Head {
+    pub(crate) fn new(sequence: u64, intent: &Intent<'_>, aside: KeepStrategy) -> Head {
         let Intent { call, undoes, irreversible } = *intent;
         Head {
             version: VERSION,
             sequence,
             call,
             undoes: undoes.to_vec(),
-            copied: aside == Aside::Copied,
+            copied: aside == KeepStrategy::Copied,
             irreversible: irreversible.map(str::to_owned),
         }
     }
 
-    pub(crate) fn aside(&self) -> Aside {
-        if self.copied { Aside::Copied } else { Aside::Renamed }
+    pub(crate) fn aside(&self) -> KeepStrategy {
+        if self.copied { KeepStrategy::Copied } else { KeepStrategy::Renamed }
     }
 }
 
 #[derive(Serialize, Deserialize)]
 struct OpLine {
     path: Name,
-    act: ActWord,
+    act: StepKindWord,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     home: Option<String>,
     slot: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     other: Option<Name>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    old: Option<SeenLine>,
+    old: Option<ExpectedLine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    new: Option<SeenLine>,
+    new: Option<ExpectedLine>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum ActWord {
+enum StepKindWord {
     Put,
     Swap,
     Take,
@@ -87,9 +87,9 @@ enum ActWord {
 }
 
 #[derive(Serialize, Deserialize)]
-struct SeenLine {
+struct ExpectedLine {
     #[serde(flatten)]
-    what: WhatLine,
+    what: ContentLine,
     mode: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     inode: Option<u64>,
@@ -103,7 +103,7 @@ struct SeenLine {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum WhatLine {
+enum ContentLine {
     File(String),
     Directory(()),
     Link(Name),
@@ -203,10 +203,10 @@ fn sealed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 impl From<&Op> for OpLine {
     fn from(op: &Op) -> OpLine {
         let act = match op.act {
-            Act::Put => ActWord::Put,
-            Act::Swap => ActWord::Swap,
-            Act::Take => ActWord::Take,
-            Act::Mode => ActWord::Mode,
+            StepKind::Put => StepKindWord::Put,
+            StepKind::Swap => StepKindWord::Swap,
+            StepKind::Take => StepKindWord::Take,
+            StepKind::Mode => StepKindWord::Mode,
         };
         OpLine {
             path: Name::from(op.path.clone()),
@@ -214,8 +214,8 @@ impl From<&Op> for OpLine {
             home: op.home.clone(),
             slot: op.slot,
             other: op.other.clone().map(Name::from),
-            old: op.old.as_ref().map(SeenLine::from),
-            new: op.new.as_ref().map(SeenLine::from),
+            old: op.old.as_ref().map(ExpectedLine::from),
+            new: op.new.as_ref().map(ExpectedLine::from),
         }
     }
 }
@@ -225,29 +225,29 @@ impl TryFrom<OpLine> for Op {
 
     fn try_from(line: OpLine) -> Result<Op, ()> {
         let act = match line.act {
-            ActWord::Put => Act::Put,
-            ActWord::Swap => Act::Swap,
-            ActWord::Take => Act::Take,
-            ActWord::Mode => Act::Mode,
+            StepKindWord::Put => StepKind::Put,
+            StepKindWord::Swap => StepKind::Swap,
+            StepKindWord::Take => StepKind::Take,
+            StepKindWord::Mode => StepKind::Mode,
         };
         let OpLine { path, home, slot, other, old, new, .. } = line;
         let other = other.map(PathBuf::try_from).transpose()?;
-        let old = old.map(Seen::try_from).transpose()?;
-        let new = new.map(Seen::try_from).transpose()?;
+        let old = old.map(Expected::try_from).transpose()?;
+        let new = new.map(Expected::try_from).transpose()?;
         Ok(Op { path: path.try_into()?, act, home, slot, other, old, new })
     }
 }
 
-impl From<&Seen> for SeenLine {
-    fn from(seen: &Seen) -> SeenLine {
+impl From<&Expected> for ExpectedLine {
+    fn from(seen: &Expected) -> ExpectedLine {
         let what = match &seen.what {
-            What::File(digest) => {
-                WhatLine::File(blake3::Hash::from_bytes(digest.0).to_hex().to_string())
+            NodeContent::File(digest) => {
+                ContentLine::File(blake3::Hash::from_bytes(digest.0).to_hex().to_string())
             }
-            What::Directory => WhatLine::Directory(()),
-            What::Link(target) => WhatLine::Link(Name::from(target.clone())),
+            NodeContent::Directory => ContentLine::Directory(()),
+            NodeContent::Link(target) => ContentLine::Link(Name::from(target.clone())),
         };
-        SeenLine {
+        ExpectedLine {
             what,
             mode: seen.mode,
             inode: seen.id.map(|it| it.inode),
@@ -258,21 +258,21 @@ impl From<&Seen> for SeenLine {
     }
 }
 
-impl TryFrom<SeenLine> for Seen {
+impl TryFrom<ExpectedLine> for Expected {
     type Error = ();
 
-    fn try_from(line: SeenLine) -> Result<Seen, ()> {
-        let SeenLine { what, mode, inode, size, modified, changed } = line;
+    fn try_from(line: ExpectedLine) -> Result<Expected, ()> {
+        let ExpectedLine { what, mode, inode, size, modified, changed } = line;
         let what = match what {
-            WhatLine::File(hex) => {
+            ContentLine::File(hex) => {
                 let hash = blake3::Hash::from_hex(hex).map_err(|_| ())?;
-                What::File(ContentDigest(*hash.as_bytes()))
+                NodeContent::File(ContentDigest(*hash.as_bytes()))
             }
-            WhatLine::Directory(()) => What::Directory,
-            WhatLine::Link(target) => What::Link(target.try_into()?),
+            ContentLine::Directory(()) => NodeContent::Directory,
+            ContentLine::Link(target) => NodeContent::Link(target.try_into()?),
         };
-        let id = inode.map(|inode| Id { inode, size, modified, changed });
-        Ok(Seen { what, mode, id })
+        let id = inode.map(|inode| NodeIdentity { inode, size, modified, changed });
+        Ok(Expected { what, mode, id })
     }
 }
 

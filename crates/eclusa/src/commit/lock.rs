@@ -24,7 +24,7 @@ struct Inner {
 }
 
 /// The lock, held. It is given back when dropped, and by the kernel when the process dies.
-pub(crate) struct Held<'a>(MutexGuard<'a, Inner>);
+pub(crate) struct LockGuard<'a>(MutexGuard<'a, Inner>);
 
 impl Lock {
     /// Opens the lock file in a state directory.
@@ -36,11 +36,11 @@ impl Lock {
     }
 
     /// Waits for the lock.
-    pub(crate) fn hold(&self) -> io::Result<Held<'_>> {
+    pub(crate) fn hold(&self) -> io::Result<LockGuard<'_>> {
         let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match rustix::fs::flock(&inner.file, FlockOperation::LockExclusive) {
-                Ok(()) => return Ok(Held(inner)),
+                Ok(()) => return Ok(LockGuard(inner)),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(err) => return Err(err.into()),
             }
@@ -48,7 +48,7 @@ impl Lock {
     }
 }
 
-impl Held<'_> {
+impl LockGuard<'_> {
     /// The last number given, and whether the transaction that has it may be unfinished.
     fn read(&self) -> io::Result<(u64, bool)> {
         let mut bytes = [0; 9];
@@ -72,7 +72,7 @@ impl Held<'_> {
         Ok(self.read()?.1)
     }
 
-    /// The next number. The state counts as busy until [`Held::rest`].
+    /// The next number. The state counts as busy until [`LockGuard::rest`].
     pub(crate) fn next(&self, sync: bool) -> io::Result<u64> {
         let number = self.read()?.0 + 1;
         self.write(number, true)?;
@@ -112,7 +112,7 @@ impl Held<'_> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for LockGuard<'_> {
     fn drop(&mut self) {
         // The kernel would do it when the file is closed; a failure here has no cure.
         let _ = rustix::fs::flock(&self.0.file, FlockOperation::Unlock);

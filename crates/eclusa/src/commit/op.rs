@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     CommitError,
-    look::{Kind, Seen, What},
+    stat::{Expected, Kind, NodeContent},
 };
 use crate::{Change, Changes, Content, Node};
 
@@ -15,7 +15,7 @@ use crate::{Change, Changes, Content, Node};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Op {
     pub(crate) path: PathBuf,
-    pub(crate) act: Act,
+    pub(crate) act: StepKind,
     /// The finished transaction whose directory has the slot. `None`: the one that is going on.
     pub(crate) home: Option<String>,
     /// The name of the place aside: what is not in the workspace is there.
@@ -24,14 +24,14 @@ pub(crate) struct Op {
     /// that it is renamed and nothing is copied.
     pub(crate) other: Option<PathBuf>,
     /// What is in the workspace before.
-    pub(crate) old: Option<Seen>,
+    pub(crate) old: Option<Expected>,
     /// What is in the workspace afterwards.
-    pub(crate) new: Option<Seen>,
+    pub(crate) new: Option<Expected>,
 }
 
 /// How a step is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Act {
+pub(crate) enum StepKind {
     /// From the slot to where nothing is.
     Put,
     /// Slot and workspace change places.
@@ -62,30 +62,30 @@ pub(crate) enum Source<'a> {
 }
 
 /// What shall become of a path.
-pub(crate) struct Wish<'a> {
+pub(crate) struct PathGoal<'a> {
     pub(crate) path: PathBuf,
-    pub(crate) old: Option<Seen>,
-    pub(crate) new: Option<Seen>,
+    pub(crate) old: Option<Expected>,
+    pub(crate) new: Option<Expected>,
     pub(crate) source: Option<Source<'a>>,
 }
 
 /// The steps that make these changes.
 pub(crate) fn plan(changes: &Changes) -> Result<Vec<Item<'_>>, CommitError> {
     changes.iter().try_for_each(|it| validate(&it.path))?;
-    Ok(arrange(changes.iter().map(|change| Wish {
+    Ok(arrange(changes.iter().map(|change| PathGoal {
         path: change.path.clone(),
-        old: change.before.as_ref().map(Seen::from),
-        new: change.after.as_ref().map(Seen::from),
+        old: change.before.as_ref().map(Expected::from),
+        new: change.after.as_ref().map(Expected::from),
         source: source(change),
     })))
 }
 
 /// The steps that grant these wishes, which are sorted by path, in an order in which each step
 /// can be taken: what opens directories, what goes, deepest first, what comes, what closes them.
-pub(crate) fn arrange<'a>(wishes: impl Iterator<Item = Wish<'a>>) -> Vec<Item<'a>> {
+pub(crate) fn arrange<'a>(wishes: impl Iterator<Item = PathGoal<'a>>) -> Vec<Item<'a>> {
     let mut phases: [Vec<Item<'a>>; 4] = Default::default();
     let [open, remove, place, close] = &mut phases;
-    for Wish { path, mut old, mut new, source } in wishes {
+    for PathGoal { path, mut old, mut new, source } in wishes {
         let item = |act, old, new, source| {
             let op = Op { path: path.clone(), act, home: None, slot: 0, other: None, old, new };
             Item { op, source }
@@ -94,7 +94,7 @@ pub(crate) fn arrange<'a>(wishes: impl Iterator<Item = Wish<'a>>) -> Vec<Item<'a
             && only_mode(old, new)
         {
             let opens = new.mode & !old.mode & 0o300 != 0;
-            let item = item(Act::Mode, Some(old.clone()), Some(new.clone()), None);
+            let item = item(StepKind::Mode, Some(old.clone()), Some(new.clone()), None);
             if opens {
                 open.push(item)
             } else {
@@ -104,20 +104,20 @@ pub(crate) fn arrange<'a>(wishes: impl Iterator<Item = Wish<'a>>) -> Vec<Item<'a
         }
         // A directory that lets its owner do nothing is emptied and filled while it does.
         if let Some(closed) = closed(&old) {
-            old = Some(Seen { mode: closed.mode | 0o700, ..closed.clone() });
-            open.push(item(Act::Mode, Some(closed), old.clone(), None));
+            old = Some(Expected { mode: closed.mode | 0o700, ..closed.clone() });
+            open.push(item(StepKind::Mode, Some(closed), old.clone(), None));
         }
         if let Some(closed) = closed(&new) {
-            new = Some(Seen { mode: closed.mode | 0o700, ..closed.clone() });
-            close.push(item(Act::Mode, new.clone(), Some(closed), None));
+            new = Some(Expected { mode: closed.mode | 0o700, ..closed.clone() });
+            close.push(item(StepKind::Mode, new.clone(), Some(closed), None));
         }
-        let empties = old.as_ref().is_some_and(|old| old.what == What::Directory);
+        let empties = old.as_ref().is_some_and(|old| old.what == NodeContent::Directory);
         match (old, new) {
             (None, None) => {}
-            (old, None) => remove.push(item(Act::Take, old, None, None)),
-            (None, new) => place.push(item(Act::Put, None, new, source)),
-            (old, new) if empties => remove.push(item(Act::Swap, old, new, source)),
-            (old, new) => place.push(item(Act::Swap, old, new, source)),
+            (old, None) => remove.push(item(StepKind::Take, old, None, None)),
+            (None, new) => place.push(item(StepKind::Put, None, new, source)),
+            (old, new) if empties => remove.push(item(StepKind::Swap, old, new, source)),
+            (old, new) => place.push(item(StepKind::Swap, old, new, source)),
         }
     }
     remove.reverse();
@@ -133,13 +133,15 @@ pub(crate) fn arrange<'a>(wishes: impl Iterator<Item = Wish<'a>>) -> Vec<Item<'a
 /// Of what leaves one path and comes to another that was free, as it is, arrival and departure
 /// share a slot. What goes stands before what comes.
 fn join_moves(items: &mut [Item<'_>]) {
-    let leaving = items.iter().enumerate().filter(|(_, it)| it.op.act == Act::Take);
+    let leaving = items.iter().enumerate().filter(|(_, it)| it.op.act == StepKind::Take);
     let mut leaving: HashMap<PathBuf, usize> =
         leaving.map(|(at, it)| (it.op.path.clone(), at)).collect();
     for at in 0..items.len() {
         let (before, rest) = items.split_at_mut(at);
         let Some(Item { op: arrival, source }) = rest.first_mut() else { return };
-        let (Act::Put, Some(Source::Workspace(from))) = (arrival.act, &*source) else { continue };
+        let (StepKind::Put, Some(Source::Workspace(from))) = (arrival.act, &*source) else {
+            continue;
+        };
         let departure = leaving.get(from).and_then(|it| before.get_mut(*it));
         let Some(Item { op: departure, .. }) = departure else { continue };
         let same =
@@ -153,13 +155,13 @@ fn join_moves(items: &mut [Item<'_>]) {
 }
 
 /// A directory in which its owner cannot work.
-fn closed(node: &Option<Seen>) -> Option<Seen> {
-    let is = |it: &&Seen| it.what == What::Directory && it.mode & 0o700 != 0o700;
+fn closed(node: &Option<Expected>) -> Option<Expected> {
+    let is = |it: &&Expected| it.what == NodeContent::Directory && it.mode & 0o700 != 0o700;
     node.as_ref().filter(is).cloned()
 }
 
 /// True when nothing but the mode differs, so that nothing need be moved.
-fn only_mode(old: &Seen, new: &Seen) -> bool {
+fn only_mode(old: &Expected, new: &Expected) -> bool {
     old.what == new.what && old.what.kind() != Kind::Link
 }
 
@@ -189,9 +191,9 @@ impl Op {
     /// The step that takes this one back, with what is aside where this one left it.
     pub(crate) fn inverse(&self, home: &str) -> Op {
         let act = match self.act {
-            Act::Put => Act::Take,
-            Act::Take => Act::Put,
-            act @ (Act::Swap | Act::Mode) => act,
+            StepKind::Put => StepKind::Take,
+            StepKind::Take => StepKind::Put,
+            act @ (StepKind::Swap | StepKind::Mode) => act,
         };
         Op {
             path: self.path.clone(),
@@ -206,16 +208,17 @@ impl Op {
 
     /// True when a directory leaves the workspace: it must be empty then.
     pub(crate) fn removes_directory(&self) -> bool {
-        let was = self.old.as_ref().is_some_and(|it| it.what == What::Directory);
-        was && matches!(self.act, Act::Take | Act::Swap)
+        let was = self.old.as_ref().is_some_and(|it| it.what == NodeContent::Directory);
+        was && matches!(self.act, StepKind::Take | StepKind::Swap)
     }
 
     /// True when handles of directories may lead elsewhere afterwards.
     pub(crate) fn moves_directory(&self) -> bool {
-        let is = |it: &Option<Seen>| it.as_ref().is_some_and(|it| it.what == What::Directory);
-        self.act != Act::Mode && (is(&self.old) || is(&self.new))
+        let is =
+            |it: &Option<Expected>| it.as_ref().is_some_and(|it| it.what == NodeContent::Directory);
+        self.act != StepKind::Mode && (is(&self.old) || is(&self.new))
     }
 }
 
 /// What earlier steps have made of a path, for the steps that come after.
-pub(crate) type Made = HashMap<PathBuf, Option<Seen>>;
+pub(crate) type Made = HashMap<PathBuf, Option<Expected>>;

@@ -15,7 +15,7 @@ use rustix::{
 };
 
 /// How many handles are kept: well below what a process may have.
-const KEPT: usize = 64;
+const MAX_OPEN: usize = 64;
 
 /// Directories of the workspace by path. A stage of a commit uses handles of its own, so that it
 /// sees a directory that was moved away since the stage before.
@@ -49,7 +49,7 @@ impl<'a> Parents<'a> {
             Some(handle) => handle.clone(),
             None => {
                 let handle = Arc::new(beneath(self.root.as_fd(), parent)?);
-                if self.open.len() >= KEPT {
+                if self.open.len() >= MAX_OPEN {
                     self.open.clear();
                 }
                 self.open.insert(parent.to_owned(), handle.clone());

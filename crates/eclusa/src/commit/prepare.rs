@@ -13,10 +13,10 @@ use rustix::{
 };
 
 use super::{
-    Fault,
-    look::{self, Look, Seen, What},
-    op::{Act, Item, Source},
+    IoFailure,
+    op::{Item, Source, StepKind},
     parents::{self, Parents},
+    stat::{self, Expected, NodeContent, Stat},
 };
 use crate::{ContentDigest, undo::store};
 
@@ -26,22 +26,25 @@ pub(crate) fn slot(
     slots: &OwnedFd,
     parents: &mut Parents<'_>,
     sync: bool,
-) -> Result<(), Fault> {
+) -> Result<(), IoFailure> {
     let op = &mut item.op;
     // What an earlier transaction or an earlier step leaves there is there when it is needed.
-    if op.home.is_some() || op.other.is_some() || !matches!(op.act, Act::Put | Act::Swap) {
+    if op.home.is_some() || op.other.is_some() || !matches!(op.act, StepKind::Put | StepKind::Swap)
+    {
         return Ok(());
     }
     let Some(new) = &mut op.new else { return Ok(()) };
     let name = op.slot.to_string();
     let made = match &new.what {
-        What::Directory => directory(slots, &name, new.mode),
-        What::Link(target) => rustix::fs::symlinkat(target, slots, &name)
+        NodeContent::Directory => directory(slots, &name, new.mode),
+        NodeContent::Link(target) => rustix::fs::symlinkat(target, slots, &name)
             .map_err(io::Error::from)
-            .and_then(|()| present(Look::at(slots, name.as_ref())?)),
-        What::File(digest) => {
+            .and_then(|()| present(Stat::at(slots, name.as_ref())?)),
+        NodeContent::File(digest) => {
             let owner = match op.act {
-                Act::Swap => owner(&op.path, parents).map_err(Fault::at("look at", &op.path))?,
+                StepKind::Swap => {
+                    owner(&op.path, parents).map_err(IoFailure::at("look at", &op.path))?
+                }
                 _ => None,
             };
             match &item.source {
@@ -53,15 +56,15 @@ pub(crate) fn slot(
             }
         }
     };
-    new.id = Some(made.map_err(Fault::at("prepare", &op.path))?.id);
+    new.id = Some(made.map_err(IoFailure::at("prepare", &op.path))?.id);
     Ok(())
 }
 
 /// Whose a file is that will be replaced, so that the new one is theirs too. If it is no longer
 /// there, the look that follows will say so.
 fn owner(path: &Path, parents: &mut Parents<'_>) -> io::Result<Option<(u32, u32)>> {
-    match parents.of(path).and_then(|dir| Look::at(&*dir, parents::name(path))) {
-        Ok(look) => Ok(look.map(|it| it.owner)),
+    match parents.of(path).and_then(|dir| Stat::at(&*dir, parents::name(path))) {
+        Ok(stat) => Ok(stat.map(|it| it.owner)),
         Err(err) if parents::is_absent(&err) => Ok(None),
         Err(err) => Err(err),
     }
@@ -82,7 +85,7 @@ fn open<'a>(source: &'a Source<'_>, parents: &mut Parents<'_>) -> io::Result<Box
         Source::File(path) | Source::Staged(path) => Box::new(File::open(path)?),
         Source::Packed(path) => Box::new(store::unpack(File::open(path)?)),
         Source::Workspace(path) => {
-            Box::new(look::open_file(&*parents.of(path)?, parents::name(path))?)
+            Box::new(stat::open_file(&*parents.of(path)?, parents::name(path))?)
         }
     })
 }
@@ -90,13 +93,13 @@ fn open<'a>(source: &'a Source<'_>, parents: &mut Parents<'_>) -> io::Result<Box
 /// A file in a slot: content first, then owner and mode, then a look at what came of it.
 fn fill(
     slot: &Slot<'_>,
-    new: &Seen,
+    new: &Expected,
     digest: ContentDigest,
     source: &Source<'_>,
     parents: &mut Parents<'_>,
-) -> io::Result<Look> {
+) -> io::Result<Stat> {
     if let Source::Staged(path) = source
-        && let Some(taken) = take(slot, new, digest, path)?
+        && let Some(taken) = move_staged(slot, new, digest, path)?
     {
         return Ok(taken);
     }
@@ -117,29 +120,29 @@ fn fill(
 }
 
 /// Owner and mode of a file in a slot, and a look at what came of it.
-fn finish(slot: &Slot<'_>, new: &Seen, file: &File) -> io::Result<Look> {
-    let mut look = Look::from(rustix::fs::fstat(file)?);
-    if let Some(owner) = slot.owner.filter(|it| *it != look.owner) {
-        keep_owner(file, look.owner, owner)?;
-        look = Look::from(rustix::fs::fstat(file)?);
+fn finish(slot: &Slot<'_>, new: &Expected, file: &File) -> io::Result<Stat> {
+    let mut stat = Stat::from(rustix::fs::fstat(file)?);
+    if let Some(owner) = slot.owner.filter(|it| *it != stat.owner) {
+        keep_owner(file, stat.owner, owner)?;
+        stat = Stat::from(rustix::fs::fstat(file)?);
     }
-    if look.mode != new.mode {
+    if stat.mode != new.mode {
         rustix::fs::fchmod(file, Mode::from_raw_mode(new.mode))?;
     }
     if slot.sync {
         rustix::fs::fsync(file)?;
     }
-    Ok(look)
+    Ok(stat)
 }
 
 /// Moves a staged file into a slot, so that nothing is copied. `None`: it lies on another
 /// filesystem. What is not as it was when it was judged is read again, and refused if it differs.
-fn take(
+fn move_staged(
     slot: &Slot<'_>,
-    new: &Seen,
+    new: &Expected,
     digest: ContentDigest,
     path: &Path,
-) -> io::Result<Option<Look>> {
+) -> io::Result<Option<Stat>> {
     let changed = || io::Error::other("its content is not the one that was judged");
     let moved = rustix::fs::renameat_with(CWD, path, slot.slots, slot.name, RenameFlags::NOREPLACE);
     match moved {
@@ -148,16 +151,16 @@ fn take(
         Err(err) => return Err(err.into()),
     }
     // Looked at where nobody else reaches it any more.
-    let look = present(Look::at(slot.slots, slot.name.as_ref())?)?;
-    if look.kind != look::Kind::File {
+    let stat = present(Stat::at(slot.slots, slot.name.as_ref())?)?;
+    if stat.kind != stat::Kind::File {
         return Err(changed());
     }
-    if look.mode & 0o600 != 0o600 {
-        let mode = Mode::from_raw_mode(look.mode | 0o600);
+    if stat.mode & 0o600 != 0o600 {
+        let mode = Mode::from_raw_mode(stat.mode | 0o600);
         rustix::fs::chmodat(slot.slots, slot.name, mode, rustix::fs::AtFlags::empty())?;
     }
-    let file = look::open_file(slot.slots, slot.name.as_ref())?;
-    if !look.is_still(new) && look::digest(slot.slots, slot.name.as_ref())? != digest {
+    let file = stat::open_file(slot.slots, slot.name.as_ref())?;
+    if !stat.is_still(new) && stat::digest(slot.slots, slot.name.as_ref())? != digest {
         return Err(changed());
     }
     finish(slot, new, &file).map(Some)
@@ -195,17 +198,17 @@ pub(crate) fn copy(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<Conten
     }
 }
 
-fn directory(slots: &OwnedFd, name: &str, mode: u32) -> io::Result<Look> {
+fn directory(slots: &OwnedFd, name: &str, mode: u32) -> io::Result<Stat> {
     rustix::fs::mkdirat(slots, name, Mode::from_raw_mode(mode | 0o700))?;
-    let made = present(Look::at(slots, name.as_ref())?)?;
+    let made = present(Stat::at(slots, name.as_ref())?)?;
     if made.mode != mode {
         rustix::fs::chmodat(slots, name, Mode::from_raw_mode(mode), rustix::fs::AtFlags::empty())?;
     }
     Ok(made)
 }
 
-fn present(look: Option<Look>) -> io::Result<Look> {
-    look.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+fn present(stat: Option<Stat>) -> io::Result<Stat> {
+    stat.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
 }
 
 /// Copies what lies in a slot to another directory, mode and time included: pre-images of a
@@ -213,29 +216,29 @@ fn present(look: Option<Look>) -> io::Result<Look> {
 pub(crate) fn carry(
     from: impl AsFd,
     name: &str,
-    look: &Look,
+    stat: &Stat,
     to: impl AsFd,
     sync: bool,
 ) -> io::Result<()> {
-    match look.kind {
-        look::Kind::Directory => Ok(directory_like(to, name, look.mode)?),
-        look::Kind::Link => {
-            let target = look::target(from, name.as_ref())?;
+    match stat.kind {
+        stat::Kind::Directory => Ok(directory_like(to, name, stat.mode)?),
+        stat::Kind::Link => {
+            let target = stat::target(from, name.as_ref())?;
             Ok(rustix::fs::symlinkat(target, to, name)?)
         }
-        look::Kind::File => {
-            let mut old = look::open_file(from, name.as_ref())?;
+        stat::Kind::File => {
+            let mut old = stat::open_file(from, name.as_ref())?;
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let made = rustix::fs::openat(to, name, flags, Mode::from_raw_mode(0o600))?;
             let mut made = File::from(made);
             io::copy(&mut old, &mut made)?;
-            rustix::fs::fchmod(&made, Mode::from_raw_mode(look.mode))?;
+            rustix::fs::fchmod(&made, Mode::from_raw_mode(stat.mode))?;
             if sync {
                 rustix::fs::fsync(&made)?;
             }
             Ok(())
         }
-        look::Kind::Other => Err(io::Error::other("it is neither file nor directory")),
+        stat::Kind::Other => Err(io::Error::other("it is neither file nor directory")),
     }
 }
 

@@ -2,22 +2,22 @@
 
 use std::path::PathBuf;
 
-use super::{Fault, Held, Workspace, journal, look, transaction::Transaction};
+use super::{IoFailure, LockGuard, Workspace, journal, stat, transaction::Transaction};
 
 /// What was found unfinished, and what became of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// Calls whose changes were taken back.
-    pub taken_back: Vec<u64>,
+    pub reverted: Vec<u64>,
     /// Calls whose changes were all made, and which are now finished.
     pub finished: Vec<u64>,
     /// Paths that somebody changed after the crash: what they did stays.
-    pub left: Vec<Left>,
+    pub left: Vec<Unrestored>,
 }
 
 /// A path that was not put back, because somebody has changed it meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct Unrestored {
     /// The call that was to be taken back.
     pub call: u64,
     /// Which, relative to the workspace.
@@ -29,18 +29,18 @@ pub struct Left {
 impl Recovered {
     /// True when nothing was unfinished.
     pub fn is_nothing(&self) -> bool {
-        self.taken_back.is_empty() && self.finished.is_empty() && self.left.is_empty()
+        self.reverted.is_empty() && self.finished.is_empty() && self.left.is_empty()
     }
 }
 
 impl Workspace {
     /// Finishes or takes back what died in the middle. Doing it twice does no harm.
-    pub fn recover(&self) -> Result<Recovered, Fault> {
-        let held = self.ready()?.lock.hold().map_err(Fault::at("lock", self.state()))?;
+    pub fn recover(&self) -> Result<Recovered, IoFailure> {
+        let held = self.ready()?.lock.hold().map_err(IoFailure::at("lock", self.state()))?;
         self.recover_held(&held)
     }
 
-    pub(super) fn recover_held(&self, held: &Held<'_>) -> Result<Recovered, Fault> {
+    pub(super) fn recover_held(&self, held: &LockGuard<'_>) -> Result<Recovered, IoFailure> {
         let dirs = self.dirs()?;
         let mut recovered = Recovered::default();
         let state = self.state();
@@ -49,13 +49,13 @@ impl Workspace {
         open.sort_unstable_by(|a, b| b.cmp(a));
         for name in &open {
             let at = state.join("open").join(name);
-            let txn = Transaction::found(self, &dirs, name).map_err(Fault::at("open", &at))?;
+            let txn = Transaction::found(self, &dirs, name).map_err(IoFailure::at("open", &at))?;
             self.put_right(&txn, &at, &mut recovered)?;
         }
         let done = names(&dirs.done, state)?;
         self.sweep(&dirs, &done);
         let last = done.iter().chain(&open).filter_map(|it| sequence(it)).max();
-        held.rest(last.unwrap_or(0)).map_err(Fault::at("unlock", state))?;
+        held.rest(last.unwrap_or(0)).map_err(IoFailure::at("unlock", state))?;
         Ok(recovered)
     }
 
@@ -64,10 +64,10 @@ impl Workspace {
         txn: &Transaction<'_>,
         at: &std::path::Path,
         recovered: &mut Recovered,
-    ) -> Result<(), Fault> {
-        let bytes = txn.journal().map_err(Fault::at("read the journal in", at))?;
+    ) -> Result<(), IoFailure> {
+        let bytes = txn.journal().map_err(IoFailure::at("read the journal in", at))?;
         let read = journal::read(&bytes).map_err(std::io::Error::other);
-        let Some(journal) = read.map_err(Fault::at("recover", at))? else {
+        let Some(journal) = read.map_err(IoFailure::at("recover", at))? else {
             // It was cut short before the first step.
             txn.discard(false);
             return Ok(());
@@ -75,20 +75,20 @@ impl Workspace {
         let call = journal.head.call;
         if journal.finished {
             self.step("done");
-            txn.file_away().map_err(Fault::at("finish", at))?;
+            txn.file_away().map_err(IoFailure::at("finish", at))?;
             txn.discard(true);
             recovered.finished.push(call);
             return Ok(());
         }
-        let left = txn.roll_back(&mut txn.field(), journal.ops.iter())?;
-        recovered.taken_back.push(call);
+        let left = txn.roll_back(&mut txn.applier(), journal.ops.iter())?;
+        recovered.reverted.push(call);
         if left.is_empty() {
             txn.discard(false);
         } else {
             let rescued = txn.rescue()?;
             let left = left.into_iter().map(|(path, slot)| {
                 let kept = rescued.join(slot.to_string());
-                Left { call, path, kept }
+                Unrestored { call, path, kept }
             });
             recovered.left.extend(left);
         }
@@ -97,7 +97,7 @@ impl Workspace {
 
     /// Removes what a transaction that was finished just before a crash left in the workspace.
     fn sweep(&self, dirs: &super::Dirs, done: &[String]) {
-        if self.aside() == super::Aside::Renamed {
+        if self.aside() == super::KeepStrategy::Renamed {
             return;
         }
         for name in done.iter().filter(|it| it.starts_with(|c: char| c.is_ascii_digit())) {
@@ -120,8 +120,8 @@ pub(crate) fn call(name: &str) -> Option<u64> {
 pub(crate) fn names(
     dir: &std::os::fd::OwnedFd,
     state: &std::path::Path,
-) -> Result<Vec<String>, Fault> {
-    let names = look::names(dir).map_err(Fault::at("list", state))?;
+) -> Result<Vec<String>, IoFailure> {
+    let names = stat::names(dir).map_err(IoFailure::at("list", state))?;
     let names = names.into_iter().filter_map(|it| it.into_string().ok());
     Ok(names.filter(|it| sequence(it).is_some()).collect())
 }

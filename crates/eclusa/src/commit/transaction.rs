@@ -10,13 +10,14 @@ use std::{
 use rustix::fs::{Mode, OFlags, RenameFlags};
 
 use super::{
-    Aside, CommitError, Dirs, Fault, Held, Workspace,
-    apply::{self, Field, Halt},
-    check, journal, look,
-    op::{Act, Item, Op},
+    CommitError, Dirs, IoFailure, KeepStrategy, LockGuard, Workspace,
+    apply::{self, Applier, StepError},
+    check, journal,
+    op::{Item, Op, StepKind},
     parents::Parents,
     prepare,
     recover::{call, names},
+    stat,
 };
 use crate::Durability;
 
@@ -50,7 +51,7 @@ impl Workspace {
     /// Takes steps as one transaction.
     pub(crate) fn transact(
         &self,
-        held: &mut Held<'_>,
+        held: &mut LockGuard<'_>,
         intent: &Intent<'_>,
         mut items: Vec<Item<'_>>,
         durability: Durability,
@@ -61,7 +62,7 @@ impl Workspace {
         conflicts(check::contents(ops, &mut Parents::new(&dirs.root))?)?;
 
         let sync = durability == Durability::PowerLoss;
-        let number = held.next(sync).map_err(Fault::at("number", self.state()))?;
+        let number = held.next(sync).map_err(IoFailure::at("number", self.state()))?;
         let head = journal::Head::new(number, intent, self.aside());
         let list =
             || Ok(names(&dirs.done, self.state())?.iter().filter_map(|it| call(it)).collect());
@@ -76,7 +77,7 @@ impl Workspace {
         }
         // What is stuck stays marked, so that whoever comes next tries again.
         if !matches!(ended, Err(CommitError::Stuck { .. })) {
-            held.rest(0).map_err(Fault::at("unlock", self.state()))?;
+            held.rest(0).map_err(IoFailure::at("unlock", self.state()))?;
         }
         ended
     }
@@ -87,13 +88,13 @@ enum Stop {
     /// Nothing is left of it in the workspace.
     Before(CommitError),
     /// It is done, but something after it failed.
-    After(Fault),
+    After(IoFailure),
     /// Something is left of it.
     Between(CommitError),
 }
 
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Stop {
+impl From<IoFailure> for Stop {
+    fn from(fault: IoFailure) -> Stop {
         Stop::Before(CommitError::Failed(fault))
     }
 }
@@ -111,19 +112,19 @@ impl<'a> Transaction<'a> {
         let at = workspace.state().join("open").join(&name);
         workspace.step("begin");
         rustix::fs::mkdirat(&dirs.open, &name, private)
-            .map_err(|err| Fault::at("make", &at)(err.into()))?;
-        let own = look::open_dir(&dirs.open, name.as_ref()).map_err(Fault::at("open", &at))?;
+            .map_err(|err| IoFailure::at("make", &at)(err.into()))?;
+        let own = stat::open_dir(&dirs.open, name.as_ref()).map_err(IoFailure::at("open", &at))?;
         let mut txn = Transaction { workspace, dirs, name, call: head.call, own, stage: None };
-        if workspace.aside() == Aside::Copied {
+        if workspace.aside() == KeepStrategy::Copied {
             workspace.step("begin");
             let stage = txn.stage_name();
             let made = rustix::fs::mkdirat(&dirs.root, &stage, private).map_err(io::Error::from);
-            let made = made.and_then(|()| look::open_dir(&dirs.root, stage.as_ref()));
+            let made = made.and_then(|()| stat::open_dir(&dirs.root, stage.as_ref()));
             match made {
                 Ok(handle) => txn.stage = Some(handle),
                 Err(err) => {
                     txn.discard(false);
-                    return Err(Fault::at("make", &workspace.root().join(stage))(err).into());
+                    return Err(IoFailure::at("make", &workspace.root().join(stage))(err).into());
                 }
             }
         }
@@ -136,11 +137,11 @@ impl<'a> Transaction<'a> {
         dirs: &'a Dirs,
         name: &str,
     ) -> io::Result<Transaction<'a>> {
-        let own = look::open_dir(&dirs.open, name.as_ref())?;
+        let own = stat::open_dir(&dirs.open, name.as_ref())?;
         let call = call(name).unwrap_or_default();
         let mut txn =
             Transaction { workspace, dirs, name: name.to_owned(), call, own, stage: None };
-        match look::open_dir(&dirs.root, txn.stage_name().as_ref()) {
+        match stat::open_dir(&dirs.root, txn.stage_name().as_ref()) {
             Ok(stage) => txn.stage = Some(stage),
             Err(err) if err.kind() == io::ErrorKind::NotFound => {}
             Err(err) => return Err(err),
@@ -189,7 +190,7 @@ impl<'a> Transaction<'a> {
             prepare::slot(item, self.slots(), &mut parents, each)?;
         }
         let mut ops: Vec<&mut Op> = items.iter_mut().map(|it| &mut it.op).collect();
-        self.sync_slots(sync, each).map_err(Fault::at("sync", workspace.state()))?;
+        self.sync_slots(sync, each).map_err(IoFailure::at("sync", workspace.state()))?;
 
         workspace.step("check again");
         let again = ops.iter_mut().map(|it| &mut **it);
@@ -199,10 +200,10 @@ impl<'a> Transaction<'a> {
         workspace.step("journal");
         let mut journal = self
             .write_journal(head, &ops, sync)
-            .map_err(Fault::at("journal", workspace.state()))?;
-        let mut field = Field::new(root, self.slots(), &self.dirs.done);
-        if let Err(halt) = self.take_steps(&mut field, &mut ops, sync) {
-            return Err(self.take_back(&mut field, &ops, halt));
+            .map_err(IoFailure::at("journal", workspace.state()))?;
+        let mut applier = Applier::new(root, self.slots(), &self.dirs.done);
+        if let Err(error) = self.apply_steps(&mut applier, &mut ops, sync) {
+            return Err(self.revert(&mut applier, &ops, error));
         }
 
         workspace.step("finish");
@@ -217,10 +218,11 @@ impl<'a> Transaction<'a> {
             self.file_away()
         });
         if let Err(err) = finished {
-            let halt = Halt::Fault(Fault::at("finish", &workspace.state().join(name))(err));
-            return Err(self.take_back(&mut field, &ops, halt));
+            let error =
+                StepError::IoFailure(IoFailure::at("finish", &workspace.state().join(name))(err));
+            return Err(self.revert(&mut applier, &ops, error));
         }
-        let after = |err| Stop::After(Fault::at("sync", workspace.state())(err));
+        let after = |err| Stop::After(IoFailure::at("sync", workspace.state())(err));
         if sync {
             for dir in [&self.dirs.open, &self.dirs.done] {
                 rustix::fs::fsync(dir).map_err(|err| after(err.into()))?;
@@ -255,41 +257,47 @@ impl<'a> Transaction<'a> {
         Ok(file)
     }
 
-    fn take_steps(
+    fn apply_steps(
         &self,
-        field: &mut Field<'_>,
+        applier: &mut Applier<'_>,
         ops: &mut [&mut Op],
         sync: bool,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), StepError> {
         for op in ops.iter() {
             self.workspace.step("apply");
-            field.take(op)?;
+            applier.apply(op)?;
         }
         self.workspace.step("settle");
         apply::settle(ops, &mut Parents::new(&self.dirs.root))?;
         if self.stage.is_some() {
-            self.carry(field, ops, sync)?;
+            self.carry(applier, ops, sync)?;
         }
         if sync {
             let ops: Vec<&Op> = ops.iter().map(|it| &**it).collect();
-            let synced = field.sync(&ops, &self.dirs.root);
-            synced.map_err(Fault::at("sync", self.workspace.root()))?;
+            let synced = applier.sync(&ops, &self.dirs.root);
+            synced.map_err(IoFailure::at("sync", self.workspace.root()))?;
         }
         Ok(())
     }
 
     /// Copies what was replaced from the workspace to the state.
-    fn carry(&self, field: &mut Field<'_>, ops: &[&mut Op], sync: bool) -> Result<(), Fault> {
+    fn carry(
+        &self,
+        applier: &mut Applier<'_>,
+        ops: &[&mut Op],
+        sync: bool,
+    ) -> Result<(), IoFailure> {
         // What only moves is in the workspace still.
-        let kept = |it: &&&mut Op| it.other.is_none() && matches!(it.act, Act::Swap | Act::Take);
+        let kept =
+            |it: &&&mut Op| it.other.is_none() && matches!(it.act, StepKind::Swap | StepKind::Take);
         for op in ops.iter().filter(kept) {
             self.workspace.step("carry");
             let name = op.slot.to_string();
-            let carried = field.aside(op).and_then(|look| match look {
-                Some(look) => prepare::carry(self.slots(), &name, &look, &self.own, sync),
+            let carried = applier.aside(op).and_then(|stat| match stat {
+                Some(stat) => prepare::carry(self.slots(), &name, &stat, &self.own, sync),
                 None => Err(io::ErrorKind::NotFound.into()),
             });
-            carried.map_err(Fault::at("keep a copy of", &op.path))?;
+            carried.map_err(IoFailure::at("keep a copy of", &op.path))?;
         }
         Ok(())
     }
@@ -301,13 +309,13 @@ impl<'a> Transaction<'a> {
         Ok(rustix::fs::renameat_with(open, &self.name, done, &self.name, flags)?)
     }
 
-    fn take_back(&self, field: &mut Field<'_>, ops: &[&mut Op], halt: Halt) -> Stop {
-        let because = match halt {
-            Halt::Clash(conflict) => CommitError::Conflicts(vec![conflict]),
-            Halt::Fault(fault) => CommitError::Failed(fault),
+    fn revert(&self, applier: &mut Applier<'_>, ops: &[&mut Op], error: StepError) -> Stop {
+        let because = match error {
+            StepError::Clash(conflict) => CommitError::Conflicts(vec![conflict]),
+            StepError::IoFailure(fault) => CommitError::Failed(fault),
         };
         let because_text = because.to_string();
-        let left = match self.roll_back(field, ops.iter().map(|it| &**it)) {
+        let left = match self.roll_back(applier, ops.iter().map(|it| &**it)) {
             Ok(left) if left.is_empty() => return Stop::Before(because),
             Ok(left) => left.into_iter().map(|(path, _)| path).collect(),
             Err(fault) => return self.stuck(because_text, fault),
@@ -318,7 +326,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    fn stuck(&self, because: String, fault: Fault) -> Stop {
+    fn stuck(&self, because: String, fault: IoFailure) -> Stop {
         Stop::Between(CommitError::Stuck { call: self.call, because, fault })
     }
 
@@ -326,13 +334,13 @@ impl<'a> Transaction<'a> {
     /// changed meanwhile.
     pub(super) fn roll_back<'b>(
         &self,
-        field: &mut Field<'_>,
+        applier: &mut Applier<'_>,
         ops: impl DoubleEndedIterator<Item = &'b Op>,
-    ) -> Result<Vec<(PathBuf, usize)>, Fault> {
+    ) -> Result<Vec<(PathBuf, usize)>, IoFailure> {
         let mut left = Vec::new();
         for op in ops.rev() {
             self.workspace.step("take back");
-            if !field.take_back(op).map_err(Fault::at("restore", &op.path))? {
+            if !applier.revert(op).map_err(IoFailure::at("restore", &op.path))? {
                 left.push((op.path.clone(), op.slot));
             }
         }
@@ -340,13 +348,13 @@ impl<'a> Transaction<'a> {
     }
 
     /// The field of a transaction that somebody left behind.
-    pub(super) fn field(&self) -> Field<'_> {
-        Field::new(&self.dirs.root, self.slots(), &self.dirs.done)
+    pub(super) fn applier(&self) -> Applier<'_> {
+        Applier::new(&self.dirs.root, self.slots(), &self.dirs.done)
     }
 
     /// The bytes of its journal; none if it has none.
     pub(super) fn journal(&self) -> io::Result<Vec<u8>> {
-        match look::open_file(&self.own, "journal".as_ref()) {
+        match stat::open_file(&self.own, "journal".as_ref()) {
             Ok(mut file) => {
                 let mut bytes = Vec::new();
                 io::Read::read_to_end(&mut file, &mut bytes)?;

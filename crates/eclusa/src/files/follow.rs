@@ -21,9 +21,9 @@ use rustix::{
 
 use super::{
     FileError, Files, Kind,
-    asked::{Asked, split},
     beneath::SEARCH,
     error::{shown, shown_names},
+    requested_path::{RequestedPath, split},
 };
 
 /// So many links may be on the way: what Linux allows itself.
@@ -48,7 +48,7 @@ enum Step {
 
 impl Files {
     /// The name that a path reaches. Every name that it passes through on the way is judged.
-    pub(super) fn follow(&self, asked: &Asked, last: Last) -> Result<PathBuf, FileError> {
+    pub(super) fn follow(&self, asked: &RequestedPath, last: Last) -> Result<PathBuf, FileError> {
         let mut todo = asked.parts.clone();
         let mut links = 0;
         if asked.absolute {
@@ -127,7 +127,7 @@ impl Files {
     /// not followed. Of a path that never gets there, nothing is told but that.
     fn enter(
         &self,
-        asked: &Asked,
+        asked: &RequestedPath,
         path: Vec<OsString>,
         links: &mut usize,
     ) -> Result<Vec<OsString>, FileError> {
@@ -168,7 +168,7 @@ impl Files {
     }
 
     /// A directory that was passed already, opened again to go on from there.
-    fn reopened(&self, asked: &Asked, done: &[OsString]) -> Result<OwnedFd, FileError> {
+    fn reopened(&self, asked: &RequestedPath, done: &[OsString]) -> Result<OwnedFd, FileError> {
         let name: PathBuf = done.iter().collect();
         let opened = self.beneath().directory(self.handle(), &name, SEARCH);
         opened.map_err(|err| match err {
@@ -179,7 +179,7 @@ impl Files {
         })
     }
 
-    fn missing_at(&self, asked: &Asked, done: &[OsString], name: &OsStr) -> FileError {
+    fn missing_at(&self, asked: &RequestedPath, done: &[OsString], name: &OsStr) -> FileError {
         let path: PathBuf = done.iter().map(OsString::as_os_str).chain([name]).collect();
         let near = self.near(&path);
         FileError::NotFound { asked: asked.shown.clone(), near: near.map(|it| shown(&it)) }
@@ -249,6 +249,6 @@ pub(super) fn to_os(text: CString) -> OsString {
     OsString::from_vec(text.into_bytes())
 }
 
-fn not_a_directory(asked: &Asked, path: &[OsString], kind: Kind) -> FileError {
+fn not_a_directory(asked: &RequestedPath, path: &[OsString], kind: Kind) -> FileError {
     FileError::NotADirectory { asked: asked.shown.clone(), path: shown_names(path), kind }
 }

@@ -132,7 +132,7 @@ fn put(files: &Files, path: &Path, between: impl FnOnce()) -> Result<(), FileErr
 }
 
 /// Deletes what has this name, and never what a link leads to.
-fn delete(files: &Files, found: Found) -> Result<(), FileError> {
+fn delete(files: &Files, found: PathState) -> Result<(), FileError> {
     let flags = match found.node {
         None => return Err(files.missing(&found.path.to_string_lossy())),
         Some(Node::Directory { .. }) => {

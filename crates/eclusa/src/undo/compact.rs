@@ -18,14 +18,14 @@ use super::{
 use crate::{
     ContentDigest, Workspace,
     commit::{
-        Dirs, Fault,
-        look::{self, Kind, Look},
+        Dirs, IoFailure,
+        stat::{self, Kind, Stat},
     },
 };
 
 /// What is kept, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keep {
+pub struct Retention {
     /// This many of the latest transactions stay as they are: they are undone by renames.
     pub recent: usize,
     /// All that is kept may take this many bytes.
@@ -38,14 +38,14 @@ pub struct Compacted {
     /// Calls whose old contents are now in the store.
     pub packed: Vec<u64>,
     /// Calls that can no longer be undone.
-    pub evicted: Vec<Evicted>,
+    pub evicted: Vec<DroppedUndo>,
     /// What is still kept, in bytes.
     pub bytes: u64,
 }
 
 /// A call that can no longer be undone, because what it replaced took too much space.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Evicted {
+pub struct DroppedUndo {
     /// The call.
     pub call: u64,
     /// The paths whose old content is gone.
@@ -55,8 +55,8 @@ pub struct Evicted {
 impl Workspace {
     /// Compresses what old transactions keep, and evicts the oldest if all of it is too large.
     /// Commits may go on meanwhile. Nothing is evicted without being in the answer.
-    pub fn compact(&self, keep: Keep) -> Result<Compacted, Fault> {
-        let at = |err| Fault::at("compact", self.state())(err);
+    pub fn compact(&self, keep: Retention) -> Result<Compacted, IoFailure> {
+        let at = |err| IoFailure::at("compact", self.state())(err);
         let dirs = self.dirs()?;
         let past = history::all(&dirs, self.state())?;
         let mut compacted = Compacted::default();
@@ -81,7 +81,7 @@ impl Workspace {
             let journal =
                 journal.map_err(|_| plan::damaged(self.state(), "a journal cannot be read"))?;
             let paths = journal.ops.into_iter().map(|it| it.path).collect();
-            compacted.evicted.push(Evicted { call: oldest.call, paths });
+            compacted.evicted.push(DroppedUndo { call: oldest.call, paths });
             needed = self.needed(&dirs, &past).map_err(at)?;
             store::prune(self.state(), &needed).map_err(at)?;
         }
@@ -92,11 +92,11 @@ impl Workspace {
 
     /// Moves the files that a transaction keeps into the store. False: there were none.
     fn pack(&self, dirs: &Dirs, past: &Past) -> io::Result<bool> {
-        let dir = look::open_dir(&dirs.done, past.name.as_ref())?;
+        let dir = stat::open_dir(&dirs.done, past.name.as_ref())?;
         let mut packed = Vec::new();
         for (slot, before) in files(&dir)? {
             // Compressing takes long, and nobody need wait for it.
-            let mut file = look::open_file(&dir, slot.as_ref())?;
+            let mut file = stat::open_file(&dir, slot.as_ref())?;
             let mark = format!("{}-{slot}", past.name);
             let digest = store::pack(self.state(), &mut file, &mark)?;
             packed.push((slot, before, digest));
@@ -108,7 +108,7 @@ impl Workspace {
         let _held = self.hold().map_err(io::Error::other)?;
         // An undo may have been quicker.
         packed.retain(|(slot, before, digest)| {
-            let now = Look::at(&dir, slot.as_ref()).ok().flatten();
+            let now = Stat::at(&dir, slot.as_ref()).ok().flatten();
             let same = now.is_some_and(|now| now.id == before.id);
             same && store::path(self.state(), *digest).exists()
         });
@@ -126,7 +126,7 @@ impl Workspace {
 
     /// Forgets what a transaction keeps. False: it keeps nothing.
     fn evict(&self, dirs: &Dirs, past: &Past) -> io::Result<bool> {
-        let dir = look::open_dir(&dirs.done, past.name.as_ref())?;
+        let dir = stat::open_dir(&dirs.done, past.name.as_ref())?;
         let files = files(&dir)?;
         if (files.is_empty() && read_list(&dir)?.is_empty())
             || history::is_evicted(dirs, &past.name)
@@ -147,7 +147,7 @@ impl Workspace {
     fn needed(&self, dirs: &Dirs, past: &[Past]) -> io::Result<HashSet<PathBuf>> {
         let mut needed = HashSet::new();
         for past in past {
-            let dir = look::open_dir(&dirs.done, past.name.as_ref())?;
+            let dir = stat::open_dir(&dirs.done, past.name.as_ref())?;
             for line in read_list(&dir)?.lines() {
                 let hash = blake3::Hash::from_hex(line).map_err(io::Error::other)?;
                 needed.insert(store::path(self.state(), ContentDigest(*hash.as_bytes())));
@@ -160,23 +160,23 @@ impl Workspace {
     fn bytes(&self, dirs: &Dirs, past: &[Past]) -> io::Result<u64> {
         let mut bytes = store::kept(self.state())?.values().sum();
         for past in past {
-            let dir = look::open_dir(&dirs.done, past.name.as_ref())?;
-            bytes += files(&dir)?.iter().map(|(_, look)| look.id.size).sum::<u64>();
+            let dir = stat::open_dir(&dirs.done, past.name.as_ref())?;
+            bytes += files(&dir)?.iter().map(|(_, stat)| stat.id.size).sum::<u64>();
         }
         Ok(bytes)
     }
 }
 
 /// The files in the slots of a transaction.
-fn files(dir: &OwnedFd) -> io::Result<Vec<(String, Look)>> {
+fn files(dir: &OwnedFd) -> io::Result<Vec<(String, Stat)>> {
     let mut files = Vec::new();
-    for name in look::names(dir)? {
+    for name in stat::names(dir)? {
         let Ok(name) = name.into_string() else { continue };
         if name.parse::<usize>().is_err() {
             continue;
         }
-        if let Some(look) = Look::at(dir, name.as_ref())?.filter(|it| it.kind == Kind::File) {
-            files.push((name, look));
+        if let Some(stat) = Stat::at(dir, name.as_ref())?.filter(|it| it.kind == Kind::File) {
+            files.push((name, stat));
         }
     }
     Ok(files)
@@ -185,7 +185,7 @@ fn files(dir: &OwnedFd) -> io::Result<Vec<(String, Look)>> {
 /// What a transaction has in the store: a digest in each line.
 fn read_list(dir: &OwnedFd) -> io::Result<String> {
     let mut list = String::new();
-    match look::open_file(dir, "packed".as_ref()) {
+    match stat::open_file(dir, "packed".as_ref()) {
         Ok(mut file) => file.read_to_string(&mut list).map(|_| list),
         Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(list),
         Err(err) => Err(err),

@@ -10,15 +10,15 @@ use super::UndoError;
 use crate::{
     Workspace,
     commit::{
-        Dirs, Fault, call,
+        Dirs, IoFailure, call,
         journal::{self, Head, Journal},
-        look, names, sequence,
+        names, sequence, stat,
     },
 };
 
 /// A call that changed the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct UndoEntry {
     /// The call.
     pub call: u64,
     /// Its place among all that changed the workspace.
@@ -26,12 +26,12 @@ pub struct Entry {
     /// The calls that it undid.
     pub undoes: Vec<u64>,
     /// Whether it stands.
-    pub status: Status,
+    pub status: UndoStatus,
 }
 
 /// Whether the changes of a call stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub enum UndoStatus {
     /// They stand, and can be undone.
     Committed,
     /// They were undone by this call.
@@ -55,7 +55,7 @@ pub(super) struct Past {
 }
 
 /// All finished transactions, the earliest first.
-pub(super) fn all(dirs: &Dirs, state: &Path) -> Result<Vec<Past>, Fault> {
+pub(super) fn all(dirs: &Dirs, state: &Path) -> Result<Vec<Past>, IoFailure> {
     let names = names(&dirs.done, state)?;
     let past = names.into_iter().filter_map(|name| {
         let sequence = sequence(&name)?;
@@ -83,8 +83,8 @@ pub(super) fn undone(dirs: &Dirs, past: &[Past]) -> HashMap<u64, u64> {
 }
 
 pub(super) fn head(dirs: &Dirs, past: &Past) -> Option<Head> {
-    let dir = look::open_dir(&dirs.done, past.name.as_ref()).ok()?;
-    let file = look::open_file(dir, "journal".as_ref()).ok()?;
+    let dir = stat::open_dir(&dirs.done, past.name.as_ref()).ok()?;
+    let file = stat::open_file(dir, "journal".as_ref()).ok()?;
     let mut line = Vec::new();
     io::BufRead::read_until(&mut io::BufReader::new(file), b'\n', &mut line).ok()?;
     journal::head(&line)
@@ -94,37 +94,37 @@ pub(super) fn head(dirs: &Dirs, past: &Past) -> Option<Head> {
 pub(super) fn journal(dirs: &Dirs, past: &Past, state: &Path) -> Result<Journal, UndoError> {
     let at = state.join("done").join(&past.name);
     let read = || {
-        let dir = look::open_dir(&dirs.done, past.name.as_ref())?;
+        let dir = stat::open_dir(&dirs.done, past.name.as_ref())?;
         let mut bytes = Vec::new();
-        look::open_file(dir, "journal".as_ref())?.read_to_end(&mut bytes)?;
+        stat::open_file(dir, "journal".as_ref())?.read_to_end(&mut bytes)?;
         let journal = journal::read(&bytes).map_err(io::Error::other)?;
         journal.ok_or_else(|| io::Error::other("it is damaged"))
     };
-    Ok(read().map_err(Fault::at("read the journal in", &at))?)
+    Ok(read().map_err(IoFailure::at("read the journal in", &at))?)
 }
 
 /// True when what a transaction replaced is no longer kept.
 pub(super) fn is_evicted(dirs: &Dirs, name: &str) -> bool {
     let marker = Path::new(name).join("evicted");
-    matches!(look::Look::at(&dirs.done, marker.as_os_str()), Ok(Some(_)))
+    matches!(stat::Stat::at(&dirs.done, marker.as_os_str()), Ok(Some(_)))
 }
 
 impl Workspace {
     /// Every call that changed the workspace, the earliest first.
-    pub fn entries(&self) -> Result<Vec<Entry>, Fault> {
+    pub fn entries(&self) -> Result<Vec<UndoEntry>, IoFailure> {
         let dirs = self.dirs()?;
         let past = all(&dirs, self.state())?;
         let undone = undone(&dirs, &past);
         let entries = past.iter().filter_map(|past| {
             let head = head(&dirs, past)?;
             let status = match (undone.get(&past.call), head.irreversible) {
-                (Some(by), _) => Status::Undone { by: *by },
-                (None, Some(why)) => Status::Irreversible(why),
-                (None, None) if is_evicted(&dirs, &past.name) => Status::Evicted,
-                (None, None) => Status::Committed,
+                (Some(by), _) => UndoStatus::Undone { by: *by },
+                (None, Some(why)) => UndoStatus::Irreversible(why),
+                (None, None) if is_evicted(&dirs, &past.name) => UndoStatus::Evicted,
+                (None, None) => UndoStatus::Committed,
             };
             let (call, sequence) = (past.call, past.sequence);
-            Some(Entry { call, sequence, undoes: head.undoes, status })
+            Some(UndoEntry { call, sequence, undoes: head.undoes, status })
         });
         Ok(entries.collect())
     }

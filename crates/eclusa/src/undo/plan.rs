@@ -6,18 +6,18 @@ use std::{
 };
 
 use super::{
-    By, Obstacle, UndoError, Undone,
+    ChangedBy, UndoConflict, UndoError, Undone,
     history::{self, Past},
     store,
 };
 use crate::{
-    Aside, Clash, CommitError, Conflict, ContentDigest, Workspace,
+    Clash, CommitError, Conflict, ContentDigest, KeepStrategy, Workspace,
     commit::{
-        Dirs, Fault, contents,
+        Dirs, IoFailure, contents,
         journal::Journal,
-        look::{self, Kind, Look, Seen, What},
-        op::{Act, Item, Op, Source, Wish, arrange},
+        op::{Item, Op, PathGoal, Source, StepKind, arrange},
         parents::Parents,
+        stat::{self, Expected, Kind, NodeContent, Stat},
     },
 };
 
@@ -108,8 +108,10 @@ impl Plan {
         workspace: &Workspace,
         dirs: &Dirs,
     ) -> Result<(Vec<Item<'static>>, History), UndoError> {
-        let renamed = |(_, journal): &(Past, Journal)| journal.head.aside() == Aside::Renamed;
-        let renamed = workspace.aside() == Aside::Renamed && self.targets.iter().all(renamed);
+        let renamed =
+            |(_, journal): &(Past, Journal)| journal.head.aside() == KeepStrategy::Renamed;
+        let renamed =
+            workspace.aside() == KeepStrategy::Renamed && self.targets.iter().all(renamed);
         if renamed && slots_are_in_place(dirs, &mut self.ops) {
             let item = |op| Item { op, source: None };
             return Ok((self.ops.into_iter().map(item).collect(), self.history));
@@ -118,7 +120,7 @@ impl Plan {
         self.check(workspace, dirs)?;
         let mut wishes = BTreeMap::<PathBuf, (Op, Op, Option<Op>)>::new();
         for op in self.ops {
-            let holds = matches!(op.act, Act::Put | Act::Swap).then(|| op.clone());
+            let holds = matches!(op.act, StepKind::Put | StepKind::Swap).then(|| op.clone());
             wishes
                 .entry(op.path.clone())
                 .and_modify(|(_, last, slot)| {
@@ -132,7 +134,7 @@ impl Plan {
         // What is in the workspace now need not be kept anywhere else.
         let mut present: HashMap<ContentDigest, PathBuf> = HashMap::new();
         for (path, (first, ..)) in &wishes {
-            if let Some(Seen { what: What::File(digest), .. }) = &first.old {
+            if let Some(Expected { what: NodeContent::File(digest), .. }) = &first.old {
                 present.insert(*digest, path.clone());
             }
         }
@@ -140,7 +142,7 @@ impl Plan {
         for (path, (first, last, holds)) in wishes {
             let source = match (&last.new, holds) {
                 (Some(new), Some(op)) => match &new.what {
-                    What::File(digest) => Some(match present.get(digest) {
+                    NodeContent::File(digest) => Some(match present.get(digest) {
                         Some(path) if op.other.is_some() => Source::Workspace(path.clone()),
                         _ => self.history.source(workspace, dirs, &op, *digest)?,
                     }),
@@ -154,7 +156,7 @@ impl Plan {
                 (old, new) => old.is_none() && new.is_none(),
             };
             if !same {
-                granted.push(Wish { path, old, new, source });
+                granted.push(PathGoal { path, old, new, source });
             }
         }
         Ok((arrange(granted.into_iter()), self.history))
@@ -164,30 +166,30 @@ impl Plan {
 /// True when every slot holds what is to go back, untouched. Notes how to recognise it.
 fn slots_are_in_place(dirs: &Dirs, ops: &mut [Op]) -> bool {
     let mut homes = HashMap::new();
-    let mut filled: HashMap<PathBuf, Option<Seen>> = HashMap::new();
+    let mut filled: HashMap<PathBuf, Option<Expected>> = HashMap::new();
     ops.iter_mut().all(|op| {
-        if op.act == Act::Take && op.other.is_some() {
+        if op.act == StepKind::Take && op.other.is_some() {
             filled.insert(op.path.clone(), op.old.clone());
         }
         // What only moved comes back from where it went, by the step before.
-        if let (Act::Put, Some(other), Some(new)) = (op.act, &op.other, &op.new)
+        if let (StepKind::Put, Some(other), Some(new)) = (op.act, &op.other, &op.new)
             && let Some(Some(old)) = filled.get(other)
         {
             return old.same(new);
         }
         let (Some(home), Some(new)) = (&op.home, &mut op.new) else { return true };
-        if op.act == Act::Mode {
+        if op.act == StepKind::Mode {
             return true;
         }
         let handle = homes
             .entry(home.clone())
-            .or_insert_with(|| look::open_dir(&dirs.done, home.as_ref()).ok());
-        let look = handle
+            .or_insert_with(|| stat::open_dir(&dirs.done, home.as_ref()).ok());
+        let stat = handle
             .as_ref()
-            .and_then(|it| Look::at(it, op.slot.to_string().as_ref()).ok().flatten());
-        let good = look.filter(|it| it.is_still(new) && it.mode == new.mode);
-        if let Some(look) = good {
-            new.id = Some(look.id);
+            .and_then(|it| Stat::at(it, op.slot.to_string().as_ref()).ok().flatten());
+        let good = stat.filter(|it| it.is_still(new) && it.mode == new.mode);
+        if let Some(stat) = good {
+            new.id = Some(stat.id);
         }
         good.is_some()
     })
@@ -216,7 +218,7 @@ impl History {
         workspace: &Workspace,
         dirs: &Dirs,
         found: Vec<Conflict>,
-    ) -> Result<Vec<Obstacle>, UndoError> {
+    ) -> Result<Vec<UndoConflict>, UndoError> {
         let later = self.past.iter().rev().take_while(|it| it.sequence > self.since);
         let later = later
             .filter(|it| !self.undone.contains_key(&it.call) && !self.targets.contains(&it.call));
@@ -234,7 +236,10 @@ impl History {
                 let near = |op: &Op| op.path.starts_with(path) || path.starts_with(&op.path);
                 it.ops.iter().any(near)
             };
-            journals.iter().find(touches).map_or(By::Outside, |it| By::Call(it.head.call))
+            journals
+                .iter()
+                .find(touches)
+                .map_or(ChangedBy::Outside, |it| ChangedBy::Call(it.head.call))
         };
         Ok(found
             .into_iter()
@@ -243,7 +248,7 @@ impl History {
                     Clash::NotEmpty { holds } => holds,
                     _ => &conflict.path,
                 };
-                Obstacle { by: by(path), conflict }
+                UndoConflict { by: by(path), conflict }
             })
             .collect())
     }
@@ -259,11 +264,11 @@ pub(super) fn find(
 ) -> Option<Source<'static>> {
     let done = workspace.state().join("done");
     let in_slot = |home: &str, slot: usize| {
-        let dir = look::open_dir(&dirs.done, home.as_ref()).ok()?;
+        let dir = stat::open_dir(&dirs.done, home.as_ref()).ok()?;
         let name = slot.to_string();
-        let look = Look::at(&dir, name.as_ref()).ok()??;
-        let right = look.kind == Kind::File
-            && look::digest(&dir, name.as_ref()).is_ok_and(|it| it == digest);
+        let stat = Stat::at(&dir, name.as_ref()).ok()??;
+        let right = stat.kind == Kind::File
+            && stat::digest(&dir, name.as_ref()).is_ok_and(|it| it == digest);
         right.then(|| Source::File(done.join(home).join(name)))
     };
     if let Some(op) = op
@@ -277,16 +282,16 @@ pub(super) fn find(
     }
     past.iter().rev().find_map(|past| {
         let journal = history::journal(dirs, past, workspace.state()).ok()?;
-        let wanted = What::File(digest);
+        let wanted = NodeContent::File(digest);
         let mut holds = journal.ops.iter().filter(|op| {
-            let is = |it: &Option<Seen>| it.as_ref().is_some_and(|it| it.what == wanted);
-            op.act != Act::Mode && (is(&op.old) || is(&op.new))
+            let is = |it: &Option<Expected>| it.as_ref().is_some_and(|it| it.what == wanted);
+            op.act != StepKind::Mode && (is(&op.old) || is(&op.new))
         });
         holds.find_map(|op| in_slot(op.home.as_deref().unwrap_or(&past.name), op.slot))
     })
 }
 
 /// An error about what is kept, as one of an undo.
-pub(super) fn damaged(state: &Path, why: &'static str) -> Fault {
-    Fault::at("use", state)(std::io::Error::other(why))
+pub(super) fn damaged(state: &Path, why: &'static str) -> IoFailure {
+    IoFailure::at("use", state)(std::io::Error::other(why))
 }

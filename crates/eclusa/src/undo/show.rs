@@ -7,9 +7,9 @@ use crate::{
     Change, Changes, Content, ContentDigest, FileNode, Node, Stamp, Workspace,
     commit::{
         Dirs,
-        look::{Look, Seen, What},
-        op::{Act, Op, Source},
+        op::{Op, Source, StepKind},
         parents::{self, Parents},
+        stat::{Expected, NodeContent, Stat},
     },
 };
 
@@ -27,12 +27,12 @@ impl Workspace {
         let found = past.iter().find(|it| it.call == call).ok_or(UndoError::Unknown(call))?;
         let journal = history::journal(&dirs, found, self.state())?;
         let mut parents = Parents::new(&dirs.root);
-        let mut node = |seen: &Option<Seen>, op: &Op| {
+        let mut node = |seen: &Option<Expected>, op: &Op| {
             let seen = seen.as_ref()?;
             Some(match &seen.what {
-                What::Directory => Node::Directory { mode: seen.mode },
-                What::Link(target) => Node::Link { target: target.clone() },
-                What::File(digest) => {
+                NodeContent::Directory => Node::Directory { mode: seen.mode },
+                NodeContent::Link(target) => Node::Link { target: target.clone() },
+                NodeContent::File(digest) => {
                     let home = op.home.clone().unwrap_or_else(|| found.name.clone());
                     let op = Op { home: Some(home), ..op.clone() };
                     let moved = op.other.as_deref();
@@ -48,7 +48,7 @@ impl Workspace {
         };
         let changes = journal.ops.iter().map(|op| Change {
             path: op.path.clone(),
-            from: op.other.clone().filter(|_| op.act == Act::Put),
+            from: op.other.clone().filter(|_| op.act == StepKind::Put),
             before: node(&op.old, op),
             after: node(&op.new, op),
         });
@@ -70,12 +70,12 @@ impl Workspace {
     }
 }
 
-fn is_in_place(seen: &Seen, path: &Path, parents: &mut Parents<'_>) -> bool {
-    let look = parents.of(path).and_then(|it| Look::at(&*it, parents::name(path)));
-    look.is_ok_and(|it| it.is_some_and(|it| it.is_still(seen)))
+fn is_in_place(seen: &Expected, path: &Path, parents: &mut Parents<'_>) -> bool {
+    let stat = parents.of(path).and_then(|it| Stat::at(&*it, parents::name(path)));
+    stat.is_ok_and(|it| it.is_some_and(|it| it.is_still(seen)))
 }
 
-fn file(seen: &Seen, digest: ContentDigest, content: Content) -> FileNode {
+fn file(seen: &Expected, digest: ContentDigest, content: Content) -> FileNode {
     let stamp = seen.id.and_then(|id| {
         Some(Stamp {
             device: 0,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use eclusa::{Durability, Keep, Status, UndoError};
+use eclusa::{Durability, Retention, UndoError, UndoStatus};
 
 use crate::tree::{World, file};
 
@@ -25,17 +25,17 @@ fn u_old_contents_are_kept_once_and_compressed_and_undo_works_from_there() {
     world.commit(1, &[("a", file("1")), ("b", file("1"))]);
     world.commit(2, &[("c", file("2"))]);
     world.commit(3, &[("d", file("3"))]);
-    let done = world.workspace.compact(Keep { recent: 1, bytes: ALL }).unwrap();
+    let done = world.workspace.compact(Retention { recent: 1, bytes: ALL }).unwrap();
     assert_eq!(done.packed, [1, 2]);
     assert!(done.evicted.is_empty());
     assert!(done.bytes < 10_000, "{done:?}");
     assert_eq!(files_below(&world.workspace.state().join("store")), 1, "one content, kept once");
-    let again = world.workspace.compact(Keep { recent: 0, bytes: ALL }).unwrap();
+    let again = world.workspace.compact(Retention { recent: 0, bytes: ALL }).unwrap();
     assert!(again.packed.is_empty(), "{again:?}");
     world.workspace.undo(4, &[1, 2, 3], CRASH).unwrap();
     assert_eq!(world.tree(), start);
     world.workspace.redo(5, None, CRASH).unwrap();
-    world.workspace.compact(Keep { recent: 0, bytes: ALL }).unwrap();
+    world.workspace.compact(Retention { recent: 0, bytes: ALL }).unwrap();
     world.workspace.undo(6, &[2], CRASH).unwrap();
     assert_eq!(world.read("c"), text);
 }
@@ -60,14 +60,14 @@ fn u_eviction_takes_the_oldest_first_and_says_so() {
     for call in 1..=4 {
         world.commit(call, &[(&format!("f{call}"), file("short"))]);
     }
-    let done = world.workspace.compact(Keep { recent: 1, bytes: 45_000 }).unwrap();
+    let done = world.workspace.compact(Retention { recent: 1, bytes: 45_000 }).unwrap();
     let evicted: Vec<u64> = done.evicted.iter().map(|it| it.call).collect();
     assert_eq!(evicted, [1, 2], "{done:?}");
     assert_eq!(done.evicted[0].paths, [std::path::PathBuf::from("f1")]);
     assert!(done.bytes <= 45_000, "{done:?}");
-    let statuses: Vec<Status> =
+    let statuses: Vec<UndoStatus> =
         world.workspace.entries().unwrap().into_iter().map(|it| it.status).collect();
-    let (kept, gone) = (Status::Committed, Status::Evicted);
+    let (kept, gone) = (UndoStatus::Committed, UndoStatus::Evicted);
     assert_eq!(statuses, [gone.clone(), gone, kept.clone(), kept]);
     let err = world.workspace.undo(5, &[1], CRASH).unwrap_err();
     assert!(matches!(&err, UndoError::Irreversible(it) if it[0].0 == 1), "{err}");
@@ -85,10 +85,10 @@ fn u_a_redo_works_after_the_undo_was_compacted() {
     world.write("a", "0");
     world.commit(1, &[("a", file("1"))]);
     world.workspace.undo(2, &[1], CRASH).unwrap();
-    world.workspace.compact(Keep { recent: 0, bytes: ALL }).unwrap();
+    world.workspace.compact(Retention { recent: 0, bytes: ALL }).unwrap();
     world.workspace.redo(3, None, CRASH).unwrap();
     assert_eq!(world.read("a"), "1");
-    world.workspace.compact(Keep { recent: 0, bytes: ALL }).unwrap();
+    world.workspace.compact(Retention { recent: 0, bytes: ALL }).unwrap();
     world.workspace.undo(4, &[1], CRASH).unwrap();
     assert_eq!(world.read("a"), "0");
 }

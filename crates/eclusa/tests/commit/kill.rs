@@ -12,7 +12,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use eclusa::{Changes, Durability, Status, Workspace};
+use eclusa::{Changes, Durability, UndoStatus, Workspace};
 
 use crate::tree::{Snap, Tree, build, change, directory, file, link, node, tree};
 
@@ -41,7 +41,7 @@ fn child() {
         "undo" => ws.undo(2, &[1], Durability::Crash).map(drop).unwrap(),
         "recover" => ws.recover().map(drop).unwrap(),
         "compact" => {
-            ws.compact(eclusa::Keep { recent: 0, bytes: u64::MAX }).map(drop).unwrap();
+            ws.compact(eclusa::Retention { recent: 0, bytes: u64::MAX }).map(drop).unwrap();
         }
         other => panic!("nobody can {other}"),
     }
@@ -201,12 +201,12 @@ fn u_an_undo_killed_at_every_step_is_all_or_nothing() {
         assert!(recovered.left.is_empty(), "step {step}: {recovered:?}");
         let status = ws.entries().unwrap()[0].status.clone();
         if tree(&at.root) == start() {
-            assert_eq!(status, Status::Undone { by: 2 }, "step {step}");
+            assert_eq!(status, UndoStatus::Undone { by: 2 }, "step {step}");
             ws.redo(3, None, Durability::Crash).unwrap();
             assert_eq!(tree(&at.root), after, "step {step}");
         } else {
             assert_eq!(tree(&at.root), after, "step {step}");
-            assert_eq!(status, Status::Committed, "step {step}");
+            assert_eq!(status, UndoStatus::Committed, "step {step}");
             ws.undo(2, &[1], Durability::Crash).unwrap();
             assert_eq!(tree(&at.root), start(), "step {step}");
         }
@@ -261,7 +261,7 @@ fn a16_a_recovery_leaves_what_somebody_changed_since_the_crash() {
     }
     fs::write(at.root.join("altered"), "mine").unwrap();
     let (_, recovered) = Workspace::open(&at.root, &at.state).unwrap();
-    assert_eq!(recovered.taken_back, [1]);
+    assert_eq!(recovered.reverted, [1]);
     let [left] = recovered.left.as_slice() else { panic!("{recovered:?}") };
     assert_eq!(left.path, Path::new("altered"));
     assert_eq!(fs::read_to_string(&left.kept).unwrap(), "old");

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
-use eclusa::{Change, Changes, CommitError, Durability, Keep, Node, Workspace};
+use eclusa::{Change, Changes, CommitError, Durability, Node, Retention, Workspace};
 
 use crate::tree::{World, change, node};
 
@@ -49,7 +49,7 @@ fn u_moves_and_edits_are_undone_together_also_from_the_store() {
         move_in(&world, 3, "b", "c");
         let end = world.tree();
         if packed {
-            world.workspace.compact(Keep { recent: 0, bytes: u64::MAX }).unwrap();
+            world.workspace.compact(Retention { recent: 0, bytes: u64::MAX }).unwrap();
         }
         world.workspace.undo(4, &[1, 2, 3], Durability::Crash).unwrap();
         assert_eq!(world.tree(), start);
@@ -69,7 +69,7 @@ fn u_a_move_that_was_packed_or_came_twice_is_undone() {
     let start = world.tree();
     move_in(&world, 1, "a", "b");
     move_in(&world, 2, "b", "c");
-    world.workspace.compact(Keep { recent: 0, bytes: u64::MAX }).unwrap();
+    world.workspace.compact(Retention { recent: 0, bytes: u64::MAX }).unwrap();
     world.workspace.undo(3, &[1, 2], Durability::Crash).unwrap();
     assert_eq!(world.tree(), start);
 }

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use eclusa::{By, Clash, Content, Durability, Node, Status, UndoError};
+use eclusa::{ChangedBy, Clash, Content, Durability, Node, UndoError, UndoStatus};
 
 use crate::tree::{World, directory, file, open};
 
 const CRASH: Durability = Durability::Crash;
 
-fn statuses(world: &World) -> Vec<(u64, Status)> {
+fn statuses(world: &World) -> Vec<(u64, UndoStatus)> {
     world.workspace.entries().unwrap().into_iter().map(|it| (it.call, it.status)).collect()
 }
 
@@ -29,8 +29,8 @@ fn u_one_in_the_middle_is_undone_when_nothing_later_touches_its_files() {
         ("0".into(), "8".into(), "9".into())
     );
     assert!(!world.path("new").exists());
-    let committed = |call| (call, Status::Committed);
-    let expected = [(7, Status::Undone { by: 10 }), committed(8), committed(9), committed(10)];
+    let committed = |call| (call, UndoStatus::Committed);
+    let expected = [(7, UndoStatus::Undone { by: 10 }), committed(8), committed(9), committed(10)];
     assert_eq!(statuses(&world), expected);
 }
 
@@ -52,7 +52,8 @@ fn u_a_later_call_or_an_edit_in_the_way_is_named_and_nothing_changes() {
         found.sort_by(|a, b| a.conflict.path.cmp(&b.conflict.path));
         let told: Vec<_> =
             found.iter().map(|it| (it.conflict.path.to_str().unwrap(), it.by)).collect();
-        let expected = [("a", By::Call(8)), ("b", By::Outside), ("dir", By::Call(9))];
+        let expected =
+            [("a", ChangedBy::Call(8)), ("b", ChangedBy::Outside), ("dir", ChangedBy::Call(9))];
         assert_eq!(told, expected);
         assert!(matches!(found[2].conflict.clash, Clash::NotEmpty { .. }));
         assert!(text.contains("by call 8") && text.contains("outside"), "{text}");
@@ -72,7 +73,7 @@ fn u_a_later_call_or_an_edit_in_the_way_is_named_and_nothing_changes() {
     world.commit(13, &[("a", file("13"))]);
     let err = world.workspace.undo(14, &[11, 13], CRASH).unwrap_err();
     let UndoError::Conflicts(found) = err else { panic!("{err}") };
-    assert_eq!(found[0].by, By::Call(12));
+    assert_eq!(found[0].by, ChangedBy::Call(12));
     assert_eq!(world.read("a"), "13");
 }
 
@@ -115,7 +116,7 @@ fn u_irreversible_entries_are_listed_and_the_rest_is_undone() {
     assert_eq!(world.read("a"), "0");
     let err = world.workspace.undo(4, &[2], CRASH).unwrap_err();
     assert_eq!(err.to_string(), "call 2 cannot be undone: it sent a message");
-    assert_eq!(statuses(&world)[1].1, Status::Irreversible("it sent a message".into()));
+    assert_eq!(statuses(&world)[1].1, UndoStatus::Irreversible("it sent a message".into()));
 }
 
 /// An edit in place, and back to the same content, is no obstacle; its digest is what counts.
@@ -165,7 +166,7 @@ fn u_what_a_past_call_did_can_be_shown() {
         assert!(b.before.is_none());
         assert_eq!(text(&b.after, "b"), "made");
         if !compacted {
-            world.workspace.compact(eclusa::Keep { recent: 0, bytes: u64::MAX }).unwrap();
+            world.workspace.compact(eclusa::Retention { recent: 0, bytes: u64::MAX }).unwrap();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use eclusa::{Entry, Registry, Status, Workspace};
+use eclusa::{Registry, UndoEntry, UndoStatus, Workspace};
 use eclusa_store::Store;
 
 use crate::{
@@ -41,9 +41,10 @@ pub(super) fn find(
 ) -> Result<Selected, Failure> {
     let entries = workspace.entries().map_err(Failure::failed)?;
     let all: HashSet<u64> = entries.iter().map(|it| it.call).collect();
-    let stands = |it: &&Entry| !matches!(it.status, Status::Undone { .. }) && it.undoes.is_empty();
-    let standing: Vec<&Entry> = entries.iter().filter(stands).collect();
-    let last = standing.iter().rev().find(|it| it.status == Status::Committed);
+    let stands =
+        |it: &&UndoEntry| !matches!(it.status, UndoStatus::Undone { .. }) && it.undoes.is_empty();
+    let standing: Vec<&UndoEntry> = entries.iter().filter(stands).collect();
+    let last = standing.iter().rev().find(|it| it.status == UndoStatus::Committed);
     let last = || last.ok_or_else(|| nothing(&standing));
     let beyond = |from: u64, belongs: &dyn Fn(&LogCall) -> bool| -> Result<_, Failure> {
         let mut beyond = Vec::new();
@@ -103,16 +104,16 @@ pub(super) fn undo_of(call: Option<u64>, workspace: &Workspace) -> Result<u64, F
     if let Some(call) = call {
         return match of(call) {
             Some(entry) if !entry.undoes.is_empty() => Ok(call),
-            Some(Entry { status: Status::Undone { by }, .. }) => Ok(*by),
+            Some(UndoEntry { status: UndoStatus::Undone { by }, .. }) => Ok(*by),
             Some(_) => {
                 Err(Failure::failed(format!("call {call} stands, so there is nothing to redo")))
             }
             None => Err(unknown(call)),
         };
     }
-    let stands = |it: &&Entry| it.status == Status::Committed && !it.undoes.is_empty();
+    let stands = |it: &&UndoEntry| it.status == UndoStatus::Committed && !it.undoes.is_empty();
     // An undo of an undo is a redo, and not meant here.
-    let plain = |it: &&Entry| !it.undoes.iter().any(|of| is_undo(*of));
+    let plain = |it: &&UndoEntry| !it.undoes.iter().any(|of| is_undo(*of));
     let latest = entries.iter().rev().filter(stands).find(plain);
     latest
         .map(|it| it.call)
@@ -125,9 +126,9 @@ pub(in crate::commands) fn unknown(call: u64) -> Failure {
         .hint("`eclusa changes` lists the calls that did")
 }
 
-fn nothing(standing: &[&Entry]) -> Failure {
+fn nothing(standing: &[&UndoEntry]) -> Failure {
     match standing.last() {
-        Some(entry) if entry.status != Status::Committed => Failure::failed(format!(
+        Some(entry) if entry.status != UndoStatus::Committed => Failure::failed(format!(
             "there is nothing to undo: call {} cannot be undone, because {}",
             entry.call,
             why(entry)
@@ -137,10 +138,10 @@ fn nothing(standing: &[&Entry]) -> Failure {
     }
 }
 
-fn why(entry: &Entry) -> String {
+fn why(entry: &UndoEntry) -> String {
     match &entry.status {
-        Status::Irreversible(why) => why.clone(),
-        Status::Evicted => "what it replaced was evicted to save space".to_owned(),
-        Status::Committed | Status::Undone { .. } => String::new(),
+        UndoStatus::Irreversible(why) => why.clone(),
+        UndoStatus::Evicted => "what it replaced was evicted to save space".to_owned(),
+        UndoStatus::Committed | UndoStatus::Undone { .. } => String::new(),
     }
 }

@@ -4,9 +4,9 @@
 use std::{path::PathBuf, time::Duration};
 
 use eclusa::{
-    Answer, Approver, By, Durability, Facts, Job, NotAsked, Output, PermissionClass, Question,
-    Registration, Registry, RegistryError, Scene, ToolError, Touch, TypedTool, Undo, UndoError,
-    Undone, Workspace,
+    Answer, Approver, ChangedBy, Durability, Facts, Job, NotAsked, Output, PermissionClass,
+    Question, Registration, Registry, RegistryError, Scene, ToolError, Touch, TypedTool, Undo,
+    UndoError, Undone, Workspace,
 };
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -194,10 +194,10 @@ pub(super) fn failed(err: &UndoError, asked: &[u64]) -> ToolError {
         UndoError::Conflicts(obstacles) => obstacles.as_slice(),
         _ => &[],
     };
-    let obstacle = |it: &eclusa::Obstacle| {
+    let obstacle = |it: &eclusa::UndoConflict| {
         let by = match it.by {
-            By::Call(call) => Value::from(call),
-            By::Outside => Value::Null,
+            ChangedBy::Call(call) => Value::from(call),
+            ChangedBy::Outside => Value::Null,
         };
         let path = it.conflict.path.to_string_lossy();
         json!({"path": path, "what": it.conflict.clash.to_string(), "by_call": by})

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use super::{
     super::{
         GrepArgs,
-        seek::grep,
-        work::{Halt, Waiting},
+        cancel::{Cancel, Waiting},
+        grep_run::grep,
     },
     *,
 };
@@ -87,15 +87,15 @@ fn nothing_is_looked_at_once_a_halt_is_called() {
     let place = Place::new();
     place.file("a.txt", "x\n").file("d/b.txt", "x\n");
     let files = Files::open(&place.root(), Blocked::default()).unwrap();
-    let searched = |path: Option<&str>, halt: &Halt| {
+    let searched = |path: Option<&str>, cancel: &Cancel| {
         let path = path.map(str::to_owned);
         let args = GrepArgs { pattern: "x".to_owned(), path, ..GrepArgs::default() };
-        let data = grep(&files, &HiddenPaths::nothing(), &args, halt).unwrap().data.unwrap();
+        let data = grep(&files, &HiddenPaths::nothing(), &args, cancel).unwrap().data.unwrap();
         data["searched"].as_u64().unwrap()
     };
-    let wanted = Halt::until(Instant::now() + Duration::from_secs(3600));
+    let wanted = Cancel::until(Instant::now() + Duration::from_secs(3600));
     assert_eq!((searched(None, &wanted), searched(Some("a.txt"), &wanted)), (2, 1));
-    let late = Halt::until(Instant::now());
+    let late = Cancel::until(Instant::now());
     assert_eq!((searched(None, &late), searched(Some("a.txt"), &late)), (0, 0));
     drop(Waiting(wanted.clone()));
     assert_eq!((searched(None, &wanted), searched(Some("a.txt"), &wanted)), (0, 0));

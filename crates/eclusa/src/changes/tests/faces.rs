@@ -147,7 +147,7 @@ fn json_of_a_move_and_an_odd_name() {
         node.clone(),
         node,
     )));
-    let written = Diff::of(&changes, &Held, Bounds::default()).json();
+    let written = Diff::of(&changes, &InlineContents, Bounds::default()).json();
     assert_eq!(written["v"], 1);
     assert_eq!(written["digest"], changes.digest().to_string());
     assert_eq!(written["summary"]["text"], "2 files changed, +1 -0 (1 made, 1 moved)");
@@ -184,7 +184,7 @@ fn acp_has_a_diff_for_each_text_and_words_for_the_rest() {
         change("c", file("bye\n", 0o644), None),
         change("d", None, link("a")),
     ]);
-    let diff = Diff::of(&changes, &Held, Bounds::default());
+    let diff = Diff::of(&changes, &InlineContents, Bounds::default());
     let words =
         |text: &str| json!({ "type": "content", "content": { "type": "text", "text": text } });
     assert_eq!(
@@ -224,7 +224,7 @@ fn contents_are_read_where_they_are() {
     let wrong: [(&dyn Contents, &str); 3] = [
         (&other, "the content is no longer what it was"),
         (&gone, "the content cannot be read: no disk"),
-        (&Held, "the content cannot be read: nobody here can read it"),
+        (&InlineContents, "the content cannot be read: nobody here can read it"),
     ];
     for (contents, why) in wrong {
         let diff = Diff::of(&changes, contents, Bounds::default());
@@ -249,7 +249,7 @@ fn what_does_not_fit_is_counted() {
         change("b", file("x\n", 0o644), file("y\n", 0o644)),
     ]);
     let bounds = Bounds { shown: 40, ..Bounds::default() };
-    assert_snapshot!(Diff::of(&changes, &Held, bounds).shown(), @"
+    assert_snapshot!(Diff::of(&changes, &InlineContents, bounds).shown(), @"
     made a, mode 0644, +100 -0
     @@ -0,0 +1,100 @@
     + line 0

@@ -131,7 +131,7 @@ fn git_refuses_a_patch_that_leaves_something_out() {
 
     let large = Changes::of([change("x", Some(old), file("new\n", 0o755))]);
     let bounds = Bounds { file: 3, ..Bounds::default() };
-    let text = Diff::of(&large, &Held, bounds).unified();
+    let text = Diff::of(&large, &InlineContents, bounds).unified();
     assert!(text.contains("Files a/x and b/x differ"), "{text}");
     assert!(text.contains("# the lines are left out: 4 bytes are more than the 3 bytes"), "{text}");
     assert!(!apply(root.path(), &text).status.success());

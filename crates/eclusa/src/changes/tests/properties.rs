@@ -84,7 +84,7 @@ proptest! {
     /// The numbers of the summary are those of an obvious count.
     #[test]
     fn the_summary_counts_right((before, after, changes) in worlds()) {
-        let told = Diff::of(&changes, &Held, Bounds::default()).summary();
+        let told = Diff::of(&changes, &InlineContents, Bounds::default()).summary();
         let moves: BTreeMap<&Path, &Path> = (changes.iter())
             .filter_map(|it| Some((it.path.as_path(), it.from.as_deref()?)))
             .filter(|(to, from)| {

@@ -152,7 +152,7 @@ fn further_kinds_of_secrets() {
 #[test]
 fn what_is_kept_for_undo_is_the_persons_business() {
     let config = load("[undo]\nkeep = '2MB'\nrecent = 3\ndurability = 'power-loss'");
-    assert_eq!(config.keep, crate::Keep { recent: 3, bytes: 2 << 20 });
+    assert_eq!(config.keep, crate::Retention { recent: 3, bytes: 2 << 20 });
     assert_eq!(config.commit_durability, crate::Durability::PowerLoss);
     // A project may want more safety, and no less space to go back in.
     let project = |text: &str| Config::load(&[Layer::of_project("eclusa.toml", text)]);

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 use super::*;
 use crate::{Content, ContentDigest};
 
-fn file(found: Found) -> crate::FileNode {
+fn file(found: PathState) -> crate::FileNode {
     match found.node {
         Some(Node::File(file)) => file,
         other => panic!("no file: {other:?}"),
@@ -33,9 +33,9 @@ fn nothing_a_directory_and_a_link_are_told_apart() {
     for world in World::both("chmod 750 ws/src; ln -s a.txt ws/l; ln -s nothing ws/dangling") {
         let node = |asked: &str| world.files.node(asked, HOLD).unwrap();
         assert_eq!(node("src").node, Some(Node::Directory { mode: 0o750 }));
-        assert_eq!(node("new/deep/x"), Found { path: "new/deep/x".into(), node: None });
+        assert_eq!(node("new/deep/x"), PathState { path: "new/deep/x".into(), node: None });
         assert_eq!(node("l").path, Path::new("a.txt"));
-        assert_eq!(node("dangling"), Found { path: "nothing".into(), node: None });
+        assert_eq!(node("dangling"), PathState { path: "nothing".into(), node: None });
         let entry = world.files.entry("l", HOLD).unwrap();
         assert_eq!(entry.node, Some(Node::Link { target: "a.txt".into() }));
         // A name that ends in a slash is no file's; a directory can be made there.

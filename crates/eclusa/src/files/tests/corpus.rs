@@ -93,7 +93,7 @@ impl Case {
     }
 
     /// An error when the shipped rules deny a change, however its path was spelt.
-    fn judged(&self, found: &Found, after: Option<Node>) -> Result<(), FileError> {
+    fn judged(&self, found: &PathState, after: Option<Node>) -> Result<(), FileError> {
         let config = Config::load(&[]).unwrap();
         let limits = crate::EffectLimits { allow_delete: true, ..config.effects };
         let rules = Rules::new(config.rules, self.files.root()).with_effects(limits);

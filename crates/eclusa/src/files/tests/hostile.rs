@@ -114,7 +114,7 @@ fn check_directory(world: &World, asked: &str) {
 }
 
 /// The place of a change is named plainly, and its parent is the directory of that name.
-fn check_place(world: &World, found: Result<Found, FileError>) {
+fn check_place(world: &World, found: Result<PathState, FileError>) {
     let Ok(found) = found else { return };
     assert!(found.path != Path::new(""));
     assert!(found.path.components().all(|it| matches!(it, Component::Normal(_))));

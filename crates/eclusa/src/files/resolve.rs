@@ -15,14 +15,14 @@ use rustix::{
 
 use super::{
     FileError, Files, Kind, TRIES,
-    asked::{self, Asked},
     beneath::SEARCH,
     error::shown,
     follow::Last,
+    requested_path::{self, RequestedPath},
 };
 
 /// A name that was judged, and the open directory that it is in.
-pub(super) struct Place {
+pub(super) struct Resolved {
     pub(super) path: PathBuf,
     /// `None` when that directory is not there, or when the place is the workspace itself.
     pub(super) directory: Option<Arc<OwnedFd>>,
@@ -32,7 +32,7 @@ pub(super) struct Place {
 
 impl Files {
     /// Goes from a path to a place: judged, and opened as far as its directory.
-    pub(super) fn resolve(&self, asked: &Asked, last: Last) -> Result<Place, FileError> {
+    pub(super) fn resolve(&self, asked: &RequestedPath, last: Last) -> Result<Resolved, FileError> {
         let name = self.named(asked)?;
         // Nearly all paths are plain and have no links in them; then one look is enough.
         let mut quick = asked.plain().filter(|_| !self.any_case());
@@ -52,11 +52,16 @@ impl Files {
     }
 
     /// The place with this very name. `None`: there is a link in it.
-    fn place(&self, asked: &Asked, path: PathBuf, last: Last) -> Result<Option<Place>, FileError> {
+    fn place(
+        &self,
+        asked: &RequestedPath,
+        path: PathBuf,
+        last: Last,
+    ) -> Result<Option<Resolved>, FileError> {
         let failed = |err: Errno| FileError::io(&asked.shown, err);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             let stat = Some(fstat(self.handle()).map_err(failed)?);
-            return Ok(Some(Place { path, directory: None, stat }));
+            return Ok(Some(Resolved { path, directory: None, stat }));
         };
         let directory = match parent.as_os_str().is_empty() {
             true => Ok(self.0.handle.clone()),
@@ -70,17 +75,17 @@ impl Files {
         };
         match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if Kind::of(&stat) == Kind::Link && last == Last::Followed => Ok(None),
-            Ok(stat) => Ok(Some(Place { path, directory: Some(directory), stat: Some(stat) })),
+            Ok(stat) => Ok(Some(Resolved { path, directory: Some(directory), stat: Some(stat) })),
             Err(Errno::NOENT) => self.nothing(path).map(Some),
             Err(err) => Err(failed(err)),
         }
     }
 
     /// A place with nothing in it, in a workspace that is there.
-    fn nothing(&self, path: PathBuf) -> Result<Place, FileError> {
+    fn nothing(&self, path: PathBuf) -> Result<Resolved, FileError> {
         match self.gone() {
             Some(gone) => Err(gone),
-            None => Ok(Place { path, directory: None, stat: None }),
+            None => Ok(Resolved { path, directory: None, stat: None }),
         }
     }
 
@@ -91,7 +96,7 @@ impl Files {
     }
 
     /// The name in words, judged; empty for the workspace itself.
-    pub(super) fn named(&self, asked: &Asked) -> Result<PathBuf, FileError> {
+    pub(super) fn named(&self, asked: &RequestedPath) -> Result<PathBuf, FileError> {
         let name = match asked.plain() {
             Some(plain) => plain,
             None => self.in_words(asked)?,
@@ -100,10 +105,10 @@ impl Files {
         Ok(name)
     }
 
-    fn in_words(&self, asked: &Asked) -> Result<PathBuf, FileError> {
+    fn in_words(&self, asked: &RequestedPath) -> Result<PathBuf, FileError> {
         for spelling in self.spellings() {
             let base: &[OsString] = if asked.absolute { &[] } else { spelling };
-            let path = asked::climb(base, &asked.parts);
+            let path = requested_path::climb(base, &asked.parts);
             let inside = path.len() >= spelling.len()
                 && spelling.iter().zip(&path).all(|(root, name)| root == *name);
             if inside {
@@ -118,7 +123,7 @@ impl Files {
     }
 
     /// Refuses a name that is blocked.
-    pub(super) fn judge(&self, asked: &Asked, path: &Path) -> Result<(), FileError> {
+    pub(super) fn judge(&self, asked: &RequestedPath, path: &Path) -> Result<(), FileError> {
         let Some(pattern) = self.is_blocked(path) else { return Ok(()) };
         let reached = shown(path);
         let reached = (reached != asked.shown).then_some(reached);

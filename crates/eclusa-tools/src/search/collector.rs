@@ -6,7 +6,7 @@ use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 
-use super::{line::shown, work::Halt};
+use super::{cancel::Cancel, line::shown};
 
 /// Of a match over many lines, so many are shown.
 const LINES: usize = 50;
@@ -44,7 +44,7 @@ pub(super) struct Line {
 /// Keeps up to so many matches.
 pub(super) struct Keeper<'a> {
     pub(super) regex: &'a RegexMatcher,
-    pub(super) halt: &'a Halt,
+    pub(super) cancel: &'a Cancel,
     /// After so many matches, nothing more is looked for.
     pub(super) most: usize,
     /// Whether the lines are kept, or only counted.
@@ -63,7 +63,7 @@ impl Sink for Keeper<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        if self.halt.is_called() {
+        if self.cancel.is_called() {
             return Ok(false);
         }
         let of = self.found.matches;

@@ -9,11 +9,12 @@ use std::{
 
 use eclusa::{
     Change, Content, Facts, FileError, FileNode, Files, HiddenPaths, Job, Node, Output,
-    PermissionClass, Registry, RegistryError, ToolError, files::Found, one_line,
+    PermissionClass, Registry, RegistryError, ToolError, files::PathState, one_line,
 };
 
 use crate::{
-    ApplyPatch, Delete, EditFile, MakeDir, Move, MultiEdit, Read, Seen, Write, search::permitted,
+    ApplyPatch, Delete, EditFile, MakeDir, Move, MultiEdit, Read, ReadTracker, Write,
+    search::permitted,
 };
 
 /// Directories that have to be made are made with this mode, and files with the one below.
@@ -28,34 +29,34 @@ const SET_ID: u32 = 0o6000;
 
 /// What the tools share that change files of one workspace. A clone shares the same.
 #[derive(Debug, Clone)]
-pub struct Hands {
+pub struct FileToolContext {
     pub(crate) files: Files,
-    pub(crate) seen: Seen,
+    pub(crate) seen: ReadTracker,
     pub(crate) max_size: u64,
 }
 
-impl Hands {
+impl FileToolContext {
     /// How large a file may be that is written or edited, unless somebody says otherwise.
     pub const MAX_SIZE: u64 = 10 << 20;
 
     /// Tools for this workspace.
-    pub fn new(files: Files) -> Hands {
-        Hands { files, seen: Seen::default(), max_size: Hands::MAX_SIZE }
+    pub fn new(files: Files) -> FileToolContext {
+        FileToolContext { files, seen: ReadTracker::default(), max_size: FileToolContext::MAX_SIZE }
     }
 
     /// The same for files of up to so many bytes.
-    pub fn max_size(self, bytes: u64) -> Hands {
-        Hands { max_size: bytes, ..self }
+    pub fn max_size(self, bytes: u64) -> FileToolContext {
+        FileToolContext { max_size: bytes, ..self }
     }
 
     /// What conversations have read and written.
-    pub fn seen(&self) -> Seen {
+    pub fn read_tracker(&self) -> ReadTracker {
         self.seen.clone()
     }
 
     /// Adds `read` and every tool that changes files.
     pub fn add_to(&self, registry: &Registry) -> Result<(), RegistryError> {
-        registry.add(Read::new(self.files.clone()).seen(self.seen()))?;
+        registry.add(Read::new(self.files.clone()).read_tracker(self.read_tracker()))?;
         registry.add(Write::new(self.clone()))?;
         registry.add(EditFile::new(self.clone()))?;
         registry.add(MultiEdit::new(self.clone()))?;
@@ -67,7 +68,7 @@ impl Hands {
 
     /// What a path leads to, links followed. A file is held, or refused because of its size
     /// before it is read.
-    pub(crate) fn found(&self, path: &str) -> Result<Found, ToolError> {
+    pub(crate) fn found(&self, path: &str) -> Result<PathState, ToolError> {
         let found = self.files.small_node(path, self.max_size).map_err(|err| match err {
             FileError::TooLarge { size, .. } => self.too_large(path, size),
             err => refused(err),
@@ -83,7 +84,11 @@ impl Hands {
 
     /// The same for a call whose answer shows what is in the file: rules that keep it back hold
     /// under whatever name it was asked for.
-    pub(crate) fn found_to_show(&self, caller: &Caller, path: &str) -> Result<Found, ToolError> {
+    pub(crate) fn found_to_show(
+        &self,
+        caller: &CallContext,
+        path: &str,
+    ) -> Result<PathState, ToolError> {
         let found = self.found(path)?;
         led_elsewhere(&self.files, &caller.hidden, path, &found.path)?;
         Ok(found)
@@ -195,7 +200,7 @@ pub(crate) fn led_elsewhere(
 }
 
 /// On whose behalf a tool works.
-pub(crate) struct Caller {
+pub(crate) struct CallContext {
     pub(crate) conversation: String,
     /// What the call may not look at.
     pub(crate) hidden: HiddenPaths,
@@ -204,9 +209,9 @@ pub(crate) struct Caller {
 /// Works away from the threads that calls pass on.
 pub(crate) async fn work(
     job: &Job,
-    work: impl FnOnce(&Caller) -> Result<Output, ToolError> + Send + 'static,
+    work: impl FnOnce(&CallContext) -> Result<Output, ToolError> + Send + 'static,
 ) -> Result<Output, ToolError> {
-    let caller = Caller { conversation: job.conversation().to_owned(), hidden: job.hidden() };
+    let caller = CallContext { conversation: job.conversation().to_owned(), hidden: job.hidden() };
     let done = tokio::task::spawn_blocking(move || work(&caller)).await;
     done.unwrap_or_else(|_| Err(ToolError::new("it broke off, and nothing was changed; try again")))
 }

@@ -20,19 +20,19 @@ const REMEMBERED: usize = 4096;
 
 /// What conversations have read and written. A clone is the same memory.
 #[derive(Debug, Clone, Default)]
-pub struct Seen(Arc<Mutex<Memory>>);
+pub struct ReadTracker(Arc<Mutex<Memory>>);
 
 #[derive(Debug, Default)]
 struct Memory {
-    conversations: HashMap<String, HashMap<PathBuf, Glance>>,
+    conversations: HashMap<String, HashMap<PathBuf, ReadState>>,
     count: usize,
     /// Counts looks, to tell the older from the newer.
     looks: u64,
 }
 
 #[derive(Debug)]
-struct Glance {
-    was: Was,
+struct ReadState {
+    was: KnownContent,
     /// What the conversation wanted there instead.
     proposed: Option<ContentDigest>,
     look: u64,
@@ -40,7 +40,7 @@ struct Glance {
 
 /// How a conversation knows a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Was {
+pub(crate) enum KnownContent {
     /// By all of its content.
     Content(ContentDigest),
     /// By parts of it: too large to be read whole.
@@ -49,9 +49,9 @@ pub(crate) enum Was {
     Nothing,
 }
 
-impl Seen {
+impl ReadTracker {
     /// The conversation has read this file.
-    pub(crate) fn read(&self, conversation: &str, path: &Path, was: Was) {
+    pub(crate) fn read(&self, conversation: &str, path: &Path, was: KnownContent) {
         self.memory().keep(conversation, path, was, None);
     }
 
@@ -63,7 +63,7 @@ impl Seen {
         before: Option<&FileNode>,
         after: ContentDigest,
     ) {
-        let was = before.map_or(Was::Nothing, |it| Was::Content(it.digest));
+        let was = before.map_or(KnownContent::Nothing, |it| KnownContent::Content(it.digest));
         self.memory().keep(conversation, path, was, Some(after));
     }
 
@@ -79,12 +79,12 @@ impl Seen {
     }
 }
 
-impl Glance {
+impl ReadState {
     fn is(&self, now: &FileNode) -> bool {
         let was = match self.was {
-            Was::Content(digest) => digest == now.digest,
-            Was::State(stamp) => now.stamp.is_some_and(|it| same_content(stamp, it)),
-            Was::Nothing => false,
+            KnownContent::Content(digest) => digest == now.digest,
+            KnownContent::State(stamp) => now.stamp.is_some_and(|it| same_content(stamp, it)),
+            KnownContent::Nothing => false,
         };
         was || self.proposed == Some(now.digest)
     }
@@ -96,12 +96,18 @@ fn same_content(was: Stamp, is: Stamp) -> bool {
 }
 
 impl Memory {
-    fn keep(&mut self, conversation: &str, path: &Path, was: Was, proposed: Option<ContentDigest>) {
+    fn keep(
+        &mut self,
+        conversation: &str,
+        path: &Path,
+        was: KnownContent,
+        proposed: Option<ContentDigest>,
+    ) {
         if self.count >= REMEMBERED {
             self.forget_the_older_half();
         }
         self.looks += 1;
-        let glance = Glance { was, proposed, look: self.looks };
+        let glance = ReadState { was, proposed, look: self.looks };
         if !self.conversations.contains_key(conversation) {
             self.conversations.insert(conversation.to_owned(), HashMap::new());
         }

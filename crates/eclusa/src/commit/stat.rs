@@ -11,7 +11,7 @@ use std::{
     path::PathBuf,
 };
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat as RawStat};
 
 use crate::{ContentDigest, Node, Stamp};
 
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 
 /// What tells one state of a node from another. A rename changes only `changed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Id {
+pub(crate) struct NodeIdentity {
     pub(crate) inode: u64,
     pub(crate) size: u64,
     pub(crate) modified: i64,
@@ -37,61 +37,63 @@ pub(crate) struct Id {
 
 /// A look at a name, without following it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
+pub(crate) struct Stat {
     pub(crate) kind: Kind,
     pub(crate) mode: u32,
-    pub(crate) id: Id,
+    pub(crate) id: NodeIdentity,
     pub(crate) owner: (u32, u32),
 }
 
 /// A node that is expected somewhere, or was seen there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seen {
-    pub(crate) what: What,
+pub(crate) struct Expected {
+    pub(crate) what: NodeContent,
     /// Permission bits; those of a link mean nothing.
     pub(crate) mode: u32,
     /// `None`: not looked at yet.
-    pub(crate) id: Option<Id>,
+    pub(crate) id: Option<NodeIdentity>,
 }
 
 /// What a node holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum NodeContent {
     File(ContentDigest),
     Directory,
     Link(PathBuf),
 }
 
-impl Look {
+impl Stat {
     /// What is at this name. `None`: nothing.
-    pub(crate) fn at(dir: impl AsFd, name: &OsStr) -> io::Result<Option<Look>> {
+    pub(crate) fn at(dir: impl AsFd, name: &OsStr) -> io::Result<Option<Stat>> {
         match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(Look::from(stat))),
+            Ok(stat) => Ok(Some(Stat::from(stat))),
             Err(rustix::io::Errno::NOENT) => Ok(None),
             Err(err) => Err(err.into()),
         }
     }
 
     /// True when this is still what was seen. When it was last renamed or linked does not count.
-    pub(crate) fn is_still(&self, seen: &Seen) -> bool {
+    pub(crate) fn is_still(&self, seen: &Expected) -> bool {
         let Some(id) = seen.id else { return false };
         let same = self.kind == seen.what.kind() && self.id.inode == id.inode;
         match seen.what {
             // What goes on in a directory changes its size and time, and is somebody else's change.
-            What::Directory => same,
-            What::Link(_) => same && self.id.modified == id.modified,
-            What::File(_) => same && self.id.size == id.size && self.id.modified == id.modified,
+            NodeContent::Directory => same,
+            NodeContent::Link(_) => same && self.id.modified == id.modified,
+            NodeContent::File(_) => {
+                same && self.id.size == id.size && self.id.modified == id.modified
+            }
         }
     }
 }
 
-impl From<Stat> for Look {
+impl From<RawStat> for Stat {
     #[allow(
         clippy::unnecessary_cast,
         clippy::useless_conversion,
         reason = "the fields have other widths on other machines"
     )]
-    fn from(stat: Stat) -> Look {
+    fn from(stat: RawStat) -> Stat {
         let kind = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Kind::File,
             FileType::Directory => Kind::Directory,
@@ -99,10 +101,10 @@ impl From<Stat> for Look {
             _ => Kind::Other,
         };
         let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000) + nanos;
-        Look {
+        Stat {
             kind,
             mode: stat.st_mode as u32 & 0o7777,
-            id: Id {
+            id: NodeIdentity {
                 inode: stat.st_ino as u64,
                 size: stat.st_size as u64,
                 modified: nanos(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
@@ -113,9 +115,9 @@ impl From<Stat> for Look {
     }
 }
 
-impl From<Stamp> for Id {
-    fn from(stamp: Stamp) -> Id {
-        Id {
+impl From<Stamp> for NodeIdentity {
+    fn from(stamp: Stamp) -> NodeIdentity {
+        NodeIdentity {
             inode: stamp.inode,
             size: stamp.size,
             modified: i64::try_from(stamp.modified).unwrap_or(i64::MAX),
@@ -124,38 +126,38 @@ impl From<Stamp> for Id {
     }
 }
 
-impl Seen {
+impl Expected {
     /// The same node, whenever and wherever it was seen.
-    pub(crate) fn same(&self, other: &Seen) -> bool {
-        let mode = self.mode == other.mode || matches!(self.what, What::Link(_));
+    pub(crate) fn same(&self, other: &Expected) -> bool {
+        let mode = self.mode == other.mode || matches!(self.what, NodeContent::Link(_));
         mode && self.what == other.what
     }
 }
 
-impl From<&Node> for Seen {
-    fn from(node: &Node) -> Seen {
+impl From<&Node> for Expected {
+    fn from(node: &Node) -> Expected {
         match node {
-            Node::File(file) => Seen {
-                what: What::File(file.digest),
+            Node::File(file) => Expected {
+                what: NodeContent::File(file.digest),
                 mode: file.mode & 0o7777,
-                id: file.stamp.map(Id::from),
+                id: file.stamp.map(NodeIdentity::from),
             },
             Node::Directory { mode } => {
-                Seen { what: What::Directory, mode: mode & 0o7777, id: None }
+                Expected { what: NodeContent::Directory, mode: mode & 0o7777, id: None }
             }
             Node::Link { target } => {
-                Seen { what: What::Link(target.clone()), mode: 0o777, id: None }
+                Expected { what: NodeContent::Link(target.clone()), mode: 0o777, id: None }
             }
         }
     }
 }
 
-impl What {
+impl NodeContent {
     pub(crate) fn kind(&self) -> Kind {
         match self {
-            What::File(_) => Kind::File,
-            What::Directory => Kind::Directory,
-            What::Link(_) => Kind::Link,
+            NodeContent::File(_) => Kind::File,
+            NodeContent::Directory => Kind::Directory,
+            NodeContent::Link(_) => Kind::Link,
         }
     }
 }

@@ -16,35 +16,35 @@ use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use ignore::types::{Types, TypesBuilder};
 
 use super::{
+    cancel::Cancel,
+    collector::{InFile, Keeper},
     grep::{GrepArgs, Shape},
     matches::Matches,
+    messages,
     names::Names,
     page::Page,
     report::Report,
-    sink::{InFile, Keeper},
-    told,
     walk::{Ground, LeftOut, Visit},
-    work::Halt,
 };
 
-const USUAL: usize = 100;
-const MOST: usize = 1000;
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1000;
 /// A line longer than this, or with `multiline` a file, is not searched.
-const LONGEST: usize = 8 << 20;
+const MAX_LINE: usize = 8 << 20;
 
 pub(super) fn grep(
     files: &Files,
     hidden: &HiddenPaths,
     args: &GrepArgs,
-    halt: &Halt,
+    cancel: &Cancel,
 ) -> Result<Output, ToolError> {
-    let (offset, limit) = told::window(args.offset, args.limit, USUAL, MOST)?;
+    let (offset, limit) = messages::window(args.offset, args.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
     let shape = args.output.unwrap_or_default();
     let (before, after) = if shape == Shape::Content { args.around() } else { (0, 0) };
     let mut how = SearcherBuilder::new();
     how.binary_detection(BinaryDetection::quit(0))
         .memory_map(MmapChoice::never())
-        .heap_limit(Some(LONGEST))
+        .heap_limit(Some(MAX_LINE))
         .multi_line(args.multiline.unwrap_or(false))
         .line_number(shape == Shape::Content)
         .before_context(before)
@@ -58,29 +58,29 @@ pub(super) fn grep(
         how,
         shape,
         needed,
-        halt: halt.clone(),
+        cancel: cancel.clone(),
         first: Mutex::new(Matches::new(needed, shape != Shape::Content)),
         counts: Mutex::new(Page::new(offset, limit)),
         tally: Tally::default(),
     };
     let types = args.file_type.as_deref().map(types).transpose()?;
-    let (asked, ignored) = (told::asked(args.path.as_deref()), args.ignored.unwrap_or(false));
+    let (asked, ignored) = (messages::asked(args.path.as_deref()), args.ignored.unwrap_or(false));
     let (seek, left_out) = match Ground::new(files, hidden.clone(), asked, ignored) {
         Ok(ground) => {
-            told::permitted(hidden, asked, &ground.from)?;
+            messages::permitted(hidden, asked, &ground.from)?;
             seek.from.clone_from(&ground.from);
             let seek = Arc::new(seek);
-            let left_out = Ground { types, ..ground }.walk(&seek, halt);
+            let left_out = Ground { types, ..ground }.walk(&seek, cancel);
             (seek, left_out)
         }
         Err(FileError::NotADirectory { .. }) => {
-            let opened = files.file(asked).map_err(told::unreachable)?;
-            told::permitted(hidden, asked, &opened.path)?;
+            let opened = files.file(asked).map_err(messages::unreachable)?;
+            messages::permitted(hidden, asked, &opened.path)?;
             seek.from.clone_from(&opened.path);
             seek.search(&mut seek.how.build(), opened);
             (Arc::new(seek), LeftOut::default())
         }
-        Err(err) => return Err(told::unreachable(err)),
+        Err(err) => return Err(messages::unreachable(err)),
     };
     let report = Report {
         from: &seek.from,
@@ -119,7 +119,7 @@ struct Seek {
     how: SearcherBuilder,
     shape: Shape,
     needed: usize,
-    halt: Halt,
+    cancel: Cancel,
     first: Mutex<Matches>,
     counts: Mutex<Page<usize>>,
     tally: Tally,
@@ -150,12 +150,12 @@ impl Seek {
         };
         let mut keeper = Keeper {
             regex: &self.regex,
-            halt: &self.halt,
+            cancel: &self.cancel,
             most,
             lines: self.shape == Shape::Content,
             found: InFile::default(),
         };
-        let watched = Watched { file: opened.file, halt: &self.halt };
+        let watched = Watched { file: opened.file, cancel: &self.cancel };
         let searched = searcher.search_reader(&self.regex, watched, &mut keeper);
         let (found, tally) = (keeper.found, &self.tally);
         match searched {
@@ -210,12 +210,12 @@ impl Visit for Seek {
 /// A file that has no more to say when nobody waits for it any more.
 struct Watched<'a> {
     file: File,
-    halt: &'a Halt,
+    cancel: &'a Cancel,
 }
 
 impl Read for Watched<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self.halt.is_called() {
+        match self.cancel.is_called() {
             true => Err(io::Error::other("halted")),
             false => self.file.read(into),
         }

@@ -12,15 +12,15 @@ use eclusa::{Job, Output, ToolError};
 
 /// Whether the work is still wanted. A clone is the same.
 #[derive(Debug, Clone)]
-pub(super) struct Halt {
+pub(super) struct Cancel {
     dropped: Arc<AtomicBool>,
     until: Instant,
 }
 
-impl Halt {
+impl Cancel {
     /// Work that is wanted until then, or until the guard of it is dropped.
-    pub(super) fn until(until: Instant) -> Halt {
-        Halt { dropped: Arc::default(), until }
+    pub(super) fn until(until: Instant) -> Cancel {
+        Cancel { dropped: Arc::default(), until }
     }
 
     /// True when the call was taken back or its time is up.
@@ -30,7 +30,7 @@ impl Halt {
 }
 
 /// Calls the halt when the future that waits for the work is dropped.
-pub(super) struct Waiting(pub(super) Halt);
+pub(super) struct Waiting(pub(super) Cancel);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
@@ -41,14 +41,14 @@ impl Drop for Waiting {
 /// Does the work where it may block, until the job is cancelled or its time is up.
 pub(super) async fn blocking(
     job: &Job,
-    work: impl FnOnce(&Halt) -> Result<Output, ToolError> + Send + 'static,
+    work: impl FnOnce(&Cancel) -> Result<Output, ToolError> + Send + 'static,
 ) -> Result<Output, ToolError> {
-    let halt = Halt::until(job.deadline());
-    let _waiting = Waiting(halt.clone());
+    let cancel = Cancel::until(job.deadline());
+    let _waiting = Waiting(cancel.clone());
     let done = tokio::task::spawn_blocking(move || {
-        let output = work(&halt)?;
+        let output = work(&cancel)?;
         // What was found by then is not all there is, and must not look like it.
-        match halt.is_called() {
+        match cancel.is_called() {
             true => Err(ToolError::new("time is up; narrow `path` or `glob` and try again")),
             false => Ok(output),
         }

@@ -3,14 +3,14 @@
 use std::fmt;
 
 use super::{
-    near::{Nearest, bone, bones, scanned},
     newline::Newline,
-    show::{Side, side_by_side},
+    side_by_side::{Side, side_by_side},
+    similar::{Nearest, bone, bones, scanned},
 };
 
 /// What was wanted and is not there: what is there instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Miss {
+pub struct TextNotFound {
     /// The line where the nearest text begins, from 1.
     pub line: Option<usize>,
     /// What is different there, if it is little enough to be named.
@@ -21,8 +21,8 @@ pub struct Miss {
     pub partly: bool,
 }
 
-impl Miss {
-    pub(super) fn of(text: &str, wanted: &str) -> Miss {
+impl TextNotFound {
+    pub(super) fn of(text: &str, wanted: &str) -> TextNotFound {
         let partly = scanned(text).len() < text.len();
         let text = scanned(text);
         let unix = (Newline::of(text) == Newline::Cr).then(|| text.replace('\r', "\n"));
@@ -30,13 +30,13 @@ impl Miss {
         let miss = misspelt(text, wanted)
             .or_else(|| almost(text, wanted))
             .or_else(|| similar(text, wanted))
-            .unwrap_or(Miss { line: None, differences: Vec::new(), shown: None, partly });
-        Miss { partly, ..miss }
+            .unwrap_or(TextNotFound { line: None, differences: Vec::new(), shown: None, partly });
+        TextNotFound { partly, ..miss }
     }
 }
 
 /// Found, if what was wanted is read as it was probably meant.
-fn misspelt(text: &str, wanted: &str) -> Option<Miss> {
+fn misspelt(text: &str, wanted: &str) -> Option<TextNotFound> {
     let unescaped = wanted.replace("\\r\\n", "\n").replace("\\n", "\n").replace("\\t", "\t");
     let unescaped = unescaped.replace("\\\"", "\"").replace("\\'", "'").replace("\\\\", "\\");
     let readings = [
@@ -54,7 +54,12 @@ fn misspelt(text: &str, wanted: &str) -> Option<Miss> {
         if let Some((range, _)) = bones(text, &reading) {
             let line = line_of(text, range.start);
             let differences = vec![difference.to_owned()];
-            return Some(Miss { line: Some(line + 1), differences, shown: None, partly: false });
+            return Some(TextNotFound {
+                line: Some(line + 1),
+                differences,
+                shown: None,
+                partly: false,
+            });
         }
     }
     None
@@ -75,7 +80,7 @@ fn numbers_removed(wanted: &str) -> Option<String> {
 }
 
 /// There but for blanks, typography and case.
-fn almost(text: &str, wanted: &str) -> Option<Miss> {
+fn almost(text: &str, wanted: &str) -> Option<TextNotFound> {
     let (range, again) = bones(text, wanted)?;
     let (first, last) = (line_of(text, range.start), line_of(text, range.end));
     let there = with_blanks_around(text, range.start, range.end)?;
@@ -87,14 +92,19 @@ fn almost(text: &str, wanted: &str) -> Option<Miss> {
         differences.push("and there are further places like it".to_owned());
     }
     let (_, shown) = side_by_side(text, first, last - first + 1, wanted, Side::OldString);
-    Some(Miss { line: Some(first + 1), differences, shown: Some(shown), partly: false })
+    Some(TextNotFound { line: Some(first + 1), differences, shown: Some(shown), partly: false })
 }
 
 /// Lines that look like it.
-fn similar(text: &str, wanted: &str) -> Option<Miss> {
+fn similar(text: &str, wanted: &str) -> Option<TextNotFound> {
     let near = Nearest::find(text, wanted)?;
     let (first, shown) = side_by_side(text, near.first, near.count, wanted, Side::OldString);
-    Some(Miss { line: Some(first + 1), differences: Vec::new(), shown: Some(shown), partly: false })
+    Some(TextNotFound {
+        line: Some(first + 1),
+        differences: Vec::new(),
+        shown: Some(shown),
+        partly: false,
+    })
 }
 
 /// From 0.
@@ -214,7 +224,7 @@ fn blanks(it: &str) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(" and ") }
 }
 
-impl fmt::Display for Miss {
+impl fmt::Display for TextNotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("`old_string` was not found in the file")?;
         match (self.line, self.differences.is_empty()) {

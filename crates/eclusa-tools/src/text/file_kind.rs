@@ -7,7 +7,7 @@ pub const HEAD: usize = 64 * 1024;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum FileKind {
     /// Text in this format, as far as its beginning shows.
     Text(Format),
     /// A picture that models can look at.
@@ -62,21 +62,21 @@ const BEGINNINGS: [(&[u8], &str); 16] = [
 ];
 
 /// Judges a file by its first [`HEAD`] bytes, or by all it has.
-pub fn look(head: &[u8]) -> Look {
+pub fn file_kind(head: &[u8]) -> FileKind {
     if let Some(image) = image(head) {
-        return Look::Image(image);
+        return FileKind::Image(image);
     }
     let text = text(head);
     let known = BEGINNINGS.iter().find(|(start, _)| head.starts_with(start));
     match (text, known) {
         // A page about `BZh` is text all the same; a PDF may look like text and is not.
-        (Some(format), None) => Look::Text(format),
+        (Some(format), None) => FileKind::Text(format),
         (Some(format), Some((start, _)))
             if format.encoding == Encoding::Utf8 && *start != b"%PDF-" =>
         {
-            Look::Text(format)
+            FileKind::Text(format)
         }
-        (_, known) => Look::Binary(known.map(|(_, name)| *name)),
+        (_, known) => FileKind::Binary(known.map(|(_, name)| *name)),
     }
 }
 

@@ -10,10 +10,10 @@ fn file(content: &str) -> FileNode {
 
 #[test]
 fn a_file_is_stale_only_for_those_who_knew_it_otherwise() {
-    let seen = Seen::default();
+    let seen = ReadTracker::default();
     let path = Path::new("a");
     assert!(!seen.is_stale("one", path, &file("x")), "never read");
-    seen.read("one", path, Was::Content(file("x").digest));
+    seen.read("one", path, KnownContent::Content(file("x").digest));
     assert!(!seen.is_stale("one", path, &file("x")));
     assert!(seen.is_stale("one", path, &file("y")));
     assert!(!seen.is_stale("two", path, &file("y")));
@@ -22,7 +22,7 @@ fn a_file_is_stale_only_for_those_who_knew_it_otherwise() {
 
 #[test]
 fn what_was_proposed_may_have_become_real_or_not() {
-    let seen = Seen::default();
+    let seen = ReadTracker::default();
     let path = Path::new("a");
     seen.proposed("one", path, Some(&file("x")), file("y").digest);
     assert!(!seen.is_stale("one", path, &file("x")), "discarded");
@@ -36,9 +36,9 @@ fn what_was_proposed_may_have_become_real_or_not() {
 #[test]
 fn a_stamp_knows_a_file_by_its_time_and_not_by_its_name() {
     let stamp = Stamp { device: 1, inode: 2, size: 1, modified: 4, changed: 5 };
-    let seen = Seen::default();
+    let seen = ReadTracker::default();
     let path = Path::new("a");
-    seen.read("one", path, Was::State(stamp));
+    seen.read("one", path, KnownContent::State(stamp));
     let now = |stamp| FileNode { stamp: Some(stamp), ..file("x") };
     assert!(!seen.is_stale("one", path, &now(Stamp { changed: 9, ..stamp })));
     assert!(seen.is_stale("one", path, &now(Stamp { modified: 9, ..stamp })));
@@ -47,10 +47,10 @@ fn a_stamp_knows_a_file_by_its_time_and_not_by_its_name() {
 
 #[test]
 fn no_more_is_remembered_than_there_is_room_for_and_the_oldest_goes() {
-    let seen = Seen::default();
+    let seen = ReadTracker::default();
     for at in 0..3 * REMEMBERED {
         let path = PathBuf::from(format!("{at}"));
-        seen.read(&format!("{}", at % 7), &path, Was::Content(file("x").digest));
+        seen.read(&format!("{}", at % 7), &path, KnownContent::Content(file("x").digest));
         assert!(seen.memory().count <= REMEMBERED);
     }
     let last = 3 * REMEMBERED - 1;

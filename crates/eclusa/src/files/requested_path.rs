@@ -17,7 +17,7 @@ const SHOWN: usize = 60;
 
 /// A path that somebody asked for.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct RequestedPath {
     /// As it stands in messages.
     pub(super) shown: String,
     /// It starts at the root of the machine.
@@ -27,9 +27,9 @@ pub(super) struct Asked {
     pub(super) parts: Vec<OsString>,
 }
 
-impl Asked {
+impl RequestedPath {
     /// Takes a path apart that a model wrote.
-    pub(super) fn new(text: &OsStr) -> Result<Asked, FileError> {
+    pub(super) fn new(text: &OsStr) -> Result<RequestedPath, FileError> {
         let bytes = text.as_bytes();
         if bytes.is_empty() {
             return Err(FileError::Empty);
@@ -49,7 +49,7 @@ impl Asked {
             return Err(FileError::Home { asked: shown });
         }
         let (absolute, parts) = split(text);
-        Ok(Asked { shown, absolute, parts })
+        Ok(RequestedPath { shown, absolute, parts })
     }
 
     /// The path itself, if it is nothing but names: relative, no `..`, not ending in a slash.

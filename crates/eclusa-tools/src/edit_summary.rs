@@ -3,7 +3,7 @@
 
 use std::{fmt::Write as _, ops::Range};
 
-use eclusa::{Bounds, Change, Changes, Diff, FileNode, Held, Node};
+use eclusa::{Bounds, Change, Changes, Diff, FileNode, InlineContents, Node};
 use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::text::{decode, short};
@@ -20,7 +20,7 @@ const COMPARED: usize = 1 << 20;
 
 /// What changed in a text.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Around {
+pub(crate) struct EditSummary {
     /// Lines that came.
     pub(crate) added: u64,
     /// Lines that went.
@@ -29,18 +29,18 @@ pub(crate) struct Around {
     pub(crate) lines: String,
 }
 
-impl Around {
+impl EditSummary {
     /// What changed between two contents; nothing where one of them is not text.
-    pub(crate) fn of(old: &[u8], new: &[u8]) -> Option<Around> {
+    pub(crate) fn of(old: &[u8], new: &[u8]) -> Option<EditSummary> {
         let (old, new) = (decode(old).ok()?, decode(new).ok()?);
-        Some(Around::of_text(&old.text, &new.text))
+        Some(EditSummary::of_text(&old.text, &new.text))
     }
 
     /// What changed between two texts.
-    pub(crate) fn of_text(old: &str, new: &str) -> Around {
+    pub(crate) fn of_text(old: &str, new: &str) -> EditSummary {
         let (head, tail) = ends(old.as_bytes(), new.as_bytes());
         if old.len() + new.len() - 2 * (head + tail) > COMPARED {
-            return Around::coarse(old, new, head, tail);
+            return EditSummary::coarse(old, new, head, tail);
         }
         let part = |text: &str| {
             let part = text.as_bytes().get(head..text.len() - tail).unwrap_or_default();
@@ -49,7 +49,7 @@ impl Around {
         // The lines in between are compared by what compares them for people, too.
         let (before, after) = (Some(part(old)), Some(part(new)));
         let changes = Changes::of([Change { path: "part".into(), from: None, before, after }]);
-        let diff = Diff::of(&changes, &Held, Bounds::default());
+        let diff = Diff::of(&changes, &InlineContents, Bounds::default());
         let (sum, unified) = (diff.summary(), diff.unified());
 
         let above = memchr_iter(b'\n', part_of(new, 0..head)).count();
@@ -63,11 +63,11 @@ impl Around {
             start..end
         });
         let lines = numbered(new, head, above, shown);
-        Around { added: sum.added, removed: sum.removed, lines }
+        EditSummary { added: sum.added, removed: sum.removed, lines }
     }
 
     /// The same for a long stretch: all its lines went, and all came.
-    fn coarse(old: &str, new: &str, head: usize, tail: usize) -> Around {
+    fn coarse(old: &str, new: &str, head: usize, tail: usize) -> EditSummary {
         let count = |text: &str| {
             let part = part_of(text, head..text.len() - tail);
             let open = part.last().is_some_and(|it| *it != b'\n');
@@ -76,7 +76,7 @@ impl Around {
         let (removed, added) = (count(old), count(new));
         let above = memchr_iter(b'\n', part_of(new, 0..head)).count();
         let lines = numbered(new, head, above, std::iter::once(above..above + added));
-        Around { added: added as u64, removed: removed as u64, lines }
+        EditSummary { added: added as u64, removed: removed as u64, lines }
     }
 
     /// `+3 -1`

@@ -12,7 +12,7 @@ use std::{fs, sync::Arc};
 use eclusa::{
     Blocked, Files, Gate, GateSetup, MemoryLog, Mode, Registry, Rules, Run, ToolCall, Workspace,
 };
-use eclusa_tools::Hands;
+use eclusa_tools::FileToolContext;
 use serde_json::{Value, json};
 
 /// More than this over the baseline no single call may take, in KB.
@@ -71,7 +71,9 @@ fn measured() {
     }
     drop(files);
     let registry = Arc::new(Registry::new());
-    Hands::new(Files::open(&root, Blocked::default()).unwrap()).add_to(&registry).unwrap();
+    FileToolContext::new(Files::open(&root, Blocked::default()).unwrap())
+        .add_to(&registry)
+        .unwrap();
     let log = Arc::new(MemoryLog::default());
     let mut setup = GateSetup::new(registry, Rules::new(Vec::new(), &root), log);
     setup.workspace = Some(Workspace::open(&root, outer.path().join("state")).unwrap().0);
