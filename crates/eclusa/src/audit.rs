@@ -13,7 +13,7 @@ pub(crate) mod trail;
 pub use body::ArgsInLog;
 pub use clock::{Clock, SystemClock};
 pub use memory::MemoryLog;
-pub use record::{AuditError, Broken, Hash, Head, Receipt, Record, Verifier};
+pub use record::{AuditError, Broken, Head, Receipt, Record, Verifier};
 pub use reply::Reply;
 
 use std::{

@@ -7,8 +7,8 @@
 use std::{fmt, time::Duration};
 
 use crate::{
-    ArgsInLog, Blocked, EffectLimits, Limits, Mode, OnNoApprover, PreflightStep, Registry,
-    Retention, Rule,
+    ArgsInLog, Blocked, Durability, EffectLimits, Limits, Mode, OnNoApprover, PreflightStep,
+    Registry, Retention, Rule,
 };
 
 pub use commands::{CommandSettings, RequiredEnforcement};
@@ -129,26 +129,6 @@ pub struct Config {
     blocked_patterns: Vec<String>,
     /// What `review_cache` is made of: its parts can come from different layers.
     cache: (Duration, usize),
-}
-
-/// What the log, or a committed change, survives.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Durability {
-    /// A power failure: it is on the disk before the call goes on.
-    #[default]
-    PowerLoss,
-    /// A crash of the program: it is with the operating system before the call goes on.
-    Crash,
-}
-
-impl Durability {
-    /// The word for it in configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Durability::PowerLoss => "power-loss",
-            Durability::Crash => "crash",
-        }
-    }
 }
 
 /// How secrets are taken out of what leaves.

@@ -63,13 +63,8 @@ mod approve;
 mod attachment;
 mod audit;
 mod call;
-mod changes;
-mod commit;
 mod config;
-mod digest;
-mod display;
 mod event;
-pub mod files;
 mod gate;
 mod metrics;
 pub mod parse;
@@ -85,7 +80,6 @@ mod spool;
 mod stop;
 mod tool;
 mod typed;
-mod undo;
 mod verdict;
 
 pub use approve::{
@@ -94,28 +88,24 @@ pub use approve::{
 };
 pub use attachment::{Attachment, Body, Media};
 pub use audit::{
-    Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Hash, Head, MemoryLog,
-    Receipt, Record, Reply, SystemClock, Verifier,
+    Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Head, MemoryLog, Receipt,
+    Record, Reply, SystemClock, Verifier,
 };
 pub use call::{Incoming, Malformed, Origin, Stage, ToolCall};
-pub use changes::{
-    Bounds, Change, Changes, Content, ContentDigest, ContentKind, Contents, Diff, FileNode,
-    InlineContents, Node, Side, Stamp, Summary,
-};
-pub use commit::{
-    Clash, CommitError, Committed, Conflict, IoFailure, KeepStrategy, Recovered, Unrestored,
-    Workspace,
-};
 pub use config::{
-    CheckSettings, CommandSettings, CommandTool, Config, ConfigError, ConfigErrors, Durability,
-    Endpoint, Layer, RedactRule, RedactSettings, RequiredEnforcement, ReviewerSettings, ReviewsOn,
+    CheckSettings, CommandSettings, CommandTool, Config, ConfigError, ConfigErrors, Endpoint,
+    Layer, RedactRule, RedactSettings, RequiredEnforcement, ReviewerSettings, ReviewsOn,
     ServerPermission, ServerSettings, Setting, Trust, UnknownTool, WebSettings, WorkspaceAccess,
     check_server_name,
 };
-pub use digest::digest;
-pub use display::{one_line, visible};
+pub use eclusa_workspace::{
+    Beneath, Blocked, Bounds, Change, ChangedBy, Changes, Clash, CommitError, Committed, Compacted,
+    Conflict, Content, ContentDigest, ContentKind, Contents, Diff, DroppedUndo, Durability,
+    FileError, FileNode, Files, Hash, InlineContents, IoFailure, KeepStrategy, Node, Opened,
+    OpenedDirectory, Recovered, Retention, Side, Stamp, Summary, UndoConflict, UndoEntry,
+    UndoError, UndoStatus, Undone, Unrestored, Workspace, digest, files, one_line, visible,
+};
 pub use event::{Event, Events};
-pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
 pub use gate::{
     Cut, Gate, GateSetup, Limits,
     execute::{Asking, Job, Raw},
@@ -146,8 +136,4 @@ pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
 pub use tool::{Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo};
 pub use typed::TypedTool;
-pub use undo::{
-    ChangedBy, Compacted, DroppedUndo, Retention, UndoConflict, UndoEntry, UndoError, UndoStatus,
-    Undone,
-};
 pub use verdict::{Decision, Policy, Reason, Source, Text, Verdict};

@@ -1,7 +1,6 @@
 //! One line of the log, its place in the chain, and how a chain is checked.
 
-use std::fmt;
-
+use eclusa_workspace::Hash;
 use sha2::{Digest, Sha256};
 
 /// The record could not be made durable.
@@ -13,67 +12,6 @@ impl AuditError {
     /// Says why, in one sentence.
     pub fn new(why: impl Into<String>) -> AuditError {
         AuditError(why.into())
-    }
-}
-
-/// A SHA-256 hash, shown in hexadecimal.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Hash([u8; 32]);
-
-impl Hash {
-    /// The hash of these bytes.
-    pub fn sha256(bytes: &[u8]) -> Hash {
-        Hash(Sha256::digest(bytes).into())
-    }
-
-    /// The bytes.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// Hexadecimal digits, in a buffer of their own: no allocation.
-    pub(crate) fn hex(&self) -> [u8; 64] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0');
-        let mut hex = [0; 64];
-        for (pair, byte) in hex.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
-            *pair = [digit(byte >> 4), digit(byte & 15)];
-        }
-        hex
-    }
-
-    /// Reads 64 hexadecimal digits.
-    pub fn from_hex(text: &str) -> Option<Hash> {
-        let digits = text.as_bytes();
-        let (pairs, []) = digits.as_chunks::<2>() else { return None };
-        let mut bytes = [0; 32];
-        if pairs.len() != bytes.len() {
-            return None;
-        }
-        let nibble =
-            |digit: u8| char::from(digit).to_digit(16).and_then(|it| u8::try_from(it).ok());
-        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-            *byte = nibble(*high)? << 4 | nibble(*low)?;
-        }
-        Some(Hash(bytes))
-    }
-}
-
-impl From<[u8; 32]> for Hash {
-    fn from(bytes: [u8; 32]) -> Hash {
-        Hash(bytes)
-    }
-}
-
-impl fmt::Display for Hash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(std::str::from_utf8(&self.hex()).unwrap_or_default())
-    }
-}
-
-impl fmt::Debug for Hash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 
@@ -139,7 +77,7 @@ impl Record {
         hasher.update(b"\n");
         hasher.update(body);
         hasher.update(b"\n");
-        Hash(hasher.finalize().into())
+        Hash::from(<[u8; 32]>::from(hasher.finalize()))
     }
 
     /// Where this record is.

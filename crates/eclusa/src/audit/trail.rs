@@ -4,11 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{
-    Hash,
-    body::{Approval, ReviewNote},
-};
-use crate::{Changes, ReverseThinkingReport, ToolCall, Verdict, registry::Registered};
+use super::body::{Approval, ReviewNote};
+use crate::{Changes, Hash, ReverseThinkingReport, ToolCall, Verdict, registry::Registered};
 
 /// What is known of a call so far: everything that its records will say.
 pub(crate) struct Trail {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Durability, ReviewsOn,
+    ReviewsOn,
     commands::Commands,
     diagnostics::Diagnostics,
     files::Files,
@@ -16,7 +16,9 @@ use super::{
     spanned::{Keyword, NoLimit, OnError, OneOrMany, Spanned},
     web::Web,
 };
-use crate::{ArgsInLog, Cut, Decision, Mode, OnNoApprover, PermissionClass, PreflightStep};
+use crate::{
+    ArgsInLog, Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass, PreflightStep,
+};
 
 mod rule;
 pub(super) use rule::{Command, Example, Matcher, Results, Rule, Tests};

@@ -5,8 +5,11 @@ use std::{borrow::Cow, ops::Range};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{Durability, ReviewsOn};
-use crate::{Access, ArgsInLog, Cut, Decision, Mode, OnNoApprover, PermissionClass, PreflightStep};
+use super::ReviewsOn;
+use crate::{
+    Access, ArgsInLog, Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass,
+    PreflightStep,
+};
 
 /// A value and where it stands in its file.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     Review, ReviewError, Reviewer, Stop, Validated,
     audit::{body::ReviewNote, trail::Trail},
-    digest::digest,
+    digest,
     gate::GateSetup,
     stop::{Decider, HumanDuration},
 };

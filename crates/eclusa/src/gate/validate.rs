@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     Facts, Hash, JudgeContext, Origin, PermissionClass, Stop, ToolCall, Touch, audit::trail::Trail,
-    digest::digest, registry::Registered,
+    digest, registry::Registered,
 };
 
 /// A call whose tool exists and whose arguments fit that tool's schema.

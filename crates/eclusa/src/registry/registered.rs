@@ -8,7 +8,7 @@ use std::sync::{
 use serde_json::{Value, json};
 
 use super::{RegistryError, arguments::Arguments};
-use crate::{Facts, Hash, PermissionClass, ReviewConfig, Scene, Tool, digest::digest};
+use crate::{Facts, Hash, PermissionClass, ReviewConfig, Scene, Tool, digest};
 
 /// A tool and what the embedding program says about it.
 pub struct Registration {

@@ -161,3 +161,10 @@ fn what_is_kept_for_undo_is_the_persons_business() {
     assert!(project("[undo]\nrecent = 0").is_err());
     assert!(wrong("[undo]\nkeep = 'much'").contains("is not a size"));
 }
+
+/// There is one list of secret names, and the shipped configuration shows it.
+#[test]
+fn the_shipped_list_of_secret_names_is_the_one_that_everything_uses() {
+    let config = crate::Config::load(&[]).unwrap();
+    assert_eq!(config.blocked_patterns, crate::files::SECRET_NAMES);
+}

@@ -3,16 +3,12 @@
 use serde_json::json;
 
 use super::*;
-use crate::{
-    Config,
-    Decision::*,
-    Layer,
-    PermissionClass::*,
-    Rule,
-    changes::tests::{change, directory, file, link, moved},
-};
+use crate::{Config, Decision::*, Layer, PermissionClass::*, Rule};
+
+use nodes::{change, directory, file, link, moved};
 
 mod limits;
+mod nodes;
 mod properties;
 mod rules;
 

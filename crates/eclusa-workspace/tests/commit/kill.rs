@@ -12,7 +12,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use eclusa::{Changes, Durability, UndoStatus, Workspace};
+use eclusa_workspace::{Changes, Durability, UndoStatus, Workspace};
 
 use crate::tree::{Snap, Tree, build, change, directory, file, link, node, tree};
 
@@ -41,7 +41,9 @@ fn child() {
         "undo" => ws.undo(2, &[1], Durability::Crash).map(drop).unwrap(),
         "recover" => ws.recover().map(drop).unwrap(),
         "compact" => {
-            ws.compact(eclusa::Retention { recent: 0, bytes: u64::MAX }).map(drop).unwrap();
+            ws.compact(eclusa_workspace::Retention { recent: 0, bytes: u64::MAX })
+                .map(drop)
+                .unwrap();
         }
         other => panic!("nobody can {other}"),
     }
@@ -90,9 +92,12 @@ fn start() -> Tree {
 
 fn changes(root: &Path) -> Changes {
     let moved = |to: &str, from: &str| {
-        let Some(eclusa::Node::File(node)) = node(&root.join(from)) else { panic!("{from}") };
-        let after = Some(eclusa::Node::File(eclusa::FileNode { stamp: None, ..node }));
-        eclusa::Change { from: Some(from.into()), ..change(root, to, after) }
+        let Some(eclusa_workspace::Node::File(node)) = node(&root.join(from)) else {
+            panic!("{from}")
+        };
+        let after =
+            Some(eclusa_workspace::Node::File(eclusa_workspace::FileNode { stamp: None, ..node }));
+        eclusa_workspace::Change { from: Some(from.into()), ..change(root, to, after) }
     };
     Changes::of([
         change(root, "moves", None),
@@ -104,7 +109,11 @@ fn changes(root: &Path) -> Changes {
         moved("back/one", "away/one"),
         moved("back/two", "away/two"),
         change(root, "altered", file("new")),
-        change(root, "mode", Some(eclusa::Node::File(eclusa::FileNode::new(*b"same", 0o755)))),
+        change(
+            root,
+            "mode",
+            Some(eclusa_workspace::Node::File(eclusa_workspace::FileNode::new(*b"same", 0o755))),
+        ),
         change(root, "gone", None),
         change(root, "link", link("elsewhere")),
         change(root, "dir", None),

@@ -10,7 +10,9 @@ use std::{
     },
 };
 
-use eclusa::{Change, Changes, Clash, CommitError, Conflict, Content, Durability, FileNode, Node};
+use eclusa_workspace::{
+    Change, Changes, Clash, CommitError, Conflict, Content, Durability, FileNode, Node,
+};
 
 use crate::tree::{Tree, World, directory, file, tree};
 

@@ -40,6 +40,7 @@ mod near;
 mod read;
 mod requested_path;
 mod resolve;
+mod secret_names;
 
 #[cfg(test)]
 mod tests;
@@ -49,6 +50,7 @@ pub use blocked::Blocked;
 pub use error::FileError;
 pub use listing::{Entry, Kind, OpenedDirectory};
 pub use read::Opened;
+pub use secret_names::SECRET_NAMES;
 
 use error::shown;
 use follow::Last;
@@ -112,6 +114,12 @@ impl Files {
         Files::open_as(root, blocked, None)
     }
 
+    /// The same, with this way of opening beneath instead of the best that this machine has: for
+    /// tests that hold both to the same.
+    pub fn open_with(root: &Path, blocked: Blocked, how: Beneath) -> Result<Files, FileError> {
+        Files::open_as(root, blocked, Some(how))
+    }
+
     fn open_as(root: &Path, blocked: Blocked, how: Option<Beneath>) -> Result<Files, FileError> {
         let failed = |err: Errno| match err {
             Errno::NOENT => FileError::vanished(root),
@@ -158,7 +166,7 @@ impl Files {
     }
 
     /// Which files nobody may see.
-    pub(crate) fn blocked(&self) -> &Blocked {
+    pub fn blocked(&self) -> &Blocked {
         &self.0.blocked
     }
 

@@ -1,14 +1,19 @@
 //! Every case of the corpus of paths: the way to a file, and the shipped rules over what changes.
 
-use serde_json::Value;
+use std::{ffi::OsString, io::Read};
 
-use super::*;
-use crate::{
-    Author, Change, ChangeTotals, Changes, Config, Decision, Effects, FileNode, JudgeContext,
-    PermissionClass, Rules,
+use eclusa::{
+    Author, Beneath, Blocked, Change, ChangeTotals, Changes, Config, Decision, Effects, FileNode,
+    Files, JudgeContext, Node, PermissionClass, Rules, files::PathState,
 };
+use serde_json::Value;
+use tempfile::TempDir;
 
-const CASES: &str = include_str!("../../../../../tests/corpus/paths.jsonl");
+use crate::disk::{delete, put, sh};
+
+const CASES: &str = include_str!("../../../../tests/corpus/paths.jsonl");
+const BOTH: [Beneath; 2] = [Beneath::Kernel, Beneath::Walked];
+const HOLD: u64 = 1 << 20;
 
 /// When the links of a race are swapped.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,7 +41,9 @@ impl Case {
         let ready = sh(tmp.path(), &lines(&json["setup"]));
         assert!(ready || json["needs_root"] == true, "{}: not set up", json["id"]);
         let workspace = json["workspace"].as_str().unwrap();
-        let files = open(&tmp.path().join(workspace), how);
+        let root = tmp.path().join(workspace);
+        let files = Files::open_with(&root, Blocked::default(), how).unwrap();
+        assert_eq!(files.beneath(), how);
         let path = json["path"].as_str().unwrap();
         let path = path.replace("{TMP}", tmp.path().to_str().unwrap());
         ready.then(|| Case { json: json.clone(), tmp, files, path, swap })
@@ -49,23 +56,23 @@ impl Case {
     }
 
     /// Does what the case says, as a tool would; what came out, if anything did.
-    fn done(&self) -> Result<String, FileError> {
-        self.files.name(&self.path)?;
+    fn done(&self) -> Result<String, String> {
+        self.files.name(&self.path).map_err(|err| err.to_string())?;
         self.swap(Swap::Judged);
         match self.json["op"].as_str().unwrap() {
             "read" => {
                 if self.swap == Some(Swap::Looked) {
-                    self.files.node(&self.path, HOLD)?;
+                    self.files.node(&self.path, HOLD).map_err(|err| err.to_string())?;
                     self.swap(Swap::Looked);
                 }
-                let mut opened = self.files.file(&self.path)?;
+                let mut opened = self.files.file(&self.path).map_err(|err| err.to_string())?;
                 self.swap(Swap::Opened);
                 let mut text = String::new();
                 opened.file.read_to_string(&mut text).unwrap();
                 Ok(text)
             }
             "list" => {
-                let opened = self.files.directory(&self.path)?;
+                let opened = self.files.directory(&self.path).map_err(|err| err.to_string())?;
                 self.swap(Swap::Looked);
                 self.swap(Swap::Opened);
                 let names: Vec<OsString> = opened.map(|it| it.unwrap().name).collect();
@@ -73,10 +80,9 @@ impl Case {
                 Ok(format!("{names:?}"))
             }
             "write" => {
-                let found = self.files.node(&self.path, HOLD)?;
+                let found = self.files.node(&self.path, HOLD).map_err(|err| err.to_string())?;
                 if matches!(found.node, Some(Node::Directory { .. })) {
-                    let asked = self.path.clone();
-                    return Err(FileError::NotAFile { asked, kind: Kind::Directory });
+                    return Err("a directory".to_owned());
                 }
                 self.judged(&found, Some(Node::File(FileNode::new(*b"WRITTEN", 0o644))))?;
                 self.swap(Swap::Looked);
@@ -84,7 +90,7 @@ impl Case {
                 Ok(String::new())
             }
             "delete" => {
-                let found = self.files.entry(&self.path, HOLD)?;
+                let found = self.files.entry(&self.path, HOLD).map_err(|err| err.to_string())?;
                 self.judged(&found, None)?;
                 delete(&self.files, found).map(|()| String::new())
             }
@@ -93,9 +99,9 @@ impl Case {
     }
 
     /// An error when the shipped rules deny a change, however its path was spelt.
-    fn judged(&self, found: &PathState, after: Option<Node>) -> Result<(), FileError> {
+    fn judged(&self, found: &PathState, after: Option<Node>) -> Result<(), String> {
         let config = Config::load(&[]).unwrap();
-        let limits = crate::EffectLimits { allow_delete: true, ..config.effects };
+        let limits = eclusa::EffectLimits { allow_delete: true, ..config.effects };
         let rules = Rules::new(config.rules, self.files.root()).with_effects(limits);
         let mut all = vec![Change {
             path: found.path.clone(),
@@ -104,9 +110,9 @@ impl Case {
             after,
         }];
         if let Some(Node::Directory { .. }) = found.node {
-            for entry in self.files.directory(&found.path)? {
-                let path = found.path.join(entry?.name);
-                let before = self.files.entry(&path, HOLD)?.node;
+            for entry in self.files.directory(&found.path).map_err(|err| err.to_string())? {
+                let path = found.path.join(entry.map_err(|err| err.to_string())?.name);
+                let before = self.files.entry(&path, HOLD).map_err(|err| err.to_string())?.node;
                 all.push(Change { path, from: None, before, after: None });
             }
         }
@@ -131,10 +137,7 @@ impl Case {
         };
         let verdict = rules.judge_effects(&effects);
         match verdict.decision {
-            Decision::Deny => {
-                let (asked, pattern) = (self.path.clone(), verdict.why().into_owned());
-                Err(FileError::Blocked { asked, reached: None, pattern })
-            }
+            Decision::Deny => Err(verdict.why().into_owned()),
             _ => Ok(()),
         }
     }

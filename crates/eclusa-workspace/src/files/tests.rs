@@ -16,7 +16,6 @@ use super::*;
 
 mod blocked;
 mod contents;
-mod corpus;
 mod hostile;
 mod messages;
 mod paths;
@@ -70,7 +69,7 @@ impl World {
 }
 
 fn open(root: &Path, how: Beneath) -> Files {
-    let files = Files::open_as(root, Blocked::default(), Some(how)).unwrap();
+    let files = Files::open_with(root, Blocked::default(), how).unwrap();
     assert_eq!(files.beneath(), how);
     files
 }

@@ -40,7 +40,7 @@ const BREAKS: usize = 4;
 /// The text with everything visible, line breaks marked and made.
 ///
 /// The result may have several lines; whoever prints it puts a gutter before each, see
-/// [`render`](crate::render).
+/// `render` of `eclusa`.
 pub fn visible(text: &str) -> String {
     shown(text, true)
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use eclusa::Durability;
+use eclusa_workspace::Durability;
 use proptest::{collection::vec, prelude::*};
 
 use crate::tree::{Snap, Tree, World, build, difference, tree};
@@ -136,7 +136,7 @@ proptest! {
         prop_assert_eq!(&tree(&root), &end);
 
         if packed {
-            ws.compact(eclusa::Retention { recent: 0, bytes: u64::MAX }).unwrap();
+            ws.compact(eclusa_workspace::Retention { recent: 0, bytes: u64::MAX }).unwrap();
         }
         if together && one && two {
             ws.undo(3, &[1, 2], Durability::Crash).unwrap();
@@ -172,8 +172,8 @@ fn u_a_state_on_another_filesystem_copies_and_undoes_as_well() {
     }
     let root = dir.path().join("ws");
     fs::create_dir(&root).unwrap();
-    let (ws, _) = eclusa::Workspace::open(&root, elsewhere.path().join("state")).unwrap();
-    assert_eq!(ws.aside(), eclusa::KeepStrategy::Copied);
+    let (ws, _) = eclusa_workspace::Workspace::open(&root, elsewhere.path().join("state")).unwrap();
+    assert_eq!(ws.aside(), eclusa_workspace::KeepStrategy::Copied);
     let whims = |seed: usize| {
         (0..12).map(move |n| match (n * 5 + seed) % 4 {
             0 => Whim::Directory(n * 31 + seed, 0o755),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use eclusa::{ChangedBy, Clash, Content, Durability, Node, UndoError, UndoStatus};
+use eclusa_workspace::{ChangedBy, Clash, Content, Durability, Node, UndoError, UndoStatus};
 
 use crate::tree::{World, directory, file, open};
 
@@ -166,7 +166,10 @@ fn u_what_a_past_call_did_can_be_shown() {
         assert!(b.before.is_none());
         assert_eq!(text(&b.after, "b"), "made");
         if !compacted {
-            world.workspace.compact(eclusa::Retention { recent: 0, bytes: u64::MAX }).unwrap();
+            world
+                .workspace
+                .compact(eclusa_workspace::Retention { recent: 0, bytes: u64::MAX })
+                .unwrap();
         }
     }
 }
@@ -176,15 +179,18 @@ fn naming_a_workspace_makes_nothing_until_something_changes() {
     let dir = tempfile::tempdir().unwrap();
     let (root, state) = (dir.path().join("root"), dir.path().join("state"));
     std::fs::create_dir(&root).unwrap();
-    let workspace = eclusa::Workspace::named(&root, &state).unwrap();
+    let workspace = eclusa_workspace::Workspace::named(&root, &state).unwrap();
     assert!(!state.exists());
-    let node = eclusa::Node::File(eclusa::FileNode::new(*b"x", 0o644));
-    let change = eclusa::Change { path: "a".into(), from: None, before: None, after: Some(node) };
-    workspace.commit(1, &eclusa::Changes::of([change]), eclusa::Durability::Crash).unwrap();
+    let node = eclusa_workspace::Node::File(eclusa_workspace::FileNode::new(*b"x", 0o644));
+    let change =
+        eclusa_workspace::Change { path: "a".into(), from: None, before: None, after: Some(node) };
+    workspace
+        .commit(1, &eclusa_workspace::Changes::of([change]), eclusa_workspace::Durability::Crash)
+        .unwrap();
     assert_eq!(std::fs::read(root.join("a")).unwrap(), b"x");
     // Another one, of the same names, finds what was done.
-    let other = eclusa::Workspace::named(&root, &state).unwrap();
+    let other = eclusa_workspace::Workspace::named(&root, &state).unwrap();
     assert_eq!(other.entries().unwrap().len(), 1);
-    other.undo(2, &[1], eclusa::Durability::Crash).unwrap();
+    other.undo(2, &[1], eclusa_workspace::Durability::Crash).unwrap();
     assert!(!root.join("a").exists());
 }

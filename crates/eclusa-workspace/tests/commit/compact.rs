@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use eclusa::{Durability, Retention, UndoError, UndoStatus};
+use eclusa_workspace::{Durability, Retention, UndoError, UndoStatus};
 
 use crate::tree::{World, file};
 

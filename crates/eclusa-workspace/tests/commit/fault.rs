@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
-use eclusa::{Changes, CommitError, Content, Durability, FileNode, Node, Workspace};
+use eclusa_workspace::{Changes, CommitError, Content, Durability, FileNode, Node, Workspace};
 
 use crate::tree::{World, change, file, tree};
 
@@ -125,7 +125,7 @@ fn a_large_file_is_moved_without_being_held() {
     world.write("from", &"0123456789abcdef".repeat(1 << 16));
     let Some(Node::File(node)) = crate::tree::node(&world.path("from")) else { panic!() };
     let after = FileNode { content: Content::InPlace, stamp: None, ..node };
-    let moved = eclusa::Change {
+    let moved = eclusa_workspace::Change {
         path: "to".into(),
         from: Some("from".into()),
         before: None,

@@ -7,10 +7,8 @@ use std::{
 };
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
-use serde::Deserialize;
 
-use super::FileError;
-use crate::Config;
+use super::{FileError, secret_names::SECRET_NAMES};
 
 /// Patterns of files that nobody may see.
 ///
@@ -35,21 +33,11 @@ pub struct Blocked {
     all: bool,
 }
 
-/// What the library ships: files that hold secrets. There is one list, in the shipped
-/// configuration.
+/// What the library ships: files that hold secrets.
 static SHIPPED: LazyLock<Blocked> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    struct Defaults {
-        files: Listed,
-    }
-    #[derive(Deserialize)]
-    struct Listed {
-        blocked: Vec<String>,
-    }
-    let list = toml::from_str(Config::DEFAULTS).ok().map(|it: Defaults| it.files.blocked);
     // Were one of the shipped patterns broken, nothing could be seen at all. A test reads them.
-    let blocked = list.and_then(|it| Blocked::new(it).ok());
-    blocked.unwrap_or_else(|| Blocked { all: true, ..Blocked::nothing() })
+    let blocked = Blocked::new(SECRET_NAMES);
+    blocked.unwrap_or_else(|_| Blocked { all: true, ..Blocked::nothing() })
 });
 
 impl Default for Blocked {
@@ -97,7 +85,7 @@ impl Blocked {
     }
 
     /// Blocks what these patterns fit; what the library ships is made only once.
-    pub(crate) fn known_or_new(patterns: &[String]) -> Result<Blocked, FileError> {
+    pub fn known_or_new(patterns: &[String]) -> Result<Blocked, FileError> {
         match SHIPPED.written == patterns {
             true => Ok(Blocked::default()),
             false => Blocked::new(patterns),
@@ -105,7 +93,7 @@ impl Blocked {
     }
 
     /// Says what is wrong with a pattern, if anything is.
-    pub(crate) fn check(pattern: &str) -> Result<(), FileError> {
+    pub fn check(pattern: &str) -> Result<(), FileError> {
         let bare = pattern.strip_prefix('!').unwrap_or(pattern);
         glob(&anywhere(bare)?, true).map(drop)
     }
@@ -124,7 +112,7 @@ impl Blocked {
     }
 
     /// True when both were written alike, so that what one says the other says too.
-    pub(crate) fn same_as(&self, other: &Blocked) -> bool {
+    pub fn same_as(&self, other: &Blocked) -> bool {
         self.all == other.all && self.written == other.written
     }
 

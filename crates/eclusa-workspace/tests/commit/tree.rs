@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use eclusa::{
+use eclusa_workspace::{
     Change, Changes, Committed, Content, ContentDigest, Durability, FileNode, Node, Stamp,
     Workspace,
 };

@@ -2,13 +2,13 @@
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
-use eclusa::{Change, Changes, CommitError, Durability, Node, Retention, Workspace};
+use eclusa_workspace::{Change, Changes, CommitError, Durability, Node, Retention, Workspace};
 
 use crate::tree::{World, change, node};
 
 fn moved(root: &Path, from: &str, to: &str) -> Changes {
     let Some(Node::File(file)) = node(&root.join(from)) else { panic!("no file") };
-    let after = Some(Node::File(eclusa::FileNode { stamp: None, ..file }));
+    let after = Some(Node::File(eclusa_workspace::FileNode { stamp: None, ..file }));
     Changes::of([
         change(root, from, None),
         Change { from: Some(from.into()), ..change(root, to, after) },

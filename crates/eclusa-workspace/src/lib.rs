@@ -1,0 +1,38 @@
+//! The files of a workspace, and changes to them as values.
+//!
+//! - [`Files`] is the one way to a file: everything is opened beneath the workspace, and what is
+//!   opened is what was judged. [`Blocked`] says which files nobody may see.
+//! - [`Changes`] is what a call would do, before it is done: its [`Diff`] has a face for people,
+//!   for programs and for records.
+//! - [`Workspace`] commits changes all or none, survives a crash at any step, and undoes them.
+//! - [`visible`] and [`one_line`] show text that somebody else wrote: nothing hidden, nothing
+//!   left out.
+//!
+//! The crate decides nothing: rules, approvals and records are in `eclusa`.
+
+mod changes;
+mod commit;
+mod digest;
+mod display;
+mod durability;
+pub mod files;
+mod hash;
+mod undo;
+
+pub use changes::{
+    Bounds, Change, Changes, Content, ContentDigest, ContentKind, Contents, Diff, FileNode,
+    InlineContents, Node, Side, Stamp, Summary,
+};
+pub use commit::{
+    Clash, CommitError, Committed, Conflict, IoFailure, KeepStrategy, Recovered, Unrestored,
+    Workspace,
+};
+pub use digest::digest;
+pub use display::{one_line, visible};
+pub use durability::Durability;
+pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
+pub use hash::Hash;
+pub use undo::{
+    ChangedBy, Compacted, DroppedUndo, Retention, UndoConflict, UndoEntry, UndoError, UndoStatus,
+    Undone,
+};
