@@ -66,9 +66,7 @@ pub enum StagingMethod {
     /// Changes go to an overlay that root mounted. No user namespace: it would map one user, and
     /// files of any other could then not be written.
     OverlayAsRoot,
-    /// Changes are real at once; what they replace is saved, call by call, by seccomp notification.
-    UndoLog,
-    /// Landlock and seccomp, changes real at once and not recorded.
+    /// Nothing can be staged: changes are applied at once and cannot be taken back.
     InPlace,
     /// Nothing that would hold.
     Refuse,
@@ -79,8 +77,7 @@ impl fmt::Display for StagingMethod {
         f.write_str(match self {
             StagingMethod::OverlayInUserNamespace => "overlay in a user namespace",
             StagingMethod::OverlayAsRoot => "overlay mounted by root",
-            StagingMethod::UndoLog => "in place, with an undo log",
-            StagingMethod::InPlace => "in place, with Landlock and seccomp",
+            StagingMethod::InPlace => "none: changes are applied at once",
             StagingMethod::Refuse => "refuse",
         })
     }
@@ -122,7 +119,6 @@ impl HostCapabilities {
                 StagingMethod::OverlayInUserNamespace
             }
             Namespaces::Root if self.overlay && self.seccomp => StagingMethod::OverlayAsRoot,
-            _ if held && self.notify => StagingMethod::UndoLog,
             _ if held || (self.namespaces != Namespaces::None && self.seccomp) => {
                 StagingMethod::InPlace
             }

@@ -153,9 +153,6 @@ impl ChildSpec {
 /// Refuses a plan that wants more than there is: nothing is ever weakened silently.
 fn demand(plan: &Plan, capabilities: &HostCapabilities) -> Result<(), SandboxError> {
     let enforcement = capabilities.enforcement();
-    if plan.hold == Hold::Writes && !capabilities.notify {
-        return Err(SandboxError::Unable { lacking: Missing::Seccomp, enforcement });
-    }
     let lacking = if enforcement == crate::Enforcement::None {
         capabilities.missing().into_iter().next()
     } else {
@@ -167,12 +164,11 @@ fn demand(plan: &Plan, capabilities: &HostCapabilities) -> Result<(), SandboxErr
     lacking.map_or(Ok(()), |lacking| Err(SandboxError::Unable { lacking, enforcement }))
 }
 
-/// The filter whose calls wait. A plan that wants an undo log is refused where there can be none;
-/// renames that cannot be helped fail as the overlay lets them fail, and harm nothing.
+/// The filter whose calls wait. Renames that cannot be helped fail as the overlay
+/// lets them fail, and harm nothing.
 fn held(plan: &Plan, capabilities: &HostCapabilities) -> Option<Vec<sock_filter>> {
     match plan.hold {
         Hold::Renames if capabilities.notify && !plan.stage.is_empty() => Some(notify::renames()),
-        Hold::Writes => Some(notify::writes()),
         _ => None,
     }
 }

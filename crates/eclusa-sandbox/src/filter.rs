@@ -34,6 +34,8 @@ const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | EPERM as u32;
 const UNKNOWN: u32 = libc::SECCOMP_RET_ERRNO | ENOSYS as u32;
 const KILL: u32 = libc::SECCOMP_RET_KILL_PROCESS;
+/// Nothing is done, and the caller is told that it was.
+const DONE: u32 = libc::SECCOMP_RET_ERRNO;
 
 /// Flags of `clone` and `unshare` that make a namespace.
 const NAMESPACES: u32 = 0x7e02_0080;
@@ -172,6 +174,11 @@ pub(crate) fn sandbox(sockets: Sockets) -> Vec<sock_filter> {
     no_devices(&mut table);
     no_typing_for_others(&mut table);
     sockets_of(sockets, &mut table);
+    if sockets == Sockets::None {
+        // Without a process namespace it is the process group by which all of them are ended at
+        // once, so nobody leaves it. Programs are told that they did.
+        table.extend([libc::SYS_setsid, libc::SYS_setpgid].map(|it| (it, vec![give(DONE)])));
+    }
     let mut program = vec![load(ARCHITECTURE), jump(EQUAL, X86_64, 1, 0), give(KILL), load(NUMBER)];
     program.extend(when(AT_LEAST, X32, REFUSE));
     program.extend(when(AT_LEAST, NEWEST + 1, UNKNOWN));
@@ -246,17 +253,18 @@ fn sockets_of(sockets: Sockets, table: &mut Table) {
     }
     body.push(give(REFUSE));
     table.insert(libc::SYS_socket, body);
-    let [unix, yes] = when(EQUAL, libc::AF_UNIX as u32, ALLOW);
-    table.insert(libc::SYS_socketpair, vec![load(argument(0)), unix, yes, give(REFUSE)]);
-}
-
-/// A filter that refuses filters whose calls wait for an answer, to see a machine without them.
-pub(crate) fn refusing_listeners() -> Vec<sock_filter> {
-    let mut program = vec![load(NUMBER)];
-    let listener = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER as u32;
-    program.extend(on(libc::SYS_seccomp, &refuse_bits(1, listener)));
-    program.push(give(ALLOW));
-    program
+    // A pair of datagram sockets can be given another address, and so reach a daemon by its path.
+    let mut pair = vec![
+        load(argument(0)),
+        jump(EQUAL, libc::AF_UNIX as u32, 1, 0),
+        give(REFUSE),
+        load(argument(1)),
+        jump(AND, 0xf, 0, 0),
+    ];
+    pair.extend(when(EQUAL, libc::SOCK_STREAM as u32, ALLOW));
+    pair.extend(when(EQUAL, libc::SOCK_SEQPACKET as u32, ALLOW));
+    pair.push(give(REFUSE));
+    table.insert(libc::SYS_socketpair, pair);
 }
 
 /// A filter that refuses these calls and nothing else, to see a machine that hasn't got them.

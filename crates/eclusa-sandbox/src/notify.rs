@@ -1,13 +1,11 @@
 //! System calls of a command that wait for an answer from outside its sandbox.
 //!
-//! A filter that the command is started with ([`renames`] or [`writes`]) holds certain calls and
-//! tells of them on a descriptor. Whoever has the descriptor looks at the call, does what is to be
+//! A filter that the command is started with ([`renames`]) holds certain calls and tells of them on
+//! a descriptor. Whoever has the descriptor looks at the call, does what is to be
 //! done, and answers: with a result, with an error, or by letting the kernel go on.
 //!
 //! * [`help_renames`]: an overlay refuses to rename a directory of the workspace (`EXDEV`), on
 //!   which `git mv`, `os.rename` and `fs.renameSync` rely. Here it is done piece by piece.
-//! * [`keep_undo_log`]: for a machine that cannot stage, where a command works on the real
-//!   workspace: what it is about to change is saved first.
 //!
 //! What a call says is read from the memory of a process that goes on running, and that may change
 //! it at any time. So nothing is decided here that protects anything: a call that goes on is held
@@ -29,15 +27,13 @@ use rustix::{
 };
 
 pub use dir_rename::{DirRenames, help_renames};
-pub use filter::{renames, writes};
-pub use undo::{UndoLog, Withdrawn, keep_undo_log};
+pub use filter::renames;
 
 mod caller;
 mod dir_rename;
 mod filter;
 mod kernel;
 mod moving;
-mod undo;
 
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +42,6 @@ enum Answer {
     GoOn,
     /// It was done here.
     Done,
-    /// It was done here, and the result was given to the caller already.
-    Given,
     /// It fails with this error.
     Fail(Errno),
 }
@@ -111,7 +105,6 @@ fn watch<O: Observer>(listener: OwnedFd, mut observer: O) -> io::Result<Watching
             let _ = match answer {
                 Answer::GoOn => kernel::go_on(&listener, call.id),
                 Answer::Done => kernel::reply(&listener, call.id, None),
-                Answer::Given => Ok(()),
                 Answer::Fail(errno) => kernel::reply(&listener, call.id, Some(errno)),
             };
         }

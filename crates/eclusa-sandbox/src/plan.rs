@@ -47,9 +47,6 @@ pub enum Hold {
     /// and the sandbox then does it piece by piece ([`notify::help_renames`](crate::notify)).
     #[default]
     Renames,
-    /// Everything that changes a file. The caller takes the listener and answers, which keeps an
-    /// undo log where nothing can be staged.
-    Writes,
     /// Nothing.
     Nothing,
 }

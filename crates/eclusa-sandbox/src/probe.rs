@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::capabilities::{HostCapabilities, Namespaces, StagingMethod};
 use crate::kernel;
-use crate::plan::{Hold, Plan, Staging};
+use crate::plan::{Plan, Staging};
 use crate::sandbox::Sandbox;
 use crate::step::{SandboxError, Step};
 
@@ -99,9 +99,6 @@ fn trial(capabilities: &HostCapabilities, state: Option<&Path>) -> Result<(), Sa
     let mut plan = Plan::new(vec!["/".into()], "/");
     plan.may_lack = capabilities.missing();
     plan.stage.extend(layers.as_ref().map(Layers::staging));
-    if capabilities.notify && plan.stage.is_empty() {
-        plan.hold = Hold::Writes;
-    }
     Sandbox::trial(&plan, capabilities)
 }
 

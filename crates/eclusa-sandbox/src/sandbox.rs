@@ -43,7 +43,6 @@ pub struct Sandbox {
     thread: Option<JoinHandle<Result<Exit, SandboxError>>>,
     cancel: Cancel,
     listener: Option<OwnedFd>,
-    held: Option<OwnedFd>,
     enforcement: Enforcement,
     caps: Caps,
 }
@@ -102,7 +101,7 @@ impl Exit {
 }
 
 /// What the thread tells before the command runs.
-type Begun = Result<HandedFds, SandboxError>;
+type Begun = Result<Option<OwnedFd>, SandboxError>;
 
 /// What the child handed over.
 #[derive(Default)]
@@ -144,7 +143,7 @@ impl Sandbox {
                 }
                 Ok((started, mut handed)) => {
                     let rename_helper = watch.help_renames(&mut handed.held);
-                    let _ = tell.send(Ok(handed));
+                    let _ = tell.send(Ok(handed.listener));
                     drop(tell);
                     supervise::supervise(started, watch, progress, rename_helper)
                 }
@@ -154,8 +153,8 @@ impl Sandbox {
             let gone = io::Error::other("the thread of the sandbox is gone");
             Err(SandboxError::System { what: "start the command", source: gone })
         });
-        let HandedFds { listener, held } = begun?;
-        Ok(Sandbox { thread: Some(thread), cancel, listener, held, enforcement, caps })
+        let listener = begun?;
+        Ok(Sandbox { thread: Some(thread), cancel, listener, enforcement, caps })
     }
 
     /// Builds the sandbox of a plan and runs nothing in it.
@@ -190,17 +189,8 @@ impl Sandbox {
         self.listener.take()
     }
 
-    /// Where the calls of a plan with [`Hold::Writes`](crate::Hold) wait. They wait for ever if
-    /// nobody answers them; when the listener is closed, they fail.
-    pub fn take_held(&mut self) -> Option<OwnedFd> {
-        self.held.take()
-    }
-
     /// Waits for the end of the command and of everything it started.
-    ///
-    /// Calls that wait for an answer, and whose listener nobody took, fail from now on.
     pub fn wait(mut self) -> Result<Exit, SandboxError> {
-        drop(self.held.take());
         self.join()
     }
 
@@ -217,7 +207,6 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         if self.thread.is_some() {
-            drop(self.held.take());
             self.cancel.cancel();
             let _ = self.join();
         }

@@ -40,10 +40,3 @@ pub fn landlock() -> io::Result<()> {
 pub fn filters() -> io::Result<()> {
     install(&[libc::SYS_seccomp], false)
 }
-
-/// No filters whose calls wait for an answer, by which an undo log is kept.
-pub fn listeners() -> io::Result<()> {
-    rustix::thread::set_no_new_privs(true)?;
-    kernel::seccomp(&filter::refusing_listeners(), false)?;
-    Ok(())
-}

@@ -7,15 +7,15 @@ use std::{
 };
 
 use eclusa::{
-    Facts, Files, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool, one_line,
-    only_reads_files,
+    Facts, Files, Job, Least, Mode, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
+    one_line, only_reads_files,
 };
 use eclusa_sandbox::Cancel;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::sandboxes::{CommandOrder, Ran, RunError, Sandboxes, Writes};
+use crate::sandboxes::{CommandOrder, Ran, RunError, Sandboxes, WriteTracking, Writes};
 
 mod background;
 mod directories;
@@ -117,6 +117,22 @@ impl Bash {
         Ok(path)
     }
 
+    /// Where changes cannot be staged no rule can judge them, so that a person must have said yes to
+    /// the command: no mode answers for one, unless the settings say that less will do.
+    fn can_be_reviewed(&self, writes: Writes, mode: Mode) -> Result<(), ToolError> {
+        let staged =
+            writes == Writes::Refused || self.sandboxes.write_tracking() == WriteTracking::Overlay;
+        let less_will_do = self.sandboxes.settings().least == Least::Partial;
+        if staged || less_will_do || !matches!(mode, Mode::AutoApprove | Mode::Yolo) {
+            return Ok(());
+        }
+        Err(ToolError::new(format!(
+            "not run: this machine cannot stage changes, so they cannot be reviewed, and in mode \
+             `{mode}` no person is asked before. `eclusa doctor` says how to get staging; \
+             `commands.least = \"partial\"` lets commands change the workspace without review"
+        )))
+    }
+
     /// A directory of the workspace as arguments name it.
     fn in_words(&self, path: &Path) -> String {
         match path.as_os_str().is_empty() {
@@ -212,7 +228,9 @@ impl TypedTool for Bash {
             let id = id.map_err(|err| ToolError::new(err.to_string()))?;
             return Ok(report::started(id, &self.sandboxes));
         }
-        let order = CommandOrder { writes: writes(&command), command, cwd, time };
+        let writes = writes(&command);
+        self.can_be_reviewed(writes, job.mode())?;
+        let order = CommandOrder { writes, command, cwd, time };
         let ran = run(self.sandboxes.clone(), order, self.watch.clone(), job).await;
         let ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
         Ok(report::output(ran, time))

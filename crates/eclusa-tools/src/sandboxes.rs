@@ -21,7 +21,6 @@ use eclusa_sandbox::{
 };
 
 mod changes;
-mod in_place;
 mod running;
 mod settings;
 mod stage;
@@ -31,7 +30,6 @@ pub(crate) use changes::ReadBack;
 pub use running::{Ran, RunError, Running};
 pub use settings::SandboxSettings;
 
-use in_place::InPlace;
 use running::{Kept, Network};
 use stage::{LayerPools, Stage};
 use survey::{Found, Survey};
@@ -55,9 +53,7 @@ struct Inner {
 pub enum WriteTracking {
     /// It goes to a layer.
     Overlay,
-    /// It is real while the command runs, and recorded; then it is taken back until it was judged.
-    UndoLog,
-    /// It is real, and cannot be taken back.
+    /// It is applied at once, and cannot be taken back.
     Nothing,
 }
 
@@ -154,22 +150,11 @@ impl Sandboxes {
                 plan.hide.extend(pools.places());
                 kept = Kept::Layer(stage);
             }
-            (Writes::Staged, WriteTracking::UndoLog) => {
-                let log =
-                    InPlace::new(pools, &settings.state, self.capabilities()).map_err(made)?;
-                log.furnish(&mut plan, &settings.root);
-                plan.hide.extend(pools.places());
-                kept = Kept::Log(log);
-            }
             (Writes::Staged, WriteTracking::Nothing) | (Writes::Real, _) => {
                 plan.write.push(settings.root.clone());
             }
         }
         let mut sandbox = Sandbox::spawn(&plan, self.capabilities(), progress)?;
-        if let Kept::Log(log) = &mut kept {
-            let most = settings.limits.disk.unwrap_or(u64::MAX);
-            log.begin(&mut sandbox, &settings.root, most, &live).map_err(made)?;
-        }
         let network = sandbox.take_listener().map(|listener| self.serve(listener)).transpose()?;
         Ok(Running { sandbox, plan, root: settings.root.clone(), live, kept, network })
     }
@@ -214,15 +199,11 @@ impl Sandboxes {
 
     /// How what a command writes is kept in hand here: found out once.
     pub fn write_tracking(&self) -> WriteTracking {
-        *self.0.write_tracking.get_or_init(|| {
-            match self.capabilities().staging_method() {
-                StagingMethod::OverlayInUserNamespace | StagingMethod::OverlayAsRoot => {
-                    WriteTracking::Overlay
-                }
-                // Where nothing can be saved, nothing can be taken back.
-                StagingMethod::UndoLog if self.0.pools.take(true).is_ok() => WriteTracking::UndoLog,
-                _ => WriteTracking::Nothing,
+        *self.0.write_tracking.get_or_init(|| match self.capabilities().staging_method() {
+            StagingMethod::OverlayInUserNamespace | StagingMethod::OverlayAsRoot => {
+                WriteTracking::Overlay
             }
+            _ => WriteTracking::Nothing,
         })
     }
 

@@ -21,7 +21,6 @@ pub(super) struct Call {
 const RECEIVE: libc::c_ulong = 0xc050_2100;
 const SEND: libc::c_ulong = 0xc018_2101;
 const IS_VALID: libc::c_ulong = 0x4008_2102;
-const ADD_DESCRIPTOR: libc::c_ulong = 0x4018_2103;
 const SET_FLAGS: libc::c_ulong = 0x4008_2104;
 /// Who answers runs where the call was made, which saves a wake-up on another processor.
 const SYNC_WAKE_UP: u64 = 1;
@@ -62,29 +61,6 @@ fn send(listener: &OwnedFd, answer: libc::seccomp_notif_resp) -> rustix::io::Res
     // SAFETY: the kernel reads one such structure, whose size is part of the request's number.
     let sent = unsafe { libc::ioctl(listener.as_raw_fd(), SEND, &raw const answer) };
     if sent == 0 { Ok(()) } else { Err(Errno::NOENT) }
-}
-
-/// Ends the call with a descriptor of this file, made for the caller.
-pub(super) fn hand_over(
-    listener: &OwnedFd,
-    id: u64,
-    file: &OwnedFd,
-    close_on_exec: bool,
-) -> rustix::io::Result<()> {
-    let newfd_flags = if close_on_exec { libc::O_CLOEXEC as u32 } else { 0 };
-    let given = libc::seccomp_notif_addfd {
-        id,
-        flags: libc::SECCOMP_ADDFD_FLAG_SEND as u32,
-        srcfd: file.as_raw_fd() as u32,
-        newfd: 0,
-        newfd_flags,
-    };
-    // SAFETY: the kernel reads one such structure, whose size is part of the request's number.
-    let given = unsafe { libc::ioctl(listener.as_raw_fd(), ADD_DESCRIPTOR, &raw const given) };
-    if given >= 0 {
-        return Ok(());
-    }
-    Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::MFILE))
 }
 
 /// Asks for quicker wake-ups. Older kernels have none, and are slower.

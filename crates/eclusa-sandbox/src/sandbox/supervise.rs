@@ -61,7 +61,7 @@ impl Watch {
         let real = |one: &Staging| one.lower.canonicalize().ok();
         let staged = match plan.hold {
             Hold::Renames => plan.stage.iter().filter_map(real).collect(),
-            Hold::Writes | Hold::Nothing => Vec::new(),
+            Hold::Nothing => Vec::new(),
         };
         Watch { limits, keep: plan.keep, cancel, enforcement, disk, staged }
     }
@@ -313,7 +313,7 @@ impl<F: FnMut(&[u8])> Supervision<F> {
     /// Kills what is left, takes what was written, and adds up.
     fn finish(mut self, began: Instant) -> Result<Exit, SandboxError> {
         if !self.started.namespace {
-            survivors::kill_all(self.started.child.pid);
+            survivors::kill_group(self.started.child.pid, DEATH);
         }
         if let Some(group) = &self.started.group {
             group.kill();

@@ -1,13 +1,11 @@
 //! Reaching every process of a tree, and ending it where no namespace ends it for us.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
 use super::Sent;
-
-/// How often the tree is looked at before the rest is left to be reported by others.
-const ROUNDS: usize = 200;
 
 /// The processes beneath `root`, without it.
 fn beneath(root: i32) -> Vec<i32> {
@@ -59,15 +57,32 @@ fn handles(pid: i32, signal: Signal) -> bool {
     caught.checked_shr(bit).is_some_and(|it| it & 1 == 1)
 }
 
-/// Kills everything beneath `root` until there is nothing. Orphans come back to `root`, because it
-/// is a subreaper; a process that forks faster than we look is stopped first.
-pub(super) fn kill_all(root: i32) {
-    for _ in 0..ROUNDS {
-        if beneath(root).is_empty() {
+/// Kills a whole process group at once, and waits until nobody of it runs. Nobody can leave the
+/// group (the filter sees to that), and the kernel lets nobody fork who is about to be killed, so
+/// that none is missed.
+pub(super) fn kill_group(leader: i32, patience: Duration) {
+    let Some(group) = Pid::from_raw(leader) else { return };
+    let until = Instant::now() + patience;
+    loop {
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        if !runs(leader) || Instant::now() >= until {
             return;
         }
-        signal_all(root, Signal::STOP);
-        signal_all(root, Signal::KILL);
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Whether a process of this group still runs. Those that only wait for somebody to ask how they
+/// ended do not.
+fn runs(group: i32) -> bool {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = processes.filter_map(|it| it.file_name().to_str()?.parse::<u32>().ok());
+    numbers.into_iter().any(|pid| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name of the program is in brackets, and may hold anything.
+        let mut words = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let state = words.next().unwrap_or("X");
+        let theirs = words.nth(1).and_then(|it| it.parse::<i32>().ok());
+        theirs == Some(group) && !matches!(state, "Z" | "X" | "x")
+    })
 }

@@ -21,7 +21,7 @@ use crate::overlay::program;
 
 /// The words of a shell that start a script with a filter and, as in a sandbox, without capabilities;
 /// and a thread that waits for the listener.
-pub(crate) fn start(dir: &Path, filter: &str, script: &str) -> (String, JoinHandle<OwnedFd>) {
+pub(crate) fn start(dir: &Path, script: &str) -> (String, JoinHandle<OwnedFd>) {
     let socket = dir.join("socket");
     let _ = program("rm").arg("-f").arg(&socket).status();
     let waiting = UnixListener::bind(&socket).unwrap();
@@ -31,7 +31,7 @@ pub(crate) fn start(dir: &Path, filter: &str, script: &str) -> (String, JoinHand
     let bare = "if setpriv --bounding-set=-all true 2>/dev/null; \
                 then bare='setpriv --bounding-set=-all --inh-caps=-all'; fi";
     let words = format!(
-        "{bare}; export HELD_FILTER={filter} HELD_SOCKET={} HELD_SCRIPT={}; \
+        "{bare}; export HELD_SOCKET={} HELD_SCRIPT={}; \
          exec $bare {} --exact held::held_program --nocapture >/dev/null",
         quoted(socket.to_str().unwrap()),
         quoted(script),
@@ -64,10 +64,7 @@ fn held_program() {
     else {
         return;
     };
-    let filter = match std::env::var("HELD_FILTER").as_deref() {
-        Ok("renames") => eclusa_sandbox::notify::renames(),
-        _ => eclusa_sandbox::notify::writes(),
-    };
+    let filter = eclusa_sandbox::notify::renames();
     let stream = UnixStream::connect(socket).unwrap();
     rustix::thread::set_no_new_privs(true).unwrap();
     let listener = install(&filter);

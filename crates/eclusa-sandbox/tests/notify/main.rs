@@ -11,4 +11,3 @@ mod renames;
 mod scripts;
 #[path = "../scan/tree.rs"]
 mod tree;
-mod undoing;

@@ -17,7 +17,7 @@ const START: &str = "mkdir -p d/e/f g empty; echo a > a; echo x > d/x; echo y > 
 
 /// Runs a script over an overlay with its renames helped.
 fn run(world: &World, script: &str) -> (Effects, DirRenames) {
-    let (words, listener) = held::start(&world.stage(), "renames", script);
+    let (words, listener) = held::start(&world.stage(), script);
     let watching = std::thread::spawn({
         let staged = [world.merged()];
         move || help_renames(listener.join().unwrap(), staged).unwrap()

@@ -1,9 +1,8 @@
-//! Calls that wait for an answer from outside: renames of staged directories, which just work, and
-//! writes, which a caller answers.
+//! Renames of staged directories, which an overlay refuses and the sandbox does.
 
-use eclusa_sandbox::{Hold, How, Sandbox};
+use eclusa_sandbox::Hold;
 
-use crate::world::{World, capabilities, run};
+use crate::world::{World, run};
 
 #[test]
 fn a_staged_directory_can_be_renamed() {
@@ -30,23 +29,6 @@ fn without_help_the_rename_fails_as_an_overlay_fails_it() {
     let exit = run(&plan);
     assert!(exit.output.text().contains("cross-device"), "{}", exit.output.text());
     assert_eq!(exit.dir_renames.moved, 0);
-}
-
-#[test]
-fn writes_wait_for_the_caller_and_fail_when_nobody_is_there() {
-    let world = World::new();
-    let mut plan = world.in_place("cat in.txt; echo x > new");
-    plan.hold = Hold::Writes;
-    let mut sandbox = Sandbox::spawn(&plan, capabilities(), |_| {}).unwrap();
-    assert!(sandbox.take_held().is_some());
-    let exit = sandbox.wait().unwrap();
-    let said = exit.output.text();
-    assert!(said.starts_with("inside\n") && said.contains("Function not implemented"), "{said}");
-    assert_eq!(exit.how, How::Code(1));
-    assert!(!world.has("ws/new"));
-    // Not taken: the same, and nothing waits for ever.
-    let exit = run(&plan);
-    assert!(exit.output.text().contains("Function not implemented"));
 }
 
 #[test]

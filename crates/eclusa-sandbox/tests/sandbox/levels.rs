@@ -3,10 +3,8 @@
 
 use std::time::Duration;
 
-use eclusa_sandbox::notify::{UndoLog, keep_undo_log};
 use eclusa_sandbox::{
-    Ended, Enforcement, Hold, HostCapabilities, How, Missing, Plan, Sandbox, SandboxError,
-    StagingMethod,
+    Ended, Enforcement, HostCapabilities, How, Missing, Plan, Sandbox, SandboxError, StagingMethod,
 };
 use eclusa_sandbox::{probe, test_support};
 
@@ -50,7 +48,7 @@ fn without_overlays_nothing_is_staged_but_everything_else_holds() {
     test_support::overlays().unwrap();
     let capabilities = probed();
     assert_eq!(capabilities.enforcement(), Enforcement::Partial(vec![Missing::Staging]));
-    assert_eq!(capabilities.staging_method(), StagingMethod::UndoLog);
+    assert_eq!(capabilities.staging_method(), StagingMethod::InPlace);
     assert!(capabilities.because().unwrap().contains("overlay"), "{:?}", capabilities.because());
     let world = World::new();
     // A plan that stages is refused whatever it tolerates; one that doesn't has to say so.
@@ -94,7 +92,7 @@ fn without_namespaces_landlock_and_seccomp_still_hold() {
         cat /proc/$PPID/environ; kill -0 HOST && echo reached";
     let text = text.replace("HOST", &std::process::id().to_string());
     let (mut plan, capabilities) = in_place(&world, &text);
-    assert_eq!(capabilities.staging_method(), StagingMethod::UndoLog);
+    assert_eq!(capabilities.staging_method(), StagingMethod::InPlace);
     plan.hide.push(world.path("hidden"));
     let exit = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap().wait().unwrap();
     let said = exit.output.text();
@@ -176,51 +174,6 @@ fn a_foreign_proc_is_said_to_be_one() {
     assert_eq!(exit.enforcement, Enforcement::Partial(vec![Missing::FreshProc]));
 }
 
-/// Runs a text in place with an undo log, on a machine without namespaces or on this one.
-fn with_undo_log(
-    world: &World,
-    plan: &mut Plan,
-    capabilities: &HostCapabilities,
-) -> (String, UndoLog) {
-    plan.hold = Hold::Writes;
-    let mut sandbox = Sandbox::spawn(plan, capabilities, |_| {}).unwrap();
-    let held = sandbox.take_held().unwrap();
-    let store = world.path("state");
-    let watching = keep_undo_log(held, &world.ws(), &store.join("upper"), 1 << 20, &[]).unwrap();
-    let said = sandbox.wait().unwrap().output.text();
-    (said, watching.finish().unwrap())
-}
-
-const CHANGES: &str = "echo more >> in.txt; echo new > new.txt; mkdir d; mv in.txt d/moved
-    echo x > ../outside/new; echo x >> ../outside/out.txt; rm ../outside/out.txt; cat d/moved
-    exec 3<>.env && cat <&3; mv .env e2 && cat e2; ln .env e3; echo done";
-
-fn undone(world: &World, said: &str, mut log: UndoLog) {
-    assert!(said.contains("inside\nmore\n") && said.ends_with("done\n"), "{said}");
-    assert!(!said.contains("secret"), "what is hidden was read: {said}");
-    assert_eq!(
-        (world.read("ws/d/moved").as_str(), world.read("ws/new.txt").as_str()),
-        ("inside\nmore\n", "new\n")
-    );
-    let effects = log.effects().unwrap();
-    assert!(effects.entries.len() >= 3, "{effects:?}");
-    assert_eq!(log.undo(&effects).unwrap(), Vec::<std::path::PathBuf>::new());
-    assert_eq!(world.read("ws/in.txt"), "inside\n");
-    assert!(!world.has("ws/new.txt") && !world.has("ws/d"));
-}
-
-#[test]
-fn an_undo_log_takes_everything_back_where_nothing_can_be_staged() {
-    let world = World::new();
-    let before = world.outside();
-    let (mut plan, capabilities) = in_place(&world, CHANGES);
-    assert_eq!(capabilities.staging_method(), StagingMethod::UndoLog);
-    plan.hide.push(world.path("outside"));
-    let (said, log) = with_undo_log(&world, &mut plan, &capabilities);
-    undone(&world, &said, log);
-    assert_eq!(world.outside(), before);
-}
-
 #[test]
 fn without_namespaces_nothing_is_said_to_be_hidden_inside_what_can_be_written() {
     let world = World::new();
@@ -233,19 +186,4 @@ fn without_namespaces_nothing_is_said_to_be_hidden_inside_what_can_be_written() 
     plan.hide.push(world.path("ws/in.txt"));
     let exit = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap().wait().unwrap();
     assert!(exit.output.text().ends_with("Permission denied\n"), "{}", exit.output.text());
-}
-
-#[test]
-fn an_undo_log_works_inside_namespaces_too() {
-    test_support::overlays().unwrap();
-    let capabilities = probed();
-    let world = World::new();
-    std::fs::write(world.path("ws/.env"), "secret").unwrap();
-    let before = world.outside();
-    let mut plan = world.in_place(CHANGES);
-    plan.may_lack.push(Missing::Staging);
-    plan.hide.push(world.path("ws/.env"));
-    let (said, log) = with_undo_log(&world, &mut plan, &capabilities);
-    undone(&world, &said, log);
-    assert_eq!(world.outside(), before);
 }

@@ -10,7 +10,7 @@ use crate::sandboxes::{Ran, Sandboxes};
 
 /// A command that ran to its end, or was ended.
 pub(super) fn output(ran: Ran, time: Duration) -> Output {
-    let Ran { exit, changes, staged, notes, attempts, refused, live, in_place } = ran;
+    let Ran { exit, changes, staged, notes, attempts, refused, live } = ran;
     let mut text = printed(&exit);
     let mut line = |line: String| {
         if !text.is_empty() && !text.ends_with('\n') {
@@ -48,21 +48,17 @@ pub(super) fn output(ran: Ran, time: Duration) -> Output {
         "notes": notes,
         "refused": refused,
         "live": live,
-        "in_place": in_place,
     });
     let error = failure(&exit, time);
-    let sandbox = Some(held(&exit.enforcement, in_place, &live));
+    let sandbox = Some(held(&exit.enforcement, &live));
     let mut remarks: Vec<String> = attempts.iter().map(talked).collect();
     remarks.extend(notes);
     Output { text, data: Some(data), changes, staged, error, remarks, sandbox, ..Output::default() }
 }
 
 /// What held it, for the record, and what could be written without being shown first.
-fn held(enforcement: &Enforcement, in_place: bool, live: &[PathBuf]) -> String {
+fn held(enforcement: &Enforcement, live: &[PathBuf]) -> String {
     let mut text = enforcement.to_string();
-    if in_place {
-        text.push_str("; run in place with an undo log");
-    }
     if !live.is_empty() {
         let live: Vec<String> = live.iter().map(|it| format!("`{}`", it.display())).collect();
         let _ = write!(text, "; written at once and not undoable: {}", live.join(", "));
@@ -147,10 +143,7 @@ pub(super) fn started(id: u64, sandboxes: &Sandboxes) -> Output {
     let text = format!(
         "started as job {id}; `jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output"
     );
-    let sandbox = Some(held(
-        &sandboxes.capabilities().enforcement(),
-        false,
-        &[sandboxes.settings().root.clone()],
-    ));
+    let sandbox =
+        Some(held(&sandboxes.capabilities().enforcement(), &[sandboxes.settings().root.clone()]));
     Output { data: Some(json!({"job": id})), sandbox, ..Output::text(text) }
 }

@@ -12,7 +12,7 @@ use eclusa_sandbox::{
     refusals,
 };
 
-use super::{ReadBack, in_place::InPlace, stage::Stage};
+use super::{ReadBack, stage::Stage};
 
 /// A command that runs.
 pub struct Running {
@@ -28,7 +28,6 @@ pub struct Running {
 pub(super) enum Kept {
     Nothing,
     Layer(Stage),
-    Log(InPlace),
 }
 
 pub(super) struct Network {
@@ -54,8 +53,6 @@ pub struct Ran {
     /// Directories that it could write at once: relative to the workspace, or the workspace
     /// itself.
     pub live: Vec<PathBuf>,
-    /// Whether it ran in place, with an undo log.
-    pub in_place: bool,
 }
 
 /// Why a command was not run, or why what it did cannot be told.
@@ -76,12 +73,6 @@ pub enum RunError {
     /// What it changed cannot be read back. Nothing of it is real.
     #[error("what the command changed cannot be told, so it was discarded: {0}")]
     Effects(String),
-    /// It ran in place, and what it changed could not be taken back.
-    #[error(
-        "the command ran in place, and what it changed could not be taken back, so that some or \
-         all of it is real: {0}"
-    )]
-    Stays(String),
 }
 
 impl Running {
@@ -93,8 +84,6 @@ impl Running {
     /// Waits for the end, and reads back what it changed.
     pub fn wait(self) -> Result<Ran, RunError> {
         let exit = self.sandbox.wait();
-        let in_place = matches!(self.kept, Kept::Log(_));
-        // However it ended: what ran in place is taken back.
         let read = match self.kept {
             Kept::Nothing => ReadBack::default(),
             Kept::Layer(_) if exit.is_err() => ReadBack::default(),
@@ -102,7 +91,6 @@ impl Running {
                 let read = stage.read_back(&self.root);
                 read.map_err(|err| RunError::Effects(err.to_string()))?
             }
-            Kept::Log(log) => log.read_back()?,
         };
         let exit = exit?;
         let attempts = self.network.map_or_else(Vec::new, |network| {
@@ -114,13 +102,8 @@ impl Running {
             true => Vec::new(),
             false => refusals(&exit.output.text(), &self.plan),
         };
-        let live = match in_place {
-            true => self.live,
-            false => {
-                let live = self.plan.stage.into_iter().flat_map(|it| it.live);
-                live.chain(self.plan.write).collect()
-            }
-        };
-        Ok(Ran { exit, changes, staged, notes, attempts, refused, live, in_place })
+        let live = self.plan.stage.into_iter().flat_map(|it| it.live);
+        let live = live.chain(self.plan.write).collect();
+        Ok(Ran { exit, changes, staged, notes, attempts, refused, live })
     }
 }

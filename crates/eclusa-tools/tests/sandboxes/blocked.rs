@@ -49,7 +49,7 @@ fn what_is_blocked_cannot_be_read_by_commands() {
 }
 
 #[test]
-fn what_is_blocked_cannot_be_read_by_commands_that_run_in_place() {
+fn what_is_blocked_cannot_be_read_by_commands_where_nothing_can_be_staged() {
     test_support::overlays().unwrap();
     holds(&world());
 }

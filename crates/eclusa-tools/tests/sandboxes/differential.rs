@@ -2,7 +2,6 @@
 //! is what the plain run made, discarded and undone it is what it was before.
 
 use eclusa::{Answer, RequiredEnforcement};
-use eclusa_tools::SandboxSettings;
 use proptest::{prelude::*, test_runner::TestRunner};
 
 use crate::{
@@ -18,14 +17,6 @@ const MANY: u32 = 500;
 fn hold(cases: u32) {
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     TestRunner::new(config).run(&script(), |script| check(&script)).unwrap();
-}
-
-/// The same on a thread that has lost its overlays.
-pub(crate) fn hold_in_place() {
-    let settled = |it: &mut SandboxSettings| it.least = RequiredEnforcement::Partial;
-    let reply = World::lenient(Answer::Once, settled).bash("echo x > a");
-    assert_eq!(reply.data().unwrap()["in_place"], true, "{}", reply.content());
-    hold(FEW);
 }
 
 fn check(script: &str) -> Result<(), TestCaseError> {

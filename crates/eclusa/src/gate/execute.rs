@@ -41,6 +41,11 @@ impl Job {
         &self.gate.run().conversation
     }
 
+    /// Whether a person is asked in this run, and about what.
+    pub fn mode(&self) -> Mode {
+        self.gate.run().mode
+    }
+
     /// The number of the call in the log; a call that only looks gets one when it ends.
     pub fn number(&self) -> Option<u64> {
         self.start
