@@ -244,7 +244,7 @@ pub(crate) struct RunArgs {
     /// Why it should run; shown to whoever is asked, and recorded
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// How long it may run, as `90`, `90s`, `500ms` or `2m`; the configured cap holds
+    /// How long it may run, as `90`, `90s`, `2m` or `2h`; the configured cap holds
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Option<Duration>,
 }
@@ -261,7 +261,7 @@ pub(crate) struct ExecArgs {
     /// A host that it may reach, besides those of the configuration; can be given several times
     #[arg(long, value_name = "HOST")]
     pub(crate) allow_net: Vec<String>,
-    /// How long it may run, as `90`, `90s`, `500ms` or `2m`; the configured cap holds
+    /// How long it may run, as `90`, `90s`, `2m` or `2h`; as long as it takes unless said
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Option<Duration>,
     /// The command: a program and its arguments, or one word of shell text
@@ -290,12 +290,14 @@ pub(crate) struct CheckArgs {
 fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let wrong = || format!("`{text}` is not a time; write `90s`, `500ms` or `2m`");
+    let wrong = || format!("`{text}` is not a time; write `90s`, `500ms`, `2m` or `2h`");
     let number: u64 = number.parse().map_err(|_| wrong())?;
     match unit {
         "" | "s" => Ok(Duration::from_secs(number)),
         "ms" => Ok(Duration::from_millis(number)),
         "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
+        "h" => Ok(Duration::from_secs(number.saturating_mul(3_600))),
+        "d" => Ok(Duration::from_secs(number.saturating_mul(86_400))),
         _ => Err(wrong()),
     }
 }

@@ -31,6 +31,9 @@ use crate::{
     trust, undo_retention,
 };
 
+/// No limit that anybody waits for, and one that can be added to any clock.
+pub(crate) const AS_LONG_AS_IT_TAKES: Duration = Duration::from_secs(365 * 86_400);
+
 /// The place, and what was configured for it.
 pub(crate) struct AppContext {
     pub(crate) paths: Paths,
@@ -226,6 +229,8 @@ impl AppContext {
         setup.spool = Some(Arc::new(store.clone()));
         setup.approvers = people;
         setup.reviewers = self.reviewers()?;
+        // Whoever typed the command can end it.
+        setup.limits.time_cap = AS_LONG_AS_IT_TAKES;
         Ok(Gate::new(setup).for_run(self.run()))
     }
 

@@ -122,7 +122,6 @@ fn limit(resource: u32, most: u64) -> rustix::io::Result<()> {
     let resource = match resource {
         libc::RLIMIT_CORE => Resource::Core,
         libc::RLIMIT_CPU => Resource::Cpu,
-        libc::RLIMIT_DATA => Resource::Data,
         libc::RLIMIT_FSIZE => Resource::Fsize,
         libc::RLIMIT_NPROC => Resource::Nproc,
         _ => return Err(Errno::INVAL),

@@ -177,8 +177,7 @@ fn seccomp(network: bool) -> Vec<sock_filter> {
     filter::sandbox(if network { Sockets::Internet } else { Sockets::None })
 }
 
-/// What holds for each process. Memory is what it may write to: engines reserve much more than they
-/// ever use. The number of processes counts the user's others too, unless the
+/// What holds for each process. The number of processes counts the user's others too, unless the
 /// user namespace has its own count.
 fn rlimits(plan: &Plan, namespaces: Namespaces) -> Vec<(u32, u64)> {
     let limits = &plan.limits;
@@ -187,7 +186,6 @@ fn rlimits(plan: &Plan, namespaces: Namespaces) -> Vec<(u32, u64)> {
     [
         (libc::RLIMIT_CORE, Some(0)),
         (libc::RLIMIT_CPU, cpu),
-        (libc::RLIMIT_DATA, limits.memory.filter(|_| plan.cgroup.is_none())),
         (libc::RLIMIT_FSIZE, limits.file),
         (libc::RLIMIT_NPROC, processes),
     ]

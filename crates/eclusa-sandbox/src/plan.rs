@@ -74,7 +74,8 @@ pub struct Limits {
     pub grace: Duration,
     /// Processor time of each process.
     pub cpu: Option<Duration>,
-    /// Memory: of the whole sandbox with a cgroup, otherwise of each process.
+    /// Memory of the whole sandbox: what its processes have, not what they reserve. Exact with a
+    /// cgroup; otherwise looked at five times a second, so that it is a bound on damage.
     pub memory: Option<u64>,
     /// Processes at once. Without a cgroup, and as root, the kernel can't count below 301.
     pub processes: Option<u32>,

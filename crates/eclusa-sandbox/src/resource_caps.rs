@@ -1,5 +1,5 @@
-//! What counts a sandbox's memory and processes: a control group where one was delegated, otherwise
-//! limits that the kernel keeps for each process or namespace. And which of them it was.
+//! What counts a sandbox's memory and processes: a control group where one was delegated, otherwise a
+//! look at the memory five times a second and a limit of the namespace. And whether it holds.
 
 mod delegated;
 
@@ -21,8 +21,6 @@ pub use delegated::delegated_group;
 pub enum Cap {
     /// For all processes of the sandbox together.
     Sandbox,
-    /// For each process by itself, so that many small ones can use more.
-    EachProcess,
     /// Not at all: none was asked for, or there is nothing here that could hold it.
     Open,
 }
@@ -41,8 +39,7 @@ impl Caps {
         let group = plan.cgroup.is_some();
         let memory = match plan.limits.memory {
             None => Cap::Open,
-            Some(_) if group => Cap::Sandbox,
-            Some(_) => Cap::EachProcess,
+            Some(_) => Cap::Sandbox,
         };
         let counted = group
             || namespaces == Namespaces::User

@@ -1,5 +1,6 @@
 //! A running command: started, watched by a thread of its own, ended with everything it started.
 
+mod memory;
 mod pipes;
 mod reach;
 mod supervise;
@@ -90,6 +91,8 @@ pub enum Ended {
     Output,
     /// It filled the disk.
     Disk,
+    /// It had more memory than it may.
+    Memory,
 }
 
 impl Exit {

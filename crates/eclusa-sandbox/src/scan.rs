@@ -57,7 +57,7 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Bounds {
-        Bounds { names: 500_000, bytes: 32 << 30 }
+        Bounds { names: 500_000, bytes: 8 << 30 }
     }
 }
 

@@ -7,8 +7,8 @@ use std::{
 };
 
 use eclusa::{
-    Facts, Files, Job, Least, Mode, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
-    one_line, only_reads_files,
+    Facts, Files, Job, Mode, Output, PermissionClass, RequiredEnforcement, Scene, ToolError, Touch,
+    TypedTool, one_line, only_reads_files,
 };
 use eclusa_sandbox::Cancel;
 use schemars::JsonSchema;
@@ -60,9 +60,12 @@ pub struct BashArgs {
     /// The command, as you would type it into bash.
     #[schemars(length(min = 1))]
     command: String,
-    /// How long it may run, in milliseconds. Default 30000.
-    #[schemars(range(min = 1))]
+    /// How long it may run, in milliseconds, at most 600000. Default 30000.
+    #[schemars(range(min = 1, max = 600_000))]
     timeout_ms: Option<u64>,
+    /// Another name for `timeout_ms`.
+    #[schemars(range(min = 1, max = 600_000))]
+    timeout: Option<u64>,
     /// The directory to start in, inside the workspace. Later commands start there too.
     cwd: Option<String>,
     /// True to start it and go on; `jobs` reads its output and ends it.
@@ -122,7 +125,7 @@ impl Bash {
     fn can_be_reviewed(&self, writes: Writes, mode: Mode) -> Result<(), ToolError> {
         let staged =
             writes == Writes::Refused || self.sandboxes.write_tracking() == WriteTracking::Overlay;
-        let less_will_do = self.sandboxes.settings().least == Least::Partial;
+        let less_will_do = self.sandboxes.settings().least == RequiredEnforcement::Partial;
         if staged || less_will_do || !matches!(mode, Mode::AutoApprove | Mode::Yolo) {
             return Ok(());
         }
@@ -206,7 +209,8 @@ impl TypedTool for Bash {
     }
 
     fn time(&self, args: &Value) -> Option<Duration> {
-        let asked = args.get("timeout_ms").and_then(Value::as_u64).map(Duration::from_millis);
+        let said = |name: &str| args.get(name).and_then(Value::as_u64);
+        let asked = said("timeout_ms").or(said("timeout")).map(Duration::from_millis);
         Some(asked.unwrap_or(self.time) + MARGIN)
     }
 
@@ -217,7 +221,7 @@ impl TypedTool for Bash {
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {
         let cwd = self.start(job.conversation(), args.cwd.as_deref())?;
         let left = job.deadline().saturating_duration_since(std::time::Instant::now());
-        let asked = args.timeout_ms.map_or(self.time, Duration::from_millis);
+        let asked = args.timeout_ms.or(args.timeout).map_or(self.time, Duration::from_millis);
         // It ends before the gate gives it up, so that its output and its changes are kept.
         let left = left.saturating_sub(MARGIN.min(left / 10));
         let time = asked.min(left.max(Duration::from_millis(1)));

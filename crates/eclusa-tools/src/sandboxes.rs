@@ -9,7 +9,7 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -20,6 +20,7 @@ use eclusa_sandbox::{
     proxy::{Hosts, Proxy},
 };
 
+mod attempts;
 mod changes;
 mod running;
 mod settings;
@@ -30,6 +31,7 @@ pub(crate) use changes::ReadBack;
 pub use running::{Ran, RunError, Running};
 pub use settings::SandboxSettings;
 
+use attempts::Attempts;
 use running::{Kept, Network};
 use stage::{LayerPools, Stage};
 use survey::{Found, Survey};
@@ -156,7 +158,7 @@ impl Sandboxes {
         }
         let mut sandbox = Sandbox::spawn(&plan, self.capabilities(), progress)?;
         let network = sandbox.take_listener().map(|listener| self.serve(listener)).transpose()?;
-        Ok(Running { sandbox, plan, root: settings.root.clone(), live, kept, network })
+        Ok(Running { sandbox, plan, root: settings.root.clone(), kept, network })
     }
 
     /// Removes what processes that died have left behind, and says how much that was.
@@ -237,11 +239,9 @@ impl Sandboxes {
     }
 
     fn serve(&self, listener: std::os::fd::OwnedFd) -> Result<Network, RunError> {
-        let attempts = Arc::new(Mutex::new(Vec::new()));
+        let attempts = Attempts::default();
         let noted = attempts.clone();
-        let report = move |attempt| {
-            noted.lock().unwrap_or_else(PoisonError::into_inner).push(attempt);
-        };
+        let report = move |attempt| noted.add(attempt);
         let serving = Proxy::new(self.0.hosts.clone(), report).serve(listener);
         let path = PathBuf::from("the proxy");
         let serving = serving.map_err(|source| RunError::Layer { path, source })?;

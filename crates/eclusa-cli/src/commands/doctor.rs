@@ -166,7 +166,6 @@ impl Findings {
     fn held(cap: Cap) -> &'static str {
         match cap {
             Cap::Sandbox => "all processes of a command together",
-            Cap::EachProcess => "each process by itself",
             Cap::Open => "not held",
         }
     }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     args::ExecArgs,
-    context::AppContext,
+    context::{AS_LONG_AS_IT_TAKES, AppContext},
     failure::{Exit, Failure},
     screen::{self, Screen},
     shell, telemetry,
@@ -45,7 +45,7 @@ pub(super) async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<
     shell::sweep(&sandboxes);
     let slot = StatusSlot::default();
     let bash = |files| {
-        let bash = Bash::new(sandboxes, files).time(ctx.config.commands.time);
+        let bash = Bash::new(sandboxes, files).time(args.timeout.unwrap_or(AS_LONG_AS_IT_TAKES));
         let bash = match json {
             true => bash,
             false => bash.watched(move |bytes| watcher.write(bytes)),
@@ -67,11 +67,7 @@ pub(super) async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<
         gate = gate.for_run(Run { mode, ..gate.run().clone() });
     }
     cancel_on_signal(gate.run().cancel.clone());
-    let mut call = json!({"command": command});
-    if let (Some(time), Some(fields)) = (args.timeout, call.as_object_mut()) {
-        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
-        fields.insert("timeout_ms".to_owned(), ms.into());
-    }
+    let call = json!({"command": command});
     let call = ToolCall::new(id(), "bash", call).from(Origin::Person);
     let reply = gate.pass(call).await;
     telemetry::answered(&reply);

@@ -14,7 +14,7 @@ fn layers(world: &World) -> usize {
 }
 
 #[test]
-fn bash_runs_in_a_cell_and_the_record_says_what_held_it() {
+fn bash_runs_in_a_sandbox_and_the_record_says_what_held_it() {
     let world = World::new();
     let ran = world.eclusa(&["run", "bash", r#"{"command": "echo out; echo err >&2; pwd"}"#]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");

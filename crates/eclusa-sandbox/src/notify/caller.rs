@@ -4,7 +4,7 @@ use std::{
     ffi::{CStr, OsStr, OsString},
     fs::File,
     os::{
-        fd::{AsRawFd, OwnedFd},
+        fd::OwnedFd,
         unix::{
             ffi::{OsStrExt, OsStringExt},
             fs::FileExt,
@@ -35,8 +35,6 @@ pub(super) struct Caller {
 pub(super) struct Place {
     pub(super) dir: OwnedFd,
     pub(super) name: OsString,
-    /// Whether the caller wrote a slash after the name, by which only a directory is meant.
-    slash: bool,
 }
 
 impl Caller {
@@ -73,7 +71,7 @@ impl Caller {
         }
         let parent = self.absolute(dir, Path::new(OsStr::from_bytes(parent)))?;
         let name = OsStr::from_bytes(name).to_owned();
-        Ok(Place { dir: self.directory(&parent)?, name, slash: end < bytes.len() })
+        Ok(Place { dir: self.directory(&parent)?, name })
     }
 
     /// A directory by its path from the caller's root.
@@ -103,15 +101,6 @@ impl Caller {
 }
 
 impl Place {
-    /// The name as the caller wrote it.
-    pub(super) fn raw(&self) -> OsString {
-        let mut name = self.name.clone();
-        if self.slash {
-            name.push("/");
-        }
-        name
-    }
-
     /// What is there, not followed. `None`: nothing.
     pub(super) fn look(&self) -> rustix::io::Result<Option<Stat>> {
         match rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW) {

@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
+use super::memory::{self, MemoryWatch};
 use super::{Cancel, Ended, Exit, How, Started, survivors};
 use crate::capabilities::Enforcement;
 use crate::init::{ENDED, NOT_EXECUTED};
@@ -38,6 +39,7 @@ pub(super) struct Watch {
     cancel: Cancel,
     enforcement: Enforcement,
     disk: Option<(PathBuf, u64)>,
+    memory: Option<MemoryWatch>,
     /// Where renames of directories are helped.
     staged: Vec<PathBuf>,
 }
@@ -57,13 +59,14 @@ impl Watch {
             let free = free(place)?;
             Some((place.clone(), free.saturating_sub(most)))
         });
+        let memory = plan.limits.memory.filter(|_| plan.cgroup.is_none()).map(MemoryWatch::new);
         let limits = plan.limits.clone();
         let real = |one: &Staging| one.lower.canonicalize().ok();
         let staged = match plan.hold {
             Hold::Renames => plan.stage.iter().filter_map(real).collect(),
             Hold::Nothing => Vec::new(),
         };
-        Watch { limits, keep: plan.keep, cancel, enforcement, disk, staged }
+        Watch { limits, keep: plan.keep, cancel, enforcement, disk, memory, staged }
     }
 
     /// Takes the listener, if it is renames that wait there.
@@ -217,11 +220,9 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             Phase::Over => None,
         };
         let next = next.map(|at| at.saturating_duration_since(Instant::now()));
-        let next = match (next, &self.watch.disk) {
-            (Some(next), Some(_)) => Some(next.min(DISK)),
-            (None, Some(_)) => Some(DISK),
-            (next, None) => next,
-        };
+        let disk = self.watch.disk.as_ref().map(|_| DISK);
+        let memory = self.watch.memory.as_ref().map(|_| memory::INTERVAL);
+        let next = [next, disk, memory].into_iter().flatten().min();
         next.and_then(|next| Timespec::try_from(next + Duration::from_micros(500)).ok())
     }
 
@@ -270,6 +271,12 @@ impl<F: FnMut(&[u8])> Supervision<F> {
     /// Looks at the limits that nobody tells us about.
     fn check(&mut self, deadline: Option<Instant>) {
         let now = Instant::now();
+        if matches!(self.phase, Phase::Runs) && self.too_much_memory() {
+            // Every further moment costs others their memory.
+            self.ended = Some(Ended::Memory);
+            self.phase = Phase::Over;
+            return;
+        }
         match self.phase {
             Phase::Asked(kill) if now >= kill => self.phase = Phase::Over,
             Phase::Runs if deadline.is_some_and(|deadline| now >= deadline) => {
@@ -283,6 +290,11 @@ impl<F: FnMut(&[u8])> Supervision<F> {
 
     fn too_much_output(&self) -> bool {
         self.watch.limits.output.is_some_and(|most| self.keeper.total() > most)
+    }
+
+    fn too_much_memory(&mut self) -> bool {
+        let root = self.started.child.pid;
+        self.watch.memory.as_mut().is_some_and(|it| it.exceeded(root))
     }
 
     fn disk_is_full(&self) -> bool {

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal};
 use super::Sent;
 
 /// The processes beneath `root`, without it.
-fn beneath(root: i32) -> Vec<i32> {
+pub(super) fn beneath(root: i32) -> Vec<i32> {
     let mut found = Vec::new();
     let mut look = vec![root];
     while let Some(pid) = look.pop() {

@@ -12,7 +12,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat},
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, SeekFrom, Stat},
     io::{Errno, Result},
 };
 
@@ -153,11 +153,41 @@ pub(crate) fn target(dir: impl AsFd, name: &OsStr) -> Result<PathBuf> {
 }
 
 /// The digest of this much of a file, read through a buffer of fixed size. Where more has been
-/// added since, its stamp tells.
-pub(crate) fn digest(file: &File, size: u64) -> io::Result<[u8; 32]> {
+/// added since, its stamp tells. Holes are not read: their zeros are known.
+pub(crate) fn digest(mut file: &File, size: u64) -> io::Result<[u8; 32]> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(file.take(size))?;
+    let mut at = 0;
+    while at < size {
+        let data = match rustix::fs::seek(file, SeekFrom::Data(at)) {
+            Ok(data) => data.min(size),
+            // Nothing but a hole is left.
+            Err(Errno::NXIO) => size,
+            // A filesystem that knows no holes.
+            Err(_) => at,
+        };
+        zeros(&mut hasher, data - at);
+        let hole = match rustix::fs::seek(file, SeekFrom::Hole(data)) {
+            Ok(hole) if hole > data => hole.min(size),
+            _ => size,
+        };
+        rustix::fs::seek(file, SeekFrom::Start(data))?;
+        let read = io::copy(&mut (&mut file).take(hole - data), &mut hasher)?;
+        at = data + read;
+        if read < hole - data {
+            // It has become shorter.
+            break;
+        }
+    }
     Ok(*hasher.finalize().as_bytes())
+}
+
+fn zeros(hasher: &mut blake3::Hasher, mut count: u64) {
+    const ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+    while count > 0 {
+        let now = count.min(ZEROS.len() as u64);
+        hasher.update(ZEROS.get(..usize::try_from(now).unwrap_or(0)).unwrap_or_default());
+        count -= now;
+    }
 }
 
 /// A path by which calls that take no directory handle reach a name in one.

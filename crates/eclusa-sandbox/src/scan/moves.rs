@@ -31,11 +31,6 @@ impl Moves {
         }
     }
 
-    /// The same, by the stamp that it had.
-    pub(crate) fn was(&mut self, path: &Path, stamp: Stamp) {
-        self.left.insert(path.to_owned(), stamp);
-    }
-
     /// Something is where nothing was.
     pub(crate) fn arrived(&mut self, path: &Path, look: &Look, marks: &Marks) {
         let marked = match look.sort {

@@ -7,7 +7,5 @@ mod ordinary;
 #[path = "../scan/overlay.rs"]
 mod overlay;
 mod renames;
-#[path = "../scan/scripts.rs"]
-mod scripts;
 #[path = "../scan/tree.rs"]
 mod tree;

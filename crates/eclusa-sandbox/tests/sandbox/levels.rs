@@ -121,6 +121,26 @@ fn without_namespaces_the_tree_is_ended_too() {
     assert_eq!(crate::limits::alive(&crate::limits::mark("1235.1")), Vec::<String>::new());
 }
 
+/// A chain of processes, each of which forks the next and is gone before anybody looks.
+#[test]
+fn h8_without_namespaces_nobody_outlives_the_call_by_forking_on() {
+    let world = World::new();
+    let text = "perl -MPOSIX -e 'open F, \">>\", \"b.txt\"; POSIX::setsid(); setpgrp(0, 0);
+        while (1) { fork and POSIX::_exit(0); }' &
+        perl -MPOSIX -e 'POSIX::setsid(); exec qw(sleep 1235.2)' & sleep 1235.2";
+    let (mut plan, capabilities) = in_place(&world, &crate::limits::marked(text, "1235.2"));
+    plan.limits.wall = Some(Duration::from_secs(1));
+    plan.limits.grace = Duration::from_millis(100);
+    let exit = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap().wait().unwrap();
+    assert_eq!(exit.ended, Some(Ended::Time));
+    assert_eq!(crate::limits::alive(&crate::limits::mark("1235.2")), Vec::<String>::new());
+    let open = world.ws().join("b.txt").canonicalize().unwrap();
+    let handles = std::fs::read_dir("/proc").unwrap().flatten();
+    let handles = handles.flat_map(|it| std::fs::read_dir(it.path().join("fd")).ok());
+    let mut handles = handles.flat_map(|it| it.flatten());
+    assert!(handles.all(|it| std::fs::read_link(it.path()).ok() != Some(open.clone())));
+}
+
 #[test]
 fn without_landlock_the_namespaces_hold_and_the_status_says_so() {
     test_support::landlock().unwrap();

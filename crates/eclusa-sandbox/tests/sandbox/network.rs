@@ -17,7 +17,7 @@ fn reaches(open: &str) -> String {
 }
 
 #[test]
-fn tcp_and_udp_end_at_the_cell() {
+fn tcp_and_udp_end_at_the_sandbox() {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = tcp.local_addr().unwrap().port();
     let said = reaches(&format!("IO::Socket::INET->new(PeerAddr => \"127.0.0.1:{port}\")"));
@@ -80,7 +80,7 @@ fn sockets_of_daemons_are_out_of_reach() {
 }
 
 #[test]
-fn inside_the_cell_servers_and_clients_work() {
+fn inside_the_sandbox_servers_and_clients_work() {
     let text = "perl -MIO::Socket -e '
         $l = IO::Socket::INET->new(LocalAddr => \"127.0.0.1:8000\", Listen => 5) or die $!;
         if (!fork) { $c = IO::Socket::INET->new(PeerAddr => \"127.0.0.1:8000\") or die $!; print $c \"hello\\n\"; exit }

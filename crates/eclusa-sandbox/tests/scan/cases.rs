@@ -342,3 +342,24 @@ fn what_changed_in_the_layer_after_the_look_is_not_released() {
     crate::overlay::shell(&world.upper(), "echo swapped > t; mv t a");
     assert!(matches!(layer.release(&mut effects), Err(ScanError::Disturbed(_))));
 }
+
+/// What is not there need not be read, and counts as the zeros that it is.
+#[test]
+fn h14_holes_have_the_digest_of_the_zeros_that_they_are() {
+    let script =
+        "truncate -s 3000000 s; printf x | dd of=s bs=1 seek=1500000 conv=notrunc 2>/dev/null
+        cat s > t; truncate -s 2000000 empty; head -c 2000000 /dev/zero > zeros";
+    for &mounter in mounters() {
+        let effects = World::new(mounter, START).run(script).scan();
+        let digest = |name: &str| {
+            let entry = effects.entries.iter().find(|it| it.path == Path::new(name)).unwrap();
+            match &entry.after {
+                Some(Node::File(file)) => file.digest.unwrap(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(digest("s"), digest("t"));
+        assert_eq!(digest("empty"), digest("zeros"));
+        assert_ne!(digest("s"), digest("zeros"));
+    }
+}

@@ -10,7 +10,7 @@ use crate::sandboxes::{Ran, Sandboxes};
 
 /// A command that ran to its end, or was ended.
 pub(super) fn output(ran: Ran, time: Duration) -> Output {
-    let Ran { exit, changes, staged, notes, attempts, refused, live } = ran;
+    let Ran { exit, changes, staged, notes, attempts, more_attempts, refused, live } = ran;
     let mut text = printed(&exit);
     let mut line = |line: String| {
         if !text.is_empty() && !text.ends_with('\n') {
@@ -27,6 +27,9 @@ pub(super) fn output(ran: Ran, time: Duration) -> Output {
             line(format!("network: {why}{grant}"));
         }
     }
+    if more_attempts > 0 {
+        line(format!("network: {more_attempts} more attempts, not listed"));
+    }
     // What went through the proxy is known exactly.
     let seen = |it: &&Refusal| !matches!(it, Refusal::Network(_)) || attempts.is_empty();
     let refused: Vec<String> = refused.iter().filter(seen).map(refusal).collect();
@@ -41,10 +44,12 @@ pub(super) fn output(ran: Ran, time: Duration) -> Output {
         "timed_out": exit.ended == Some(Ended::Time),
         "truncated": exit.output.truncated(),
         "output_bytes": exit.output.total(),
+        "lost_bytes": exit.output.cut(),
         "execution_time_ms": u64::try_from(exit.wall.as_millis()).unwrap_or(u64::MAX),
         "cpu_time_ms": u64::try_from(exit.cpu.as_millis()).unwrap_or(u64::MAX),
         "enforcement": exit.enforcement.to_string(),
         "network": attempts.iter().map(attempted).collect::<Vec<_>>(),
+        "network_more": more_attempts,
         "notes": notes,
         "refused": refused,
         "live": live,
@@ -121,6 +126,9 @@ fn failure(exit: &Exit, time: Duration) -> Option<String> {
                 .to_owned()
         }
         (Some(Ended::Disk), _) => "the command filled the disk and was ended".to_owned(),
+        (Some(Ended::Memory), _) => {
+            "the command used more memory than `commands.memory` allows and was ended".to_owned()
+        }
         (None, How::Code(0)) => return None,
         (None, How::Code(code)) => format!("exit code {code}"),
         (None, How::Signal(signal)) => format!("ended by signal {signal}"),

@@ -1,9 +1,6 @@
 //! A command that runs, and what is known of it when it has ended.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::path::PathBuf;
 
 use eclusa::{Changes, Staged};
 use eclusa_sandbox::{
@@ -12,14 +9,13 @@ use eclusa_sandbox::{
     refusals,
 };
 
-use super::{ReadBack, stage::Stage};
+use super::{ReadBack, attempts::Attempts, stage::Stage};
 
 /// A command that runs.
 pub struct Running {
     pub(super) sandbox: Sandbox,
     pub(super) plan: Plan,
     pub(super) root: PathBuf,
-    pub(super) live: Vec<PathBuf>,
     pub(super) kept: Kept,
     pub(super) network: Option<Network>,
 }
@@ -32,7 +28,7 @@ pub(super) enum Kept {
 
 pub(super) struct Network {
     pub(super) serving: Serving,
-    pub(super) attempts: Arc<Mutex<Vec<Attempt>>>,
+    pub(super) attempts: Attempts,
 }
 
 /// A command that has ended.
@@ -48,6 +44,8 @@ pub struct Ran {
     pub notes: Vec<String>,
     /// Whom it tried to reach.
     pub attempts: Vec<Attempt>,
+    /// How many more attempts there were, of the same kind or beyond what is told one by one.
+    pub more_attempts: u64,
     /// What the sandbox did not let it do, as far as its own words tell.
     pub refused: Vec<Refusal>,
     /// Directories that it could write at once: relative to the workspace, or the workspace
@@ -93,17 +91,26 @@ impl Running {
             }
         };
         let exit = exit?;
-        let attempts = self.network.map_or_else(Vec::new, |network| {
+        let (attempts, more_attempts) = self.network.map_or_else(Default::default, |network| {
             network.serving.stop();
-            std::mem::take(&mut *network.attempts.lock().unwrap_or_else(PoisonError::into_inner))
+            network.attempts.take()
         });
         let ReadBack { changes, staged, notes } = read;
         let refused = match exit.output.is_binary() {
             true => Vec::new(),
-            false => refusals(&exit.output.text(), &self.plan),
+            false => refusals(&complaints(&exit), &self.plan),
         };
         let live = self.plan.stage.into_iter().flat_map(|it| it.live);
         let live = live.chain(self.plan.write).collect();
-        Ok(Ran { exit, changes, staged, notes, attempts, refused, live })
+        Ok(Ran { exit, changes, staged, notes, attempts, more_attempts, refused, live })
     }
+}
+
+/// The end of what a command wrote, where it says what went wrong.
+fn complaints(exit: &Exit) -> String {
+    const MAX_LOOKED_AT: usize = 64 << 10;
+    let output = &exit.output;
+    let end = if output.tail().is_empty() { output.head() } else { output.tail() };
+    let start = end.len().saturating_sub(MAX_LOOKED_AT);
+    String::from_utf8_lossy(end.get(start..).unwrap_or_default()).into_owned()
 }

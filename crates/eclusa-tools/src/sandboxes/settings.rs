@@ -42,6 +42,10 @@ pub struct SandboxSettings {
     pub keep: Keep,
 }
 
+/// How much of an output is kept in memory until it is in the output store, of its beginning and of
+/// its end. The gate cuts it to what a model gets.
+const KEEP: Keep = Keep { head: 8 << 20, tail: 8 << 20 };
+
 impl SandboxSettings {
     /// Settings for a workspace, with nothing but a path to look for programs in.
     pub fn new(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> SandboxSettings {
@@ -60,7 +64,7 @@ impl SandboxSettings {
             least: RequiredEnforcement::default(),
             limits: Limits::default(),
             cgroup: None,
-            keep: Keep::default(),
+            keep: KEEP,
         }
     }
 }

@@ -60,8 +60,8 @@ fn asks_first_and_says_that_it_stays(enforcement: &str) {
         let root = agreed.root().canonicalize().unwrap();
         let stays = format!("written at once and not undoable: `{}`", root.display());
         assert_eq!(agreed.end()["sandbox"], format!("{enforcement}; {stays}").as_str());
-        let reply = agreed.bash("echo x > ../outside");
-        assert_eq!(reply.code(), "tool_failed", "{}", reply.content());
+        // Without a private /tmp this fails, and with one it goes there.
+        agreed.bash("echo x > ../outside");
         assert!(!agreed.path("../outside").exists(), "nothing outside is written");
     }
     // By default even what only reads is asked about where something is missing.
@@ -128,7 +128,9 @@ fn secrets_stay_hidden_or_the_command_does_not_run() {
 fn with_nothing_that_holds_no_command_runs() {
     test_support::namespaces().unwrap();
     test_support::landlock().unwrap();
-    for least in [RequiredEnforcement::Full, RequiredEnforcement::FullOrAsk, RequiredEnforcement::Partial] {
+    for least in
+        [RequiredEnforcement::Full, RequiredEnforcement::FullOrAsk, RequiredEnforcement::Partial]
+    {
         let world = world(Answer::Once, least);
         let before = tree::read(&world.root());
         let reply = world.bash("echo more >> one");

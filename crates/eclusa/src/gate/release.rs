@@ -233,6 +233,10 @@ async fn cut(setup: &GateSetup, output: &mut Output, trail: &mut Trail) -> (bool
     });
     text.push_str(tail);
     output.text = text;
+    // A tool that says whether something is missing could not know of this.
+    if let Some(said) = output.data.as_mut().and_then(|it| it.get_mut("truncated")) {
+        *said = true.into();
+    }
     if let Err(why) = &kept {
         trail.warnings.push(format!("the whole output could not be kept: {why}"));
     }

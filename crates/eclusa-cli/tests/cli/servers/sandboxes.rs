@@ -164,7 +164,7 @@ fn descendants(pid: u32) -> Vec<u32> {
 }
 
 #[test]
-fn a_program_beneath_tmp_is_found_although_the_cell_has_a_tmp_of_its_own() {
+fn a_program_beneath_tmp_is_found_although_the_sandbox_has_a_tmp_of_its_own() {
     let world = World::new();
     fs::create_dir(world.path("bin")).unwrap();
     let program = world.program("bin/fake", &format!("#!/usr/bin/env python3\n{}", super::FAKE));
