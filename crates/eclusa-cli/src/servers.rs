@@ -6,7 +6,7 @@ use std::{
 };
 
 use eclusa::{Registry, ServerSettings};
-use eclusa_mcp::{Gateway, Keys, World};
+use eclusa_mcp::{Credentials, Gateway, GatewaySetup};
 
 use crate::{
     context::AppContext,
@@ -44,7 +44,7 @@ pub(crate) fn open(
     let launcher = Arc::new(Launch::new(ctx, shell::sandboxes(ctx, &[])?));
     let (pins, keys) = (Arc::new(PinFiles::new(ctx, &servers)), ctx.paths.keys());
     let names = ctx.config.servers.iter().map(|it| it.name.clone()).collect();
-    Ok(Some(Gateway::open(servers, World { registry, launcher, keys, pins, names, plain })))
+    Ok(Some(Gateway::open(servers, GatewaySetup { registry, launcher, keys, pins, names, plain })))
 }
 
 /// Puts the servers behind the gate that a tool of this name may be of, and waits for them. Nothing
@@ -94,7 +94,7 @@ async fn start(
 
 impl Paths {
     /// What servers at an address are shown, and where it is kept.
-    pub(crate) fn keys(&self) -> Arc<dyn Keys> {
+    pub(crate) fn keys(&self) -> Arc<dyn Credentials> {
         Arc::new(TokenStore { tokens: self.pins(), key: self.key() })
     }
 

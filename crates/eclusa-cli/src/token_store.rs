@@ -7,7 +7,7 @@
 use std::{env, fs, io, os::unix::fs::MetadataExt as _, path::PathBuf};
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, Nonce, RandomizedNonceKey};
-use eclusa_mcp::Keys;
+use eclusa_mcp::Credentials;
 
 use crate::remember::replace;
 
@@ -24,7 +24,7 @@ pub(crate) struct TokenStore {
     pub(crate) key: PathBuf,
 }
 
-impl Keys for TokenStore {
+impl Credentials for TokenStore {
     fn variable(&self, name: &str) -> Option<String> {
         env::var(name).ok().filter(|it| !it.is_empty())
     }

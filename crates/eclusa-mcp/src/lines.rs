@@ -11,7 +11,7 @@ use tokio::{
 };
 
 /// The longest line that is read, in bytes.
-pub(crate) const LONGEST: usize = 16 << 20;
+pub(crate) const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// The lines of a pipe.
 pub(crate) struct Lines<R> {
@@ -51,7 +51,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             let end = memchr::memchr(b'\n', bytes);
             let taken = end.map_or(bytes.len(), |at| at + 1);
-            let fits = self.line.len() + taken <= LONGEST;
+            let fits = self.line.len() + taken <= MAX_LINE_BYTES;
             if fits && !self.skipping {
                 self.line.extend_from_slice(bytes.get(..taken).unwrap_or_default());
             }

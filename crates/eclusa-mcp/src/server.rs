@@ -1,385 +1,43 @@
-//! The server: what a client can ask of it, in both eras of the protocol.
+//! What clients connect to: our tools, and those of the servers behind the gate.
+//!
+//! ```text
+//! stdio.rs     one client on standard input and output      pipe.rs  its lines
+//! http.rs      many clients over Streamable HTTP
+//!   │
+//! handler.rs   what a client can ask: tools, calls, resources   shared.rs  what connections share
+//!   │                                                        notifications.rs  what it is told
+//! dispatch.rs  a request of any kind as a call               prompts_and_resources.rs
+//!   │
+//! call.rs      a call on its way through the gate            pending.rs  waiting for an answer
+//!   │
+//! answer.rs    the reply as a result                         own_resources.rs, server_tools.rs
+//! ```
 
-use std::{
-    borrow::Cow,
-    io,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
-};
+mod answer;
+mod call;
+mod catalogue;
+mod conversation;
+mod dispatch;
+mod handler;
+mod http;
+mod notifications;
+mod own_resources;
+mod pending;
+mod pipe;
+mod prompts_and_resources;
+mod server_tools;
+mod shared;
+mod startup;
+mod stdio;
 
-use eclusa::{Malformed, Origin};
-use futures::FutureExt as _;
-use rmcp::{
-    ErrorData, RoleServer, ServerHandler,
-    model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-        CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-        GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
-        InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities,
-        ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
-        UnsubscribeRequestParams,
-    },
-    service::{NotificationContext, RequestContext, SubscriptionContext},
-};
-use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
-
-use crate::{
-    answer, catalogue,
-    gateway::Gateway,
-    hall::Hall,
-    kept,
-    news::{self, Level, Watches},
-    opening::Opened,
-    own,
-    parked::token,
-    passing::{Passed, Wanted, modern},
-};
-
-const INSTRUCTIONS: &str = "Every call passes a gate: it is checked, judged by the person's rules, \
-     put to them where the rules say so, and recorded. A refusal says why and what would be \
-     accepted; do not repeat a refused call unchanged. An output that was cut names where the \
-     whole is kept.";
-
-/// One connection, or one request of a client that has none.
-pub(crate) struct Server {
-    pub(crate) hall: Arc<Hall>,
-    pub(crate) conversation: Arc<str>,
-    /// Cancelled when the connection ends.
-    pub(crate) gone: CancellationToken,
-    /// Which messages of servers a client of the older era wants to hear.
-    pub(crate) level: Level,
-    watches: Watches,
-    /// Whether a client stays connected, whatever its era.
-    pub(crate) stays: bool,
-    /// Set by the first call that is part of the conversation of this connection.
-    pub(crate) spoken: AtomicBool,
-}
-
-impl Server {
-    /// A server for one client, whose answers "for this conversation" hold while it is connected.
-    pub(crate) fn new(hall: Arc<Hall>) -> io::Result<Server> {
-        let conversation = format!("mcp-{}", token()?).into();
-        let gone = hall.gone.child_token();
-        let level = Arc::new(Mutex::new(LoggingLevel::Info));
-        let (watches, spoken) = (Watches::default(), AtomicBool::new(false));
-        Ok(Server { hall, conversation, gone, level, watches, stays: true, spoken })
-    }
-
-    /// The gate and the servers behind it, once those have told what they have: many clients ask
-    /// once and never again.
-    pub(crate) async fn stocked(&self) -> Result<(Opened, Option<Arc<Gateway>>), ErrorData> {
-        let opened = self.hall.opened().await?;
-        if let Some(gateway) = &opened.gateway {
-            gateway.ready().await;
-        }
-        let gateway = opened.gateway.clone();
-        Ok((opened, gateway))
-    }
-
-    /// What there is to say about this server now. What the servers behind it say about themselves
-    /// is in it when they are up: nobody waits for them here.
-    fn info_now(&self) -> ServerConfig {
-        let mut info = self.get_info();
-        let gateway = self.hall.opened_now().and_then(|it| it.gateway);
-        if let Some(said) = gateway.and_then(|it| it.instructions()) {
-            info.instructions = Some(format!("{INSTRUCTIONS}\n\n{said}"));
-        }
-        info
-    }
-}
-
-impl ServerHandler for Server {
-    fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .enable_prompts()
-            .enable_prompts_list_changed()
-            .enable_resources()
-            .enable_resources_list_changed()
-            .enable_resources_subscribe()
-            .enable_completions()
-            .enable_logging()
-            .build();
-        let server = Implementation::new("eclusa", env!("CARGO_PKG_VERSION")).with_title("Eclusa");
-        ServerConfig::new(capabilities).with_server_info(server).with_instructions(INSTRUCTIONS)
-    }
-
-    async fn initialize(
-        &self,
-        request: InitializeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<InitializeResult, ErrorData> {
-        let mut answer = self.negotiate_initialize(&request)?;
-        answer.instructions = self.info_now().instructions;
-        // What was agreed on holds from here, not what was wished for.
-        let mut agreed = request;
-        agreed.protocol_version = answer.protocol_version.clone();
-        context.peer.set_peer_info(agreed);
-        Ok(answer)
-    }
-
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.info_now()))
-    }
-
-    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let gone = self.gone.clone();
-        let (hall, watches, level) = (&self.hall, &self.watches, &self.level);
-        let telling = news::tell(hall.clone(), watches.clone(), level.clone(), context.peer);
-        tokio::spawn(async move {
-            tokio::select! {
-                () = telling => {}
-                () = gone.cancelled() => {}
-            }
-        });
-    }
-
-    fn accepted_subscription_filter(
-        &self,
-        asked: &SubscriptionFilter,
-    ) -> Option<SubscriptionFilter> {
-        Some(asked.clone())
-    }
-
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        news::listen(&self.hall, &context).boxed().await
-    }
-
-    async fn subscribe(
-        &self,
-        request: SubscribeRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        match self.stocked().await? {
-            (opened, Some(gateway)) => self.watches.watch(&opened.gate, &gateway, request.uri),
-            // What is kept here does not change.
-            (_, None) => Ok(()),
-        }
-    }
-
-    async fn unsubscribe(
-        &self,
-        request: UnsubscribeRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.watches.forget(&request.uri);
-        Ok(())
-    }
-
-    async fn set_level(
-        &self,
-        request: SetLevelRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        if modern(&context) {
-            return Err(unknown("logging/setLevel"));
-        }
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
-        Ok(())
-    }
-
-    async fn list_tools(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let (opened, gateway) = self.stocked().await?;
-        let all = catalogue::tools(&opened.gate.setup().registry, gateway.as_deref());
-        let (tools, next) = catalogue::page(all, |it| &it.name, request)?;
-        Ok(ListToolsResult { next_cursor: next, ..ListToolsResult::with_all_items(tools) })
-    }
-
-    /// For the headers that repeat arguments (2026-07-28): rmcp holds them against the schema.
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        let opened = self.hall.opened_now()?;
-        let registry = &opened.gate.setup().registry;
-        catalogue::tool(registry, opened.gateway.as_deref(), name)
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let Opened { gate, gateway } = self.hall.opened().await?;
-        let gateway = gateway.filter(|_| !gate.setup().registry.has(&request.name));
-        if let Some(gateway) = &gateway {
-            // It may be a tool of a server that still starts.
-            gateway.ready().await;
-        }
-        let wanted = Wanted {
-            method: "tools/call",
-            tool: request.name.into_owned(),
-            args: Value::Object(request.arguments.unwrap_or_default()),
-            state: request.request_state,
-            answers: request.input_responses,
-        };
-        let (reply, beside) = match self.pass(&gate, wanted, &context).await? {
-            Passed::Asks(asks) => return Ok(asks.into()),
-            Passed::Waits(id) => return Ok(answer::still_waiting(&id).into()),
-            Passed::Done(reply, beside) => (reply, beside),
-        };
-        let refused = beside.refused.get().filter(|it| {
-            it.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY && modern(&context)
-        });
-        match (reply.code(), refused) {
-            ("unknown_tool", _) => match gateway.and_then(|it| it.excuse(reply.tool())) {
-                Some(why) => Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into()),
-                None => Err(ErrorData::invalid_params(reply.content().into_owned(), None)),
-            },
-            // The client can mend this, and a model cannot.
-            (_, Some(refused)) => Err(answer::refusal(&reply, Some(refused), Value::Null)),
-            _ if reply.tool() == own::APPROVE => {
-                Ok(own::approval(&reply, beside.permitted.get().cloned()).into())
-            }
-            _ => Ok(answer::result(&reply, &gate.setup().registry).into()),
-        }
-    }
-
-    async fn list_prompts(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        let (_, gateway) = self.stocked().await?;
-        let all = gateway.map(|it| it.prompts()).unwrap_or_default();
-        let (prompts, next) = catalogue::page(all, |it| &it.name, request)?;
-        Ok(ListPromptsResult { next_cursor: next, ..ListPromptsResult::with_all_items(prompts) })
-    }
-
-    async fn get_prompt(
-        &self,
-        request: GetPromptRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
-        self.prompt(request, &context).await
-    }
-
-    async fn complete(
-        &self,
-        request: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        let name = match &request.r#ref {
-            Reference::Prompt(it) => &it.name,
-            Reference::Resource(it) if it.uri.starts_with(answer::OURS) => {
-                // Nobody guesses what an output is kept as.
-                return Ok(CompleteResult::default());
-            }
-            Reference::Resource(it) => &it.uri,
-            _ => return Ok(CompleteResult::default()),
-        };
-        match self.stocked().await? {
-            (opened, Some(gateway)) => gateway.complete(&opened.gate, request).boxed().await,
-            (_, None) => Err(ErrorData::invalid_params(format!("there is no `{name}`"), None)),
-        }
-    }
-
-    async fn list_resources(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        let (_, gateway) = self.stocked().await?;
-        let all = gateway.map(|it| it.resources()).unwrap_or_default();
-        let (resources, next) = catalogue::page(all, |it| &it.uri, request)?;
-        let result = ListResourcesResult::with_all_items(resources);
-        Ok(ListResourcesResult { next_cursor: next, ..result })
-    }
-
-    async fn list_resource_templates(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let (_, gateway) = self.stocked().await?;
-        let mut all = gateway.map(|it| it.templates()).unwrap_or_default();
-        all.extend(kept::templates());
-        let (templates, next) = catalogue::page(all, |it| &it.uri_template, request)?;
-        let result = ListResourceTemplatesResult::with_all_items(templates);
-        Ok(ListResourceTemplatesResult { next_cursor: next, ..result })
-    }
-
-    async fn read_resource(
-        &self,
-        request: ReadResourceRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        self.resource(request, &context).await
-    }
-
-    /// What the protocol does not know, and what is known but could not be read.
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
-        let CustomRequest { method, params, .. } = request;
-        // The newer era has no such method, whatever its parameters.
-        if method == "initialize" && modern(&context) {
-            return Err(unknown(&method));
-        }
-        if method != "tools/call" {
-            return Err(unreadable(&method));
-        }
-        // A call with a name is the model's mistake, and the model is told.
-        let name = params.as_ref().and_then(|it| it.get("name")).and_then(Value::as_str);
-        let Some(name) = name else { return Err(unreadable(&method)) };
-        let gate = self.hall.gate().await?;
-        let bad = Malformed {
-            id: self.id(&context.meta),
-            tool: Some(name.to_owned()),
-            problem: "`arguments` is not a JSON object; send the tool's arguments as one".into(),
-            origin: Origin::Mcp,
-        };
-        let reply = self.for_this(&gate, &context).pass(bad).boxed().await;
-        let mut result = answer::result(&reply, &gate.setup().registry);
-        if !modern(&context) {
-            result.result_type = None;
-        }
-        serde_json::to_value(result).map(CustomResult).map_err(|err| {
-            ErrorData::internal_error(format!("the answer cannot be written: {err}"), None)
-        })
-    }
-
-    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
-    }
-}
-
-/// A method that nobody knows, or one whose parameters nobody can read.
-fn unreadable(method: &str) -> ErrorData {
-    const KNOWN: [&str; 9] = [
-        "initialize",
-        "tools/call",
-        "tools/list",
-        "resources/read",
-        "resources/list",
-        "prompts/get",
-        "prompts/list",
-        "completion/complete",
-        "subscriptions/listen",
-    ];
-    match KNOWN.contains(&method) {
-        true => ErrorData::invalid_params(
-            format!("the parameters of `{method}` are not what the protocol says"),
-            None,
-        ),
-        false => unknown(method),
-    }
-}
-
-fn unknown(method: &str) -> ErrorData {
-    ErrorData::new(
-        ErrorCode::METHOD_NOT_FOUND,
-        format!("there is no method `{method}`"),
-        Some(json!({"method": method})),
-    )
-}
-
+pub use call::WaitLimits;
 #[cfg(test)]
-mod tests;
+pub(crate) use handler::Server;
+pub use http::{Http, serve_http};
+#[cfg(test)]
+pub(crate) use pipe::Pipe;
+pub use server_tools::Approve;
+#[cfg(test)]
+pub(crate) use shared::ServerState;
+pub use startup::{StartedGate, Startup};
+pub use stdio::serve_stdio;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use eclusa::Gate;
-use eclusa_mcp::{Opening, Patience, ThroughClient, serve_stdio};
+use eclusa_mcp::{Startup, ThroughClient, WaitLimits, serve_stdio};
 
 use crate::{
     args::{Global, McpArgs, WrapArgs},
@@ -25,17 +25,17 @@ pub(super) async fn run(global: Global, args: McpArgs) -> Result<Exit, Failure> 
 }
 
 /// Ends the servers behind the gate: none outlives the command that started it.
-pub(super) async fn end_servers(opening: &Opening) {
+pub(super) async fn end_servers(opening: &Startup) {
     // A workspace that is still being opened has started none, or ends them with the process.
     let opened = tokio::time::timeout(Duration::from_secs(5), opening.wait()).await;
-    if let Ok(Ok(eclusa_mcp::Opened { gateway: Some(gateway), .. })) = opened {
+    if let Ok(Ok(eclusa_mcp::StartedGate { gateway: Some(gateway), .. })) = opened {
         gateway.close().await;
     }
 }
 
-pub(super) fn patience(args: &McpArgs) -> Patience {
-    let all = |time| Patience { elsewhere: time, asking: time };
-    args.patience.map_or_else(Patience::default, all)
+pub(super) fn patience(args: &McpArgs) -> WaitLimits {
+    let all = |time| WaitLimits { elsewhere: time, asking: time };
+    args.patience.map_or_else(WaitLimits::default, all)
 }
 
 /// Why the workspace could not be opened, if it could not.
@@ -54,11 +54,11 @@ impl Opened {
 
 /// Opens the workspace while the first answers go out. What is wrong with it is told to whoever
 /// asks for something, and at the end.
-pub(super) fn opening(global: Global, args: &McpArgs) -> (Opening, Opened) {
+pub(super) fn opening(global: Global, args: &McpArgs) -> (Startup, Opened) {
     let wrap = args.wrap.clone();
     let opened = Opened::default();
     let told = opened.clone();
-    let opening = Opening::start(move || {
+    let opening = Startup::start(move || {
         open(&global, wrap).map_err(|failure| {
             let why = failure.lines().join("; ");
             *told.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
@@ -69,7 +69,7 @@ pub(super) fn opening(global: Global, args: &McpArgs) -> (Opening, Opened) {
 }
 
 /// The gate, with the client as the first who can ask a person.
-fn open(global: &Global, wrap: WrapArgs) -> Result<eclusa_mcp::Opened, Failure> {
+fn open(global: &Global, wrap: WrapArgs) -> Result<eclusa_mcp::StartedGate, Failure> {
     let ctx = AppContext::open(global)?;
     let store = ctx.store()?;
     // Stdin is the client's: a terminal is no place to ask here.
@@ -85,5 +85,5 @@ fn open(global: &Global, wrap: WrapArgs) -> Result<eclusa_mcp::Opened, Failure> 
         setup.registry.clear();
     }
     let gateway = servers::open(&ctx, servers, setup.registry.clone(), plain)?;
-    Ok(eclusa_mcp::Opened { gate: Gate::new(setup).for_run(ctx.run()), gateway })
+    Ok(eclusa_mcp::StartedGate { gate: Gate::new(setup).for_run(ctx.run()), gateway })
 }

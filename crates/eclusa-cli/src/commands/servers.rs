@@ -1,7 +1,7 @@
 //! `eclusa servers`: other people's servers behind the gate.
 
 use eclusa::{Endpoint, ServerSettings, check_server_name};
-use eclusa_mcp::Pins;
+use eclusa_mcp::PinStore;
 use serde_json::{Value, json};
 
 use crate::{

@@ -12,7 +12,7 @@ use std::{
 };
 
 use eclusa::{Endpoint, RequiredEnforcement, ServerSettings, WorkspaceAccess};
-use eclusa_mcp::{Launched, Launcher};
+use eclusa_mcp::{LaunchedServer, Launcher};
 use eclusa_sandbox::{Enforcement, Keep, Limits, Missing, Plan, proxy::Hosts, secrets};
 use eclusa_tools::Sandboxes;
 use futures::future::BoxFuture;
@@ -41,7 +41,10 @@ impl Launch {
 }
 
 impl Launcher for Launch {
-    fn launch<'a>(&'a self, server: &'a ServerSettings) -> BoxFuture<'a, io::Result<Launched>> {
+    fn launch<'a>(
+        &'a self,
+        server: &'a ServerSettings,
+    ) -> BoxFuture<'a, io::Result<LaunchedServer>> {
         Box::pin(async move {
             let Endpoint::Command(command) = &server.reach else {
                 return Err(io::Error::other("it is no program"));

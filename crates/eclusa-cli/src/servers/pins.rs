@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
 use eclusa::ServerSettings;
-use eclusa_mcp::{Pinned, Pins};
+use eclusa_mcp::{PinStore, PinnedDefinitions};
 
 use super::wrap::key;
 use crate::{context::AppContext, remember::replace};
@@ -40,16 +40,16 @@ impl PinFiles {
     }
 }
 
-impl Pins for PinFiles {
-    fn pinned(&self, server: &str) -> io::Result<Pinned> {
+impl PinStore for PinFiles {
+    fn pinned(&self, server: &str) -> io::Result<PinnedDefinitions> {
         match fs::read(self.file(server)) {
             Ok(text) => serde_json::from_slice(&text).map_err(io::Error::other),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(Pinned::new()),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(PinnedDefinitions::new()),
             Err(err) => Err(err),
         }
     }
 
-    fn pin(&self, server: &str, pinned: &Pinned) -> io::Result<()> {
+    fn pin(&self, server: &str, pinned: &PinnedDefinitions) -> io::Result<()> {
         let text = serde_json::to_string_pretty(pinned)?;
         replace(&self.file(server), &text)
     }

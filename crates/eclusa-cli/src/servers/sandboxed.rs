@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc, thread::JoinHandle};
 
-use eclusa_mcp::{Launched, Process};
+use eclusa_mcp::{LaunchedServer, ServerProcess};
 use eclusa_sandbox::{
     Cancel, Exit, HostCapabilities, How, Pipes, Plan, Sandbox,
     proxy::{Attempt, Hosts, Proxy, Refusal, Serving},
@@ -48,11 +48,11 @@ pub(super) fn start(
 
 impl StartedServer {
     /// What the gateway talks to. `sandbox` says what holds it.
-    pub(super) fn launched(self, sandbox: String) -> io::Result<Launched> {
-        Ok(Launched {
+    pub(super) fn launched(self, sandbox: String) -> io::Result<LaunchedServer> {
+        Ok(LaunchedServer {
             input: Box::new(Sender::from_owned_fd(self.pipes.input)?),
             output: Box::new(Receiver::from_owned_fd(self.pipes.output)?),
-            hindered: Some(Arc::new(self.process.words.clone())),
+            denied_access: Some(Arc::new(self.process.words.clone())),
             process: Box::new(self.process),
             sandbox: Some(sandbox),
         })
@@ -96,7 +96,7 @@ fn how(exit: &Exit) -> String {
     }
 }
 
-impl Process for SandboxedProcess {
+impl ServerProcess for SandboxedProcess {
     fn ended(&mut self) -> BoxFuture<'_, String> {
         Box::pin(async move {
             match self.ended.wait_for(Option::is_some).await {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use eclusa::one_line;
-use eclusa_mcp::Hindered;
+use eclusa_mcp::DeniedAccess;
 
 /// How much of it is kept, in bytes, and how much of that is told.
 const MAX_KEPT: usize = 4096;
@@ -89,7 +89,7 @@ impl StderrTail {
     }
 }
 
-impl Hindered for StderrTail {
+impl DeniedAccess for StderrTail {
     fn hosts(&self, since: Instant) -> Vec<String> {
         let state = self.state();
         state.refused.iter().filter(|(_, at)| *at >= since).map(|(it, _)| it.clone()).collect()

@@ -2,7 +2,7 @@
 
 use std::{io, process::Stdio, sync::Arc};
 
-use eclusa_mcp::{Launched, Process};
+use eclusa_mcp::{LaunchedServer, ServerProcess};
 use futures::future::BoxFuture;
 use tokio::{io::AsyncReadExt, process::ChildStderr, sync::Notify};
 
@@ -13,7 +13,7 @@ use crate::spawn::{Group, Program};
 pub(super) const NO_SANDBOX: &str = "not held";
 
 /// Starts a program.
-pub(super) fn start(program: &Program) -> io::Result<Launched> {
+pub(super) fn start(program: &Program) -> io::Result<LaunchedServer> {
     let mut command = program.prepared()?;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|err| program.explained(&err))?;
@@ -22,12 +22,12 @@ pub(super) fn start(program: &Program) -> io::Result<Launched> {
     let gone = || io::Error::other("it has no pipes");
     let (words, heard_all) = (StderrTail::default(), Arc::new(Notify::new()));
     tokio::spawn(listen(errors.ok_or_else(gone)?, words.clone(), heard_all.clone()));
-    Ok(Launched {
+    Ok(LaunchedServer {
         input: Box::new(input.ok_or_else(gone)?),
         output: Box::new(output.ok_or_else(gone)?),
         process: Box::new(UnsandboxedProcess { group, words, heard_all }),
         sandbox: Some(NO_SANDBOX.to_owned()),
-        hindered: None,
+        denied_access: None,
     })
 }
 
@@ -45,7 +45,7 @@ struct UnsandboxedProcess {
     heard_all: Arc<Notify>,
 }
 
-impl Process for UnsandboxedProcess {
+impl ServerProcess for UnsandboxedProcess {
     fn ended(&mut self) -> BoxFuture<'_, String> {
         Box::pin(async move {
             let how = match self.group.child().wait().await {

@@ -10,21 +10,21 @@ use serde_json::{Map, Value, json};
 use super::{
     icons,
     names::tool_name,
-    words::{bounded, is_hidden, seen},
+    sanitize::{is_hidden, sanitize, strip_hidden},
 };
 
 /// The longest description that a model reads, in bytes.
-const DESCRIPTION: usize = 2048;
+const MAX_DESCRIPTION_BYTES: usize = 2048;
 
 /// The largest schemas that are taken, in bytes.
-const SCHEMA: usize = 64 << 10;
+const MAX_SCHEMA_BYTES: usize = 64 << 10;
 
 /// The largest definition that is taken, in bytes.
-const DEFINITION: usize = 128 << 10;
+const MAX_DEFINITION_BYTES: usize = 128 << 10;
 
 /// Phrases that tell a model what to do with something else than the tool. A person looks at them;
 /// nothing is decided by them, because there are a thousand other ways to say the same.
-const ORDERS: [&str; 14] = [
+const ORDER_PHRASES: [&str; 14] = [
     "ignore previous",
     "ignore all previous",
     "ignore the above",
@@ -43,13 +43,13 @@ const ORDERS: [&str; 14] = [
 
 /// A tool as its server defines it.
 #[derive(Debug, Clone)]
-pub struct Definition {
+pub struct ToolDefinition {
     /// What it is called here.
     pub name: String,
     /// What it is called there.
     pub original: String,
     /// What a person should look at.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<DefinitionFlag>,
     /// What is pinned: everything that a model or a client goes by.
     pub pinned: Value,
     pub(super) title: Option<String>,
@@ -65,7 +65,7 @@ pub struct Definition {
 
 /// Something about a definition that a person should look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Flag {
+pub enum DefinitionFlag {
     /// It has characters in it that nobody sees. A model does not get them.
     Hidden,
     /// It tells the model what to do: the phrase.
@@ -76,25 +76,31 @@ pub enum Flag {
     Mentions(String),
 }
 
-impl fmt::Display for Flag {
+impl fmt::Display for DefinitionFlag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Flag::Hidden => f.write_str("it has characters in it that nobody sees"),
-            Flag::Orders(phrase) => write!(f, "it tells the model what to do: `{phrase}`"),
-            Flag::Long => write!(f, "its description is over {DESCRIPTION} bytes, and was cut"),
-            Flag::Mentions(name) => write!(f, "it speaks of `{name}`, which is another server's"),
+            DefinitionFlag::Hidden => f.write_str("it has characters in it that nobody sees"),
+            DefinitionFlag::Orders(phrase) => {
+                write!(f, "it tells the model what to do: `{phrase}`")
+            }
+            DefinitionFlag::Long => {
+                write!(f, "its description is over {MAX_DESCRIPTION_BYTES} bytes, and was cut")
+            }
+            DefinitionFlag::Mentions(name) => {
+                write!(f, "it speaks of `{name}`, which is another server's")
+            }
         }
     }
 }
 
-impl Definition {
+impl ToolDefinition {
     /// Reads what a server says. The error says why the tool cannot be had. `others` are the names
     /// of the other servers.
     pub(super) fn read(
         server: &ServerSettings,
         tool: &Tool,
         others: &[String],
-    ) -> Result<Definition, String> {
+    ) -> Result<ToolDefinition, String> {
         let mut flags = Vec::new();
         let mut input = Value::Object(Map::clone(&tool.input_schema));
         let mut output = tool.output_schema.as_deref().cloned().map(Value::Object);
@@ -103,8 +109,10 @@ impl Definition {
             .flatten()
             .map(|it| it.to_string().len())
             .sum();
-        if size > SCHEMA {
-            return Err(format!("its schemas have {size} bytes, and {SCHEMA} are taken at most"));
+        if size > MAX_SCHEMA_BYTES {
+            return Err(format!(
+                "its schemas have {size} bytes, and {MAX_SCHEMA_BYTES} are taken at most"
+            ));
         }
         let mut pinned = json!({
             "name": tool.name,
@@ -126,9 +134,9 @@ impl Definition {
             }
         }
         let size = pinned.to_string().len();
-        if size > DEFINITION {
+        if size > MAX_DEFINITION_BYTES {
             return Err(format!(
-                "what it says about itself has {size} bytes, and {DEFINITION} are taken at most"
+                "what it says about itself has {size} bytes, and {MAX_DEFINITION_BYTES} are taken at most"
             ));
         }
         look(&pinned, others, &mut flags);
@@ -136,20 +144,20 @@ impl Definition {
         if let Some(output) = &mut output {
             clean(output);
         }
-        let whole = seen(tool.description.as_deref().unwrap_or_default());
+        let whole = strip_hidden(tool.description.as_deref().unwrap_or_default());
         let mut description = whole.clone();
-        if description.len() > DESCRIPTION {
-            flags.push(Flag::Long);
-            description.truncate(description.floor_char_boundary(DESCRIPTION));
+        if description.len() > MAX_DESCRIPTION_BYTES {
+            flags.push(DefinitionFlag::Long);
+            description.truncate(description.floor_char_boundary(MAX_DESCRIPTION_BYTES));
             description.push_str(" […]");
         }
         let hints = tool.annotations.as_ref();
-        Ok(Definition {
+        Ok(ToolDefinition {
             name: tool_name(&server.name, &tool.name),
             original: tool.name.clone().into_owned(),
             flags,
             pinned,
-            title: tool.title.as_deref().map(bounded),
+            title: tool.title.as_deref().map(sanitize),
             annotations: tool.annotations.clone(),
             icons,
             meta,
@@ -163,8 +171,8 @@ impl Definition {
 }
 
 /// Looks through every text of a definition.
-fn look(pinned: &Value, others: &[String], flags: &mut Vec<Flag>) {
-    let mut flag = |it: Flag| {
+fn look(pinned: &Value, others: &[String], flags: &mut Vec<DefinitionFlag>) {
+    let mut flag = |it: DefinitionFlag| {
         if !flags.contains(&it) {
             flags.push(it);
         }
@@ -175,14 +183,14 @@ fn look(pinned: &Value, others: &[String], flags: &mut Vec<Flag>) {
         match value {
             Value::String(text) => {
                 if text.chars().any(is_hidden) {
-                    flag(Flag::Hidden);
+                    flag(DefinitionFlag::Hidden);
                 }
-                let lower = seen(text).to_lowercase();
-                for order in ORDERS.iter().filter(|it| lower.contains(**it)) {
-                    flag(Flag::Orders((*order).to_owned()));
+                let lower = strip_hidden(text).to_lowercase();
+                for order in ORDER_PHRASES.iter().filter(|it| lower.contains(**it)) {
+                    flag(DefinitionFlag::Orders((*order).to_owned()));
                 }
                 for other in others.iter().filter(|it| lower.contains(&names(it))) {
-                    flag(Flag::Mentions(other.clone()));
+                    flag(DefinitionFlag::Mentions(other.clone()));
                 }
             }
             Value::Array(items) => left.extend(items),
@@ -200,7 +208,7 @@ fn clean(schema: &mut Value) {
             for (name, value) in fields {
                 match value {
                     Value::String(text) if name == "description" || name == "title" => {
-                        *text = seen(text);
+                        *text = strip_hidden(text);
                     }
                     _ => clean(value),
                 }

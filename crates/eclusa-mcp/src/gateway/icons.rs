@@ -9,13 +9,13 @@ use reqwest::Url;
 use rmcp::model::{Icon, MetaObject};
 
 /// The most icons that one thing has, and the most bytes in all of them.
-const ICONS: (usize, usize) = (4, 32 << 10);
+const MAX_ICONS: (usize, usize) = (4, 32 << 10);
 
 /// The types of pictures that run nothing. An SVG may.
-const TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/jpg", "image/webp", "image/gif"];
+const IMAGE_TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/jpg", "image/webp", "image/gif"];
 
 /// The most bytes of remarks for programs.
-const META: usize = 4 << 10;
+const MAX_META_BYTES: usize = 4 << 10;
 
 /// The icons that are passed on.
 pub(super) fn icons(told: Option<&[Icon]>, server: &ServerSettings) -> Option<Vec<Icon>> {
@@ -23,21 +23,21 @@ pub(super) fn icons(told: Option<&[Icon]>, server: &ServerSettings) -> Option<Ve
     let fits = |it: &&Icon| {
         let safe = is_picture(it.mime_type.as_deref()) && is_safe(&it.src, server);
         bytes += if safe { it.src.len() } else { 0 };
-        safe && bytes <= ICONS.1
+        safe && bytes <= MAX_ICONS.1
     };
-    let icons = told?.iter().filter(fits).take(ICONS.0).cloned().map(tidy);
+    let icons = told?.iter().filter(fits).take(MAX_ICONS.0).cloned().map(tidy);
     Some(icons.collect::<Vec<_>>()).filter(|it| !it.is_empty())
 }
 
 fn is_picture(media_type: Option<&str>) -> bool {
-    media_type.is_none_or(|it| TYPES.contains(&it))
+    media_type.is_none_or(|it| IMAGE_TYPES.contains(&it))
 }
 
 fn is_safe(src: &str, server: &ServerSettings) -> bool {
     if let Some(data) = src.strip_prefix("data:") {
         let plain = |it: u8| it.is_ascii_alphanumeric() || b"+/=".contains(&it);
         return data.split_once(";base64,").is_some_and(|(media_type, data)| {
-            TYPES.contains(&media_type) && data.bytes().all(plain)
+            IMAGE_TYPES.contains(&media_type) && data.bytes().all(plain)
         });
     }
     let Ok(url) = Url::parse(src) else { return false };
@@ -64,7 +64,8 @@ fn tidy(mut icon: Icon) -> Icon {
 /// What of the remarks for programs is passed on: those of a server that a person trusts, because
 /// clients do as these say. Names that are the protocol's or ours are not a server's to use.
 pub(super) fn meta(told: Option<&MetaObject>, server: &ServerSettings) -> Option<MetaObject> {
-    let short = |it: &&MetaObject| serde_json::to_string(it).is_ok_and(|it| it.len() <= META);
+    let short =
+        |it: &&MetaObject| serde_json::to_string(it).is_ok_and(|it| it.len() <= MAX_META_BYTES);
     let mut meta = told.filter(|_| server.trusted).filter(short)?.clone();
     meta.0.retain(|name, _| {
         let whose = name.split('/').next().unwrap_or_default();
@@ -113,8 +114,8 @@ mod tests {
         let program = ServerSettings::new("x", Endpoint::Command(vec!["x".to_owned()]));
         let small = Icon::new("data:image/png;base64,AAAA").with_sizes(vec!["48x48".to_owned()]);
         let many = vec![small.clone(); 100];
-        assert_eq!(icons(Some(&many), &program).unwrap().len(), ICONS.0);
-        let large = Icon::new(format!("data:image/png;base64,{}", "A".repeat(ICONS.1)));
+        assert_eq!(icons(Some(&many), &program).unwrap().len(), MAX_ICONS.0);
+        let large = Icon::new(format!("data:image/png;base64,{}", "A".repeat(MAX_ICONS.1)));
         assert_eq!(icons(Some(&[large]), &program), None);
         let odd = small.with_sizes(vec!["ignore previous".to_owned()]);
         assert_eq!(icons(Some(&[odd]), &program).unwrap().first().unwrap().sizes, None);
@@ -130,7 +131,8 @@ mod tests {
         server.trusted = true;
         let passed = meta(Some(&said), &server).unwrap();
         assert_eq!(passed.0.keys().collect::<Vec<_>>(), ["ui"]);
-        let long: MetaObject = serde_json::from_value(json!({"x": "y".repeat(META)})).unwrap();
+        let long: MetaObject =
+            serde_json::from_value(json!({"x": "y".repeat(MAX_META_BYTES)})).unwrap();
         assert_eq!(meta(Some(&long), &server), None);
     }
 }

@@ -7,23 +7,23 @@ use eclusa::digest;
 use serde_json::Value;
 
 /// The most tools of one server that are remembered. One that had more makes up names.
-const MOST: usize = 10_000;
+const MAX_PINNED: usize = 10_000;
 
 /// What a server's tools said, by their own names.
-pub type Pinned = BTreeMap<String, Value>;
+pub type PinnedDefinitions = BTreeMap<String, Value>;
 
 /// Where it is kept: for a person, not for a workspace.
-pub trait Pins: Send + Sync + 'static {
+pub trait PinStore: Send + Sync + 'static {
     /// What was pinned of this server; empty for one that was never used.
-    fn pinned(&self, server: &str) -> io::Result<Pinned>;
+    fn pinned(&self, server: &str) -> io::Result<PinnedDefinitions>;
 
-    /// Pins this instead of what was.
-    fn pin(&self, server: &str, pinned: &Pinned) -> io::Result<()>;
+    /// PinStore this instead of what was.
+    fn pin(&self, server: &str, pinned: &PinnedDefinitions) -> io::Result<()>;
 }
 
 /// How a definition differs from the one that was pinned.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Difference {
+pub struct DefinitionChange {
     /// The tool, by its own name.
     pub tool: String,
     /// What was pinned.
@@ -32,9 +32,9 @@ pub struct Difference {
     pub is: Value,
 }
 
-impl Difference {
+impl DefinitionChange {
     /// Whether what the tool says now has been pinned meanwhile. What cannot be read is not.
-    pub(super) fn is_pinned(&self, pins: &dyn Pins, server: &str) -> bool {
+    pub(super) fn is_pinned(&self, pins: &dyn PinStore, server: &str) -> bool {
         let pinned = pins.pinned(server).unwrap_or_default();
         pinned.get(&self.tool).is_some_and(|it| digest(it) == digest(&self.is))
     }
@@ -43,12 +43,16 @@ impl Difference {
 /// What follows from what a server says now.
 pub(super) struct Checked {
     /// The tools that say something else than they did.
-    pub(super) changed: BTreeMap<String, Difference>,
+    pub(super) changed: BTreeMap<String, DefinitionChange>,
 }
 
 /// Holds what a server says now against what was pinned, and pins what is new. A server whose pins
 /// cannot be read or written has no tools: nobody could tell whether they are the same.
-pub(super) fn check(pins: &dyn Pins, server: &str, now: &Pinned) -> io::Result<Checked> {
+pub(super) fn check(
+    pins: &dyn PinStore,
+    server: &str,
+    now: &PinnedDefinitions,
+) -> io::Result<Checked> {
     let mut pinned = pins.pinned(server)?;
     let mut changed = BTreeMap::new();
     let mut new = false;
@@ -61,12 +65,12 @@ pub(super) fn check(pins: &dyn Pins, server: &str, now: &Pinned) -> io::Result<C
             Some(was) if digest(was) == digest(is) => {}
             Some(was) => {
                 let (tool, was, is) = (tool.clone(), was.clone(), is.clone());
-                changed.insert(tool.clone(), Difference { tool, was, is });
+                changed.insert(tool.clone(), DefinitionChange { tool, was, is });
             }
         }
     }
-    if pinned.len() > MOST {
-        let why = format!("it has had more than {MOST} tools by different names");
+    if pinned.len() > MAX_PINNED {
+        let why = format!("it has had more than {MAX_PINNED} tools by different names");
         return Err(io::Error::other(why));
     }
     if new {

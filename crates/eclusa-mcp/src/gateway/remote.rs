@@ -27,14 +27,17 @@ use rmcp::{
 };
 use serde_json::json;
 
-use super::{asked::Asked, bounded::Bounded, heard::Heard, wire::Complaint};
-use crate::lines::LONGEST;
+use super::{
+    bounded_http::BoundedHttpClient, client_handler::UpstreamHandler,
+    ordered_transport::OrderedTransport, pipe_transport::LastError,
+};
+use crate::lines::MAX_LINE_BYTES;
 
 /// How long a server may take to turn somebody away.
-const CHALLENGE: Duration = Duration::from_secs(10);
+const CHALLENGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What servers at an address are shown, and where it is kept.
-pub trait Keys: Send + Sync + 'static {
+pub trait Credentials: Send + Sync + 'static {
     /// The value of an environment variable that the configuration names.
     fn variable(&self, name: &str) -> Option<String>;
 
@@ -48,35 +51,39 @@ pub trait Keys: Send + Sync + 'static {
 /// Connects to a server at an address.
 pub(super) async fn connect(
     settings: &ServerSettings,
-    keys: &Arc<dyn Keys>,
-    handler: Asked,
+    keys: &Arc<dyn Credentials>,
+    handler: UpstreamHandler,
     lifecycle: ClientLifecycleMode,
-    wants: &Complaint,
-) -> Result<RunningService<RoleClient, Asked>, String> {
+    last_error: &LastError,
+) -> Result<RunningService<RoleClient, UpstreamHandler>, String> {
     let Endpoint::Url { url, headers } = &settings.reach else {
         return Err("it has no address".to_owned());
     };
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
     config.custom_headers = shown(headers, &**keys)?;
-    config.max_sse_event_size = LONGEST;
+    config.max_sse_event_size = MAX_LINE_BYTES;
     config.reinit_on_expired_session = true;
     let (http, ear) = (client()?, handler.upstream.clone());
-    let http = Bounded { http, name: settings.name.as_str().into(), wants: wants.clone() };
+    let http = BoundedHttpClient {
+        http,
+        name: settings.name.as_str().into(),
+        last_error: last_error.clone(),
+    };
     let serving: BoxFuture<'static, _> = match logged_in(settings, url, keys).await? {
         Some(manager) => {
             let client = AuthClient::new(http, manager);
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            let transport = Heard::new(transport, ear);
+            let transport = OrderedTransport::new(transport, ear);
             Box::pin(serve_client_with_lifecycle(handler, transport, lifecycle))
         }
         None => {
             let transport = StreamableHttpClientTransport::with_client(http, config);
-            let transport = Heard::new(transport, ear);
+            let transport = OrderedTransport::new(transport, ear);
             Box::pin(serve_client_with_lifecycle(handler, transport, lifecycle))
         }
     };
     serving.await.map_err(|err: ClientInitializeError| {
-        wants.take().unwrap_or_else(|| format!("it cannot be reached: {err}"))
+        last_error.take().unwrap_or_else(|| format!("it cannot be reached: {err}"))
     })
 }
 
@@ -95,7 +102,7 @@ type Headers = HashMap<reqwest::header::HeaderName, reqwest::header::HeaderValue
 /// The headers that the configuration names, with their values.
 fn shown(
     headers: &std::collections::BTreeMap<String, String>,
-    keys: &dyn Keys,
+    keys: &dyn Credentials,
 ) -> Result<Headers, String> {
     let read = |(name, variable): (&String, &String)| {
         let value = keys.variable(variable).ok_or_else(|| {
@@ -114,9 +121,9 @@ fn shown(
 async fn logged_in(
     settings: &ServerSettings,
     url: &str,
-    keys: &Arc<dyn Keys>,
+    keys: &Arc<dyn Credentials>,
 ) -> Result<Option<AuthorizationManager>, String> {
-    let kept = Kept { server: settings.name.clone(), keys: keys.clone() };
+    let kept = StoredToken { server: settings.name.clone(), keys: keys.clone() };
     if kept.keys.load(&kept.server).map_err(|err| format!("its token: {err}"))?.is_none() {
         return Ok(None);
     }
@@ -135,7 +142,7 @@ async fn logged_in(
     Ok(usable.then_some(manager))
 }
 
-/// What a server says to whom it turns away: who issues tokens for it, and for what. Some greet
+/// What a server says to whom it turns away: who issues tokens for it, and for what. Some start_process
 /// everybody, and some know one era alone.
 async fn challenge(url: &str) -> Option<String> {
     let version = "2026-07-28";
@@ -152,7 +159,7 @@ async fn challenge(url: &str) -> Option<String> {
         if method != "initialize" {
             request = request.header("mcp-protocol-version", version).header("mcp-method", method);
         }
-        let answer = request.json(&asks).timeout(CHALLENGE).send().await.ok()?;
+        let answer = request.json(&asks).timeout(CHALLENGE_TIMEOUT).send().await.ok()?;
         let turned_away = answer.status() == StatusCode::UNAUTHORIZED;
         if let Some(told) = answer.headers().get(WWW_AUTHENTICATE).filter(|_| turned_away) {
             return told.to_str().ok().map(str::to_owned);
@@ -168,7 +175,7 @@ pub struct Login {
 
 /// What a login is made with, where the server's own word is not enough.
 #[derive(Debug, Default)]
-pub struct Terms {
+pub struct LoginOptions {
     /// The client that a person has registered there, where programs cannot do that themselves.
     pub client: Option<String>,
     /// The secret of that client.
@@ -182,16 +189,16 @@ impl Login {
     /// back to `redirect`, an address of this machine.
     pub async fn begin(
         settings: &ServerSettings,
-        keys: Arc<dyn Keys>,
+        keys: Arc<dyn Credentials>,
         redirect: &str,
-        terms: Terms,
+        terms: LoginOptions,
     ) -> Result<Login, String> {
         let Endpoint::Url { url, .. } = &settings.reach else {
             return Err(format!("`{}` is a program: nobody logs in to it", settings.name));
         };
         let failed = |err: AuthError| format!("`{url}` does not say how to log in: {err}");
         let mut manager = AuthorizationManager::new(url.as_str()).await.map_err(failed)?;
-        let kept = Kept { server: settings.name.clone(), keys };
+        let kept = StoredToken { server: settings.name.clone(), keys };
         let before = kept.load().await.ok().flatten().map(|it| it.granted_scopes);
         manager.set_credential_store(kept);
         let challenge = challenge(url).await;
@@ -226,12 +233,12 @@ impl Login {
 }
 
 /// The token of one server, where secrets are kept.
-struct Kept {
+struct StoredToken {
     server: String,
-    keys: Arc<dyn Keys>,
+    keys: Arc<dyn Credentials>,
 }
 
-impl Kept {
+impl StoredToken {
     fn put(&self, token: Option<&[u8]>) -> Result<(), AuthError> {
         self.keys.keep(&self.server, token).map_err(unkept)
     }
@@ -242,7 +249,7 @@ fn unkept(err: impl std::fmt::Display) -> AuthError {
 }
 
 #[async_trait::async_trait]
-impl CredentialStore for Kept {
+impl CredentialStore for StoredToken {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         let kept = self.keys.load(&self.server).map_err(unkept)?;
         kept.map(|it| serde_json::from_slice(&it).map_err(unkept)).transpose()

@@ -28,16 +28,19 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::io::DuplexStream;
 
-use super::{Condition, Gateway, Keys, Launched, Launcher, Pinned, Pins, Process, World};
+use super::{
+    Credentials, Gateway, GatewaySetup, LaunchedServer, Launcher, PinStore, PinnedDefinitions,
+    ServerProcess, ServerStatus,
+};
 use crate::{
-    approver::ThroughClient, call::Patience, hall::Hall, opening::Opened, opening::Opening,
-    pipe::Pipe, server::Server,
+    client::ThroughClient,
+    server::{Pipe, Server, ServerState, StartedGate, Startup, WaitLimits},
 };
 
-mod asking;
-mod judged;
-mod shelves;
-mod told;
+mod elicitation;
+mod notifications;
+mod policy;
+mod resources;
 
 #[path = "../../examples/fixture/server.rs"]
 mod fixture;
@@ -64,7 +67,7 @@ struct Scene {
     plain: bool,
     asks: bool,
     serve: Arc<dyn Fn(DuplexStream) + Send + Sync>,
-    pins: Arc<Kept>,
+    pins: Arc<MemoryPins>,
     registry: Arc<Registry>,
 }
 
@@ -114,11 +117,11 @@ impl Scene {
         if self.asks {
             setup.approvers.insert(0, Arc::new(ThroughClient));
         }
-        let world = World {
+        let world = GatewaySetup {
             registry: self.registry.clone(),
             launcher: Arc::new(InMemory(self.serve.clone())),
             pins: self.pins.clone(),
-            keys: Arc::new(NoKeys),
+            keys: Arc::new(NoCredentials),
             names: std::iter::once(&*self.settings.name)
                 .chain(self.second)
                 .map(Into::into)
@@ -131,12 +134,12 @@ impl Scene {
         });
         let servers = std::iter::once(self.settings.clone()).chain(second).collect();
         let gateway = Gateway::open(servers, world);
-        let opened = Opened { gate: Gate::new(setup), gateway: Some(gateway.clone()) };
-        let hall = Hall::new(Opening::ready(opened), Patience::default()).unwrap();
+        let opened = StartedGate { gate: Gate::new(setup), gateway: Some(gateway.clone()) };
+        let shared = ServerState::new(Startup::ready(opened), WaitLimits::default()).unwrap();
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (read, write) = tokio::io::split(theirs);
-        let pipe = Pipe::new(read, write, hall.clone());
-        let running = serve_directly(Server::new(hall).unwrap(), pipe, None);
+        let pipe = Pipe::new(read, write, shared.clone());
+        let running = serve_directly(Server::new(shared).unwrap(), pipe, None);
         tokio::spawn(running.waiting());
         let person = Person {
             can: serde_json::from_value(self.can.clone()).unwrap(),
@@ -178,7 +181,7 @@ impl Stage {
         tokio::time::timeout(Duration::from_secs(60), calling).await.unwrap()
     }
 
-    fn condition(&self) -> Condition {
+    fn condition(&self) -> ServerStatus {
         self.gateway.conditions().remove(0)
     }
 
@@ -301,29 +304,33 @@ impl ClientHandler for Person {
 struct InMemory(Arc<dyn Fn(DuplexStream) + Send + Sync>);
 
 impl Launcher for InMemory {
-    fn launch<'a>(&'a self, _: &'a ServerSettings) -> BoxFuture<'a, std::io::Result<Launched>> {
+    fn launch<'a>(
+        &'a self,
+        _: &'a ServerSettings,
+    ) -> BoxFuture<'a, std::io::Result<LaunchedServer>> {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         (self.0)(theirs);
         let (read, write) = tokio::io::split(ours);
         let (input, output) = (Box::new(write), Box::new(read));
         let process = Box::new(Endless);
-        let launched = Launched { input, output, process, sandbox: None, hindered: None };
+        let launched =
+            LaunchedServer { input, output, process, sandbox: None, denied_access: None };
         Box::pin(async { Ok(launched) })
     }
 }
 
 struct Endless;
 
-impl Process for Endless {
+impl ServerProcess for Endless {
     fn ended(&mut self) -> BoxFuture<'_, String> {
         Box::pin(std::future::pending())
     }
 }
 
 /// No server in memory is shown anything.
-struct NoKeys;
+struct NoCredentials;
 
-impl Keys for NoKeys {
+impl Credentials for NoCredentials {
     fn variable(&self, _: &str) -> Option<String> {
         None
     }
@@ -337,16 +344,16 @@ impl Keys for NoKeys {
     }
 }
 
-/// Pins in memory.
+/// PinStore in memory.
 #[derive(Default)]
-struct Kept(Mutex<Pinned>);
+struct MemoryPins(Mutex<PinnedDefinitions>);
 
-impl Pins for Kept {
-    fn pinned(&self, _: &str) -> std::io::Result<Pinned> {
+impl PinStore for MemoryPins {
+    fn pinned(&self, _: &str) -> std::io::Result<PinnedDefinitions> {
         Ok(self.0.lock().unwrap().clone())
     }
 
-    fn pin(&self, _: &str, pinned: &Pinned) -> std::io::Result<()> {
+    fn pin(&self, _: &str, pinned: &PinnedDefinitions) -> std::io::Result<()> {
         *self.0.lock().unwrap() = pinned.clone();
         Ok(())
     }

@@ -12,10 +12,8 @@ use std::{
 use eclusa::{Endpoint, Job, Output, ServerSettings, ToolError};
 use rmcp::{
     RoleClient,
-    model::{
-        LoggingLevel, ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerResult,
-    },
-    service::{ClientLifecycleMode, Peer, RunningService},
+    model::{LoggingLevel, ProgressNotificationParam, ProgressToken, ServerResult},
+    service::{Peer, RunningService},
 };
 use tokio::{
     sync::{mpsc, watch},
@@ -24,44 +22,46 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    About, Hindered, Process, World,
-    asked::Asked,
-    listing::{Told, ToolSeen},
-    piped::LAST_WORDS,
-    remote, result,
-    stock::Stock,
-    watching::{Ration, Spread, Watched},
-    wire::Complaint,
-    wish::{Flights, Wish},
-    words::bounded,
+    DeniedAccess, GatewaySetup, ServerInfo, ServerProcess,
+    client_handler::UpstreamHandler,
+    notifications::{Broadcaster, RateLimit, Watched},
+    pipe_transport::LastError,
+    process::LAST_WORDS,
+    remote,
+    request::{InFlightCalls, UpstreamRequest},
+    resources::ResourceCatalogue,
+    result,
+    sanitize::sanitize,
+    tools::{ListedTool, ToolCatalogue},
 };
+use crate::era::Era;
 
 /// How long a server that ended is left alone, at first and at most.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
 
 /// How long a server that has told its tools is not asked for them again.
-const PAUSE: Duration = Duration::from_millis(500);
+const RELIST_PAUSE: Duration = Duration::from_millis(500);
 
 /// One server behind the gate.
 pub(super) struct Upstream {
     pub(super) settings: ServerSettings,
-    pub(super) world: Arc<World>,
+    pub(super) world: Arc<GatewaySetup>,
     state: watch::Sender<State>,
-    /// Who wants to know how far a request has come. Held while a request goes out, so that
+    /// Who last_error to know how far a request has come. Held while a request goes out, so that
     /// nothing can be told before it is known whom to tell.
     pub(super) listening: Listening,
-    pub(super) flights: Flights,
-    pub(super) told: Mutex<Told>,
-    stock: Mutex<Stock>,
+    pub(super) in_flight: InFlightCalls,
+    pub(super) told: Mutex<ToolCatalogue>,
+    catalogue: Mutex<ResourceCatalogue>,
     pub(super) watched: Watched,
-    pub(super) spread: Spread,
-    pub(super) ration: Ration,
+    pub(super) spread: Broadcaster,
+    pub(super) log_rate: RateLimit,
     again: tokio::sync::Notify,
     starts: AtomicU32,
     tracker: TaskTracker,
 }
 
-/// Who wants to know how far a request has come, by its token.
+/// Who last_error to know how far a request has come, by its token.
 type Listening =
     tokio::sync::Mutex<HashMap<ProgressToken, mpsc::Sender<ProgressNotificationParam>>>;
 
@@ -70,45 +70,38 @@ type Listening =
 enum State {
     Starting,
     /// It has told its tools.
-    Up(Line),
+    Up(Connection),
     /// It ended, or could not be started: why.
     Down(Arc<str>),
 }
 
 /// The way to a server that is up.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct Connection {
     pub(super) peer: Peer<RoleClient>,
     pub(super) sandbox: Option<Arc<str>>,
-    pub(super) hindered: Option<Arc<dyn Hindered>>,
+    pub(super) denied_access: Option<Arc<dyn DeniedAccess>>,
     /// What a person would have to do for a server at an address.
-    pub(super) wants: Complaint,
-    about: Arc<About>,
+    pub(super) last_error: LastError,
+    about: Arc<ServerInfo>,
+    pub(super) era: Era,
     /// How much a server of the older era was last asked to say.
     pub(super) level: Arc<tokio::sync::Mutex<Option<LoggingLevel>>>,
 }
 
-impl Line {
-    /// True for a server of the newer era, to which every request says what it needs.
-    pub(super) fn modern(&self) -> bool {
-        let info = self.peer.peer_info();
-        info.is_some_and(|it| !it.protocol_version.has_initialize())
-    }
-}
-
 /// How a server is, for people.
 #[derive(Debug, Clone)]
-pub struct Condition {
+pub struct ServerStatus {
     /// Its name.
     pub name: String,
     /// Why it is down; `None` for one that is up.
     pub down: Option<String>,
     /// What it says about itself, if it is up.
-    pub about: Option<About>,
+    pub about: Option<ServerInfo>,
     /// How often it was started.
     pub starts: u32,
     /// Its tools, as it last told them.
-    pub tools: Vec<ToolSeen>,
+    pub tools: Vec<ListedTool>,
     /// What else a person should know, a sentence each.
     pub remarks: Vec<String>,
 }
@@ -117,8 +110,8 @@ impl Upstream {
     /// Starts a server, and looks after it until `ending`.
     pub(super) fn start(
         settings: ServerSettings,
-        world: Arc<World>,
-        spread: Spread,
+        world: Arc<GatewaySetup>,
+        spread: Broadcaster,
         ending: CancellationToken,
     ) -> Arc<Upstream> {
         let upstream = Arc::new(Upstream {
@@ -126,34 +119,34 @@ impl Upstream {
             world,
             state: watch::channel(State::Starting).0,
             listening: Listening::default(),
-            flights: Flights::default(),
+            in_flight: InFlightCalls::default(),
             told: Mutex::default(),
-            stock: Mutex::default(),
+            catalogue: Mutex::default(),
             watched: Watched::default(),
             spread,
-            ration: Ration::default(),
+            log_rate: RateLimit::default(),
             again: tokio::sync::Notify::new(),
             starts: AtomicU32::new(0),
             tracker: TaskTracker::new(),
         });
-        let looked_after = upstream.clone();
+        let supervised = upstream.clone();
         upstream.tracker.spawn(async move {
             tokio::select! {
-                () = looked_after.clone().look_after() => {}
+                () = supervised.clone().supervise() => {}
                 () = ending.cancelled() => {}
             }
-            looked_after.down("it was ended");
+            supervised.down("it was ended");
         });
         upstream.tracker.close();
         upstream
     }
 
     /// Waits until the server has told its tools, or has failed to.
-    pub(super) async fn settled(&self) {
+    pub(super) async fn wait_started(&self) {
         let mut state = self.state.subscribe();
-        let settled = state.wait_for(|it| !matches!(it, State::Starting));
+        let wait_started = state.wait_for(|it| !matches!(it, State::Starting));
         // It says itself when its time to start is up; this is for the case that it does not.
-        let _ = timeout(self.settings.start + LAST_WORDS * 2, settled).await;
+        let _ = timeout(self.settings.start + LAST_WORDS * 2, wait_started).await;
     }
 
     /// Waits until it is gone.
@@ -161,13 +154,13 @@ impl Upstream {
         self.tracker.wait().await;
     }
 
-    pub(super) fn condition(&self) -> Condition {
+    pub(super) fn condition(&self) -> ServerStatus {
         let (down, about) = match &*self.state.borrow() {
-            State::Up(line) => (None, Some(About::clone(&line.about))),
+            State::Up(connection) => (None, Some(ServerInfo::clone(&connection.about))),
             State::Starting => (Some("it has not started yet".to_owned()), None),
             State::Down(why) => (Some(why.to_string()), None),
         };
-        Condition {
+        ServerStatus {
             name: self.settings.name.clone(),
             down,
             about,
@@ -177,31 +170,31 @@ impl Upstream {
         }
     }
 
-    pub(super) fn stock(&self) -> MutexGuard<'_, Stock> {
-        self.stock.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn catalogue(&self) -> MutexGuard<'_, ResourceCatalogue> {
+        self.catalogue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The way to it, if it is up.
-    pub(super) fn up(&self) -> Option<Line> {
+    pub(super) fn up(&self) -> Option<Connection> {
         match &*self.state.borrow() {
-            State::Up(line) => Some(line.clone()),
+            State::Up(connection) => Some(connection.clone()),
             State::Starting | State::Down(_) => None,
         }
     }
 
     /// The way to it. Waits for a server that starts; the error names it and says why it is down.
-    pub(super) async fn line(&self) -> Result<Line, String> {
-        self.settled().await;
+    pub(super) async fn connection(&self) -> Result<Connection, String> {
+        self.wait_started().await;
         let name = &self.settings.name;
         match &*self.state.borrow() {
-            State::Up(line) => Ok(line.clone()),
+            State::Up(connection) => Ok(connection.clone()),
             State::Starting => Err(format!("the server `{name}` does not start")),
             State::Down(why) => Err(is_down(name, why)),
         }
     }
 
     /// Why it is down, if it is, and what to do.
-    pub(super) fn excuse(&self) -> Option<String> {
+    pub(super) fn down_message(&self) -> Option<String> {
         match &*self.state.borrow() {
             State::Down(why) => Some(is_down(&self.settings.name, why)),
             State::Starting | State::Up(_) => None,
@@ -210,16 +203,16 @@ impl Upstream {
 
     /// Calls a tool by the name that the server knows (S4.51).
     pub(super) async fn call(&self, tool: &str, job: &Job) -> Result<Output, ToolError> {
-        let wish = Wish::Call(tool.to_owned(), job.args().as_object().cloned());
+        let request = UpstreamRequest::Call(tool.to_owned(), job.args().as_object().cloned());
         let began = std::time::Instant::now();
-        self.forget_wants();
-        let given = self.fulfil(&wish, job).await.map_err(|err| self.explained(err, began))?;
+        self.clear_last_error();
+        let given = self.send(&request, job).await.map_err(|err| self.explain_error(err, began))?;
         let mut output = match given.said {
             ServerResult::CallToolResult(result) => result::output(&self.settings.name, result),
             _ => return Err(ToolError::new(self.no_result())),
         };
         if let Some(error) = &mut output.error
-            && let Some(why) = self.hindrance(&output.text, began)
+            && let Some(why) = self.sandbox_hint(&output.text, began)
         {
             *error = format!("{error}: {why}");
         }
@@ -251,12 +244,12 @@ impl Upstream {
     }
 
     /// Starts the server, again and again.
-    async fn look_after(self: Arc<Upstream>) {
+    async fn supervise(self: Arc<Upstream>) {
         let mut pause = BACK_OFF.0;
         loop {
             let began = Instant::now();
             // It may be in words of the server's own.
-            let why = bounded(&self.live().await);
+            let why = sanitize(&self.live().await);
             tracing::warn!(server = self.settings.name, "a server is down: {why}");
             self.down(&why);
             // One that worked for a while gets another chance at once.
@@ -271,13 +264,13 @@ impl Upstream {
         // A program says itself when its time is up; this is for the rest of its start.
         let time = self.settings.start + LAST_WORDS;
         let started = timeout(time, self.begin()).await;
-        let (running, line, mut process, complaint) = match started {
+        let (running, connection, mut process, last_error) = match started {
             Ok(Ok(started)) => started,
             Ok(Err(why)) => return why,
             Err(_elapsed) => return self.too_slow(),
         };
-        self.state.send_replace(State::Up(line.clone()));
-        let (gone, news) = (running.waiting(), self.hear_news(&line));
+        self.state.send_replace(State::Up(connection.clone()));
+        let (gone, news) = (running.waiting(), self.receive_notifications(&connection));
         tokio::pin!(gone, news);
         let mut listed_at = Instant::now();
         loop {
@@ -285,8 +278,8 @@ impl Upstream {
                 _ = &mut gone => break,
                 () = self.again.notified() => {
                     // One that tells of changes without end is not asked without end.
-                    sleep_until(listed_at + PAUSE).await;
-                    let listed = timeout(self.settings.start, self.list(&line.peer)).await;
+                    sleep_until(listed_at + RELIST_PAUSE).await;
+                    let listed = timeout(self.settings.start, self.list(&connection.peer)).await;
                     let late = || Err("it did not tell its tools in time".to_owned());
                     if let Err(why) = listed.unwrap_or_else(|_| late()) {
                         return why;
@@ -301,40 +294,40 @@ impl Upstream {
             Some(process) => timeout(LAST_WORDS, process.ended()).await.ok(),
             None => None,
         };
-        complaint.take().or(ended).unwrap_or_else(|| "it closed the connection".to_owned())
+        last_error.take().or(ended).unwrap_or_else(|| "it closed the connection".to_owned())
     }
 
     /// Starts it and has it tell its tools.
     async fn begin(self: &Arc<Upstream>) -> Result<Started, String> {
-        let (complaint, began) = (Complaint::default(), Instant::now());
+        let (last_error, began) = (LastError::default(), Instant::now());
         self.starts.fetch_add(1, Ordering::Relaxed);
-        let lifecycle = ClientLifecycleMode::Auto {
-            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-            legacy_version: Some(ProtocolVersion::V_2025_11_25),
-        };
-        let handler = Asked { upstream: Arc::downgrade(self) };
-        let (running, process, sandbox, hindered) = match &self.settings.reach {
+        let lifecycle = Era::lifecycle();
+        let handler = UpstreamHandler { upstream: Arc::downgrade(self) };
+        let (running, process, sandbox, denied_access) = match &self.settings.reach {
             Endpoint::Command(_) => {
-                let greeted = self.greet(handler, lifecycle, &complaint).await?;
-                let (running, process, sandbox, hindered) = greeted;
-                (running, Some(process), sandbox, hindered)
+                let greeted = self.start_process(handler, lifecycle, &last_error).await?;
+                let (running, process, sandbox, denied_access) = greeted;
+                (running, Some(process), sandbox, denied_access)
             }
             Endpoint::Url { .. } => {
                 let keys = &self.world.keys;
                 let settings = &self.settings;
                 let running =
-                    remote::connect(settings, keys, handler, lifecycle, &complaint).await?;
+                    remote::connect(settings, keys, handler, lifecycle, &last_error).await?;
                 (running, None, None, None)
             }
         };
         let peer = running.peer().clone();
-        self.list(&peer).await.map_err(|err| complaint.take().unwrap_or(err))?;
+        self.list(&peer).await.map_err(|err| last_error.take().unwrap_or(err))?;
         // What was wrong on the way is not any more.
-        let _ = complaint.take();
-        let about = About::new(&peer, sandbox.as_deref(), began.elapsed()).into();
+        let _ = last_error.take();
+        let about = ServerInfo::new(&peer, sandbox.as_deref(), began.elapsed()).into();
         let (sandbox, level) = (sandbox.map(Arc::from), Arc::default());
-        let line = Line { peer, sandbox, hindered, wants: complaint.clone(), about, level };
-        Ok((running, line, process, complaint))
+        let era = Era::of_server(&peer);
+        let wants = last_error.clone();
+        let connection =
+            Connection { peer, sandbox, denied_access, last_error: wants, about, era, level };
+        Ok((running, connection, process, last_error))
     }
 }
 
@@ -346,4 +339,9 @@ fn is_down(name: &str, why: &str) -> String {
 }
 
 /// A server that has told its tools.
-type Started = (RunningService<RoleClient, Asked>, Line, Option<Box<dyn Process>>, Complaint);
+type Started = (
+    RunningService<RoleClient, UpstreamHandler>,
+    Connection,
+    Option<Box<dyn ServerProcess>>,
+    LastError,
+);

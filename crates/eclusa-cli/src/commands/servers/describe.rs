@@ -3,7 +3,7 @@
 use std::io;
 
 use eclusa::{Registry, Scene, ServerSettings, one_line};
-use eclusa_mcp::{About, Condition, ToolSeen};
+use eclusa_mcp::{ListedTool, ServerInfo, ServerStatus};
 use serde_json::{Value, json};
 
 use super::{reached, settings};
@@ -15,7 +15,7 @@ const SHORT: usize = 80;
 /// Everything there is to say.
 pub(super) fn print(
     server: &ServerSettings,
-    condition: &Condition,
+    condition: &ServerStatus,
     registry: &Registry,
     screen: &mut Screen,
 ) -> io::Result<()> {
@@ -44,7 +44,7 @@ pub(super) fn print(
     Ok(())
 }
 
-fn facts(server: &ServerSettings, about: &About) -> Vec<Vec<String>> {
+fn facts(server: &ServerSettings, about: &ServerInfo) -> Vec<Vec<String>> {
     let row = |name: &str, text: String| vec![format!("  {name}"), sanitize(&one_line(&text))];
     let mut rows = vec![row("reached", reached(server))];
     if let Some(sandbox) = &about.sandbox {
@@ -65,7 +65,7 @@ fn can(capabilities: &Value) -> String {
     if all.is_empty() { "nothing that it tells of".to_owned() } else { all.join(", ") }
 }
 
-fn row(tool: &ToolSeen, registry: &Registry) -> Vec<String> {
+fn row(tool: &ListedTool, registry: &Registry) -> Vec<String> {
     let description = registry.get(&tool.name).map(|it| it.description(&Scene::default()));
     let description = description.unwrap_or_default();
     let first: String =
@@ -74,7 +74,7 @@ fn row(tool: &ToolSeen, registry: &Registry) -> Vec<String> {
 }
 
 /// What a person should look at.
-pub(super) fn remarks(tool: &ToolSeen) -> Vec<String> {
+pub(super) fn remarks(tool: &ListedTool) -> Vec<String> {
     let mut remarks: Vec<String> = tool.flags.iter().map(ToString::to_string).collect();
     if tool.changed.is_some() {
         remarks.push(
@@ -88,8 +88,8 @@ pub(super) fn remarks(tool: &ToolSeen) -> Vec<String> {
 }
 
 /// The same for a program.
-pub(super) fn as_json(server: &ServerSettings, condition: &Condition) -> Value {
-    let tool = |it: &ToolSeen| {
+pub(super) fn as_json(server: &ServerSettings, condition: &ServerStatus) -> Value {
+    let tool = |it: &ListedTool| {
         json!({
             "name": it.name,
             "original": it.original,

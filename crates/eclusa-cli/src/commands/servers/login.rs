@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use eclusa::ServerSettings;
-use eclusa_mcp::{Keys, Login, Terms};
+use eclusa_mcp::{Credentials, Login, LoginOptions};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -19,11 +19,11 @@ const REQUEST: usize = 16 << 10;
 
 /// What the person says about the login.
 pub(super) fn terms(
-    keys: &dyn Keys,
+    keys: &dyn Credentials,
     client: Option<String>,
     secret: Option<String>,
     scopes: &[String],
-) -> Result<Terms, Failure> {
+) -> Result<LoginOptions, Failure> {
     if let Some(name) = &secret {
         variable(name)?;
     }
@@ -32,14 +32,14 @@ pub(super) fn terms(
         keys.variable(&name).ok_or_else(unset)
     });
     let scopes = scopes.iter().flat_map(|it| it.split_whitespace()).map(str::to_owned);
-    Ok(Terms { client, secret: secret.transpose()?, scopes: scopes.collect() })
+    Ok(LoginOptions { client, secret: secret.transpose()?, scopes: scopes.collect() })
 }
 
 /// Logs in to a server, and keeps the token.
 pub(super) async fn login(
     server: &ServerSettings,
-    keys: Arc<dyn Keys>,
-    terms: Terms,
+    keys: Arc<dyn Credentials>,
+    terms: LoginOptions,
 ) -> Result<(), Failure> {
     // A port of our own on this machine alone: the address that the person comes back to.
     let listener = TcpListener::bind("127.0.0.1:0").await?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eclusa::{Registry, ServerSettings};
-use eclusa_mcp::Condition;
+use eclusa_mcp::ServerStatus;
 
 use super::describe;
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 pub(super) async fn seen(
     ctx: &AppContext,
     servers: Vec<ServerSettings>,
-) -> Result<(Vec<Condition>, Arc<Registry>), Failure> {
+) -> Result<(Vec<ServerStatus>, Arc<Registry>), Failure> {
     let registry = ctx.registry()?;
     let Some(gateway) = servers::open(ctx, servers, registry.clone(), false)? else {
         return Ok((Vec::new(), registry));
@@ -61,14 +61,14 @@ pub(super) async fn all(ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
     Ok(if conditions.iter().all(|it| it.down.is_none()) { Exit::Done } else { Exit::Failed })
 }
 
-fn row(condition: &Condition, screen: &Screen) -> Vec<String> {
+fn row(condition: &ServerStatus, screen: &Screen) -> Vec<String> {
     let name = condition.name.clone();
     if let Some(why) = &condition.down {
         let down = screen.paint.text(Style::Bad, "down").into_owned();
         return vec![name, down, sanitize(why)];
     }
     let held = condition.about.as_ref().and_then(|it| it.sandbox.clone()).unwrap_or_default();
-    let count = |what: &dyn Fn(&&eclusa_mcp::ToolSeen) -> bool| {
+    let count = |what: &dyn Fn(&&eclusa_mcp::ListedTool) -> bool| {
         condition.tools.iter().filter(|it| what(it)).count()
     };
     let mut told = vec![format!("{} tools", condition.tools.len())];

@@ -1,7 +1,7 @@
 //! `eclusa servers review`: what tools say now and did not say when they were first used.
 
 use eclusa::{ServerSettings, visible};
-use eclusa_mcp::{Difference, Pins};
+use eclusa_mcp::{DefinitionChange, PinStore};
 use serde_json::{Value, json};
 use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
 
@@ -26,7 +26,7 @@ pub(super) async fn run(
     if let Some(why) = &condition.down {
         return Err(Failure::failed(format!("the server `{name}` is down: {why}")));
     }
-    let changed: Vec<&Difference> =
+    let changed: Vec<&DefinitionChange> =
         condition.tools.iter().filter_map(|it| it.changed.as_ref()).collect();
     let mut screen = Screen::stdout();
     match json {
@@ -68,7 +68,11 @@ fn asked(ctx: &AppContext, name: &str) -> Result<bool, Failure> {
     })
 }
 
-fn pin(ctx: &AppContext, server: &ServerSettings, changed: &[&Difference]) -> Result<(), Failure> {
+fn pin(
+    ctx: &AppContext,
+    server: &ServerSettings,
+    changed: &[&DefinitionChange],
+) -> Result<(), Failure> {
     let (name, pins) = (&server.name, PinFiles::new(ctx, [server]));
     let mut pinned = pins.pinned(name).map_err(Failure::failed)?;
     for difference in changed {
@@ -77,12 +81,12 @@ fn pin(ctx: &AppContext, server: &ServerSettings, changed: &[&Difference]) -> Re
     pins.pin(name, &pinned).map_err(Failure::failed)
 }
 
-fn as_json(difference: &Difference) -> Value {
+fn as_json(difference: &DefinitionChange) -> Value {
     json!({"tool": difference.tool, "was": difference.was, "is": difference.is})
 }
 
 /// The lines that differ, with everything in them visible.
-fn print(difference: &Difference, screen: &mut Screen) -> Result<(), Failure> {
+fn print(difference: &DefinitionChange, screen: &mut Screen) -> Result<(), Failure> {
     screen.styled(Style::Strong, &visible(&difference.tool))?;
     let text = |it: &Value| visible(&format!("{it:#}\n").replace("\\n", "\\n\n"));
     let (was, is) = (text(&difference.was), text(&difference.is));

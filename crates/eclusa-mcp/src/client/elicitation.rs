@@ -1,0 +1,214 @@
+//! A question on its way to a client: whether a call may run, or what a server needs to go on.
+
+use std::time::Duration;
+
+use eclusa::{Answer, digest};
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{
+        CancelledNotificationParam, ClientResult, CreateMessageResult, ElicitRequest,
+        ElicitRequestParams, ElicitResult, GetExtensions, InputRequest, InputRequests,
+        InputResponses, ListRootsResult, RequestId, ServerRequest,
+    },
+    service::{OriginatingRequestId, Peer, PeerRequestOptions, ServiceError},
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::{runtime::Handle, sync::oneshot};
+
+use crate::client::form::Form;
+
+/// The name of the one question of an approval.
+const APPROVAL: &str = "approval";
+
+/// A question that waits for the client's answer. Dropping it without one is a no.
+pub(crate) enum ClientQuestion {
+    /// Whether the call may run.
+    Approval {
+        /// What is asked.
+        form: Form,
+        /// Where the answer goes. Closed when nobody waits for it any more.
+        answer: oneshot::Sender<Answer>,
+    },
+    /// What the server that works on the call needs to go on.
+    Input {
+        /// What it asks, each under a name.
+        requests: InputRequests,
+        /// Where the answers go, under the same names.
+        answers: oneshot::Sender<Result<InputResponses, ErrorData>>,
+        /// How long answers are waited for.
+        time: Duration,
+    },
+}
+
+impl ClientQuestion {
+    /// The requests that a client of the newer era gets.
+    pub(crate) fn requests(&self) -> Option<InputRequests> {
+        match self {
+            ClientQuestion::Approval { form, .. } => {
+                let request = InputRequest::Elicitation(ElicitRequest::new(shown(form)?));
+                Some(InputRequests::from([(APPROVAL.to_owned(), request)]))
+            }
+            ClientQuestion::Input { requests, .. } => Some(requests.clone()),
+        }
+    }
+
+    /// How long an answer is waited for.
+    pub(crate) fn time(&self) -> Duration {
+        match self {
+            ClientQuestion::Approval { form, .. } => form.time,
+            ClientQuestion::Input { time, .. } => *time,
+        }
+    }
+
+    /// What an answer is bound to.
+    pub(crate) fn binding(&self) -> String {
+        match self {
+            ClientQuestion::Approval { form, .. } => form.binding.clone(),
+            ClientQuestion::Input { requests, .. } => {
+                digest(&serde_json::to_value(requests).unwrap_or_default()).to_string()
+            }
+        }
+    }
+
+    /// Takes the client's answers. The question comes back when they are none, and still stands.
+    pub(crate) fn answered(self, said: Option<&InputResponses>) -> Result<(), Box<ClientQuestion>> {
+        let none = InputResponses::new();
+        let said = said.unwrap_or(&none);
+        // An error of `send` means that the time for it is over, which the call tells.
+        match self {
+            ClientQuestion::Approval { form, answer } => {
+                match said.get(APPROVAL).and_then(|said| form.read(said)) {
+                    Some(said) => drop(answer.send(said)),
+                    None => return Err(Box::new(ClientQuestion::Approval { form, answer })),
+                }
+            }
+            ClientQuestion::Input { requests, answers, time } => match answering(&requests, said) {
+                Some(said) => drop(answers.send(Ok(said))),
+                None => return Err(Box::new(ClientQuestion::Input { requests, answers, time })),
+            },
+        }
+        Ok(())
+    }
+
+    /// Asks with requests of our own (2025-06-18, 2025-11-25), and takes them back when nobody
+    /// waits for the answer any more. `within` is the request that they are about.
+    pub(crate) async fn put(self, peer: Peer<RoleServer>, within: RequestId) {
+        match self {
+            ClientQuestion::Approval { form, mut answer } => {
+                let Some(params) = shown(&form) else { return };
+                let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
+                let said = tokio::select! {
+                    said = put(&peer, request, &within) => said,
+                    () = answer.closed() => return,
+                };
+                let said = said.ok().and_then(|said| form.read(&said));
+                if let Some(said) = said {
+                    // An error means that it comes too late.
+                    let _ = answer.send(said);
+                }
+            }
+            ClientQuestion::Input { requests, mut answers, .. } => {
+                let put_all = async {
+                    let mut all = InputResponses::new();
+                    for (name, request) in requests {
+                        all.insert(name, put(&peer, sent(request), &within).await?);
+                    }
+                    Ok(all)
+                };
+                let said = tokio::select! {
+                    said = put_all => said,
+                    () = answers.closed() => return,
+                };
+                let _ = answers.send(said);
+            }
+        }
+    }
+}
+
+/// The answers to these requests and to nothing else; `None` when one is missing or no answer.
+fn answering(requests: &InputRequests, said: &InputResponses) -> Option<InputResponses> {
+    let answer = |(name, request): (&String, &InputRequest)| {
+        let said = said.get(name).filter(|said| answers(request, said))?;
+        Some((name.clone(), said.clone()))
+    };
+    requests.iter().map(answer).collect()
+}
+
+/// True when this is an answer to that request, whatever it says.
+fn answers(request: &InputRequest, said: &Value) -> bool {
+    fn reads<T: DeserializeOwned>(said: &Value) -> bool {
+        said.is_object() && T::deserialize(said).is_ok()
+    }
+    match request {
+        InputRequest::Elicitation(_) => reads::<ElicitResult>(said),
+        InputRequest::CreateMessage(_) => reads::<CreateMessageResult>(said),
+        InputRequest::ListRoots(_) => reads::<ListRootsResult>(said),
+        _ => false,
+    }
+}
+
+/// The same request as a server of the older era makes it.
+fn sent(request: InputRequest) -> ServerRequest {
+    match request {
+        InputRequest::Elicitation(it) => ServerRequest::ElicitRequest(it),
+        InputRequest::CreateMessage(it) => ServerRequest::CreateMessageRequest(it),
+        InputRequest::ListRoots(it) => ServerRequest::ListRootsRequest(it),
+        _ => ServerRequest::PingRequest(Default::default()),
+    }
+}
+
+/// Takes a request back when it is dropped before it was answered.
+struct CancelOnDrop {
+    peer: Peer<RoleServer>,
+    id: Option<RequestId>,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take() {
+            let peer = self.peer.clone();
+            let reason = "nobody waits for the answer any more".to_owned();
+            let told = CancelledNotificationParam::new(Some(id), Some(reason));
+            // Without a runtime everything ends. An error means that the client is gone.
+            if let Ok(runtime) = Handle::try_current() {
+                runtime.spawn(async move { drop(peer.notify_cancelled(told).await) });
+            }
+        }
+    }
+}
+
+async fn put(
+    peer: &Peer<RoleServer>,
+    mut request: ServerRequest,
+    within: &RequestId,
+) -> Result<Value, ErrorData> {
+    // So that it comes on the stream of the request that it is about.
+    request.extensions_mut().insert(OriginatingRequestId(within.clone()));
+    let failed = |err: ServiceError| match err {
+        ServiceError::McpError(err) => err,
+        err => ErrorData::internal_error(format!("the client did not answer: {err}"), None),
+    };
+    let options = PeerRequestOptions::no_options();
+    let mut handle = peer.send_cancellable_request(request, options).await.map_err(failed)?;
+    let mut guard = CancelOnDrop { peer: peer.clone(), id: Some(handle.id.clone()) };
+    let said = (&mut handle.rx).await;
+    guard.id = None;
+    let said = said.unwrap_or(Err(ServiceError::TransportClosed)).map_err(failed)?;
+    let said = match said {
+        ClientResult::ElicitResult(it) => serde_json::to_value(it),
+        ClientResult::CreateMessageResult(it) => serde_json::to_value(it),
+        ClientResult::ListRootsResult(it) => serde_json::to_value(it),
+        _ => return Err(ErrorData::internal_error("the client answered something else", None)),
+    };
+    said.map_err(|err| ErrorData::internal_error(err.to_string(), None))
+}
+
+/// The parameters of an elicitation.
+fn shown(form: &Form) -> Option<ElicitRequestParams> {
+    Some(ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message: form.message.clone(),
+        requested_schema: serde_json::from_value(form.schema()).ok()?,
+    })
+}

@@ -1,0 +1,330 @@
+//! What a server says along the way, heard in the order in which it was said: rmcp hands each
+//! notification to a task of its own, and the answer may overtake it.
+
+use std::{collections::HashSet, sync::Weak};
+
+use eclusa::ServerPermission;
+use rmcp::{
+    ErrorData, RoleClient,
+    model::{
+        ClientRequest, CustomResult, ErrorCode, InputRequiredResult, JsonRpcMessage, LoggingLevel,
+        LoggingMessageNotificationParam, RequestId, ServerNotification, ServerResult,
+        SetLevelRequest, SetLevelRequestParams,
+    },
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use serde_json::Value;
+
+use super::{
+    notifications::Notification,
+    sanitize::sanitize,
+    upstream::{Connection, Upstream},
+};
+use crate::{
+    client::{Client, ClientMessage},
+    era::Era,
+};
+
+/// The largest message that is passed on, in bytes.
+const MAX_LOG_BYTES: usize = 64 << 10;
+
+/// How many questions of a server wait for an answer at once.
+const MAX_OPEN_QUESTIONS: usize = 64;
+
+/// A transport with an ear at it.
+pub(super) struct OrderedTransport<T> {
+    transport: T,
+    upstream: Weak<Upstream>,
+    /// What was received and not yet listened to: receiving may be dropped at any await.
+    held: Option<RxJsonRpcMessage<RoleClient>>,
+    /// The request that asked which era the server is of.
+    probe: Option<RequestId>,
+    /// The same, once it was given up: a server that starts slowly still answers it, and rmcp would
+    /// take that for the answer to its greeting.
+    late: Option<RequestId>,
+    /// What it has asked and was not answered yet.
+    open: HashSet<RequestId>,
+}
+
+impl<T> OrderedTransport<T> {
+    pub(super) fn new(transport: T, upstream: Weak<Upstream>) -> OrderedTransport<T> {
+        OrderedTransport {
+            transport,
+            upstream,
+            held: None,
+            probe: None,
+            late: None,
+            open: HashSet::new(),
+        }
+    }
+}
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for OrderedTransport<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        match &item {
+            JsonRpcMessage::Request(it)
+                if matches!(it.request, ClientRequest::DiscoverRequest(_)) =>
+            {
+                self.probe = Some(it.id.clone());
+            }
+            JsonRpcMessage::Request(it)
+                if matches!(it.request, ClientRequest::InitializeRequest(_)) =>
+            {
+                self.late = self.probe.take();
+            }
+            JsonRpcMessage::Response(it) => drop(self.open.remove(&it.id)),
+            JsonRpcMessage::Error(it) => {
+                it.id.as_ref().map(|id| self.open.remove(id));
+            }
+            _ => {}
+        }
+        self.transport.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        while self.held.is_none() {
+            let message = self.transport.receive().await?;
+            self.held = self.taken(message);
+        }
+        if let (Some(JsonRpcMessage::Notification(it)), Some(upstream)) =
+            (&self.held, self.upstream.upgrade())
+        {
+            match &it.notification {
+                ServerNotification::ProgressNotification(it) => {
+                    upstream.progressed(&it.params).await;
+                }
+                ServerNotification::LoggingMessageNotification(it) => upstream.said(&it.params),
+                _ => {}
+            }
+        }
+        self.held.take().map(|it| self.read(it))
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.transport.close().await
+    }
+}
+
+impl<T> OrderedTransport<T> {
+    /// The message, unless it asks more than can be listened to: each question waits in memory, and
+    /// one that has the number of another could not be told from it.
+    fn taken(
+        &mut self,
+        message: RxJsonRpcMessage<RoleClient>,
+    ) -> Option<RxJsonRpcMessage<RoleClient>> {
+        match &message {
+            JsonRpcMessage::Request(it) => {
+                let room = self.open.len() < MAX_OPEN_QUESTIONS;
+                if !room || !self.open.insert(it.id.clone()) {
+                    tracing::debug!("a question of a server was passed over");
+                    return None;
+                }
+            }
+            JsonRpcMessage::Notification(it) => {
+                if let ServerNotification::CancelledNotification(it) = &it.notification
+                    && let Some(id) = &it.params.request_id
+                {
+                    self.open.remove(id);
+                }
+            }
+            JsonRpcMessage::Response(it) if Some(&it.id) == self.late.as_ref() => return None,
+            JsonRpcMessage::Error(it) if it.id.is_some() && it.id == self.late => return None,
+            _ => {}
+        }
+        Some(mended(message))
+    }
+
+    /// A server that refuses the newer era, whichever way, is a server of the older one: it names
+    /// only old versions, or answers something that is no answer. rmcp gives up on it otherwise.
+    fn read(&self, message: RxJsonRpcMessage<RoleClient>) -> RxJsonRpcMessage<RoleClient> {
+        let (id, old) = match &message {
+            JsonRpcMessage::Error(it) => (it.id.clone(), Era::is_legacy_refusal(&it.error)),
+            JsonRpcMessage::Response(it) => {
+                let answers = matches!(it.result, ServerResult::DiscoverResult(_));
+                (Some(it.id.clone()), !answers)
+            }
+            _ => return message,
+        };
+        match old && id.is_some() && id == self.probe {
+            true => {
+                let no =
+                    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "it is of the older era", None);
+                JsonRpcMessage::error(no, id)
+            }
+            false => message,
+        }
+    }
+}
+
+/// A question that leads to an address has no number of its own in the newer era, and rmcp takes none
+/// without.
+fn mended(mut message: RxJsonRpcMessage<RoleClient>) -> RxJsonRpcMessage<RoleClient> {
+    let JsonRpcMessage::Response(response) = &mut message else { return message };
+    let ServerResult::CustomResult(CustomResult(said)) = &mut response.result else {
+        return message;
+    };
+    if said.get("resultType").and_then(Value::as_str) != Some("input_required") {
+        return message;
+    }
+    let asks = said.get_mut("inputRequests").and_then(Value::as_object_mut);
+    for (name, ask) in asks.into_iter().flatten() {
+        let params = ask.get_mut("params").and_then(Value::as_object_mut);
+        let Some(params) = params.filter(|it| it.get("mode").is_some_and(|it| it == "url")) else {
+            continue;
+        };
+        params.entry("elicitationId").or_insert_with(|| name.as_str().into());
+    }
+    if let Ok(asks) = serde_json::from_value::<InputRequiredResult>(said.clone()) {
+        response.result = ServerResult::InputRequiredResult(asks);
+    }
+    message
+}
+
+impl Upstream {
+    /// Passes a message on to the client whose call the server works on, if it wants to hear it.
+    fn said(&self, said: &LoggingMessageNotificationParam) {
+        if !self.settings.may(ServerPermission::Logging)
+            || said.data.to_string().len() > MAX_LOG_BYTES
+        {
+            return;
+        }
+        let name = &self.settings.name;
+        let mut told = LoggingMessageNotificationParam::new(said.level, said.data.clone());
+        told.logger = Some(match &said.logger {
+            Some(logger) => format!("{name}/{}", sanitize(logger)),
+            None => name.clone(),
+        });
+        let client = self.in_flight.about(None, |it| it.client.clone()).flatten();
+        let Some(client) = client else {
+            match self.in_flight.none() {
+                // It belongs to no call: whoever is there and listens may hear it.
+                true => self.handle_notification(Notification::Said(told.into())),
+                false => tracing::debug!(server = name, "a message came for nobody"),
+            }
+            return;
+        };
+        if client.profile.level.is_none_or(|level| (said.level as u8) < (level as u8)) {
+            return;
+        }
+        told.data = client.redactor.value(&told.data).0.into_owned();
+        // Full: the client is behind, and what it misses are words.
+        let _ = client.tell.try_send(ClientMessage::Message(told));
+    }
+
+    /// Has a server of the older era say as much as the client of the next call wants to hear. It
+    /// keeps one level for everybody; who wants to hear less is spared here.
+    pub(super) async fn raise_log_level(&self, connection: &Connection, client: Option<&Client>) {
+        let logs = connection.peer.peer_info().is_some_and(|it| it.capabilities.logging.is_some());
+        let level = client.and_then(|it| it.profile.level);
+        let Some(level) = level.filter(|_| logs && connection.era == Era::Legacy) else { return };
+        if !self.settings.may(ServerPermission::Logging) {
+            return;
+        }
+        let mut now: tokio::sync::MutexGuard<'_, Option<LoggingLevel>> =
+            connection.level.lock().await;
+        if now.is_none_or(|now| (level as u8) < (now as u8)) {
+            let request = SetLevelRequest::new(SetLevelRequestParams::new(level));
+            // Without it the server says what it likes.
+            let _ = connection.peer.send_request(ClientRequest::SetLevelRequest(request)).await;
+            *now = Some(level);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt as _;
+
+    use super::*;
+    use crate::gateway::pipe_transport::{LastError, PipeTransport};
+
+    #[tokio::test]
+    async fn a_flood_of_questions_is_not_kept_and_no_number_is_given_twice() {
+        let (ours, mut theirs) = tokio::io::duplex(1 << 20);
+        let (read, write) = tokio::io::split(ours);
+        let wire = PipeTransport::new(read, write, LastError::default());
+        let mut heard = OrderedTransport::new(wire, Weak::new());
+        let ask =
+            |id: usize| format!("{{\"jsonrpc\": \"2.0\", \"id\": {id}, \"method\": \"ping\"}}\n");
+        for id in [0, 0, 1, 1].into_iter().chain(2..200) {
+            theirs.write_all(ask(id).as_bytes()).await.unwrap();
+        }
+        let changed = "{\"jsonrpc\": \"2.0\", \"method\": \"notifications/tools/list_changed\"}\n";
+        theirs.write_all(changed.as_bytes()).await.unwrap();
+        let mut asked = Vec::new();
+        while let Some(JsonRpcMessage::Request(it)) = heard.receive().await {
+            asked.push(it.id);
+        }
+        let first: Vec<RequestId> = (0..64).map(RequestId::Number).collect();
+        assert_eq!(asked, first);
+        // Whoever was answered, or took a question back, has room for another.
+        let no = ErrorData::internal_error("no", None);
+        heard.send(JsonRpcMessage::error(no, Some(RequestId::Number(7)))).await.unwrap();
+        let cancelled = "{\"jsonrpc\": \"2.0\", \"method\": \"notifications/cancelled\", \
+                          \"params\": {\"requestId\": 8}}\n";
+        for line in [ask(300), ask(301), cancelled.to_owned(), ask(302)] {
+            theirs.write_all(line.as_bytes()).await.unwrap();
+        }
+        for wanted in [Some(300), None, Some(302)] {
+            let id = match heard.receive().await {
+                Some(JsonRpcMessage::Request(it)) => Some(it.id),
+                _ => None,
+            };
+            assert_eq!(id, wanted.map(RequestId::Number));
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_comes_after_the_greeting_is_not_taken_for_another() {
+        let (ours, mut theirs) = tokio::io::duplex(1 << 16);
+        let (read, write) = tokio::io::split(ours);
+        let wire = PipeTransport::new(read, write, LastError::default());
+        let mut heard = OrderedTransport::new(wire, Weak::new());
+        for (id, method, params) in [
+            (
+                1,
+                "server/discover",
+                serde_json::json!({"_meta": {
+                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientCapabilities": {},
+                }}),
+            ),
+            (
+                2,
+                "initialize",
+                serde_json::json!({
+                    "protocolVersion": "2025-11-25", "capabilities": {},
+                    "clientInfo": {"name": "x", "version": "1"},
+                }),
+            ),
+        ] {
+            let line =
+                serde_json::json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+            heard.send(serde_json::from_value(line).unwrap()).await.unwrap();
+        }
+        for id in [1, 2] {
+            let error = serde_json::json!({"code": -32601, "message": "there is no such method"});
+            let line = serde_json::json!({"jsonrpc": "2.0", "id": id, "error": error});
+            theirs.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        }
+        let Some(JsonRpcMessage::Error(it)) = heard.receive().await else { panic!("no answer") };
+        assert_eq!(it.id, Some(RequestId::Number(2)));
+    }
+
+    #[test]
+    fn a_question_for_an_address_is_read_without_a_number() {
+        let go = serde_json::json!({"mode": "url", "message": "m", "url": "https://a.example/"});
+        let asks = serde_json::json!({"go": {"method": "elicitation/create", "params": go}});
+        let said = serde_json::json!({"resultType": "input_required", "inputRequests": asks});
+        let line = serde_json::json!({"jsonrpc": "2.0", "id": 1, "result": said});
+        let message: RxJsonRpcMessage<RoleClient> = serde_json::from_value(line).unwrap();
+        let JsonRpcMessage::Response(it) = mended(message) else { panic!("no answer") };
+        assert!(matches!(it.result, ServerResult::InputRequiredResult(_)), "{:?}", it.result);
+    }
+}

@@ -1,0 +1,35 @@
+//! Words of a server, as people are shown them: nothing that nobody sees, and no more than fits.
+
+/// The longest text that a person is shown, in bytes.
+pub(super) const MAX_TEXT_BYTES: usize = 4 << 10;
+
+/// As much of a text as a person is shown, without what nobody sees.
+pub(super) fn sanitize(text: &str) -> String {
+    let mut text = strip_hidden(text);
+    if text.len() > MAX_TEXT_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
+        text.push_str(" […]");
+    }
+    text
+}
+
+/// The text without what nobody sees.
+pub(super) fn strip_hidden(text: &str) -> String {
+    text.chars().filter(|it| !is_hidden(*it)).collect()
+}
+
+/// Characters that take no room, turn the direction of others, or are control characters; line
+/// breaks and tabs are none of them.
+pub(super) fn is_hidden(it: char) -> bool {
+    match it {
+        '\n' | '\t' | '\r' => false,
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' => {
+            true
+        }
+        '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' => true,
+        '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0E}' | '\u{FEFF}' => true,
+        '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' => true,
+        '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}' => true,
+        it => it.is_control(),
+    }
+}

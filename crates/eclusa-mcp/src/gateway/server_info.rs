@@ -1,0 +1,41 @@
+//! What a server that is up says about itself, for people.
+
+use std::time::Duration;
+
+use rmcp::{RoleClient, service::Peer};
+use serde_json::Value;
+
+/// A server that is up.
+#[derive(Debug, Clone)]
+pub struct ServerInfo {
+    /// Its own name and version, where it tells them.
+    pub server: Option<(String, String)>,
+    /// The version of the protocol that is spoken with it.
+    pub protocol: String,
+    /// What it can do, in its own words.
+    pub capabilities: Value,
+    /// What holds its program.
+    pub sandbox: Option<String>,
+    /// How long it took from the start until it had told its tools.
+    pub took: Duration,
+}
+
+impl ServerInfo {
+    pub(super) fn new(
+        peer: &Peer<RoleClient>,
+        sandbox: Option<&str>,
+        took: Duration,
+    ) -> ServerInfo {
+        let info = peer.peer_info();
+        let said = info.as_ref().and_then(|it| it.server_info.as_ref());
+        ServerInfo {
+            server: said.map(|it| (it.name.clone(), it.version.clone())),
+            protocol: info.as_ref().map_or_else(String::new, |it| it.protocol_version.to_string()),
+            capabilities: info
+                .and_then(|it| serde_json::to_value(&it.capabilities).ok())
+                .unwrap_or_default(),
+            sandbox: sandbox.map(str::to_owned),
+            took,
+        }
+    }
+}

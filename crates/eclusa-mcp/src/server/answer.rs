@@ -1,0 +1,152 @@
+//! A reply of the gate as the result of a request.
+
+use eclusa::{CallResult, Registry, Reply};
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolResult, ContentBlock, ErrorCode, GetPromptResult, MetaObject, PromptMessage,
+        ReadResourceResult, Resource, ResourceContents, Role,
+    },
+};
+use serde_json::{Value, json};
+
+use crate::uris::{CHANGES, OUTPUTS};
+
+/// The result. Everything in it is redacted: the reply is.
+///
+/// Claude Code and Codex show a model the structure instead of the text, where there is one. So it
+/// goes out as structure only where the tool says that it tells everything, and beside the result
+/// otherwise.
+pub(crate) fn result(reply: &Reply, registry: &Registry) -> CallToolResult {
+    // What a server gives out as structure is meant to be one.
+    let tool = registry.get(reply.tool());
+    let complete = tool.is_some_and(|it| it.output_schema().is_some() || it.server().is_some());
+    let mut content = vec![ContentBlock::text(reply.content())];
+    content.extend(attachments(reply));
+    let mut result = match reply.is_error() {
+        true => CallToolResult::error(content),
+        false => CallToolResult::success(content),
+    };
+    let mut data = CallResult::new(reply).structure();
+    if complete && !reply.is_error() {
+        result.structured_content = data.take();
+    }
+    if let Some(reference) = reply.spool() {
+        let link = Resource::new(format!("{OUTPUTS}{reference}"), reference)
+            .with_title("The whole output")
+            .with_description("This output was cut; here is all of it.")
+            .with_mime_type("text/plain");
+        result.content.push(ContentBlock::ResourceLink(link));
+    }
+    if let (Some(_), Some(number)) = (reply.undo(), reply.number()) {
+        let link = Resource::new(format!("{CHANGES}{number}"), format!("call {number}"))
+            .with_title("What it changed")
+            .with_description("The changes that this call made, as a unified diff.")
+            .with_mime_type("text/x-diff");
+        result.content.push(ContentBlock::ResourceLink(link));
+    }
+    result.meta = Some(meta(reply, data));
+    result
+}
+
+/// What programs may want to know: the outcome's code, the number in the log, the structure.
+fn meta(reply: &Reply, data: Option<Value>) -> MetaObject {
+    let mut meta = MetaObject::new();
+    meta.0.insert("eclusa/code".to_owned(), reply.code().into());
+    if let Some(number) = reply.number() {
+        meta.0.insert("eclusa/number".to_owned(), number.into());
+    }
+    if let Some(data) = data {
+        meta.0.insert("eclusa/data".to_owned(), data);
+    }
+    if !reply.warnings().is_empty() {
+        meta.0.insert("eclusa/warnings".to_owned(), json!(reply.warnings()));
+    }
+    meta
+}
+
+/// What a client is told that would otherwise lose its wait_limits.
+pub(crate) fn still_waiting(id: &str) -> CallToolResult {
+    let text = format!(
+        "still waiting for a person to approve this call; nothing was run yet, and it runs as soon \
+         as they say yes. Do not make the call again: ask for its answer with the tool `wait` and \
+         {{\"id\": \"{id}\"}}"
+    );
+    let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+    let mut meta = MetaObject::new();
+    meta.0.insert("eclusa/code".to_owned(), "waiting".into());
+    meta.0.insert("eclusa/id".to_owned(), id.into());
+    result.meta = Some(meta);
+    result
+}
+
+/// What was read of a server's resource. The error says why it was not.
+pub(crate) fn contents(reply: &Reply, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let about = |key: &str| reply.data().and_then(|it| it.get(key)).and_then(Value::as_str);
+    let mut contents: Vec<ResourceContents> = attachments(reply)
+        .filter_map(|it| match it {
+            ContentBlock::Resource(it) => Some(it.resource),
+            _ => None,
+        })
+        .collect();
+    if let Some(own) = about("uri") {
+        let text = ResourceContents::TextResourceContents {
+            uri: own.to_owned(),
+            mime_type: about("mimeType").map(str::to_owned),
+            text: reply.text().to_owned(),
+            meta: None,
+        };
+        contents.insert(0, text);
+    }
+    match contents.is_empty() {
+        false => Ok(ReadResourceResult::new(contents)),
+        true if reply.truncated() => Err(too_large(uri)),
+        true => {
+            let problem = format!("`{uri}` has nothing in it");
+            Err(ErrorData::resource_not_found(problem, Some(json!({"uri": uri}))))
+        }
+    }
+}
+
+/// A prompt of a server. The error says why it cannot be had.
+pub(crate) fn prompt(reply: &Reply, name: &str) -> Result<GetPromptResult, ErrorData> {
+    // What was left out for its size is missing among the attachments, which are counted.
+    let data = reply.data().filter(|_| !reply.truncated()).ok_or_else(|| too_large(name))?;
+    let blocks: Vec<ContentBlock> = attachments(reply).collect();
+    let messages = data.get("messages").and_then(Value::as_array).into_iter().flatten();
+    let message = |it: &Value| {
+        let role: Role = serde_json::from_value(it.get("role")?.clone()).ok()?;
+        let content = match it.get("text").and_then(Value::as_str) {
+            Some(text) => ContentBlock::text(text),
+            None => {
+                let at = it.get("attachment").and_then(Value::as_u64)?;
+                blocks.get(usize::try_from(at).ok()?)?.clone()
+            }
+        };
+        Some(PromptMessage::new(role, content))
+    };
+    let mut prompt = GetPromptResult::new(messages.filter_map(message).collect());
+    prompt.description = data.get("description").and_then(Value::as_str).map(str::to_owned);
+    Ok(prompt)
+}
+
+/// Why a request was refused, in the words of the gate and with the code of the protocol: what the
+/// server gave, where it was the server.
+pub(crate) fn refusal(reply: &Reply, refused: Option<&ErrorData>, about: Value) -> ErrorData {
+    let mut code = refused.map_or(ErrorCode::INVALID_REQUEST, |it| it.code);
+    let data = refused.and_then(|it| it.data.clone()).unwrap_or_else(|| about.clone());
+    // The newer era's way to say that there is no such resource. rmcp says it in the client's.
+    if code == ErrorCode::INVALID_PARAMS && data == about && about.get("uri").is_some() {
+        code = ErrorCode::RESOURCE_NOT_FOUND;
+    }
+    ErrorData::new(code, reply.content().into_owned(), Some(data))
+}
+
+/// What goes with a reply besides its text.
+fn attachments(reply: &Reply) -> impl Iterator<Item = ContentBlock> {
+    CallResult::new(reply).attachments().filter_map(|it| serde_json::from_value(it).ok())
+}
+
+fn too_large(what: &str) -> ErrorData {
+    ErrorData::invalid_request(format!("`{what}` is too large to be passed on"), None)
+}

@@ -1,0 +1,113 @@
+//! Tools as `tools/list` shows them, with annotations that are true; and pages of any list.
+
+use std::sync::Arc;
+
+use eclusa::{PermissionClass, Registered, Registry, Scene};
+use rmcp::{
+    ErrorData,
+    model::{JsonObject, PaginatedRequestParams, Tool, ToolAnnotations},
+};
+use serde_json::Value;
+
+use crate::{gateway::Gateway, server::server_tools};
+
+/// How many are on one page.
+const PAGE_SIZE: usize = 200;
+
+/// All tools that clients get to see, in order.
+pub(crate) fn tools(registry: &Registry, gateway: Option<&Gateway>) -> Vec<Tool> {
+    let plain = gateway.is_some_and(Gateway::is_plain);
+    let listed = registry.visible();
+    let mut tools: Vec<Tool> = listed
+        .iter()
+        .filter(|it| it.server().is_some() || !server_tools::is_own(it.name()))
+        .map(|it| shown(it, gateway))
+        .collect();
+    // A wrapped server is shown as it is, but for the way to come back for an answer.
+    let own = server_tools::tools().into_iter().filter(|own| {
+        !plain || own.name == server_tools::WAIT && tools.iter().all(|it| it.name != own.name)
+    });
+    tools.extend(own.collect::<Vec<_>>());
+    tools.sort_by(|a, b| a.name.cmp(&b.name));
+    tools
+}
+
+/// The tool that clients know by this name, as they see it.
+pub(crate) fn tool(registry: &Registry, gateway: Option<&Gateway>, name: &str) -> Option<Tool> {
+    registry.get(name).map(|it| shown(&it, gateway))
+}
+
+/// One page of a list, and where the next one begins.
+pub(crate) fn page<T>(
+    mut all: Vec<T>,
+    name: impl Fn(&T) -> &str,
+    request: Option<PaginatedRequestParams>,
+) -> Result<(Vec<T>, Option<String>), ErrorData> {
+    // A cursor names the last of the page before: it holds when others come and go.
+    let cursor = request.and_then(|it| it.cursor);
+    let after = match &cursor {
+        None => None,
+        Some(cursor) => Some(cursor.strip_prefix("after:").ok_or_else(|| {
+            let problem = "the cursor is not one that this server gave out";
+            ErrorData::invalid_params(problem, None)
+        })?),
+    };
+    all.sort_by(|a, b| name(a).cmp(name(b)));
+    let rest = all.into_iter().filter(|it| after.is_none_or(|after| name(it) > after));
+    let mut page: Vec<T> = rest.take(PAGE_SIZE + 1).collect();
+    let more = page.len() > PAGE_SIZE;
+    page.truncate(PAGE_SIZE);
+    let next = page.last().filter(|_| more).map(|last| format!("after:{}", name(last)));
+    Ok((page, next))
+}
+
+fn shown(tool: &Registered, gateway: Option<&Gateway>) -> Tool {
+    let scene = Scene::default();
+    let told = tool.server().and(gateway).and_then(|it| it.shown(tool.name()));
+    let name = told.as_ref().and_then(|it| it.name.clone());
+    let name = name.unwrap_or_else(|| tool.name().to_owned());
+    let mut shown = Tool::new(name.clone(), tool.description(&scene), object(tool.schema()));
+    shown.title = told.as_ref().and_then(|it| it.title.clone()).or_else(|| Some(title(&name)));
+    shown.output_schema = tool.output_schema().map(object);
+    let annotations = || annotations(tool);
+    let Some(told) = told else {
+        shown.annotations = Some(annotations());
+        return shown;
+    };
+    shown.annotations = Some(told.annotations.unwrap_or_else(annotations));
+    (shown.icons, shown.meta) = (told.icons, told.meta);
+    shown
+}
+
+/// What the facts say. Clients decide by these whether they ask a person themselves, on top of
+/// whatever the gate asks; a hint that is too dark makes every call ask twice.
+fn annotations(tool: &Registered) -> ToolAnnotations {
+    let facts = tool.facts();
+    let open = match tool.class() {
+        PermissionClass::Shell | PermissionClass::Web => true,
+        PermissionClass::File | PermissionClass::ReadOnly => false,
+        // Nobody knows what it reaches, unless it only looks.
+        PermissionClass::Generic => !facts.read_only,
+    };
+    // What another server says of its tool is not believed.
+    let foreign = !tool.is_trusted();
+    ToolAnnotations::with_title(title(tool.name()))
+        .read_only(facts.read_only && !foreign)
+        .destructive(facts.destructive || foreign)
+        .idempotent(facts.read_only && !foreign)
+        .open_world(open || foreign)
+}
+
+/// `read_file` is "Read file".
+pub(crate) fn title(name: &str) -> String {
+    let words = name.replace(['_', '-', '.'], " ");
+    let mut letters = words.chars();
+    letters.next().map(|it| it.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn object(schema: &Value) -> Arc<JsonObject> {
+    Arc::new(schema.as_object().cloned().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

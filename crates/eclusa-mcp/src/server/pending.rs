@@ -1,0 +1,153 @@
+//! Calls that wait for their client to come back: with an answer, or to ask how far things are.
+//!
+//! A parked call is not a stored one. It stands in the middle of the gate, in this process, with
+//! its question open; what the client holds is a sealed ticket for it. When the process ends,
+//! parked calls are cancelled and recorded as such, nothing of them has run, and their tickets
+//! open nothing: the key is made anew by every process.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, Read},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use eclusa::digest;
+use rmcp::model::{RequestStateCodec, SealOptions};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{client::ClientQuestion, server::call::Call};
+
+/// How long a call that is done is kept for a client that was told to come back.
+const DONE_RETENTION: Duration = Duration::from_secs(15 * 60);
+
+/// The calls that wait for their client.
+pub(crate) struct PendingCalls {
+    codec: RequestStateCodec,
+    asking: Mutex<HashMap<String, (Call, ClientQuestion)>>,
+    waiting: Mutex<HashMap<String, (Arc<str>, Call)>>,
+}
+
+/// What a ticket is good for: this request, with these parameters, for this principal.
+pub(crate) struct TicketBinding(Vec<u8>);
+
+impl TicketBinding {
+    pub(crate) fn new(principal: &str, method: &str, name: &str, args: &Value) -> TicketBinding {
+        let hash = digest(&json!([method, principal, name, args]));
+        TicketBinding(hash.to_string().into_bytes())
+    }
+}
+
+/// What a ticket says.
+#[derive(Serialize, Deserialize)]
+struct Ticket {
+    /// Which parked call.
+    call: String,
+    /// What its question was bound to.
+    binding: String,
+}
+
+/// A ticket that opens nothing. Whatever is wrong with it, the client is told the same.
+#[derive(Debug)]
+pub(crate) struct InvalidTicket;
+
+impl PendingCalls {
+    pub(crate) fn new() -> io::Result<PendingCalls> {
+        let key = random(32)?;
+        let codec = RequestStateCodec::try_new(key).map_err(io::Error::other)?;
+        Ok(PendingCalls { codec, asking: Mutex::default(), waiting: Mutex::default() })
+    }
+
+    /// Parks a call until its client brings the answer, and writes the ticket for it.
+    pub(crate) fn suspend(
+        self: &Arc<PendingCalls>,
+        bound: &TicketBinding,
+        call: Call,
+        asked: ClientQuestion,
+    ) -> io::Result<String> {
+        let time = asked.time();
+        let ticket = Ticket { call: token()?, binding: asked.binding() };
+        let options = SealOptions::new().associated_data(&bound.0).ttl(time);
+        let sealed = self.codec.seal_json_with(&ticket, &options).map_err(io::Error::other)?;
+        lock(&self.asking).insert(ticket.call.clone(), (call, asked));
+        forget_after(self, time.saturating_add(DONE_RETENTION), move |it| {
+            lock(&it.asking).remove(&ticket.call);
+        });
+        Ok(sealed)
+    }
+
+    /// The call that a ticket is for. A ticket opens once.
+    pub(crate) fn resume(
+        &self,
+        bound: &TicketBinding,
+        sealed: &str,
+    ) -> Result<(Call, ClientQuestion), InvalidTicket> {
+        let opened = self.codec.open_json_with::<Ticket>(sealed, &bound.0);
+        let ticket = opened.map_err(|err| {
+            tracing::info!("a ticket was refused: {err}");
+            InvalidTicket
+        })?;
+        let parked = lock(&self.asking).remove(&ticket.call).ok_or(InvalidTicket)?;
+        match parked.1.binding() == ticket.binding {
+            true => Ok(parked),
+            false => Err(InvalidTicket),
+        }
+    }
+
+    /// Keeps a call that a person takes long over, and gives the id to ask for it with.
+    pub(crate) fn keep_waiting(
+        self: &Arc<PendingCalls>,
+        principal: &Arc<str>,
+        call: Call,
+    ) -> io::Result<String> {
+        let id = token()?;
+        lock(&self.waiting).insert(id.clone(), (principal.clone(), call));
+        let key = id.clone();
+        forget_after(self, DONE_RETENTION.saturating_mul(2), move |it| {
+            lock(&it.waiting).remove(&key);
+        });
+        Ok(id)
+    }
+
+    /// The call that was kept under this id, for whoever it was kept.
+    pub(crate) fn take_waiting(&self, principal: &str, id: &str) -> Option<Call> {
+        let mut waiting = lock(&self.waiting);
+        waiting.get(id).filter(|(owner, _)| &**owner == principal)?;
+        waiting.remove(id).map(|(_, call)| call)
+    }
+}
+
+/// What nobody came back for is dropped. The call itself goes on to its end, and to its record.
+fn forget_after(
+    pending: &Arc<PendingCalls>,
+    time: Duration,
+    forget: impl FnOnce(&PendingCalls) + Send + 'static,
+) {
+    let pending: Weak<PendingCalls> = Arc::downgrade(pending);
+    tokio::spawn(async move {
+        tokio::time::sleep(time).await;
+        if let Some(pending) = pending.upgrade() {
+            forget(&pending);
+        }
+    });
+}
+
+fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
+    it.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A name that nobody can guess.
+pub(crate) fn token() -> io::Result<String> {
+    Ok(random(12)?.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn random(bytes: usize) -> io::Result<Vec<u8>> {
+    let mut random = vec![0; bytes];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(random)
+}
+
+#[cfg(test)]
+mod tests;

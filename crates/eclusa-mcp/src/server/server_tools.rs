@@ -1,0 +1,139 @@
+//! The tools that are part of this door and of no other: `wait`, and `approve` for Claude Code.
+
+use std::sync::Arc;
+
+use eclusa::{Facts, Job, Output, Reply, Scene, ToolError, Touch};
+use futures::future::BoxFuture;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
+use serde_json::{Map, Value, json};
+
+use crate::{client::CLIENT, server::catalogue::title};
+
+/// The tool that collects a call which a person took long over.
+pub(crate) const WAIT: &str = "wait";
+/// The tool that Claude Code asks for permission (`--permission-prompt-tool`).
+pub(crate) const APPROVE: &str = "approve";
+
+/// True for the tools of this door.
+pub(crate) fn is_own(name: &str) -> bool {
+    matches!(name, WAIT | APPROVE)
+}
+
+/// How they are listed.
+pub(crate) fn tools() -> Vec<Tool> {
+    let wait = "Gets the answer of a call that was still waiting for a person when it was answered. \
+                Give the id that the answer named.";
+    let mut tools = vec![
+        Tool::new(WAIT, wait, object(wait_schema())),
+        Tool::new(APPROVE, APPROVES, object(approve_schema())),
+    ];
+    for tool in &mut tools {
+        let hints = ToolAnnotations::with_title(title(&tool.name));
+        tool.title = Some(title(&tool.name));
+        tool.annotations =
+            Some(hints.read_only(true).destructive(false).idempotent(true).open_world(false));
+    }
+    tools
+}
+
+fn wait_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"id": {"type": "string", "description": "The id that the answer named."}},
+        "required": ["id"],
+        "additionalProperties": false,
+    })
+}
+
+const APPROVES: &str = "For the program, not for the model: says whether a call of one of the \
+                        program's own tools may run (Claude Code's permission prompt tool). Runs \
+                        nothing.";
+
+fn approve_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "tool_name": {"type": "string", "description": "The tool that would be called."},
+            "input": {"type": "object", "description": "The arguments of that call."},
+            "tool_use_id": {"type": "string", "description": "The id of that call."},
+        },
+        "required": ["tool_name", "input"],
+        "additionalProperties": false,
+    })
+}
+
+/// `approve`, as the gate sees it: a call that touches what the other call would touch, and does
+/// nothing. Rules, people and the record work on it as on any call.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Approve;
+
+/// The answer of `approve` in the one form that Claude Code takes: a single block of text that
+/// holds JSON, and nothing structured side_results it.
+pub(crate) fn approval(reply: &Reply, permitted: Option<Value>) -> CallToolResult {
+    let said = match permitted.filter(|_| !reply.is_error()) {
+        Some(input) => json!({"behavior": "allow", "updatedInput": input}),
+        None => json!({"behavior": "deny", "message": reply.content()}),
+    };
+    CallToolResult::success(vec![ContentBlock::text(said.to_string())])
+}
+
+impl eclusa::Tool for Approve {
+    fn name(&self) -> &str {
+        APPROVE
+    }
+
+    fn description(&self, _: &Scene) -> String {
+        APPROVES.to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        approve_schema()
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            concurrent: true,
+            search_hint: "permission prompt for another program's tools".to_owned(),
+            audit_operation: "approve".to_owned(),
+            ..Facts::default()
+        }
+    }
+
+    fn touches(&self, args: &Value) -> Vec<Touch> {
+        let none = Map::new();
+        let input = args.get("input").and_then(Value::as_object).unwrap_or(&none);
+        touches(args.get("tool_name").and_then(Value::as_str).unwrap_or_default(), input)
+    }
+
+    fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move {
+            let input = job.args().get("input").cloned().unwrap_or_default();
+            // Not through the output, where secrets would be taken out of it. An error means that
+            // the call came through another door, which does not ask for the input.
+            let _ = CLIENT.try_with(|client| client.side_results.permitted.set(input));
+            Ok(Output::text("allowed"))
+        })
+    }
+}
+
+/// What a call of one of Claude Code's tools touches. Of what is not known here, nobody can tell.
+fn touches(tool: &str, input: &Map<String, Value>) -> Vec<Touch> {
+    let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
+    let touch = match tool {
+        "Bash" => text("command").map(Touch::Run),
+        "Read" => text("file_path").map(Touch::Read),
+        "Edit" | "MultiEdit" | "Write" => text("file_path").map(Touch::Write),
+        "NotebookEdit" => text("notebook_path").map(Touch::Write),
+        "Glob" | "Grep" | "LS" => Some(Touch::Read(text("path").unwrap_or_else(|| ".".into()))),
+        "WebFetch" => text("url").map(Touch::Fetch),
+        _ => None,
+    };
+    vec![touch.unwrap_or(Touch::Unknown)]
+}
+
+fn object(schema: Value) -> Arc<JsonObject> {
+    match schema {
+        Value::Object(schema) => Arc::new(schema),
+        _ => Arc::default(),
+    }
+}

@@ -1,0 +1,94 @@
+//! What all connections share: the gate, the calls on their way, and those that wait.
+
+use std::{
+    collections::HashMap,
+    io,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use eclusa::Gate;
+use rmcp::ErrorData;
+use tokio_util::sync::CancellationToken;
+
+use crate::server::{
+    call::{Calls, WaitLimits},
+    pending::PendingCalls,
+    startup::{StartedGate, Startup},
+};
+
+/// What all connections to one gate share.
+pub(crate) struct ServerState {
+    opening: Startup,
+    pub(crate) calls: Arc<Calls>,
+    pub(crate) pending: Arc<PendingCalls>,
+    pub(crate) wait_limits: WaitLimits,
+    /// Cancelled when the server ends: every call with it.
+    pub(crate) gone: CancellationToken,
+    numbers: AtomicU64,
+    heard: OnceLock<()>,
+    /// The conversations of clients that do not stay connected, by what they call themselves.
+    conversations: Mutex<HashMap<String, Arc<str>>>,
+}
+
+/// How many clients by other names have a conversation of their own.
+const MAX_CLIENTS: usize = 256;
+
+impl ServerState {
+    pub(crate) fn new(opening: Startup, wait_limits: WaitLimits) -> io::Result<Arc<ServerState>> {
+        Ok(Arc::new(ServerState {
+            opening,
+            calls: Arc::default(),
+            pending: Arc::new(PendingCalls::new()?),
+            wait_limits,
+            gone: CancellationToken::new(),
+            numbers: AtomicU64::new(0),
+            heard: OnceLock::new(),
+            conversations: Mutex::default(),
+        }))
+    }
+
+    /// A number that no other call of this process has.
+    pub(crate) fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The conversation of a client that does not stay connected (2026-07-28 over HTTP). All
+    /// requests of clients by that name are part of it: one for each would forget what was read
+    /// from outside, and which commands run.
+    pub(crate) fn conversation(&self, client: &str) -> Arc<str> {
+        let mut conversations = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = conversations.contains_key(client) || conversations.len() < MAX_CLIENTS;
+        let client = if known { client } else { "" };
+        let new = || format!("mcp-http-{}", self.number()).into();
+        conversations.entry(client.to_owned()).or_insert_with(new).clone()
+    }
+
+    /// The gate, once it is open. From then on its events are heard.
+    pub(crate) async fn gate(&self) -> Result<Gate, ErrorData> {
+        Ok(self.opened().await?.gate)
+    }
+
+    /// The gate and what is behind it, if it is open already.
+    pub(crate) fn opened_now(&self) -> Option<StartedGate> {
+        self.opening.now()
+    }
+
+    /// The gate and what is behind it.
+    pub(crate) async fn opened(&self) -> Result<StartedGate, ErrorData> {
+        let opened = self.opening.wait().await.map_err(|why| {
+            ErrorData::internal_error(format!("eclusa cannot work here: {why}"), None)
+        })?;
+        self.heard.get_or_init(|| {
+            let calls = Arc::downgrade(&self.calls);
+            opened.gate.setup().events.overhear(move |event| {
+                if let Some(calls) = calls.upgrade() {
+                    calls.hear(event);
+                }
+            });
+        });
+        Ok(opened)
+    }
+}
