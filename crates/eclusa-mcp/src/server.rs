@@ -4,7 +4,7 @@
 //! stdio.rs     one client on standard input and output      pipe.rs  its lines
 //! http.rs      many clients over Streamable HTTP
 //!   │
-//! handler.rs   what a client can ask: tools, calls, resources   shared.rs  what connections share
+//! handler.rs   what a client can ask: tools, calls, resources   state.rs  what connections share
 //!   │                                                        notifications.rs  what it is told
 //! dispatch.rs  a request of any kind as a call               prompts_and_resources.rs
 //!   │
@@ -26,8 +26,8 @@ mod pending;
 mod pipe;
 mod prompts_and_resources;
 mod server_tools;
-mod shared;
 mod startup;
+mod state;
 mod stdio;
 
 pub use call::WaitLimits;
@@ -37,7 +37,7 @@ pub use http::{Http, serve_http};
 #[cfg(test)]
 pub(crate) use pipe::Pipe;
 pub use server_tools::Approve;
-#[cfg(test)]
-pub(crate) use shared::ServerState;
 pub use startup::{StartedGate, Startup};
+#[cfg(test)]
+pub(crate) use state::ServerState;
 pub use stdio::serve_stdio;

@@ -10,7 +10,7 @@ use rmcp::{RoleServer, service::RequestContext};
 
 use crate::{
     era::Era,
-    server::{handler::Server, shared::ServerState},
+    server::{handler::Server, state::ServerState},
 };
 
 impl Server {

@@ -35,8 +35,8 @@ use crate::{
         own_resources,
         pending::token,
         server_tools,
-        shared::ServerState,
         startup::StartedGate,
+        state::ServerState,
     },
     uris::OWN_SCHEME,
 };

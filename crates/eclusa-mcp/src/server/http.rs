@@ -28,7 +28,7 @@ use tokio::{
     sync::Semaphore,
 };
 
-use crate::server::{call::WaitLimits, handler::Server, shared::ServerState, startup::Startup};
+use crate::server::{call::WaitLimits, handler::Server, startup::Startup, state::ServerState};
 
 /// How many connections are served at once; further ones wait.
 const MAX_CONNECTIONS: usize = 512;

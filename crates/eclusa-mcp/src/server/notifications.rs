@@ -18,7 +18,7 @@ use tokio::sync::{
 
 use crate::{
     gateway::{Gateway, Notification, ResourceWatch},
-    server::{shared::ServerState, startup::StartedGate},
+    server::{startup::StartedGate, state::ServerState},
 };
 
 /// The resources that a client of the older era watches.

@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::{
     lines::{Lines, MAX_LINE_BYTES, Read, at_once, bare, write},
-    server::shared::ServerState,
+    server::state::ServerState,
 };
 
 /// How long calls may go on after the client has closed its end. It may still be reading.

@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use rmcp::{service::serve_directly, transport::stdio_pipes};
 
 use crate::server::{
-    call::WaitLimits, handler::Server, pipe::Pipe, shared::ServerState, startup::Startup,
+    call::WaitLimits, handler::Server, pipe::Pipe, startup::Startup, state::ServerState,
 };
 
 /// How long calls that were cancelled may take to get on record.
