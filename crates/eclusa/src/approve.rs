@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{Bounds, PermissionClass, ReverseThinkingReport, Touch, Verdict};
+use crate::{PermissionClass, ReverseThinkingReport, Touch, Verdict};
 
 pub use memory::{Grant, GrantScope, Remember, Tally};
 pub use render::{Line, Rendered, Role, render};
@@ -88,15 +88,8 @@ pub struct Preview {
     pub summary: String,
     /// What becomes of which path, with the lines that differ ([`Diff::shown`](crate::Diff::shown)).
     pub diff: String,
-}
-
-impl Preview {
     /// True when nothing was left out: no lines for want of room, and no contents that have none.
-    pub fn is_whole(&self) -> bool {
-        // Lines of files begin with a sign, so these are never theirs.
-        let stands_in = |it: &str| it.starts_with("# before:") || it.starts_with("# after:");
-        self.diff.len() < Bounds::default().shown && !self.diff.lines().any(stands_in)
-    }
+    pub whole: bool,
 }
 
 /// What a person said.

@@ -164,6 +164,8 @@ pub struct Setting {
     pub value: String,
     /// `defaults`, or `file:line`.
     pub origin: String,
+    /// True when it comes with the program.
+    pub shipped: bool,
 }
 
 /// A tool that the configuration names and nobody has registered.
@@ -264,7 +266,7 @@ impl Config {
         let of_rules = self
             .rules
             .iter()
-            .filter(|rule| !rule.written_at().starts_with("defaults:"))
+            .filter(|rule| !rule.is_shipped())
             .flat_map(|rule| rule.named_tools().map(|name| (name, rule.written_at())));
         let of_reviewers = self
             .reviewers

@@ -3,19 +3,15 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::Duration,
 };
 
-use arc_swap::ArcSwap;
 use futures::FutureExt;
 use tracing::Instrument as _;
 
 use crate::{
-    ArgsInLog, AuditSink, Checkpoint, Clock, Durability, Event, Events, Explanation, Incoming,
-    Metrics, OnNoApprover, PermissionClass, Permit, Policy, PreflightStep, Redactor, Registry,
-    Released, Remember, Reply, ReverseThinker, ReviewCache, Reviewer, Run, Spool, Stage, Stop,
-    SystemClock, Tally, ToolCall, Verdict, Workspace,
-    approve::memory::{Counter, Memory},
+    Event, Explanation, Incoming, Metrics, PermissionClass, Permit, Policy, Released, Reply, Run,
+    Stage, Stop, ToolCall, Verdict,
+    approve::memory::Memory,
     audit::ledger::{Entry, Ledger, millis},
     stop::Decider,
 };
@@ -28,155 +24,10 @@ pub(crate) mod permit;
 pub(crate) mod release;
 pub(crate) mod review;
 pub(crate) mod settle;
+mod setup;
 pub(crate) mod validate;
 
-/// How much a call may use, and how long anybody may take to decide about it.
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// Time to run, unless the call asks for another.
-    pub time: Duration,
-    /// The most time to run that a call can ask for.
-    pub time_cap: Duration,
-    /// Bytes of output the model gets; 0 means the default.
-    pub output: usize,
-    /// Which part of a longer output it gets.
-    pub cut: Cut,
-    /// Concurrent calls of one turn that run at once. All others run alone.
-    pub concurrent: usize,
-    /// How deep tools may call tools.
-    pub depth: usize,
-    /// Time for a person to answer. It is not the tool's time.
-    pub approval: Duration,
-    /// Time for each reviewer.
-    pub review: Duration,
-    /// Time for a checkpoint, and for reverse thinking.
-    pub checkpoint: Duration,
-    /// Time for a record, or a spooled output, to become durable.
-    pub audit: Duration,
-}
-
-/// Which part of an output is kept when it is cut.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Cut {
-    /// Four fifths from the start, one fifth from the end.
-    #[default]
-    HeadTail,
-    /// The start alone.
-    Head,
-}
-
-impl Limits {
-    const DEFAULT_OUTPUT: usize = 100 * 1024;
-
-    /// The limit on output: never none.
-    pub fn output_bytes(&self) -> usize {
-        if self.output == 0 { Limits::DEFAULT_OUTPUT } else { self.output }
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            time: Duration::from_secs(30),
-            time_cap: Duration::from_secs(600),
-            output: Limits::DEFAULT_OUTPUT,
-            cut: Cut::default(),
-            concurrent: 10,
-            depth: 4,
-            approval: Duration::from_secs(600),
-            review: Duration::from_secs(30),
-            checkpoint: Duration::from_secs(120),
-            audit: Duration::from_secs(15),
-        }
-    }
-}
-
-/// Everything a gate is made of. [`GateSetup::new`] furnishes it with safe defaults.
-pub struct GateSetup {
-    /// The tools.
-    pub registry: Arc<Registry>,
-    /// Who reads every call and output, after the tool's own reviewers.
-    pub reviewers: Vec<Arc<dyn Reviewer>>,
-    /// What input reviewers said before. `None`: they are asked every time.
-    pub review_cache: Option<ReviewCache>,
-    /// The rules; can be exchanged while calls pass.
-    pub policy: ArcSwap<Box<dyn Policy>>,
-    /// Who puts questions to people, tried in order.
-    pub approvers: ask::Approvers,
-    /// What happens when nobody can be asked.
-    pub on_no_approver: OnNoApprover,
-    /// Where questions are parked with [`OnNoApprover::Queue`].
-    pub approval_queue: Option<Arc<dyn crate::Approver>>,
-    /// The embedding program's own gate.
-    pub checkpoint: Option<Arc<dyn Checkpoint>>,
-    /// Who argues the other side.
-    pub reverse_thinker: Option<Arc<dyn ReverseThinker>>,
-    /// The order of the passes between verdict and permit.
-    pub order: [PreflightStep; 3],
-    /// The log.
-    pub sink: Arc<dyn AuditSink>,
-    /// How much of the arguments the log holds.
-    pub args_in_log: ArgsInLog,
-    /// The clock of the log.
-    pub clock: Arc<dyn Clock>,
-    /// Where long outputs are kept whole.
-    pub spool: Option<Arc<dyn Spool>>,
-    /// Where changes become real. `None`: nothing can be staged, and changes are discarded.
-    pub workspace: Option<Workspace>,
-    /// What committed changes survive.
-    pub durability: Durability,
-    /// Takes secrets out of what leaves.
-    pub redactor: Arc<Redactor>,
-    /// Where "always" is kept.
-    pub remember: Option<Arc<dyn Remember>>,
-    /// Counts the uses of rules that hold for so many calls.
-    pub tally: Arc<dyn Tally>,
-    /// How much a call may use.
-    pub limits: Limits,
-    /// Where events go out.
-    pub events: Events,
-    pub(crate) memory: Memory,
-    pub(crate) conversations: conversations::Conversations,
-    pub(crate) asking: tokio::sync::Mutex<()>,
-    pub(crate) metrics: Metrics,
-}
-
-impl GateSetup {
-    /// A setup with these tools, rules and log, where nobody can be asked and nothing is spooled.
-    pub fn new(
-        registry: Arc<Registry>,
-        policy: impl Policy + 'static,
-        sink: Arc<dyn AuditSink>,
-    ) -> GateSetup {
-        GateSetup {
-            registry,
-            reviewers: Vec::new(),
-            review_cache: None,
-            policy: ArcSwap::from_pointee(Box::new(policy)),
-            approvers: Vec::new(),
-            on_no_approver: OnNoApprover::default(),
-            approval_queue: None,
-            checkpoint: None,
-            reverse_thinker: None,
-            order: PreflightStep::ORDER,
-            sink,
-            args_in_log: ArgsInLog::default(),
-            clock: Arc::new(SystemClock),
-            spool: None,
-            workspace: None,
-            durability: Durability::default(),
-            redactor: Arc::default(),
-            remember: None,
-            tally: Arc::new(Counter::default()),
-            limits: Limits::default(),
-            events: Events::default(),
-            memory: Memory::default(),
-            conversations: conversations::Conversations::default(),
-            asking: tokio::sync::Mutex::default(),
-            metrics: Metrics::default(),
-        }
-    }
-}
+pub use setup::{Cut, GateSetup, Limits};
 
 /// The lock: a setup, and the run that calls pass it in. Cheap to clone.
 #[derive(Clone)]
@@ -189,7 +40,7 @@ pub struct Gate {
 impl Gate {
     /// Closes the setup around its parts.
     pub fn new(mut setup: GateSetup) -> Gate {
-        setup.memory = Memory::new(setup.remember.clone());
+        setup.live.memory = Memory::new(setup.remember.clone());
         let ledger = Ledger {
             sink: setup.sink.clone(),
             clock: setup.clock.clone(),
@@ -210,6 +61,17 @@ impl Gate {
         &self.setup
     }
 
+    /// The rules in force.
+    pub fn policy(&self) -> Arc<Box<dyn Policy>> {
+        self.setup.live.policy.load_full()
+    }
+
+    /// Puts other rules in force, for this gate and every clone of it. A call that a person is
+    /// being asked about is judged again with them.
+    pub fn set_policy(&self, policy: impl Policy + 'static) {
+        self.setup.live.policy.store(Arc::new(Box::new(policy)));
+    }
+
     /// The run.
     pub fn run(&self) -> &Run {
         &self.run
@@ -217,7 +79,7 @@ impl Gate {
 
     /// What this setup has done so far.
     pub fn metrics(&self) -> &Metrics {
-        &self.setup.metrics
+        &self.setup.live.metrics
     }
 
     /// Takes one call all the way through. Never fails: whatever happens is a [`Reply`].
@@ -259,7 +121,7 @@ impl Gate {
         let destructive = entry.stage() >= Stage::Running
             && entry.trail.tool.as_ref().is_some_and(|it| it.facts().destructive);
         let reply = entry.close(outcome).await;
-        self.setup.metrics.count(reply.code(), destructive, reply.time());
+        self.setup.live.metrics.count(reply.code(), destructive, reply.time());
         self.setup.events.send(|| Event::Ended {
             call: reply.id().to_owned(),
             tool: reply.tool().to_owned(),
@@ -334,7 +196,7 @@ impl Gate {
             let call = call.with_context(conversations::moment(&self.setup, &self.run));
             // The mode and what this machine can do have a say too.
             let verdict = judge::judge(&self.setup, &self.run, &call);
-            Ok(Explanation { verdict, ..self.setup.policy.load().explain(&call) })
+            Ok(Explanation { verdict, ..self.setup.live.policy.load().explain(&call) })
         }));
         explained.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
     }

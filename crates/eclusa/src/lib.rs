@@ -136,4 +136,4 @@ pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
 pub use tool::{Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo};
 pub use typed::TypedTool;
-pub use verdict::{Decision, Policy, Reason, Source, Text, Verdict};
+pub use verdict::{Decision, Policy, Reason, ReasonId, Source, Text, Verdict};

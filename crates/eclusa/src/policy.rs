@@ -17,6 +17,8 @@ pub use validity::{ContextNeeds, CountedRule, JudgeContext, Validity};
 pub use visibility::HiddenPaths;
 
 pub(crate) use commands::Script;
+#[cfg(test)]
+pub(crate) use commands::texts_read;
 pub(crate) use matcher::Pointer;
 pub(crate) use names::Names;
 pub(crate) use paths::Root;
@@ -105,9 +107,9 @@ fn without_excepted(mut rules: Vec<&Rule>) -> Vec<&Rule> {
 impl Policy for Rules {
     fn judge(&self, call: &Validated) -> Verdict {
         let mut because = Vec::with_capacity(4);
-        let scripts = scripts(call.touches(), call.directory());
+        let scripts = call.scripts();
         let mut paths = floors(call, &self.root, &mut because);
-        for script in &scripts {
+        for script in scripts {
             script.floors(&mut because);
             script.paths(&self.root, &mut paths);
         }
@@ -115,13 +117,18 @@ impl Policy for Rules {
         let matched = self.matching_rules(&subject, |_| true);
         because.extend(matched.iter().map(|it| it.reason()));
         let allowed = Allowed::by(&matched);
-        if let (Allowed::Yes, Some(from), Some(what)) =
-            (allowed, &call.context().taint, taint::exfiltration_risk(call))
-        {
-            because.push(taint::question(from, what));
+        if let (Some(from), Some(what)) = (&call.context().taint, taint::exfiltration_risk(call)) {
+            match allowed {
+                Allowed::Yes => because.push(taint::question(from, what, Source::Rule)),
+                // It is asked about anyway: now each time, whatever was answered before.
+                Allowed::No if unruled(call).0 >= Decision::Ask => {
+                    because.push(taint::question(from, what, Source::Default));
+                }
+                Allowed::No | Allowed::EvenTainted | Allowed::ByOtherClass => {}
+            }
         }
         let judged = !scripts.is_empty() && call.facts().stages && !call.facts().sensitive;
-        for script in &scripts {
+        for script in scripts {
             // The defaults for commands are for where they are staged.
             let all = if judged { allowed } else { allowed.or_by_other_class() };
             script.judge(&subject, self, all, &mut because);
@@ -142,7 +149,7 @@ impl Policy for Rules {
     }
 
     fn taint_source(&self, call: &Validated) -> Option<&'static str> {
-        taint::taint_source(call, &scripts(call.touches(), call.directory()), &self.root)
+        taint::taint_source(call, call.scripts(), &self.root)
     }
 
     fn explain(&self, call: &Validated) -> Explanation {
@@ -195,7 +202,7 @@ impl Allowed {
 }
 
 /// The shell texts that a call runs, read. They start in this directory, or in the workspace.
-fn scripts(touches: &[Touch], directory: Option<&str>) -> Vec<Script> {
+pub(crate) fn scripts(touches: &[Touch], directory: Option<&str>) -> Vec<Script> {
     let text = |touch: &Touch| match touch {
         Touch::Run(text) => Some(Script::read(text, directory)),
         Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,

@@ -57,10 +57,63 @@ pub struct Reason {
     pub decision: Decision,
     /// What made it.
     pub source: Source,
-    /// Where it is written: `file:line` for a rule, a short name otherwise.
-    pub origin: Text,
+    /// What it is known by: a rule, or something built in.
+    pub origin: ReasonId,
     /// The sentence: lower case, no period.
     pub text: Text,
+}
+
+/// What a reason is known by. Decisions compare this and never a text: texts may be reworded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReasonId {
+    /// A rule that somebody wrote.
+    Rule {
+        /// Its id, if it has one.
+        id: Option<Arc<str>>,
+        /// Where it is written: `file:line`.
+        written_at: Text,
+    },
+    /// There is text from outside in the conversation.
+    Taint,
+    /// Something built in, by its short name.
+    Named(Text),
+}
+
+impl ReasonId {
+    /// For people and records: `file:line` for a rule, a short name otherwise.
+    pub fn label(&self) -> &str {
+        match self {
+            ReasonId::Rule { written_at, .. } => written_at,
+            ReasonId::Taint => "taint",
+            ReasonId::Named(name) => name,
+        }
+    }
+
+    /// The id of the rule that it stands for, if it stands for a rule that has one.
+    pub fn rule_id(&self) -> Option<&str> {
+        match self {
+            ReasonId::Rule { id, .. } => id.as_deref(),
+            ReasonId::Taint | ReasonId::Named(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for ReasonId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label())
+    }
+}
+
+impl From<&'static str> for ReasonId {
+    fn from(name: &'static str) -> ReasonId {
+        ReasonId::Named(name.into())
+    }
+}
+
+impl From<String> for ReasonId {
+    fn from(name: String) -> ReasonId {
+        ReasonId::Named(name.into())
+    }
 }
 
 /// Text that is either built in or shared: reasons are made on every call, and copy nothing.

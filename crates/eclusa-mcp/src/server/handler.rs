@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 
-use eclusa::{Malformed, Origin};
+use eclusa::{Malformed, Origin, Stop};
 use futures::FutureExt as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -232,11 +232,13 @@ impl ServerHandler for Server {
             it.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
                 && Era::of_request(&context) == Era::Stateless
         });
-        match (reply.code(), refused) {
-            ("unknown_tool", _) => match gateway.and_then(|it| it.down_message(reply.tool())) {
-                Some(why) => Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into()),
-                None => Err(ErrorData::invalid_params(reply.content().into_owned(), None)),
-            },
+        match (reply.stop(), refused) {
+            (Some(Stop::UnknownTool { .. }), _) => {
+                match gateway.and_then(|it| it.down_message(reply.tool())) {
+                    Some(why) => Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into()),
+                    None => Err(ErrorData::invalid_params(reply.content().into_owned(), None)),
+                }
+            }
             // The client can mend this, and a model cannot.
             (_, Some(refused)) => Err(answer::refusal(&reply, Some(refused), Value::Null)),
             _ if reply.tool() == server_tools::APPROVE => {

@@ -55,6 +55,9 @@ struct Challenge<'a> {
 struct Before<'a> {
     summary: Cow<'a, str>,
     diff: Cow<'a, str>,
+    /// Questions of older versions do not say: then something may be missing.
+    #[serde(default)]
+    whole: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -94,10 +97,11 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
             verdict: it.verdict.as_str().into(),
             verdict_reason: (&it.verdict_reason).into(),
         }),
-        preview: question
-            .preview
-            .as_ref()
-            .map(|it| Before { summary: (&it.summary).into(), diff: (&it.diff).into() }),
+        preview: question.preview.as_ref().map(|it| Before {
+            summary: (&it.summary).into(),
+            diff: (&it.diff).into(),
+            whole: it.whole,
+        }),
         binding: (&question.binding).into(),
         grant: question.grant.as_ref().map(|it| Covers {
             tool: (&it.tool).into(),
@@ -136,9 +140,11 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
         reason: wire.reason.map(Cow::into_owned),
         destructive: wire.destructive,
         reverse_thinking: wire.deliverable.map(deliverable_in).transpose()?,
-        preview: wire
-            .preview
-            .map(|it| Preview { summary: it.summary.into_owned(), diff: it.diff.into_owned() }),
+        preview: wire.preview.map(|it| Preview {
+            summary: it.summary.into_owned(),
+            diff: it.diff.into_owned(),
+            whole: it.whole,
+        }),
         binding: wire.binding.into_owned(),
         grant: wire.grant.map(grant_in).transpose()?,
         can_always: wire.can_always,
@@ -181,7 +187,7 @@ fn because_out(reason: &Reason) -> Because<'_> {
     Because {
         decision: reason.decision.as_str().into(),
         source: source.into(),
-        origin: (*reason.origin).into(),
+        origin: reason.origin.label().into(),
         text: (*reason.text).into(),
     }
 }

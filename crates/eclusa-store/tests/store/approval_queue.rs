@@ -38,6 +38,7 @@ pub(crate) fn question(time: Duration) -> Question {
         preview: Some(Preview {
             summary: "1 file changed, +1 -0".to_owned(),
             diff: "made a\n+ x\n".to_owned(),
+            whole: true,
         }),
         binding: "b1".to_owned(),
         grant: Some(Grant {

@@ -164,7 +164,8 @@ impl Seek {
                 return;
             }
             Ok(()) => tally.searched.fetch_add(1, Relaxed),
-            Err(err) if err.to_string().contains("allocation limit") => {
+            // Neither the file nor whoever cancels: a line does not fit into the searcher's buffer.
+            Err(err) if err.raw_os_error().is_none() && !self.cancel.is_called() => {
                 tally.long.fetch_add(1, Relaxed)
             }
             Err(_) => tally.unreadable.fetch_add(1, Relaxed),

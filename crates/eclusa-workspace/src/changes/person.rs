@@ -16,11 +16,18 @@ impl Diff<'_> {
     /// The changes for a person. Each begins with a line that says what becomes of which path;
     /// lines of files stand behind a sign and a space, so that none can pass for such a line.
     pub fn shown(&self) -> String {
-        let mut page = Page { out: String::new(), room: self.bounds.shown };
+        self.shown_whole().0
+    }
+
+    /// The same, and whether it is all there is: no lines were left out for want of room, and
+    /// there are no contents that cannot be shown as lines.
+    pub fn shown_whole(&self) -> (String, bool) {
+        let mut page = Page { out: String::new(), room: self.bounds.shown, whole: true };
         for part in &self.parts {
             page.part(part);
         }
-        page.out
+        let whole = page.whole && page.out.len() < self.bounds.shown;
+        (page.out, whole)
     }
 }
 
@@ -28,15 +35,17 @@ struct Page {
     out: String,
     /// How many bytes of lines may still be shown.
     room: usize,
+    /// False once something was left out.
+    whole: bool,
 }
 
 impl Page {
     fn part(&mut self, part: &Part<'_>) {
         let _ = writeln!(self.out, "{}", part.told());
-        if let Body::Text { old, new, compared } = &part.body
-            && part.is_file()
-        {
-            self.lines(compared, old, new);
+        match &part.body {
+            Body::Text { old, new, compared } if part.is_file() => self.lines(compared, old, new),
+            Body::Same | Body::Text { .. } => {}
+            Body::Opaque { .. } | Body::Unread(_) => self.whole = false,
         }
     }
 
@@ -56,6 +65,7 @@ impl Page {
         }
         let (added, removed) = (compared.added - added, compared.removed - removed);
         if added + removed > 0 {
+            self.whole = false;
             let _ = writeln!(self.out, "# left out here, for want of room: +{added} -{removed}");
         }
     }

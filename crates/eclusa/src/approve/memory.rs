@@ -7,10 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{
-    Decision, Hash, PermissionClass, Rule, Touch, Validated,
-    policy::{Root, Script},
-};
+use crate::{Decision, Hash, PermissionClass, Rule, Touch, Validated, policy::Root};
 
 /// What a remembered answer covers: calls of one tool, as it is now, and for a shell only the
 /// very same text. What is kept for always is narrower still: see [`GrantScope`].
@@ -92,9 +89,11 @@ impl GrantScope {
                 if call.directory().is_some() {
                     return None;
                 }
-                for touch in call.touches() {
-                    let Touch::Run(text) = touch else { return None };
-                    scope.commands.extend(Script::read(text, None).exactly()?);
+                if call.touches().iter().any(|it| !matches!(it, Touch::Run(_))) {
+                    return None;
+                }
+                for script in call.scripts() {
+                    scope.commands.extend(script.exactly()?);
                 }
                 (!scope.commands.is_empty()).then_some(scope)
             }

@@ -250,7 +250,7 @@ fn touches(question: &Question, page: &mut lines::Page) {
 fn rules(question: &Question, page: &mut lines::Page) {
     page.title("asked because:");
     let rule = |reason: &crate::Reason| {
-        let origin = one_line(&reason.origin);
+        let origin = one_line(reason.origin.label());
         (reason.decision.to_string(), format!("{} ({origin})", one_line(&reason.text)))
     };
     page.block(Role::Rule, question.verdict.because.iter().map(rule).collect());

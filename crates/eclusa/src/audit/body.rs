@@ -138,7 +138,7 @@ impl Serialize for Because<'_> {
         let Some((reasons, redactor)) = self.0 else { return to.collect_seq([(); 0]) };
         to.collect_seq(reasons.iter().map(|it| One {
             decision: it.decision.as_str(),
-            origin: &it.origin,
+            origin: it.origin.label(),
             text: match &it.text {
                 Text::Static(text) => Cow::Borrowed(*text),
                 Text::Shared(text) => redactor.text(text).0,
@@ -210,7 +210,7 @@ impl<'a> ChangesNote<'a> {
             because: Because(it.verdict.as_ref().map(|it| (&*it.because, redactor))),
             count: it.count,
             decision: it.verdict.as_ref().map(|it| it.decision.as_str()),
-            outcome: it.outcome,
+            outcome: it.outcome.as_str(),
             paths: it.paths.iter().map(|it| redactor.text(it).0).collect(),
             sha256: Hex(it.digest),
         }

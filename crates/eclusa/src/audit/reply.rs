@@ -16,6 +16,7 @@ pub(super) struct Ended {
     /// Why not, when it is an error.
     pub(super) message: String,
     pub(super) released: Option<Released>,
+    stop: Option<Stop>,
 }
 
 impl Ended {
@@ -29,6 +30,7 @@ impl Ended {
                     refused: false,
                     message: released.error().unwrap_or_default().to_owned(),
                     released: Some(released),
+                    stop: None,
                 },
             },
             Err(stop) => Ended {
@@ -37,6 +39,7 @@ impl Ended {
                 refused: stop.is_refusal(),
                 message: stop.message().into_owned(),
                 released: None,
+                stop: Some(stop),
             },
         }
     }
@@ -153,7 +156,17 @@ impl Reply {
 
     /// True when a person ended the whole turn at this call.
     pub fn aborted(&self) -> bool {
-        self.ended.code == Stop::Aborted { ran: false }.code()
+        match self.stop() {
+            Some(Stop::Aborted { .. }) => true,
+            Some(Stop::Discarded(because)) => matches!(**because, Stop::Aborted { .. }),
+            Some(_) | None => false,
+        }
+    }
+
+    /// Why it ended without doing what was asked, as a value. `None`: the tool ran, and whatever it
+    /// changed was applied.
+    pub fn stop(&self) -> Option<&Stop> {
+        self.ended.stop.as_ref()
     }
 
     /// True when the text is not the whole output.

@@ -37,8 +37,35 @@ pub(crate) struct ChangesTrail {
     pub(crate) paths: Vec<String>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) approval: Option<Approval>,
-    /// `discarded` until they are being committed.
-    pub(crate) outcome: &'static str,
+    pub(crate) outcome: ChangesOutcome,
+}
+
+/// What became of the changes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChangesOutcome {
+    /// Nothing was applied. So it is until they are being committed.
+    Discarded,
+    /// They are being applied: what a record says whose call nobody waited for.
+    Committing,
+    /// All of them are applied.
+    Committed,
+    /// Something that they rest on had changed; nothing was applied.
+    Conflict,
+    /// They could not be applied.
+    Failed,
+}
+
+impl ChangesOutcome {
+    /// The word for it in records.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            ChangesOutcome::Discarded => "discarded",
+            ChangesOutcome::Committing => "committing",
+            ChangesOutcome::Committed => "committed",
+            ChangesOutcome::Conflict => "conflict",
+            ChangesOutcome::Failed => "failed",
+        }
+    }
 }
 
 impl ChangesTrail {
@@ -53,7 +80,7 @@ impl ChangesTrail {
             paths: paths.map(|it| it.path.to_string_lossy().into_owned()).collect(),
             verdict: None,
             approval: None,
-            outcome: "discarded",
+            outcome: ChangesOutcome::Discarded,
         }
     }
 }

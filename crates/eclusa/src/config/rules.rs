@@ -29,8 +29,11 @@ pub(super) fn read(
     if source.trust == Trust::Administrator {
         rule = rule.of_administrator();
     }
+    if source.shipped {
+        rule = rule.of_program();
+    }
     if let Some(id) = &it.id {
-        rule = rule.id(&id.it);
+        rule = rule.id(id.it.as_str());
     }
     if let Some(reason) = &it.reason {
         rule = rule.because(reason);

@@ -123,7 +123,10 @@ impl<'a> Source<'a> {
                 _ => {
                     let written = self.text.get(value.span()).unwrap_or_default();
                     let origin = self.origin(&value.span());
-                    into.push((value.span(), Setting { key, value: written.to_owned(), origin }));
+                    into.push((
+                        value.span(),
+                        Setting { key, value: written.to_owned(), origin, shipped: self.shipped },
+                    ));
                 }
             }
         }
@@ -132,7 +135,7 @@ impl<'a> Source<'a> {
     /// A table as one setting.
     fn whole(&self, key: String, table: &Spanned<DeValue<'_>>) -> Setting {
         let value = inline(table.get_ref()).to_string();
-        Setting { key, value, origin: self.origin(&table.span()) }
+        Setting { key, value, origin: self.origin(&table.span()), shipped: self.shipped }
     }
 }
 

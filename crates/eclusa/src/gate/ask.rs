@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::sync::MutexGuard;
 
 use crate::{
-    Answer, Approver, Decision, Event, Grant, NotAsked, OnNoApprover, Preview, Question, Reason,
+    Answer, Decision, Event, Grant, NotAsked, OnNoApprover, Preview, Question, Reason, ReasonId,
     Run, Source, Stop, Validated, Verdict,
     audit::{body::Approval, trail::Trail},
     gate::{GateSetup, judge::judge},
@@ -38,7 +38,7 @@ pub(crate) async fn ask(
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
     let grant = grant_for(setup, call, trail.verdict.as_ref());
-    let covered = |grant: &Grant| setup.memory.covers(&run.conversation, grant);
+    let covered = |grant: &Grant| setup.live.memory.covers(&run.conversation, grant);
     if let Some(by) = grant.as_ref().and_then(covered) {
         note(trail, call, "remembered", by);
         return Ok(Approved::Yes);
@@ -77,7 +77,7 @@ pub(crate) async fn ask_about_changes(
     let by_default = |it: &Reason| it.decision < Decision::Ask || it.source == Source::Default;
     let plain = verdict.because.iter().all(by_default);
     let grant = plain.then(|| grant_for(setup, call, Some(&verdict))).flatten();
-    let covered = |grant: &Grant| setup.memory.covers(&run.conversation, grant);
+    let covered = |grant: &Grant| setup.live.memory.covers(&run.conversation, grant);
     let digest = trail.changes.as_ref().map_or_else(String::new, |it| it.digest.to_string());
     let binding = format!("{} {digest}", call.binding());
     let noted = |trail: &mut Trail, answer, by| {
@@ -96,10 +96,10 @@ pub(crate) async fn ask_about_changes(
         return Ok(());
     }
     // What a person has not seen in full is not allowed for good.
-    let whole = preview.is_whole();
+    let whole = preview.whole;
     let question = Question {
         can_always: whole
-            && setup.memory.can_always()
+            && setup.live.memory.can_always()
             && grant.as_ref().is_some_and(Grant::can_last),
         verdict,
         preview: Some(preview),
@@ -132,7 +132,7 @@ async fn turn<'a>(setup: &'a GateSetup, run: &Run) -> Result<Option<MutexGuard<'
         return Ok(None);
     }
     tokio::select! {
-        turn = setup.asking.lock() => Ok(Some(turn)),
+        turn = setup.live.asking.lock() => Ok(Some(turn)),
         () = run.cancel.cancelled() => Err(Stop::Cancelled { ran: false }),
     }
 }
@@ -201,9 +201,9 @@ fn remember_answer(
             return Err(Stop::denied(Decider::Person, why));
         }
         (Answer::Abort, _) => return Err(Stop::Aborted { ran: false }),
-        (Answer::Session, Some(grant)) => setup.memory.session(&run.conversation, grant),
+        (Answer::Session, Some(grant)) => setup.live.memory.session(&run.conversation, grant),
         (Answer::Always, Some(grant)) => {
-            if let Err(why) = setup.memory.always(grant) {
+            if let Err(why) = setup.live.memory.always(grant) {
                 trail
                     .warnings
                     .push(format!("approved this once, but `always` could not be kept: {why}"));
@@ -243,7 +243,7 @@ fn still_bound(setup: &GateSetup, run: &Run, call: &Validated) -> Result<(), Sto
 /// What a yes would cover beyond this call. While there is text from outside in the conversation,
 /// each call that could do harm with it is looked at on its own.
 fn grant_for(setup: &GateSetup, call: &Validated, verdict: Option<&Verdict>) -> Option<Grant> {
-    let tainted = |it: &Reason| it.decision == Decision::Ask && &*it.origin == "taint";
+    let tainted = |it: &Reason| it.decision == Decision::Ask && it.origin == ReasonId::Taint;
     let workspace = setup.workspace.as_ref().map(|it| it.root());
     let plain = verdict.is_none_or(|it| !it.because.iter().any(tainted));
     plain.then(|| Grant::covering(call, workspace))
@@ -270,7 +270,7 @@ fn question(
         reverse_thinking: trail.reverse_thinking.clone(),
         preview: None,
         binding: call.binding().to_string(),
-        can_always: setup.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
+        can_always: setup.live.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
         grant,
         principal: run.principal.to_string(),
         conversation: run.conversation.to_string(),
@@ -316,6 +316,3 @@ fn emit_approval_event(setup: &GateSetup, call: &Validated, approved: bool, sour
         source: source.to_owned(),
     });
 }
-
-/// Anyone who can be asked.
-pub(crate) type Approvers = Vec<std::sync::Arc<dyn Approver>>;

@@ -43,8 +43,8 @@ impl Conversations {
 
 /// Forgets a conversation, and lets every tool end what it runs for it.
 pub(crate) fn end(setup: &GateSetup, conversation: &str) {
-    setup.memory.end(conversation);
-    let kept = &setup.conversations.0;
+    setup.live.memory.end(conversation);
+    let kept = &setup.live.conversations.0;
     kept.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
     for tool in setup.registry.list() {
         // One that panics keeps no other from hearing of it.
@@ -58,12 +58,12 @@ pub(crate) fn end(setup: &GateSetup, conversation: &str) {
 /// The moment of a call: what the rules want to know of it, and nothing else.
 pub(crate) fn moment(setup: &GateSetup, run: &Run) -> JudgeContext {
     static NOTHING: LazyLock<Arc<ChangeTotals>> = LazyLock::new(Arc::default);
-    let policy = setup.policy.load();
+    let policy = setup.live.policy.load();
     let terms = policy.context_needs();
     // What cannot be counted is not known, and then the rule does not hold.
     let used = |id: &String| Some((id.clone(), setup.tally.used(id).ok()?));
     let (spent, taint) =
-        setup.conversations.with_state(run, |it| (it.spent.clone(), it.taint.clone()));
+        setup.live.conversations.with_state(run, |it| (it.spent.clone(), it.taint.clone()));
     JudgeContext {
         now: terms.timed.then(|| setup.clock.unix_ms()),
         conversation: Some(run.conversation.clone()),
@@ -79,24 +79,24 @@ pub(crate) fn consume_uses(setup: &GateSetup, verdict: &Verdict) -> bool {
     if verdict.decision >= Decision::Ask {
         return true;
     }
-    let policy = setup.policy.load();
-    let used = |origin: &str| {
+    let policy = setup.live.policy.load();
+    let used = |id: &str| {
         let mut because = verdict.because.iter();
         because.any(|it| {
             it.decision == Decision::Allow
                 && matches!(it.source, Source::Rule | Source::Administrator)
-                && &*it.origin == origin
+                && it.origin.rule_id() == Some(id)
         })
     };
-    let mut counted = policy.context_needs().counted.iter().filter(|it| used(&it.origin));
+    let mut counted = policy.context_needs().counted.iter().filter(|it| used(&it.id));
     counted.all(|it| setup.tally.take(&it.id, it.times) == Ok(true))
 }
 
 /// Marks the conversation when a call that is about to run brings text from outside into it.
 pub(crate) fn mark_tainted(setup: &GateSetup, run: &Run, call: &Validated) {
-    if let Some(how) = setup.policy.load().taint_source(call) {
+    if let Some(how) = setup.live.policy.load().taint_source(call) {
         let text = format!("{how} (`{}`)", call.name().escape_debug());
-        setup.conversations.with_state(run, |it| {
+        setup.live.conversations.with_state(run, |it| {
             it.taint.get_or_insert(text.into());
         });
     }

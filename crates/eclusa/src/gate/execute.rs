@@ -54,7 +54,7 @@ impl Job {
     /// What this call may not look at: a rule denies it, or wants a person asked first. For tools
     /// that come upon paths nobody named, such as a search; it can go to other threads.
     pub fn hidden(&self) -> HiddenPaths {
-        let policy = self.gate.setup().policy.load();
+        let policy = self.gate.setup().live.policy.load();
         // A policy that panics has hidden everything.
         let hidden = catch_unwind(AssertUnwindSafe(|| policy.hidden(&self.call)));
         let hidden = hidden.unwrap_or_else(|_panic| HiddenPaths::everything());
@@ -79,7 +79,7 @@ impl Job {
         if self.call.touches().iter().any(own) {
             return Ok(());
         }
-        let policy = self.gate.setup().policy.load();
+        let policy = self.gate.setup().live.policy.load();
         let judged = catch_unwind(AssertUnwindSafe(|| policy.judge_host(&self.call, host)));
         let verdict = judged.map_err(|_panic| "the policy crashed".to_owned())?;
         let verdict = self.gate.run().mode.apply(verdict);
@@ -87,6 +87,12 @@ impl Job {
             Decision::Allow => Ok(()),
             Decision::Stage | Decision::Ask | Decision::Deny => Err(verdict.why().into_owned()),
         }
+    }
+
+    /// True when this call runs shell text of which no command does more than read, as far as the
+    /// text tells: as it was read when the call was judged.
+    pub fn only_reads_files(&self) -> bool {
+        self.call.only_reads_files()
     }
 
     /// The arguments that were permitted.

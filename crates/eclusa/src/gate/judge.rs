@@ -6,7 +6,7 @@ use crate::{Decision, Reason, Run, Source, Validated, Verdict, gate::GateSetup};
 
 /// The verdict in this mode, on this machine. A policy that panics has denied.
 pub(crate) fn judge(setup: &GateSetup, run: &Run, call: &Validated) -> Verdict {
-    let judged = catch_unwind(AssertUnwindSafe(|| setup.policy.load().judge(call)));
+    let judged = catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().judge(call)));
     let mut verdict = judged.unwrap_or_else(|_panic| {
         Verdict::from_reasons(vec![Reason {
             decision: Decision::Deny,

@@ -14,7 +14,7 @@ use crate::{
     Bounds, ChangeTotals, Changes, CommitError, Decision, Diff, Effects, Mode, Node, Output,
     PermissionClass, Preview, Raw, Reason, Run, Source, Staged, Stop, Touch, Undo, Validated,
     Verdict, Workspace,
-    audit::trail::{ChangesTrail, Trail},
+    audit::trail::{ChangesOutcome, ChangesTrail, Trail},
     gate::{GateSetup, ask::ask_about_changes},
     one_line,
     stop::Decider,
@@ -96,7 +96,7 @@ async fn judge_and_commit(
     let (Some(workspace), Some(number)) = (&setup.workspace, number) else {
         return Err(denied("no workspace is set up for changes"));
     };
-    let counted = setup.policy.load().counts_lines();
+    let counted = setup.live.policy.load().counts_lines();
     let lines = match counted {
         true => compare(workspace, changes, |diff| diff.lines()).await,
         false => None,
@@ -110,9 +110,10 @@ async fn judge_and_commit(
     match decision {
         Decision::Deny => return Err(discarded(Stop::denied(Decider::Policy, why))),
         Decision::Ask => {
-            let preview = compare(workspace, changes, move |diff| Preview {
-                summary: diff.summary().to_string(),
-                diff: with_remarks(&remarks, &diff.shown()),
+            let preview = compare(workspace, changes, move |diff| {
+                let (shown, whole) = diff.shown_whole();
+                let diff_text = with_remarks(&remarks, &shown);
+                Preview { summary: diff.summary().to_string(), diff: diff_text, whole }
             });
             let preview = preview.await.ok_or_else(|| denied("the comparison crashed"))?;
             let asking = ask_about_changes(setup, run, call, verdict, preview, trail);
@@ -129,7 +130,7 @@ async fn judge_and_commit(
         return Err(discarded(Stop::Cancelled { ran: true }));
     }
     let undo = commit(setup, workspace, changes, staged, number, trail).await?;
-    setup.conversations.changed(run, changes, lines, decision == Decision::Ask);
+    setup.live.conversations.changed(run, changes, lines, decision == Decision::Ask);
     Ok(undo)
 }
 
@@ -155,7 +156,8 @@ fn judged(
     let spent = ChangeTotals::default();
     let moment = call.context();
     let effects = Effects { author: call.into(), changes, lines, spent: &spent, moment, unruled };
-    let judged = catch_unwind(AssertUnwindSafe(|| setup.policy.load().judge_effects(&effects)));
+    let judged =
+        catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().judge_effects(&effects)));
     let verdict = judged.unwrap_or_else(|_panic| {
         Verdict::from_reasons(vec![Reason {
             decision: Decision::Deny,
@@ -221,7 +223,7 @@ async fn commit(
     number: u64,
     trail: &mut Trail,
 ) -> Result<Undo, Stop> {
-    note(trail, |it| it.outcome = "committing");
+    note(trail, |it| it.outcome = ChangesOutcome::Committing);
     let committing = {
         let (workspace, changes) = (workspace.clone(), changes.clone());
         let durability = setup.durability;
@@ -232,25 +234,25 @@ async fn commit(
             committed
         })
     };
-    let (outcome, conflict, why) = match committing.await {
+    let (outcome, why) = match committing.await {
         Ok(Ok(_)) => {
-            note(trail, |it| it.outcome = "committed");
+            note(trail, |it| it.outcome = ChangesOutcome::Committed);
             return Ok(undo(number, changes));
         }
         Ok(Err(err @ CommitError::Unsafe(_))) => {
-            note(trail, |it| it.outcome = "committed");
+            note(trail, |it| it.outcome = ChangesOutcome::Committed);
             trail.warnings.push(err.to_string());
             return Ok(undo(number, changes));
         }
-        Ok(Err(err @ CommitError::Conflicts(_))) => ("conflict", true, err.to_string()),
-        Ok(Err(err)) => ("failed", false, err.to_string()),
+        Ok(Err(err @ CommitError::Conflicts(_))) => (ChangesOutcome::Conflict, err.to_string()),
+        Ok(Err(err)) => (ChangesOutcome::Failed, err.to_string()),
         Err(_panic) => {
             let why = "making the changes real crashed; what was done of it is taken back before the next change";
-            ("failed", false, why.to_owned())
+            (ChangesOutcome::Failed, why.to_owned())
         }
     };
     note(trail, |it| it.outcome = outcome);
-    Err(Stop::NotCommitted { conflict, why })
+    Err(Stop::NotCommitted { conflict: outcome == ChangesOutcome::Conflict, why })
 }
 
 /// How the changes can be taken back.

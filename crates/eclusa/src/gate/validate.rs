@@ -1,18 +1,24 @@
 //! First gate: the arguments fit the schema. The only file that makes a [`Validated`].
 
-use std::sync::Arc;
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use serde_json::Value;
 
 use crate::{
-    Facts, Hash, JudgeContext, Origin, PermissionClass, Stop, ToolCall, Touch, audit::trail::Trail,
-    digest, registry::Registered,
+    Facts, Hash, JudgeContext, Origin, PermissionClass, Stop, ToolCall, Touch,
+    audit::trail::Trail,
+    digest,
+    policy::{Script, scripts},
+    registry::Registered,
 };
 
 /// A call whose tool exists and whose arguments fit that tool's schema.
 ///
-/// INVARIANT: `args` satisfies the schema of `tool`, and `digest`, `touches` and `directory` are
-/// those of `args`. New arguments, whoever writes them, come back through `with_args`.
+/// INVARIANT: `args` satisfies the schema of `tool`, and `digest`, `touches`, `directory` and
+/// `scripts` are those of `args`. New arguments, whoever writes them, come back through `with_args`.
 pub struct Validated {
     call: Arc<ToolCall>,
     tool: Arc<Registered>,
@@ -21,6 +27,8 @@ pub struct Validated {
     digest: Hash,
     touches: Vec<Touch>,
     directory: Option<String>,
+    /// The shell texts among the touches, read once and by nobody before somebody asks.
+    scripts: OnceLock<Vec<Script>>,
     moment: Arc<JudgeContext>,
 }
 
@@ -68,7 +76,15 @@ fn admit(
     trail.args.clone_from(&args);
     trail.digest = Some(digest);
     let directory = tool.tool().directory(now);
-    Ok(Validated { call, tool, args, digest, touches, directory, moment: Arc::default() })
+    let (scripts, moment) = (OnceLock::new(), Arc::default());
+    Ok(Validated { call, tool, args, digest, touches, directory, scripts, moment })
+}
+
+impl fmt::Debug for Validated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Validated");
+        shown.field("tool", &self.name()).field("digest", &self.digest).finish_non_exhaustive()
+    }
 }
 
 impl Validated {
@@ -110,6 +126,18 @@ impl Validated {
     /// Where the relative paths in its shell text start, if that is not the workspace.
     pub fn directory(&self) -> Option<&str> {
         self.directory.as_deref()
+    }
+
+    /// The shell texts that it runs, read: the one analysis that rules, prompt, effects, record and
+    /// explanation share.
+    pub(crate) fn scripts(&self) -> &[Script] {
+        self.scripts.get_or_init(|| scripts(&self.touches, self.directory()))
+    }
+
+    /// True when it runs shell text of which no command does more than read, as far as the text
+    /// tells. It can then run where nothing can be written.
+    pub fn only_reads_files(&self) -> bool {
+        !self.scripts().is_empty() && self.scripts().iter().all(Script::is_read_only)
     }
 
     /// When and in which conversation it is judged, as far as rules ask.
@@ -179,3 +207,6 @@ impl Validated {
         Ok(Validated { moment, ..call })
     }
 }
+
+#[cfg(test)]
+mod tests;

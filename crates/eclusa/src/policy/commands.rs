@@ -40,8 +40,20 @@ const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/2"
 /// Programs that talk to other machines to give them something, and bring nothing back to read.
 const SENDS: [&str; 4] = ["git push", "cargo publish", "npm publish", "pnpm publish"];
 
+#[cfg(test)]
+thread_local! {
+    /// How many texts this thread has read.
+    static READ: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// How many shell texts this thread has read.
+#[cfg(test)]
+pub(crate) fn texts_read() -> usize {
+    READ.with(std::cell::Cell::get)
+}
+
 /// Shell text, read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Script {
     text: Analysis,
     /// Where its relative paths start: a path in the workspace, or nothing for the workspace.
@@ -51,6 +63,8 @@ pub(crate) struct Script {
 impl Script {
     /// Reads a text that starts in this directory, or in the workspace.
     pub(crate) fn read(text: &str, directory: Option<&str>) -> Script {
+        #[cfg(test)]
+        READ.with(|it| it.set(it.get() + 1));
         Script { text: analyse(text), start: directory.unwrap_or_default().to_owned() }
     }
 
@@ -119,7 +133,14 @@ impl Script {
                 continue;
             }
             if allowing.is_empty() && all == Allowed::No {
-                because.push(self.default(command, reading, subject.root));
+                let default = self.default(command, reading, subject.root);
+                if let (Decision::Ask, Some(from), Some(what)) =
+                    (default.decision, &subject.moment.taint, taint::carried_by(reading.class))
+                {
+                    let what = format!("{} {what}", said(command));
+                    because.push(taint::question(from, &what, Source::Default));
+                }
+                because.push(default);
             } else if let (Some(from), Some(what)) =
                 (&subject.moment.taint, taint::carried_by(reading.class))
             {
@@ -127,7 +148,7 @@ impl Script {
                     all == Allowed::EvenTainted || allowing.iter().any(|it| it.holds_tainted());
                 if !thought_of {
                     let what = format!("{} {what}", said(command));
-                    because.push(taint::question(from, &what));
+                    because.push(taint::question(from, &what, Source::Rule));
                 }
             }
         }
@@ -190,7 +211,7 @@ impl Script {
     }
 
     /// True when no command of it does more than read.
-    fn is_read_only(&self) -> bool {
+    pub(crate) fn is_read_only(&self) -> bool {
         let unsure = !self.text.doubts.is_empty() || self.text.refused.is_some();
         !unsure && self.commands().all(|(command, reading)| only_reads(command, reading).is_ok())
     }

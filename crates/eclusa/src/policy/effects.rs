@@ -102,6 +102,8 @@ pub struct Author<'a> {
     pub args: &'a Value,
     /// What the call said it would touch.
     pub touches: &'a [Touch],
+    /// The call itself, where there is one: its shell text is not read again.
+    pub call: Option<&'a Validated>,
 }
 
 impl<'a> From<&'a Validated> for Author<'a> {
@@ -113,6 +115,7 @@ impl<'a> From<&'a Validated> for Author<'a> {
             server: call.server(),
             args: call.args(),
             touches: call.touches(),
+            call: Some(call),
         }
     }
 }
@@ -195,7 +198,10 @@ impl Rules {
         };
         // What the call said it would touch is behind it: these are all its effects on files.
         let (tight, loose) = (subject(author.touches), subject(&[]));
-        let scripts = LazyCell::new(|| scripts(author.touches, None));
+        let scripts = LazyCell::new(|| match author.call {
+            Some(call) => Cow::Borrowed(call.scripts()),
+            None => Cow::Owned(scripts(author.touches, None)),
+        });
         let results = LazyCell::new(|| effect_counts(effects, &scripts));
         let applies = |rule: &&Rule| {
             let (subject, doubt) = match rule.decision() {

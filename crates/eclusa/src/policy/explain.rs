@@ -88,6 +88,8 @@ pub struct ExplainedRule {
     pub decision: Decision,
     /// Where it is written.
     pub origin: String,
+    /// True when it comes with the program.
+    pub shipped: bool,
     /// Why it is there.
     pub text: String,
     /// Whether it applies to the call, or to a command of it.
@@ -111,14 +113,11 @@ impl Explanation {
 impl Rules {
     /// The verdict on a call, and everything it was made of. Pure, like [`Policy::judge`].
     pub fn explain(&self, call: &Validated) -> Explanation {
-        let scripts: Vec<(&str, Script)> = call
-            .touches()
-            .iter()
-            .filter_map(|touch| match touch {
-                Touch::Run(text) => Some((text.as_str(), Script::read(text, call.directory()))),
-                Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
-            })
-            .collect();
+        let texts = call.touches().iter().filter_map(|touch| match touch {
+            Touch::Run(text) => Some(text.as_str()),
+            Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
+        });
+        let scripts: Vec<(&str, &Script)> = texts.zip(call.scripts()).collect();
         let mut paths = floors(call, &self.root, &mut Vec::new());
         for (_, script) in &scripts {
             script.paths(&self.root, &mut paths);
@@ -135,6 +134,7 @@ impl Rules {
             id: rule.name().map(str::to_owned),
             decision: rule.decision(),
             origin: rule.written_at().to_owned(),
+            shipped: rule.is_shipped(),
             text: rule.why().to_owned(),
             applies: match rule.is_about_commands() {
                 true => fits(rule),

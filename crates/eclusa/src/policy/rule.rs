@@ -11,7 +11,7 @@ use super::{
     paths::Globs,
     validity::Validity,
 };
-use crate::{Blocked, Decision, PermissionClass, Reason, Source, Text};
+use crate::{Blocked, Decision, PermissionClass, Reason, ReasonId, Source, Text};
 
 mod applies;
 pub(crate) use applies::Subject;
@@ -23,7 +23,7 @@ pub(crate) use applies::Subject;
 #[derive(Debug, Clone)]
 pub struct Rule {
     decision: Decision,
-    id: Option<String>,
+    id: Option<Arc<str>>,
     origin: Text,
     text: Text,
     tools: Option<Names>,
@@ -40,6 +40,7 @@ pub struct Rule {
     except: Vec<String>,
     tainted: bool,
     administrator: bool,
+    shipped: bool,
 }
 
 /// What a call does with a path.
@@ -102,11 +103,12 @@ impl Rule {
             except: Vec::new(),
             tainted: false,
             administrator: false,
+            shipped: false,
         }
     }
 
     /// A name for it.
-    pub fn id(self, id: impl Into<String>) -> Rule {
+    pub fn id(self, id: impl Into<Arc<str>>) -> Rule {
         Rule { id: Some(id.into()), ..self }
     }
 
@@ -238,6 +240,16 @@ impl Rule {
         Rule { administrator: true, ..self }
     }
 
+    /// The same rule as one that comes with the program.
+    pub(crate) fn of_program(self) -> Rule {
+        Rule { shipped: true, ..self }
+    }
+
+    /// True when it comes with the program.
+    pub fn is_shipped(&self) -> bool {
+        self.shipped
+    }
+
     pub(super) fn with_validity(self, term: Validity) -> Rule {
         Rule { term, ..self }
     }
@@ -344,7 +356,7 @@ impl Rule {
         Reason {
             decision: self.decision,
             source: if self.administrator { Source::Administrator } else { Source::Rule },
-            origin: self.origin.clone(),
+            origin: ReasonId::Rule { id: self.id.clone(), written_at: self.origin.clone() },
             text: self.text.clone(),
         }
     }

@@ -8,7 +8,7 @@
 use eclusa_shell::programs::Class;
 
 use super::{PathLocation, Root, Script};
-use crate::{Decision, PermissionClass, Reason, Source, Touch, Validated};
+use crate::{Decision, PermissionClass, Reason, ReasonId, Source, Touch, Validated};
 
 /// How a call brings text from outside into a conversation, if it does.
 pub(super) fn taint_source(
@@ -56,13 +56,9 @@ pub(super) fn carried_by(class: eclusa_shell::programs::Classes) -> Option<&'sta
     }
 }
 
-/// The question that follows.
-pub(super) fn question(from: &str, what: &str) -> Reason {
+/// The question that follows, on behalf of a rule that allows the call or of the defaults that ask
+/// about it. No earlier answer covers it.
+pub(super) fn question(from: &str, what: &str, source: Source) -> Reason {
     let text = format!("{what}, and there is text in this conversation that {from}");
-    Reason {
-        decision: Decision::Ask,
-        source: Source::Rule,
-        origin: "taint".into(),
-        text: text.into(),
-    }
+    Reason { decision: Decision::Ask, source, origin: ReasonId::Taint, text: text.into() }
 }

@@ -53,8 +53,6 @@ pub struct ContextNeeds {
 pub struct CountedRule {
     /// Its id, which its uses are counted by.
     pub id: String,
-    /// Where it is written, which reasons name it by.
-    pub origin: String,
     /// How often it lets something pass.
     pub times: u64,
 }
@@ -72,7 +70,7 @@ impl ContextNeeds {
     pub(super) fn of(rules: &[Rule]) -> ContextNeeds {
         let counted = rules.iter().filter_map(|rule| {
             let (id, times) = (rule.name()?.to_owned(), rule.validity().times?);
-            Some(CountedRule { id, origin: rule.written_at().to_owned(), times })
+            Some(CountedRule { id, times })
         });
         let timed = rules.iter().any(|it| it.validity().until.is_some());
         ContextNeeds { timed, counted: counted.collect() }

@@ -102,7 +102,7 @@ impl Rules {
         if let Some(from) = &call.context().taint
             && !matched.iter().any(|it| it.decision() == Decision::Allow && it.holds_tainted())
         {
-            because.push(taint::question(from, "it could carry data out"));
+            because.push(taint::question(from, "it could carry data out", Source::Rule));
         }
         if !because.iter().any(|it| it.decision == Decision::Allow) {
             let (decision, text) = unruled(call);

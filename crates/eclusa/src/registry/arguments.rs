@@ -1,6 +1,9 @@
 //! The arguments of one tool: its schema compiled once, defaults, and what is not for the model.
 
-use jsonschema::{PatternOptions, Validator, error::ValidationErrorKind};
+use jsonschema::{
+    PatternOptions, Validator,
+    error::{TypeKind, ValidationErrorKind},
+};
 use serde_json::{Map, Value, json};
 
 use super::ExtraArgs;
@@ -149,18 +152,21 @@ fn violation(error: &jsonschema::ValidationError<'_>) -> String {
         ValidationErrorKind::FalseSchema => {
             format!("{at} must not have anything that the schema does not name")
         }
-        ValidationErrorKind::Type { .. } => {
-            format!("{at}: {} (it is {})", expected(&error.to_string()), kind(error.instance()))
+        ValidationErrorKind::Type { kind: types } => {
+            format!("{at}: {} (it is {})", expected(types), kind(error.instance()))
         }
         _ => format!("{at}: {error}"),
     }
 }
 
-/// `7 is not of type "string"` as `expected "string"`: the value is not repeated.
-fn expected(text: &str) -> String {
-    match text.rsplit_once("is not of type") {
-        Some((_, types)) => format!("expected type{types}"),
-        None => text.to_owned(),
+/// `expected type "string"`: the value is not repeated.
+fn expected(types: &TypeKind) -> String {
+    match types {
+        TypeKind::Single(only) => format!("expected type \"{only}\""),
+        TypeKind::Multiple(all) => {
+            let all: Vec<String> = all.iter().map(|it| format!("\"{it}\"")).collect();
+            format!("expected types {}", all.join(", "))
+        }
     }
 }
 

@@ -82,8 +82,8 @@ async fn a_policy_that_gives_no_reason_has_denied() {
             Verdict::from_reasons(Vec::new())
         }
     }
-    let world = world().mode(Mode::Yolo);
-    world.setup.policy.store(std::sync::Arc::new(Box::new(Silent)));
+    let mut world = world().mode(Mode::Yolo);
+    world.setup.set_policy(Silent);
     check(
         world,
         call("echo", "ls"),

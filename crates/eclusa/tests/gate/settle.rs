@@ -349,7 +349,7 @@ async fn rules_that_changed_while_a_person_thought_are_heard() {
                 let deny = Rule::new(Decision::Deny).path(["a"]).unwrap();
                 let rules = Rules::new(vec![deny], &self.1);
                 let gate = self.0.get().unwrap();
-                gate.setup().policy.store(Arc::new(Box::new(rules)));
+                gate.set_policy(rules);
                 Ok(Answer::Once)
             })
         }

@@ -98,6 +98,27 @@ async fn text_from_outside_marks_the_conversation() {
     assert_eq!(world.judge("git push").decision, Decision::Allow);
 }
 
+/// A yes for the conversation that was given before text from outside came in does not cover what
+/// could carry data out after it (D3), whether or not a rule allows the call.
+#[tokio::test]
+async fn an_answer_from_before_text_from_outside_does_not_cover_calls_after_it() {
+    let world = World::configured("", 0);
+    *world.person.1.lock().unwrap() = Some(Answer::Session);
+    let far = || world.pass("fetch", json!({"host": "a.example"}));
+    assert_eq!(far().await, ("ok", 1));
+    assert!(world.person.0.lock().unwrap()[0].grant.is_some(), "offered before");
+    assert_eq!(far().await, ("ok", 2), "asked again: what was fetched may have asked for this");
+    {
+        let asked = world.person.0.lock().unwrap();
+        assert!(asked[1].grant.is_none(), "and neither `session` nor `always` is offered");
+        assert!(asked[1].verdict.why().contains("came from the web (`fetch`)"));
+    }
+    let push = || world.pass("bash", json!({"command": "git push origin main"}));
+    assert_eq!(push().await.1, 3);
+    assert!(world.person.0.lock().unwrap()[2].grant.is_none());
+    assert_eq!(push().await.1, 4);
+}
+
 /// "Always" is as narrow as what was approved, and is not offered where a rule cannot say it.
 #[tokio::test]
 async fn always_covers_exactly_what_was_approved() {

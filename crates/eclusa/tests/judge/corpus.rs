@@ -102,7 +102,7 @@ fn rule_cases_hold() {
         let id = case["id"].as_str().unwrap();
         // Where a case wants a question because no rule speaks for a part of it, the part may be
         // one that only reads: that is allowed here without a rule.
-        let reads = verdict.because.iter().any(|it| &*it.origin == "commands");
+        let reads = verdict.because.iter().any(|it| it.origin.label() == "commands");
         let held = holds(must, verdict.decision) || (must == "ask" && reads);
         if !held {
             wrong.push(format!(

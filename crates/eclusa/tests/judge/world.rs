@@ -105,9 +105,9 @@ impl Tool for Put {
     }
 }
 
-/// Says yes to everything once, and keeps the questions.
+/// Says yes to everything, once unless told otherwise, and keeps the questions.
 #[derive(Default)]
-pub(crate) struct Yes(pub(crate) Mutex<Vec<Question>>);
+pub(crate) struct Yes(pub(crate) Mutex<Vec<Question>>, pub(crate) Mutex<Option<Answer>>);
 
 impl Approver for Yes {
     fn name(&self) -> &str {
@@ -115,7 +115,8 @@ impl Approver for Yes {
     }
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
         self.0.lock().unwrap().push(question.clone());
-        Box::pin(async { Ok(Answer::Once) })
+        let answer = self.1.lock().unwrap().clone();
+        Box::pin(async { Ok(answer.unwrap_or(Answer::Once)) })
     }
 }
 

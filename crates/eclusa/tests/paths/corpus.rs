@@ -124,6 +124,7 @@ impl Case {
             server: None,
             args: &args,
             touches: &[],
+            call: None,
         };
         let spent = ChangeTotals::default();
         let unruled = Decision::Allow;

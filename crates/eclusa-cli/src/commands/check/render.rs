@@ -162,7 +162,7 @@ fn because(reasons: &[Reason], decided: Decision) -> Vec<Value> {
                 Source::Floor => "floor",
                 Source::Mode => "mode",
             },
-            "origin": &*it.origin,
+            "origin": it.origin.label(),
             "text": &*it.text,
             "overruled": it.decision < decided,
         })

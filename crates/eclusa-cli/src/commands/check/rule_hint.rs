@@ -85,7 +85,7 @@ fn looser(call: &ToolCall, explanation: &Explanation) -> Vec<String> {
         false => rules.iter().map(|it| it.clone().list("except", &named).toml()).collect(),
     };
     // Shipped rules can be left out by name; others are changed where they are written.
-    let without = tightening(explanation, |origin| origin.starts_with("defaults:"));
+    let without = tightening(explanation, |rule| rule.shipped);
     if without.iter().any(|it| it == "secret-files") {
         let paths = explanation.touches.iter().filter_map(|it| match it {
             Touch::Read(path) | Touch::Write(path) => exactly(path).map(|it| format!("!{it}")),
@@ -144,10 +144,9 @@ fn spelt(command: &ExplainedCommand) -> Option<String> {
     words.filter(|it| !it.is_empty()).map(|it| it.join(" "))
 }
 
-/// The rules that tighten the verdict and have a name, among those that are written there.
-fn tightening(explanation: &Explanation, there: impl Fn(&str) -> bool) -> Vec<String> {
-    let applies =
-        |it: &&ExplainedRule| it.applies && it.decision > Decision::Allow && there(&it.origin);
+/// The rules that tighten the verdict and have a name, among these.
+fn tightening(explanation: &Explanation, which: impl Fn(&ExplainedRule) -> bool) -> Vec<String> {
+    let applies = |it: &&ExplainedRule| it.applies && it.decision > Decision::Allow && which(it);
     explanation.rules.iter().filter(applies).filter_map(|it| it.id.clone()).collect()
 }
 

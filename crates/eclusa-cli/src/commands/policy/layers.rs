@@ -7,6 +7,7 @@ use toml_edit::{Item, Table, Value};
 pub(super) struct SourceRule {
     /// `file:line`.
     pub(super) origin: String,
+    shipped: bool,
     /// Its keys.
     pub(super) keys: Table,
 }
@@ -18,7 +19,7 @@ pub(super) fn rules(config: &Config) -> Vec<SourceRule> {
         let text = format!("rule = {}", setting.value);
         let document: toml_edit::DocumentMut = text.parse().ok()?;
         let keys = document.get("rule")?.as_inline_table()?.clone().into_table();
-        Some(SourceRule { origin: setting.origin, keys })
+        Some(SourceRule { origin: setting.origin, shipped: setting.shipped, keys })
     };
     all.filter_map(read).collect()
 }
@@ -42,7 +43,7 @@ impl SourceRule {
 
     /// True when it came with the program.
     pub(super) fn is_shipped(&self) -> bool {
-        self.origin.starts_with("defaults:")
+        self.shipped
     }
 
     /// How many examples it has.

@@ -42,7 +42,11 @@ fn a_person_reads_the_renderers_lines_with_the_words_of_the_form() {
 
 #[test]
 fn the_diff_is_part_of_the_question() {
-    let preview = Preview { summary: "1 file changed".to_owned(), diff: "+ new line".to_owned() };
+    let preview = Preview {
+        summary: "1 file changed".to_owned(),
+        diff: "+ new line".to_owned(),
+        whole: true,
+    };
     let form = Form::of(&Question { preview: Some(preview), ..question() });
     assert!(form.message.contains("│ + new line"), "{}", form.message);
     assert!(form.message.contains("make exactly these changes"), "{}", form.message);

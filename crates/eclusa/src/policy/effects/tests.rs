@@ -15,8 +15,15 @@ mod rules;
 /// Judges changes of a tool of this class, where nothing was permitted before.
 pub(super) fn judged_as(class: PermissionClass, rules: &Rules, changes: &Changes) -> Verdict {
     let args = json!({});
-    let author =
-        Author { name: "tool", aliases: &[], class, server: None, args: &args, touches: &[] };
+    let author = Author {
+        name: "tool",
+        aliases: &[],
+        class,
+        server: None,
+        args: &args,
+        touches: &[],
+        call: None,
+    };
     let spent = ChangeTotals::default();
     let effects = Effects {
         author,
@@ -72,6 +79,7 @@ fn staged_changes_are_allowed_by_rules_or_asked_about() {
         server: None,
         args: &args,
         touches: &touches,
+        call: None,
     };
     let spent = ChangeTotals::default();
     let judge = |changes: Vec<Change>| {

@@ -71,7 +71,7 @@ fn every_rule_is_told_with_its_place_and_whether_it_applies() {
 fn the_mode_has_its_say_and_a_script_that_is_not_read_says_so() {
     let (told, _) = explained(&[], &shell("ls"), Mode::ConfirmAll);
     assert_eq!(told.verdict.decision, Ask);
-    assert_eq!(&*told.verdict.because.first().unwrap().origin, "mode");
+    assert_eq!(told.verdict.because.first().unwrap().origin.label(), "mode");
     let (told, _) = explained(&[], &shell("ls\u{0}"), Mode::default());
     assert!(told.scripts.first().unwrap().refused.is_some(), "{told:?}");
     assert_eq!(told.verdict.decision, Deny);

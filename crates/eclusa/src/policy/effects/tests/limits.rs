@@ -13,8 +13,15 @@ fn judge(
     spent: &ChangeTotals,
 ) -> Verdict {
     let args = json!({});
-    let author =
-        Author { name: "tool", aliases: &[], class: File, server: None, args: &args, touches: &[] };
+    let author = Author {
+        name: "tool",
+        aliases: &[],
+        class: File,
+        server: None,
+        args: &args,
+        touches: &[],
+        call: None,
+    };
     rules(limits).judge_effects(&Effects {
         author,
         changes,

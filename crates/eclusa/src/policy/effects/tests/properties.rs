@@ -47,8 +47,15 @@ fn limits() -> impl Strategy<Value = EffectLimits> {
 fn judge(rules: &[Rule], limits: &EffectLimits, changes: &Changes, unruled: Decision) -> Verdict {
     let rules = Rules::new(rules.to_vec(), "/ws".as_ref()).with_effects(limits.clone());
     let args = json!({});
-    let author =
-        Author { name: "tool", aliases: &[], class: File, server: None, args: &args, touches: &[] };
+    let author = Author {
+        name: "tool",
+        aliases: &[],
+        class: File,
+        server: None,
+        args: &args,
+        touches: &[],
+        call: None,
+    };
     let lines = Some(changes.len() as u64);
     let spent = ChangeTotals::default();
     rules.judge_effects(&Effects {

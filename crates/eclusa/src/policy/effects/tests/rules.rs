@@ -38,7 +38,8 @@ fn changes_of_a_command_are_allowed_by_what_they_are() {
     let judge = |text: &str, path: &str| {
         let touches = [Touch::Run(text.to_owned())];
         let (name, aliases, class, server) = ("bash", &[][..], Shell, None);
-        let author = Author { name, aliases, class, server, args: &args, touches: &touches };
+        let author =
+            Author { name, aliases, class, server, args: &args, touches: &touches, call: None };
         let (changes, spent) = (Changes::of([made(path)]), ChangeTotals::default());
         let moment = JudgeContext::unknown();
         let effects =

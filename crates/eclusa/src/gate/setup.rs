@@ -1,0 +1,175 @@
+//! What a gate is made of: what a program sets up, and apart from it what changes while calls pass.
+
+use std::{sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+
+use super::conversations::Conversations;
+use crate::{
+    Approver, ArgsInLog, AuditSink, Checkpoint, Clock, Durability, Events, Metrics, OnNoApprover,
+    Policy, PreflightStep, Redactor, Registry, Remember, ReverseThinker, ReviewCache, Reviewer,
+    Spool, SystemClock, Tally, Workspace,
+    approve::memory::{Counter, Memory},
+};
+
+/// How much a call may use, and how long anybody may take to decide about it.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Time to run, unless the call asks for another.
+    pub time: Duration,
+    /// The most time to run that a call can ask for.
+    pub time_cap: Duration,
+    /// Bytes of output the model gets; 0 means the default.
+    pub output: usize,
+    /// Which part of a longer output it gets.
+    pub cut: Cut,
+    /// Concurrent calls of one turn that run at once. All others run alone.
+    pub concurrent: usize,
+    /// How deep tools may call tools.
+    pub depth: usize,
+    /// Time for a person to answer. It is not the tool's time.
+    pub approval: Duration,
+    /// Time for each reviewer.
+    pub review: Duration,
+    /// Time for a checkpoint, and for reverse thinking.
+    pub checkpoint: Duration,
+    /// Time for a record, or a spooled output, to become durable.
+    pub audit: Duration,
+}
+
+/// Which part of an output is kept when it is cut.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cut {
+    /// Four fifths from the start, one fifth from the end.
+    #[default]
+    HeadTail,
+    /// The start alone.
+    Head,
+}
+
+impl Limits {
+    const DEFAULT_OUTPUT: usize = 100 * 1024;
+
+    /// The limit on output: never none.
+    pub fn output_bytes(&self) -> usize {
+        if self.output == 0 { Limits::DEFAULT_OUTPUT } else { self.output }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            time: Duration::from_secs(30),
+            time_cap: Duration::from_secs(600),
+            output: Limits::DEFAULT_OUTPUT,
+            cut: Cut::default(),
+            concurrent: 10,
+            depth: 4,
+            approval: Duration::from_secs(600),
+            review: Duration::from_secs(30),
+            checkpoint: Duration::from_secs(120),
+            audit: Duration::from_secs(15),
+        }
+    }
+}
+
+/// Everything a gate is made of. [`GateSetup::new`] gives it safe defaults.
+pub struct GateSetup {
+    /// The tools.
+    pub registry: Arc<Registry>,
+    /// Who reads every call and output, after the tool's own reviewers.
+    pub reviewers: Vec<Arc<dyn Reviewer>>,
+    /// What input reviewers said before. `None`: they are asked every time.
+    pub review_cache: Option<ReviewCache>,
+    /// Who puts questions to people, tried in order.
+    pub approvers: Vec<Arc<dyn Approver>>,
+    /// What happens when nobody can be asked.
+    pub on_no_approver: OnNoApprover,
+    /// Where questions are parked with [`OnNoApprover::Queue`].
+    pub approval_queue: Option<Arc<dyn Approver>>,
+    /// The embedding program's own gate.
+    pub checkpoint: Option<Arc<dyn Checkpoint>>,
+    /// Who argues the other side.
+    pub reverse_thinker: Option<Arc<dyn ReverseThinker>>,
+    /// The order of the passes between verdict and permit.
+    pub order: [PreflightStep; 3],
+    /// The log.
+    pub sink: Arc<dyn AuditSink>,
+    /// How much of the arguments the log holds.
+    pub args_in_log: ArgsInLog,
+    /// The clock of the log.
+    pub clock: Arc<dyn Clock>,
+    /// Where long outputs are kept whole.
+    pub spool: Option<Arc<dyn Spool>>,
+    /// Where changes become real. `None`: nothing can be staged, and changes are discarded.
+    pub workspace: Option<Workspace>,
+    /// What committed changes survive.
+    pub durability: Durability,
+    /// Takes secrets out of what leaves.
+    pub redactor: Arc<Redactor>,
+    /// Where "always" is kept.
+    pub remember: Option<Arc<dyn Remember>>,
+    /// Counts the uses of rules that hold for so many calls.
+    pub tally: Arc<dyn Tally>,
+    /// How much a call may use.
+    pub limits: Limits,
+    /// Where events go out.
+    pub events: Events,
+    pub(crate) live: LiveState,
+}
+
+/// What changes while calls pass, as opposed to what was set up.
+pub(crate) struct LiveState {
+    /// The rules in force.
+    pub(crate) policy: ArcSwap<Box<dyn Policy>>,
+    /// What people have answered before.
+    pub(crate) memory: Memory,
+    pub(crate) conversations: Conversations,
+    /// Held by whoever is asking a person.
+    pub(crate) asking: tokio::sync::Mutex<()>,
+    pub(crate) metrics: Metrics,
+}
+
+impl GateSetup {
+    /// A setup with these tools, rules and log, where nobody can be asked and nothing is spooled.
+    pub fn new(
+        registry: Arc<Registry>,
+        policy: impl Policy + 'static,
+        sink: Arc<dyn AuditSink>,
+    ) -> GateSetup {
+        GateSetup {
+            registry,
+            reviewers: Vec::new(),
+            review_cache: None,
+            approvers: Vec::new(),
+            on_no_approver: OnNoApprover::default(),
+            approval_queue: None,
+            checkpoint: None,
+            reverse_thinker: None,
+            order: PreflightStep::ORDER,
+            sink,
+            args_in_log: ArgsInLog::default(),
+            clock: Arc::new(SystemClock),
+            spool: None,
+            workspace: None,
+            durability: Durability::default(),
+            redactor: Arc::default(),
+            remember: None,
+            tally: Arc::new(Counter::default()),
+            limits: Limits::default(),
+            events: Events::default(),
+            live: LiveState {
+                policy: ArcSwap::from_pointee(Box::new(policy)),
+                memory: Memory::default(),
+                conversations: Conversations::default(),
+                asking: tokio::sync::Mutex::default(),
+                metrics: Metrics::default(),
+            },
+        }
+    }
+
+    /// Other rules instead. While calls pass, see [`Gate::set_policy`](crate::Gate::set_policy).
+    pub fn set_policy(&mut self, policy: impl Policy + 'static) {
+        self.live.policy = ArcSwap::from_pointee(Box::new(policy));
+    }
+}
