@@ -36,6 +36,10 @@ struct RawEntry {
     subs: BTreeMap<String, String>,
     sub: BTreeMap<String, RawEntry>,
     subs_optional: bool,
+    /// Flags that spare like those of `unless`, and flags with which they do not.
+    modes: (String, String),
+    /// `@file` stands for the words in the file.
+    response_files: bool,
     /// Without operands it runs what it reads.
     reads_script: bool,
     examples: BTreeMap<String, String>,
@@ -247,6 +251,12 @@ fn render(
     if let Some(name) = unless.iter().find(|it| !flags.has(it)) {
         return Err(format!("`unless` names `{name}`, which is not among the flags"));
     }
+    let modes =
+        [&written.modes.0, &written.modes.1].map(|it| it.split_whitespace().collect::<Vec<&str>>());
+    if let Some(name) = modes.iter().flatten().find(|it| !flags.has(it)) {
+        return Err(format!("`modes` names `{name}`, which is not among the flags"));
+    }
+    let [spare, unspare] = modes;
     let alone: Vec<&str> = written.alone.split_whitespace().collect();
     let any = flags.any;
     let operand_text = match (any, written.operands.as_str()) {
@@ -257,7 +267,8 @@ fn render(
         "Entry {{ name: {name:?}, class: Classes::from_bits({}), bare: Classes::from_bits({}), \
          flags: &[{}], any_flags: {any}, numbers: {}, alone: &{alone:?}, order: Order::{order}, \
          operands: {}, with: &[{with}], harmless: {}, reader: Reader::{reader}, subs: &{}, \
-         subs_optional: {}, reads_script: {}, needs: {:?}, unless: (&{unless:?}, Classes::from_bits({})) }}",
+         subs_optional: {}, reads_script: {}, needs: {:?}, unless: (&{unless:?}, Classes::from_bits({})), modes: (&{spare:?}, &{unspare:?}), \
+         response_files: {} }}",
         classes(&written.class)?,
         classes(&written.bare)?,
         flags.render(),
@@ -269,6 +280,7 @@ fn render(
         written.reads_script,
         written.needs,
         classes(&written.unless.1)?,
+        written.response_files,
     ))
 }
 
@@ -286,6 +298,8 @@ fn reader(name: &str) -> Result<&'static str, String> {
         "eval" => "Eval",
         "set" => "Set",
         "kill" => "Kill",
+        "rsync" => "Rsync",
+        "ln" => "Ln",
         other => return Err(format!("there is no reader `{other}`")),
     })
 }

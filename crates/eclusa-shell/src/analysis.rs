@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::catastrophe::{self, Catastrophe, PipeData, Suspect, Target, Verb};
+use crate::catastrophe::{self, Bindings, Catastrophe, PipeData, Suspect, Target, Verb};
 use crate::compare::{compare, line};
 use crate::limits::{
     MAX_BROKEN_BYTES, MAX_BYTES, MAX_COMMANDS, MAX_NESTING, MAX_SUSPECT_BYTES, MAX_SUSPECTS,
@@ -93,7 +93,7 @@ impl Analyser<'_> {
         }
         if self.bytes > MAX_BYTES {
             let what = format!("the scripts in each other have more than {MAX_BYTES} bytes");
-            return self.refuse(Doubt { what, at: line(script, 0) });
+            return self.refuse(Doubt::new(what, line(script, 0)));
         }
         if let Some(doubt) = characters::find_invisible(script) {
             self.doubt(doubt.what, doubt.at);
@@ -105,6 +105,9 @@ impl Analyser<'_> {
         }
         for (what, at) in hidden_forms::find(script, [&first, &second]) {
             self.doubt(what, line(script, at));
+        }
+        for (what, at) in hidden_forms::worked_out(script, [&first, &second]) {
+            self.add_doubt(Doubt { contained: true, ..Doubt::new(what, line(script, at)) });
         }
         if account.commands.is_empty() {
             self.doubt("there is no command in it", line(script, 0));
@@ -122,7 +125,7 @@ impl Analyser<'_> {
         names.keep_local(script);
         let commands = commands::read(script, [&first, &second], &names, &account.commands, outer);
         let feeds = catastrophe::between(&commands.list, &commands.starts, &second.pipes);
-        let values = catastrophe::values(&commands.list, &second, script);
+        let values = Bindings::collect(&commands.list, &feeds, &second, script);
         // Nothing that nobody knows is run without one of these.
         let tells = script.contains(['$', '`', '|', '<', '>']);
         let mut held = if tells { catastrophe::held(&commands.list, &feeds) } else { Vec::new() };
@@ -131,12 +134,22 @@ impl Analyser<'_> {
             self.doubt(what, line(script, at));
         }
         let around = std::mem::take(&mut self.blind);
-        for (command, feed) in commands.list.into_iter().zip(feeds) {
+        let goes_on = commands::last_use(script, &commands.list);
+        for (at, (command, feed)) in commands.list.into_iter().zip(feeds).enumerate() {
+            let index = self.analysis.commands.len();
             self.command(command, feed.as_ref(), &values, outer.depth);
+            // `cd sub && ls && cd ..`: nothing is looked at where the last one goes.
+            if outer.depth == 0
+                && self.level == 0
+                && at >= goes_on
+                && let Some(moved) = self.analysis.commands.get_mut(index)
+            {
+                moved.profile.paths.retain(|it| it.how != programs::How::Entered);
+            }
         }
         // What is printed or kept may be what is run: `eval "$(echo …)"`, `x='…'; bash -c "$x"`.
         if self.blind || runs_own {
-            held.extend(catastrophe::quoted(&values));
+            held.extend(values.quoted());
             held.into_iter().for_each(|it| self.suspect(Suspect::Text(it), None));
         }
         self.blind |= around;
@@ -161,12 +174,16 @@ impl Analyser<'_> {
         let mut inner = Analyser { look, analysis, bytes, blind, suspects, looked, level };
         let (mut in_words, mut shell) = (false, false);
         match suspect {
+            Suspect::Command(words) => {
+                let command = Command { words, ..Command::default() };
+                inner.command(command, None, &Bindings::default(), 0);
+            }
             Suspect::Text(text) => inner.script(&text, &Outer::default()),
             Suspect::Words(words) => {
                 in_words = true;
                 shell = catastrophe::is_shell(&words);
                 let command = Command { words, ..Command::default() };
-                inner.command(command, None, &[], 0);
+                inner.command(command, None, &Bindings::default(), 0);
             }
         }
         self.suspects = inner.suspects;
@@ -190,15 +207,15 @@ impl Analyser<'_> {
         &mut self,
         mut command: Command,
         feed: Option<&PipeData>,
-        values: &[(String, String)],
+        values: &Bindings,
         depth: usize,
     ) {
         if self.analysis.commands.len() >= MAX_COMMANDS {
             let what = format!("there are more than {MAX_COMMANDS} commands");
-            return self.refuse(Doubt { what, at: displayed(&command) });
+            return self.refuse(Doubt::new(what, displayed(&command)));
         }
-        for what in builtins::doubts(&command) {
-            self.doubt(what, displayed(&command));
+        for (what, contained) in builtins::doubts(&command) {
+            self.add_doubt(Doubt { contained, ..Doubt::new(what, displayed(&command)) });
         }
         command.profile = (self.look)(&command.words);
         if let Some(feed) = feed {
@@ -220,6 +237,9 @@ impl Analyser<'_> {
         let mut runs = command.profile.runs.clone();
         let mut scripts = command.profile.scripts.clone();
         if command.profile.reads_script {
+            // What is known of a text is looked at even where not all of it is.
+            let unsure = command.texts().filter(|it| it.text().is_none());
+            scripts.extend(unsure.map(|it| Word::literal(programs::as_far_as_known(it))));
             scripts.extend(command.texts().cloned());
         }
         if let Some(feed) = feed {
@@ -243,7 +263,7 @@ impl Analyser<'_> {
         }
         if outer.depth > MAX_NESTING {
             let what = format!("commands run commands more than {MAX_NESTING} deep");
-            return self.refuse(Doubt { what, at: name });
+            return self.refuse(Doubt::new(what, name));
         }
         outer.via.push(name);
         outer.moved.extend(entered);
@@ -278,7 +298,7 @@ impl Analyser<'_> {
         let second = self.witness(shuck_parser::outline, script)?;
         if let Some((why, at)) = second.trouble {
             let what = format!("a long text with a mistake in it: {why}");
-            self.refuse(Doubt { what, at: line(script, at) });
+            self.refuse(Doubt::new(what, line(script, at)));
             return None;
         }
         Some((self.witness(tree_sitter::outline, script)?, second))
@@ -290,7 +310,7 @@ impl Analyser<'_> {
             Outline::unread("analyser the text failed; this is a mistake in Eclusa")
         });
         if let Some((what, at)) = outline.unread {
-            self.refuse(Doubt { what, at: line(script, at) });
+            self.refuse(Doubt::new(what, line(script, at)));
             return None;
         }
         Some(outline)
@@ -301,10 +321,21 @@ impl Analyser<'_> {
     }
 
     fn doubt(&mut self, what: impl Into<String>, at: impl Into<String>) {
-        let doubt = Doubt { what: what.into(), at: at.into() };
+        self.add_doubt(Doubt::new(what, at));
+    }
+
+    fn add_doubt(&mut self, doubt: Doubt) {
         let doubts = &mut self.analysis.doubts;
-        if doubts.len() < MAX_DOUBTS && !doubts.contains(&doubt) {
+        if doubts.contains(&doubt) {
+            return;
+        }
+        // A list that is full of what a sandbox contains must not hide what it does not.
+        if doubts.len() < MAX_DOUBTS {
             doubts.push(doubt);
+        } else if !doubt.contained
+            && let Some(slot) = doubts.iter_mut().find(|it| it.contained)
+        {
+            *slot = doubt;
         }
     }
 }

@@ -20,11 +20,13 @@ use target::{is_vital, may_be_root, of_devices, target};
 pub(crate) use indirect::{Suspect, candidates, is_blind, is_itself, is_shell};
 pub use kind::{Catastrophe, Target, Verb};
 pub(crate) use pipes::{PipeData, between, given};
-pub(crate) use values::{held, quoted, runs_own, values};
+pub(crate) use values::{Bindings, held, runs_own};
 
 /// Programs that can destroy by themselves, or that run what they are handed.
-pub(crate) const DESTROYERS: [&str; 62] = [
+pub(crate) const DESTROYERS: [&str; 64] = [
     "rm",
+    "Remove-Item",
+    "remove-item",
     "grm",
     "srm",
     "rimraf",
@@ -133,10 +135,14 @@ fn beneath(place: &Word, path: &Word) -> Option<Word> {
     Some(Word { parts, source: format!("{}/{}", place.source, path.source) })
 }
 
-/// The catastrophe that writing to this path is: a device, or a switch of the kernel.
+/// The catastrophe that writing to this path is: a device, a switch of the kernel, or a file that
+/// the machine does not work without.
 pub fn of_write(word: &Word) -> Option<Catastrophe> {
     if word.text().is_some_and(|it| it.contains("/proc/sysrq-trigger")) {
         return Some(Catastrophe::new(Verb::Overwrite, Target::KernelSwitch).with_word(word));
+    }
+    if is_vital(word) {
+        return Some(Catastrophe::new(Verb::Change, Target::VitalFile).with_word(word));
     }
     let device = target(word).filter(|it| matches!(it, Target::Device(_)))?;
     Some(Catastrophe::new(Verb::Overwrite, device).with_word(word))
@@ -145,7 +151,7 @@ pub fn of_write(word: &Word) -> Option<Catastrophe> {
 /// The catastrophe that emptying this file is.
 pub fn of_emptying(word: &Word) -> Option<Catastrophe> {
     let vital = || Catastrophe::new(Verb::Empty, Target::VitalFile).with_word(word);
-    of_write(word).or_else(|| is_vital(word).then(vital))
+    is_vital(word).then(vital).or_else(|| of_write(word))
 }
 
 /// What takes one file away that a machine does not work without, or nobody can log in without.
@@ -178,6 +184,8 @@ fn by_path(how: How, word: &Word, profile: &CommandProfile) -> Option<Catastroph
             Verb::Overwrite
         }
         How::Deleted if sweeping && !profile.narrowed => Verb::Delete,
+        // An empty one that is gone is missed all the same.
+        How::Deleted if profile.entry == Some("rmdir") => Verb::Delete,
         How::Moved => Verb::Move,
         How::Changed => {
             let whole = target(word) == Some(Target::FileSystem);
@@ -200,9 +208,10 @@ fn by_path(how: How, word: &Word, profile: &CommandProfile) -> Option<Catastroph
     Some(Catastrophe::new(verb, hit).with_word(word))
 }
 
-/// `rm` and its like, not `find`, which is told what to delete by its tests.
+/// `rm` and its like, and `find` without a test that chooses.
 fn is_removal(how: How, profile: &CommandProfile) -> bool {
-    how == How::Deleted && !matches!(profile.entry, Some("find" | "fd"))
+    let chooses = matches!(profile.entry, Some("find" | "fd")) && profile.tested;
+    how == How::Deleted && !chooses && profile.entry != Some("rmdir")
 }
 
 /// `find .. -delete`

@@ -9,16 +9,16 @@ use crate::limits::{MAX_BROKEN_BYTES, MAX_BYTES, MAX_OPEN};
 pub(crate) fn refuse(script: &str) -> Option<Doubt> {
     if script.len() > MAX_BYTES {
         let what = format!("the text has more than {MAX_BYTES} bytes; put it into a file");
-        return Some(Doubt { what, at: format!("{} bytes", script.len()) });
+        return Some(Doubt::new(what, format!("{} bytes", script.len())));
     }
     if script.contains('\0') {
         let what = "a NUL character ends the text for some programs and not for others".to_owned();
-        return Some(Doubt { what, at: "U+0000".to_owned() });
+        return Some(Doubt::new(what, "U+0000".to_owned()));
     }
     let open = if script.len() > MAX_BROKEN_BYTES { most_open(script) } else { 0 };
-    (open > MAX_OPEN).then(|| Doubt {
-        what: format!("more than {MAX_OPEN} brackets are open at once in a long text"),
-        at: format!("{open} brackets"),
+    (open > MAX_OPEN).then(|| {
+        let what = format!("more than {MAX_OPEN} brackets are open at once in a long text");
+        Doubt::new(what, format!("{open} brackets"))
     })
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn find_invisible(script: &str) -> Option<Doubt> {
         _ if found.is_control() => "a control character",
         _ => "an invisible or direction-changing character",
     };
-    Some(Doubt { what: what.to_owned(), at: format!("U+{:04X}", u32::from(found)) })
+    Some(Doubt::new(what, format!("U+{:04X}", u32::from(found))))
 }
 
 /// A selector of how an emoji looks, behind a letter that looks one way only.

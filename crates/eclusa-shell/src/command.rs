@@ -68,11 +68,20 @@ impl Command {
 }
 
 /// Why the list of commands may not be the whole truth. Any doubt makes the verdict at least a
-/// question.
+/// question, or a run in the sandbox where that contains it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doubt {
     /// What is not known, for people: one clause, lower case.
     pub what: String,
     /// The text that raises it.
     pub at: String,
+    /// True when it is only about what else may be run or loaded, which a sandbox contains. It is
+    /// then a reason to stage, not to ask.
+    pub contained: bool,
+}
+
+impl Doubt {
+    pub(crate) fn new(what: impl Into<String>, at: impl Into<String>) -> Doubt {
+        Doubt { what: what.into(), at: at.into(), contained: false }
+    }
 }

@@ -16,12 +16,12 @@ pub(crate) fn compare<'o>(source: &str, first: &'o Outline, second: &'o Outline)
     let mut doubts = Vec::new();
     if let Some((why, at)) = first.trouble.as_ref().or(second.trouble.as_ref()) {
         let what = format!("not read with certainty: {why}");
-        doubts.push(Doubt { what, at: line(source, *at) });
+        doubts.push(Doubt::new(what, line(source, *at)));
     }
     let differ = difference(first, second);
     if let Some(at) = differ {
         let what = "two parsers read this differently".to_owned();
-        doubts.push(Doubt { what, at: line(source, at) });
+        doubts.push(Doubt::new(what, line(source, at)));
     }
     let mut commands: Vec<_> = second.commands.iter().map(|it| (it, second)).collect();
     if differ.is_some() {

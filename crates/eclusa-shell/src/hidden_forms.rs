@@ -1,7 +1,7 @@
 //! Forms of shell text that run commands no parser can show, or that shells read differently.
 
 use crate::outline::{Outline, ParsedCommand, ParsedRedirect, Span};
-use crate::variables::{Influence, influence};
+use crate::variables::influence;
 
 /// A form that was found, and where.
 pub(crate) type HiddenForm = (&'static str, usize);
@@ -73,6 +73,14 @@ pub(crate) fn find(source: &str, outlines: [&Outline; 2]) -> Vec<HiddenForm> {
             found.push(("`$((` may begin arithmetic or a group of commands", at));
         }
     }
+    found
+}
+
+/// Forms in which a value is worked out, and can run commands that it holds. Whatever they run, they
+/// run where the command runs: a sandbox contains it.
+pub(crate) fn worked_out(source: &str, outlines: [&Outline; 2]) -> Vec<HiddenForm> {
+    let mut found = Vec::new();
+    let [first, second] = outlines;
     let mut seen_up_to = 0;
     for span in merged(&first.arithmetic, &second.arithmetic) {
         // What stands inside arithmetic was looked at with it.
@@ -193,7 +201,7 @@ fn parameter(inside: &str) -> Option<&'static str> {
         rest = after;
     }
     let set = rest.strip_prefix(':').unwrap_or(rest).starts_with('=');
-    if set && influence(name.get(..end).unwrap_or_default()) == Influence::Steers {
+    if set && influence(name.get(..end).unwrap_or_default()).is_grave() {
         return Some("it sets a variable that decides what later commands run or load");
     }
     if rest.starts_with('@') {

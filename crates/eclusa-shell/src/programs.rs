@@ -30,6 +30,7 @@ use profile::{is_in_pieces, joined};
 
 pub use class::{Class, Classes};
 pub(crate) use listing::{Listing, lists};
+pub(crate) use operands::as_far_as_known;
 pub(crate) use pipe_data::{
     all_processes, input_word, known_text, passed_through, printed, run_with_input, searched_places,
 };

@@ -8,10 +8,19 @@ use std::sync::LazyLock;
 pub enum Influence {
     /// It makes programs run or load something else, or the shell read the rest differently.
     Steers,
+    /// The shell keeps a number in it: what is put into it is worked out, and can run commands.
+    Counts,
     /// It changes how output looks.
     Looks,
     /// Not in the table.
     Unlisted,
+}
+
+impl Influence {
+    /// True when setting it to something unknown can run or load something.
+    pub fn is_grave(self) -> bool {
+        matches!(self, Influence::Steers | Influence::Counts)
+    }
 }
 
 struct Table {
@@ -52,6 +61,7 @@ fn load(text: &'static str) -> Table {
         let influence = match fields.next() {
             Some("!") => Influence::Steers,
             Some(".") => Influence::Looks,
+            Some("#!") => Influence::Counts,
             _ => continue,
         };
         for name in fields {

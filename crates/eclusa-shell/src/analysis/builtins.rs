@@ -37,8 +37,21 @@ const SETTERS: &[&str] = &[
     "getopts",
 ];
 
+/// A doubt, and whether a sandbox contains whatever it is about.
+pub(super) type RaisedDoubt = (String, bool);
+
+/// A doubt about what else may be run or loaded: in a sandbox that costs nothing.
+fn contained(what: impl Into<String>) -> RaisedDoubt {
+    (what.into(), true)
+}
+
+/// A doubt about how the rest of the text is read.
+fn grave(what: &str) -> RaisedDoubt {
+    (what.to_owned(), false)
+}
+
 /// Every doubt that this command raises by itself.
-pub(super) fn doubts(command: &Command) -> Vec<String> {
+pub(super) fn doubts(command: &Command) -> Vec<RaisedDoubt> {
     let mut found = Vec::new();
     let mut words = command.words.iter();
     let name = words.next().and_then(Word::text);
@@ -49,7 +62,7 @@ pub(super) fn doubts(command: &Command) -> Vec<String> {
             steers(&assignment.name, &mut found);
         }
         if works_out(assignment) {
-            found.push("an index or a number is worked out, and can run commands".to_owned());
+            found.push(contained("an index or a number is worked out, and can run commands"));
         }
     }
     let Some(name) = name.as_deref() else { return found };
@@ -57,33 +70,37 @@ pub(super) fn doubts(command: &Command) -> Vec<String> {
     if SETTERS.contains(&name) {
         for operand in operands {
             steers(assigned(operand.prefix()).0, &mut found);
+            counts(assigned(operand.prefix()).0, &mut found);
         }
     }
     if INDEXERS.contains(&name) && operands.iter().any(runs_index) {
-        found.push("an index in a name is worked out, and can run commands".to_owned());
+        found.push(contained("an index in a name is worked out, and can run commands"));
     }
     match name {
         "let" => {
-            found.push("arithmetic over names can run commands that their values hold".to_owned())
+            found.push(contained("arithmetic over names can run commands that their values hold"))
         }
         "[[" | "test" | "[" => test(operands, name == "[[", &mut found),
         "printf" => {
             for target in after(operands, "-v") {
                 match target.text() {
-                    Some(text) => steers(assigned(&text).0, &mut found),
-                    None => found.push("the variable that it sets is not known".to_owned()),
+                    Some(text) => {
+                        steers(assigned(&text).0, &mut found);
+                        counts(assigned(&text).0, &mut found);
+                    }
+                    None => found.push(contained("the variable that it sets is not known")),
                 }
             }
         }
         "alias" if !operands.is_empty() => {
-            found.push("an alias changes what later words mean".to_owned());
+            found.push(grave("an alias changes what later words mean"));
         }
         "shopt"
             if operands
                 .iter()
                 .any(|it| it.text().is_none_or(|it| it.starts_with('-') && it.contains('s'))) =>
         {
-            found.push("a shell option changes how the rest is read".to_owned());
+            found.push(grave("a shell option changes how the rest is read"));
         }
         _ => {}
     }
@@ -96,16 +113,28 @@ fn works_out(assignment: &Assignment) -> bool {
     let index = assignment.name.split_once('[').map(|(_, it)| it.trim_end_matches(']'));
     let list = assignment.value.source.starts_with('(');
     let indexed = ["]=", "]+="].iter().any(|it| assignment.value.source.contains(it));
-    let number = assignment.name == "SECONDS";
+    let base = assignment.name.split('[').next().unwrap_or_default();
+    let number = influence(base) == Influence::Counts;
     index.is_some_and(|it| !digits(it))
         || (list && indexed)
         || (number && !assignment.value.text().is_some_and(|it| digits(&it)))
 }
 
-fn steers(name: &str, found: &mut Vec<String>) {
+fn steers(name: &str, found: &mut Vec<RaisedDoubt>) {
     let name = name.split('[').next().unwrap_or(name);
     if influence(name) == Influence::Steers {
-        found.push(format!("`{name}` decides what later commands run or load"));
+        // These change how the shell itself reads the rest of the text.
+        let shell = ["IFS", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT", "BASH_COMPAT"];
+        let what = format!("`{name}` decides what later commands run or load");
+        found.push((what, !shell.contains(&name)));
+    }
+}
+
+/// What is put into a number is worked out.
+fn counts(name: &str, found: &mut Vec<RaisedDoubt>) {
+    let name = name.split('[').next().unwrap_or(name);
+    if influence(name) == Influence::Counts {
+        found.push(contained(format!("what is put into `{name}` is worked out")));
     }
 }
 
@@ -134,11 +163,11 @@ fn runs_index(word: &Word) -> bool {
 }
 
 /// `-v` works out an index; between `[[` and `]]` the comparisons of numbers are arithmetic.
-fn test(operands: &[Word], double: bool, found: &mut Vec<String>) {
+fn test(operands: &[Word], double: bool, found: &mut Vec<RaisedDoubt>) {
     for flag in ["-v", "-R"] {
         let plain = |it: &&Word| it.text().is_some_and(|it| !it.contains(['[', '$', '`']));
         if after(operands, flag).any(|it| !plain(&it)) {
-            found.push(format!("`{flag}` works out the name that it is given"));
+            found.push(contained(format!("`{flag}` works out the name that it is given")));
         }
     }
     if !double {
@@ -156,7 +185,7 @@ fn test(operands: &[Word], double: bool, found: &mut Vec<String>) {
                 .is_some_and(|it| it.trim_start_matches('-').bytes().all(|it| it.is_ascii_digit()))
         };
         if sides.into_iter().any(|it| !number(it)) {
-            found.push("comparing numbers works out names, and can run commands".to_owned());
+            found.push(contained("comparing numbers works out names, and can run commands"));
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::limits::{MAX_COMMANDS, MAX_UNROLLED};
 use crate::outline::{Outline, ParsedCommand, Scope, Shape, Span};
 use crate::reader::{self, Reader};
 use crate::variable_origin::{VariableOrigins, assigned};
-use crate::{Assignment, Command, Influence, Part, Redirect, Unknown, Word, influence};
+use crate::{Assignment, Command, Part, Redirect, Unknown, Word, influence};
 
 /// The commands of one script.
 pub(super) struct CommandList {
@@ -44,7 +44,7 @@ pub(super) fn read(
             }
             let name = seen.words.first().map(|it| (reader.text(*it), it.start));
             if let Some((name, at)) = name
-                && influence(name) == Influence::Steers
+                && influence(name).is_grave()
             {
                 let what = "a loop sets a variable that decides what later commands run or load";
                 reader.doubts.push((what, at));
@@ -158,6 +158,28 @@ fn note_move(command: &Command, moved: &mut Vec<Word>) {
     if !moved.contains(&word) {
         moved.push(word);
     }
+}
+
+/// Words by which a text goes back to what stands before, or runs something after its end.
+const RETURNING: [&str; 9] =
+    ["for", "while", "until", "select", "function", "trap", "eval", "source", "coproc"];
+
+/// From which command on nothing but plain moves is left, in a text that is run once from top to
+/// bottom: where they go does not matter.
+pub(super) fn last_use(script: &str, commands: &[Command]) -> usize {
+    let plain = |it: &Command| {
+        let name = it.words.first().and_then(Word::text);
+        let goes = it.words.get(1).is_some_and(|it| it.text().is_some());
+        let alone = it.words.len() == 2 && it.redirects.is_empty() && it.assignments.is_empty();
+        name.as_deref() == Some("cd") && goes && alone && it.via.is_empty()
+    };
+    let known = |it: &Command| it.words.first().is_none_or(|it| it.text().is_some());
+    let mut words = script.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
+    let returns = script.contains("()") || words.any(|it| RETURNING.contains(&it));
+    if returns || !commands.iter().all(known) {
+        return commands.len();
+    }
+    commands.iter().rposition(|it| !plain(it)).map_or(0, |it| it + 1)
 }
 
 /// Every combination of values that the loops around a command give to the variables in it.

@@ -6,7 +6,7 @@ use super::kind::{Catastrophe, Target, Verb};
 use super::target::{is_of_system, target};
 use super::{of_emptying, of_write};
 use crate::Word;
-use crate::programs::{Class, CommandProfile, How, ends_all_that_fit};
+use crate::programs::{Class, CommandProfile, How, PathUse, ends_all_that_fit};
 
 /// Catastrophes that no path shows. `moved` are the directories that the script may have gone to.
 pub(super) fn by_words(
@@ -33,6 +33,7 @@ pub(super) fn by_words(
             let file = profile.paths.iter().find(|it| opens && is_of_system(&it.word))?;
             Some(Catastrophe::new(Verb::OpenToAll, Target::SystemFile).with_word(&file.word))
         }
+        "services" | "accounts" if stops_machine(argv) => found(Verb::End, Target::Machine),
         "services" if profile.program == "crontab" => {
             // What stands behind `u` is a name.
             let removes = |it: &str| it.split('u').next().is_some_and(|it| it.contains('r'));
@@ -55,14 +56,94 @@ pub(super) fn by_words(
             let place = argv.iter().skip(1).find(|it| descends && is_everybodys(it))?;
             Some(Catastrophe::new(Verb::ChangeRights, Target::Tree).with_word(place))
         }
+        "power" if !texts().any(|it| matches!(&*it, "-c" | "--show" | "--help" | "-k")) => {
+            let stays =
+                |it: &str| matches!(it, "1" | "2" | "3" | "4" | "5" | "s" | "S" | "q" | "Q");
+            let level = matches!(&*profile.program, "init" | "telinit");
+            let stops = !level || texts().any(|it| matches!(&*it, "0" | "6"));
+            let stops = stops && !(level && texts().any(|it| stays(&it)));
+            stops.then(|| Catastrophe::new(Verb::End, Target::Machine))
+        }
+        "tar" | "unzip" if extracts_into_system(argv, profile) => {
+            let place = argv.iter().skip(1).find(|it| is_systems(it))?;
+            Some(Catastrophe::new(Verb::Overwrite, Target::Tree).with_word(place))
+        }
         "tar" => {
             let removes = texts().any(|it| it.starts_with("--remove-f"));
             let place = argv.iter().skip(1).find(|it| removes && is_everybodys(it))?;
             Some(Catastrophe::new(Verb::Delete, Target::Tree).with_word(place))
         }
         "git" if profile.program == "git clean" => cleans(profile, moved),
+        "git" if profile.program == "git push" => {
+            let mirror = texts().any(|it| it.len() > 4 && "--mirror".starts_with(&*it));
+            mirror.then(|| Catastrophe::new(Verb::Overwrite, Target::RemoteRepository))
+        }
         _ => empties(argv, profile),
     }
+}
+
+/// `systemctl poweroff`, `systemctl isolate reboot.target`, `loginctl reboot`
+fn stops_machine(argv: &[Word]) -> bool {
+    let name = argv.first().and_then(Word::text).unwrap_or_default();
+    if !matches!(name.rsplit('/').next(), Some("systemctl" | "loginctl" | "initctl" | "launchctl"))
+    {
+        return false;
+    }
+    let verbs = ["poweroff", "reboot", "halt", "kexec", "soft-reboot", "emergency", "rescue"];
+    let named = |it: &str| verbs.contains(&it.trim_end_matches(".target"));
+    let mut words = argv.iter().skip(1).filter_map(Word::text).filter(|it| !it.starts_with('-'));
+    match words.next().as_deref() {
+        Some("isolate" | "start" | "restart") => words.any(|it| named(&it)),
+        Some(verb) => named(verb),
+        None => false,
+    }
+}
+
+/// Directories that are the system's alone, and into which nobody unpacks by hand.
+const SYSTEMS: [&str; 12] = [
+    "/bin",
+    "/boot",
+    "/etc",
+    "/lib",
+    "/lib64",
+    "/sbin",
+    "/usr",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/sbin",
+    "/var",
+    "/dev",
+];
+
+/// True for the root, and for a directory that is the system's alone.
+fn is_systems(word: &Word) -> bool {
+    match target(word) {
+        Some(Target::FileSystem) => true,
+        Some(Target::SystemDirectory(name)) => SYSTEMS.contains(&&*name),
+        _ => false,
+    }
+}
+
+/// `tar xf x.tar -C /`, `unzip x.zip -d /`
+fn extracts_into_system(argv: &[Word], profile: &CommandProfile) -> bool {
+    // The letters of tar may stand without a dash.
+    let letters = |(at, it): (usize, &Word)| {
+        let text = it.text().unwrap_or_default();
+        let bundle = text.starts_with('-') || at == 0;
+        matches!(&*text, "--extract" | "--get")
+            || (bundle && !text.starts_with("--") && text.contains('x') && !text.contains('/'))
+    };
+    let extracts = argv.iter().skip(1).enumerate().any(letters);
+    let into = |it: &PathUse| match it.how {
+        How::Entered => extracts,
+        _ => false,
+    };
+    // unzip takes its flag behind the archive too.
+    let unzips = profile.entry == Some("unzip") && profile.class.contains(Class::Writes);
+    let pairs = argv.iter().zip(argv.iter().skip(1)).filter(|_| unzips);
+    let mut given = pairs.filter(|(flag, _)| flag.text().as_deref() == Some("-d"));
+    profile.paths.iter().any(|it| into(it) && is_systems(&it.word))
+        || given.any(|(_, place)| is_systems(place))
 }
 
 /// True for a bundle of short flags with this letter in it.

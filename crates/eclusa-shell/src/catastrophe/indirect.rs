@@ -7,11 +7,13 @@
 
 use std::borrow::Cow;
 
-use super::pipes::PipeData;
-use super::{DESTROYERS, destroys, mounts, substituted};
+use super::pipes::{PipeData, given, printed_by};
+use super::target::target;
+use super::values::Bindings;
+use super::{DESTROYERS, Target, destroys, mounts, substituted};
 use crate::programs::Class;
 use crate::variables::{Influence, influence};
-use crate::{Command, Word};
+use crate::{Command, RedirectKind, Word};
 
 /// Longer texts are not looked at: what is not run for sure need not be read at any price.
 pub(super) const MAX_TEXT: usize = 2048;
@@ -43,17 +45,19 @@ const DESCENDING: [(&str, &str); 9] = [
 /// Something that may be run.
 #[derive(Debug)]
 pub(crate) enum Suspect {
+    /// A command of these words, which is certainly run.
+    Command(Vec<Word>),
     /// A command of these words.
     Words(Vec<Word>),
     /// Shell text.
     Text(String),
 }
 
-/// Everything that `command` may run. `values` are what the script gives to its variables.
+/// Everything that `command` may run. `bindings` are what its names stand for.
 pub(crate) fn candidates(
     command: &Command,
     feed: Option<&PipeData>,
-    values: &[(String, String)],
+    bindings: &Bindings,
 ) -> Vec<Suspect> {
     let mut found = Vec::new();
     for assignment in &command.assignments {
@@ -66,6 +70,8 @@ pub(crate) fn candidates(
     let profile = &command.profile;
     found.extend(with_positions(command));
     found.extend(on_places(command));
+    found.extend(by_other_name(command, bindings));
+    found.extend(run_later(command, feed));
     if profile.class.is_read_only() {
         return found;
     }
@@ -109,13 +115,19 @@ pub(crate) fn candidates(
             texts(&text, &mut found);
         }
     }
+    // What an unknown program is told to run: `xterm -e 'rm -rf /'`.
+    if profile.entry.is_none() {
+        for text in told_to_run(&command.words) {
+            texts(&text, &mut found);
+        }
+    }
     if let Some(PipeData::Text(text)) = feed
         && (profile.class.contains(Class::RunsCode) || schedules(&command.words))
     {
         texts(text, &mut found);
     }
     found.extend(matched(&command.words));
-    found.extend(substituted::filled_in(command, values));
+    found.extend(substituted::filled_in(command, &bindings.variables));
     found
 }
 
@@ -146,17 +158,101 @@ fn on_places(command: &Command) -> Vec<Suspect> {
     if !matches!(profile.entry, Some("find" | "fd")) || profile.narrowed {
         return Vec::new();
     }
-    let places = profile.paths.iter().map(|it| &it.word).filter(|it| is_far(it));
+    let here = |it: &Word| !profile.tested && target(it) == Some(Target::WorkingDirectory);
+    let places = profile.paths.iter().map(|it| &it.word).filter(|it| is_far(it) || here(it));
     let of = |place: &Word| {
         let runs = profile.runs.iter().map(|run| {
             let put = |it: &Word| if it.source == "{}" { place.clone() } else { it.clone() };
             let mut words: Vec<Word> = run.iter().map(put).collect();
             descend(&mut words);
-            Suspect::Words(words)
+            Suspect::Command(words)
         });
         runs.collect::<Vec<_>>()
     };
     places.flat_map(of).collect()
+}
+
+/// `hash -p /bin/rm x; x -rf /`, `alias x=rm`, `cp /bin/rm x; ./x -rf /`
+fn by_other_name(command: &Command, bindings: &Bindings) -> Vec<Suspect> {
+    let Some(name) = command.words.first().and_then(Word::text) else { return Vec::new() };
+    let bare = name.trim_start_matches("./");
+    let meant = bindings.programs.iter().filter(|(it, _)| *it == bare).take(4);
+    let rest: Vec<&str> = command.words.iter().skip(1).map(|it| it.source.as_str()).collect();
+    let rest = rest.join(" ");
+    let texts = meant.map(|(_, program)| format!("{program} {rest}"));
+    texts.filter(|it| it.len() <= MAX_TEXT).map(Suspect::Text).collect()
+}
+
+/// Files whose text a shell runs the next time it starts, or a clock or git at some time.
+const RUN_LATER: [&str; 16] = [
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".xinitrc",
+    "profile",
+    "rc.local",
+    "bash.bashrc",
+];
+
+/// `echo 'rm -rf ~' >> ~/.bashrc`
+fn run_later(command: &Command, feed: Option<&PipeData>) -> Vec<Suspect> {
+    let later = |it: &Word| {
+        let path = it.source.trim_matches(['"', '\'']);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        RUN_LATER.contains(&name) || path.contains("/cron") || path.contains(".git/hooks/")
+    };
+    let redirects = command.redirects.iter().filter(|it| {
+        matches!(it.kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite)
+    });
+    let tee = command.words.first().and_then(Word::text).as_deref() == Some("tee");
+    let written = command.words.iter().skip(1).filter(|_| tee);
+    if !redirects.map(|it| &it.target).chain(written).any(later) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let own = given(command);
+    let passed = [own.as_ref(), feed].into_iter().flatten().find_map(|it| match it {
+        PipeData::Text(text) if tee => Some(text.clone()),
+        _ => None,
+    });
+    let text = printed_by(command, feed).or(passed);
+    if let Some(text) = text.filter(|it| it.len() <= MAX_TEXT) {
+        texts(&text, &mut found);
+        found.push(Suspect::Text(text));
+    }
+    found
+}
+
+/// What stands behind flags that are called as if they ran something.
+fn told_to_run(words: &[Word]) -> Vec<String> {
+    let runs = |flag: &str| {
+        let Some(name) = flag.strip_prefix('-') else { return false };
+        let long = name.trim_start_matches('-').to_ascii_lowercase();
+        let verbs = [
+            "exec", "command", "cmd", "run", "eval", "shell", "script", "hook", "call", "spawn",
+            "start", "before", "after", "on-", "pre", "post",
+        ];
+        matches!(name, "e" | "c" | "x" | "r" | "E" | "X")
+            || (long.len() > 2 && verbs.iter().any(|it| long.starts_with(it) || long.ends_with(it)))
+    };
+    let pairs = words.iter().zip(words.iter().skip(1));
+    let behind = pairs.filter(|(flag, _)| flag.text().is_some_and(|it| runs(&it)));
+    let behind = behind.filter_map(|(_, word)| word.text().map(Cow::into_owned));
+    let attached = words.iter().filter_map(|it| {
+        let text = it.text()?;
+        let (flag, value) = text.split_once('=')?;
+        runs(flag).then(|| value.to_owned())
+    });
+    behind.chain(attached).collect()
 }
 
 /// `$0`: the script, or the shell, itself.

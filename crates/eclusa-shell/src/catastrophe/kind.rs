@@ -15,6 +15,8 @@ pub enum Verb {
     Overwrite,
     /// It is there afterwards, and nothing is in it.
     Empty,
+    /// Something else is in it afterwards.
+    Change,
     /// Others may use it, or nobody may.
     ChangeRights,
     /// Everybody may write to it.
@@ -60,6 +62,10 @@ pub enum Target {
     Volume,
     /// The switch that stops the machine.
     KernelSwitch,
+    /// The machine itself.
+    Machine,
+    /// Every branch of a repository on another machine.
+    RemoteRepository,
     /// A function that starts itself.
     Function,
     /// A script that starts itself.
@@ -114,6 +120,7 @@ impl fmt::Display for Verb {
             Verb::Move => "moves",
             Verb::Overwrite => "overwrites",
             Verb::Empty => "empties",
+            Verb::Change => "changes",
             Verb::ChangeRights => "changes the rights of",
             Verb::OpenToAll => "opens to everybody",
             Verb::End => "ends",
@@ -156,6 +163,10 @@ impl fmt::Display for Catastrophe {
             Target::Volume if word.is_empty() => write!(out, "{verb} a disk or a volume"),
             Target::Volume => write!(out, "{verb} the volume `{word}`"),
             Target::KernelSwitch => out.write_str("writes to the switch that stops the machine"),
+            Target::Machine => out.write_str("stops the machine"),
+            Target::RemoteRepository => {
+                write!(out, "{verb} every branch and tag of the remote repository")
+            }
             Target::Function => out.write_str("a function that starts itself again and again"),
             Target::Script => out.write_str("a script that starts itself again and again"),
             Target::Loop => {

@@ -53,8 +53,8 @@ impl PipeData {
 
 /// The text of a here-document or here-string that a command is given.
 pub(crate) fn given(command: &Command) -> Option<PipeData> {
-    let text = command.texts().last()?.text()?;
-    Some(PipeData::Text(text.into_owned()))
+    let text = command.texts().last()?;
+    Some(PipeData::Text(programs::as_far_as_known(text)))
 }
 
 /// The text that a command certainly prints.

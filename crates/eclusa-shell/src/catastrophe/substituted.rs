@@ -76,28 +76,49 @@ fn printed_in(text: &str, open: &str, close: char) -> Option<String> {
         let (before, rest) = text.split_at_checked(at)?;
         let rest = rest.get(open.len()..)?;
         let Some((inside, after)) = rest.split_once(close) else { continue };
-        // What is in single quotes means nothing to the shell: `awk '{print $2}'`.
-        let bare =
-            inside.split('\'').step_by(2).any(|it| it.contains(['$', '`', '(', ';', '&', '<']));
-        if bare {
-            continue;
-        }
-        let mut printed: Option<String> = None;
-        for (at, command) in inside.split('|').enumerate() {
-            let words: Vec<Word> = plain_words(command).into_iter().map(Word::literal).collect();
-            printed = match (at, printed) {
-                (0, _) => programs::printed(&words)
-                    .or_else(|| programs::all_processes(&words))
-                    .or_else(|| looked_up(&words)),
-                (_, Some(text)) => programs::passed_through(&words, &text),
-                (_, None) => None,
-            };
-        }
-        if let Some(printed) = printed {
+        if let Some(printed) = output(inside) {
             return Some(format!("{before}{}{after}", printed.trim_end()));
         }
     }
     None
+}
+
+/// What a short text of commands prints, where that is known: `dirname /x`, `cd / && pwd`,
+/// `tr x / <<< x`, `echo a | rev`.
+fn output(text: &str) -> Option<String> {
+    for between in ["&&", ";"] {
+        if let Some((moves, tells)) = text.split_once(between)
+            && matches!(tells.trim(), "pwd" | "pwd -P" | "pwd -L" | "echo $PWD" | "echo \"$PWD\"")
+        {
+            let words = plain_words(moves);
+            return match words.as_slice() {
+                [cd, place] if cd == "cd" => Some(place.clone()),
+                [cd] if cd == "cd" => Some("~".to_owned()),
+                _ => None,
+            };
+        }
+    }
+    // What is in single quotes means nothing to the shell: `awk '{print $2}'`.
+    let bare = text.replace("<<<", "");
+    if bare.split('\'').step_by(2).any(|it| it.contains(['$', '`', '(', ';', '&', '<'])) {
+        return None;
+    }
+    let mut printed: Option<String> = None;
+    for (at, command) in text.split('|').enumerate() {
+        let (command, given) = match command.split_once("<<<") {
+            Some((command, given)) => (command, Some(plain_words(given).join(" "))),
+            None => (command, None),
+        };
+        let words: Vec<Word> = plain_words(command).into_iter().map(Word::literal).collect();
+        printed = match (at, given.or(printed)) {
+            (_, Some(text)) => programs::passed_through(&words, &text),
+            (0, None) => programs::printed(&words)
+                .or_else(|| programs::all_processes(&words))
+                .or_else(|| looked_up(&words)),
+            (_, None) => None,
+        };
+    }
+    printed
 }
 
 /// `which rm`, `command -v rm`

@@ -6,23 +6,104 @@ use super::{indirect, substituted};
 use crate::outline::Outline;
 use crate::{Command, Redirect, RedirectKind, Word, programs};
 
-/// What the script gives to variables, where that is written in it.
-pub(crate) fn values(
+/// What the names of a script stand for, where that is written in it.
+#[derive(Debug, Default)]
+pub(crate) struct Bindings {
+    /// Variables and their values; one with several values is there several times.
+    pub(super) variables: Vec<(String, String)>,
+    /// Names of programs, and what is run instead: `alias x=rm`, `hash -p /bin/rm x`, `cp /bin/rm x`.
+    pub(super) programs: Vec<(String, String)>,
+}
+
+impl Bindings {
+    pub(crate) fn collect(
+        commands: &[Command],
+        feeds: &[Option<PipeData>],
+        outline: &Outline,
+        script: &str,
+    ) -> Bindings {
+        let looped = outline.scopes.iter().flat_map(|it| {
+            let values = it.values.iter().flatten().take(4);
+            let texts = values.filter_map(|span| script.get(span.start..span.end));
+            texts.map(|text| (it.name.clone(), text.to_owned())).collect::<Vec<_>>()
+        });
+        let called = |it: &Command| {
+            let name = it.words.first().and_then(Word::text).unwrap_or_default();
+            outline.functions.iter().any(|it| it.name == name)
+        };
+        let positions =
+            commands.iter().filter(|it| called(it)).flat_map(|it| positions(&it.words, 1));
+        let read = commands.iter().zip(feeds).flat_map(|(it, feed)| from_input(it, feed, commands));
+        let variables = commands.iter().flat_map(set).chain(looped).chain(positions).chain(read);
+        let programs = commands.iter().flat_map(renamed).collect();
+        Bindings { variables: variables.collect(), programs }
+    }
+
+    /// What a loop goes through is put in as it is written; without its quotes it is a text.
+    pub(crate) fn quoted(&self) -> Vec<String> {
+        let texts = self.variables.iter().map(|(_, text)| text);
+        let texts = texts.filter(|it| it.starts_with(['\'', '"']));
+        let texts = texts.map(|it| it.replace("'\"'\"'", "\u{1}"));
+        let plain = |it: String| substituted::plain_words(&it).join(" ").replace('\u{1}', "'");
+        texts.map(plain).collect()
+    }
+}
+
+/// What `read` and `mapfile` get from a pipe, or from a redirection of the group that they are in.
+fn from_input(
+    command: &Command,
+    feed: &Option<PipeData>,
     commands: &[Command],
-    outline: &Outline,
-    script: &str,
 ) -> Vec<(String, String)> {
-    let looped = outline.scopes.iter().flat_map(|it| {
-        let values = it.values.iter().flatten().take(4);
-        let texts = values.filter_map(|span| script.get(span.start..span.end));
-        texts.map(|text| (it.name.clone(), text.to_owned())).collect::<Vec<_>>()
+    let name = command.words.first().and_then(Word::text).unwrap_or_default();
+    if !matches!(&*name, "read" | "mapfile" | "readarray") {
+        return Vec::new();
+    }
+    let names = command.words.iter().skip(1).filter_map(Word::text);
+    let Some(variable) = names.filter(|it| !it.starts_with('-')).last() else { return Vec::new() };
+    let own = command.texts().map(programs::as_far_as_known);
+    let groups = commands.iter().filter(|it| it.words.is_empty());
+    let around = groups.flat_map(Command::texts).map(programs::as_far_as_known);
+    let piped = feed.iter().filter_map(|it| match it {
+        PipeData::Text(text) => Some(text.clone()),
+        PipeData::Paths(paths) => paths.first().and_then(programs::known_text),
+        PipeData::Names(_) => None,
     });
-    let called = |it: &Command| {
-        let name = it.words.first().and_then(Word::text).unwrap_or_default();
-        outline.functions.iter().any(|it| it.name == name)
-    };
-    let positions = commands.iter().filter(|it| called(it)).flat_map(|it| positions(&it.words, 1));
-    commands.iter().flat_map(set).chain(looped).chain(positions).collect()
+    let texts = own.chain(around).chain(piped);
+    let texts = texts.map(|it| it.trim_end().to_owned()).filter(|it| !it.is_empty()).take(4);
+    let list = name != "read";
+    texts
+        .flat_map(|text| {
+            let indexes: &[&str] = if list { &["[@]", "[*]", "[0]"] } else { &[""] };
+            let named = indexes.iter().map(|index| format!("{variable}{index}"));
+            named.map(|it| (it, text.clone())).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Another name that a command gives to a program.
+fn renamed(command: &Command) -> Vec<(String, String)> {
+    let texts: Vec<_> = command.words.iter().filter_map(Word::text).collect();
+    let Some((name, rest)) = texts.split_first() else { return Vec::new() };
+    let program = |it: &str| super::destroys(it) && !it.ends_with('/');
+    match &**name {
+        "alias" => {
+            let pairs = rest.iter().filter_map(|it| it.split_once('='));
+            pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        }
+        "hash" | "cp" | "ln" | "mv" | "install" => {
+            let operands: Vec<&str> =
+                rest.iter().map(|it| &**it).filter(|it| !it.starts_with('-')).collect();
+            match operands.as_slice() {
+                [from, to] if program(from) => {
+                    let base = from.rsplit('/').next().unwrap_or(from).to_owned();
+                    vec![(to.trim_start_matches("./").to_owned(), base)]
+                }
+                _ => Vec::new(),
+            }
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// What one command gives to variables.
@@ -93,13 +174,6 @@ pub(crate) fn held(commands: &[Command], feeds: &[Option<PipeData>]) -> Vec<Stri
     all.retain(|it| it.contains([' ', '\t', '\n', '{']));
     all.dedup();
     all
-}
-
-/// What a loop goes through is put in as it is written; without its quotes it is a text.
-pub(crate) fn quoted(values: &[(String, String)]) -> Vec<String> {
-    let texts = values.iter().map(|(_, text)| text).filter(|it| it.starts_with(['\'', '"']));
-    let texts = texts.map(|it| it.replace("'\"'\"'", "\u{1}"));
-    texts.map(|it| substituted::plain_words(&it).join(" ").replace('\u{1}', "'")).collect()
 }
 
 /// True when the script runs a file that it has written itself: `echo … > x; sh x`.

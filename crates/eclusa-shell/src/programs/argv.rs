@@ -1,6 +1,6 @@
 //! Flags: the words of a command, taken apart as the program takes them apart.
 
-use crate::Word;
+use crate::{Part, Word};
 
 use super::entry::{Arity, Entry, Flag, Order, Reader};
 use super::operands::{self, ArgPosition};
@@ -35,12 +35,18 @@ pub(crate) fn read(entry: &'static Entry, words: &[Word], profile: &mut CommandP
         Reader::Eval => readers::eval(words, profile),
         Reader::Set => readers::set(words, profile),
         Reader::Kill => readers::kill(entry, words, profile),
+        Reader::Rsync => readers::rsync(entry, words, profile),
+        Reader::Ln => readers::ln(entry, words, profile),
     }
 }
 
 /// Reads flags and operands as the entry has them.
 pub(crate) fn plain(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
     profile.add_all(entry.class, |it| format!("`{it}`"));
+    let responds = |it: &&Word| entry.response_files && it.prefix().starts_with('@');
+    if let Some(word) = words.iter().find(responds) {
+        profile.doubt_of(format!("`{}` stands for further words", word.source));
+    }
     if !entry.needs.is_empty() {
         profile.needs.push(entry.needs);
     }
@@ -52,10 +58,14 @@ pub(crate) fn plain(entry: &'static Entry, words: &[Word], profile: &mut Command
     }
     let Walk { flags, operands, .. } = walk;
     let (spared, class) = entry.unless;
-    if !spared.iter().any(|it| flags.contains(it)) {
+    let (modes, others) = entry.modes;
+    let has = |names: &[&str]| names.iter().any(|it| flags.contains(it));
+    if !has(spared) && !(has(modes) && !has(others)) {
         profile.add_all(class, |it| format!("`{it}` without {}", spared.join(" or ")));
     }
-    if operands.iter().all(|it| splits(it) && !it.is_glob()) {
+    // `yarn --version` is not `yarn`.
+    let tells = operands.is_empty() && flags.contains(&"--version");
+    if operands.iter().all(|it| may_vanish(it)) && !tells {
         profile.add_all(entry.bare, |it| format!("`{it}` without operands"));
         profile.reads_script |= entry.reads_script;
     }
@@ -63,6 +73,11 @@ pub(crate) fn plain(entry: &'static Entry, words: &[Word], profile: &mut Command
     let from_input = flags.contains(&"-s") || operands.first().filter(input).is_some();
     profile.reads_script |= entry.reads_script && from_input;
     operands::read(entry, &flags, &operands, profile);
+}
+
+/// True for a word that can turn out to be none.
+fn may_vanish(word: &Word) -> bool {
+    splits(word) && word.parts.iter().all(|it| matches!(it, Part::Unknown { .. }))
 }
 
 /// The state of taking a command apart.

@@ -149,6 +149,10 @@ pub(crate) enum Reader {
     Set,
     /// Every flag may be a signal.
     Kill,
+    /// A path can be on another machine.
+    Rsync,
+    /// What a symbolic link leads to is seen from where the link is.
+    Ln,
 }
 
 /// What is known about one program.
@@ -188,6 +192,10 @@ pub(crate) struct Entry {
     pub(crate) needs: &'static str,
     /// Flags, and the class that the command has without them.
     pub(crate) unless: (&'static [&'static str], Classes),
+    /// Flags that spare the class of `unless` too, and flags with which they do not.
+    pub(crate) modes: (&'static [&'static str], &'static [&'static str]),
+    /// True when `@file` stands for the words in the file.
+    pub(crate) response_files: bool,
 }
 
 impl Entry {

@@ -110,6 +110,17 @@ impl Walk<'_, '_> {
         let narrows = ["-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-wholename"];
         let measures = ["-newer", "-mtime", "-mmin", "-atime", "-ctime", "-size", "-empty"];
         self.narrow |= measures.contains(&name);
+        let kind = self.rest.first().and_then(Word::text).unwrap_or_default();
+        self.profile.tested |= match name {
+            "-type" | "-xtype" => !kind.contains(['f', 'd']),
+            "-print" | "-print0" | "-delete" | "-depth" | "-mount" | "-xdev" | "-o" | "-or" => {
+                false
+            }
+            "-a" | "-and" | "-true" | "-follow" | "-mindepth" | "-ls" | "-warn" | "-nowarn" => {
+                false
+            }
+            _ => true,
+        };
         if flag.arity != Arity::None
             && let Some(value) = self.next()
         {

@@ -5,21 +5,22 @@ use crate::{Part, Word};
 use super::class::Class;
 use super::profile::{CommandProfile, How, is_dynamic};
 
-/// Settings that change how git prints, at most.
-const SETTINGS: [&str; 12] = [
-    "advice.",
-    "color.",
-    "column.",
+/// Settings that change how git prints, at most. None has a name of somebody's choice in it:
+/// `diff.NAME.command` is a program.
+const SETTINGS: [&str; 9] = [
     "core.abbrev",
     "core.quotepath",
     "diff.context",
+    "diff.interhunkcontext",
     "diff.renames",
+    "i18n.logoutputencoding",
     "log.date",
     "log.decorate",
     "log.follow",
-    "status.",
-    "i18n.logoutputencoding",
 ];
+
+/// Sections in which every setting is of that kind.
+const SECTIONS: [&str; 4] = ["advice.", "color.", "column.", "status."];
 
 /// A revision, a path, or `revision:path`; `:(magic)path` too. Which of them is not always to be
 /// seen, so every word counts as a path.
@@ -102,7 +103,8 @@ pub(crate) fn config(word: &Word, profile: &mut CommandProfile) {
     let lead = word.prefix().to_owned();
     let key = lead.split('=').next().unwrap_or_default().to_lowercase();
     let known = lead.contains('=') || !is_dynamic(word);
-    if known && SETTINGS.iter().any(|it| key.starts_with(it)) {
+    let prints = SETTINGS.contains(&&*key) || SECTIONS.iter().any(|it| key.starts_with(it));
+    if known && prints {
         return;
     }
     if known && key == "core.pager" && lead.ends_with("=cat") && !is_dynamic(word) {

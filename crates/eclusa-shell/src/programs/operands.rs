@@ -1,6 +1,6 @@
 //! Operands: what each word is to the program, and what follows from it.
 
-use crate::{Influence, Part, Word, influence};
+use crate::{Influence, Part, Unknown, Word, influence};
 
 use super::class::Class;
 use super::entry::{Entry, Operand, Operands, Role};
@@ -165,6 +165,10 @@ pub(crate) fn one(role: Role, word: &Word, place: ArgPosition, profile: &mut Com
             profile.add(Class::RunsCode, what(profile, "is run"));
             profile.path(word.clone(), How::Executed);
         }
+        Role::Host | Role::Url if is_this_machine(word) => {
+            profile.add(Class::Reveals, what(profile, "is a service of this machine"));
+            profile.hosts.push(word.clone());
+        }
         Role::Host | Role::Url => {
             profile.add(Class::Network, what(profile, "is another machine"));
             profile.hosts.push(word.clone());
@@ -194,6 +198,27 @@ pub(crate) fn one(role: Role, word: &Word, place: ArgPosition, profile: &mut Com
     }
 }
 
+/// True for an address of this machine: `localhost:3000/x`, `http://127.0.0.1:80`. The port and
+/// what is behind it may be unknown, the host not.
+fn is_this_machine(word: &Word) -> bool {
+    let text = word.prefix();
+    let bare = ["http://", "https://", "ws://"].iter().find_map(|it| text.strip_prefix(it));
+    let bare = bare.unwrap_or(text);
+    let (host, rest) = match bare.strip_prefix("[::1]") {
+        Some(rest) => ("::1", rest),
+        None => bare
+            .split_at_checked(bare.find(['/', ':', '?', '#']).unwrap_or(bare.len()))
+            .unwrap_or((bare, "")),
+    };
+    let digits =
+        |it: &str| !it.is_empty() && it.len() < 4 && it.bytes().all(|it| it.is_ascii_digit());
+    let four = host.split('.').count() == 4 && host.split('.').all(digits);
+    let here = host == "localhost" || host == "::1" || (four && host.starts_with("127."));
+    // `127.0.0.1:80@evil.example` is another machine.
+    let ends = rest.starts_with(['/', ':', '?', '#']) || (rest.is_empty() && !is_dynamic(word));
+    here && ends && !word.source.contains('@')
+}
+
 /// A path, unless it is `-`, which is the standard input.
 fn file(word: &Word, how: How, profile: &mut CommandProfile) {
     if word.text().as_deref() != Some("-") {
@@ -216,9 +241,11 @@ pub(crate) fn script(word: &Word, profile: &mut CommandProfile) {
 }
 
 /// The text of a script, with a variable where only the run decides.
-fn as_far_as_known(word: &Word) -> String {
+pub(crate) fn as_far_as_known(word: &Word) -> String {
     let parts = word.parts.iter().map(|part| match part {
         Part::Text(text) | Part::Glob(text) => text.as_str(),
+        Part::Unknown { why: Unknown::Home, .. } => "$HOME",
+        Part::Unknown { why: Unknown::Here, .. } => "$PWD",
         Part::Unknown { .. } => "$UNKNOWN",
     });
     parts.collect()
@@ -232,7 +259,7 @@ fn assignment(word: &Word, profile: &mut CommandProfile) {
         Influence::Unlisted => {
             profile.doubt(format!("what programs make of the variable `{name}` is not known"));
         }
-        Influence::Steers => {
+        Influence::Counts | Influence::Steers => {
             profile
                 .add(Class::RunsCode, format!("the variable `{name}` changes what programs run"));
         }
@@ -249,7 +276,7 @@ fn name(word: &Word, profile: &mut CommandProfile) {
         profile.doubt(format!("which variable `{}` names is only known when it runs", word.source));
     } else if name.is_empty() || !name.chars().all(plain) {
         profile.add(Class::RunsCode, format!("`{name}` is evaluated"));
-    } else if influence(name) == Influence::Steers {
+    } else if influence(name).is_grave() {
         profile.add(Class::RunsCode, format!("the variable `{name}` changes what programs run"));
     }
 }

@@ -15,8 +15,11 @@ const EVERY: &str = " -- -1 \n";
 pub(crate) fn printed(argv: &[Word]) -> Option<String> {
     let (name, words) = argv.split_first()?;
     let name = name.text()?;
-    if !matches!(&*name, "echo" | "printf") {
-        return None;
+    match &*name {
+        "echo" | "printf" => {}
+        "dirname" | "basename" | "realpath" | "readlink" => return path_printed(&name, words),
+        "awk" | "gawk" | "mawk" | "nawk" => return awk_printed(words),
+        _ => return None,
     }
     let texts: Vec<String> = words.iter().map(known_text).collect::<Option<_>>()?;
     if name == "echo" {
@@ -27,6 +30,89 @@ pub(crate) fn printed(argv: &[Word]) -> Option<String> {
     let texts = if texts.first().is_some_and(|it| it == "--") { texts.get(1..)? } else { &texts };
     let (format, rest) = texts.split_first()?;
     formatted(&unescaped(format), rest)
+}
+
+/// What programs that take a path apart print.
+fn path_printed(program: &str, words: &[Word]) -> Option<String> {
+    let mut paths = words.iter().filter(|it| !it.prefix().starts_with('-'));
+    let path = known_text(paths.next()?)?;
+    let trimmed = path.trim_end_matches('/');
+    match program {
+        "dirname" => Some(match trimmed.rsplit_once('/') {
+            Some(("", _)) => "/".to_owned(),
+            Some((before, _)) => before.to_owned(),
+            None if trimmed.is_empty() => "/".to_owned(),
+            None => ".".to_owned(),
+        }),
+        "basename" => Some(match trimmed.rsplit('/').next() {
+            Some("") | None => "/".to_owned(),
+            Some(name) => name.to_owned(),
+        }),
+        _ => Some(path),
+    }
+}
+
+/// What a program of awk prints that does nothing but print: `BEGIN{printf "%c", 114}`.
+fn awk_printed(words: &[Word]) -> Option<String> {
+    let program = words.iter().filter_map(Word::text).find(|it| it.contains("BEGIN"))?;
+    let body = program.split_once('{')?.1.rsplit_once('}')?.0;
+    let mut text = String::new();
+    for statement in body.split(';').map(str::trim).filter(|it| !it.is_empty()) {
+        let (formats, rest) = match statement.strip_prefix("printf") {
+            Some(rest) => (true, rest),
+            None => (false, statement.strip_prefix("print")?),
+        };
+        let rest = rest.trim().trim_start_matches('(').trim_end_matches(')');
+        let values: Vec<String> = awk_values(rest)?;
+        match values.split_first() {
+            Some((format, values)) if formats => {
+                let mut values = values.iter();
+                let mut format = unescaped(format);
+                while let Some(at) = format.find('%') {
+                    let kind = format.get(at + 1..at + 2)?.to_owned();
+                    let value = match &*kind {
+                        "c" => {
+                            let value = values.next()?;
+                            let code = value.parse::<u8>().ok().map(char::from);
+                            code.or_else(|| value.chars().next())?.to_string()
+                        }
+                        "s" | "d" | "i" => values.next()?.clone(),
+                        _ => return None,
+                    };
+                    format.replace_range(at..at + 2, &value.replace('%', ""));
+                }
+                text.push_str(&format);
+            }
+            Some(_) => {
+                text.push_str(&unescaped(&values.join(" ")));
+                text.push('\n');
+            }
+            None => return None,
+        }
+    }
+    Some(text)
+}
+
+/// Strings and numbers between commas; strings that stand beside each other are one.
+fn awk_values(text: &str) -> Option<Vec<String>> {
+    let mut values = vec![String::new()];
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if first == '"' {
+            let (string, after) = rest.get(1..)?.split_once('"')?;
+            values.last_mut()?.push_str(string);
+            rest = after;
+        } else {
+            match first {
+                ',' => values.push(String::new()),
+                it if it.is_ascii_digit() => values.last_mut()?.push(it),
+                it if it.is_whitespace() => {}
+                _ => return None,
+            }
+            rest = rest.get(first.len_utf8()..)?;
+        }
+    }
+    Some(values)
 }
 
 /// The text of a word, or a pattern or a home as it is written: for those who look for catastrophes

@@ -71,6 +71,8 @@ pub struct CommandProfile {
     pub needs: Vec<&'static str>,
     /// The patterns by which `find` chooses names.
     pub sought: Vec<Word>,
+    /// True when `find` has some test that chooses among what is there, were it by owner or rights.
+    pub tested: bool,
     /// True when `paths` are narrowed by tests on what is beneath them, as `find` does it.
     pub narrowed: bool,
 }

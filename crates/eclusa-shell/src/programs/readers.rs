@@ -1,5 +1,7 @@
 //! Small readers, for programs whose words are not quite flags and operands.
 
+use std::borrow::Cow;
+
 use crate::{Part, Word};
 
 use super::argv;
@@ -211,4 +213,46 @@ pub(crate) fn kill(entry: &'static Entry, words: &[Word], profile: &mut CommandP
     if words.iter().any(is_dynamic) {
         profile.doubt("which process it ends is only known when it runs".to_owned());
     }
+}
+
+/// rsync: a path with a host before it is on another machine.
+pub(crate) fn rsync(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
+    argv::plain(entry, words, profile);
+    let remote = |it: &Word| {
+        let Some(text) = it.text() else { return !it.prefix().contains('/') };
+        let host = text.split('/').next().unwrap_or_default();
+        host.contains(':') || text.starts_with("rsync://")
+    };
+    // Any word can be one: which flags take an argument is not known.
+    if let Some(word) = words.iter().find(|it| !it.prefix().starts_with('-') && remote(it)) {
+        let what = format!("`{}` can be on another machine", word.source);
+        profile.add(Class::Network, what);
+        profile.hosts.push(word.clone());
+    }
+}
+
+/// ln: what a symbolic link leads to is seen from the directory that the link is in.
+pub(crate) fn ln(entry: &'static Entry, words: &[Word], profile: &mut CommandProfile) {
+    argv::plain(entry, words, profile);
+    let symbolic = words.iter().any(|it| {
+        let flag = it.prefix();
+        flag == "--symbolic"
+            || (flag.starts_with('-') && !flag.starts_with("--") && flag.contains('s'))
+    });
+    let link = profile.paths.iter().find(|it| it.how == How::Written).map(|it| it.word.clone());
+    let Some(link) = link.filter(|_| symbolic).and_then(|it| it.text().map(Cow::into_owned)) else {
+        return;
+    };
+    let directory = link.trim_end_matches('/').rsplit_once('/').map_or(".", |(before, _)| before);
+    let mut seen = Vec::new();
+    for PathUse { word, how } in &mut profile.paths {
+        let Some(text) = word.text().filter(|it| *how == How::Read && !it.starts_with('/')) else {
+            continue;
+        };
+        // Where the link is an existing directory, it is made in that.
+        let inside = Word::literal(format!("{}/{text}", link.trim_end_matches('/')));
+        seen.push(PathUse { word: inside, how: How::Read });
+        *word = Word::literal(format!("{directory}/{text}"));
+    }
+    profile.paths.extend(seen);
 }

@@ -315,7 +315,6 @@ fn other_ways_to_destroy_a_machine_are_found() {
         "chown -R me .",
         "mv a b",
         "mv * dest/",
-        "find . -delete",
         "find . -name '*.pyc' -delete",
         "rsync -a --delete a/ b/",
         "kill -9 1234",

@@ -82,7 +82,12 @@ impl<'t> Walk<'_, 't> {
                     target.end -= 1;
                 }
                 let before = self.source.as_bytes().get(..target.start).unwrap_or_default();
-                if body.strips_tabs {
+                // The grammar begins behind empty lines, which are text too.
+                let blank = before.iter().rev().take_while(|it| it.is_ascii_whitespace()).count();
+                let blanks = before.get(before.len() - blank..).unwrap_or_default();
+                if let Some(line) = blanks.iter().position(|it| *it == b'\n') {
+                    target.start -= blank - line - 1;
+                } else if body.strips_tabs {
                     target.start -= before.iter().rev().take_while(|it| **it == b'\t').count();
                 }
                 if !body.expands {

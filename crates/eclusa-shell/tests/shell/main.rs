@@ -8,6 +8,7 @@ mod differential;
 mod doubts;
 mod hostile;
 mod joined;
+mod redteam;
 mod structure;
 mod words;
 

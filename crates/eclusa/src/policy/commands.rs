@@ -87,7 +87,9 @@ impl Script {
         }
         for doubt in &self.text.doubts {
             let at = quoted(&doubt.at);
-            floor(Decision::Ask, "shell", format!("{} ({at})", doubt.what));
+            // A sandbox contains whatever else such a text runs.
+            let decision = if doubt.contained { Decision::Stage } else { Decision::Ask };
+            floor(decision, "shell", format!("{} ({at})", doubt.what));
         }
     }
 
@@ -246,6 +248,10 @@ fn about(command: &Command, reason: Reason) -> Reason {
 /// `Ok` when a command does nothing but read, wherever that is. Otherwise what becomes of it.
 fn only_reads(command: &Command, reading: &CommandProfile) -> Result<(), Refused> {
     let stage = |why: String| Err((Decision::Stage, why));
+    if reading.needs.contains(&"host-service") && !reading.class.is_read_only() {
+        let why = "needs a service outside the sandbox, so it cannot work inside it";
+        return Err((Decision::Ask, why.to_owned()));
+    }
     for class in [Class::Privilege, Class::Network] {
         if reading.class.contains(class) {
             let why = why(reading, class);
@@ -268,7 +274,8 @@ fn only_reads(command: &Command, reading: &CommandProfile) -> Result<(), Refused
     for assignment in command.assignments.iter().filter(others) {
         let name = quoted(&assignment.name);
         match influence(&assignment.name) {
-            Influence::Looks => {}
+            // A number that is none is a doubt of the text.
+            Influence::Looks | Influence::Counts => {}
             Influence::Steers => return stage(format!("sets {name}, which steers other programs")),
             Influence::Unlisted if command.words.is_empty() => {}
             Influence::Unlisted => return stage(format!("sets {name} for a program")),
@@ -306,7 +313,8 @@ fn reaches(
         let found =
             places(&word, command, start, root).into_iter().filter_map(move |place| match place {
                 Where::Inside(_) | Where::Harmless => None,
-                Where::Outside => {
+                Where::Public if access == Access::Read => None,
+                Where::Public | Where::Outside => {
                     Some((Decision::Ask, format!("{verb} outside the workspace: {said}")))
                 }
                 Where::Unknown => Some((

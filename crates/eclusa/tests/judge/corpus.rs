@@ -77,6 +77,63 @@ fn further_shell_cases_hold_with_the_shipped_rules() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// What a red team tried: everything that must be denied is, nothing that writes or runs is allowed,
+/// nothing became looser than it was, and nothing everyday is denied. Everyday commands that need
+/// neither another machine nor a service that a sandbox has not are not asked about.
+#[test]
+fn red_team_cases_hold_with_the_shipped_rules() {
+    let world = World::shipped();
+    let (mut wrong, mut asked, mut everyday) = (Vec::new(), Vec::new(), 0_usize);
+    for case in cases("redteam.jsonl") {
+        let (command, must) = (case["command"].as_str().unwrap(), case["must"].as_str().unwrap());
+        let verdict = world.judge(command);
+        let seen = match case["seen"].as_str().unwrap() {
+            "allow" => Decision::Allow,
+            "stage" => Decision::Stage,
+            "ask" => Decision::Ask,
+            _ => Decision::Deny,
+        };
+        let held = match must {
+            "any" => true,
+            "not_looser" => verdict.decision >= seen,
+            other => holds(other, verdict.decision),
+        };
+        if !held {
+            let why = verdict.why();
+            wrong.push(format!(
+                "must be {must} ({seen}), is {}: {command:?}: {why}",
+                verdict.decision
+            ));
+        }
+        let elsewhere = [
+            "git fetch",
+            "git push",
+            "cargo update",
+            "cargo add",
+            "npm install",
+            "npm outdated",
+            "go mod tidy",
+            "docker",
+            "kubectl",
+            "terraform plan",
+            "aws",
+            "gh",
+            "curl -I https",
+            "redis-cli",
+            "wget https",
+            "cat ~/",
+        ];
+        if case["family"] == "everyday" && !elsewhere.iter().any(|it| command.starts_with(it)) {
+            everyday += 1;
+            if verdict.decision > Decision::Stage {
+                asked.push(format!("{command:?}: {}", verdict.why()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(asked.len() * 20 <= everyday, "{} of {everyday}: {asked:#?}", asked.len());
+}
+
 /// Rules alone: the defaults for commands that only read are not heard, which the cases demand.
 #[test]
 fn rule_cases_hold() {

@@ -24,6 +24,26 @@ const HARMLESS: [&str; 8] = [
     "/proc/meminfo",
 ];
 
+/// Directories that are part of the system and the same on every machine that has it: every user may
+/// read them, and nobody keeps anything of their own there.
+const PUBLIC: [&str; 7] = [
+    "/usr/include",
+    "/usr/share",
+    "/usr/lib",
+    "/usr/src",
+    "/usr/local/include",
+    "/usr/local/share",
+    "/usr/local/lib",
+];
+
+/// True for a path in one of these, known as far as the directory is.
+fn is_public(path: &str) -> bool {
+    let inside = |it: &str| {
+        path.strip_prefix(it).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    PUBLIC.iter().any(|it| inside(it)) && !path.split('/').any(|it| it == "..")
+}
+
 /// Every path that a command names, and whether it is written.
 pub(super) fn uses<'a>(
     command: &'a Command,
@@ -50,6 +70,8 @@ pub(super) enum Where {
     Inside(String),
     /// To something that is the same for everybody.
     Harmless,
+    /// Out of the workspace, to a directory that every user may read.
+    Public,
     /// Out of the workspace.
     Outside,
     /// Nobody knows.
@@ -106,6 +128,7 @@ fn place(word: &Word, from: Option<&Word>, start: &str, root: &Root) -> Where {
     match root.place(&path) {
         PathLocation::Inside(_) if is_unknown => Where::Unknown,
         PathLocation::Inside(path) => Where::Inside(path.into_owned()),
+        PathLocation::Outside if !is_unknown && is_public(&path) => Where::Public,
         PathLocation::Outside => Where::Outside,
         // The empty word names nothing.
         PathLocation::Nowhere if known.is_empty() && whole => Where::Harmless,
