@@ -4,16 +4,20 @@
 //! file-system monitors, hooks, filters, text converters, diff programs, pagers. They come with the
 //! directory, not from the person. These variables switch them off for every git that the command
 //! starts. Most have a fixed name; drivers have names that the repository chooses, so they are read
-//! from its configuration, which runs nothing.
+//! from its configuration, which runs nothing. A configuration that cannot be judged switches git off.
 
+mod ask;
 mod config;
+mod person;
 mod repository;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use config::Name;
+pub use person::personal_git_settings;
+use repository::Names;
 
 /// What holds for every repository: settings that are safe to make even where none was made.
 const ALWAYS: [(&str, &str); 16] = [
@@ -74,35 +78,55 @@ pub fn git_environment(
     places: &[PathBuf],
     identity: Option<Identity<'_>>,
 ) -> Vec<(OsString, OsString)> {
-    environment(&repository::names(places), identity)
+    environment(&repository::names(places), identity, &[])
 }
 
 /// The same for a caller that knows the repositories: those above `places` are looked for, and of
-/// what lies beneath them only `trees`, each a working tree or a repository.
+/// what lies beneath them only `trees`, each a working tree or a repository. `person` are settings of
+/// the person's own ([`personal_git_settings`]), which hold where no repository says otherwise.
 #[must_use]
 pub fn git_environment_of(
     places: &[PathBuf],
     trees: &[PathBuf],
     identity: Option<Identity<'_>>,
+    person: &[(String, String)],
 ) -> Vec<(OsString, OsString)> {
-    environment(&repository::names_of(places, trees), identity)
+    environment(&repository::names_of(places, trees), identity, person)
 }
 
+/// Said in the place of a number, at which every git stops.
+const UNREADABLE: &str = "the configuration of a repository here cannot be judged";
+
 fn environment(
-    names: &BTreeSet<Name>,
+    names: &Names,
     identity: Option<Identity<'_>>,
+    person: &[(String, String)],
 ) -> Vec<(OsString, OsString)> {
-    let mut settings: BTreeMap<String, String> = BTreeMap::new();
+    let mut env: Vec<(OsString, OsString)> =
+        VARIABLES.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    if names.unreadable {
+        env.push(("GIT_CONFIG_COUNT".into(), UNREADABLE.into()));
+        env.push(("GIT_DIR".into(), format!("/{UNREADABLE}").into()));
+        return env;
+    }
+    let names = &names.list;
+    let mut settings: BTreeMap<OsString, OsString> = BTreeMap::new();
+    for (name, value) in person {
+        let said = Name::parse(name.as_bytes()).is_none_or(|it| names.contains(&it));
+        if !said {
+            settings.insert(name.into(), value.into());
+        }
+    }
     for name in names {
         // Of these the first one counts, so they can't be overruled: what would start them, on
         // this machine, is switched off instead. Over ssh they would be started elsewhere.
         if name.section == "remote" && matches!(name.key.as_str(), "uploadpack" | "receivepack") {
             settings.insert("protocol.file.allow".into(), "never".into());
         } else if let Some(value) = neutral(name) {
-            settings.insert(name.to_string(), value.into());
+            settings.insert(name.to_os_string(), value.into());
             if name.section == "filter" {
                 let required = Name { key: "required".into(), ..name.clone() };
-                settings.insert(required.to_string(), "false".into());
+                settings.insert(required.to_os_string(), "false".into());
             }
         }
     }
@@ -116,12 +140,10 @@ fn environment(
             settings.insert("user.email".into(), identity.email.into());
         }
     }
-    let mut env: Vec<(OsString, OsString)> =
-        VARIABLES.iter().map(|(name, value)| (name.into(), value.into())).collect();
     env.push(("GIT_CONFIG_COUNT".into(), settings.len().to_string().into()));
     for (n, (name, value)) in settings.into_iter().enumerate() {
-        env.push((format!("GIT_CONFIG_KEY_{n}").into(), name.into()));
-        env.push((format!("GIT_CONFIG_VALUE_{n}").into(), value.into()));
+        env.push((format!("GIT_CONFIG_KEY_{n}").into(), name));
+        env.push((format!("GIT_CONFIG_VALUE_{n}").into(), value));
     }
     env
 }
@@ -142,6 +164,7 @@ fn neutral(name: &Name) -> Option<&'static str> {
         ("trailer", "command" | "cmd") => "true",
         ("pager", _) => "cat",
         ("mergetool" | "difftool" | "browser" | "man" | "guitool", "cmd" | "path") => "false",
+        ("instaweb", _) | ("lfs", "path" | "args") => "false",
         ("hook", "command") => "true",
         ("hook", "enabled") => "false",
         ("core", "editor" | "sshcommand" | "askpass" | "alternaterefscommand") => "true",

@@ -48,7 +48,7 @@ pub mod test_support;
 
 pub use capabilities::{Enforcement, HostCapabilities, Missing, StagingMethod};
 pub use environment::clean_environment;
-pub use git::{Identity, git_environment, git_environment_of};
+pub use git::{Identity, git_environment, git_environment_of, personal_git_settings};
 pub use layer_pool::{Layer, LayerPool};
 pub use output::Output;
 pub use overlay_hazards::{OverlayHazard, overlay_hazards};

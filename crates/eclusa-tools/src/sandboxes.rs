@@ -16,7 +16,7 @@ use std::{
 use eclusa::RequiredEnforcement;
 use eclusa_sandbox::{
     Enforcement, HostCapabilities, Identity, Limits, PROXY_PORT, Plan, Sandbox, StagingMethod,
-    git_environment_of,
+    git_environment_of, personal_git_settings,
     proxy::{Hosts, Proxy},
 };
 
@@ -46,6 +46,8 @@ struct Inner {
     hosts: Hosts,
     capabilities: OnceLock<HostCapabilities>,
     write_tracking: OnceLock<WriteTracking>,
+    /// The harmless part of the person's own git configuration.
+    git_settings: OnceLock<Vec<(String, String)>>,
     survey: Survey,
     pools: LayerPools,
 }
@@ -96,6 +98,7 @@ impl Sandboxes {
             hosts,
             capabilities: OnceLock::new(),
             write_tracking: OnceLock::new(),
+            git_settings: OnceLock::new(),
         })))
     }
 
@@ -221,11 +224,14 @@ impl Sandboxes {
     }
 
     fn environment(&self, cwd: &Path, found: &Found) -> Vec<(OsString, OsString)> {
-        let SandboxSettings { root, env, hosts, identity, .. } = self.settings();
+        let SandboxSettings { root, env, hosts, identity, home, .. } = self.settings();
         let identity = identity.as_ref().map(|(name, email)| Identity { name, email });
         let mut env = env.clone();
         let places = [cwd.to_owned(), root.clone()];
-        env.extend(git_environment_of(&places, &found.trees, identity));
+        let person = self.0.git_settings.get_or_init(|| {
+            home.as_ref().map(|it| personal_git_settings(it, root)).unwrap_or_default()
+        });
+        env.extend(git_environment_of(&places, &found.trees, identity, person));
         if !env.iter().any(|(name, _)| name == "HOME") {
             env.push(("HOME".into(), "/tmp".into()));
         }

@@ -1,109 +1,147 @@
-//! The names in a git configuration file. Values matter only where they include other files.
+//! What a git configuration file says, as git itself reads it.
 //!
-//! Where git would refuse the file, this reader may still find names: a name too many only sets
-//! something harmless.
+//! A file that has nothing but plain sections and plain values, as git writes them, is read here.
+//! Whatever else is in one (quotes, escapes, lines that go on, comments that end with a backslash,
+//! other bytes than ASCII), git is asked: two readers of one format differ sooner or later, and the
+//! difference is a hole.
 
-use std::fmt;
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::Path;
 
-/// A name: section and key without regard to case, subsection exactly.
+use super::ask;
+
+/// Bytes of a configuration file. One that is longer cannot be judged.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// A name: section and key without regard to case, subsection exactly. Subsections are bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name {
     pub(super) section: String,
-    pub(super) subsection: Option<String>,
+    pub(super) subsection: Option<Vec<u8>>,
     pub(super) key: String,
 }
 
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.subsection {
-            Some(subsection) => write!(f, "{}.{subsection}.{}", self.section, self.key),
-            None => write!(f, "{}.{}", self.section, self.key),
+impl Name {
+    /// Reads `section.key` or `section.sub.section.key`.
+    pub(super) fn parse(text: &[u8]) -> Option<Name> {
+        let first = text.iter().position(|it| *it == b'.')?;
+        let last = text.iter().rposition(|it| *it == b'.')?;
+        let lower = |it: &[u8]| String::from_utf8_lossy(it).to_lowercase();
+        Some(Name {
+            section: lower(text.get(..first)?),
+            subsection: (first < last)
+                .then(|| text.get(first + 1..last))
+                .flatten()
+                .map(<[u8]>::to_vec),
+            key: lower(text.get(last + 1..)?),
+        })
+    }
+
+    /// The name as git takes it.
+    pub(super) fn to_os_string(&self) -> OsString {
+        let mut bytes = self.section.clone().into_bytes();
+        for part in self.subsection.iter().map(Vec::as_slice).chain([self.key.as_bytes()]) {
+            bytes.push(b'.');
+            bytes.extend_from_slice(part);
         }
+        OsString::from_vec(bytes)
     }
 }
 
-/// Reads all names of a text, with their values, in order.
-pub(super) fn read(text: &str) -> Vec<(Name, String)> {
+/// All names of a file with their values, in order; what it includes is not followed. `None`: nobody
+/// can say what git would make of it.
+pub(super) fn read(file: &Path) -> Option<Vec<(Name, Vec<u8>)>> {
+    // A pipe or device in the place of a file would make us wait; git waits for it too.
+    match std::fs::metadata(file) {
+        Ok(it) if it.is_file() && it.len() > MAX_BYTES => return None,
+        Ok(it) if it.is_file() => {}
+        Ok(it) => return it.is_dir().then(Vec::new),
+        Err(err) if err.kind() == std::io::ErrorKind::NotFound => return Some(Vec::new()),
+        // What we may not read the command may not read either.
+        Err(_) => return Some(Vec::new()),
+    }
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file).ok();
+    let read = opened.map(|it| it.take(MAX_BYTES + 1).read_to_end(&mut bytes));
+    match read {
+        None => return Some(Vec::new()),
+        Some(Err(_)) => return None,
+        Some(Ok(length)) if length as u64 > MAX_BYTES => return None,
+        Some(Ok(_)) => {}
+    }
+    plain(&bytes).or_else(|| asked(file))
+}
+
+/// The names of a text in which nothing is special; `None` where anything is.
+fn plain(bytes: &[u8]) -> Option<Vec<(Name, Vec<u8>)>> {
+    let text = str::from_utf8(bytes).ok().filter(|it| it.is_ascii())?;
+    if text.contains(['\r', '\0', '\\', '\x0b', '\x0c']) {
+        return None;
+    }
     let mut names = Vec::new();
-    let mut section: Option<(String, Option<String>)> = None;
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        let mut line = line.trim_start_matches(['\u{feff}', ' ', '\t', '\r']).to_owned();
-        // A value goes on behind a backslash at the end of a line.
-        while line.ends_with('\\')
-            && let Some(next) = lines.next()
-        {
-            line.pop();
-            line.push_str(next);
+    let mut section: Option<(String, Option<Vec<u8>>)> = None;
+    for line in text.split('\n').map(|it| it.trim_matches([' ', '\t'])) {
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
         }
-        let mut rest = line.as_str();
-        while let Some(header) = rest.strip_prefix('[') {
-            let Some((found, behind)) = read_header(header) else { break };
-            section = Some(found);
-            rest = behind.trim_start();
+        if let Some(header) = line.strip_prefix('[') {
+            section = Some(plain_header(header)?);
+            continue;
         }
-        if let Some((section, subsection)) = &section
-            && let Some((key, value)) = read_pair(rest)
-        {
-            let (section, subsection) = (section.clone(), subsection.clone());
-            names.push((Name { section, subsection, key }, value));
-        }
+        let (section, subsection) = section.clone()?;
+        let (key, value) = plain_pair(line)?;
+        names.push((Name { section, subsection, key }, value));
     }
-    names
+    Some(names)
 }
 
-/// `name]`, `name.sub]` or `name "sub"]`, and what is behind it.
-fn read_header(header: &str) -> Option<((String, Option<String>), &str)> {
-    let end = header.find([']', '"', ' ', '\t'])?;
-    let (name, rest) = header.split_at_checked(end)?;
-    let rest = rest.trim_start();
-    if let Some(behind) = rest.strip_prefix(']') {
-        let found = match name.split_once('.') {
-            Some((section, sub)) => (section.to_lowercase(), Some(sub.to_lowercase())),
-            None => (name.to_lowercase(), None),
-        };
-        return Some((found, behind));
+/// `name]` or `name "sub"]`, and nothing behind it.
+fn plain_header(header: &str) -> Option<(String, Option<Vec<u8>>)> {
+    let header = header.strip_suffix(']')?;
+    let is_name =
+        |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-');
+    if is_name(header) {
+        return Some((header.to_lowercase(), None));
     }
-    let mut subsection = String::new();
-    let quoted = rest.strip_prefix('"')?;
-    let mut letters = quoted.char_indices();
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '\\' => subsection.extend(letters.next().map(|(_, letter)| letter)),
-            '"' => {
-                let behind = quoted.get(at + 1..)?.trim_start().strip_prefix(']')?;
-                return Some(((name.to_lowercase(), Some(subsection)), behind));
-            }
-            letter => subsection.push(letter),
-        }
-    }
-    None
+    let (name, rest) = header.split_once(' ')?;
+    let sub = rest.strip_prefix('"')?.strip_suffix('"')?;
+    let plain = is_name(name) && !sub.contains(['"', '[', ']', '#', ';']);
+    plain.then(|| (name.to_lowercase(), Some(sub.as_bytes().to_vec())))
 }
 
 /// `key = value`, or a key alone, which means true.
-fn read_pair(text: &str) -> Option<(String, String)> {
-    let text = text.trim();
-    let end = text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
-    let (key, rest) = text.split_at_checked(end.unwrap_or(text.len()))?;
-    if key.is_empty() {
+fn plain_pair(line: &str) -> Option<(String, Vec<u8>)> {
+    if line.contains(['"', '#', ';']) {
         return None;
     }
-    let value = rest.trim_start().strip_prefix('=').map(read_value).unwrap_or_default();
-    Some((key.to_lowercase(), value))
+    let (key, value) = line.split_once('=').unwrap_or((line, ""));
+    let key = key.trim_end_matches([' ', '\t']);
+    let mut letters = key.bytes();
+    let first = letters.next().is_some_and(|it| it.is_ascii_alphabetic());
+    let rest = letters.all(|it| it.is_ascii_alphanumeric() || it == b'-');
+    let value = value.trim_matches([' ', '\t']).as_bytes().to_vec();
+    (first && rest).then(|| (key.to_lowercase(), value))
 }
 
-/// A value without its quotes, escapes and comment.
-fn read_value(text: &str) -> String {
-    let mut value = String::new();
-    let mut quoted = false;
-    let mut letters = text.trim().chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' => quoted = !quoted,
-            '\\' => value.extend(letters.next()),
-            '#' | ';' if !quoted => break,
-            letter => value.push(letter),
-        }
-    }
-    value.trim_end().to_owned()
+/// What git says of a file. One that git cannot read stops every git that meets it.
+fn asked(file: &Path) -> Option<Vec<(Name, Vec<u8>)>> {
+    let mut command = ask::git()?;
+    command.args(["config", "--no-includes", "--list", "-z", "--file"]).arg(file);
+    let output = ask::output(command)?;
+    Some(pairs(&output))
+}
+
+/// Reads what `git config --list -z` prints.
+pub(super) fn pairs(output: &[u8]) -> Vec<(Name, Vec<u8>)> {
+    let entries = output.split(|it| *it == 0).filter(|it| !it.is_empty());
+    entries
+        .filter_map(|entry| {
+            let end = entry.iter().position(|it| *it == b'\n');
+            let name = entry.get(..end.unwrap_or(entry.len()))?;
+            let value = end.and_then(|it| entry.get(it + 1..)).unwrap_or_default();
+            Some((Name::parse(name)?, value.to_vec()))
+        })
+        .collect()
 }

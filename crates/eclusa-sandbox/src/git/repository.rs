@@ -1,7 +1,8 @@
 //! Which repositories a command may meet, and all names in their configuration.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::io::Read as _;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::config::{self, Name};
@@ -9,16 +10,22 @@ use super::config::{self, Name};
 /// How deep and how wide repositories are looked for beneath a place.
 const DEPTH: usize = 3;
 const ENTRIES: usize = 4000;
-/// A configuration file is short. What is longer is read up to here.
-const LONGEST: u64 = 4 << 20;
-/// Files that one configuration includes, all together.
-const INCLUDES: usize = 100;
+/// Files that one configuration includes, all together. One with more cannot be judged.
+const MAX_INCLUDES: usize = 100;
 
 /// Directories that hold programs of others in such numbers that a search would take too long.
 const SKIPPED: [&str; 3] = ["node_modules", "target", ".venv"];
 
+/// The names in some configurations.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    pub(super) list: BTreeSet<Name>,
+    /// True when one of them cannot be judged.
+    pub(super) unreadable: bool,
+}
+
 /// All names in the configuration of every repository around these places.
-pub(super) fn names(places: &[PathBuf]) -> BTreeSet<Name> {
+pub(super) fn names(places: &[PathBuf]) -> Names {
     let mut directories = above(places);
     for place in places {
         beneath(place, &mut directories);
@@ -27,7 +34,7 @@ pub(super) fn names(places: &[PathBuf]) -> BTreeSet<Name> {
 }
 
 /// The same, where everything beneath these places is known.
-pub(super) fn names_of(places: &[PathBuf], trees: &[PathBuf]) -> BTreeSet<Name> {
+pub(super) fn names_of(places: &[PathBuf], trees: &[PathBuf]) -> Names {
     let mut directories = above(places);
     directories.extend(trees.iter().flat_map(|it| git_directory(it)));
     all_names(&directories)
@@ -39,12 +46,12 @@ fn above(places: &[PathBuf]) -> BTreeSet<PathBuf> {
     above.into_iter().flat_map(git_directory).collect()
 }
 
-fn all_names(directories: &BTreeSet<PathBuf>) -> BTreeSet<Name> {
+fn all_names(directories: &BTreeSet<PathBuf>) -> Names {
     let mut files = BTreeSet::new();
     for directory in directories {
         configurations(directory, &mut files);
     }
-    let mut names = BTreeSet::new();
+    let mut names = Names::default();
     for file in files {
         read(&file, &mut names);
     }
@@ -121,35 +128,32 @@ fn nested(directory: &Path, depth: usize, files: &mut BTreeSet<PathBuf>) {
 }
 
 /// Adds the names of a file and of all it includes, on whatever condition.
-fn read(file: &Path, names: &mut BTreeSet<Name>) {
+fn read(file: &Path, names: &mut Names) {
     let mut seen = BTreeSet::new();
     let mut next = vec![file.to_path_buf()];
     while let Some(file) = next.pop() {
-        if seen.len() > INCLUDES || !seen.insert(file.clone()) {
+        if !seen.insert(file.clone()) {
             continue;
         }
-        for (name, value) in config::read(&text_of(&file)) {
+        let found = config::read(&file).filter(|_| seen.len() <= MAX_INCLUDES);
+        let Some(found) = found else {
+            names.unreadable = true;
+            return;
+        };
+        for (name, value) in found {
             if matches!(name.section.as_str(), "include" | "includeif") && name.key == "path" {
-                next.push(included(&file, &value));
+                next.extend(included(&file, &value));
             }
-            names.insert(name);
+            names.list.insert(name);
         }
     }
 }
 
-/// Where an include points. `~` is the home directory, which this crate doesn't know; the sandbox's
-/// git has no home configuration, but an absolute form of the path would be the same file.
-fn included(file: &Path, to: &str) -> PathBuf {
-    file.parent().unwrap_or(Path::new("/")).join(to)
-}
-
-fn text_of(file: &Path) -> String {
-    let mut bytes = Vec::new();
-    // A pipe or device in the place of a file would make us wait.
-    if file.is_file()
-        && let Ok(file) = std::fs::File::open(file)
-    {
-        let _ = file.take(LONGEST).read_to_end(&mut bytes);
+/// Where an include points. Behind `~` and `%(prefix)` lie files of the person and of git, which no
+/// repository has brought.
+fn included(file: &Path, to: &[u8]) -> Option<PathBuf> {
+    if to.is_empty() || to.starts_with(b"~") || to.starts_with(b"%(prefix)") {
+        return None;
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    Some(file.parent().unwrap_or(Path::new("/")).join(OsStr::from_bytes(to)))
 }

@@ -9,6 +9,7 @@
 mod basics;
 mod context;
 mod escape;
+mod git_config;
 mod held;
 mod layer_pool;
 mod levels;
