@@ -21,7 +21,7 @@ use crate::{
     command_tool::CommandTool,
     examples,
     failure::Failure,
-    paths::Paths,
+    paths::{self, Paths},
     remember::RuleWriter,
     reviewers::{ExternalReviewer, ReviewerEndpoint, service::Service},
     rule_uses::RuleUses,
@@ -73,7 +73,12 @@ impl AppContext {
 
     /// The workspace, where changes become real and are undone. Nothing is made by naming it.
     pub(crate) fn workspace(&self) -> Result<Workspace, Failure> {
-        Workspace::named(&self.paths.workspace, self.paths.undo()).map_err(Failure::failed)
+        let workspace = Workspace::named(&self.paths.workspace, self.paths.undo());
+        let workspace = workspace.map_err(Failure::failed)?;
+        Ok(match paths::git_excludes() {
+            Some(excludes) => workspace.with_excludes(&excludes),
+            None => workspace,
+        })
     }
 
     /// The tools, to look at: nothing that was kept can be read with them.

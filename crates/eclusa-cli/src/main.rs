@@ -14,6 +14,7 @@ mod commands;
 mod context;
 mod examples;
 mod failure;
+mod git_excludes;
 mod paths;
 mod remember;
 mod reviewers;

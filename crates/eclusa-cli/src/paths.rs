@@ -90,6 +90,12 @@ pub(crate) fn whole(path: &Path) -> PathBuf {
     whole.unwrap_or_else(|_| path.to_owned())
 }
 
+/// What git ignores for this person everywhere.
+pub(crate) fn git_excludes() -> Option<String> {
+    let own = env::var_os("HOME").map(PathBuf::from).filter(|it| it.is_absolute());
+    crate::git_excludes::read(own.as_deref(), home("XDG_CONFIG_HOME", ".config").as_deref())
+}
+
 /// One of the XDG directories, or where it is by convention.
 fn home(variable: &str, otherwise: &str) -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());

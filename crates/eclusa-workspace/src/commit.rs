@@ -57,6 +57,7 @@ pub struct Workspace {
     state: PathBuf,
     ready: Arc<OnceLock<Ready>>,
     watch: Option<Arc<dyn Fn(&'static str) + Send + Sync>>,
+    excludes: Option<Arc<str>>,
 }
 
 /// What is known once the state is there.
@@ -226,7 +227,7 @@ impl Workspace {
     ) -> Result<Workspace, IoFailure> {
         let (root, state) = (root.into(), state.into());
         let root = root.canonicalize().map_err(IoFailure::at("open the workspace", &root))?;
-        Ok(Workspace { root, state, ready: Arc::default(), watch: None })
+        Ok(Workspace { root, state, ready: Arc::default(), watch: None, excludes: None })
     }
 
     /// Makes the state, if need be.
@@ -257,6 +258,18 @@ impl Workspace {
         };
         let (open, done) = (below("open")?, below("done")?);
         Ok(Ready { state, aside, lock, handle: Arc::new(handle), open, done })
+    }
+
+    /// What git ignores for this person in every repository: the text of their own excludes.
+    #[must_use]
+    pub fn with_excludes(mut self, patterns: &str) -> Workspace {
+        self.excludes = Some(patterns.into());
+        self
+    }
+
+    /// What git ignores for this person in every repository.
+    pub fn excludes(&self) -> Option<&str> {
+        self.excludes.as_deref()
     }
 
     /// Calls this before every step that touches the disk, with the name of what comes next: for

@@ -72,6 +72,7 @@ mod policy;
 mod preflight;
 mod redact;
 mod registry;
+mod repository;
 mod result;
 mod review;
 mod run;
@@ -118,8 +119,10 @@ pub use gate::{
 pub use metrics::{Counts, Metrics};
 pub use policy::{
     Access, Amount, Author, Budget, ChangeTotals, ContextNeeds, CountedRule, EffectConditions,
-    EffectLimits, Effects, ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord,
-    Explanation, HiddenPaths, JudgeContext, Matcher, Rule, Rules, Validity, only_reads_files,
+    EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects, ExplainedCommand, ExplainedRule,
+    ExplainedScript, ExplainedWord, Explanation, FoldedChanges, GitAction, GitActionKind, GitFile,
+    HiddenPaths, JudgeContext, Matcher, NewCommit, PathFacts, RefChange, RepositoryFacts, Rule,
+    Rules, Tracked, Validity, only_reads_files,
 };
 pub use preflight::{Advice, Checkpoint, PreflightStep, ReverseThinker, ReverseThinkingReport};
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};

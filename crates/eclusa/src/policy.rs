@@ -9,7 +9,11 @@ use crate::{Decision, PermissionClass, Policy, Reason, Source, Touch, Validated,
 
 pub use commands::only_reads_files;
 pub use effect_conditions::{Amount, EffectConditions};
-pub use effects::{Author, Budget, ChangeTotals, EffectLimits, Effects};
+pub use effects::{
+    Author, Budget, ChangeTotals, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,
+    FoldedChanges, GitAction, GitActionKind, GitFile, NewCommit, PathFacts, RefChange,
+    RepositoryFacts, Tracked,
+};
 pub use explain::{ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord, Explanation};
 pub use matcher::Matcher;
 pub use rule::{Access, Rule};
@@ -115,7 +119,10 @@ impl Policy for Rules {
         }
         let subject = self.subject(call, call.touches(), &paths);
         let matched = self.matching_rules(&subject, |_| true);
-        because.extend(matched.iter().map(|it| it.reason()));
+        because.extend(matched.iter().map(|it| match it.is_about_blocked() {
+            true => it.reason_naming(&subject),
+            false => it.reason(),
+        }));
         let allowed = Allowed::by(&matched);
         if let (Some(from), Some(what)) = (&call.context().taint, taint::exfiltration_risk(call)) {
             match allowed {
@@ -158,6 +165,10 @@ impl Policy for Rules {
 
     fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {
         Rules::judge_effects(self, effects)
+    }
+
+    fn effect_kinds(&self, effects: &Effects<'_>) -> EffectKinds {
+        Rules::effect_kinds(self, effects)
     }
 
     fn counts_lines(&self) -> bool {
@@ -279,11 +290,11 @@ fn unruled(call: &Validated) -> (Decision, &'static str) {
             (Decision::Allow, "it only reads in the workspace")
         }
         PermissionClass::File if call.facts().stages && touches_files(call) => {
-            (Decision::Stage, "what it changes is judged before it is real")
+            (Decision::Stage, "its changes are reviewed before they are applied")
         }
         PermissionClass::File => (Decision::Ask, "it does more than read files"),
         PermissionClass::Shell if call.facts().stages => {
-            (Decision::Stage, "what it changes is judged before it is real")
+            (Decision::Stage, "its changes are reviewed before they are applied")
         }
         PermissionClass::Shell => (Decision::Ask, "it runs shell text"),
         PermissionClass::Web => (Decision::Ask, "it talks to a host"),

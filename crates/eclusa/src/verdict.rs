@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use crate::{ContextNeeds, Effects, Explanation, HiddenPaths, Validated};
+use crate::{ContextNeeds, EffectKind, EffectKinds, Effects, Explanation, HiddenPaths, Validated};
 
 /// How strict an answer is. The strictest of all that apply wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -220,6 +220,12 @@ pub trait Policy: Send + Sync {
             origin: "effects".into(),
             text: text.into(),
         }])
+    }
+
+    /// What sort of thing each change is. A policy that does not tell them apart holds them all for
+    /// edits.
+    fn effect_kinds(&self, effects: &Effects<'_>) -> EffectKinds {
+        EffectKinds::all(EffectKind::Edit, effects.changes.len())
     }
 
     /// What must be known of the moment of a call to judge it: it is in

@@ -40,8 +40,8 @@ fn the_demo_shows_every_gate_and_ends_with_a_chain_that_holds() {
     And something that nobody has allowed.
 
       → note {"text":"nobody has looked at the ladder"}
-        stage: what it changes is judged before it is real (defaults)
-        ask: no rule allows all that it changes (defaults)
+        stage: its changes are reviewed before they are applied (defaults)
+        ask: its changes are reviewed before they are applied: `notes.txt` (defaults)
         asked: no_approver (nobody)
         discarded: notes.txt
       ← changes discarded, nothing was applied: they need approval and nobody can be asked; a person can run it in a terminal, add an allow rule, or choose another mode
@@ -57,8 +57,8 @@ fn the_demo_shows_every_gate_and_ends_with_a_chain_that_holds() {
     What would happen if I wrote down one more thing?
 
       → note {"text":"one more thing"}
-        stage: what it changes is judged before it is real (defaults)
-      ← dry run, nothing was done: note({"text":"one more thing"}) would run with its changes staged, because what it changes is judged before it is real (defaults)
+        stage: its changes are reviewed before they are applied (defaults)
+      ← dry run, nothing was done: note({"text":"one more thing"}) would run with its changes staged, because its changes are reviewed before they are applied (defaults)
 
     And what was changed is taken back: `eclusa undo`, which is a call of its own.
 

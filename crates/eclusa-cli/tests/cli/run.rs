@@ -64,7 +64,7 @@ fn s4_58_c9_a_dry_run_works_without_a_terminal_and_does_nothing() {
         &["--dry-run", "run", "echo", r#"{"text": "hello"}"#],
     ]), @r###"
     $ eclusa --dry-run run note {"text": "hello"}
-    dry run, nothing was done: note({"text":"hello"}) would run with its changes staged, because what it changes is judged before it is real (defaults)
+    dry run, nothing was done: note({"text":"hello"}) would run with its changes staged, because its changes are reviewed before they are applied (defaults)
     exit 0
     $ eclusa --dry-run run time
     stderr:

@@ -199,7 +199,7 @@ fn what_rules_deny_is_denied_to_an_undo_too_and_limits_on_deletion_are_not_meant
     let frozen = world.eclusa(&["--policy", policy.to_str().unwrap(), "undo", &call]);
     assert!(frozen.code == 3 && frozen.err.contains("frozen"), "{frozen:?}");
     assert_eq!(notes(&world), "one\n");
-    // `allow_delete` is false by default, and this deletes.
+    // Deleting is asked about by default, and this deletes.
     assert_eq!(world.eclusa(&["undo", &call]).code, 0);
     assert!(!world.path("workspace/notes.txt").exists());
     // A rule can name the tool, although no model is offered it.

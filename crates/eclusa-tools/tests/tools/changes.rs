@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{MAY_DELETE, World};
+use crate::world::{MAY_DELETE, NO_DELETE, World};
 
 #[test]
 fn a_patch_makes_changes_moves_and_deletes_files_all_at_once() {
@@ -27,8 +27,8 @@ fn c25_a_patch_deletes_nothing_where_deleting_is_off_and_then_does_nothing_else_
     world.write("a.txt", "one\n");
     let patch =
         "*** Begin Patch\n*** Add File: b.txt\n+new\n*** Delete File: a.txt\n*** End Patch\n";
-    let reply = world.work("").call("ApplyPatch", json!({"patch": patch}));
-    assert!(reply.refused() && reply.content().contains("allow_delete"), "{}", reply.content());
+    let reply = world.work(NO_DELETE).call("ApplyPatch", json!({"patch": patch}));
+    assert!(reply.refused() && reply.content().contains("effects.delete"), "{}", reply.content());
     assert_eq!(world.tree(), ["a.txt: one\n"]);
     world.work(MAY_DELETE).done("apply_patch", json!({"patch": patch}));
     assert_eq!(world.tree(), ["b.txt: new\n"]);
@@ -64,8 +64,7 @@ fn a_patch_cannot_reach_what_no_other_tool_can() {
     std::os::unix::fs::symlink("../outside.txt", world.path("out.txt")).unwrap();
     let work = world.work(MAY_DELETE);
     let before = world.tree();
-    for path in
-        ["../outside.txt", ".env", "out.txt", ".git/hooks/pre-commit", ".github/workflows/x.yml"]
+    for path in ["../outside.txt", ".env", "out.txt", ".git/hooks/pre-commit", ".husky/pre-commit"]
     {
         for patch in [
             format!("*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch\n"),
@@ -91,11 +90,11 @@ fn a_patch_cannot_reach_what_no_other_tool_can() {
 fn s4_8_c25_nothing_is_deleted_unless_deleting_is_on() {
     let world = World::new();
     world.write("a.txt", "one\n");
-    let work = world.work("");
+    let work = world.work(NO_DELETE);
     for name in ["delete", "delete_file"] {
         let reply = work.call(name, json!({"path": "a.txt"}));
         assert!(reply.refused(), "{}", reply.content());
-        assert!(reply.content().contains("allow_delete = false"), "{}", reply.content());
+        assert!(reply.content().contains("effects.delete"), "{}", reply.content());
     }
     let args = json!({"from": "a.txt", "to": "b.txt", "overwrite": true});
     world.write("b.txt", "two\n");

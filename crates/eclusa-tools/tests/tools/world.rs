@@ -16,6 +16,8 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// Rules of a person who switches deleting off.
+pub(crate) const NO_DELETE: &str = "[effects]\nallow_delete = false\n";
 /// Rules of a person who lets things be deleted, besides the shipped ones.
 pub(crate) const MAY_DELETE: &str = "[effects]\nallow_delete = true\n";
 

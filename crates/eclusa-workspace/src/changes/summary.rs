@@ -51,6 +51,11 @@ impl Diff<'_> {
 }
 
 impl Summary {
+    /// True when nothing changes.
+    pub fn is_nothing(&self) -> bool {
+        self.files == 0 && self.directories == 0
+    }
+
     fn add(&mut self, change: &Change, source: Option<&Change>) {
         let (old, new) = (change.before.as_ref(), change.after.as_ref());
         let sides = [old, new];

@@ -2,7 +2,7 @@
 //!
 //! Fields are in alphabetical order, so that the encoding is the canonical one (RFC 8785).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -198,6 +198,8 @@ pub(crate) struct ChangesNote<'a> {
     count: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<&'static str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    kinds: &'a BTreeMap<&'static str, usize>,
     outcome: &'static str,
     paths: Vec<Cow<'a, str>>,
     sha256: Hex,
@@ -210,6 +212,7 @@ impl<'a> ChangesNote<'a> {
             because: Because(it.verdict.as_ref().map(|it| (&*it.because, redactor))),
             count: it.count,
             decision: it.verdict.as_ref().map(|it| it.decision.as_str()),
+            kinds: &it.kinds,
             outcome: it.outcome.as_str(),
             paths: it.paths.iter().map(|it| redactor.text(it).0).collect(),
             sha256: Hex(it.digest),

@@ -1,6 +1,6 @@
 //! What is known of a call so far, collected on its way through the gates.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
@@ -36,6 +36,8 @@ pub(crate) struct ChangesTrail {
     pub(crate) count: usize,
     pub(crate) paths: Vec<String>,
     pub(crate) verdict: Option<Verdict>,
+    /// How many of them are of each kind.
+    pub(crate) kinds: BTreeMap<&'static str, usize>,
     pub(crate) approval: Option<Approval>,
     pub(crate) outcome: ChangesOutcome,
 }
@@ -79,6 +81,7 @@ impl ChangesTrail {
             count: changes.len(),
             paths: paths.map(|it| it.path.to_string_lossy().into_owned()).collect(),
             verdict: None,
+            kinds: BTreeMap::new(),
             approval: None,
             outcome: ChangesOutcome::Discarded,
         }

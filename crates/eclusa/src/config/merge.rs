@@ -264,9 +264,23 @@ fn effects(source: &mut Source<'_>, below: &mut Config, file: &schema::Effects) 
             set_tightening(source, &written.span, below, most, looser);
         }
     }
-    if let Some(written) = &file.allow_delete {
-        let looser = |new: &bool, old: &bool| *new && !*old;
-        set_tightening(source, &written.span, &mut effects.allow_delete, written.it, looser);
+    let stricter = |new: &Decision, old: &Decision| new < old;
+    if let (Some(_), Some(older)) = (&file.delete, &file.allow_delete) {
+        let text = "`allow_delete` is the older way to write `delete`; keep one of them";
+        source.wrong(Problem::new(&older.span, text));
+    } else if let Some(written) = &file.allow_delete {
+        let decision = if written.it { Decision::Allow } else { Decision::Deny };
+        set_tightening(source, &written.span, &mut effects.delete, decision, stricter);
+    } else if let Some(written) = &file.delete {
+        match written.it.0 {
+            Decision::Stage => {
+                let text = "deleting is allowed, asked about or denied; it is staged by the time it is judged";
+                source.wrong(Problem::new(&written.span, text));
+            }
+            decision => {
+                set_tightening(source, &written.span, &mut effects.delete, decision, stricter);
+            }
+        }
     }
     if let Some(written) = &file.executable {
         match written.it.0 {

@@ -82,6 +82,15 @@ pub(super) fn read(
     if let Some(access) = it.access {
         rule = rule.access(access.0);
     }
+    if let Some(said) = it.named.as_ref().filter(|it| it.it) {
+        match (&it.path, rule.decision()) {
+            (Some(_), Decision::Stage | Decision::Ask | Decision::Deny) => rule = rule.named_only(),
+            _ => {
+                let text = "`named` is for rules that tighten and have a `path`";
+                source.wrong(Problem::new(&said.span, text));
+            }
+        }
+    }
     if let Some(tests) = &it.effects {
         let decision = rule.decision();
         rule = or_wrong(source, &tests.span, rule, |rule| {

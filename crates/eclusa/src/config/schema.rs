@@ -119,7 +119,10 @@ pub(super) struct Effects {
     pub(super) max_lines: Option<Spanned<Most>>,
     /// How much may be in the files that are written, in bytes or as a size, or "none".
     pub(super) max_bytes: Option<Spanned<Size>>,
-    /// Whether anything may be deleted.
+    /// What becomes of deleting: allow (as of any other change), ask or deny. What git ignores is
+    /// deleted without a question.
+    pub(super) delete: Option<Spanned<Keyword<Decision>>>,
+    /// The older way to write `delete`: false is "deny", true is "allow".
     pub(super) allow_delete: Option<Spanned<bool>>,
     /// What becomes of changes that make files executable.
     pub(super) executable: Option<Spanned<Keyword<Decision>>>,

@@ -55,6 +55,8 @@ fn the_shipped_defaults_have_every_plain_key() {
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             match schema.get("properties") {
                 Some(_) => keys(schema, &path, into),
+                // The older way to write `effects.delete`.
+                None if path == "effects.allow_delete" => {}
                 None if path.starts_with("diagnostics.") => {}
                 None if ["rules", "tools", "servers", "reviewers", "redact.rules"]
                     .contains(&&*path) => {}

@@ -11,12 +11,12 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    Bounds, ChangeTotals, Changes, CommitError, Decision, Diff, Effects, Mode, Node, Output,
-    PermissionClass, Preview, Raw, Reason, Run, Source, Staged, Stop, Touch, Undo, Validated,
-    Verdict, Workspace,
+    Bounds, ChangeTotals, Changes, CommitError, Decision, Diff, EffectKind, EffectKinds, Effects,
+    FoldedChanges, Mode, Node, Output, PermissionClass, Preview, Raw, Reason, RepositoryFacts, Run,
+    Source, Staged, Stop, Summary, Touch, Undo, Validated, Verdict, Workspace,
     audit::trail::{ChangesOutcome, ChangesTrail, Trail},
     gate::{GateSetup, ask::ask_about_changes},
-    one_line,
+    one_line, repository,
     stop::Decider,
 };
 
@@ -96,24 +96,32 @@ async fn judge_and_commit(
     let (Some(workspace), Some(number)) = (&setup.workspace, number) else {
         return Err(denied("no workspace is set up for changes"));
     };
+    let facts = facts(workspace, changes).await;
+    let kinds = effect_kinds(setup, call, changes, &facts);
+    let folded = FoldedChanges::new(changes, &kinds, &facts);
+    let shown = Arc::new(folded.rest);
     let counted = setup.live.policy.load().counts_lines();
     let lines = match counted {
-        true => compare(workspace, changes, |diff| diff.lines()).await,
+        true => compare(workspace, &shown, |diff| diff.lines()).await,
         false => None,
     };
     let lines = lines.flatten();
-    let judge = |trail: &Trail| judged(setup, run, call, changes, lines, trail);
+    let judge = |trail: &Trail| judged(setup, run, call, changes, (&facts, lines), trail);
     let verdict = judge(trail);
     let decision = verdict.decision;
     let why = verdict.why();
-    note(trail, |it| it.verdict = Some(verdict.clone()));
+    note(trail, |it| {
+        it.verdict = Some(verdict.clone());
+        it.kinds = kinds.counts();
+    });
     match decision {
         Decision::Deny => return Err(discarded(Stop::denied(Decider::Policy, why))),
         Decision::Ask => {
-            let preview = compare(workspace, changes, move |diff| {
+            let groups: Vec<String> = folded.groups.iter().map(ToString::to_string).collect();
+            let preview = compare(workspace, &shown, move |diff| {
                 let (shown, whole) = diff.shown_whole();
-                let diff_text = with_remarks(&remarks, &shown);
-                Preview { summary: diff.summary().to_string(), diff: diff_text, whole }
+                let summary = summary_line(&groups, &diff.summary());
+                Preview { summary, diff: with_remarks(&remarks, &groups, &shown), whole }
             });
             let preview = preview.await.ok_or_else(|| denied("the comparison crashed"))?;
             let asking = ask_about_changes(setup, run, call, verdict, preview, trail);
@@ -130,7 +138,7 @@ async fn judge_and_commit(
         return Err(discarded(Stop::Cancelled { ran: true }));
     }
     let undo = commit(setup, workspace, changes, staged, number, trail).await?;
-    setup.live.conversations.changed(run, changes, lines, decision == Decision::Ask);
+    setup.live.conversations.changed(run, &shown, lines, decision == Decision::Ask);
     Ok(undo)
 }
 
@@ -140,22 +148,29 @@ fn judged(
     run: &Run,
     call: &Validated,
     changes: &Changes,
-    lines: Option<u64>,
+    (facts, lines): (&RepositoryFacts, Option<u64>),
     trail: &Trail,
 ) -> Verdict {
     let before = trail.verdict.as_ref();
     let as_said = is_as_said(setup, call, changes);
+    let by_mode = before.is_some_and(|it| {
+        it.because.iter().any(|it| it.source == Source::Mode && it.decision == Decision::Allow)
+    });
     // What was permitted before it ran stands, for what the call said it would write. What ran
     // only so that its changes could be seen is not permitted yet.
     let unruled = match before.map(|it| it.decision) {
         Some(Decision::Allow | Decision::Ask) if as_said => Decision::Allow,
         // What a rule allows a command to do is not said path by path.
-        Some(Decision::Allow) if call.class() == PermissionClass::Shell => Decision::Allow,
+        // What the mode lets run is judged by what it changes.
+        Some(Decision::Allow) if call.class() == PermissionClass::Shell && !by_mode => {
+            Decision::Allow
+        }
         Some(_) | None => Decision::Ask,
     };
     let spent = ChangeTotals::default();
     let moment = call.context();
-    let effects = Effects { author: call.into(), changes, lines, spent: &spent, moment, unruled };
+    let author = call.into();
+    let effects = Effects { author, changes, lines, spent: &spent, facts, moment, unruled };
     let judged =
         catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().judge_effects(&effects)));
     let verdict = judged.unwrap_or_else(|_panic| {
@@ -288,10 +303,43 @@ async fn compare<T: Send + 'static>(
     comparing.await.ok()
 }
 
-/// The changes as they are shown, after what must be known besides them.
-fn with_remarks(remarks: &[String], shown: &str) -> String {
+/// What git knows of the changes, read away from the threads that calls pass on. Where that fails,
+/// nothing is known.
+async fn facts(workspace: &Workspace, changes: &Arc<Changes>) -> RepositoryFacts {
+    let (workspace, changes) = (workspace.clone(), changes.clone());
+    let reading = tokio::task::spawn_blocking(move || repository::facts(&workspace, &changes));
+    reading.await.unwrap_or_default()
+}
+
+/// What sort of thing each change is. A policy that panics holds them all for edits.
+fn effect_kinds(
+    setup: &GateSetup,
+    call: &Validated,
+    changes: &Changes,
+    facts: &RepositoryFacts,
+) -> EffectKinds {
+    let (spent, unruled) = (ChangeTotals::default(), Decision::Ask);
+    let (author, moment, lines) = (call.into(), call.context(), None);
+    let effects = Effects { author, changes, lines, spent: &spent, facts, moment, unruled };
+    let kinds = catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().effect_kinds(&effects)));
+    kinds.unwrap_or_else(|_panic| EffectKinds::all(EffectKind::Edit, changes.len()))
+}
+
+/// The changes in one line: what is shown in full, or what is told in a line each.
+fn summary_line(groups: &[String], summary: &Summary) -> String {
+    match (groups, summary.is_nothing()) {
+        ([], _) | (_, false) => summary.to_string(),
+        ([only], true) => one_line(only),
+        ([first, others @ ..], true) => format!("{} and {} more", one_line(first), others.len()),
+    }
+}
+
+/// The changes as they are shown, after what must be known besides them and what is told in a
+/// line each.
+fn with_remarks(remarks: &[String], groups: &[String], shown: &str) -> String {
     let remarks = remarks.iter().map(|it| format!("! {}\n", one_line(it)));
-    remarks.chain([shown.to_owned()]).collect()
+    let groups = groups.iter().map(|it| format!("* {}\n", one_line(it)));
+    remarks.chain(groups).chain([shown.to_owned()]).collect()
 }
 
 fn note(trail: &mut Trail, write: impl FnOnce(&mut ChangesTrail)) {

@@ -22,6 +22,7 @@ use crate::{Decision, Reason, Source};
 
 mod explain;
 mod globs;
+mod known;
 mod places;
 mod prefix;
 mod variables;

@@ -4,25 +4,41 @@
 //! said: each change writes its path. Beside them stand the limits of `[effects]` and a few
 //! things that no rule can loosen. Pure: nothing here looks at a disk.
 
-use std::{borrow::Cow, cell::LazyCell, collections::BTreeSet, path::Path};
+use std::{
+    borrow::Cow,
+    cell::LazyCell,
+    collections::{BTreeSet, HashSet},
+    path::Path,
+};
 
 use serde_json::Value;
 
 use super::{
-    Access, JudgeContext, PathLocation, Rule, Rules, Subject, reason, scripts, without_excepted,
+    Access, JudgeContext, PathLocation, Rule, Rules, Script, Subject, reason, scripts,
+    without_excepted,
 };
 use crate::{
     Change, Changes, Decision, Node, PermissionClass, Reason, Source, Touch, Validated, Verdict,
 };
 
+mod classify;
 mod counts;
+mod defaults;
+mod fold;
+mod kind;
 mod layers;
 mod links;
 #[cfg(test)]
 mod tests;
 
+pub use classify::EffectKinds;
 pub use counts::ChangeTotals;
 use counts::{budget, effect_counts, limits};
+pub use fold::{EffectGroup, FoldedChanges};
+pub use kind::{
+    EffectKind, GitAction, GitActionKind, GitFile, NewCommit, PathFacts, RefChange,
+    RepositoryFacts, Tracked,
+};
 use links::{Way, led};
 
 /// How many paths a reason names.
@@ -44,9 +60,11 @@ pub struct EffectLimits {
     pub max_lines: Option<u64>,
     /// How many bytes may be in the files that are written. `None`: any number.
     pub max_bytes: Option<u64>,
-    /// Whether anything may be deleted, on any route (C25). A thing that is moved is not deleted,
-    /// one that is moved onto is; an emptied file is still there.
-    pub allow_delete: bool,
+    /// What becomes of deleting, on any route (C25, C33). A thing that is moved is not deleted, one
+    /// that is moved onto is; an emptied file is still there. `Allow`: as of any other change;
+    /// `Ask`: asked about, unless git ignores it, or has committed it; `Deny`: refused, unless git
+    /// ignores it.
+    pub delete: Decision,
     /// What becomes of changes that make files executable.
     pub executable: Decision,
     /// How much may change in a conversation before a person is asked again.
@@ -80,7 +98,7 @@ impl Default for EffectLimits {
             max_files: None,
             max_lines: None,
             max_bytes: None,
-            allow_delete: false,
+            delete: Decision::Ask,
             executable: Decision::Ask,
             budget: Budget::default(),
         }
@@ -120,6 +138,16 @@ impl<'a> From<&'a Validated> for Author<'a> {
     }
 }
 
+impl<'a> Author<'a> {
+    /// The shell texts that the call ran, as they were read before it did.
+    fn scripts(&self) -> Cow<'a, [Script]> {
+        match self.call {
+            Some(call) => Cow::Borrowed(call.scripts()),
+            None => Cow::Owned(scripts(self.touches, None)),
+        }
+    }
+}
+
 /// Changes that wait to be judged.
 #[derive(Debug, Clone, Copy)]
 pub struct Effects<'a> {
@@ -132,6 +160,8 @@ pub struct Effects<'a> {
     pub lines: Option<u64>,
     /// What was changed before.
     pub spent: &'a ChangeTotals,
+    /// What git knew of the paths.
+    pub facts: &'a RepositoryFacts,
     /// When it was done. What was changed in the conversation before is in it.
     pub moment: &'a JudgeContext,
     /// What holds where no rule allows: `Allow` for what was permitted before it ran, `Ask` for
@@ -162,50 +192,63 @@ impl Rules {
                 text,
             )]);
         }
-        let mut because = self.hear_effects(effects);
+        let scripts = effects.author.scripts();
+        let kinds = self.kinds(effects, &scripts);
+        let mut because = self.effect_reasons(effects, &scripts);
         let allowed = because.iter().any(|it| it.decision == Decision::Allow);
-        self.effect_floors(effects.changes, &mut because);
-        limits(&self.effects, effects, &mut because);
-        budget(&self.effects.budget, effects, &mut because);
+        self.effect_floors(effects, &kinds, &mut because);
+        // What can be made again uses nothing up.
+        let counts = |kind| !matches!(kind, EffectKind::Ephemeral | EffectKind::Git(_));
+        let counted = effects.changes.iter().zip(kinds.iter()).filter(|it| counts(it.1));
+        let counted = Changes::of(counted.map(|it| it.0.clone()));
+        let counted = Effects { changes: &counted, ..*effects };
+        limits(&self.effects, &counted, &mut because);
+        budget(&self.effects.budget, &counted, &mut because);
         if !allowed {
-            let (decision, text) = match effects.unruled {
-                Decision::Allow => (Decision::Allow, "it was permitted before it ran"),
-                Decision::Stage | Decision::Ask => {
-                    (Decision::Ask, "no rule allows all that it changes")
+            match effects.unruled {
+                Decision::Allow => {
+                    let text = "it was permitted before it ran";
+                    because.push(reason(Decision::Allow, Source::Default, "defaults", text));
                 }
-                Decision::Deny => (Decision::Deny, "no rule allows all that it changes"),
-            };
-            because.push(reason(decision, Source::Default, "defaults", text));
+                Decision::Stage | Decision::Ask => {
+                    self.defaults(effects, &kinds, &scripts, &mut because);
+                }
+                Decision::Deny => {
+                    let text = "no rule allows all that it changes";
+                    because.push(reason(Decision::Deny, Source::Default, "defaults", text));
+                }
+            }
         }
         Verdict::from_reasons(because)
     }
 
     /// The reasons of all rules about paths or effects that apply. Those about anything else were
     /// matched before the call ran, and what a rule wanted staged is staged by now.
-    fn hear_effects(&self, effects: &Effects<'_>) -> Vec<Reason> {
+    fn effect_reasons(&self, effects: &Effects<'_>, scripts: &[Script]) -> Vec<Reason> {
         let author = &effects.author;
         let paths = self.written_paths(effects.changes);
-        let subject = |touches| Subject {
-            name: author.name,
-            aliases: author.aliases,
-            class: author.class,
-            server: author.server,
-            args: author.args,
-            touches,
-            paths: &paths,
-            root: &self.root,
-            moment: effects.moment,
+        // What is no secret although its name is like one. A link gives more than its own name.
+        let linked = |it: &Change| matches!(it.after, Some(Node::Link { .. }));
+        let numbered = effects.changes.iter().enumerate();
+        let own = |it: &Change| {
+            let known = PathFacts { public: true, ..PathFacts::default() };
+            let mut blocking = self.rules.iter().filter(|it| it.is_about_blocked());
+            blocking.any(|rule| rule.protects(&it.path, known))
         };
+        let public = numbered.filter(|it| effects.facts.path(it.0).public);
+        let public = public.filter(|it| !linked(it.1) && !own(it.1));
+        let public: HashSet<Cow<'_, str>> = public.map(|it| it.1.path.to_string_lossy()).collect();
+        let secret: Vec<(Access, Cow<'_, str>)> =
+            paths.iter().filter(|it| !public.contains(&it.1)).cloned().collect();
         // What the call said it would touch is behind it: these are all its effects on files.
-        let (tight, loose) = (subject(author.touches), subject(&[]));
-        let scripts = LazyCell::new(|| match author.call {
-            Some(call) => Cow::Borrowed(call.scripts()),
-            None => Cow::Owned(scripts(author.touches, None)),
-        });
-        let results = LazyCell::new(|| effect_counts(effects, &scripts));
+        let tight = self.effect_subject(effects, author.touches, &paths);
+        let loose = self.effect_subject(effects, &[], &paths);
+        let secrets = self.effect_subject(effects, author.touches, &secret);
+        let results = LazyCell::new(|| effect_counts(effects, scripts));
         let applies = |rule: &&Rule| {
             let (subject, doubt) = match rule.decision() {
                 Decision::Allow => (&loose, false),
+                Decision::Ask | Decision::Deny if rule.is_about_blocked() => (&secrets, true),
                 Decision::Ask | Decision::Deny => (&tight, true),
                 Decision::Stage => return false,
             };
@@ -213,9 +256,35 @@ impl Rules {
                 && (!rule.is_about_commands() || scripts.iter().any(|it| it.fits(rule, subject)))
                 && rule.applies(subject)
         };
-        let about = |it: &&Rule| it.is_about_paths() || it.effect_conditions().is_some();
+        let about = |it: &&Rule| {
+            (it.is_about_paths() && !it.is_named_only()) || it.effect_conditions().is_some()
+        };
         let matched = self.rules.iter().filter(about).filter(applies).collect();
-        without_excepted(matched).iter().map(|it| it.reason()).collect()
+        let named = |rule: &Rule| match rule.is_about_blocked() {
+            true => rule.reason_naming(&secrets),
+            false => rule.reason_naming(&tight),
+        };
+        without_excepted(matched).into_iter().map(named).collect()
+    }
+
+    fn effect_subject<'a>(
+        &'a self,
+        effects: &Effects<'a>,
+        touches: &'a [Touch],
+        paths: &'a [(Access, Cow<'a, str>)],
+    ) -> Subject<'a> {
+        let author = &effects.author;
+        Subject {
+            name: author.name,
+            aliases: author.aliases,
+            class: author.class,
+            server: author.server,
+            args: author.args,
+            touches,
+            paths,
+            root: &self.root,
+            moment: effects.moment,
+        }
     }
 
     /// Every path that is written, and what new links lead to: it gets a further name.
@@ -233,7 +302,8 @@ impl Rules {
     }
 
     /// What no rule can loosen.
-    fn effect_floors(&self, changes: &Changes, because: &mut Vec<Reason>) {
+    fn effect_floors(&self, effects: &Effects<'_>, kinds: &EffectKinds, because: &mut Vec<Reason>) {
+        let changes = effects.changes;
         let mut floor = |decision, source, origin: &'static str, text: &str, paths: Vec<&Path>| {
             if !paths.is_empty() {
                 let text = format!("{text} {}", listed(&paths)).into();
@@ -243,14 +313,26 @@ impl Rules {
         let paths = |holds: &dyn Fn(&Change) -> bool| -> Vec<&Path> {
             changes.iter().filter(|it| holds(it)).map(|it| it.path.as_path()).collect()
         };
+        // Those of some kinds alone.
+        let of = |kind: &dyn Fn(EffectKind) -> bool, holds: &dyn Fn(&Change) -> bool| {
+            let all = changes.iter().zip(kinds.iter());
+            let all = all.filter(|(change, it)| kind(*it) && holds(change));
+            all.map(|it| it.0.path.as_path()).collect::<Vec<&Path>>()
+        };
         let (deny, fixed) = (Decision::Deny, Source::Floor);
         let outside = paths(&|it| !is_clean(&it.path));
         floor(deny, fixed, "workspace", "it would change what is outside the workspace:", outside);
-        if !self.effects.allow_delete {
+        if self.effects.delete == Decision::Deny {
             let left = changes.left();
-            let text = "deleting is switched off (`allow_delete = false`), and it would delete";
-            let deleted = paths(&|it| deletes(changes, &left, it));
-            floor(deny, fixed, "effects.allow_delete", text, deleted);
+            let text =
+                "deleting is switched off (`effects.delete = \"deny\"`), and it would delete";
+            let own = |it| match it {
+                EffectKind::Ephemeral => false,
+                EffectKind::Git(file) => file == GitFile::Other,
+                _ => true,
+            };
+            let deleted = of(&own, &|it| deletes(changes, &left, it));
+            floor(deny, fixed, "effects.delete", text, deleted);
         }
         let text = "it would let a program run as somebody else:";
         floor(deny, fixed, "effects", text, paths(&sets_id));
@@ -259,11 +341,30 @@ impl Rules {
         let text = "it would make a link to a program that was installed outside the workspace:";
         let installed = paths(&|it| self.way_out(it) == Some(Way::Toolchain));
         floor(Decision::Ask, fixed, "workspace", text, installed);
+        let worktree = |it: &(usize, &Change)| effects.facts.path(it.0).worktree;
+        let standing = changes.iter().enumerate().filter(|it| stands_in(it.1));
+        let (trees, others): (Vec<_>, Vec<_>) = standing.partition(worktree);
+        let only = |all: Vec<(usize, &'_ Change)>| -> Vec<&Path> {
+            changes
+                .iter()
+                .enumerate()
+                .filter(|it| all.iter().any(|one| one.0 == it.0))
+                .map(|it| it.1.path.as_path())
+                .collect()
+        };
         let text = "it would put something else in the place of a directory that programs trust:";
-        floor(deny, fixed, "effects", text, paths(&stands_in));
+        floor(deny, fixed, "effects", text, only(others));
+        floor(
+            Decision::Ask,
+            fixed,
+            "effects",
+            "it would make a further working tree:",
+            only(trees),
+        );
         if self.effects.executable > Decision::Stage {
             let text = "it would make executable:";
-            let executable = paths(&|it| makes_executable(changes, it));
+            let kept = |it| it != EffectKind::Ephemeral;
+            let executable = of(&kept, &|it| makes_executable(changes, it));
             let decision = self.effects.executable;
             floor(decision, Source::Rule, "effects.executable", text, executable);
         }

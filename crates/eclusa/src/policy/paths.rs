@@ -174,6 +174,18 @@ impl Globs {
     }
 }
 
+impl Globs {
+    /// The glob that a path fits, as short as it can be written.
+    pub(crate) fn pattern(&self, path: &Path) -> Option<String> {
+        let set = self.any.built.get_or_init(|| GlobSet::new(&self.any.globs).ok()).as_ref()?;
+        let first = set.matches(path).into_iter().min()?;
+        let glob = self.any.globs.get(first)?.glob();
+        let glob = glob.strip_suffix("/**").unwrap_or(glob);
+        let bare = glob.strip_prefix("**/").filter(|it| !it.contains('/'));
+        Some(bare.unwrap_or(glob).to_owned())
+    }
+}
+
 impl Set {
     /// Puts the globs together where that can fail.
     fn checked(self) -> Result<Set, String> {

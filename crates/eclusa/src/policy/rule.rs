@@ -1,8 +1,9 @@
 //! One rule: conditions, and what it decides about the calls that meet them.
 
-use std::{path::Path, sync::Arc};
+use std::{borrow::Cow, path::Path, sync::Arc};
 
 use super::{
+    PathFacts,
     commands::Prefix,
     domains::Domains,
     effect_conditions::EffectConditions,
@@ -41,6 +42,7 @@ pub struct Rule {
     tainted: bool,
     administrator: bool,
     shipped: bool,
+    named_only: bool,
 }
 
 /// What a call does with a path.
@@ -58,7 +60,12 @@ pub(crate) enum Paths {
     /// Those that fit.
     Globs(Globs),
     /// Those that nobody may see.
-    Blocked(Blocked),
+    Blocked {
+        /// All of them.
+        all: Blocked,
+        /// Those of them that a person has named, and that are blocked whatever is in them.
+        own: Blocked,
+    },
     /// All.
     All,
 }
@@ -68,9 +75,22 @@ impl Paths {
     pub(crate) fn fit(&self, path: &Path) -> bool {
         match self {
             Paths::Globs(globs) => globs.fit(path),
-            Paths::Blocked(blocked) => blocked.by(path).is_some(),
+            Paths::Blocked { all, .. } => all.by(path).is_some(),
             Paths::All => true,
         }
+    }
+
+    /// The pattern by which it is about this path, if it has one.
+    fn pattern(&self, path: &Path) -> Option<String> {
+        match self {
+            Paths::Globs(globs) => globs.pattern(path),
+            Paths::Blocked { all, .. } => all.by(path).map(str::to_owned),
+            Paths::All => None,
+        }
+    }
+
+    fn blocked(blocked: &Blocked) -> Arc<Paths> {
+        Arc::new(Paths::Blocked { all: blocked.clone(), own: blocked.own() })
     }
 }
 
@@ -104,6 +124,7 @@ impl Rule {
             tainted: false,
             administrator: false,
             shipped: false,
+            named_only: false,
         }
     }
 
@@ -194,14 +215,14 @@ impl Rule {
             false => Err("files that nobody may see cannot be allowed; take their pattern back \
                           with an exception in `files.blocked`"
                 .to_owned()),
-            true => Ok(Rule { paths: Some(Arc::new(Paths::Blocked(blocked))), ..self }),
+            true => Ok(Rule { paths: Some(Paths::blocked(&blocked)), ..self }),
         }
     }
 
     /// The same over other files, if it is about those that nobody may see.
     pub(crate) fn block_again(&mut self, blocked: &Blocked) {
-        if matches!(self.paths.as_deref(), Some(Paths::Blocked(_))) {
-            self.paths = Some(Arc::new(Paths::Blocked(blocked.clone())));
+        if self.is_about_blocked() {
+            self.paths = Some(Paths::blocked(blocked));
         }
     }
 
@@ -233,6 +254,11 @@ impl Rule {
     /// It holds although there is text from outside in the conversation.
     pub fn tainted(self) -> Rule {
         Rule { tainted: true, ..self }
+    }
+
+    /// It is about paths that the call names itself, and not about what else comes of it.
+    pub fn named_only(self) -> Rule {
+        Rule { named_only: true, ..self }
     }
 
     /// It is of whoever runs the machine: no mode answers the questions it asks.
@@ -322,6 +348,30 @@ impl Rule {
         self.paths.is_some() || self.access.is_some()
     }
 
+    /// True when it is about the files that nobody may see.
+    pub(super) fn is_about_blocked(&self) -> bool {
+        matches!(self.paths.as_deref(), Some(Paths::Blocked { .. }))
+    }
+
+    /// True when it is only about paths that a call names.
+    pub(super) fn is_named_only(&self) -> bool {
+        self.named_only
+    }
+
+    /// True when it is not about reading alone.
+    pub(super) fn may_write(&self) -> bool {
+        self.access != Some(Access::Read)
+    }
+
+    /// Whether it is about this path, of which so much is known.
+    pub(super) fn protects(&self, path: &Path, facts: PathFacts) -> bool {
+        match self.paths.as_deref() {
+            Some(Paths::Blocked { own, .. }) if facts.public => own.by(path).is_some(),
+            Some(paths) => paths.fit(path),
+            None => false,
+        }
+    }
+
     /// True when it asks which paths a call reads, and nothing about hosts.
     pub(super) fn is_about_reading(&self) -> bool {
         self.is_about_paths() && self.access != Some(Access::Write) && self.domains.is_none()
@@ -358,6 +408,23 @@ impl Rule {
             source: if self.administrator { Source::Administrator } else { Source::Rule },
             origin: ReasonId::Rule { id: self.id.clone(), written_at: self.origin.clone() },
             text: self.text.clone(),
+        }
+    }
+
+    /// The reason, and the first path of a call that it is about with the pattern that fits.
+    pub(super) fn reason_naming(&self, call: &Subject<'_>) -> Reason {
+        let reason = self.reason();
+        let Some(paths) = self.paths.as_deref().filter(|_| self.tightens()) else { return reason };
+        let fits = |(access, path): &&(Access, Cow<'_, str>)| {
+            self.access.is_none_or(|it| it == *access) && paths.fit(Path::new(&**path))
+        };
+        let named = call.paths.iter().find(fits).and_then(|(_, path)| {
+            let pattern = paths.pattern(Path::new(&**path))?;
+            Some(format!("{}: `{}` matches `{pattern}`", reason.text, path.escape_debug()))
+        });
+        match named {
+            Some(text) => Reason { text: text.into(), ..reason },
+            None => reason,
         }
     }
 

@@ -46,7 +46,7 @@ impl HiddenPaths {
     #[must_use]
     pub fn beside(self, files: &Files) -> HiddenPaths {
         let new = |it: &&(Decision, Arc<Paths>)| match &*it.1 {
-            Paths::Blocked(blocked) => !files.blocked().same_as(blocked),
+            Paths::Blocked { all, .. } => !files.blocked().same_as(all),
             Paths::Globs(_) | Paths::All => true,
         };
         let rules = self.rules.iter().filter(new).cloned().collect();

@@ -4,7 +4,7 @@ use std::{ffi::OsString, io::Read};
 
 use eclusa::{
     Author, Beneath, Blocked, Change, ChangeTotals, Changes, Config, Decision, Effects, FileNode,
-    Files, JudgeContext, Node, PermissionClass, Rules, files::PathState,
+    Files, JudgeContext, Node, PermissionClass, RepositoryFacts, Rules, files::PathState,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -101,7 +101,7 @@ impl Case {
     /// An error when the shipped rules deny a change, however its path was spelt.
     fn judged(&self, found: &PathState, after: Option<Node>) -> Result<(), String> {
         let config = Config::load(&[]).unwrap();
-        let limits = eclusa::EffectLimits { allow_delete: true, ..config.effects };
+        let limits = eclusa::EffectLimits { delete: Decision::Allow, ..config.effects };
         let rules = Rules::new(config.rules, self.files.root()).with_effects(limits);
         let mut all = vec![Change {
             path: found.path.clone(),
@@ -133,6 +133,7 @@ impl Case {
             changes: &changes,
             lines: None,
             spent: &spent,
+            facts: RepositoryFacts::unknown(),
             moment: JudgeContext::unknown(),
             unruled,
         };

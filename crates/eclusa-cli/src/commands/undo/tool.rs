@@ -56,7 +56,7 @@ pub(super) struct OfUndo {
 }
 
 /// What both say of themselves. Their changes are not staged: what is restored was there before
-/// and has been judged then, and limits such as `allow_delete = false` are about what a model
+/// and has been judged then, and limits such as `effects.delete` are about what a model
 /// makes, while undoing a creation is always a deletion. Rules over paths hold all the same,
 /// because every path is among the touches.
 fn facts() -> Facts {

@@ -45,6 +45,8 @@ pub(in crate::config) struct Rule {
     pub(in crate::config) domain: Option<Spanned<OneOrMany<String>>>,
     /// Condition: only what the call reads, or only what it writes.
     pub(in crate::config) access: Option<Keyword<Access>>,
+    /// Condition: only paths that the call names itself, and not what else it turns out to change.
+    pub(in crate::config) named: Option<Spanned<bool>>,
     /// Condition: what the call changed, once that is known. The rule is then heard over effects.
     pub(in crate::config) effects: Option<Spanned<Results>>,
     /// It holds until this time: `2026-12-01T00:00:00Z`, or a date, when the day begins in UTC.

@@ -7,6 +7,7 @@ use crate::{Config, Decision::*, Layer, PermissionClass::*, Rule};
 
 use nodes::{change, directory, file, link, moved};
 
+mod kinds;
 mod limits;
 mod nodes;
 mod properties;
@@ -30,6 +31,7 @@ pub(super) fn judged_as(class: PermissionClass, rules: &Rules, changes: &Changes
         changes,
         lines: Some(0),
         spent: &spent,
+        facts: RepositoryFacts::unknown(),
         moment: JudgeContext::unknown(),
         unruled: Allow,
     };
@@ -89,19 +91,23 @@ fn staged_changes_are_allowed_by_rules_or_asked_about() {
             changes,
             lines: None,
             spent: &spent,
+            facts: RepositoryFacts::unknown(),
             moment: JudgeContext::unknown(),
             unruled: Ask,
         })
     };
     assert_eq!(judge(vec![made("docs/a.md"), made("docs/b/c.md")]).decision, Allow);
     let more = judge(vec![made("docs/a.md"), made("src/a.rs")]);
-    assert_eq!(&*more.why(), "no rule allows all that it changes (defaults)");
+    assert_eq!(
+        &*more.why(),
+        "its changes are reviewed before they are applied: `docs/a.md`, `src/a.rs` (defaults)"
+    );
     assert_eq!(more.decision, Ask);
     assert_eq!(judge(vec![made("docs/.env")]).decision, Deny);
     assert_eq!(judge(vec![made("Cargo.lock")]).decision, Ask);
 }
 
-/// C25, S4.8: `allow_delete` governs every route, and it is off unless somebody switches it on.
+/// C25, C33, S4.8: `allow_delete = false`, which is `delete = "deny"`, governs every route.
 #[test]
 fn c25_allow_delete_governs_every_route() {
     let node = file("x\n", 0o644);
@@ -128,9 +134,9 @@ fn c25_allow_delete_governs_every_route() {
         ("overwriting", vec![change("a", node.clone(), file("y", 0o644))], false),
     ];
     for (route, changes, deletes) in table {
-        let verdict = judged(&shipped(""), changes.clone());
+        let verdict = judged(&shipped("[effects]\nallow_delete = false"), changes.clone());
         assert_eq!(verdict.decision == Deny, deletes, "{route}: {verdict:?}");
-        assert!(!deletes || verdict.why().contains("effects.allow_delete"), "{route}");
+        assert!(!deletes || verdict.why().contains("effects.delete"), "{route}");
         let allowed = judged(&shipped("[effects]\nallow_delete = true"), changes);
         assert_eq!(allowed.decision, Allow, "{route}");
     }
@@ -231,11 +237,6 @@ fn protected_files_are_refused_even_when_missing() {
         "sub/.git/hooks/post-checkout",
         ".GIT/Config",
         ".git/modules/x/config",
-        ".github/workflows/ci.yml",
-        ".GitHub/Workflows/new.yaml",
-        ".gitlab-ci.yml",
-        "Jenkinsfile",
-        ".circleci/config.yml",
         ".envrc",
         ".vscode/settings.json",
         "a/b/.VSCode/tasks.json",
@@ -273,6 +274,23 @@ fn protected_files_are_refused_even_when_missing() {
     assert_eq!(judged(&rules, inside).decision, Deny);
     for path in ["src/hooks/a", ".gitignore", "docs/git/config", ".github/CODEOWNERS", "a.envrc"] {
         assert_eq!(judged(&rules, [made(path)]).decision, Allow, "{path}");
+    }
+}
+
+#[test]
+fn files_of_build_servers_are_shown_even_when_missing() {
+    let rules = shipped("[effects]\nallow_delete = true\nexecutable = 'allow'");
+    for path in [
+        ".github/workflows/ci.yml",
+        ".GitHub/Workflows/new.yaml",
+        ".gitlab-ci.yml",
+        "Jenkinsfile",
+        ".circleci/config.yml",
+    ] {
+        let node = file("x", 0o644);
+        for changes in [vec![made(path)], moved(path, "x", node.clone(), node).to_vec()] {
+            assert_eq!(judged(&rules, changes).decision, Ask, "{path}");
+        }
     }
 }
 

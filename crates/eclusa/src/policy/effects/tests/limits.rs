@@ -27,6 +27,7 @@ fn judge(
         changes,
         lines,
         spent,
+        facts: RepositoryFacts::unknown(),
         moment: JudgeContext::unknown(),
         unruled: Allow,
     })
@@ -106,7 +107,7 @@ fn limits_come_from_the_configuration() {
         max_files: Some(2),
         max_lines: None,
         max_bytes: Some(1024),
-        allow_delete: true,
+        delete: Allow,
         executable: Deny,
         budget: Budget::default(),
     };

@@ -37,7 +37,7 @@ fn limits() -> impl Strategy<Value = EffectLimits> {
             max_files,
             max_lines,
             max_bytes,
-            allow_delete,
+            delete: if allow_delete { Allow } else { Deny },
             executable,
             budget: Budget::default(),
         },
@@ -63,6 +63,7 @@ fn judge(rules: &[Rule], limits: &EffectLimits, changes: &Changes, unruled: Deci
         changes,
         lines,
         spent: &spent,
+        facts: RepositoryFacts::unknown(),
         moment: JudgeContext::unknown(),
         unruled,
     })
@@ -129,7 +130,7 @@ proptest! {
             max_files: least(one.max_files, other.max_files),
             max_lines: least(one.max_lines, other.max_lines),
             max_bytes: least(one.max_bytes, other.max_bytes),
-            allow_delete: one.allow_delete && other.allow_delete,
+            delete: one.delete.max(other.delete),
             executable: one.executable.max(other.executable),
             budget: Budget::default(),
         };

@@ -1,0 +1,78 @@
+//! Which programs a shell text runs, for whoever judges what came of it.
+
+use eclusa_shell::{Command, programs::CommandProfile};
+
+use super::{Script, Where, places, uses};
+use crate::policy::{Access, Root};
+
+impl Script {
+    /// True when one of its commands is one of these programs.
+    pub(in crate::policy) fn runs_any(&self, programs: &[&str]) -> bool {
+        self.commands().any(|(_, it)| programs.contains(&first_word(&it.program)))
+    }
+
+    /// True when it has Python install something: `python3 -m venv`, `python -m pip`.
+    pub(in crate::policy) fn installs_python(&self) -> bool {
+        self.commands().any(|(command, it)| {
+            let python = first_word(&it.program).starts_with("python");
+            let texts: Vec<_> = command.words.iter().map(|it| it.text()).collect();
+            let module = |name: &str| {
+                texts.windows(2).any(|pair| match pair {
+                    [Some(flag), Some(module)] => flag == "-m" && module == name,
+                    _ => false,
+                })
+            };
+            python && ["venv", "pip", "virtualenv", "ensurepip"].into_iter().any(module)
+        })
+    }
+
+    /// True when one of its commands is a command of git that the table knows.
+    pub(in crate::policy) fn runs_git(&self) -> bool {
+        self.commands().any(|(_, it)| it.program.starts_with("git ") && it.entry.is_some())
+    }
+
+    /// True when one of its commands is this one, with one of these flags if there are any. A word
+    /// that is only known when it runs may be any flag.
+    pub(in crate::policy) fn runs_command(&self, program: &str, flags: &[&str]) -> bool {
+        let is = |(command, profile): (&Command, &CommandProfile)| {
+            begins(&profile.program, program)
+                && (flags.is_empty() || flags.iter().any(|flag| has_flag(command, flag)))
+        };
+        self.commands().any(is)
+    }
+
+    /// True when this command names a path outside the workspace that it writes or may write.
+    pub(in crate::policy) fn names_outside(&self, program: &str, root: &Root) -> bool {
+        self.commands().filter(|it| begins(&it.1.program, program)).any(|(command, profile)| {
+            uses(command, profile).filter(|it| it.0 == Access::Write).any(|(_, word)| {
+                let places = places(&word, command, &self.start, root);
+                places.into_iter().any(|it| matches!(it, Where::Outside))
+            })
+        })
+    }
+}
+
+fn first_word(program: &str) -> &str {
+    let first = program.split(' ').next().unwrap_or_default();
+    first.rsplit('/').next().unwrap_or(first)
+}
+
+/// `git stash drop` begins with `git stash`.
+fn begins(program: &str, with: &str) -> bool {
+    program.strip_prefix(with).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// A flag on its own, with a value, or in a bundle of short ones.
+fn has_flag(command: &Command, flag: &str) -> bool {
+    let short = flag.strip_prefix('-').filter(|it| it.len() == 1);
+    command.words.iter().skip(1).any(|word| match word.text() {
+        Some(text) => {
+            text == flag
+                || short.is_some_and(|letter| {
+                    text.strip_prefix('-')
+                        .is_some_and(|it| !it.starts_with('-') && it.contains(letter))
+                })
+        }
+        None => false,
+    })
+}

@@ -1,0 +1,169 @@
+//! The index of a repository: which files git tracks, and what it holds of them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use std::os::unix::ffi::OsStrExt;
+
+/// What the index says of one path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct IndexEntry {
+    /// The name of its content.
+    pub(super) id: [u8; 20],
+    /// Length of the file when git last looked, cut to 32 bits.
+    pub(super) size: u32,
+    /// When the file had changed when git last looked, in nanoseconds since 1970.
+    pub(super) modified: i128,
+    /// Whether it is in conflict: a merge left several versions.
+    pub(super) unmerged: bool,
+}
+
+/// The index, read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Index {
+    entries: BTreeMap<PathBuf, IndexEntry>,
+    /// Directories whose files are in a tree that git has written: a commit has them, or had.
+    written: BTreeSet<PathBuf>,
+}
+
+/// The largest index that is read.
+pub(super) const MAX_INDEX: u64 = 256 << 20;
+
+impl Index {
+    /// Reads an index of version 2, 3 or 4 with names of 20 bytes; `None` for anything else.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Index> {
+        let mut reader = Reader(bytes);
+        if reader.take(4)? != b"DIRC" {
+            return None;
+        }
+        let version = reader.number()?;
+        if !(2..=4).contains(&version) {
+            return None;
+        }
+        let mut index = Index::default();
+        let mut last: Vec<u8> = Vec::new();
+        for _ in 0..reader.number()? {
+            let (path, entry) = reader.entry(version, &mut last)?;
+            let merged = index.entries.insert(path.clone(), entry).is_none();
+            if !merged && let Some(entry) = index.entries.get_mut(&path) {
+                entry.unmerged = true;
+            }
+        }
+        // Extensions until the checksum.
+        while reader.0.len() > 20 {
+            let name = reader.take(4)?;
+            let size = usize::try_from(reader.number()?).ok()?;
+            let content = reader.take(size)?;
+            match name {
+                b"TREE" => {
+                    let mut trees = Reader(content);
+                    index.trees(&mut trees, Path::new(""), 0)?;
+                }
+                // The rest of the entries lies in another file.
+                b"link" => return None,
+                _ => {}
+            }
+        }
+        Some(index)
+    }
+
+    /// What it says of this path.
+    pub(super) fn get(&self, path: &Path) -> Option<&IndexEntry> {
+        self.entries.get(path)
+    }
+
+    /// True when git has written the directory of this path as a tree, and nothing in it was
+    /// staged since.
+    pub(super) fn is_written(&self, path: &Path) -> bool {
+        path.parent().is_some_and(|it| self.written.contains(it))
+    }
+
+    /// True when something beneath this directory is tracked.
+    pub(super) fn tracks_beneath(&self, path: &Path) -> bool {
+        self.entries.range(path.to_owned()..).next().is_some_and(|(it, _)| it.starts_with(path))
+    }
+
+    fn trees(&mut self, reader: &mut Reader<'_>, above: &Path, depth: usize) -> Option<()> {
+        if depth > 256 {
+            return None;
+        }
+        let name = Path::new(std::ffi::OsStr::from_bytes(reader.until(0)?));
+        let path = if depth == 0 { PathBuf::new() } else { above.join(name) };
+        let count: i64 = std::str::from_utf8(reader.until(b' ')?).ok()?.parse().ok()?;
+        let trees: u32 = std::str::from_utf8(reader.until(b'\n')?).ok()?.parse().ok()?;
+        if count >= 0 {
+            reader.take(20)?;
+            self.written.insert(path.clone());
+        }
+        for _ in 0..trees {
+            self.trees(reader, &path, depth + 1)?;
+        }
+        Some(())
+    }
+}
+
+/// What is left to read.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    /// Up to a byte, which is passed over.
+    fn until(&mut self, end: u8) -> Option<&'a [u8]> {
+        let at = memchr::memchr(end, self.0)?;
+        let taken = self.take(at)?;
+        self.take(1)?;
+        Some(taken)
+    }
+
+    /// One entry; `last` is the path of the one before it, on which version 4 builds.
+    fn entry(&mut self, version: u32, last: &mut Vec<u8>) -> Option<(PathBuf, IndexEntry)> {
+        let before = self.0.len();
+        self.take(8)?;
+        let (seconds, nanoseconds) = (self.number()?, self.number()?);
+        // Device, inode, mode, owner and group.
+        self.take(20)?;
+        let size = self.number()?;
+        let id = self.take(20)?.try_into().ok()?;
+        let flags = u16::from_be_bytes(self.take(2)?.try_into().ok()?);
+        let extended = version >= 3 && flags & 0x4000 != 0;
+        if extended {
+            self.take(2)?;
+        }
+        if version == 4 {
+            let strip = usize::try_from(self.variable()?).ok()?;
+            let keep = last.len().checked_sub(strip)?;
+            last.truncate(keep);
+            last.extend_from_slice(self.until(0)?);
+        } else {
+            *last = self.until(0)?.to_vec();
+            // Entries are as long as a multiple of eight, with at least one byte behind the path.
+            let taken = before - self.0.len();
+            self.take(taken.next_multiple_of(8) - taken)?;
+        }
+        let modified = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
+        let entry = IndexEntry { id, size, modified, unmerged: flags & 0x3000 != 0 };
+        Some((PathBuf::from(std::ffi::OsStr::from_bytes(last)), entry))
+    }
+
+    /// A number of variable length, as packs have it for offsets.
+    fn variable(&mut self) -> Option<u64> {
+        let mut byte = *self.take(1)?.first()?;
+        let mut value = u64::from(byte & 0x7F);
+        while byte & 0x80 != 0 {
+            byte = *self.take(1)?.first()?;
+            value = value.checked_add(1)?.checked_mul(128)?.checked_add(u64::from(byte & 0x7F))?;
+        }
+        Some(value)
+    }
+}
