@@ -56,7 +56,7 @@ impl World {
         let registry = Registry::new();
         registry.add(bash.jobs()).unwrap();
         registry.add(bash).unwrap();
-        let effects = EffectLimits { delete: Decision::Allow, ..EffectLimits::default() };
+        let effects = EffectLimits { delete: eclusa::Decision::Allow, ..EffectLimits::default() };
         let rules = Rules::new(Vec::new(), &root).with_effects(effects);
         let log = Arc::new(MemoryLog::default());
         let mut setup = GateSetup::new(Arc::new(registry), rules, log.clone());
