@@ -187,6 +187,8 @@ fn commits(rounds: usize, state: &Path) -> Told {
         cwd: workspace.root().to_owned(),
         writes,
         time: Duration::from_secs(120),
+        conversation: None,
+        background: false,
     };
     let script = "cd d7; for f in f*; do echo more >> $f; done";
     let (mut plain, mut scans, mut commits) = (Vec::new(), Vec::new(), Vec::new());

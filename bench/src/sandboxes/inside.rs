@@ -83,7 +83,14 @@ fn shell(root: &Path, text: &str) -> Outcome<()> {
 
 fn sandboxed(sandboxes: &Sandboxes, root: &Path, command: &str, writes: Writes) -> Outcome<()> {
     let (command, cwd) = (command.to_owned(), root.to_owned());
-    let order = CommandOrder { command, cwd, writes, time: Duration::from_secs(120) };
+    let order = CommandOrder {
+        command,
+        cwd,
+        writes,
+        time: Duration::from_secs(120),
+        conversation: None,
+        background: false,
+    };
     let ran = sandboxes.start(&order, |_| {})?.wait()?;
     match ran.exit.success() {
         true => Ok(()),

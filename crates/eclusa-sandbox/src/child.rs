@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, Signal};
-use rustix::thread::{CapabilitySet, CapabilitySets};
+use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType, move_into_link_name_space};
 
 use crate::capabilities::Namespaces;
 use crate::child_spec::ChildSpec;
@@ -77,8 +77,15 @@ fn build(order: &ChildOrder<'_>) -> Done {
     let _ = write_to(c"/proc/self/oom_score_adj", b"1000");
     rustix::process::setsid().map_err(at(Step::Session))?;
     streams(order)?;
-    if spec.namespaces == Namespaces::User {
+    if spec.namespaces == Namespaces::User && spec.join.is_none() {
         map_user(spec)?;
+    }
+    if spec.lend {
+        network::lend(spec, order.hand)?;
+    }
+    if let Some(shared) = &spec.join {
+        let kind = Some(LinkNameSpaceType::Network);
+        move_into_link_name_space(shared.network(), kind).map_err(at(Step::Join))?;
     }
     if spec.namespaces != Namespaces::None {
         mounts::build(spec)?;

@@ -5,6 +5,7 @@ mod places;
 mod readable;
 
 use std::ffi::{CString, OsStr};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -17,6 +18,7 @@ use crate::notify;
 use crate::plan::{Hold, Plan};
 use crate::resource_caps::{Caps, Group};
 use crate::sandbox::PipeEnds;
+use crate::shared_network::SharedNetwork;
 use crate::step::SandboxError;
 use places::Places;
 
@@ -36,6 +38,8 @@ pub(crate) struct ChildSpec {
     /// Made inside the private directories, parents first.
     pub(crate) directories: Vec<CString>,
     pub(crate) masks: Vec<Mask>,
+    /// What is mounted at `/tmp`; without it a new one in memory.
+    pub(crate) tmp: Option<CString>,
     pub(crate) tmp_options: CString,
     pub(crate) var_tmp: bool,
     pub(crate) proc: bool,
@@ -43,7 +47,12 @@ pub(crate) struct ChildSpec {
     /// Whether the kernel counts process numbers for each namespace (since 6.14).
     pub(crate) own_pid_max: bool,
     pub(crate) network: bool,
-    pub(crate) listen: bool,
+    /// Where the proxy listens, if there is one.
+    pub(crate) proxy: Option<SocketAddrV4>,
+    /// The network that it joins, instead of a new one.
+    pub(crate) join: Option<SharedNetwork>,
+    /// Whether its namespaces are handed to the caller.
+    pub(crate) lend: bool,
     pub(crate) cwd: CString,
     pub(crate) rlimits: Vec<(u32, u64)>,
     pub(crate) landlock: Option<Rules>,
@@ -74,7 +83,8 @@ pub(crate) struct LiveDir {
 }
 
 pub(crate) struct Bind {
-    pub(crate) path: CString,
+    pub(crate) source: CString,
+    pub(crate) target: CString,
     pub(crate) writable: bool,
 }
 
@@ -113,6 +123,12 @@ impl ChildSpec {
         let places = Places::of(plan)?;
         places.can_hide(namespaces)?;
         let network = namespaces != Namespaces::None;
+        let join = plan.network.clone().filter(|_| network);
+        let listens = network && (plan.proxy || !plan.hosts.is_empty());
+        let proxy = listens.then(|| match &join {
+            Some(shared) => shared.proxy_address(),
+            None => SocketAddrV4::new(Ipv4Addr::LOCALHOST, crate::PROXY_PORT),
+        });
         let own_pid_max = kernel_is_at_least((6, 14));
         let group = Group::new(plan)?;
         let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
@@ -125,13 +141,23 @@ impl ChildSpec {
             binds: places.binds()?,
             directories: places.directories()?,
             masks: places.masks()?,
+            tmp: plan
+                .tmp
+                .as_deref()
+                .map(|it| places::real(it, "directory for /tmp"))
+                .transpose()?
+                .as_deref()
+                .map(c_path)
+                .transpose()?,
             tmp_options: c_string(OsStr::new(&format!("mode=1777,size={}", plan.limits.tmp)))?,
             var_tmp: std::fs::symlink_metadata("/var/tmp").is_ok_and(|at| at.is_dir()),
             proc: capabilities.proc,
             pid_max: plan.limits.processes.map(|most| most.max(301).to_string().into_bytes()),
             own_pid_max,
             network,
-            listen: network && !plan.hosts.is_empty(),
+            proxy,
+            join,
+            lend: false,
             cwd: c_path(&places.cwd)?,
             rlimits: rlimits(plan, namespaces),
             landlock: match capabilities.landlock {
@@ -144,7 +170,7 @@ impl ChildSpec {
             group,
             caps: Caps::of(plan, namespaces, own_pid_max),
             argv: argv(plan)?,
-            env: env(plan, network)?,
+            env: env(plan, proxy)?,
             ends: None,
         })
     }
@@ -211,7 +237,7 @@ fn argv(plan: &Plan) -> Result<Vec<CString>, SandboxError> {
 }
 
 /// The environment of the plan, and where the proxy listens if there is one.
-fn env(plan: &Plan, network: bool) -> Result<Vec<CString>, SandboxError> {
+fn env(plan: &Plan, proxy: Option<SocketAddrV4>) -> Result<Vec<CString>, SandboxError> {
     let mut env = Vec::with_capacity(plan.env.len() + 8);
     for (name, value) in &plan.env {
         let (name, value) = (name.as_bytes(), value.as_bytes());
@@ -221,17 +247,16 @@ fn env(plan: &Plan, network: bool) -> Result<Vec<CString>, SandboxError> {
         }
         env.push(c_string(OsStr::from_bytes(&[name, b"=", value].concat()))?);
     }
-    if network && !plan.hosts.is_empty() {
+    if let Some(proxy) = proxy {
         for name in
             ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
         {
-            env.push(c_string(OsStr::new(&format!(
-                "{name}=http://127.0.0.1:{}",
-                crate::PROXY_PORT
-            )))?);
+            env.push(c_string(OsStr::new(&format!("{name}=http://{proxy}")))?);
         }
         for name in ["no_proxy", "NO_PROXY"] {
-            env.push(c_string(OsStr::new(&format!("{name}=localhost,127.0.0.1,::1")))?);
+            env.push(c_string(OsStr::new(&format!(
+                "{name}=localhost,.localhost,127.0.0.1,0.0.0.0,::1"
+            )))?);
         }
     }
     Ok(env)

@@ -3,13 +3,16 @@
 #![expect(unsafe_code, reason = "clone with a stack of its own, sharing memory")]
 
 use std::io;
-use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
 use rustix::process::Signal;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::capabilities::Namespaces;
 use crate::child::{self, ChildOrder};
+use crate::child_spec::ChildSpec;
 use crate::kernel;
+use crate::shared_network::SharedNetwork;
 
 /// Room for the child's locals; pages that aren't used cost nothing.
 const STACK: usize = 256 * 1024;
@@ -49,16 +52,14 @@ impl Drop for Child {
     }
 }
 
-fn flags(namespaces: Namespaces) -> libc::c_int {
-    let all = libc::CLONE_NEWNS
-        | libc::CLONE_NEWPID
-        | libc::CLONE_NEWNET
-        | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUTS;
-    match namespaces {
-        Namespaces::User => all | libc::CLONE_NEWUSER,
-        Namespaces::Root => all,
-        Namespaces::None => 0,
+fn flags(spec: &ChildSpec) -> libc::c_int {
+    let all = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
+    match (spec.namespaces, &spec.join) {
+        (Namespaces::None, _) => 0,
+        // The others are joined.
+        (Namespaces::User | Namespaces::Root, Some(_)) => all,
+        (Namespaces::User, None) => all | libc::CLONE_NEWNET | libc::CLONE_NEWUSER,
+        (Namespaces::Root, None) => all | libc::CLONE_NEWNET,
     }
 }
 
@@ -97,37 +98,94 @@ impl Drop for Stack {
 /// Starts the child, and returns when it has executed its first program or has left.
 pub(crate) fn child(order: &ChildOrder<'_>) -> io::Result<Child> {
     let stack = Stack::new()?;
-    let mut pidfd: RawFd = -1;
-    let flags = flags(order.spec.namespaces)
-        | libc::CLONE_VM
-        | libc::CLONE_VFORK
-        | libc::CLONE_PIDFD
-        | libc::SIGCHLD;
-    // SAFETY: the child runs `enter` on a stack of its own while this thread sleeps (CLONE_VFORK),
-    // so nothing that `order` borrows goes away. It shares memory but neither descriptors nor
-    // signal handlers. It allocates nothing and takes no lock (see the invariant of `child`), so
-    // locks that other threads hold don't matter. All signals are blocked meanwhile, so that no
-    // handler of this program runs in the child. The kernel writes the descriptor to `pidfd`.
-    let (pid, error) = unsafe {
+    let flags =
+        flags(order.spec) | libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let mut making = Making {
+        order: std::ptr::from_ref(order).cast_mut().cast(),
+        user: order.spec.join.as_ref().and_then(SharedNetwork::user),
+        stack: stack.top(),
+        flags,
+        pid: -1,
+        pidfd: -1,
+        errno: 0,
+    };
+    match making.user {
+        None => with_signals_blocked(|| making.make()),
+        // Only a process by itself can enter a user namespace, and this one may have threads. So a
+        // process in between enters it, makes the child as a child of ours, and leaves.
+        Some(_) => {
+            let own = Stack::new()?;
+            making.flags |= libc::CLONE_PARENT;
+            let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_FILES | libc::SIGCHLD;
+            let between: *mut libc::c_void = std::ptr::from_mut(&mut making).cast();
+            // SAFETY: as for `Making::make`. The process in between shares our descriptors, so
+            // that the one of the child is ours; it makes no others.
+            let (pid, error) = with_signals_blocked(|| unsafe {
+                let pid = libc::clone(enter_between, own.top(), flags, between);
+                (pid, io::Error::last_os_error())
+            });
+            if pid < 0 {
+                return Err(error);
+            }
+            kernel::wait(pid)?;
+        }
+    }
+    if making.pid < 0 {
+        return Err(io::Error::from_raw_os_error(making.errno));
+    }
+    // SAFETY: the kernel has made this descriptor for us, and nobody else has it.
+    let pidfd = unsafe { OwnedFd::from_raw_fd(making.pidfd) };
+    Ok(Child { pid: making.pid, pidfd, reaped: false })
+}
+
+/// What is needed to make the child, and what came of it.
+struct Making<'a> {
+    order: *mut libc::c_void,
+    user: Option<BorrowedFd<'a>>,
+    stack: *mut libc::c_void,
+    flags: libc::c_int,
+    pid: libc::pid_t,
+    pidfd: RawFd,
+    errno: i32,
+}
+
+impl Making<'_> {
+    fn make(&mut self) {
+        // SAFETY: the child runs `enter` on a stack of its own while this thread sleeps
+        // (CLONE_VFORK), so nothing that the order borrows goes away. It shares memory but neither
+        // descriptors nor signal handlers. It allocates nothing and takes no lock (see the invariant
+        // of `child`), so locks that other threads hold don't matter. All signals are blocked
+        // meanwhile, so that no handler of this program runs in the child. The kernel writes the
+        // descriptor to `pidfd`.
+        self.pid =
+            unsafe { libc::clone(enter, self.stack, self.flags, self.order, &raw mut self.pidfd) };
+        if self.pid < 0 {
+            self.errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL);
+        }
+    }
+}
+
+/// The process in between: enters the user namespace, makes the child there, and leaves.
+extern "C" fn enter_between(making: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: `child` passes a pointer to its own local, and sleeps until this process has left.
+    let making = unsafe { &mut *making.cast::<Making<'_>>() };
+    let Some(user) = making.user else { return 1 };
+    match move_into_link_name_space(user, Some(LinkNameSpaceType::User)) {
+        Ok(()) => making.make(),
+        Err(errno) => making.errno = errno.raw_os_error(),
+    }
+    0
+}
+
+fn with_signals_blocked<T>(act: impl FnOnce() -> T) -> T {
+    // SAFETY: the sets are local, and the kernel and the C library write them before they are read.
+    unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let pid = libc::clone(
-            enter,
-            stack.top(),
-            flags,
-            std::ptr::from_ref(order).cast_mut().cast(),
-            &raw mut pidfd,
-        );
-        let error = io::Error::last_os_error();
+        let done = act();
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        (pid, error)
-    };
-    if pid < 0 {
-        return Err(error);
+        done
     }
-    // SAFETY: the kernel has made this descriptor for us, and nobody else has it.
-    let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
-    Ok(Child { pid, pidfd, reaped: false })
 }

@@ -42,6 +42,7 @@ mod resource_caps;
 mod sandbox;
 pub mod scan;
 mod secrets;
+mod shared_network;
 mod step;
 #[doc(hidden)]
 pub mod test_support;
@@ -52,12 +53,13 @@ pub use git::{Identity, git_environment, git_environment_of, personal_git_settin
 pub use layer_pool::{Layer, LayerPool};
 pub use output::Output;
 pub use overlay_hazards::{OverlayHazard, overlay_hazards};
-pub use plan::{Hold, Keep, Limits, Plan, SYSTEM_ROOTS, Staging};
+pub use plan::{Hold, Keep, Limits, Plan, PrivateMount, SYSTEM_ROOTS, Staging};
 pub use probe::probe;
 pub use refusal::{Refusal, refusals};
 pub use resource_caps::{Cap, Caps, delegated_group};
 pub use sandbox::{Cancel, Ended, Exit, How, Pipes, Sandbox, Sent};
 pub use secrets::{SECRET_NAMES, SECRET_PLACES, SYSTEM_SECRETS, is_secret_name, secrets};
+pub use shared_network::SharedNetwork;
 pub use step::{SandboxError, Step};
 
 /// Where the listener of a sandbox with hosts is, on its own loopback interface.

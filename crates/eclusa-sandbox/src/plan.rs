@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::capabilities::Missing;
+use crate::shared_network::SharedNetwork;
 
 /// What one command may read, write and use. A new plan allows reading and nothing else.
 #[derive(Debug, Clone)]
@@ -24,9 +25,18 @@ pub struct Plan {
     pub stage: Vec<Staging>,
     /// What is neither read nor listed, wherever it lies.
     pub hide: Vec<PathBuf>,
-    /// Hosts that a proxy of the caller will let through. With none there is no listener, and no
-    /// network at all.
+    /// Directories that are writable at another place, beneath `/run` or `/tmp`.
+    pub mounts: Vec<PrivateMount>,
+    /// What `/tmp` and `/var/tmp` are: a directory that lasts. Without one, or without namespaces:
+    /// an empty one in memory.
+    pub tmp: Option<PathBuf>,
+    /// Hosts that a proxy of the caller will let through. With none there is no listener, unless
+    /// [`proxy`](Plan::proxy) asks for one, and no network at all.
     pub hosts: Vec<String>,
+    /// Whether there is a listener even if no host may be reached: then it is known which were tried.
+    pub proxy: bool,
+    /// The loopback network that the command shares with others. Without one it has its own.
+    pub network: Option<SharedNetwork>,
     /// How much of everything the command may use.
     pub limits: Limits,
     /// How much of the output is kept in memory.
@@ -65,6 +75,15 @@ pub struct Staging {
     pub live: Vec<PathBuf>,
 }
 
+/// A directory of the caller's that a command sees, and may write to, at another place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrivateMount {
+    /// Where it is.
+    pub source: PathBuf,
+    /// Where the command sees it: beneath `/run` or `/tmp`.
+    pub target: PathBuf,
+}
+
 /// How much a command may use before it is stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -84,7 +103,7 @@ pub struct Limits {
     /// By how much the filesystem beneath the first stage or writable root may shrink. Looked at
     /// five times a second, so it is a bound on damage and not an exact quota.
     pub disk: Option<u64>,
-    /// Size of the private `/tmp`.
+    /// Size of the private `/tmp`, where it is in memory.
     pub tmp: u64,
     /// Bytes of output after which the command is ended. `None`: it may go on; only
     /// [`Keep`] bounds the memory.
@@ -119,7 +138,11 @@ impl Plan {
             write: Vec::new(),
             stage: Vec::new(),
             hide: Vec::new(),
+            mounts: Vec::new(),
+            tmp: None,
             hosts: Vec::new(),
+            proxy: false,
+            network: None,
             limits: Limits::default(),
             keep: Keep::default(),
             may_lack: Vec::new(),

@@ -20,7 +20,7 @@ use rustix::net::{
 };
 use rustix::pipe::PipeFlags;
 
-use crate::capabilities::{Enforcement, HostCapabilities, Namespaces};
+use crate::capabilities::{Enforcement, HostCapabilities, Missing, Namespaces};
 use crate::child::ChildOrder;
 use crate::child_spec::ChildSpec;
 use crate::clone::{self, Child};
@@ -29,6 +29,7 @@ use crate::notify::DirRenames;
 use crate::output::Output;
 use crate::plan::Plan;
 use crate::resource_caps::{Caps, Group};
+use crate::shared_network::SharedNetwork;
 use crate::step::{SandboxError, Step, trying};
 
 pub(crate) use pipes::PipeEnds;
@@ -111,6 +112,7 @@ type Begun = Result<Option<OwnedFd>, SandboxError>;
 struct HandedFds {
     listener: Option<OwnedFd>,
     held: Option<OwnedFd>,
+    lent: Option<SharedNetwork>,
 }
 
 impl Sandbox {
@@ -166,6 +168,21 @@ impl Sandbox {
         spec.argv.truncate(1);
         let (mut started, _) = Started::new(spec)?;
         started.child.wait().map_err(trying("wait for the self-test")).map(drop)
+    }
+
+    /// Builds the sandbox of a plan, runs nothing in it, and keeps its network.
+    pub(crate) fn lend(
+        plan: &Plan,
+        capabilities: &HostCapabilities,
+    ) -> Result<SharedNetwork, SandboxError> {
+        let mut spec = ChildSpec::build(plan, capabilities)?;
+        spec.argv.truncate(1);
+        spec.lend = spec.namespaces != Namespaces::None;
+        let (mut started, handed) = Started::new(spec)?;
+        started.child.wait().map_err(trying("wait for the network"))?;
+        let enforcement = capabilities.enforcement();
+        let none = SandboxError::Unable { lacking: Missing::Namespaces, enforcement };
+        handed.lent.ok_or(none)
     }
 
     /// A handle that ends the command, or sends it signals.
@@ -266,7 +283,8 @@ impl Started {
         let _ = rustix::pipe::fcntl_setpipe_size(&output, supervise::CHUNK);
         let nothing = dev_null()?;
         let init = init::program().map_err(trying("make the first program"))?;
-        let hand = if spec.listen || spec.notify.is_some() { Some(socket_pair()?) } else { None };
+        let handed = spec.proxy.is_some() || spec.notify.is_some() || spec.lend;
+        let hand = if handed { Some(socket_pair()?) } else { None };
         let pointers = |strings: &[std::ffi::CString]| {
             let mut list: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
             list.push(std::ptr::null());
@@ -298,7 +316,12 @@ impl Started {
         }
         let mut handed = HandedFds::default();
         if let Some((ours, _)) = &hand {
-            if spec.listen {
+            if spec.lend {
+                let user =
+                    (spec.namespaces == Namespaces::User).then(|| receive(ours)).transpose()?;
+                handed.lent = Some(SharedNetwork::from_namespaces(user, receive(ours)?));
+            }
+            if spec.proxy.is_some() {
                 handed.listener = Some(receive(ours)?);
             }
             if spec.notify.is_some() {
@@ -336,7 +359,8 @@ fn receive(from: &OwnedFd) -> Result<OwnedFd, SandboxError> {
         _ => None,
     });
     let none = || trying("receive a descriptor")(io::Error::other("none was sent"));
-    fd.ok_or_else(none)
+    // The child rearranges the low ones, and may be given this one.
+    high(fd.ok_or_else(none)?)
 }
 
 /// What the child said about the step that failed.
@@ -353,7 +377,8 @@ impl ChildSpec {
     /// The path that a step was about.
     fn path_of(&self, step: Step, which: usize) -> Option<PathBuf> {
         let path = match step {
-            Step::Bind | Step::Attach => self.binds.get(which).map(|bind| &bind.path),
+            Step::Bind => self.binds.get(which).map(|bind| &bind.source),
+            Step::Attach => self.binds.get(which).map(|bind| &bind.target),
             Step::Live => self.live.get(which).map(|live| &live.target),
             Step::Overlay => self.overlays.get(which).map(|overlay| &overlay.lower),
             Step::Directories => self.directories.get(which),

@@ -68,7 +68,8 @@ pub struct BashArgs {
     timeout: Option<u64>,
     /// The directory to start in, inside the workspace. Later commands start there too.
     cwd: Option<String>,
-    /// True to start it and go on; `jobs` reads its output and ends it.
+    /// True to start it and go on, such as a server; `jobs` reads its output and ends it. What it
+    /// writes to the workspace is not applied.
     #[serde(default)]
     background: bool,
     /// What it is for, in a few words, for the person who may be asked.
@@ -162,10 +163,11 @@ impl TypedTool for Bash {
 
     fn description(&self, _: &Scene) -> String {
         "Runs a bash command in a sandbox, in the workspace. It has no network unless a person \
-         allowed hosts, cannot write outside the workspace, and what it writes elsewhere (home, \
-         /tmp) is gone when it ends. What it changes in the workspace is judged afterwards and \
-         becomes real all together or not at all. A `cd` holds for one command; give `cwd` to \
-         move. Example: {\"command\": \"cargo test -q 2>&1 | tail -20\", \"timeout_ms\": 120000}"
+         allowed hosts, but commands of the conversation reach each other on localhost. What it \
+         changes in the workspace is judged afterwards and applied all together or not at all. \
+         `/tmp` lasts for the conversation; elsewhere nothing can be written but tools' caches. A \
+         `cd` holds for one command; give `cwd` to move. With `background` it goes on (a server, \
+         a watcher), and what it writes to the workspace is thrown away at its end. Example: {\"command\": \"cargo test -q 2>&1 | tail -20\", \"timeout_ms\": 120000}"
             .to_owned()
     }
 
@@ -183,9 +185,13 @@ impl TypedTool for Bash {
 
     fn touches(&self, args: &BashArgs) -> Vec<Touch> {
         let mut touches = vec![Touch::Run(args.command.clone())];
-        // In the background it runs live; and a sandbox that lacks something may not be what the
-        // rules count on.
-        if args.background || !self.is_held(&args.command) {
+        // A sandbox that lacks something may not be what the rules count on. In the background
+        // there is always a layer.
+        let held = match args.background {
+            true => self.sandboxes.is_held(Writes::Staged),
+            false => self.is_held(&args.command),
+        };
+        if !held {
             touches.push(Touch::Unknown);
         }
         touches
@@ -227,6 +233,7 @@ impl TypedTool for Bash {
 
     fn conversation_ended(&self, conversation: &str) {
         self.directories.forget(conversation);
+        self.sandboxes.end_conversation(conversation);
     }
 
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {
@@ -237,15 +244,24 @@ impl TypedTool for Bash {
         let left = left.saturating_sub(MARGIN.min(left / 10));
         let time = asked.min(left.max(Duration::from_millis(1)));
         let command = args.command;
+        let conversation = Some(job.conversation().to_owned());
         if args.background {
-            let order = CommandOrder { command, cwd, writes: Writes::Real, time: Duration::MAX };
+            self.can_be_reviewed(Writes::Staged, job.mode())?;
+            let order = CommandOrder {
+                command,
+                cwd,
+                writes: Writes::Staged,
+                time: Duration::MAX,
+                conversation,
+                background: true,
+            };
             let id = self.background.start(job.conversation(), order);
             let id = id.map_err(|err| ToolError::new(err.to_string()))?;
             return Ok(report::started(id, &self.sandboxes));
         }
         let writes = writes(job.only_reads_files());
         self.can_be_reviewed(writes, job.mode())?;
-        let order = CommandOrder { writes, command, cwd, time };
+        let order = CommandOrder { writes, command, cwd, time, conversation, background: false };
         let ran = run(self.sandboxes.clone(), order, self.watch.clone(), job).await;
         let ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
         Ok(report::output(ran, time))

@@ -3,8 +3,8 @@
 //!
 //! Nothing here comes from a model but the shell text and the directory it starts in. What a
 //! command writes to the workspace goes to a layer of its own and is read back as
-//! [`Changes`](eclusa::Changes); what it writes to the home directory or to `/tmp` is gone when it
-//! ends.
+//! [`Changes`](eclusa::Changes). `/tmp` lasts for the conversation; the home directory is read-only
+//! but for caches, of which the workspace has a copy.
 
 use std::{
     ffi::OsString,
@@ -15,13 +15,15 @@ use std::{
 
 use eclusa::RequiredEnforcement;
 use eclusa_sandbox::{
-    Enforcement, HostCapabilities, Identity, Limits, PROXY_PORT, Plan, Sandbox, StagingMethod,
+    Enforcement, HostCapabilities, Identity, Limits, Plan, Sandbox, StagingMethod,
     git_environment_of, personal_git_settings,
     proxy::{Hosts, Proxy},
 };
 
 mod attempts;
+mod caches;
 mod changes;
+mod conversation;
 mod running;
 mod settings;
 mod stage;
@@ -32,6 +34,8 @@ pub use running::{Ran, RunError, Running};
 pub use settings::SandboxSettings;
 
 use attempts::Attempts;
+use caches::Caches;
+use conversation::Conversations;
 use running::{Kept, Network};
 use stage::{LayerPools, Stage};
 use survey::{Found, Survey};
@@ -50,6 +54,8 @@ struct Inner {
     git_settings: OnceLock<Vec<(String, String)>>,
     survey: Survey,
     pools: LayerPools,
+    conversations: Conversations,
+    caches: Caches,
 }
 
 /// How what a command writes to the workspace is kept in hand here.
@@ -83,6 +89,10 @@ pub struct CommandOrder {
     pub writes: Writes,
     /// How long it may run.
     pub time: Duration,
+    /// Whose `/tmp` and network it has; without one they go with the command.
+    pub conversation: Option<String>,
+    /// Whether it goes on while other commands run.
+    pub background: bool,
 }
 
 impl Sandboxes {
@@ -91,9 +101,13 @@ impl Sandboxes {
         let hosts = Hosts::new(&settings.hosts).map_err(|err| err.to_string())?;
         let survey = Survey::new(&settings.root, settings.blocked.clone());
         let pools = LayerPools::new(&settings.state, &settings.scratch);
+        let conversations = Conversations::new(&settings.state);
+        let caches = Caches::new(&settings.state);
         Ok(Sandboxes(Arc::new(Inner {
             survey,
             pools,
+            conversations,
+            caches,
             settings,
             hosts,
             capabilities: OnceLock::new(),
@@ -142,31 +156,52 @@ impl Sandboxes {
         }
         let made = |source| RunError::Layer { path: settings.state.clone(), source };
         let (pools, live) = (&self.0.pools, self.live());
-        let mut kept = Kept::Nothing;
+        let conversation = order.conversation.as_deref();
+        let most = settings.limits.tmp;
+        let conversation = conversation.map(|it| self.0.conversations.get(it, most));
+        let (mut kept, mut caches) = (Kept::Nothing, None);
         match (order.writes, self.write_tracking()) {
             (Writes::Refused, _) => {
                 // Named, because a workspace beneath /tmp would be covered by the sandbox's own.
                 plan.read = vec![PathBuf::from("/"), settings.root.clone()];
             }
             (Writes::Staged, WriteTracking::Overlay) => {
-                let stage = Stage::new(pools, settings.home.as_deref(), &settings.root);
-                let stage = stage.map_err(made)?;
-                plan.stage.extend(stage.over(&settings.root, &live));
-                plan.hide.extend(pools.places());
+                let stage = Stage::new(pools, &settings.root).map_err(made)?;
+                plan.stage.push(stage.over(&settings.root, &live));
                 kept = Kept::Layer(stage);
+                let (capabilities, alone) = (self.capabilities(), order.background);
+                let given = self.0.caches.furnish(&mut plan, settings, capabilities, pools, alone);
+                caches = given.map_err(made)?;
             }
             (Writes::Staged, WriteTracking::Nothing) | (Writes::Real, _) => {
                 plan.write.push(settings.root.clone());
             }
         }
+        let covered = |it: &&PathBuf| ["/tmp", "/var/tmp"].iter().any(|tmp| it.starts_with(tmp));
+        if let Some(home) = settings.home.as_ref().filter(covered) {
+            plan.read.extend([PathBuf::from("/"), home.clone()]);
+        }
+        plan.hide.extend(pools.places());
+        plan.hide.extend([self.0.conversations.place(), self.0.caches.place()].map(Path::to_owned));
+        plan.proxy = order.writes != Writes::Refused;
+        if let Some(conversation) = &conversation {
+            conversation.furnish(&mut plan);
+            plan.network = conversation.network(self.capabilities());
+        }
         let mut sandbox = Sandbox::spawn(&plan, self.capabilities(), progress)?;
         let network = sandbox.take_listener().map(|listener| self.serve(listener)).transpose()?;
-        Ok(Running { sandbox, plan, root: settings.root.clone(), kept, network })
+        let root = settings.root.clone();
+        Ok(Running { sandbox, plan, root, kept, network, caches, conversation })
     }
 
     /// Removes what processes that died have left behind, and says how much that was.
     pub fn sweep(&self) -> std::io::Result<usize> {
-        self.0.pools.sweep()
+        Ok(self.0.pools.sweep()? + self.0.conversations.sweep()? + self.0.caches.sweep()?)
+    }
+
+    /// A conversation is over: its `/tmp` and its network go with the last of its commands.
+    pub fn end_conversation(&self, conversation: &str) {
+        self.0.conversations.end(conversation);
     }
 
     /// Waits until what commands have left is cleared, which nobody else has to: for benchmarks and
@@ -235,10 +270,10 @@ impl Sandboxes {
         if !env.iter().any(|(name, _)| name == "HOME") {
             env.push(("HOME".into(), "/tmp".into()));
         }
-        if !hosts.is_empty() {
-            let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
-            for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
-                env.push((name.into(), proxy.clone().into()));
+        if hosts.is_empty() {
+            // Nothing answers, so that trying again is of no use.
+            for name in ["CARGO_NET_RETRY", "PIP_RETRIES", "npm_config_fetch_retries"] {
+                env.push((name.into(), "0".into()));
             }
         }
         env

@@ -65,6 +65,8 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         cwd: paths.workspace.clone(),
         writes: Writes::Refused,
         time: Duration::from_secs(20),
+        conversation: None,
+        background: false,
     };
     let ran = sandboxes.start(&order, |_| {}).and_then(eclusa_tools::Running::wait);
     let caps = ran.as_ref().ok().map(|it| (it.exit.caps.memory, it.exit.caps.processes));

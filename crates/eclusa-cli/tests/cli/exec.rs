@@ -176,9 +176,9 @@ fn hosts_that_cannot_be_read_are_told() {
         "example.org",
         "--discard",
         "--",
-        "echo $http_proxy",
+        "echo ${http_proxy:+yes}",
     ]);
-    assert_eq!((ran.code, ran.out.trim()), (0, "http://127.0.0.1:3128"), "{ran:?}");
+    assert_eq!((ran.code, ran.out.trim()), (0, "yes"), "{ran:?}");
 }
 
 #[test]

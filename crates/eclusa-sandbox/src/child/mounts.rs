@@ -30,7 +30,7 @@ pub(super) fn build(spec: &ChildSpec) -> Done {
     // Taken before everything becomes read-only, attached afterwards.
     let (mut binds, mut live, mut overlays) = (none(), none(), none());
     for ((n, bind), slot) in spec.binds.iter().enumerate().zip(&mut binds) {
-        *slot = Some(take(&bind.path, bind.writable).map_err(at_nth(Step::Bind, n))?);
+        *slot = Some(take(&bind.source, bind.writable).map_err(at_nth(Step::Bind, n))?);
     }
     for ((n, one), slot) in spec.live.iter().enumerate().zip(&mut live) {
         *slot = Some(take_beneath(&one.root, &one.beneath).map_err(at_nth(Step::Live, n))?);
@@ -38,6 +38,7 @@ pub(super) fn build(spec: &ChildSpec) -> Done {
     for ((n, overlay), slot) in spec.overlays.iter().enumerate().zip(&mut overlays) {
         *slot = Some(lay(overlay).map_err(at_nth(Step::Overlay, n))?);
     }
+    let tmp = spec.tmp.as_ref().map(|it| take(it, true)).transpose().map_err(at(Step::Tmp))?;
     let devices = device::take();
 
     let locked = kernel::RDONLY | kernel::NOSUID | kernel::NODEV;
@@ -45,7 +46,7 @@ pub(super) fn build(spec: &ChildSpec) -> Done {
     kernel::mount_setattr(root, c"/", true, locked).map_err(at(Step::ReadOnly))?;
 
     let masks = prepare_masks(spec)?;
-    private_directories(spec)?;
+    private_directories(spec, tmp)?;
     device::build(devices)?;
     for (n, directory) in spec.directories.iter().enumerate() {
         match rustix::fs::mkdir(directory.as_c_str(), Mode::from(0o755)) {
@@ -53,11 +54,19 @@ pub(super) fn build(spec: &ChildSpec) -> Done {
             Err(errno) => return Err(at_nth(Step::Directories, n)(errno)),
         }
     }
+    // What is only read lies beneath no overlay, and may lie around one.
+    for ((n, bind), mount) in spec.binds.iter().enumerate().zip(&binds) {
+        if !bind.writable {
+            attach(mount, &bind.target).map_err(at_nth(Step::Attach, n))?;
+        }
+    }
     for ((n, overlay), mount) in spec.overlays.iter().enumerate().zip(&overlays) {
         attach(mount, &overlay.lower).map_err(at_nth(Step::Overlay, n))?;
     }
     for ((n, bind), mount) in spec.binds.iter().enumerate().zip(&binds) {
-        attach(mount, &bind.path).map_err(at_nth(Step::Attach, n))?;
+        if bind.writable {
+            attach(mount, &bind.target).map_err(at_nth(Step::Attach, n))?;
+        }
     }
     for ((n, one), mount) in spec.live.iter().enumerate().zip(&live) {
         attach(mount, &one.target).map_err(at_nth(Step::Live, n))?;
@@ -174,10 +183,14 @@ fn tmpfs(place: &CStr, options: &CStr) -> Result<()> {
 }
 
 /// `/tmp`, which is also `/var/tmp`, and an empty `/run`.
-fn private_directories(spec: &ChildSpec) -> Done {
+fn private_directories(spec: &ChildSpec, tmp: Option<OwnedFd>) -> Done {
     let failed = at(Step::Tmp);
     tmpfs(c"/run", c"mode=755,size=16m").map_err(at(Step::Run))?;
-    tmpfs(c"/tmp", &spec.tmp_options).map_err(&failed)?;
+    match &tmp {
+        Some(tmp) => open_place(c"/tmp").and_then(|place| attach_at(tmp, &place)),
+        None => tmpfs(c"/tmp", &spec.tmp_options),
+    }
+    .map_err(&failed)?;
     if spec.var_tmp {
         let mount = take(c"/tmp", true).map_err(&failed)?;
         attach_at(&mount, &open_place(c"/var/tmp").map_err(&failed)?).map_err(&failed)?;

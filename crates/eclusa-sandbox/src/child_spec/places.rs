@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{Bind, LiveDir, MAX_PATHS, Mask, Overlay, Rules, c_path, c_string, readable};
 use crate::capabilities::Namespaces;
-use crate::plan::{Plan, Staging};
+use crate::plan::{Plan, PrivateMount, Staging};
 use crate::step::SandboxError;
 
 /// Devices that are written to.
@@ -21,6 +21,7 @@ pub(super) struct Places {
     write: Vec<PathBuf>,
     read: Vec<PathBuf>,
     hide: Vec<PathBuf>,
+    mounts: Vec<PrivateMount>,
     pub(super) cwd: PathBuf,
 }
 
@@ -64,8 +65,21 @@ impl Places {
         // Beneath what is hidden there is nothing to hide.
         hide.dedup_by(|later, earlier| later.starts_with(&*earlier));
         let read = plan.read.iter().filter(|path| path.exists()).cloned().collect::<Vec<_>>();
+        let mut mounts = Vec::with_capacity(plan.mounts.len());
+        for one in &plan.mounts {
+            if !["/run", "/tmp"]
+                .iter()
+                .any(|it| one.target.starts_with(it) && one.target != Path::new(it))
+            {
+                let target = one.target.display();
+                return Err(SandboxError::Plan(format!("`{target}` is not beneath /run or /tmp")));
+            }
+            let source = real(&one.source, "mounted directory")?;
+            mounts.push(PrivateMount { source, target: one.target.clone() });
+        }
         Ok(Places {
             stage,
+            mounts,
             write: all(&plan.write, "writable directory")?,
             read: all(&read, "readable directory")?,
             hide,
@@ -118,8 +132,12 @@ impl Places {
         let all = self.write.iter().map(|path| (path, true)).chain(read.map(|path| (path, false)));
         let mut binds: Vec<(&PathBuf, bool)> = all.collect();
         binds.sort();
-        let bind = |(path, writable): (&PathBuf, bool)| Ok(Bind { path: c_path(path)?, writable });
-        binds.into_iter().map(bind).collect()
+        let at_home = binds.into_iter().map(|(path, writable)| (path, path, writable));
+        let elsewhere = self.mounts.iter().map(|it| (&it.source, &it.target, true));
+        let bind = |(source, target, writable): (&PathBuf, &PathBuf, bool)| {
+            Ok(Bind { source: c_path(source)?, target: c_path(target)?, writable })
+        };
+        at_home.chain(elsewhere).map(bind).collect()
     }
 
     /// Whether a writable or staged directory shows this path.
@@ -139,6 +157,7 @@ impl Places {
     pub(super) fn directories(&self) -> Result<Vec<CString>, SandboxError> {
         let mut directories = Vec::new();
         let targets = self.write.iter().chain(self.read.iter()).chain(self.hidden_cwd());
+        let targets = targets.chain(self.mounts.iter().map(|it| &it.target));
         for target in targets.chain(self.stage.iter().map(|one| &one.lower)) {
             for private in PRIVATE.iter().map(Path::new) {
                 if let Ok(rest) = target.strip_prefix(private) {
@@ -255,7 +274,7 @@ fn make_beneath(root: &Path, beneath: &Path) -> Result<(), SandboxError> {
 }
 
 /// The real place of a root: what is bound, hidden or allowed is never a link.
-fn real(path: &Path, what: &str) -> Result<PathBuf, SandboxError> {
+pub(super) fn real(path: &Path, what: &str) -> Result<PathBuf, SandboxError> {
     if !path.is_absolute() {
         return Err(SandboxError::Plan(format!("{what} `{}` is not absolute", path.display())));
     }

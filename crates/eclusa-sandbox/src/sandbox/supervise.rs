@@ -55,6 +55,7 @@ pub(super) enum RenameHelper {
 impl Watch {
     pub(super) fn of(plan: &Plan, cancel: Cancel, enforcement: Enforcement) -> Watch {
         let place = plan.stage.first().map(|one| &one.upper).or(plan.write.first());
+        let place = place.or(plan.tmp.as_ref());
         let disk = plan.limits.disk.zip(place).and_then(|(most, place)| {
             let free = free(place)?;
             Some((place.clone(), free.saturating_sub(most)))

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::net::UnixListener;
 
-use eclusa_sandbox::Sandbox;
+use eclusa_sandbox::{Sandbox, SharedNetwork};
 
 use crate::world::{World, capabilities, run};
 
@@ -116,4 +116,57 @@ fn without_hosts_there_is_no_listener() {
         Sandbox::spawn(&world.staged("echo $http_proxy"), capabilities(), |_| {}).unwrap();
     assert!(sandbox.take_listener().is_none());
     assert_eq!(sandbox.wait().unwrap().output.text(), "\n");
+}
+
+/// A server that waits for one caller, at a port that it tells.
+const SERVER: &str = "perl -MIO::Socket -e '$| = 1; $s = IO::Socket::INET->new(Listen => 1, LocalAddr => \"127.0.0.1\");
+    print $s->sockport, \"\\n\"; $c = $s->accept; print $c \"hello\\n\"; close $c; sleep 1000'";
+
+#[test]
+fn sandboxes_of_one_network_reach_each_other_and_nobody_else() {
+    let shared = SharedNetwork::new(capabilities()).unwrap();
+    let worlds = [World::new(), World::new(), World::new()];
+    let mut plan = worlds[0].staged(SERVER);
+    plan.network = Some(shared.clone());
+    plan.proxy = true;
+    plan.limits.wall = None;
+    let (said, hear) = std::sync::mpsc::channel();
+    let tell = move |bytes: &[u8]| drop(said.send(bytes.to_vec()));
+    let mut server = Sandbox::spawn(&plan, capabilities(), tell).unwrap();
+    assert!(server.take_listener().is_some());
+    let port: u16 = String::from_utf8(hear.recv().unwrap()).unwrap().trim().parse().unwrap();
+    let outside = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let ask = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3; echo x > /dev/tcp/127.0.0.1/{outside}"
+    );
+    let alone = run(&worlds[1].staged(&ask)).output.text();
+    assert!(alone.contains("refused") && !alone.contains("hello"), "{alone}");
+    // Its proxy listens beside that of the first, and the processes of the first are not seen.
+    let mut plan =
+        worlds[2].staged(&format!("{ask}; kill -9 -1; ls /proc | grep -c '^[0-9]'; id -u"));
+    plan.network = Some(shared);
+    plan.proxy = true;
+    let mut second = Sandbox::spawn(&plan, capabilities(), |_| {}).unwrap();
+    assert!(second.take_listener().is_some());
+    let exit = second.wait().unwrap();
+    let text = exit.output.text();
+    assert!(text.starts_with("hello\n") && text.contains("refused"), "{text}");
+    assert_eq!(exit.enforcement, eclusa_sandbox::Enforcement::Full);
+    server.canceller().cancel();
+    server.wait().unwrap();
+}
+
+#[test]
+fn a_tmp_that_lasts_is_seen_by_the_next() {
+    let world = World::new();
+    let tmp = world.path("lasting");
+    std::fs::create_dir(&tmp).unwrap();
+    let mut plan =
+        world.read_only("echo one > /tmp/a; cat /var/tmp/a; chmod u+s /tmp/a || echo refused");
+    plan.tmp = Some(tmp.clone());
+    assert!(run(&plan).output.text().starts_with("one\n"));
+    let mut plan = world.staged("cat /tmp/a; rm /tmp/a");
+    plan.tmp = Some(tmp.clone());
+    assert_eq!(run(&plan).output.text(), "one\n");
+    assert_eq!(std::fs::read_dir(&tmp).unwrap().count(), 0);
 }

@@ -1,7 +1,7 @@
 //! Commands that run while the conversation goes on, and the tool `jobs` that looks after them.
 //!
-//! They run live: what they write is real at once. They end with their conversation, and with the
-//! program at the latest.
+//! What they write to the workspace goes to a layer, and is thrown away at their end. They end with
+//! their conversation, and with the program at the latest.
 
 use std::{
     collections::BTreeMap,
@@ -95,8 +95,8 @@ impl Background {
         let running = self.sandboxes.start(&order, move |bytes| locked(&heard).add(bytes))?;
         let (cancel, ending) = (running.canceller(), seen.clone());
         let watch = move || {
-            let ended = match running.wait() {
-                Ok(ran) => match ran.exit.how {
+            let ended = match running.wait_and_discard() {
+                Ok(exit) => match exit.how {
                     How::Code(code) => format!("ended with exit code {code}"),
                     How::Signal(signal) => format!("ended by signal {signal}"),
                 },

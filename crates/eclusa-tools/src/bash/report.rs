@@ -6,7 +6,7 @@ use eclusa::Output;
 use eclusa_sandbox::{Ended, Enforcement, Exit, How, Refusal, proxy::Attempt};
 use serde_json::json;
 
-use crate::sandboxes::{Ran, Sandboxes};
+use crate::sandboxes::{Ran, Sandboxes, WriteTracking};
 
 /// A command that ran to its end, or was ended.
 pub(super) fn output(ran: Ran, time: Duration) -> Output {
@@ -84,8 +84,8 @@ fn talked(attempt: &Attempt) -> String {
 fn refusal(refusal: &Refusal) -> String {
     let grant = match refusal {
         Refusal::Write(_) => {
-            "; what is written in the workspace is judged afterwards, and in /tmp it lasts as long \
-             as the command; no setting opens other places"
+            "; commands write to the workspace, to /tmp and to the caches of tools, and no setting \
+             opens other places: a person can run it outside"
         }
         Refusal::Network(Some(host)) => {
             return format!(
@@ -148,10 +148,16 @@ fn attempted(attempt: &Attempt) -> serde_json::Value {
 
 /// A command that was started in the background.
 pub(super) fn started(id: u64, sandboxes: &Sandboxes) -> Output {
+    let staged = sandboxes.write_tracking() == WriteTracking::Overlay;
+    let writes = match staged {
+        true => "what it writes to the workspace is not applied",
+        false => "what it writes to the workspace is applied at once",
+    };
     let text = format!(
-        "started as job {id}; `jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output"
+        "started as job {id}; `jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output; \
+         {writes}"
     );
-    let sandbox =
-        Some(held(&sandboxes.capabilities().enforcement(), &[sandboxes.settings().root.clone()]));
+    let live = if staged { Vec::new() } else { vec![sandboxes.settings().root.clone()] };
+    let sandbox = Some(held(&sandboxes.capabilities().enforcement(), &live));
     Output { data: Some(json!({"job": id})), sandbox, ..Output::text(text) }
 }

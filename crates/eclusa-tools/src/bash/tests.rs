@@ -19,6 +19,7 @@ use super::Bash;
 use crate::{SandboxSettings, Sandboxes};
 
 mod jobs;
+mod places;
 
 /// A workspace, and a gate with `bash` and `jobs` around it.
 struct World {
@@ -262,7 +263,7 @@ async fn live_directories_are_written_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn whom_it_tried_to_reach_is_shown_with_the_changes() {
     let world = World::new(Answer::Once, |it| it.hosts = vec!["allowed.example".to_owned()]);
-    let script = "exec 3<>/dev/tcp/127.0.0.1/3128
+    let script = "at=${https_proxy#http://}; exec 3<>/dev/tcp/${at%:*}/${at#*:}
         printf 'CONNECT other.example:443 HTTP/1.1\\r\\nHost: other.example:443\\r\\n\\r\\n' >&3
         head -n 1 <&3; echo x > a";
     let reply = world.bash(script).await;
@@ -292,7 +293,10 @@ async fn what_was_refused_is_told_with_what_would_allow_it() {
     let world = World::yes();
     let reply = world.bash("touch /etc/eclusa; echo x > a").await;
     let text = reply.text();
-    assert!(text.contains("[refused: writing `/etc/eclusa` was refused; what is"), "{text}");
+    assert!(
+        text.contains("[refused: writing `/etc/eclusa` was refused; commands write to"),
+        "{text}"
+    );
     let reply = world.bash("echo 'curl: (6) Could not resolve host: example.org'; exit 6").await;
     let text = reply.text();
     assert!(text.contains("adding `example.org` to `commands.hosts`"), "{text}");
@@ -331,38 +335,4 @@ async fn the_record_says_what_became_of_the_changes() {
     let end: Value = serde_json::from_str(&records.last().unwrap().body).unwrap();
     assert_eq!(end["changes"]["outcome"], "committed");
     assert_eq!(end["changes"]["paths"], json!(["a"]));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_written_at_home_is_gone_and_secrets_are_not_seen() {
-    let home = tempfile::tempdir().unwrap();
-    fs::create_dir(home.path().join(".ssh")).unwrap();
-    fs::File::create(home.path().join(".ssh/id_rsa")).unwrap();
-    let inner = home.path().to_owned();
-    let world = World::new(Answer::Once, move |it| {
-        it.env.push(("HOME".into(), inner.clone().into()));
-        it.home = Some(inner);
-    });
-    fs::File::create(world.path(".env")).unwrap();
-    let reply =
-        world.bash("cd ~ && echo x > new && cat new; ls -A .ssh; wc -c < $OLDPWD/.env").await;
-    assert!(reply.text().starts_with("x\n"), "{}", reply.content());
-    assert!(!reply.text().contains("id_rsa"), "{}", reply.content());
-    assert!(!home.path().join("new").exists());
-    // It was asked about because it reads outside the workspace, and not for what it wrote there.
-    assert_eq!(world.previews(), [] as [String; 0]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_workspace_in_the_home_directory_is_staged_as_well() {
-    let scratch = tempfile::tempdir().unwrap();
-    let world = World::new(Answer::Once, |it| {
-        // The state is in the home directory too, where it is for most people.
-        it.home = it.root.parent().map(Into::into);
-        it.scratch = scratch.path().to_owned();
-    });
-    let reply = world.bash("cd ..; echo x > beside; echo y > workspace/a; ls").await;
-    assert_eq!(reply.code(), "ok", "{}", reply.content());
-    assert_eq!(world.read("a").as_deref(), Some("y\n"));
-    assert!(!world.dir.path().join("beside").exists());
 }

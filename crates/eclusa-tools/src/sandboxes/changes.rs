@@ -6,9 +6,10 @@ use std::{
 };
 
 use eclusa::{Change, Changes, Content, ContentDigest, FileNode, Node, Staged, Stamp};
-use eclusa_sandbox::scan::{self, Effect, Effects, Note};
-
-use super::stage::LayerSet;
+use eclusa_sandbox::{
+    Layer,
+    scan::{self, Effect, Effects, Note},
+};
 
 /// How many notes are told.
 const NOTES: usize = 20;
@@ -25,7 +26,7 @@ pub(crate) struct ReadBack {
 pub(super) fn read_back(
     staged: impl Fn(&Path) -> Option<PathBuf>,
     effects: Effects,
-    place: Arc<LayerSet>,
+    layer: Arc<Layer>,
 ) -> ReadBack {
     let mut notes = Vec::new();
     let mut changes = Vec::with_capacity(effects.entries.len());
@@ -35,7 +36,13 @@ pub(super) fn read_back(
             notes.push(format!("`{path}` is left out: {why}"));
             continue;
         }
-        notes.extend(effect.notes.iter().map(|note| format!("`{path}` {}", told(note))));
+        let passing = is_build_output(&effect.path);
+        // Build tools link what they make, and nobody needs to know.
+        let told_of =
+            |it: &&Note| !(passing && matches!(it, Note::Shared { .. } | Note::Linked { .. }));
+        notes.extend(
+            effect.notes.iter().filter(told_of).map(|note| format!("`{path}` {}", told(note))),
+        );
         changes.extend(change(&staged, effect));
     }
     if let Some((before, after)) = effects.root {
@@ -49,7 +56,29 @@ pub(super) fn read_back(
     }
     // Departures stand before arrivals, so that a thing that was moved twice keeps its origin.
     changes.sort_by_key(|it: &Change| it.after.is_some());
-    ReadBack { changes: Changes::of(changes), staged: Some(Staged::new(place)), notes }
+    ReadBack { changes: Changes::of(changes), staged: Some(Staged::new(layer)), notes }
+}
+
+/// Directories that tools make and remake.
+const BUILD_DIRECTORIES: [&str; 14] = [
+    "target",
+    "node_modules",
+    ".venv",
+    "venv",
+    "__pycache__",
+    "build",
+    "dist",
+    "out",
+    ".next",
+    ".tox",
+    ".cache",
+    ".gradle",
+    "_build",
+    "vendor",
+];
+
+fn is_build_output(path: &Path) -> bool {
+    path.iter().any(|part| BUILD_DIRECTORIES.iter().any(|it| part == *it))
 }
 
 fn change(staged: impl Fn(&Path) -> Option<PathBuf>, effect: Effect) -> Option<Change> {

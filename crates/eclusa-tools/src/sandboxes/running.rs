@@ -1,6 +1,6 @@
 //! A command that runs, and what is known of it when it has ended.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use eclusa::{Changes, Staged};
 use eclusa_sandbox::{
@@ -9,7 +9,9 @@ use eclusa_sandbox::{
     refusals,
 };
 
-use super::{ReadBack, attempts::Attempts, stage::Stage};
+use super::{
+    ReadBack, attempts::Attempts, caches::CacheLayers, conversation::Conversation, stage::Stage,
+};
 
 /// A command that runs.
 pub struct Running {
@@ -18,6 +20,9 @@ pub struct Running {
     pub(super) root: PathBuf,
     pub(super) kept: Kept,
     pub(super) network: Option<Network>,
+    /// Held until it has ended.
+    pub(super) caches: Option<CacheLayers>,
+    pub(super) conversation: Option<Arc<Conversation>>,
 }
 
 /// What keeps the effects of a command that runs.
@@ -79,9 +84,20 @@ impl Running {
         self.sandbox.canceller()
     }
 
+    /// Waits for the end. What it would have changed is thrown away.
+    pub fn wait_and_discard(self) -> Result<Exit, RunError> {
+        let exit = self.sandbox.wait();
+        if let Some(network) = self.network {
+            network.serving.stop();
+        }
+        drop((self.kept, self.caches, self.conversation));
+        Ok(exit?)
+    }
+
     /// Waits for the end, and reads back what it changed.
     pub fn wait(self) -> Result<Ran, RunError> {
         let exit = self.sandbox.wait();
+        drop((self.caches, self.conversation));
         let read = match self.kept {
             Kept::Nothing => ReadBack::default(),
             Kept::Layer(_) if exit.is_err() => ReadBack::default(),

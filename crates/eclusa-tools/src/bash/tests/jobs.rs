@@ -1,11 +1,47 @@
 //! Commands in the background: started, read, signalled, listed, ended.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
-use eclusa::{Run, ToolCall};
+use eclusa::{Answer, Run, ToolCall};
 use serde_json::json;
 
 use super::World;
+
+/// A workspace with a directory that is written at once, in which jobs leave marks.
+fn live() -> World {
+    let world = World::new(Answer::Once, |it| it.live = vec!["target".into()]);
+    fs::create_dir(world.path("target")).unwrap();
+    world
+}
+
+/// A later command reaches the server of an earlier one, on localhost and nowhere else.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_in_the_background_is_reached_by_later_commands_of_the_conversation() {
+    let world = World::yes();
+    let server = "perl -MIO::Socket -e '$| = 1; $s = IO::Socket::INET->new(Listen => 1, LocalAddr => \"127.0.0.1\");
+        print \"at \", $s->sockport, \" \"; while ($c = $s->accept) { print $c \"served\n\"; close $c }'";
+    let id = start(&world, server).await;
+    let text = until(&world, id, "at ").await;
+    let port = text.split("at ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    let ask = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; cat <&3");
+    let reply = world.bash(&ask).await;
+    assert_eq!(
+        (reply.code(), reply.text()),
+        (
+            "ok", "served
+"
+        ),
+        "{}",
+        reply.content()
+    );
+    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let reply = other.pass(ToolCall::new("c1", "bash", json!({"command": ask}))).await;
+    assert!(reply.content().contains("refused"), "{}", reply.content());
+    world.pass("jobs", json!({"action": "end", "id": id})).await;
+    until(&world, id, "ended").await;
+    let reply = world.bash(&ask).await;
+    assert!(reply.content().contains("refused"), "{}", reply.content());
+}
 
 /// Starts a job, and gives its number.
 async fn start(world: &World, command: &str) -> u64 {
@@ -15,7 +51,7 @@ async fn start(world: &World, command: &str) -> u64 {
 }
 
 /// Reads a job until it has said this.
-async fn until(world: &World, id: u64, word: &str) -> String {
+pub(super) async fn until(world: &World, id: u64, word: &str) -> String {
     let mut text = String::new();
     for _ in 0..6000 {
         text.push_str(world.pass("jobs", json!({"action": "read", "id": id})).await.text());
@@ -33,22 +69,26 @@ async fn signal(world: &World, id: u64, name: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn jobs_run_in_the_background_and_end() {
+async fn jobs_run_in_the_background_over_a_layer_and_end() {
     let world = World::yes();
-    let args = json!({"command": "echo one; echo real > live; sleep 1000", "background": true});
+    let args =
+        json!({"command": "echo real > live; cat live; echo one; sleep 1000", "background": true});
     let reply = world.pass("bash", args).await;
     assert_eq!(reply.code(), "ok", "{}", reply.content());
-    let asked = world.asked.lock().unwrap().clone();
-    assert!(asked[0].preview.is_none(), "it runs live, so it is asked about before");
+    assert_eq!(world.asked.lock().unwrap().len(), 0, "nothing of it is applied");
     let id = reply.data().unwrap()["job"].as_u64().unwrap();
     let read = json!({"action": "read", "id": id});
     let mut text = String::new();
     while !text.contains("one") {
         text.push_str(world.pass("jobs", read.clone()).await.text());
     }
-    while world.read("live").is_none() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    assert!(
+        text.contains(
+            "real
+"
+        ),
+        "it sees what it wrote: {text}"
+    );
     let reply = world.pass("jobs", json!({"action": "list"})).await;
     assert!(reply.text().contains("runs"), "{}", reply.text());
     world.pass("jobs", json!({"action": "end", "id": id})).await;
@@ -56,6 +96,7 @@ async fn jobs_run_in_the_background_and_end() {
         text.push_str(world.pass("jobs", read.clone()).await.text());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    assert_eq!(world.read("live"), None);
     let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
     let reply = other.pass(ToolCall::new("c1", "jobs", read)).await;
     assert!(reply.content().contains("there is no job"), "{}", reply.content());
@@ -88,12 +129,15 @@ async fn jobs_get_signals_by_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_can_be_stopped_continued_and_killed() {
-    let world = World::yes();
-    let id =
-        start(&world, "echo ready; i=0; while :; do echo $((i += 1)) > count; sleep 0.01; done")
-            .await;
+    let world = live();
+    let id = start(
+        &world,
+        "echo ready; i=0; while :; do echo $((i += 1)) > target/count; sleep 0.01; done",
+    )
+    .await;
     until(&world, id, "ready").await;
-    let count = || world.read("count").and_then(|it| it.trim().parse::<u64>().ok()).unwrap_or(0);
+    let count =
+        || world.read("target/count").and_then(|it| it.trim().parse::<u64>().ok()).unwrap_or(0);
     let moves = async || {
         let before = count();
         for _ in 0..3000 {
@@ -139,10 +183,10 @@ async fn a_job_that_is_stopped_can_be_ended() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_end_with_their_conversation() {
-    let world = World::yes();
+    let world = live();
     let id = start(
         &world,
-        "trap 'echo gone > gone; exit' TERM; echo ready; while :; do sleep 0.02; done",
+        "trap 'echo gone > target/gone; exit' TERM; echo ready; while :; do sleep 0.02; done",
     )
     .await;
     until(&world, id, "ready").await;
@@ -153,11 +197,11 @@ async fn jobs_end_with_their_conversation() {
     assert!(reply.text().contains("runs"), "another's end is none of its business");
     world.gate.end_conversation();
     for _ in 0..6000 {
-        if world.read("gone").is_some() {
+        if world.read("target/gone").is_some() {
             break;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert_eq!(world.read("gone").as_deref(), Some("gone\n"));
+    assert_eq!(world.read("target/gone").as_deref(), Some("gone\n"));
     assert_eq!(world.pass("jobs", list).await.text(), "no jobs");
 }

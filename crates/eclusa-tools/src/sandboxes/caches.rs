@@ -1,0 +1,254 @@
+//! The caches of a person's tools: read from the home directory, written to a private copy that lasts
+//! for the workspace, so that builds are warm. Nothing of it reaches the home directory.
+//!
+//! ```text
+//! STATE/caches/lock            held by the one command that has the copy
+//! STATE/caches/boot            there while a command has it: after a crash the copy is thrown away
+//! STATE/caches/NAME/upper      what was written over a directory of the home
+//! STATE/caches/own             caches for which the home has no directory, seen as /run/cache
+//! ```
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::OnceLock,
+    time::{Duration, SystemTime},
+};
+
+use eclusa_sandbox::{
+    HostCapabilities, Layer, OverlayHazard, Plan, PrivateMount, Staging, overlay_hazards,
+    scan::discard,
+};
+
+use super::{SandboxSettings, private, stage::LayerPools};
+
+/// A copy that nobody has used for this long is removed.
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Where caches are seen that the home has no directory for.
+const OWN: &str = "/run/cache";
+
+/// A kind of cache: where it is, and the variable by which it can be elsewhere.
+struct Kind {
+    name: &'static str,
+    /// The variable that names the directory above, and what it is beneath the home otherwise.
+    base: (&'static str, &'static str),
+    /// Beneath that.
+    beneath: &'static str,
+    /// What a tool is told where the directory is missing, if it would fail without.
+    instead: Option<&'static str>,
+}
+
+const KINDS: [Kind; 9] = [
+    Kind {
+        name: "xdg",
+        base: ("XDG_CACHE_HOME", ".cache"),
+        beneath: "",
+        instead: Some("XDG_CACHE_HOME"),
+    },
+    Kind {
+        name: "npm",
+        base: ("npm_config_cache", ".npm"),
+        beneath: "",
+        instead: Some("npm_config_cache"),
+    },
+    Kind {
+        name: "cargo-registry",
+        base: ("CARGO_HOME", ".cargo"),
+        beneath: "registry",
+        instead: Some("CARGO_HOME"),
+    },
+    Kind { name: "cargo-git", base: ("CARGO_HOME", ".cargo"), beneath: "git", instead: None },
+    Kind { name: "go", base: ("GOPATH", "go"), beneath: "pkg", instead: Some("GOMODCACHE") },
+    Kind { name: "ccache", base: ("CCACHE_DIR", ".ccache"), beneath: "", instead: None },
+    Kind { name: "gradle", base: ("GRADLE_USER_HOME", ".gradle"), beneath: "", instead: None },
+    Kind { name: "maven", base: ("", ".m2"), beneath: "repository", instead: None },
+    Kind { name: "pnpm", base: ("", ".local/share/pnpm"), beneath: "store", instead: None },
+];
+
+/// The caches of a workspace.
+#[derive(Debug)]
+pub(super) struct Caches {
+    place: PathBuf,
+    found: OnceLock<Found>,
+}
+
+/// Which directories there are, and what is told of those that there are not.
+#[derive(Debug, Default)]
+struct Found {
+    there: Vec<(&'static str, PathBuf)>,
+    instead: Vec<(&'static str, &'static str)>,
+}
+
+/// The caches that one command writes to: the copy that lasts, or, because another command has that,
+/// a layer that goes with the command. Held until it has ended.
+#[derive(Debug)]
+pub(super) struct CacheLayers {
+    _lasting: Option<Lasting>,
+    _passing: Option<Layer>,
+}
+
+/// The copy, held by one command at a time.
+#[derive(Debug)]
+pub(super) struct Lasting {
+    boot: PathBuf,
+    _lock: File,
+}
+
+impl Caches {
+    /// Caches beneath this directory of state.
+    pub(super) fn new(state: &Path) -> Caches {
+        Caches { place: state.join("caches"), found: OnceLock::new() }
+    }
+
+    /// Where they are: nobody's business inside a sandbox.
+    pub(super) fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Gives a plan its caches. A command that goes on in the background takes the copy from nobody.
+    pub(super) fn furnish(
+        &self,
+        plan: &mut Plan,
+        settings: &SandboxSettings,
+        capabilities: &HostCapabilities,
+        pools: &LayerPools,
+        background: bool,
+    ) -> io::Result<Option<CacheLayers>> {
+        let Some(home) = &settings.home else { return Ok(None) };
+        let lasting = if background { None } else { self.lock()? };
+        let passing = if lasting.is_none() { Some(pools.passing()?) } else { None };
+        let place = passing.as_ref().map_or_else(|| self.place.clone(), Layer::upper);
+        let found = match self.found.get() {
+            Some(found) => found,
+            None => {
+                let found = self.find(home, settings, capabilities, &place)?;
+                self.found.get_or_init(|| found)
+            }
+        };
+        for (name, lower) in &found.there {
+            plan.stage.push(staging(&place, name, lower)?);
+        }
+        let own = place.join("own");
+        private(&own)?;
+        plan.mounts.push(PrivateMount { source: own, target: OWN.into() });
+        for (variable, name) in &found.instead {
+            plan.env.retain(|(it, _)| it != variable);
+            plan.env.push(((*variable).into(), format!("{OWN}/{name}").into()));
+        }
+        Ok(Some(CacheLayers { _lasting: lasting, _passing: passing }))
+    }
+
+    /// The copy, if nobody has it.
+    fn lock(&self) -> io::Result<Option<Lasting>> {
+        private(&self.place)?;
+        let lock = self.place.join("lock");
+        let lock = OpenOptions::new().create(true).append(true).open(lock)?;
+        if lock.try_lock().is_err() {
+            return Ok(None);
+        }
+        lock.set_modified(SystemTime::now())?;
+        let boot = self.place.join("boot");
+        let now = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        if fs::read_to_string(&boot).is_ok_and(|it| it != now) {
+            // What was written then may never have reached the disk.
+            self.clear()?;
+        }
+        let mut file = File::create(&boot)?;
+        file.write_all(now.as_bytes())?;
+        Ok(Some(Lasting { boot, _lock: lock }))
+    }
+
+    fn clear(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.place)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                discard(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the copy where nobody has used it for long, and says how much that was.
+    pub(super) fn sweep(&self) -> io::Result<usize> {
+        let Ok(lock) = File::open(self.place.join("lock")) else { return Ok(0) };
+        let age = lock.metadata()?.modified()?.elapsed().unwrap_or_default();
+        if age > MAX_AGE && lock.try_lock().is_ok() {
+            discard(&self.place)?;
+            return Ok(1);
+        }
+        Ok(0)
+    }
+
+    fn find(
+        &self,
+        home: &Path,
+        settings: &SandboxSettings,
+        capabilities: &HostCapabilities,
+        place: &Path,
+    ) -> io::Result<Found> {
+        let mut found = Found::default();
+        for kind in &KINDS {
+            let lower = directory(kind, home, &settings.env);
+            let usable = match &lower {
+                Some(lower) => self.is_usable(kind, lower, settings, capabilities, place)?,
+                None => false,
+            };
+            match (lower, kind.instead) {
+                (Some(lower), _) if usable => found.there.push((kind.name, lower)),
+                (_, Some(variable)) => found.instead.push((variable, kind.name)),
+                (_, None) => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a layer can be laid over a directory: it has nothing to do with the workspace or the
+    /// layers themselves, and nothing gets in the way.
+    fn is_usable(
+        &self,
+        kind: &Kind,
+        lower: &Path,
+        settings: &SandboxSettings,
+        capabilities: &HostCapabilities,
+        place: &Path,
+    ) -> io::Result<bool> {
+        let apart = |it: &Path| !it.starts_with(lower) && !lower.starts_with(it);
+        if !apart(&settings.root) || !apart(&self.place) || !apart(place) {
+            return Ok(false);
+        }
+        let staging = staging(place, kind.name, lower)?;
+        let hazards = overlay_hazards(&staging).unwrap_or_else(|_| vec![OverlayHazard::OnOverlay]);
+        let fatal = |it: &OverlayHazard| *it != OverlayHazard::Used && it.is_fatal(capabilities);
+        Ok(!hazards.iter().any(fatal))
+    }
+}
+
+impl Drop for Lasting {
+    #[expect(clippy::disallowed_methods, reason = "a mark of its own")]
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.boot);
+    }
+}
+
+/// Where a cache is, if it is there.
+fn directory(kind: &Kind, home: &Path, env: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let named = env.iter().find(|(name, _)| !kind.base.0.is_empty() && name == kind.base.0);
+    let base = named.map_or_else(|| home.join(kind.base.1), |(_, value)| PathBuf::from(value));
+    let path = if kind.beneath.is_empty() { base } else { base.join(kind.beneath) };
+    path.canonicalize().ok().filter(|it| it.is_absolute() && it.is_dir())
+}
+
+/// The layer over one cache. What the overlay keeps for itself is made anew each time.
+fn staging(place: &Path, name: &str, lower: &Path) -> io::Result<Staging> {
+    let here = place.join(name);
+    let (upper, work) = (here.join("upper"), here.join("work"));
+    private(&upper)?;
+    fs::set_permissions(&upper, fs::metadata(lower)?.permissions())?;
+    if work.exists() {
+        discard(&work)?;
+    }
+    fs::create_dir(&work)?;
+    Ok(Staging { lower: lower.to_owned(), upper, work, live: Vec::new() })
+}

@@ -1,0 +1,218 @@
+//! What the commands of one conversation share: a `/tmp` that lasts, and a loopback network.
+//!
+//! ```text
+//! STATE/tmp/NAME/lock    held by every process that uses it; its time is that of the last use
+//! STATE/tmp/NAME/root    what commands see as /tmp
+//! ```
+
+use std::{
+    collections::HashMap,
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::PermissionsExt as _,
+    path::{Component, Path, PathBuf},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use eclusa::Hash;
+use eclusa_sandbox::{HostCapabilities, Plan, SharedNetwork, scan::discard};
+
+use super::private;
+
+/// A `/tmp` that nobody has used for this long belongs to a conversation that is over.
+const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
+/// Conversations that are open at once; beyond that those are closed that run nothing.
+const MAX_CONVERSATIONS: usize = 256;
+/// The most names in a `/tmp`, beyond which it counts as full.
+const MAX_NAMES: usize = 100_000;
+
+/// Every conversation of this program.
+#[derive(Debug)]
+pub(super) struct Conversations {
+    place: PathBuf,
+    open: Mutex<HashMap<String, Arc<Conversation>>>,
+}
+
+/// One conversation. What it has goes when it is over and the last command of it has ended.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    tmp: Option<Tmp>,
+    network: OnceLock<Option<SharedNetwork>>,
+    over: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Tmp {
+    path: PathBuf,
+    lock: File,
+}
+
+impl Conversations {
+    /// Conversations whose `/tmp` are beneath this directory of state.
+    pub(super) fn new(state: &Path) -> Conversations {
+        Conversations { place: state.join("tmp"), open: Mutex::default() }
+    }
+
+    /// Where they are: nobody's business inside a sandbox.
+    pub(super) fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// A conversation by its name. `most` is the size of its `/tmp` in bytes.
+    pub(super) fn get(&self, name: &str, most: u64) -> Arc<Conversation> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = open.get(name) {
+            found.used();
+            return found.clone();
+        }
+        if open.len() >= MAX_CONVERSATIONS {
+            open.retain(|_, it| Arc::strong_count(it) > 1);
+        }
+        let mut hex = Hash::sha256(name.as_bytes()).to_string();
+        hex.truncate(24);
+        let tmp = Tmp::open(self.place.join(hex), most);
+        let tmp = tmp.inspect_err(|err| tracing::warn!("no /tmp that lasts: {err}")).ok();
+        let new = Conversation { tmp, network: OnceLock::new(), over: AtomicBool::new(false) };
+        let new = Arc::new(new);
+        open.insert(name.to_owned(), new.clone());
+        new
+    }
+
+    /// The conversation is over: what it has goes with the last of its commands.
+    pub(super) fn end(&self, name: &str) {
+        let ended = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        if let Some(ended) = ended {
+            ended.over.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Removes what conversations of programs that died have left, and says how much that was.
+    pub(super) fn sweep(&self) -> io::Result<usize> {
+        let mut swept = 0;
+        let entries = match fs::read_dir(&self.place) {
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(0),
+            entries => entries?,
+        };
+        for entry in entries {
+            let path = entry?.path();
+            let Ok(lock) = File::open(path.join("lock")) else { continue };
+            let age = lock.metadata()?.modified()?.elapsed().unwrap_or_default();
+            if age > MAX_AGE && lock.try_lock().is_ok() {
+                discard(&path)?;
+                swept += 1;
+            }
+        }
+        Ok(swept)
+    }
+}
+
+impl Conversation {
+    /// Gives a plan the `/tmp` of the conversation, and clears the way to what is mounted in it.
+    pub(super) fn furnish(&self, plan: &mut Plan) {
+        let Some(tmp) = &self.tmp else { return };
+        let root = tmp.path.join("root");
+        let staged = plan.stage.iter().map(|it| &it.lower);
+        let named = plan.read.iter().chain(&plan.write).chain([&plan.cwd]).chain(staged);
+        for path in named {
+            let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+            for place in ["/tmp", "/var/tmp"] {
+                if let Ok(beneath) = path.strip_prefix(place) {
+                    clear_way(&root, beneath);
+                }
+            }
+        }
+        plan.tmp = Some(root);
+    }
+
+    /// The network of the conversation, made when it is first wanted.
+    pub(super) fn network(&self, capabilities: &HostCapabilities) -> Option<SharedNetwork> {
+        let make = || {
+            let made = SharedNetwork::new(capabilities);
+            made.inspect_err(|err| tracing::debug!("no network of its own: {err}")).ok()
+        };
+        self.network.get_or_init(make).clone()
+    }
+
+    fn used(&self) {
+        if let Some(tmp) = &self.tmp {
+            let _ = tmp.lock.set_modified(SystemTime::now());
+        }
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        if let (true, Some(tmp)) = (self.over.load(Ordering::Relaxed), &self.tmp) {
+            // Another program may be in the same conversation.
+            if tmp.lock.unlock().is_ok()
+                && tmp.lock.try_lock().is_ok()
+                && let Err(err) = discard(&tmp.path)
+            {
+                tracing::warn!("`{}` could not be removed: {err}", tmp.path.display());
+            }
+        }
+    }
+}
+
+impl Tmp {
+    /// Opens the `/tmp` of a conversation, or makes it. One that is full is emptied first, unless
+    /// another program uses it.
+    fn open(path: PathBuf, most: u64) -> io::Result<Tmp> {
+        private(&path)?;
+        let lock = path.join("lock");
+        let lock = OpenOptions::new().create(true).append(true).open(lock)?;
+        let root = path.join("root");
+        if is_full(&root, most) && lock.try_lock().is_ok() {
+            tracing::warn!("`{}` was full and has been emptied", root.display());
+            discard(&root)?;
+            lock.unlock()?;
+        }
+        lock.try_lock_shared().map_err(|err| io::Error::other(err.to_string()))?;
+        lock.set_modified(SystemTime::now())?;
+        if !root.is_dir() {
+            fs::create_dir(&root)?;
+        }
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o1777))?;
+        Ok(Tmp { path, lock })
+    }
+}
+
+/// Whether a directory holds more than it may, as far as its names can be read.
+fn is_full(root: &Path, most: u64) -> bool {
+    let (mut names, mut bytes) = (0_usize, 0_u64);
+    let mut pending = vec![root.to_owned()];
+    while let Some(path) = pending.pop() {
+        let Ok(entries) = fs::read_dir(path) else { continue };
+        for entry in entries.flatten() {
+            let Ok(about) = entry.metadata() else { continue };
+            names += 1;
+            bytes = bytes.saturating_add(about.len());
+            if about.is_dir() {
+                pending.push(entry.path());
+            }
+            if names > MAX_NAMES || bytes > most {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Removes what a command has put in the way to a place where something will be mounted: only
+/// directories may lead there.
+#[expect(clippy::disallowed_methods, reason = "what commands leave in their own /tmp")]
+fn clear_way(root: &Path, beneath: &Path) {
+    let mut at = root.to_owned();
+    for part in beneath.components().filter(|it| matches!(it, Component::Normal(_))) {
+        at.push(part);
+        match fs::symlink_metadata(&at) {
+            Ok(about) if about.is_dir() => {}
+            Ok(_) => drop(fs::remove_file(&at)),
+            Err(_) => return,
+        }
+    }
+}
