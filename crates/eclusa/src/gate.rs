@@ -17,6 +17,7 @@ use crate::{
 };
 
 mod ask;
+mod builder;
 mod conversations;
 pub(crate) mod execute;
 mod judge;
@@ -27,6 +28,7 @@ pub(crate) mod settle;
 mod setup;
 pub(crate) mod validate;
 
+pub use builder::{BuildError, GateBuilder};
 pub use setup::{Cut, GateSetup, Limits};
 
 /// The lock: a setup, and the run that calls pass it in. Cheap to clone.

@@ -63,6 +63,7 @@ mod approve;
 mod attachment;
 mod audit;
 mod call;
+mod closures;
 mod config;
 mod event;
 mod gate;
@@ -70,6 +71,7 @@ mod metrics;
 pub mod parse;
 mod policy;
 mod preflight;
+pub mod prelude;
 mod redact;
 mod registry;
 mod repository;
@@ -93,6 +95,7 @@ pub use audit::{
     Record, Reply, SystemClock, Verifier,
 };
 pub use call::{Incoming, Malformed, Origin, Stage, ToolCall};
+pub use closures::{AsyncFnApprover, FnApprover, FnTool};
 pub use config::{
     CheckSettings, CommandSettings, CommandTool, Config, ConfigError, ConfigErrors, Endpoint,
     Layer, RedactRule, RedactSettings, RequiredEnforcement, ReviewerSettings, ReviewsOn,
@@ -108,7 +111,7 @@ pub use eclusa_workspace::{
 };
 pub use event::{Event, Events};
 pub use gate::{
-    Cut, Gate, GateSetup, Limits,
+    BuildError, Cut, Gate, GateBuilder, GateSetup, Limits,
     execute::{Asking, Job, Raw},
     permit::Permit,
     release::Released,

@@ -222,6 +222,18 @@ impl Output {
     }
 }
 
+impl From<String> for Output {
+    fn from(text: String) -> Output {
+        Output::text(text)
+    }
+}
+
+impl From<&str> for Output {
+    fn from(text: &str) -> Output {
+        Output::text(text)
+    }
+}
+
 /// Holds the place where staged contents lie. Once the changes are committed or discarded it is
 /// dropped, and whatever it holds cleans up after itself.
 #[derive(Clone)]
@@ -270,5 +282,17 @@ impl ToolError {
     /// A failure without output.
     pub fn new(message: impl Into<String>) -> ToolError {
         ToolError { message: message.into(), output: String::new(), data: None }
+    }
+}
+
+impl From<String> for ToolError {
+    fn from(message: String) -> ToolError {
+        ToolError::new(message)
+    }
+}
+
+impl From<&str> for ToolError {
+    fn from(message: &str) -> ToolError {
+        ToolError::new(message)
     }
 }

@@ -137,6 +137,14 @@ impl GateSetup {
         policy: impl Policy + 'static,
         sink: Arc<dyn AuditSink>,
     ) -> GateSetup {
+        GateSetup::boxed(registry, Box::new(policy), sink)
+    }
+
+    pub(super) fn boxed(
+        registry: Arc<Registry>,
+        policy: Box<dyn Policy>,
+        sink: Arc<dyn AuditSink>,
+    ) -> GateSetup {
         GateSetup {
             registry,
             reviewers: Vec::new(),
@@ -159,7 +167,7 @@ impl GateSetup {
             limits: Limits::default(),
             events: Events::default(),
             live: LiveState {
-                policy: ArcSwap::from_pointee(Box::new(policy)),
+                policy: ArcSwap::from_pointee(policy),
                 memory: Memory::default(),
                 conversations: Conversations::default(),
                 asking: tokio::sync::Mutex::default(),

@@ -11,6 +11,7 @@ mod approval;
 mod execute;
 mod exits;
 mod faults;
+mod pages;
 mod preflight;
 mod records;
 mod registry;

@@ -1,0 +1,201 @@
+//! Tools and approvers made of closures, for the many cases where a type of its own would be noise.
+
+use std::{future::Future, marker::PhantomData};
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::{Deserialize as _, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{
+    Answer, Approver, Facts, Job, NotAsked, Output, Question, Scene, Tool, ToolError, Touch,
+};
+
+type Run = dyn Fn(&Value) -> BoxFuture<'static, Result<Output, ToolError>> + Send + Sync;
+type Touches = dyn Fn(&Value) -> Vec<Touch> + Send + Sync;
+
+/// A tool made of an asynchronous function. The schema comes from the type of its arguments.
+///
+/// Unless it is told otherwise, nobody can tell what it touches, so what no rule allows is asked
+/// about.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Pick { from: Vec<String> }
+///
+/// let first = FnTool::new("first", "Picks the first.", |it: Pick| async move {
+///     it.from.into_iter().next().ok_or_else(|| ToolError::new("there is none"))
+/// })
+/// .read_only();
+/// # let _ = first;
+/// ```
+pub struct FnTool {
+    name: String,
+    description: String,
+    schema: Value,
+    facts: Facts,
+    touches: Option<Box<Touches>>,
+    run: Box<Run>,
+}
+
+impl FnTool {
+    /// A tool that runs this function. Its result is text, or anything else that is an [`Output`].
+    pub fn new<A, F, O>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        run: impl Fn(A) -> F + Send + Sync + 'static,
+    ) -> FnTool
+    where
+        A: DeserializeOwned + JsonSchema,
+        F: Future<Output = Result<O, ToolError>> + Send + 'static,
+        O: Into<Output>,
+    {
+        let schema = schemars::schema_for!(A).to_value();
+        FnTool::with_schema(name, description, schema, move |args| {
+            let args = A::deserialize(args).map_err(|err| {
+                ToolError::new(format!("the schema let through what the tool cannot read: {err}"))
+            });
+            let running = args.map(&run);
+            async move { Ok(running?.await?.into()) }
+        })
+    }
+
+    /// A tool whose schema is known only at run time.
+    pub fn with_schema<F>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        schema: Value,
+        run: impl Fn(&Value) -> F + Send + Sync + 'static,
+    ) -> FnTool
+    where
+        F: Future<Output = Result<Output, ToolError>> + Send + 'static,
+    {
+        FnTool {
+            name: name.into(),
+            description: description.into(),
+            schema,
+            facts: Facts::default(),
+            touches: None,
+            run: Box::new(move |args| Box::pin(run(args))),
+        }
+    }
+
+    /// The same tool with these facts.
+    pub fn facts(self, facts: Facts) -> FnTool {
+        FnTool { facts, ..self }
+    }
+
+    /// The same tool, which only looks at what the program itself holds: it needs no permission.
+    pub fn read_only(self) -> FnTool {
+        let class = Some(crate::PermissionClass::ReadOnly);
+        let facts = Facts { class, read_only: true, concurrent: true, ..self.facts };
+        FnTool { facts, touches: Some(Box::new(|_| Vec::new())), ..self }
+    }
+
+    /// The same tool, which says what each call touches: that is what rules are written over.
+    pub fn touches(self, touches: impl Fn(&Value) -> Vec<Touch> + Send + Sync + 'static) -> FnTool {
+        FnTool { touches: Some(Box::new(touches)), ..self }
+    }
+}
+
+impl Tool for FnTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self, _: &Scene) -> String {
+        self.description.clone()
+    }
+
+    fn input_schema(&self) -> Value {
+        self.schema.clone()
+    }
+
+    fn facts(&self) -> Facts {
+        self.facts.clone()
+    }
+
+    fn touches(&self, args: &Value) -> Vec<Touch> {
+        match &self.touches {
+            Some(touches) => touches(args),
+            None => vec![Touch::Unknown],
+        }
+    }
+
+    fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+        (self.run)(job.args())
+    }
+}
+
+/// An approver made of a function of the question.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// let careful = FnApprover::new("me", |question| match question.destructive {
+///     true => Answer::No("not this way".to_owned()),
+///     false => Answer::Once,
+/// });
+/// # let _ = careful;
+/// ```
+pub struct FnApprover<A> {
+    name: String,
+    ask: A,
+}
+
+impl<A> FnApprover<A>
+where
+    A: Fn(&Question) -> Answer + Send + Sync,
+{
+    /// Asks with a plain function.
+    pub fn new(name: impl Into<String>, ask: A) -> FnApprover<A> {
+        FnApprover { name: name.into(), ask }
+    }
+}
+
+impl<A> Approver for FnApprover<A>
+where
+    A: Fn(&Question) -> Answer + Send + Sync,
+{
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
+        Box::pin(async { Ok((self.ask)(question)) })
+    }
+}
+
+/// An approver made of an asynchronous function of the question: a web page, a message, a form.
+pub struct AsyncFnApprover<A, F> {
+    name: String,
+    ask: A,
+    answer: PhantomData<fn() -> F>,
+}
+
+impl<A, F> AsyncFnApprover<A, F>
+where
+    A: Fn(Question) -> F + Send + Sync,
+    F: Future<Output = Result<Answer, NotAsked>> + Send,
+{
+    /// Asks with an asynchronous function, which says too when nobody can be reached.
+    pub fn new(name: impl Into<String>, ask: A) -> AsyncFnApprover<A, F> {
+        AsyncFnApprover { name: name.into(), ask, answer: PhantomData }
+    }
+}
+
+impl<A, F> Approver for AsyncFnApprover<A, F>
+where
+    A: Fn(Question) -> F + Send + Sync,
+    F: Future<Output = Result<Answer, NotAsked>> + Send,
+{
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
+        Box::pin((self.ask)(question.clone()))
+    }
+}
