@@ -54,6 +54,9 @@ pub enum Review<T> {
     Modify(T),
     /// Change it by this JSON merge patch (RFC 7396) and pass it on.
     Merge(Value),
+    /// Have a person look first, whatever the rules say, and tell them why. An output that is
+    /// there already is withheld.
+    Ask(String),
     /// Stop it, and tell the model why.
     Deny(String),
 }
@@ -115,6 +118,7 @@ impl From<Review<Value>> for Review<Output> {
         match said {
             Review::Approve => Review::Approve,
             Review::Note(note) => Review::Note(note),
+            Review::Ask(why) => Review::Ask(why),
             Review::Deny(why) => Review::Deny(why),
             Review::Merge(patch) => Review::Merge(patch),
             Review::Modify(value) => Review::Modify(Output::from(value)),

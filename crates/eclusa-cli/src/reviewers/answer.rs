@@ -1,5 +1,5 @@
 //! What a reviewer outside this process answers: our own words, those of hooks for other agents,
-//! and the loose forms.
+//! and the loose forms. What is no decision is no approval.
 
 use eclusa::{Output, Review, ReviewError, ReviewResult};
 use serde_json::{Map, Value};
@@ -11,6 +11,8 @@ pub(crate) enum ReviewerAnswer {
     Approve,
     /// Pass it on, and keep this remark.
     Note(String),
+    /// Have a person look first.
+    Ask(String),
     /// Stop it.
     Deny(String),
     /// Pass this on instead.
@@ -19,22 +21,11 @@ pub(crate) enum ReviewerAnswer {
     Merge(Value),
 }
 
-/// Reads an answer that may be plain text: a remark.
+/// Reads an answer, which is JSON. What is no decision is no approval: the caller denies.
 pub(crate) fn read(text: &str) -> Result<ReviewerAnswer, String> {
-    let text = text.trim();
-    match text.chars().next() {
-        None => Ok(ReviewerAnswer::Approve),
-        // Whoever begins with JSON meant JSON.
-        Some('{' | '[' | '"') => read_json(text),
-        Some(_) => match serde_json::from_str(text) {
-            Ok(value) => of_value(value),
-            Err(_) => Ok(ReviewerAnswer::Note(text.to_owned())),
-        },
+    if text.trim().is_empty() {
+        return Err("it gave no answer; true, or an object such as {\"decision\": \"approve\"}, lets a call pass".to_owned());
     }
-}
-
-/// Reads an answer that must be JSON.
-pub(crate) fn read_json(text: &str) -> Result<ReviewerAnswer, String> {
     let value = serde_json::from_str(text)
         .map_err(|err| format!("its answer is not JSON that can be read: {err}"))?;
     of_value(value)
@@ -44,7 +35,10 @@ fn of_value(value: Value) -> Result<ReviewerAnswer, String> {
     match value {
         Value::Bool(_) => Ok(loose(value.into())),
         Value::Object(fields) => of_object(fields),
-        value => Ok(ReviewerAnswer::Modify(value)),
+        Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => Err(format!(
+            "its answer is not a decision but {}; use true, false or an object such as {{\"decision\": \"approve\"}}",
+            kind(&value)
+        )),
     }
 }
 
@@ -79,10 +73,13 @@ fn decided(decision: &str, mut fields: Map<String, Value>) -> Result<ReviewerAns
     let need = |value: Option<Value>| value.ok_or(format!("`{decision}` needs a `value`"));
     match decision {
         "approve" | "allow" => Ok(ReviewerAnswer::Approve),
+        "ask" => Ok(ReviewerAnswer::Ask(text(&mut fields, "reason"))),
         "deny" | "block" => Ok(ReviewerAnswer::Deny(text(&mut fields, "reason"))),
         "modify" => need(value).map(ReviewerAnswer::Modify),
         "merge" => need(value).map(ReviewerAnswer::Merge),
-        other => Err(format!("`{other}` is not a decision; use approve, deny, modify or merge")),
+        other => {
+            Err(format!("`{other}` is not a decision; use approve, ask, deny, modify or merge"))
+        }
     }
 }
 
@@ -92,15 +89,27 @@ fn of_hook(mut hook: Map<String, Value>) -> Result<ReviewerAnswer, String> {
     let updated = hook.remove("updatedInput");
     match (decision.as_ref().map(|it| it.as_str().unwrap_or_default()), updated) {
         (Some("deny"), _) => Ok(ReviewerAnswer::Deny(text(&mut hook, "permissionDecisionReason"))),
+        (Some("ask"), _) => Ok(ReviewerAnswer::Ask(text(&mut hook, "permissionDecisionReason"))),
         (Some("allow") | None, Some(value)) => Ok(ReviewerAnswer::Modify(value)),
         (Some("allow"), None) => Ok(ReviewerAnswer::Approve),
         (None, None) => Ok(match hook.remove("additionalContext") {
             Some(Value::String(context)) => ReviewerAnswer::Note(context),
-            _ => ReviewerAnswer::Approve,
+            _ => return Err("its answer has no `permissionDecision`".to_owned()),
         }),
         (Some(other), _) => {
-            Err(format!("`{other}` is not a permission decision here; use allow or deny"))
+            Err(format!("`{other}` is not a permission decision here; use allow, ask or deny"))
         }
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a truth value",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
     }
 }
 
@@ -116,6 +125,7 @@ fn loose(said: Review<Value>) -> ReviewerAnswer {
         Review::Approve => ReviewerAnswer::Approve,
         Review::Modify(value) => ReviewerAnswer::Modify(value),
         Review::Merge(patch) => ReviewerAnswer::Merge(patch),
+        Review::Ask(why) => ReviewerAnswer::Ask(why),
         Review::Deny(why) => ReviewerAnswer::Deny(why),
         Review::Note(note) => ReviewerAnswer::Note(note),
     }
@@ -127,6 +137,7 @@ impl ReviewerAnswer {
         Ok(match self {
             ReviewerAnswer::Approve => Review::Approve,
             ReviewerAnswer::Note(note) => Review::Note(note),
+            ReviewerAnswer::Ask(why) => Review::Ask(why),
             ReviewerAnswer::Deny(why) => Review::Deny(why),
             ReviewerAnswer::Modify(value) | ReviewerAnswer::Merge(value) if !value.is_object() => {
                 return Err("its answer is neither a decision nor an object of arguments".into());
@@ -141,6 +152,7 @@ impl ReviewerAnswer {
         Ok(match self {
             ReviewerAnswer::Approve => Review::Approve,
             ReviewerAnswer::Note(note) => Review::Note(note),
+            ReviewerAnswer::Ask(why) => Review::Ask(why),
             ReviewerAnswer::Deny(why) => Review::Deny(why),
             ReviewerAnswer::Modify(value) => Review::Modify(Output::from(value)),
             ReviewerAnswer::Merge(patch) => Review::Merge(patch),
@@ -158,11 +170,16 @@ mod tests {
     fn h_table_of_answers() {
         let deny = |why: &str| Ok(ReviewerAnswer::Deny(why.to_owned()));
         let table: Vec<(&str, Result<ReviewerAnswer, ()>)> = vec![
-            ("", Ok(ReviewerAnswer::Approve)),
-            (" \n", Ok(ReviewerAnswer::Approve)),
+            ("", Err(())),
+            (" \n", Err(())),
+            ("42", Err(())),
+            ("null", Err(())),
+            ("\"text\"", Err(())),
+            ("[1]", Err(())),
+            ("deny: this is dangerous", Err(())),
+            ("<html>Log in</html>", Err(())),
             ("true", Ok(ReviewerAnswer::Approve)),
             ("false", deny("not approved")),
-            ("looks harmless", Ok(ReviewerAnswer::Note("looks harmless".to_owned()))),
             (r#"{"query": "a"}"#, Ok(ReviewerAnswer::Modify(json!({"query": "a"})))),
             (r#"{"approved": true}"#, Ok(ReviewerAnswer::Approve)),
             (r#"{"approved": false, "reason": "no"}"#, deny("no")),
@@ -174,6 +191,10 @@ mod tests {
             (r#"{"decision": "approve"}"#, Ok(ReviewerAnswer::Approve)),
             (r#"{"decision": "deny", "reason": "no"}"#, deny("no")),
             (r#"{"decision": "block"}"#, deny("not approved")),
+            (
+                r#"{"decision": "ask", "reason": "look"}"#,
+                Ok(ReviewerAnswer::Ask("look".to_owned())),
+            ),
             (
                 r#"{"decision": "modify", "value": {"a": 1}}"#,
                 Ok(ReviewerAnswer::Modify(json!({"a": 1}))),
@@ -199,26 +220,20 @@ mod tests {
                 r#"{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"a": 1}}}"#,
                 Ok(ReviewerAnswer::Modify(json!({"a": 1}))),
             ),
-            (r#"{"hookSpecificOutput": {"permissionDecision": "ask"}}"#, Err(())),
+            (
+                r#"{"hookSpecificOutput": {"permissionDecision": "ask", "permissionDecisionReason": "look"}}"#,
+                Ok(ReviewerAnswer::Ask("look".to_owned())),
+            ),
+            (
+                r#"{"hookSpecificOutput": {"additionalContext": "seen"}}"#,
+                Ok(ReviewerAnswer::Note("seen".to_owned())),
+            ),
+            (r#"{"hookSpecificOutput": {}}"#, Err(())),
             (r#"{"decision": "#, Err(())),
             ("[1, 2", Err(())),
         ];
         for (answer, expected) in table {
             assert_eq!(read(answer).map_err(drop), expected, "{answer}");
         }
-    }
-
-    #[test]
-    fn what_is_no_object_never_becomes_arguments() {
-        for answer in ["42", "null", "\"text\"", "[1]"] {
-            assert!(read(answer).unwrap().about_input().is_err(), "{answer}");
-            assert!(matches!(read(answer).unwrap().about_output(), Ok(Review::Modify(_))));
-        }
-    }
-
-    #[test]
-    fn a_service_must_answer_json() {
-        assert!(read_json("").is_err());
-        assert!(read_json("<html>Log in</html>").is_err());
     }
 }

@@ -57,7 +57,7 @@ impl Service {
             }
         }
         let text = String::from_utf8(body).map_err(|_| "its answer is not text".to_owned())?;
-        answer::read_json(&text)
+        answer::read(&text)
     }
 }
 

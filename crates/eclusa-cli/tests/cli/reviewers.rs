@@ -23,9 +23,29 @@ fn echo(world: &World) -> (i32, Value) {
 }
 
 #[test]
-fn h_exit_0_and_silence_approves() {
-    let (code, reply) = echo(&reviewed("cat > /dev/null", "on = \"input\""));
-    assert_eq!((code, &reply["output"]), (0, &"hello".into()));
+fn h_what_is_no_decision_is_a_denial() {
+    // Text, silence, a number: whoever prints `deny` and ends with 0 has not approved.
+    for said in ["true > /dev/null", "echo 'deny: this is dangerous'", "echo 42", "echo '\"ok\"'"] {
+        for on in ["input", "output"] {
+            let world = reviewed(said, &format!("on = {on:?}"));
+            let (code, reply) = echo(&world);
+            assert!(code != 0 && reply["output"] == "", "{said}: {reply}");
+            assert!(reply["error"].as_str().unwrap().contains("could not decide"), "{reply}");
+        }
+    }
+}
+
+#[test]
+fn h_a_reviewer_can_have_a_person_asked() {
+    let world = reviewed(r#"echo '{"decision": "ask", "reason": "a new face"}'"#, "on = \"input\"");
+    let (code, reply) = echo(&world);
+    assert_eq!((code, &reply["code"]), (3, &"no_approver".into()));
+    let record = &world.records()[0];
+    assert_eq!(
+        (&record["decision"], &record["reviews"][0]["said"]),
+        (&"ask".into(), &"ask".into())
+    );
+    assert!(record["because"][0]["text"].as_str().unwrap().contains("a new face"), "{record}");
 }
 
 #[test]
@@ -61,8 +81,9 @@ fn h_json_can_approve_deny_modify_and_merge() {
 }
 
 #[test]
-fn h_text_is_context_and_on_record() {
-    let world = reviewed("echo 'looks harmless'", "on = \"input\"");
+fn h_context_is_on_record() {
+    let said = r#"echo '{"hookSpecificOutput": {"additionalContext": "looks harmless"}}'"#;
+    let world = reviewed(said, "on = \"input\"");
     assert_eq!(echo(&world).0, 0);
     let review = &world.records()[0]["reviews"][0];
     assert_eq!((&review["said"], &review["why"]), (&"approve".into(), &"looks harmless".into()));
@@ -104,7 +125,7 @@ fn c29_an_error_lets_pass_only_where_configured_and_it_is_on_record() {
 fn a_reviewer_gets_the_call_as_json_and_the_output_with_the_arguments_used() {
     // S0.5, S0.6, S0.16
     let world = reviewed(
-        "cat > got-$$.json\ngrep -q '\"on\":\"input\"' got-$$.json && echo '{\"text\": \"changed\"}'\nexit 0",
+        "cat > got-$$.json\ngrep -q '\"on\":\"input\"' got-$$.json && echo '{\"text\": \"changed\"}' || echo true",
         "",
     );
     assert_eq!(echo(&world).1["output"], "changed");
@@ -127,7 +148,7 @@ fn s0_15_c22_an_output_can_be_withheld_or_replaced() {
     let (code, reply) = echo(&world);
     assert_eq!((code, &reply["code"]), (1, &"executed_output_withheld".into()));
     assert!(!reply.to_string().contains("hello"), "{reply}");
-    let world = reviewed("echo '\"instead\"'", "on = \"output\"");
+    let world = reviewed(r#"echo '{"decision": "modify", "value": "instead"}'"#, "on = \"output\"");
     assert_eq!(echo(&world).1["output"], "instead");
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Trail {
     pub(crate) args: Option<Arc<Value>>,
     pub(crate) digest: Option<Hash>,
     pub(crate) reviews: Vec<ReviewNote>,
+    /// Which reviewers want a person to look at the call, and why.
+    pub(crate) review_questions: Vec<(String, String)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) approval: Option<Approval>,
     pub(crate) reverse_thinking: Option<ReverseThinkingReport>,
@@ -97,6 +99,7 @@ impl Trail {
             args: None,
             digest: None,
             reviews: Vec::new(),
+            review_questions: Vec::new(),
             verdict: None,
             approval: None,
             reverse_thinking: None,

@@ -52,7 +52,9 @@ pub(crate) async fn decide(
     trail: &mut Trail,
 ) -> Result<Permit, Stop> {
     for _ in 0..=MAX_EDITS {
-        let verdict = trail.verdict.insert(judge(setup, run, call.call()));
+        let verdict = judge(setup, run, call.call());
+        let verdict =
+            trail.verdict.insert(asked_by_reviewers(&trail.review_questions, run, verdict));
         if run.dry_run {
             let verdict = verdict.clone();
             return Err(Stop::DryRun { verdict, would: described(call.call()) });
@@ -73,6 +75,21 @@ pub(crate) async fn decide(
         }
     }
     Err(Stop::denied(Decider::Person, format!("edited more than {MAX_EDITS} times")))
+}
+
+/// The verdict after reviewers who want a person to look first.
+fn asked_by_reviewers(questions: &[(String, String)], run: &Run, mut verdict: Verdict) -> Verdict {
+    if questions.is_empty() || verdict.decision == Decision::Deny {
+        return verdict;
+    }
+    let reasons = questions.iter().map(|(name, why)| Reason {
+        decision: Decision::Ask,
+        source: Source::Rule,
+        origin: "review".into(),
+        text: format!("reviewer `{name}` asks for a person: {why}").into(),
+    });
+    verdict.because.splice(0..0, reasons);
+    run.mode.apply(Verdict { decision: Decision::Ask, ..verdict })
 }
 
 /// The call in one line, for a dry run.

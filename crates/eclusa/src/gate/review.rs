@@ -43,6 +43,8 @@ pub(crate) async fn review(
     mut call: Validated,
     trail: &mut Trail,
 ) -> Result<Reviewed, Stop> {
+    // What reviewers of other arguments wanted is not asked about these.
+    trail.review_questions.clear();
     for reviewer in reviewers_for(setup, &call, |it| it.input.clone()) {
         let name = reviewer.name();
         let limit = reviewer.time().unwrap_or(setup.limits.review);
@@ -55,6 +57,10 @@ pub(crate) async fn review(
         trail.reviews.push(review_note(setup, name, "input", &said, cached, |args| {
             digest(args).to_string()
         }));
+        if let Ok(Review::Ask(why)) = &said {
+            trail.review_questions.push((name.to_owned(), why.clone()));
+            continue;
+        }
         call = match into_change(name, said)? {
             Some(args) => call.with_args(args, trail)?,
             None => call,
@@ -132,6 +138,9 @@ pub(crate) fn into_change<T>(
         Ok(Review::Approve | Review::Note(_)) => Ok(None),
         Ok(Review::Modify(new)) => Ok(Some(new)),
         Ok(Review::Merge(_)) => Err(Stop::denied(by(), "its merge could not be carried out")),
+        Ok(Review::Ask(why)) => {
+            Err(Stop::denied(by(), format!("a person should look at it first: {why}")))
+        }
         Ok(Review::Deny(why)) => Err(Stop::denied(by(), why)),
         Err(ReviewError(what)) => Err(Stop::denied(by(), format!("it could not decide: {what}"))),
     }
@@ -151,6 +160,7 @@ pub(crate) fn review_note<T>(
         Ok(Review::Note(note)) => ("approve", None, Some(note)),
         Ok(Review::Modify(new)) => ("modify", Some(digest(new)), None),
         Ok(Review::Merge(_)) => ("merge", None, None),
+        Ok(Review::Ask(why)) => ("ask", None, Some(why)),
         Ok(Review::Deny(why)) => ("deny", None, Some(why)),
         Err(ReviewError(what)) => ("error", None, Some(what)),
     };

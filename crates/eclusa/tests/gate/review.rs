@@ -351,3 +351,21 @@ async fn repeated_decisions_can_be_cached() {
     short.gate.pass(call("echo", "a")).await;
     assert_eq!(asked.load(SeqCst), 7);
 }
+
+#[tokio::test]
+async fn a_reviewer_can_have_a_person_asked_whatever_the_rules_say() {
+    let asks = || FnReviewer::input("watch", |_| Ok(Review::<Value>::Ask("a new face".into())));
+    let world = world().reviewer(asks()).person([Answer::Once]);
+    let world = check(world, call("echo", "hi"), "did: hi", "started ended:ok").await;
+    assert_eq!(world.questions(), 1);
+    let question = world.person.asked.lock().unwrap()[0].clone();
+    assert!(question.verdict.why().contains("reviewer `watch` asks for a person: a new face"));
+    // Nobody there is a no, and what policy denies is not asked about.
+    let world = crate::world::world().reviewer(asks()).close();
+    assert_eq!(world.gate.pass(call("echo", "hi")).await.code(), "no_approver");
+    assert_eq!(world.gate.pass(call("bash", "rm x")).await.code(), "denied_by_policy");
+    // An output is there already: it is withheld.
+    let asks = FnReviewer::output("watch", |_, _| Ok(Review::<Output>::Ask("odd".into())));
+    let world = crate::world::world().reviewer(asks).close();
+    assert_eq!(world.gate.pass(call("echo", "hi")).await.code(), "executed_output_withheld");
+}
