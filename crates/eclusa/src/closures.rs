@@ -4,7 +4,7 @@ use std::{future::Future, marker::PhantomData};
 
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
-use serde::{Deserialize as _, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
