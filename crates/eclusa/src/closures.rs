@@ -16,8 +16,8 @@ type Touches = dyn Fn(&Value) -> Vec<Touch> + Send + Sync;
 
 /// A tool made of an asynchronous function. The schema comes from the type of its arguments.
 ///
-/// Unless it is told otherwise, nobody can tell what it touches, so what no rule allows is asked
-/// about.
+/// What no rule allows is asked about. A tool that touches files, hosts or a shell says so with
+/// [`touches`](FnTool::touches): that is what rules are written over.
 ///
 /// ```
 /// use eclusa::prelude::*;
@@ -91,10 +91,11 @@ impl FnTool {
     pub fn read_only(self) -> FnTool {
         let class = Some(crate::PermissionClass::ReadOnly);
         let facts = Facts { class, read_only: true, concurrent: true, ..self.facts };
-        FnTool { facts, touches: Some(Box::new(|_| Vec::new())), ..self }
+        FnTool { facts, ..self }
     }
 
-    /// The same tool, which says what each call touches: that is what rules are written over.
+    /// The same tool, which says what each call touches. One that cannot tell says
+    /// [`Touch::Unknown`], which is judged as the worst.
     pub fn touches(self, touches: impl Fn(&Value) -> Vec<Touch> + Send + Sync + 'static) -> FnTool {
         FnTool { touches: Some(Box::new(touches)), ..self }
     }
@@ -120,7 +121,7 @@ impl Tool for FnTool {
     fn touches(&self, args: &Value) -> Vec<Touch> {
         match &self.touches {
             Some(touches) => touches(args),
-            None => vec![Touch::Unknown],
+            None => Vec::new(),
         }
     }
 

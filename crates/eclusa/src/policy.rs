@@ -28,6 +28,10 @@ pub(crate) use names::Names;
 pub(crate) use paths::Root;
 pub(crate) use rule::Subject;
 
+#[cfg(feature = "shell")]
+mod commands;
+#[cfg(not(feature = "shell"))]
+#[path = "policy/unread_commands.rs"]
 mod commands;
 mod domains;
 mod effect_conditions;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+#[cfg(feature = "shell")]
 use eclusa_shell::{Command, Word, programs::CommandProfile};
 
 use super::{Rule, Subject};
@@ -17,6 +18,7 @@ pub(super) struct Index {
     /// Those about single commands, by the programs they name, in small letters.
     by_program: HashMap<String, Vec<usize>>,
     /// All about single commands.
+    #[cfg_attr(not(feature = "shell"), expect(dead_code, reason = "nobody reads commands"))]
     commands: Vec<usize>,
 }
 
@@ -70,6 +72,7 @@ impl Index {
 
     /// The rules about commands that can apply to this one, each once, in the order in which they
     /// were written.
+    #[cfg(feature = "shell")]
     pub(super) fn about_command<'a>(
         &'a self,
         rules: &'a [Rule],

@@ -5,6 +5,7 @@
 //! conversation, what could carry data out or run fetched code is asked about, even where a rule
 //! allows it, unless the rule says that it has thought of this (`tainted = true`).
 
+#[cfg(feature = "shell")]
 use eclusa_shell::programs::Class;
 
 use super::{PathLocation, Root, Script};
@@ -46,6 +47,7 @@ pub(super) fn exfiltration_risk(call: &Validated) -> Option<&'static str> {
 }
 
 /// What one command could do with it.
+#[cfg(feature = "shell")]
 pub(super) fn carried_by(class: eclusa_shell::programs::Classes) -> Option<&'static str> {
     if class.contains(Class::Network) {
         Some("could carry data out")

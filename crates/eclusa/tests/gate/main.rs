@@ -19,6 +19,9 @@ mod release;
 mod review;
 mod schedule;
 mod settle;
+#[cfg(feature = "shell")]
 mod unapplied;
+#[cfg(not(feature = "shell"))]
+mod unread_commands;
 mod validate;
 mod world;

@@ -1,5 +1,6 @@
 //! The public cases of shell text, judged by the shipped rules through the front door.
 
+#![cfg(feature = "shell")]
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,8 +1,10 @@
 //! The beginning of a command, word by word, as a rule writes it.
 
+#[cfg(feature = "shell")]
 use eclusa_shell::{Command, RedirectKind, Word, programs::CommandProfile};
 
 /// How far a command is what a rule is about.
+#[cfg(feature = "shell")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fit {
     /// It is not.
@@ -18,6 +20,7 @@ pub(crate) enum Fit {
 pub(crate) struct Prefix {
     words: Vec<String>,
     /// Whether these are all its words.
+    #[cfg_attr(not(feature = "shell"), expect(dead_code, reason = "nobody reads commands"))]
     whole: bool,
 }
 
@@ -47,7 +50,10 @@ impl Prefix {
     pub(crate) fn program(&self) -> &str {
         self.words.first().map(String::as_str).unwrap_or_default()
     }
+}
 
+#[cfg(feature = "shell")]
+impl Prefix {
     /// What a rule would write for a command that is exactly these words, if it can be written.
     pub(crate) fn exactly(words: &[Word]) -> Option<String> {
         let text = |word: &Word| {
@@ -110,6 +116,7 @@ impl Prefix {
 }
 
 /// True when a command is nothing but its words.
+#[cfg(feature = "shell")]
 pub(crate) fn is_plain(command: &Command) -> bool {
     command.assignments.is_empty()
         && !command.background
@@ -117,6 +124,7 @@ pub(crate) fn is_plain(command: &Command) -> bool {
 }
 
 /// A program by its name, wherever it lies.
+#[cfg(feature = "shell")]
 fn is_program(text: &str, wanted: &str) -> Fit {
     let base = text.rsplit('/').next().unwrap_or(text);
     match text == wanted || base.eq_ignore_ascii_case(wanted) {
@@ -125,6 +133,7 @@ fn is_program(text: &str, wanted: &str) -> Fit {
     }
 }
 
+#[cfg(feature = "shell")]
 fn is_among(word: &Word, called: &[Word]) -> bool {
     called.iter().skip(1).any(|it| it.text() == word.text())
 }

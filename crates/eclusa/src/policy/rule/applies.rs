@@ -4,13 +4,13 @@ use std::{borrow::Cow, path::Path};
 
 use serde_json::Value;
 
+#[cfg(feature = "shell")]
 use eclusa_shell::{Command, programs::CommandProfile};
 
 use super::{Access, Rule};
 use crate::{
     PermissionClass, Touch,
     policy::{
-        commands::Fit,
         domains::Domains,
         matcher::{Holds, Matcher},
         names::Names,
@@ -18,6 +18,9 @@ use crate::{
         validity::JudgeContext,
     },
 };
+
+#[cfg(feature = "shell")]
+use crate::policy::commands::Fit;
 
 /// What a rule looks at.
 pub(crate) struct Subject<'a> {
@@ -35,6 +38,7 @@ pub(crate) struct Subject<'a> {
 
 impl Rule {
     /// How far one command of a call is what it is about.
+    #[cfg(feature = "shell")]
     pub(in crate::policy) fn fits_command(
         &self,
         call: &Subject<'_>,

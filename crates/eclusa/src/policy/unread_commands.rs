@@ -1,0 +1,108 @@
+//! Shell text where nobody reads it: the crate was built without the feature `shell`.
+//!
+//! It is asked about, whatever rules allow. Rules about commands that tighten apply in doubt.
+
+use std::borrow::Cow;
+
+use super::{Access, Allowed, ExplainedScript, Root, Rules, rule::Rule, rule::Subject};
+use crate::{Decision, Reason, Source};
+
+#[path = "commands/prefix.rs"]
+mod prefix;
+
+pub(crate) use prefix::Prefix;
+
+/// Why nothing is known of it.
+const UNREAD: &str =
+    "shell text is not read here: the program was built without the feature `shell`";
+
+/// How many shell texts this thread has read.
+#[cfg(test)]
+pub(crate) fn texts_read() -> usize {
+    0
+}
+
+/// Shell text that nobody has read.
+#[derive(Debug, Clone)]
+pub(crate) struct Script;
+
+impl Script {
+    pub(crate) fn read(_text: &str, _directory: Option<&str>) -> Script {
+        Script
+    }
+
+    /// What no rule loosens.
+    pub(super) fn floors(&self, because: &mut Vec<Reason>) {
+        because.push(Reason {
+            decision: Decision::Ask,
+            source: Source::Floor,
+            origin: "shell".into(),
+            text: UNREAD.into(),
+        });
+    }
+
+    pub(crate) fn paths(&self, _root: &Root, _paths: &mut Vec<(Access, Cow<'_, str>)>) {}
+
+    pub(super) fn judge(
+        &self,
+        subject: &Subject<'_>,
+        rules: &Rules,
+        _all: Allowed,
+        because: &mut Vec<Reason>,
+    ) {
+        let perhaps =
+            rules.rules.iter().filter(|it| it.is_about_commands() && self.fits(it, subject));
+        because.extend(perhaps.map(|rule| Reason {
+            decision: rule.decision().min(Decision::Ask),
+            text: format!("perhaps {}", &*rule.reason().text).into(),
+            ..rule.reason()
+        }));
+    }
+
+    /// It may bring anything.
+    pub(super) fn brings(&self, _root: &Root) -> Option<&'static str> {
+        Some("came from a command that nobody has read")
+    }
+
+    pub(super) fn talks(&self) -> bool {
+        true
+    }
+
+    pub(crate) fn exactly(&self) -> Option<Vec<String>> {
+        None
+    }
+
+    /// In doubt, for a rule that tightens.
+    pub(crate) fn fits(&self, rule: &Rule, subject: &Subject<'_>) -> bool {
+        rule.decision() > Decision::Allow && rule.applies(subject)
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        false
+    }
+
+    pub(in crate::policy) fn explain(
+        &self,
+        text: &str,
+        _subject: &Subject<'_>,
+        _rules: &Rules,
+        _all: Allowed,
+    ) -> ExplainedScript {
+        ExplainedScript {
+            text: text.to_owned(),
+            commands: Vec::new(),
+            doubts: vec![UNREAD.to_owned()],
+            refused: None,
+            fork_bomb: None,
+        }
+    }
+
+    pub(in crate::policy) fn is_met_by(&self, subject: &Subject<'_>, rule: &Rule) -> bool {
+        self.fits(rule, subject)
+    }
+}
+
+/// Nobody can tell.
+pub fn only_reads_files(_text: &str) -> bool {
+    false
+}
