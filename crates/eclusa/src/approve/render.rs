@@ -158,7 +158,7 @@ fn server_in(tool: &str) -> Option<&str> {
 /// What the call has done where nothing is real. It is made visible by whoever compared it; the
 /// look here is for a question that came from somewhere else.
 fn changes(preview: &Preview, page: &mut lines::Page) {
-    page.title(&format!("it has run, and nothing is real yet; {}:", unbarred(&preview.summary)));
+    page.title(&format!("it ran; not applied yet: {}", unbarred(&preview.summary)));
     let clean = |line: &str| match line.chars().any(char::is_control) {
         true => one_line(line),
         false => line.to_owned(),
@@ -277,30 +277,20 @@ fn answers(question: &Question, page: &mut lines::Page) {
     answer(
         "y",
         match question.preview {
-            Some(_) => "yes, make exactly these changes",
+            Some(_) => "yes, apply exactly these changes",
             None => "yes, this once, with exactly these arguments",
         },
     );
-    match &question.grant {
-        Some(grant) => {
-            let lasting = unbarred(&grant.describe_always());
-            let grant = unbarred(&grant.to_string());
-            answer("s", &format!("yes, and for the rest of this conversation: {grant}"));
-            match question.can_always {
-                true => answer("a", &format!("yes, and always from now on: {lasting}")),
-                false => answer("a", "(always) is not offered here"),
-            }
-        }
-        None => {
-            answer("s", "(for this conversation) is not offered here");
-            answer("a", "(always) is not offered here");
+    if let Some(grant) = &question.grant {
+        let lasting = unbarred(&grant.describe_always());
+        let grant = unbarred(&grant.to_string());
+        answer("s", &format!("yes, and for the rest of this conversation: {grant}"));
+        if question.can_always {
+            answer("a", &format!("yes, and always from now on: {lasting}"));
         }
     }
     match question.preview {
-        Some(_) => {
-            answer("e", "(edit) is not offered here, because it has run");
-            answer("n", "no, discard them; you can say why");
-        }
+        Some(_) => answer("n", "no, discard them; you can say why"),
         None => {
             answer("e", "edit the arguments; what you write is checked and judged again");
             answer("n", "no; you can say why");

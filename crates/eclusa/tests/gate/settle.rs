@@ -151,7 +151,7 @@ async fn a_person_sees_the_diff_and_the_answer_is_bound_to_it() {
     assert!(preview.diff.contains("made a.txt"), "{}", preview.diff);
     assert!(preview.diff.contains("+ hello"), "{}", preview.diff);
     let page = render(question).to_string();
-    assert!(page.contains("nothing is real yet") && page.contains("+ hello"), "{page}");
+    assert!(page.contains("not applied yet") && page.contains("+ hello"), "{page}");
     assert!(!page.contains("edit the arguments"), "{page}");
     let noted = place.changes();
     let digest = noted["sha256"].as_str().unwrap();

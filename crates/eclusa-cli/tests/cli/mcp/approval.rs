@@ -39,7 +39,7 @@ fn mcp_older_clients_are_asked_with_a_request() {
         // What the person reads is what a terminal would show.
         let message = params["message"].as_str().unwrap();
         assert!(message.contains("tool: note") && message.contains("│ + hello"), "{message}");
-        assert!(message.contains("  yes      yes, make exactly these changes"), "{message}");
+        assert!(message.contains("  yes      yes, apply exactly these changes"), "{message}");
         assert!(!message.contains("edit the arguments"), "{message}");
         // Codex takes a schema with these at its root, and no other.
         let schema = params["requestedSchema"].as_object().unwrap();

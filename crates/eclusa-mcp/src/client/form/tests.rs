@@ -49,7 +49,7 @@ fn the_diff_is_part_of_the_question() {
     };
     let form = Form::of(&Question { preview: Some(preview), ..question() });
     assert!(form.message.contains("│ + new line"), "{}", form.message);
-    assert!(form.message.contains("make exactly these changes"), "{}", form.message);
+    assert!(form.message.contains("apply exactly these changes"), "{}", form.message);
 }
 
 #[test]

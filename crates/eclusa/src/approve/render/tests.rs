@@ -89,7 +89,6 @@ fn a_shell_call_with_the_models_reason_below_the_facts() {
     answers:
       y  yes, this once, with exactly these arguments
       s  yes, and for the rest of this conversation: `bash` with exactly these arguments
-      a  (always) is not offered here
       e  edit the arguments; what you write is checked and judged again
       n  no; you can say why
       q  no, and end the whole turn
@@ -167,8 +166,6 @@ fn the_other_side_is_shown_when_somebody_argued_it() {
       ask        │ there is no backup
     answers:
       y  yes, this once, with exactly these arguments
-      s  (for this conversation) is not offered here
-      a  (always) is not offered here
       e  edit the arguments; what you write is checked and judged again
       n  no; you can say why
       q  no, and end the whole turn
@@ -192,7 +189,6 @@ fn a_narrow_surface_keeps_the_bar_on_every_line() {
     answers:
       y  yes, this once, with exactly these arguments
       s  yes, and for the rest of this conversation: `bash` with exactly these arguments
-      a  (always) is not offered here
       e  edit the arguments; what you write is checked and judged again
       n  no; you can say why
       q  no, and end the whole turn
