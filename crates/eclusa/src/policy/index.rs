@@ -18,7 +18,6 @@ pub(super) struct Index {
     /// Those about single commands, by the programs they name, in small letters.
     by_program: HashMap<String, Vec<usize>>,
     /// All about single commands.
-    #[cfg_attr(not(feature = "shell"), expect(dead_code, reason = "nobody reads commands"))]
     commands: Vec<usize>,
 }
 

@@ -20,7 +20,6 @@ pub(crate) enum Fit {
 pub(crate) struct Prefix {
     words: Vec<String>,
     /// Whether these are all its words.
-    #[cfg_attr(not(feature = "shell"), expect(dead_code, reason = "nobody reads commands"))]
     whole: bool,
 }
 
