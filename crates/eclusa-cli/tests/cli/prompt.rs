@@ -236,7 +236,8 @@ fn e_opens_the_editor_and_what_was_written_is_judged_again() {
 #[test]
 fn what_was_typed_before_the_question_is_no_answer() {
     let world = World::new();
-    let slow = world.script("slow", "touch reviewing; while [ ! -e go ]; do sleep 0.02; done");
+    let slow =
+        world.script("slow", "touch reviewing; while [ ! -e go ]; do sleep 0.02; done; echo true");
     world.write(
         "config/eclusa/eclusa.toml",
         &format!("[[reviewers]]\nname = \"slow\"\non = \"input\"\ncommand = [{slow}]\n"),
