@@ -18,47 +18,71 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-compile_error!("eclusa-sandbox knows Linux on x86-64 only: see docs/sandbox.md");
+#![cfg_attr(
+    not(enforced),
+    allow(dead_code, reason = "where nothing can be enforced, much is described and not made")
+)]
 
 mod capabilities;
+#[cfg(enforced)]
 mod child;
+#[cfg(enforced)]
 mod child_spec;
+#[cfg(enforced)]
 mod clone;
 mod environment;
+mod exit;
+#[cfg(enforced)]
 mod filter;
 mod git;
+#[cfg(enforced)]
 mod init;
+#[cfg(enforced)]
 mod kernel;
 mod layer_pool;
+#[cfg(enforced)]
 pub mod notify;
 mod output;
 mod overlay_hazards;
 mod plan;
+#[cfg(not(enforced))]
+mod portable;
+#[cfg(enforced)]
 mod probe;
 pub mod proxy;
+mod reach;
 mod refusal;
 mod resource_caps;
+#[cfg(enforced)]
 mod sandbox;
 pub mod scan;
 mod secrets;
+#[cfg(enforced)]
 mod shared_network;
 mod step;
+#[cfg(enforced)]
 #[doc(hidden)]
 pub mod test_support;
 
 pub use capabilities::{Enforcement, HostCapabilities, Missing, StagingMethod};
 pub use environment::clean_environment;
+pub use exit::{DirRenames, Ended, Exit, How};
 pub use git::{Identity, git_environment, git_environment_of, personal_git_settings};
 pub use layer_pool::{Layer, LayerPool};
 pub use output::Output;
 pub use overlay_hazards::{OverlayHazard, overlay_hazards};
 pub use plan::{Hold, Keep, Limits, Plan, PrivateMount, SYSTEM_ROOTS, Staging};
+#[cfg(not(enforced))]
+pub use portable::{Sandbox, SharedNetwork, probe};
+#[cfg(enforced)]
 pub use probe::probe;
+pub use reach::{Cancel, Pipes, Sent};
 pub use refusal::{Refusal, refusals};
 pub use resource_caps::{Cap, Caps, delegated_group};
-pub use sandbox::{Cancel, Ended, Exit, How, Pipes, Sandbox, Sent};
+#[cfg(enforced)]
+pub use sandbox::Sandbox;
 pub use secrets::{SECRET_NAMES, SECRET_PLACES, SYSTEM_SECRETS, is_secret_name, secrets};
+#[cfg(enforced)]
 pub use shared_network::SharedNetwork;
 pub use step::{SandboxError, Step};
 

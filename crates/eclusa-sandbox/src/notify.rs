@@ -26,7 +26,8 @@ use rustix::{
     thread::{CapabilitySet, CapabilitySets},
 };
 
-pub use dir_rename::{DirRenames, help_renames};
+pub use crate::exit::DirRenames;
+pub use dir_rename::help_renames;
 pub use filter::renames;
 
 mod caller;

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::SharedNetwork;
 use crate::capabilities::Missing;
-use crate::shared_network::SharedNetwork;
 
 /// What one command may read, write and use. A new plan allows reading and nothing else.
 #[derive(Debug, Clone)]

@@ -2,7 +2,6 @@
 
 mod memory;
 mod pipes;
-mod reach;
 mod supervise;
 mod survivors;
 
@@ -12,7 +11,6 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::{OnceLock, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{
@@ -24,17 +22,15 @@ use crate::capabilities::{Enforcement, HostCapabilities, Missing, Namespaces};
 use crate::child::ChildOrder;
 use crate::child_spec::ChildSpec;
 use crate::clone::{self, Child};
+use crate::exit::Exit;
 use crate::init;
-use crate::notify::DirRenames;
-use crate::output::Output;
 use crate::plan::Plan;
+use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
 use crate::shared_network::SharedNetwork;
 use crate::step::{SandboxError, Step, trying};
 
 pub(crate) use pipes::PipeEnds;
-pub use pipes::Pipes;
-pub use reach::{Cancel, Sent};
 
 /// A command that runs. Dropping it ends the command.
 ///
@@ -47,61 +43,6 @@ pub struct Sandbox {
     listener: Option<OwnedFd>,
     enforcement: Enforcement,
     caps: Caps,
-}
-
-/// How a command ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exit {
-    /// What the command's own process left with.
-    pub how: How,
-    /// Why the sandbox ended it, if the sandbox did.
-    pub ended: Option<Ended>,
-    /// Time on the clock.
-    pub wall: Duration,
-    /// Processor time of all its processes.
-    pub cpu: Duration,
-    /// The most memory that one of its processes had.
-    pub peak_memory: u64,
-    /// What it wrote.
-    pub output: Output,
-    /// Directories that were renamed for it piece by piece.
-    pub dir_renames: DirRenames,
-    /// What held it.
-    pub enforcement: Enforcement,
-    /// What its caps held for.
-    pub caps: Caps,
-}
-
-/// What a process leaves behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
-    /// It ended by itself, with this code.
-    Code(i32),
-    /// A signal ended it.
-    Signal(i32),
-}
-
-/// Why a sandbox ended its command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// It took too long.
-    Time,
-    /// Somebody asked for it.
-    Cancelled,
-    /// It wrote too much.
-    Output,
-    /// It filled the disk.
-    Disk,
-    /// It had more memory than it may.
-    Memory,
-}
-
-impl Exit {
-    /// Whether the command ended by itself, and well.
-    #[must_use]
-    pub fn success(&self) -> bool {
-        self.how == How::Code(0) && self.ended.is_none()
-    }
 }
 
 /// What the thread tells before the command runs.

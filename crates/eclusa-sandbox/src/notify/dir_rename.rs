@@ -7,6 +7,8 @@ use rustix::{
     io::Errno,
 };
 
+use crate::exit::DirRenames;
+
 use super::{
     Answer, Observer, Watching,
     caller::{Caller, Place},
@@ -14,15 +16,6 @@ use super::{
     kernel::Call,
     moving, watch,
 };
-
-/// What was done in place of the kernel.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct DirRenames {
-    /// Directories that were moved piece by piece.
-    pub moved: u64,
-    /// Moves that could not be made, and failed as they would have without help.
-    pub failed: u64,
-}
 
 /// Answers the renames of a command that was started with the filter of [`renames`](super::renames)
 /// over overlays that appear to it at these paths. Calls that are not about a directory in one of

@@ -7,16 +7,8 @@ use super::{Sandbox, pipe};
 use crate::capabilities::HostCapabilities;
 use crate::child_spec::ChildSpec;
 use crate::plan::Plan;
+use crate::reach::Pipes;
 use crate::step::SandboxError;
-
-/// The caller's ends. Closing them is how the command learns that nobody talks to it any more.
-#[derive(Debug)]
-pub struct Pipes {
-    /// What is written here, the command reads.
-    pub input: OwnedFd,
-    /// What the command writes can be read here.
-    pub output: OwnedFd,
-}
 
 /// The command's ends.
 pub(crate) struct PipeEnds {

@@ -9,13 +9,15 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
 use super::memory::{self, MemoryWatch};
-use super::{Cancel, Ended, Exit, How, Started, survivors};
+use super::{Started, survivors};
 use crate::capabilities::Enforcement;
+use crate::exit::{DirRenames, Ended, Exit, How};
 use crate::init::{ENDED, NOT_EXECUTED};
 use crate::kernel;
-use crate::notify::{self, DirRenames, Watching};
+use crate::notify::{self, Watching};
 use crate::output::Keeper;
 use crate::plan::{Hold, Keep, Limits, Plan, Staging};
+use crate::reach::Cancel;
 use crate::step::{SandboxError, Step, trying};
 
 /// How much is read at once, and the size of the pipe.

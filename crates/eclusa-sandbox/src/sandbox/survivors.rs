@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-use super::Sent;
+use crate::reach::Sent;
 
 /// The processes beneath `root`, without it.
 pub(super) fn beneath(root: i32) -> Vec<i32> {

@@ -1,4 +1,5 @@
 //! Calls that wait for an answer, made by real programs over real overlays.
+#![cfg(enforced)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that panics has failed")]
 
 mod held;

@@ -1,4 +1,5 @@
 //! Sandboxes, through the front door: what they let through, what they refuse, and what is left after.
+#![cfg(enforced)]
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

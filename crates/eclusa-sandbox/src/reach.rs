@@ -1,4 +1,4 @@
-//! Reaching a command from elsewhere: to end it, or to send it a signal.
+//! Reaching a command from elsewhere: to end it, to send it a signal, or to talk to it.
 
 use std::fmt;
 use std::io;
@@ -21,13 +21,13 @@ struct Wire {
 
 /// What somebody wants of a command.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
-    pub(super) end: bool,
-    pub(super) signals: Vec<Sent>,
+pub(crate) struct Wanted {
+    pub(crate) end: bool,
+    pub(crate) signals: Vec<Sent>,
 }
 
 impl Cancel {
-    pub(super) fn new() -> io::Result<Cancel> {
+    pub(crate) fn new() -> io::Result<Cancel> {
         let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Cancel(Arc::new(Wire { event, wanted: Mutex::default() })))
     }
@@ -51,12 +51,12 @@ impl Cancel {
     }
 
     /// Where it shows that something is wanted.
-    pub(super) fn event(&self) -> &OwnedFd {
+    pub(crate) fn event(&self) -> &OwnedFd {
         &self.0.event
     }
 
     /// What is wanted since the last time.
-    pub(super) fn take(&self) -> Wanted {
+    pub(crate) fn take(&self) -> Wanted {
         let _ = rustix::io::read(&self.0.event, &mut [0; 8]);
         std::mem::take(&mut *self.0.wanted.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -66,9 +66,9 @@ impl Cancel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
     name: &'static str,
-    pub(super) signal: Signal,
+    pub(crate) signal: Signal,
     /// Whether it is for everybody; otherwise for those who handle it.
-    pub(super) all: bool,
+    pub(crate) all: bool,
 }
 
 /// All of them: those that a terminal sends go to everybody.
@@ -117,4 +117,14 @@ impl fmt::Display for Sent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
+}
+
+/// The caller's ends of a command that is talked to. Closing them is how the command learns that
+/// nobody talks to it any more.
+#[derive(Debug)]
+pub struct Pipes {
+    /// What is written here, the command reads.
+    pub input: OwnedFd,
+    /// What the command writes can be read here.
+    pub output: OwnedFd,
 }
