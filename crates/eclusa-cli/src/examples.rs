@@ -4,11 +4,32 @@ mod echo;
 mod note;
 mod time;
 
-use eclusa::{Files, Registry, RegistryError};
+use eclusa::{Files, Registration, Registry, RegistryError, TypedTool as _};
 
 /// Adds them to a registry.
 pub(crate) fn add(registry: &Registry, files: Files) -> Result<(), RegistryError> {
     registry.add(echo::Echo)?;
     registry.add(time::Time)?;
     registry.add(note::Note::new(files))
+}
+
+/// Takes them off the list that models read: they are for people who try the gate. A tool of the
+/// configuration that has one of their names stays.
+pub(crate) fn unlist(
+    registry: &Registry,
+    files: Files,
+    configured: impl Fn(&str) -> bool,
+) -> Result<(), RegistryError> {
+    let ours = |name: &str| registry.has(name) && !configured(name);
+    let hide = |it: Registration| registry.register(it.unlisted().replace());
+    if ours(echo::Echo::NAME) {
+        hide(Registration::new(echo::Echo))?;
+    }
+    if ours(time::Time::NAME) {
+        hide(Registration::new(time::Time))?;
+    }
+    if ours(note::Note::NAME) {
+        hide(Registration::new(note::Note::new(files)))?;
+    }
+    Ok(())
 }

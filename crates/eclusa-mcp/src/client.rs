@@ -45,7 +45,7 @@ pub(crate) struct ClientProfile {
     pub(crate) given: Option<InputResponses>,
 }
 
-/// What leaves a call side_results its reply.
+/// What leaves a call beside its reply.
 #[derive(Default)]
 pub(crate) struct SideResults {
     /// What `approve` was permitted.

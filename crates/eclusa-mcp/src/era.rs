@@ -49,11 +49,16 @@ impl Era {
     }
 
     /// How a connection to a server begins: with the newer era, and with the older where the
-    /// server does not know it.
-    pub(crate) fn lifecycle() -> ClientLifecycleMode {
-        ClientLifecycleMode::Auto {
-            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+    /// server does not know it. A server that is known to be of the newer era is given all its time
+    /// to say so.
+    pub(crate) fn lifecycle(known: Option<Era>) -> ClientLifecycleMode {
+        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+        match known {
+            Some(Era::Stateless) => ClientLifecycleMode::Discover { preferred_versions },
+            Some(Era::Legacy) | None => ClientLifecycleMode::Auto {
+                preferred_versions,
+                legacy_version: Some(ProtocolVersion::V_2025_11_25),
+            },
         }
     }
 }

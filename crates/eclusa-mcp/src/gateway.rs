@@ -148,6 +148,19 @@ impl Gateway {
         join_all(self.servers.iter().map(|it| it.wait_started())).await;
     }
 
+    /// Waits for the servers that a tool of this name could be of.
+    pub(crate) async fn ready_for(&self, tool: &str) {
+        let owners = self.servers.iter().filter(|it| it.owns_name(tool));
+        join_all(owners.map(|it| it.wait_started())).await;
+    }
+
+    /// Waits for servers that have not started yet, unless what is looked for is there already.
+    pub(crate) async fn ready_until(&self, found: impl Fn(&Gateway) -> bool) {
+        if !found(self) {
+            self.ready().await;
+        }
+    }
+
     /// Why there is no tool of this name, if it would be one of a server that is down.
     pub(crate) fn down_message(&self, tool: &str) -> Option<String> {
         let down = self.servers.iter().filter(|it| it.owns_name(tool));

@@ -24,6 +24,13 @@ pub enum Event {
         /// The tool, in the model's word for it.
         tool: String,
     },
+    /// The call waits for its turn to ask a person: another question is open.
+    Queued {
+        /// The model's id for the call.
+        call: String,
+        /// The tool.
+        tool: String,
+    },
     /// A person is being asked.
     Asked {
         /// The model's id for the call.

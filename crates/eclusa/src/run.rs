@@ -16,6 +16,8 @@ pub struct Run {
     pub turn: u64,
     /// On whose behalf.
     pub principal: Arc<str>,
+    /// The program that makes the calls, as it calls itself: name and version. Goes on record.
+    pub client: Option<Arc<str>>,
     /// When people are asked.
     pub mode: Mode,
     /// Judge everything, do nothing, ask nobody.
@@ -43,6 +45,7 @@ impl Default for Run {
             conversation: "default".into(),
             turn: 0,
             principal: "".into(),
+            client: None,
             mode: Mode::default(),
             dry_run: false,
             cancel: CancellationToken::new(),

@@ -99,9 +99,10 @@ impl CallRecord {
 
     /// Everything else, in the order in which it came about.
     pub(in crate::commands) fn details(&self) -> Vec<Vec<String>> {
-        const ORDER: [&str; 25] = [
+        const ORDER: [&str; 26] = [
             "call",
             "principal",
+            "client",
             "conversation",
             "turn",
             "origin",

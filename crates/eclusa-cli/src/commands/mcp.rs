@@ -5,12 +5,13 @@ use std::{
     time::Duration,
 };
 
-use eclusa::Gate;
+use eclusa::{Files, Gate};
 use eclusa_mcp::{Startup, ThroughClient, WaitLimits, serve_stdio};
 
 use crate::{
     args::{Global, McpArgs, WrapArgs},
     context::AppContext,
+    examples,
     failure::{Exit, Failure},
     servers,
     terminal::Terminal,
@@ -81,8 +82,14 @@ fn open(global: &Global, wrap: WrapArgs) -> Result<eclusa_mcp::StartedGate, Fail
         true => vec![servers::wrapped(wrap)?],
         false => ctx.config.servers.clone(),
     };
-    if plain {
-        setup.registry.clear();
+    match plain {
+        true => setup.registry.clear(),
+        false => {
+            let files = Files::open(&ctx.paths.workspace, ctx.config.blocked.clone());
+            let files = files.map_err(Failure::failed)?;
+            let configured = |name: &str| ctx.config.tools.iter().any(|it| it.name == name);
+            examples::unlist(&setup.registry, files, configured).map_err(Failure::usage)?;
+        }
     }
     let gateway = servers::open(&ctx, servers, setup.registry.clone(), plain)?;
     Ok(eclusa_mcp::StartedGate { gate: Gate::new(setup).for_run(ctx.run()), gateway })

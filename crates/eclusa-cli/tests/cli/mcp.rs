@@ -1,5 +1,6 @@
 //! The tools over MCP, with a client that is written by hand: the real binary on its real pipes.
 
+mod agents;
 mod approval;
 mod approve;
 pub(crate) mod client;

@@ -51,8 +51,14 @@ fn entry(name: &str, words: &[&str]) -> String {
     format!("[servers.{name}]\ncommand = {command:?}\n")
 }
 
+/// Waits until every server is up, or has failed: what nobody has is looked for at all of them.
+fn settle(client: &mut Client) {
+    client.ask("prompts/get", json!({"name": "nobody has this"}));
+}
+
 /// The names of the tools that a client sees.
 fn listed(client: &mut Client) -> Vec<String> {
+    settle(client);
     let answer = client.ask("tools/list", json!({}));
     let tools = answer["result"]["tools"].as_array().unwrap();
     tools.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()

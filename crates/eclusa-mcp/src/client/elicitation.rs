@@ -1,6 +1,6 @@
 //! A question on its way to a client: whether a call may run, or what a server needs to go on.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use eclusa::{Answer, digest};
 use rmcp::{
@@ -14,7 +14,10 @@ use rmcp::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::{runtime::Handle, sync::oneshot};
+use tokio::{
+    runtime::Handle,
+    sync::{Mutex, oneshot},
+};
 
 use crate::client::form::Form;
 
@@ -71,6 +74,14 @@ impl ClientQuestion {
         }
     }
 
+    /// Waits until nobody waits for the answer any more.
+    async fn closed(&mut self) {
+        match self {
+            ClientQuestion::Approval { answer, .. } => answer.closed().await,
+            ClientQuestion::Input { answers, .. } => answers.closed().await,
+        }
+    }
+
     /// Takes the client's answers. The question comes back when they are none, and still stands.
     pub(crate) fn answered(self, said: Option<&InputResponses>) -> Result<(), Box<ClientQuestion>> {
         let none = InputResponses::new();
@@ -92,8 +103,18 @@ impl ClientQuestion {
     }
 
     /// Asks with requests of our own (2025-06-18, 2025-11-25), and takes them back when nobody
-    /// waits for the answer any more. `within` is the request that they are about.
-    pub(crate) async fn put(self, peer: Peer<RoleServer>, within: RequestId) {
+    /// waits for the answer any more. `within` is the request that they are about; `asking` is held
+    /// while a question is open, so that a client has one at a time.
+    pub(crate) async fn put(
+        mut self,
+        peer: Peer<RoleServer>,
+        within: RequestId,
+        asking: Arc<Mutex<()>>,
+    ) {
+        let _turn = tokio::select! {
+            turn = asking.lock() => turn,
+            () = self.closed() => return,
+        };
         match self {
             ClientQuestion::Approval { form, mut answer } => {
                 let Some(params) = shown(&form) else { return };

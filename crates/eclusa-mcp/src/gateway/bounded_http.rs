@@ -144,7 +144,7 @@ fn said(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned)
 }
 
-/// A server that last_error a token, or a better one, says so in a header.
+/// A server that wants a token, or a better one, says so in a header.
 fn refused(response: &Response, last_error: &LastError, name: &str) -> Result<(), HttpError> {
     let Some(challenge) = said(response.headers(), &WWW_AUTHENTICATE) else { return Ok(()) };
     match response.status() {

@@ -77,7 +77,7 @@ pub(super) struct RateLimit(Mutex<(u32, Option<Instant>)>);
 
 impl RateLimit {
     /// Takes one, if one is left.
-    fn take(&self) -> bool {
+    pub(super) fn take(&self) -> bool {
         let mut had = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if had.1.is_none_or(|it| it.elapsed() > LOG_RATE.1) {
             *had = (0, Some(Instant::now()));
@@ -134,10 +134,7 @@ impl Upstream {
                 self.spread(news)
             }
             Notification::Updated(_) => {}
-            Notification::Said(_) if self.log_rate.take() => self.spread(news),
-            Notification::Said(_) => {
-                tracing::debug!(server = self.settings.name, "it says too much")
-            }
+            Notification::Said(_) => self.spread(news),
         }
     }
 

@@ -45,6 +45,8 @@ pub(super) struct OrderedTransport<T> {
     late: Option<RequestId>,
     /// What it has asked and was not answered yet.
     open: HashSet<RequestId>,
+    /// Set when the connection began in the wrong era.
+    given_up: bool,
 }
 
 impl<T> OrderedTransport<T> {
@@ -56,6 +58,7 @@ impl<T> OrderedTransport<T> {
             probe: None,
             late: None,
             open: HashSet::new(),
+            given_up: false,
         }
     }
 }
@@ -89,6 +92,9 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for OrderedTransport<T> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         while self.held.is_none() {
+            if self.given_up {
+                return None;
+            }
             let message = self.transport.receive().await?;
             self.held = self.taken(message);
         }
@@ -112,6 +118,15 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for OrderedTransport<T> {
 }
 
 impl<T> OrderedTransport<T> {
+    /// The server is of the newer era, and took longer to say so than rmcp waits: it was greeted in
+    /// the older one, and is started again in its own.
+    fn give_up(&mut self) {
+        self.given_up = true;
+        if let Some(upstream) = self.upstream.upgrade() {
+            *upstream.known_era() = Some(Era::Stateless);
+        }
+    }
+
     /// The message, unless it asks more than can be listened to: each question waits in memory, and
     /// one that has the number of another could not be told from it.
     fn taken(
@@ -133,7 +148,12 @@ impl<T> OrderedTransport<T> {
                     self.open.remove(id);
                 }
             }
-            JsonRpcMessage::Response(it) if Some(&it.id) == self.late.as_ref() => return None,
+            JsonRpcMessage::Response(it) if Some(&it.id) == self.late.as_ref() => {
+                if matches!(it.result, ServerResult::DiscoverResult(_)) {
+                    self.give_up();
+                }
+                return None;
+            }
             JsonRpcMessage::Error(it) if it.id.is_some() && it.id == self.late => return None,
             _ => {}
         }
@@ -195,6 +215,10 @@ impl Upstream {
             return;
         }
         let name = &self.settings.name;
+        if !self.log_rate.take() {
+            tracing::debug!(server = name, "it logs too much");
+            return;
+        }
         let mut told = LoggingMessageNotificationParam::new(said.level, said.data.clone());
         told.logger = Some(match &said.logger {
             Some(logger) => format!("{name}/{}", sanitize(logger)),

@@ -1,5 +1,5 @@
 //! What a call wants of a server, and the exchange there and back: rounds of questions, progress, and
-//! the end of wait_limits.
+//! the end of waiting.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

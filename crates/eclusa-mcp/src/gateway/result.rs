@@ -4,9 +4,13 @@ use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use eclusa::{Attachment, Body, Media, Output};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
+use super::sanitize::{visible, visible_value};
+
 /// The output. A result that says it is an error is a failure (S4.52).
 pub(super) fn output(server: &str, result: CallToolResult) -> Output {
-    let mut output = Output { data: result.structured_content, ..Output::default() };
+    let mut data = result.structured_content;
+    data.iter_mut().for_each(visible_value);
+    let mut output = Output { data, ..Output::default() };
     for block in result.content {
         match attached(block) {
             Ok(text) => {
@@ -32,14 +36,14 @@ pub(super) fn attached(block: ContentBlock) -> Result<String, Attachment> {
             Err(_) => Ok(format!("[{media_type} that cannot be read: it is not base64]")),
         };
     match block {
-        ContentBlock::Text(it) => Ok(it.text),
+        ContentBlock::Text(it) => Ok(visible(it.text)),
         ContentBlock::Image(it) => media(Attachment::Image, it.mime_type, &it.data),
         ContentBlock::Audio(it) => media(Attachment::Audio, it.mime_type, &it.data),
         ContentBlock::Resource(it) => embedded(it.resource),
         ContentBlock::ResourceLink(it) => Err(Attachment::Link {
             uri: it.uri,
-            name: it.name,
-            description: it.description,
+            name: visible(it.name),
+            description: it.description.map(visible),
             media_type: it.mime_type,
         }),
         _ => Ok("[content of a kind that is not known here]".to_owned()),
@@ -49,7 +53,8 @@ pub(super) fn attached(block: ContentBlock) -> Result<String, Attachment> {
 pub(super) fn embedded(resource: ResourceContents) -> Result<String, Attachment> {
     match resource {
         ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
-            Err(Attachment::Resource { uri, media_type: mime_type, body: Body::Text(text) })
+            let body = Body::Text(visible(text));
+            Err(Attachment::Resource { uri, media_type: mime_type, body })
         }
         ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
             match BASE64.decode(&blob) {

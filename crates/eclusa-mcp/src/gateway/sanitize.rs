@@ -1,5 +1,7 @@
 //! Words of a server, as people are shown them: nothing that nobody sees, and no more than fits.
 
+use serde_json::Value;
+
 /// The longest text that a person is shown, in bytes.
 pub(super) const MAX_TEXT_BYTES: usize = 4 << 10;
 
@@ -18,6 +20,41 @@ pub(super) fn strip_hidden(text: &str) -> String {
     text.chars().filter(|it| !is_hidden(*it)).collect()
 }
 
+/// The text with control characters and those that turn the direction of others written out, so
+/// that nothing of a server steers a terminal or shows what is not there.
+pub(super) fn visible(text: String) -> String {
+    if !text.contains(is_steering) {
+        return text;
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for it in text.chars() {
+        match is_steering(it) {
+            true => shown.extend(it.escape_unicode()),
+            false => shown.push(it),
+        }
+    }
+    shown
+}
+
+/// The same for every text in a structure.
+pub(super) fn visible_value(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = visible(std::mem::take(text)),
+        Value::Array(items) => items.iter_mut().for_each(visible_value),
+        Value::Object(fields) => fields.values_mut().for_each(visible_value),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn is_steering(it: char) -> bool {
+    match it {
+        '\n' | '\t' | '\r' => false,
+        '\u{61C}' | '\u{200E}' | '\u{200F}' => true,
+        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => true,
+        it => it.is_control(),
+    }
+}
+
 /// Characters that take no room, turn the direction of others, or are control characters; line
 /// breaks and tabs are none of them.
 pub(super) fn is_hidden(it: char) -> bool {
@@ -33,3 +70,6 @@ pub(super) fn is_hidden(it: char) -> bool {
         it => it.is_control(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,6 +41,7 @@ mod elicitation;
 mod notifications;
 mod policy;
 mod resources;
+mod slow;
 
 #[path = "../../examples/fixture/server.rs"]
 mod fixture;
@@ -66,7 +67,7 @@ struct Scene {
     rules: Vec<Rule>,
     plain: bool,
     asks: bool,
-    serve: Arc<dyn Fn(DuplexStream) + Send + Sync>,
+    serve: Arc<Serve>,
     pins: Arc<MemoryPins>,
     registry: Arc<Registry>,
 }
@@ -92,7 +93,7 @@ impl Scene {
             rules: vec![rule],
             plain: false,
             asks: false,
-            serve: Arc::new(move |pipe| {
+            serve: Arc::new(move |_, pipe| {
                 let server = server();
                 tokio::spawn(async move {
                     if let Ok(running) = server.serve(tokio::io::split(pipe)).await {
@@ -110,7 +111,14 @@ impl Scene {
         self
     }
 
+    /// Opened, with every server up.
     async fn open(&self) -> Stage {
+        let stage = self.open_at_once().await;
+        stage.gateway.ready().await;
+        stage
+    }
+
+    async fn open_at_once(&self) -> Stage {
         let rules = Rules::new(self.rules.clone(), Path::new("/nowhere"));
         let log = Arc::new(MemoryLog::default());
         let mut setup = GateSetup::new(self.registry.clone(), rules, log.clone());
@@ -301,15 +309,18 @@ impl ClientHandler for Person {
 }
 
 /// Starts servers in memory.
-struct InMemory(Arc<dyn Fn(DuplexStream) + Send + Sync>);
+struct InMemory(Arc<Serve>);
+
+/// Serves the server of this name on a pipe.
+type Serve = dyn Fn(&str, DuplexStream) + Send + Sync;
 
 impl Launcher for InMemory {
     fn launch<'a>(
         &'a self,
-        _: &'a ServerSettings,
+        server: &'a ServerSettings,
     ) -> BoxFuture<'a, std::io::Result<LaunchedServer>> {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
-        (self.0)(theirs);
+        (self.0)(&server.name, theirs);
         let (read, write) = tokio::io::split(ours);
         let (input, output) = (Box::new(write), Box::new(read));
         let process = Box::new(Endless);

@@ -47,7 +47,7 @@ pub(super) struct Upstream {
     pub(super) settings: ServerSettings,
     pub(super) world: Arc<GatewaySetup>,
     state: watch::Sender<State>,
-    /// Who last_error to know how far a request has come. Held while a request goes out, so that
+    /// Who wants to know how far a request has come. Held while a request goes out, so that
     /// nothing can be told before it is known whom to tell.
     pub(super) listening: Listening,
     pub(super) in_flight: InFlightCalls,
@@ -56,12 +56,14 @@ pub(super) struct Upstream {
     pub(super) watched: Watched,
     pub(super) spread: Broadcaster,
     pub(super) log_rate: RateLimit,
+    /// The era of a server that told it too late for the start before this one.
+    known_era: Mutex<Option<Era>>,
     again: tokio::sync::Notify,
     starts: AtomicU32,
     tracker: TaskTracker,
 }
 
-/// Who last_error to know how far a request has come, by its token.
+/// Who wants to know how far a request has come, by its token.
 type Listening =
     tokio::sync::Mutex<HashMap<ProgressToken, mpsc::Sender<ProgressNotificationParam>>>;
 
@@ -125,6 +127,7 @@ impl Upstream {
             watched: Watched::default(),
             spread,
             log_rate: RateLimit::default(),
+            known_era: Mutex::default(),
             again: tokio::sync::Notify::new(),
             starts: AtomicU32::new(0),
             tracker: TaskTracker::new(),
@@ -174,6 +177,11 @@ impl Upstream {
         self.catalogue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What was learnt about the server's era by the start before this one.
+    pub(super) fn known_era(&self) -> MutexGuard<'_, Option<Era>> {
+        self.known_era.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The way to it, if it is up.
     pub(super) fn up(&self) -> Option<Connection> {
         match &*self.state.borrow() {
@@ -197,7 +205,11 @@ impl Upstream {
     pub(super) fn down_message(&self) -> Option<String> {
         match &*self.state.borrow() {
             State::Down(why) => Some(is_down(&self.settings.name, why)),
-            State::Starting | State::Up(_) => None,
+            State::Starting => Some(format!(
+                "the server `{}` has not started yet; try again later, or go on without it",
+                self.settings.name
+            )),
+            State::Up(_) => None,
         }
     }
 
@@ -301,7 +313,8 @@ impl Upstream {
     async fn begin(self: &Arc<Upstream>) -> Result<Started, String> {
         let (last_error, began) = (LastError::default(), Instant::now());
         self.starts.fetch_add(1, Ordering::Relaxed);
-        let lifecycle = Era::lifecycle();
+        let known = self.known_era().take();
+        let lifecycle = Era::lifecycle(known);
         let handler = UpstreamHandler { upstream: Arc::downgrade(self) };
         let (running, process, sandbox, denied_access) = match &self.settings.reach {
             Endpoint::Command(_) => {
@@ -324,6 +337,7 @@ impl Upstream {
         let about = ServerInfo::new(&peer, sandbox.as_deref(), began.elapsed()).into();
         let (sandbox, level) = (sandbox.map(Arc::from), Arc::default());
         let era = Era::of_server(&peer);
+        *self.known_era() = known.filter(|it| *it == era);
         let wants = last_error.clone();
         let connection =
             Connection { peer, sandbox, denied_access, last_error: wants, about, era, level };

@@ -20,7 +20,8 @@ use crate::uris::{CHANGES, OUTPUTS};
 pub(crate) fn result(reply: &Reply, registry: &Registry) -> CallToolResult {
     // What a server gives out as structure is meant to be one.
     let tool = registry.get(reply.tool());
-    let complete = tool.is_some_and(|it| it.output_schema().is_some() || it.server().is_some());
+    let complete =
+        tool.as_ref().is_some_and(|it| it.output_schema().is_some() || it.server().is_some());
     let mut content = vec![ContentBlock::text(reply.content())];
     content.extend(attachments(reply));
     let mut result = match reply.is_error() {
@@ -45,7 +46,12 @@ pub(crate) fn result(reply: &Reply, registry: &Registry) -> CallToolResult {
             .with_mime_type("text/x-diff");
         result.content.push(ContentBlock::ResourceLink(link));
     }
-    result.meta = Some(meta(reply, data));
+    let mut about = meta(reply, data);
+    if let Some(server) = tool.as_ref().and_then(|it| it.server()) {
+        // Nobody vouches for what another server says.
+        about.0.insert("eclusa/outside".to_owned(), json!({"server": server}));
+    }
+    result.meta = Some(about);
     result
 }
 
@@ -65,11 +71,29 @@ fn meta(reply: &Reply, data: Option<Value>) -> MetaObject {
     meta
 }
 
-/// What a client is told that would otherwise lose its wait_limits.
+/// Puts a text in the place of one that is empty: no client is sent an empty block.
+pub(crate) fn set_text(result: &mut CallToolResult, text: String) {
+    if let Some(first) = result.content.first_mut() {
+        *first = ContentBlock::text(text);
+    }
+}
+
+/// What a model is told that goes on after a person has ended the turn.
+pub(crate) fn turn_ended() -> CallToolResult {
+    let text = "A person has ended this turn, and this call was not run. Make no further calls: \
+                say what was done so far, and wait for their next message.";
+    let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+    let mut meta = MetaObject::new();
+    meta.0.insert("eclusa/code".to_owned(), "aborted".into());
+    result.meta = Some(meta);
+    result
+}
+
+/// What a client is told that would otherwise give up.
 pub(crate) fn still_waiting(id: &str) -> CallToolResult {
     let text = format!(
-        "still waiting for a person to approve this call; nothing was run yet, and it runs as soon \
-         as they say yes. Do not make the call again: ask for its answer with the tool `wait` and \
+        "Still waiting for a person to approve this call. Nothing was applied yet; it goes on as \
+         soon as they say yes. Do not make the call again: get its answer with the tool `wait` and \
          {{\"id\": \"{id}\"}}"
     );
     let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);

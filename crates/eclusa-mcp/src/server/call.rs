@@ -27,8 +27,12 @@ use crate::{
     era::Era,
 };
 
-/// How many tellings wait for a client that does not listen; progress beyond is not told.
+/// How many messages wait for a client that does not read; progress beyond is dropped.
 const BACKLOG: usize = 64;
+
+/// How often a client that asked for progress hears that its call still runs. Some clients give up
+/// on a request that is silent for a minute.
+const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// A call that is on its way. It goes on whether anybody waits for it or not.
 pub(crate) struct Call {
@@ -101,19 +105,25 @@ impl Drop for GateFuture {
     }
 }
 
-/// How a call on its way is told something: its client, and whether it waits.
-type CallChannels = (mpsc::Sender<ClientMessage>, watch::Sender<bool>);
+/// A call on its way, for those who have something to tell it.
+struct ActiveCall {
+    messages: mpsc::Sender<ClientMessage>,
+    /// Whether it waits for a person.
+    waits: watch::Sender<bool>,
+    conversation: Arc<str>,
+    cancel: CancellationToken,
+}
 
 /// The calls that are on their way, by id.
 #[derive(Default)]
 pub(crate) struct Calls {
-    all: Mutex<HashMap<String, CallChannels>>,
+    all: Mutex<HashMap<String, ActiveCall>>,
     pub(crate) tracker: TaskTracker,
 }
 
 /// Why somebody stopped waiting for a call.
 pub(crate) enum CallOutcome {
-    /// It is done. With it comes what it left side_results the reply.
+    /// It is done. With it comes what it left beside the reply.
     Done(Box<Reply>, Arc<SideResults>),
     /// The client must ask before it goes on.
     Asks(ClientQuestion, Call),
@@ -127,6 +137,8 @@ pub(crate) struct ClientLink<'a> {
     /// Whether the client is asked by answering its request, or with a request of our own.
     pub(crate) era: Era,
     pub(crate) wait_limits: WaitLimits,
+    /// Held while a question of ours is open: a client shows one at a time.
+    pub(crate) asking: &'a Arc<tokio::sync::Mutex<()>>,
 }
 
 /// How long a client is kept waiting for a person before it is told to come back.
@@ -156,7 +168,13 @@ impl Calls {
         let (tell, told) = mpsc::channel(BACKLOG);
         let (waiting, waits) = watch::channel(true);
         let (id, cancel) = (call.id.clone(), gate.run().cancel.clone());
-        self.all().insert(id.clone(), (tell.clone(), waiting));
+        let active = ActiveCall {
+            messages: tell.clone(),
+            waits: waiting,
+            conversation: gate.run().conversation.clone(),
+            cancel: cancel.clone(),
+        };
+        self.all().insert(id.clone(), active);
         let calls = self.clone();
         let side_results = Arc::new(SideResults::default());
         let client = Client {
@@ -182,29 +200,36 @@ impl Calls {
         self.all().contains_key(id)
     }
 
+    /// Cancels every call of a conversation: a person has ended the turn.
+    pub(crate) fn cancel_conversation(&self, conversation: &str) {
+        for call in self.all().values().filter(|it| &*it.conversation == conversation) {
+            call.cancel.cancel();
+        }
+    }
+
     /// Passes on what the gate tells about a call.
     pub(crate) fn hear(&self, event: &Event) {
         let waits = |call: &str, now: bool| {
-            if let Some((_, waits)) = self.all().get(call) {
+            if let Some(ActiveCall { waits, .. }) = self.all().get(call) {
                 // Nobody needs to be woken to learn that there is nothing to wait for.
                 waits.send_if_modified(|it| !std::mem::replace(it, now) && now);
             }
         };
         match event {
-            Event::Asked { call, .. } => waits(call, true),
+            Event::Queued { call, .. } | Event::Asked { call, .. } => waits(call, true),
             Event::Started { call, .. } | Event::ToolApproval { call, .. } => waits(call, false),
             Event::Progress { call, fraction, detail, .. } => {
-                if let Some((tell, _)) = self.all().get(call) {
+                if let Some(ActiveCall { messages, .. }) = self.all().get(call) {
                     let (progress, total, detail) = (*fraction, Some(1.0), detail.clone());
                     // Full: the client is behind, and the next one tells more.
-                    let _ = tell.try_send(ClientMessage::Progress { progress, total, detail });
+                    let _ = messages.try_send(ClientMessage::Progress { progress, total, detail });
                 }
             }
             _ => {}
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<String, CallChannels>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, ActiveCall>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -213,8 +238,9 @@ impl Call {
     /// Waits until the call is done, or until the client has to do something. A call that its
     /// client is sent away from goes on by itself.
     pub(crate) async fn drive(mut self, link: ClientLink<'_>) -> CallOutcome {
-        let ClientLink { context, era, wait_limits } = link;
-        let mut voice = Notifier::to(context);
+        let ClientLink { context, era, wait_limits, asking } = link;
+        let mut notifier = Notifier::new(context);
+        let mut beat = Instant::now() + HEARTBEAT;
         let mut until = Instant::now() + wait_limits.elsewhere;
         let mut late = false;
         loop {
@@ -224,7 +250,7 @@ impl Call {
             }
             tokio::select! {
                 biased;
-                Some(told) = self.told.recv() => match voice.tell(told).await {
+                Some(told) = self.told.recv() => match notifier.send(told).await {
                     Some(asked) if era == Era::Stateless => {
                         self.passing.leave();
                         return CallOutcome::Asks(asked, self);
@@ -232,14 +258,15 @@ impl Call {
                     Some(asked) => {
                         until = Instant::now() + wait_limits.asking;
                         late = false;
-                        tokio::spawn(asked.put(context.peer.clone(), context.id.clone()));
+                        let (peer, request) = (context.peer.clone(), context.id.clone());
+                        tokio::spawn(asked.put(peer, request, asking.clone()));
                     }
                     None => {}
                 },
                 reply = &mut self.passing => {
                     // What there is to tell is told before the reply that ends it.
                     while let Ok(told) = self.told.try_recv() {
-                        voice.tell(told).await;
+                        notifier.send(told).await;
                     }
                     return CallOutcome::Done(Box::new(reply), self.side_results);
                 }
@@ -248,6 +275,10 @@ impl Call {
                 }
                 _ = self.waits.changed(), if late => {}
                 () = sleep_until(until), if !late => late = true,
+                () = sleep_until(beat), if notifier.token.is_some() => {
+                    notifier.heartbeat().await;
+                    beat = Instant::now() + HEARTBEAT;
+                }
             }
         }
     }
@@ -261,14 +292,21 @@ struct Notifier<'a> {
 }
 
 impl Notifier<'_> {
-    fn to(context: &RequestContext<RoleServer>) -> Notifier<'_> {
+    fn new(context: &RequestContext<RoleServer>) -> Notifier<'_> {
         let token = context.meta.get_progress_token();
         Notifier { peer: &context.peer, token, furthest: None }
     }
 
+    /// Says that the call still runs. Progress must grow, so it grows by next to nothing.
+    async fn heartbeat(&mut self) {
+        let progress = self.furthest.map_or(0.0, |it| it + 1e-6);
+        let detail = "still running".to_owned();
+        self.send(ClientMessage::Progress { progress, total: None, detail }).await;
+    }
+
     /// Tells the client, and gives back what has to be asked. That the client is gone is noticed
     /// elsewhere.
-    async fn tell(&mut self, told: ClientMessage) -> Option<ClientQuestion> {
+    async fn send(&mut self, told: ClientMessage) -> Option<ClientQuestion> {
         match told {
             ClientMessage::Progress { progress, total, detail } => {
                 let further = self.furthest.is_none_or(|furthest| progress > furthest);

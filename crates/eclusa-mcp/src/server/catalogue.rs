@@ -66,7 +66,11 @@ fn shown(tool: &Registered, gateway: Option<&Gateway>) -> Tool {
     let told = tool.server().and(gateway).and_then(|it| it.shown(tool.name()));
     let name = told.as_ref().and_then(|it| it.name.clone());
     let name = name.unwrap_or_else(|| tool.name().to_owned());
-    let mut shown = Tool::new(name.clone(), tool.description(&scene), object(tool.schema()));
+    let mut schema = tool.schema().clone();
+    if tool.server().is_none() {
+        simplify(&mut schema);
+    }
+    let mut shown = Tool::new(name.clone(), tool.description(&scene), object(&schema));
     shown.title = told.as_ref().and_then(|it| it.title.clone()).or_else(|| Some(title(&name)));
     shown.output_schema = tool.output_schema().map(object);
     let annotations = || annotations(tool);
@@ -77,6 +81,53 @@ fn shown(tool: &Registered, gateway: Option<&Gateway>) -> Tool {
     shown.annotations = Some(told.annotations.unwrap_or_else(annotations));
     (shown.icons, shown.meta) = (told.icons, told.meta);
     shown
+}
+
+/// Puts a schema of our own into words that every client reads: number formats that JSON Schema
+/// does not know make some warn with every call, and "or null" makes others refuse the tool. What
+/// may be null may be left out, and the gate takes both.
+fn simplify(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(simplify),
+        Value::Object(fields) => {
+            let number = |it: &Value| {
+                let kinds = ["int", "uint", "float", "double"];
+                it.as_str().is_some_and(|it| kinds.iter().any(|kind| it.starts_with(kind)))
+            };
+            if fields.get("format").is_some_and(number) {
+                fields.remove("format");
+            }
+            if let Some(Value::Array(types)) = fields.get_mut("type") {
+                types.retain(|it| it != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    fields.insert("type".to_owned(), only);
+                }
+            }
+            if let Some(Value::Array(values)) = fields.get_mut("enum") {
+                values.retain(|it| !it.is_null());
+            }
+            inline_nullable(fields);
+            for (name, value) in fields {
+                if !matches!(name.as_str(), "const" | "default" | "enum" | "examples") {
+                    simplify(value);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// `anyOf` of one schema and null is that schema.
+fn inline_nullable(fields: &mut JsonObject) {
+    let null = |it: &Value| it.get("type").is_some_and(|it| it == "null");
+    let Some(Value::Array(choices)) = fields.get("anyOf") else { return };
+    let mut left = choices.iter().filter(|it| !null(it));
+    let (Some(Value::Object(only)), None) = (left.next().cloned(), left.next()) else { return };
+    fields.remove("anyOf");
+    for (name, value) in only {
+        fields.entry(name).or_insert(value);
+    }
 }
 
 /// What the facts say. Clients decide by these whether they ask a person themselves, on top of

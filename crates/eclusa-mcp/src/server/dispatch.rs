@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use eclusa::{Gate, Origin, Reply, Run, ToolCall};
+use eclusa::{Gate, Origin, Reply, Run, ToolCall, one_line};
 use futures::{FutureExt as _, future::BoxFuture};
 use rmcp::{
     ErrorData, RoleServer,
@@ -23,6 +23,9 @@ use crate::{
     },
 };
 
+/// The longest name of a client that goes on record, in bytes.
+const MAX_CLIENT_NAME: usize = 100;
+
 /// What a request wants.
 pub(crate) struct Request {
     /// The protocol's word for it.
@@ -38,17 +41,21 @@ pub(crate) struct Request {
 
 /// What became of it.
 pub(crate) enum Dispatched {
-    /// It is done. With it comes what it left side_results the reply.
+    /// It is done. With it comes what it left beside the reply.
     Done(Box<Reply>, Arc<SideResults>),
     /// The client must come back with answers.
     Asks(InputRequiredResult),
     /// A person takes long. The call can be asked for by this id.
     Waits(String),
+    /// A person has ended the turn: the call was not run.
+    Stopped,
 }
 
 /// Which call a request is about.
 enum CallTarget {
     Call(Call),
+    /// A call that waits for a person, and the id that it has.
+    Waiting(Call, String),
     /// It came back without an answer, and the question still stands.
     Unanswered(Call, ClientQuestion),
 }
@@ -65,22 +72,36 @@ impl Server {
         async move {
             let principal = &gate.run().principal;
             let bound = TicketBinding::new(principal, request.method, &request.tool, &request.args);
-            let call = match self.resolve_call(gate, request, &bound, context)? {
-                CallTarget::Call(call) => call,
+            let (call, id) = match self.resolve_call(gate, request, &bound, context)? {
+                CallTarget::Call(call) => (call, None),
+                CallTarget::Waiting(call, id) => (call, Some(id)),
                 CallTarget::Unanswered(call, asked) => return self.ask(&bound, asked, call),
             };
             let link = ClientLink {
                 context,
                 era: Era::of_request(context),
                 wait_limits: self.shared.wait_limits,
+                asking: &self.asking,
             };
             match call.drive(link).await {
                 CallOutcome::Asks(asked, call) => self.ask(&bound, asked, call),
                 CallOutcome::Waits(call) => {
-                    let id = self.shared.pending.keep_waiting(principal, call);
+                    let id = self.shared.pending.keep_waiting(principal, call, id);
                     id.map(Dispatched::Waits).map_err(|err| internal(&err.to_string()))
                 }
-                CallOutcome::Done(reply, side_results) => Ok(Dispatched::Done(reply, side_results)),
+                CallOutcome::Done(reply, side_results) => {
+                    if let Some(id) = id {
+                        self.shared.pending.answered(&id);
+                    }
+                    let conversation = self.conversation(context);
+                    if reply.aborted() {
+                        self.shared.end_turn(&conversation);
+                    }
+                    Ok(match self.shared.turn_ended(&conversation) && reply.code() == "cancelled" {
+                        true => Dispatched::Stopped,
+                        false => Dispatched::Done(reply, side_results),
+                    })
+                }
             }
         }
         .boxed()
@@ -105,14 +126,10 @@ impl Server {
         }
         // A server that is wrapped may have a tool of that name.
         if request.tool == server_tools::WAIT && !gate.setup().registry.has(server_tools::WAIT) {
-            let id = request.args.get("id").and_then(Value::as_str);
-            let call =
-                id.and_then(|id| self.shared.pending.take_waiting(&gate.run().principal, id));
-            return call.map(CallTarget::Call).ok_or_else(|| {
-                let problem = "no call waits under this id: it was answered already, or its time \
-                               is over; make the call again if it is still request";
-                ErrorData::invalid_params(problem, None)
-            });
+            let id = server_tools::wait_id(&request.args)?;
+            let call = self.shared.pending.take_waiting(&gate.run().principal, &id);
+            let invalid = |problem| ErrorData::invalid_params(problem, None);
+            return call.map(|call| CallTarget::Waiting(call, id)).map_err(invalid);
         }
         let call = ToolCall::new(self.id(&context.meta), request.tool, request.args);
         let profile = self.profile(request.answers, context);
@@ -152,11 +169,12 @@ impl Server {
     }
 
     pub(crate) fn gate_for(&self, gate: &Gate, context: &RequestContext<RoleServer>) -> Gate {
-        gate.for_run(Run {
-            conversation: self.conversation(context),
-            cancel: self.gone.child_token(),
-            ..gate.run().clone()
-        })
+        let (conversation, cancel) = (self.conversation(context), self.gone.child_token());
+        if self.shared.turn_ended(&conversation) {
+            cancel.cancel();
+        }
+        let client = context.client_info().map(|it| client_name(&it.name, &it.version));
+        gate.for_run(Run { conversation, cancel, client, ..gate.run().clone() })
     }
 
     /// What the client said about itself: with this request, or when it connected.
@@ -175,6 +193,13 @@ impl Server {
     fn level(&self) -> LoggingLevel {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a client calls itself, in one short line.
+fn client_name(name: &str, version: &str) -> Arc<str> {
+    let mut text = one_line(&format!("{name} {version}"));
+    text.truncate(text.floor_char_boundary(MAX_CLIENT_NAME));
+    text.trim().into()
 }
 
 fn internal(problem: &str) -> ErrorData {

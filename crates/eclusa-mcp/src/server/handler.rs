@@ -4,6 +4,7 @@ use std::{
     borrow::Cow,
     io,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+    time::Duration,
 };
 
 use eclusa::{Malformed, Origin, Stop};
@@ -46,6 +47,9 @@ const INSTRUCTIONS: &str = "Every call passes a gate: it is checked, judged by t
      accepted; do not repeat a refused call unchanged. An output that was cut names where the \
      whole is kept.";
 
+/// How long a list waits for servers that have not started yet.
+const LIST_GRACE: Duration = Duration::from_secs(1);
+
 /// One connection, or one request of a client that has none.
 pub(crate) struct Server {
     pub(crate) shared: Arc<ServerState>,
@@ -55,6 +59,8 @@ pub(crate) struct Server {
     /// Which messages of servers a client of the older era wants to hear.
     pub(crate) level: LevelFilter,
     watches: Subscriptions,
+    /// Held while a question of ours is open at the client.
+    pub(crate) asking: Arc<tokio::sync::Mutex<()>>,
     /// Whether a client stays connected, whatever its era.
     pub(crate) stays: bool,
     /// Set by the first call that is part of the conversation of this connection.
@@ -68,15 +74,17 @@ impl Server {
         let gone = shared.gone.child_token();
         let level = Arc::new(Mutex::new(LoggingLevel::Info));
         let (watches, spoken) = (Subscriptions::default(), AtomicBool::new(false));
-        Ok(Server { shared, conversation, gone, level, watches, stays: true, spoken })
+        let asking = Arc::default();
+        Ok(Server { shared, conversation, gone, level, watches, asking, stays: true, spoken })
     }
 
-    /// The gate and the servers behind it, once those have told what they have: many clients ask
-    /// once and never again.
-    pub(crate) async fn stocked(&self) -> Result<(StartedGate, Option<Arc<Gateway>>), ErrorData> {
+    /// The gate and the servers behind it. Those that are about to come up get a moment, because
+    /// many clients list once and never again; a slow one delays nobody, and what it has is told
+    /// as a change of the lists.
+    pub(crate) async fn listable(&self) -> Result<(StartedGate, Option<Arc<Gateway>>), ErrorData> {
         let opened = self.shared.opened().await?;
         if let Some(gateway) = &opened.gateway {
-            gateway.ready().await;
+            let _ = tokio::time::timeout(LIST_GRACE, gateway.ready()).await;
         }
         let gateway = opened.gateway.clone();
         Ok((opened, gateway))
@@ -159,8 +167,11 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        match self.stocked().await? {
-            (opened, Some(gateway)) => self.watches.watch(&opened.gate, &gateway, request.uri),
+        match self.listable().await? {
+            (opened, Some(gateway)) => {
+                gateway.ready_until(|it| it.reading(&request.uri).is_some()).await;
+                self.watches.watch(&opened.gate, &gateway, request.uri)
+            }
             // What is kept here does not change.
             (_, None) => Ok(()),
         }
@@ -192,7 +203,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let (opened, gateway) = self.stocked().await?;
+        let (opened, gateway) = self.listable().await?;
         let all = catalogue::tools(&opened.gate.setup().registry, gateway.as_deref());
         let (tools, next) = catalogue::page(all, |it| &it.name, request)?;
         Ok(ListToolsResult { next_cursor: next, ..ListToolsResult::with_all_items(tools) })
@@ -214,7 +225,7 @@ impl ServerHandler for Server {
         let gateway = gateway.filter(|_| !gate.setup().registry.has(&request.name));
         if let Some(gateway) = &gateway {
             // It may be a tool of a server that still starts.
-            gateway.ready().await;
+            gateway.ready_for(&request.name).await;
         }
         let request_for_gate = Request {
             method: "tools/call",
@@ -226,6 +237,7 @@ impl ServerHandler for Server {
         let (reply, side_results) = match self.pass(&gate, request_for_gate, &context).await? {
             Dispatched::Asks(asks) => return Ok(asks.into()),
             Dispatched::Waits(id) => return Ok(answer::still_waiting(&id).into()),
+            Dispatched::Stopped => return Ok(answer::turn_ended().into()),
             Dispatched::Done(reply, side_results) => (reply, side_results),
         };
         let refused = side_results.refused.get().filter(|it| {
@@ -244,7 +256,14 @@ impl ServerHandler for Server {
             _ if reply.tool() == server_tools::APPROVE => {
                 Ok(server_tools::approval(&reply, side_results.permitted.get().cloned()).into())
             }
-            _ => Ok(answer::result(&reply, &gate.setup().registry).into()),
+            _ => {
+                let mut result = answer::result(&reply, &gate.setup().registry);
+                if reply.content().trim().is_empty() {
+                    let text = own_resources::silent(gate.setup(), &reply).await;
+                    answer::set_text(&mut result, text);
+                }
+                Ok(result.into())
+            }
         }
     }
 
@@ -253,7 +272,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let (_, gateway) = self.stocked().await?;
+        let (_, gateway) = self.listable().await?;
         let all = gateway.map(|it| it.prompts()).unwrap_or_default();
         let (prompts, next) = catalogue::page(all, |it| &it.name, request)?;
         Ok(ListPromptsResult { next_cursor: next, ..ListPromptsResult::with_all_items(prompts) })
@@ -281,7 +300,7 @@ impl ServerHandler for Server {
             Reference::Resource(it) => &it.uri,
             _ => return Ok(CompleteResult::default()),
         };
-        match self.stocked().await? {
+        match self.listable().await? {
             (opened, Some(gateway)) => gateway.complete(&opened.gate, request).boxed().await,
             (_, None) => Err(ErrorData::invalid_params(format!("there is no `{name}`"), None)),
         }
@@ -292,7 +311,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let (_, gateway) = self.stocked().await?;
+        let (_, gateway) = self.listable().await?;
         let all = gateway.map(|it| it.resources()).unwrap_or_default();
         let (resources, next) = catalogue::page(all, |it| &it.uri, request)?;
         let result = ListResourcesResult::with_all_items(resources);
@@ -304,7 +323,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let (_, gateway) = self.stocked().await?;
+        let (_, gateway) = self.listable().await?;
         let mut all = gateway.map(|it| it.templates()).unwrap_or_default();
         all.extend(own_resources::templates());
         let (templates, next) = catalogue::page(all, |it| &it.uri_template, request)?;

@@ -7,11 +7,11 @@
 use std::{convert::Infallible, fmt::Write as _, io, sync::Arc, time::Duration};
 
 use eclusa::{Gate, Hash};
-use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::{
     HeaderMap, Method, Request, Response, StatusCode,
     body::{Bytes, Incoming},
-    header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue, WWW_AUTHENTICATE},
+    header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE},
     server::conn::http1,
     service::service_fn,
 };
@@ -23,15 +23,30 @@ use rmcp::transport::{
     StreamableHttpServerConfig, StreamableHttpService,
     streamable_http_server::session::local::LocalSessionManager,
 };
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
-};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::server::{call::WaitLimits, handler::Server, startup::Startup, state::ServerState};
 
-/// How many connections are served at once; further ones wait.
+mod connections;
+mod hosts;
+mod priming;
+mod sessions;
+
+use connections::{Connections, Slot};
+use hosts::HostNames;
+use sessions::Sessions;
+
+/// The header that names a session of the older era.
+const SESSION_ID: &str = "mcp-session-id";
+
+/// How many connections are served at once; a further one takes the place of a slow one.
 const MAX_CONNECTIONS: usize = 512;
+
+/// The largest request, in bytes: as large as a line on a pipe.
+const MAX_BODY_BYTES: usize = crate::lines::MAX_LINE_BYTES;
+
+/// How long a client may take to send the body of a request.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a client may take to send the head of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -58,10 +73,11 @@ pub struct Http {
 /// Everything behind the door.
 struct HttpServer {
     mcp: StreamableHttpService<Server, LocalSessionManager>,
+    sessions: Sessions,
     shared: Arc<ServerState>,
     /// A digest, so that comparing it tells nothing by how long it takes.
     token: Option<Hash>,
-    hosts: Vec<String>,
+    hosts: HostNames,
 }
 
 /// Serves clients until `stop` resolves. Then nobody new is let in, calls are cancelled and
@@ -75,27 +91,42 @@ pub async fn serve_http(
     let shared = ServerState::new(opening, wait_limits)?;
     let Http { listener, token, hosts } = http;
     let http_server = Arc::new(http_server(shared.clone(), token.as_deref(), hosts));
-    let (graceful, room) = (GracefulShutdown::new(), Arc::new(Semaphore::new(MAX_CONNECTIONS)));
+    let (graceful, connections) = (GracefulShutdown::new(), Connections::new(MAX_CONNECTIONS));
     tokio::pin!(stop);
     loop {
         let accepted = tokio::select! {
-            accepted = accept(&listener, &room) => accepted,
+            accepted = accept(&listener, &connections) => accepted,
             () = &mut stop => break,
         };
-        let Some((stream, place)) = accepted else { continue };
+        let Some((stream, slot)) = accepted else { continue };
         let watcher = graceful.watcher();
         let http_server = http_server.clone();
         tokio::spawn(async move {
+            let slot = Arc::new(slot);
+            let closing = slot.closing.clone();
             let answer = service_fn(move |request| {
-                let http_server = http_server.clone();
-                async move { Ok::<_, Infallible>(http_server.answer(request).await) }
+                let (http_server, slot) = (http_server.clone(), slot.clone());
+                async move {
+                    let answer = http_server.answer(request, &slot).await;
+                    let answered = Answered(slot);
+                    let counted = |body: BoxBody<Bytes, Infallible>| {
+                        let counting = body.map_frame(move |frame| {
+                            let _held = &answered;
+                            frame
+                        });
+                        counting.boxed()
+                    };
+                    Ok::<_, Infallible>(answer.map(counted))
+                }
             });
             let mut server = http1::Builder::new();
             server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
             let connection = server.serve_connection(TokioIo::new(stream), answer);
-            // An error means that the client went away, which its calls have noticed.
-            let _ = watcher.watch(connection).await;
-            drop(place);
+            tokio::select! {
+                // An error means that the client went away, which its calls have noticed.
+                _ = watcher.watch(connection) => {}
+                () = closing.cancelled() => {}
+            }
         });
     }
     drop(listener);
@@ -103,17 +134,25 @@ pub async fn serve_http(
     Ok(())
 }
 
-/// The next connection, once there is room for it.
+/// An answer on its way. When it has been sent, the client may send its next request.
+struct Answered(Arc<Slot>);
+
+impl Drop for Answered {
+    fn drop(&mut self) {
+        self.0.begin();
+    }
+}
+
+/// The next connection, and room for it.
 async fn accept(
     listener: &TcpListener,
-    room: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let place = room.clone().acquire_owned().await.ok()?;
+    connections: &Arc<Connections>,
+) -> Option<(TcpStream, Slot)> {
     match listener.accept().await {
         Ok((stream, _)) => {
             // A slow network is no reason to refuse.
             let _ = stream.set_nodelay(true);
-            Some((stream, place))
+            Some((stream, connections.admit().await?))
         }
         Err(err) => {
             tracing::warn!("a connection could not be taken: {err}");
@@ -143,21 +182,24 @@ fn http_server(shared: Arc<ServerState>, token: Option<&str>, more: Vec<String>)
         .with_allowed_hosts(hosts.clone())
         .with_allowed_origins(origins.collect::<Vec<_>>())
         .enforce_origin_validation()
+        .with_max_request_body_bytes(MAX_BODY_BYTES)
         .with_cancellation_token(shared.gone.clone());
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION_TIMEOUT);
     let each = shared.clone();
+    let sessions = Sessions::new(sessions);
     let mcp = StreamableHttpService::new(
         move || Server::over_http(each.clone()),
-        Arc::new(sessions),
+        sessions.manager.clone(),
         config,
     );
-    HttpServer { mcp, shared, token: token.map(|it| Hash::sha256(it.as_bytes())), hosts }
+    let hosts = HostNames(hosts);
+    HttpServer { mcp, sessions, shared, token: token.map(|it| Hash::sha256(it.as_bytes())), hosts }
 }
 
 impl HttpServer {
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
-        if !self.is_here(request.headers()) {
+    async fn answer(&self, request: Request<Incoming>, slot: &Slot) -> Answer {
+        if !self.hosts.accept(request.headers()) {
             return said(StatusCode::FORBIDDEN, "this is not the host that was meant\n");
         }
         if request.uri().path() == "/health" && request.method() == Method::GET {
@@ -169,31 +211,43 @@ impl HttpServer {
             return answer;
         }
         match request.uri().path() {
-            "/mcp" => self.speak(request).await,
+            "/mcp" => match received(request).await {
+                Ok(request) => {
+                    slot.received();
+                    self.speak(request).await
+                }
+                Err(refusal) => refusal,
+            },
             "/metrics" if request.method() == Method::GET => self.metrics().await,
             _ => said(StatusCode::NOT_FOUND, "there is /mcp, /health and /metrics\n"),
         }
     }
 
-    async fn speak(&self, request: Request<Incoming>) -> Answer {
+    async fn speak(&self, request: Request<Full<Bytes>>) -> Answer {
         let ends = request.method() == Method::DELETE;
-        let mut answer = self.mcp.handle(request).await;
+        let session = |headers: &HeaderMap| {
+            headers.get(SESSION_ID).and_then(|it| it.to_str().ok()).map(str::to_owned)
+        };
+        let known = session(request.headers());
+        if let Some(id) = &known {
+            self.sessions.touch(id);
+        }
+        let (head, body) = request.into_parts();
+        let bytes = body.clone().collect().await.map(|it| it.to_bytes()).unwrap_or_default();
+        let unprimed = priming::is_unknown_to(&head.headers, &bytes);
+        let mut answer = self.mcp.handle(Request::from_parts(head, body)).await;
+        if let (None, Some(id)) = (known, session(answer.headers())) {
+            self.sessions.opened(&id).await;
+        }
         // The official Python client takes "accepted" for a failure to end its session.
         if ends && answer.status() == StatusCode::ACCEPTED {
             *answer.status_mut() = StatusCode::OK;
         }
-        answer
-    }
-
-    /// Whether the request names this host: a page that a browser was led to by another name does
-    /// not (DNS rebinding).
-    fn is_here(&self, headers: &HeaderMap) -> bool {
-        let host = headers.get(HOST).and_then(|it| it.to_str().ok()).unwrap_or_default();
-        let name = match host.strip_prefix('[') {
-            Some(rest) => rest.split(']').next(),
-            None => host.split(':').next(),
-        };
-        name.is_some_and(|name| self.hosts.iter().any(|it| it.eq_ignore_ascii_case(name)))
+        let kind = answer.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+        match unprimed && kind.is_some_and(|it| it.starts_with("text/event-stream")) {
+            true => answer.map(priming::without),
+            false => answer,
+        }
     }
 
     fn is_known(&self, headers: &HeaderMap) -> bool {
@@ -222,6 +276,23 @@ impl HttpServer {
         let opened = tokio::time::timeout(Duration::from_secs(5), self.shared.gate());
         opened.await.ok()?.ok()
     }
+}
+
+/// The request with its whole body, which has a bounded size and comes in bounded time.
+async fn received(request: Request<Incoming>) -> Result<Request<Full<Bytes>>, Answer> {
+    let (head, body) = request.into_parts();
+    let body = Limited::new(body, MAX_BODY_BYTES).collect();
+    let mut refusal = match tokio::time::timeout(BODY_TIMEOUT, body).await {
+        Ok(Ok(body)) => return Ok(Request::from_parts(head, Full::new(body.to_bytes()))),
+        Ok(Err(err)) if err.is::<LengthLimitError>() => {
+            said(StatusCode::PAYLOAD_TOO_LARGE, "this request is too large\n")
+        }
+        Ok(Err(_)) => said(StatusCode::BAD_REQUEST, "the request was not sent whole\n"),
+        Err(_elapsed) => said(StatusCode::REQUEST_TIMEOUT, "the request came too slowly\n"),
+    };
+    // What comes after it is the rest of a request that nobody reads.
+    refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    Err(refusal)
 }
 
 /// The counters of the gate, as Prometheus reads them.

@@ -1,8 +1,8 @@
 //! Outputs that were too long for a model, and what calls changed, as resources.
 
-use std::ops::Range;
+use std::{ops::Range, path::Path};
 
-use eclusa::{Bounds, Diff, GateSetup};
+use eclusa::{Bounds, Change, Diff, GateSetup, Reply, one_line};
 use rmcp::{
     ErrorData,
     model::{ReadResourceResult, ResourceContents, ResourceTemplate},
@@ -46,6 +46,47 @@ pub(crate) async fn read(setup: &GateSetup, uri: &str) -> Result<ReadResourceRes
     let spool = setup.spool.as_ref().ok_or_else(|| unknown("nothing is kept here"))?;
     let text = spool.read(reference, range).await.map_err(|why| unknown(&why))?;
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]))
+}
+
+/// How many changed paths a result names.
+const MAX_NAMED: usize = 10;
+
+/// What to say where a call had nothing to say: what it changed.
+pub(crate) async fn silent(setup: &GateSetup, reply: &Reply) -> String {
+    let named = match (reply.undo(), reply.number(), setup.workspace.clone()) {
+        (Some(_), Some(number), Some(workspace)) => {
+            let read = tokio::task::spawn_blocking(move || {
+                let changes = workspace.changes(number).ok()?;
+                let moved: Vec<_> = changes.iter().filter_map(|it| it.from.clone()).collect();
+                let left = |it: &&Change| it.after.is_none() && moved.contains(&it.path);
+                let mut all: Vec<String> =
+                    changes.iter().filter(|it| !left(it)).map(describe).collect();
+                let more = all.len().saturating_sub(MAX_NAMED);
+                all.truncate(MAX_NAMED);
+                if more > 0 {
+                    all.push(format!("{more} more"));
+                }
+                Some(all.join(", ")).filter(|it| !it.is_empty())
+            });
+            read.await.ok().flatten()
+        }
+        _ => None,
+    };
+    match named {
+        Some(named) => format!("(no output) {}", setup.redactor.text(&named).0),
+        None => "(no output)".to_owned(),
+    }
+}
+
+fn describe(change: &Change) -> String {
+    let name = |path: &Path| one_line(&path.to_string_lossy());
+    let path = name(&change.path);
+    match (&change.from, &change.before, &change.after) {
+        (Some(from), ..) => format!("moved {} -> {path}", name(from)),
+        (None, None, _) => format!("made {path}"),
+        (None, _, None) => format!("deleted {path}"),
+        _ => format!("changed {path}"),
+    }
 }
 
 /// What a call changed, as a diff without secrets.

@@ -27,7 +27,7 @@ const DONE_RETENTION: Duration = Duration::from_secs(15 * 60);
 pub(crate) struct PendingCalls {
     codec: RequestStateCodec,
     asking: Mutex<HashMap<String, (Call, ClientQuestion)>>,
-    waiting: Mutex<HashMap<String, (Arc<str>, Call)>>,
+    waiting: Mutex<HashMap<String, WaitingCall>>,
 }
 
 /// What a ticket is good for: this request, with these parameters, for this principal.
@@ -96,27 +96,65 @@ impl PendingCalls {
         }
     }
 
-    /// Keeps a call that a person takes long over, and gives the id to ask for it with.
+    /// Keeps a call that a person takes long over, and gives the id to ask for it with: the one
+    /// that it had before, if it was asked for already.
     pub(crate) fn keep_waiting(
         self: &Arc<PendingCalls>,
         principal: &Arc<str>,
         call: Call,
+        id: Option<String>,
     ) -> io::Result<String> {
-        let id = token()?;
-        lock(&self.waiting).insert(id.clone(), (principal.clone(), call));
-        let key = id.clone();
-        forget_after(self, DONE_RETENTION.saturating_mul(2), move |it| {
-            lock(&it.waiting).remove(&key);
-        });
+        let id = id.map_or_else(token, Ok)?;
+        let mut waiting = lock(&self.waiting);
+        let known = waiting.contains_key(&id);
+        let state = WaitingState::Waits(Box::new(call));
+        waiting.insert(id.clone(), WaitingCall { principal: principal.clone(), state });
+        drop(waiting);
+        if !known {
+            let key = id.clone();
+            forget_after(self, DONE_RETENTION.saturating_mul(2), move |it| {
+                lock(&it.waiting).remove(&key);
+            });
+        }
         Ok(id)
     }
 
-    /// The call that was kept under this id, for whoever it was kept.
-    pub(crate) fn take_waiting(&self, principal: &str, id: &str) -> Option<Call> {
+    /// The call that was kept under this id, for whoever it was kept. The error says what to do.
+    pub(crate) fn take_waiting(&self, principal: &str, id: &str) -> Result<Call, &'static str> {
         let mut waiting = lock(&self.waiting);
-        waiting.get(id).filter(|(owner, _)| &**owner == principal)?;
-        waiting.remove(id).map(|(_, call)| call)
+        let found = waiting.get_mut(id).filter(|it| &*it.principal == principal);
+        let found = found.ok_or("no call waits under this id, or its time is over")?;
+        match std::mem::replace(&mut found.state, WaitingState::Taken) {
+            WaitingState::Waits(call) => Ok(*call),
+            WaitingState::Taken => Err("another `wait` for this id is waiting already"),
+            WaitingState::Answered => {
+                found.state = WaitingState::Answered;
+                Err("this call was answered already, and its answer given out; do not make the \
+                     call again because of that")
+            }
+        }
     }
+
+    /// Notes that the answer of a waiting call was given out.
+    pub(crate) fn answered(&self, id: &str) {
+        if let Some(found) = lock(&self.waiting).get_mut(id) {
+            found.state = WaitingState::Answered;
+        }
+    }
+}
+
+/// A call that a client was told to come back for.
+struct WaitingCall {
+    principal: Arc<str>,
+    state: WaitingState,
+}
+
+enum WaitingState {
+    Waits(Box<Call>),
+    /// A client waits for it right now.
+    Taken,
+    /// Its answer was given out.
+    Answered,
 }
 
 /// What nobody came back for is dropped. The call itself goes on to its end, and to its record.

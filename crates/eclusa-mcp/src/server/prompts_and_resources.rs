@@ -24,7 +24,11 @@ impl Server {
         request: GetPromptRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let (opened, gateway) = self.stocked().await?;
+        let opened = self.shared.opened().await?;
+        let gateway = opened.gateway.clone();
+        if let Some(gateway) = &gateway {
+            gateway.ready_until(|it| it.prompting(&request.name, None).is_some()).await;
+        }
         let args = request.arguments.map(Value::Object);
         let call = gateway.and_then(|it| it.prompting(&request.name, args.as_ref()));
         let (tool, args) = call.ok_or_else(|| {
@@ -35,7 +39,7 @@ impl Server {
         let request_for_gate = Request { method: "prompts/get", tool, args, state, answers };
         match self.pass(&opened.gate, request_for_gate, context).await? {
             Dispatched::Asks(asks) => Ok(asks.into()),
-            Dispatched::Waits(_) => Err(not_answered(&request.name)),
+            Dispatched::Waits(_) | Dispatched::Stopped => Err(not_answered(&request.name)),
             Dispatched::Done(reply, side_results) if reply.is_error() => {
                 let about = json!({"name": request.name});
                 Err(answer::refusal(&reply, side_results.refused.get(), about))
@@ -55,7 +59,11 @@ impl Server {
             let gate = self.shared.gate().await?;
             return own_resources::read(gate.setup(), &uri).await.map(Into::into);
         }
-        let (opened, gateway) = self.stocked().await?;
+        let opened = self.shared.opened().await?;
+        let gateway = opened.gateway.clone();
+        if let Some(gateway) = &gateway {
+            gateway.ready_until(|it| it.reading(&uri).is_some()).await;
+        }
         let call = gateway.and_then(|it| it.reading(&uri));
         let about = json!({"uri": uri});
         let (tool, args) = call.ok_or_else(|| {
@@ -66,7 +74,7 @@ impl Server {
         let request_for_gate = Request { method: "resources/read", tool, args, state, answers };
         match self.pass(&opened.gate, request_for_gate, context).await? {
             Dispatched::Asks(asks) => Ok(asks.into()),
-            Dispatched::Waits(_) => Err(not_answered(&uri)),
+            Dispatched::Waits(_) | Dispatched::Stopped => Err(not_answered(&uri)),
             Dispatched::Done(reply, side_results) if reply.is_error() => {
                 Err(answer::refusal(&reply, side_results.refused.get(), about))
             }

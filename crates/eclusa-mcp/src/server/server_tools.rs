@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use eclusa::{Facts, Job, Output, Reply, Scene, ToolError, Touch};
+use eclusa::{Facts, Job, Output, Reply, Scene, ToolError, Touch, one_line};
 use futures::future::BoxFuture;
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations},
+};
 use serde_json::{Map, Value, json};
 
 use crate::{client::CLIENT, server::catalogue::title};
@@ -34,6 +37,20 @@ pub(crate) fn tools() -> Vec<Tool> {
             Some(hints.read_only(true).destructive(false).idempotent(true).open_world(false));
     }
     tools
+}
+
+/// The id in the arguments of `wait`, which has no others.
+pub(crate) fn wait_id(args: &Value) -> Result<String, ErrorData> {
+    let invalid = |problem: String| ErrorData::invalid_params(problem, None);
+    let others = args.as_object().into_iter().flat_map(Map::keys).find(|it| *it != "id");
+    if let Some(other) = others {
+        return Err(invalid(format!(
+            "`wait` has no argument `{}`; it takes `id`",
+            one_line(other)
+        )));
+    }
+    let id = args.get("id").and_then(Value::as_str);
+    id.map(str::to_owned).ok_or_else(|| invalid("`wait` needs the argument `id`".to_owned()))
 }
 
 fn wait_schema() -> Value {
@@ -68,7 +85,7 @@ fn approve_schema() -> Value {
 pub struct Approve;
 
 /// The answer of `approve` in the one form that Claude Code takes: a single block of text that
-/// holds JSON, and nothing structured side_results it.
+/// holds JSON, and nothing structured beside it.
 pub(crate) fn approval(reply: &Reply, permitted: Option<Value>) -> CallToolResult {
     let said = match permitted.filter(|_| !reply.is_error()) {
         Some(input) => json!({"behavior": "allow", "updatedInput": input}),

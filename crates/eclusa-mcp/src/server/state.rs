@@ -7,10 +7,12 @@ use std::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use eclusa::Gate;
 use rmcp::ErrorData;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::server::{
@@ -31,7 +33,13 @@ pub(crate) struct ServerState {
     heard: OnceLock<()>,
     /// The conversations of clients that do not stay connected, by what they call themselves.
     conversations: Mutex<HashMap<String, Arc<str>>>,
+    /// When a person ended the turn of a conversation.
+    ended_turns: Mutex<HashMap<Arc<str>, Instant>>,
 }
+
+/// How long nothing more of a conversation runs after a person has ended its turn. The protocol
+/// does not say when the next one begins, and a model that goes on does so within seconds.
+const TURN_PAUSE: Duration = Duration::from_secs(20);
 
 /// How many clients by other names have a conversation of their own.
 const MAX_CLIENTS: usize = 256;
@@ -47,6 +55,7 @@ impl ServerState {
             numbers: AtomicU64::new(0),
             heard: OnceLock::new(),
             conversations: Mutex::default(),
+            ended_turns: Mutex::default(),
         }))
     }
 
@@ -64,6 +73,22 @@ impl ServerState {
         let client = if known { client } else { "" };
         let new = || format!("mcp-http-{}", self.number()).into();
         conversations.entry(client.to_owned()).or_insert_with(new).clone()
+    }
+
+    /// A person has ended the turn: calls on their way are cancelled, and those that follow at once
+    /// are not run.
+    pub(crate) fn end_turn(&self, conversation: &Arc<str>) {
+        let mut ended = self.ended_turns.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.retain(|_, at| at.elapsed() < TURN_PAUSE);
+        ended.insert(conversation.clone(), Instant::now());
+        drop(ended);
+        self.calls.cancel_conversation(conversation);
+    }
+
+    /// True right after a person has ended the turn of this conversation.
+    pub(crate) fn turn_ended(&self, conversation: &str) -> bool {
+        let ended = self.ended_turns.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.get(conversation).is_some_and(|at| at.elapsed() < TURN_PAUSE)
     }
 
     /// The gate, once it is open. From then on its events are heard.

@@ -46,6 +46,8 @@ pub(crate) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) class: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) client: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<&'static str>,
     pub(crate) conversation: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -196,6 +196,7 @@ impl Entry<'_> {
             body.approval = trail.approval.as_ref();
             body.because = Because(trail.verdict.as_ref().map(|it| (&*it.because, redactor)));
             body.checkpoint = trail.checkpoint.as_deref();
+            body.client = self.run.client.as_deref();
             body.decision = trail.verdict.as_ref().map(|it| it.decision.as_str());
             body.mode = Some(self.run.mode.as_str());
             body.origin = Some(trail.call.origin.as_str());

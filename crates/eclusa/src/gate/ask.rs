@@ -43,7 +43,7 @@ pub(crate) async fn ask(
         note(trail, call, "remembered", by);
         return Ok(Approved::Yes);
     }
-    let _turn = turn(setup, run).await?;
+    let _turn = turn(setup, run, call).await?;
     // While this call waited for its turn, another answer may have covered it.
     if let Some(by) = grant.as_ref().and_then(covered) {
         note(trail, call, "remembered", by);
@@ -90,7 +90,7 @@ pub(crate) async fn ask_about_changes(
         noted(trail, "remembered", by);
         return Ok(());
     }
-    let _turn = turn(setup, run).await?;
+    let _turn = turn(setup, run, call).await?;
     if let Some(by) = grant.as_ref().and_then(covered) {
         noted(trail, "remembered", by);
         return Ok(());
@@ -127,10 +127,20 @@ pub(crate) async fn ask_about_changes(
 }
 
 /// One question at a time, unless whoever is asked first can take several.
-async fn turn<'a>(setup: &'a GateSetup, run: &Run) -> Result<Option<MutexGuard<'a, ()>>, Stop> {
+async fn turn<'a>(
+    setup: &'a GateSetup,
+    run: &Run,
+    call: &Validated,
+) -> Result<Option<MutexGuard<'a, ()>>, Stop> {
     if setup.approvers.first().is_some_and(|it| it.takes_several()) {
         return Ok(None);
     }
+    if let Ok(turn) = setup.asking.try_lock() {
+        return Ok(Some(turn));
+    }
+    // Whoever waits for the call can be told that it stands still.
+    let (id, tool) = (call.id(), call.name());
+    setup.events.send(|| Event::Queued { call: id.to_owned(), tool: tool.to_owned() });
     tokio::select! {
         turn = setup.live.asking.lock() => Ok(Some(turn)),
         () = run.cancel.cancelled() => Err(Stop::Cancelled { ran: false }),

@@ -273,6 +273,7 @@ async fn events_tell_the_story_and_hold_nothing_up() {
         heard.push(Event::clone(&event));
         story.push(match &*event {
             Event::Received { .. } => "received".to_owned(),
+            Event::Queued { .. } => "queued".to_owned(),
             Event::Asked { .. } => "asked".to_owned(),
             Event::ToolApproval { approved, source, params, .. } => {
                 assert_eq!(params["text"], "git push");

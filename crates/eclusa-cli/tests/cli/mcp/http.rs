@@ -150,6 +150,13 @@ fn mcp_http_lets_in_only_who_meant_this_host() {
     assert_eq!(post("Origin: http://evil.example\r\n"), 403);
     assert_eq!(post("Origin: null\r\n"), 403);
     assert_eq!(post("Origin: http://localhost:3000\r\n"), 200);
+    for odd in ["[::1].evil.example", "[localhost]evil", "localhost:80.evil.example"] {
+        assert_eq!(post(&format!("Host: {odd}\r\n")), 403, "{odd}");
+        assert_eq!(post(&format!("Origin: http://{odd}\r\n")), 403, "{odd}");
+    }
+    assert_eq!(post("Host: localhost\r\nHost: localhost\r\n"), 403);
+    let twice = "Origin: http://localhost\r\nOrigin: http://localhost\r\n";
+    assert_eq!(post(twice), 403);
     for path in ["/health", "/metrics"] {
         let rebound = format!("GET {path} HTTP/1.1\r\nHost: evil.example\r\n");
         assert_eq!(up.send(&rebound, "").status, 403);
@@ -227,4 +234,86 @@ fn mcp_http_closing_the_stream_takes_the_call_back() {
     drop(stream);
     wait_until("the command is gone", || !alive(&world.read("workspace/pid")));
     wait_until("it is on record", || world.records().iter().any(|it| it["code"] == "cancelled"));
+}
+
+#[test]
+fn mcp_http_unfinished_requests_make_room_for_others() {
+    let world = World::new();
+    let up = Up::start(&world, None);
+    // More than are served at once, and none of them is ever sent whole.
+    let unfinished: Vec<TcpStream> = (0..540)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&up.address).unwrap();
+            let host = &up.address;
+            let head = format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\n{STANDARD}");
+            // The server may have closed it by then.
+            let _ = write!(stream, "{head}Content-Length: 100000\r\n\r\n{{");
+            stream
+        })
+        .collect();
+    assert_eq!(up.get("/health", "").status, 200);
+    let answer = up.post("tools/call", echo(), "");
+    assert_eq!((answer.status, text(&answer.json()["result"])), (200, "hello"), "{answer:?}");
+    drop(unfinished);
+}
+
+/// Begins a session of the older era.
+fn greet(up: &Up, version: &str) -> Answer {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": version, "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }});
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n",
+        up.address
+    );
+    up.send(&head, &body.to_string())
+}
+
+/// How a session is answered that says something.
+fn speak(up: &Up, session: &str) -> u16 {
+    let body = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMcp-Session-Id: {session}\r\n\
+         MCP-Protocol-Version: 2025-11-25\r\n",
+        up.address
+    );
+    up.send(&head, &body.to_string()).status
+}
+
+fn session(answer: &Answer) -> String {
+    let line = answer.head.lines().find_map(|it| {
+        let (name, value) = it.split_once(':')?;
+        name.eq_ignore_ascii_case("mcp-session-id").then(|| value.trim().to_owned())
+    });
+    line.unwrap_or_else(|| panic!("no session in {answer:?}"))
+}
+
+#[test]
+fn mcp_http_sessions_are_bounded_and_those_in_use_stay() {
+    let world = World::new();
+    let up = Up::start(&world, None);
+    let used = session(&greet(&up, "2025-11-25"));
+    assert_eq!(speak(&up, &used), 202);
+    let unused = session(&greet(&up, "2025-11-25"));
+    for _ in 0..256 {
+        greet(&up, "2025-11-25");
+    }
+    assert_eq!(speak(&up, &unused), 404);
+    assert_eq!(speak(&up, &used), 202);
+}
+
+#[test]
+fn mcp_http_clients_before_2025_11_25_get_no_event_without_data() {
+    let world = World::new();
+    let up = Up::start(&world, None);
+    let empty = |version: &str| {
+        let answer = greet(&up, version);
+        assert!(answer.json()["result"].is_object(), "{answer:?}");
+        answer.body.lines().any(|it| it.trim() == "data:")
+    };
+    assert!(!empty("2025-06-18"));
+    assert!(empty("2025-11-25"));
 }

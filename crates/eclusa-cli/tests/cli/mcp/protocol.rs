@@ -70,7 +70,7 @@ fn mcp_errors_are_those_of_the_protocol() {
     let world = World::new();
     let mut client = Client::modern(&world, json!({}));
     let table = [
-        ("tools/call", json!({"name": "ecco", "arguments": {}}), -32602, "echo"),
+        ("tools/call", json!({"name": "reed", "arguments": {}}), -32602, "read"),
         ("tools/call", json!({"arguments": {}}), -32602, "tools/call"),
         ("tools/list", json!({"cursor": "7"}), -32602, "cursor"),
         ("resources/read", json!({"uri": "eclusa://output/none"}), -32602, "nothing is kept"),

@@ -14,7 +14,7 @@ fn mcp_tools_are_listed_in_order_with_annotations_that_are_true() {
     let world = World::new();
     let tools = listed(&mut Client::modern(&world, json!({})));
     let names: Vec<&str> = tools.iter().map(|it| it["name"].as_str().unwrap()).collect();
-    assert!(names.is_sorted() && names.contains(&"read") && names.contains(&"note"), "{names:?}");
+    assert!(names.is_sorted() && names.contains(&"read") && names.contains(&"write"), "{names:?}");
     let hints = |name: &str| {
         let tool = tools.iter().find(|it| it["name"] == name).unwrap();
         assert_eq!(tool["inputSchema"]["type"], "object");
@@ -24,7 +24,7 @@ fn mcp_tools_are_listed_in_order_with_annotations_that_are_true() {
     // Codex asks on its own about what is destructive or open; what only looks is neither.
     assert_eq!(hints("read"), [true, false, false]);
     assert_eq!(hints("todo"), [false, false, false]);
-    assert!(!hints("note")[0]);
+    assert!(!hints("write")[0]);
     let read = tools.iter().find(|it| it["name"] == "read").unwrap();
     assert_eq!(read["title"], "Read");
     // Both eras see the same list.

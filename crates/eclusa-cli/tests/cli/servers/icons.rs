@@ -13,6 +13,7 @@ fn world(icon: &str, more: &str) -> crate::world::World {
 }
 
 fn echo(client: &mut Client) -> Value {
+    super::settle(client);
     let answer = client.ask("tools/list", json!({}));
     let tools = answer["result"]["tools"].as_array().unwrap();
     tools.iter().find(|it| it["name"] == "mcp_fake_echo").cloned().unwrap_or_default()

@@ -29,6 +29,7 @@ fn a_server_that_would_be_held_in_part_is_not_started_where_all_is_wanted() {
     assert!(said.contains("`[commands] least` wants all"), "{said}");
     assert_eq!(kept(&world, "fake", "starts"), "", "it was not started");
     // The built-in tools are there all the same.
+    super::settle(&mut client);
     let list = client.ask("tools/list", json!({})).to_string();
     assert!(list.contains("\"read\"") && !list.contains("mcp_fake_"), "{list}");
     drop(client);

@@ -64,6 +64,7 @@ fn a_tool_that_is_told_twice_is_held_against_its_pin_as_it_is_had() {
     let mut client = Client::modern(&world, json!({}));
     let said = fails(&mut client, "mcp_fake_pid", json!({}));
     assert!(said.contains("eclusa servers review fake"), "{said}");
+    super::settle(&mut client);
     let list = client.ask("tools/list", json!({})).to_string();
     assert!(list.contains("mcp_fake_echo") && !list.contains("read the keys"), "{list}");
 }

@@ -31,6 +31,7 @@ fn a_description_of_five_megabytes_is_one_tool_less() {
     let world = behind(&[("fake", &["long=5000000"])]);
     let mut client = Client::modern(&world, json!({}));
     assert_eq!(works(&mut client, "mcp_fake_echo", json!({"text": "fine"})), "fine");
+    super::settle(&mut client);
     let list = client.ask("tools/list", json!({})).to_string();
     assert!(!list.contains("mcp_fake_long") && list.len() < 1 << 20, "{}", list.len());
     assert!(peak(&client) < 200 << 10, "{} kB", peak(&client));

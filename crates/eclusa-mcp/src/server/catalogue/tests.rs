@@ -102,3 +102,29 @@ fn deferred_tools_are_not_listed_and_ours_are_listed_once() {
     let tools = tools(&registry, None);
     assert_eq!(names(&tools), ["approve", "wait"]);
 }
+
+#[test]
+fn schemas_are_in_words_that_every_client_reads() {
+    let mut schema = serde_json::json!({
+        "type": "object",
+        "properties": {
+            "limit": {"type": ["integer", "null"], "format": "uint64", "minimum": 0},
+            "format": {"type": "string", "format": "date-time"},
+            "kind": {"anyOf": [{"enum": ["a", "b"], "type": "string"}, {"type": "null"}], "title": "k"},
+            "either": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "word": {"type": ["string", "null"], "enum": ["x", null], "default": null},
+        },
+    });
+    simplify(&mut schema);
+    let expected = serde_json::json!({
+        "type": "object",
+        "properties": {
+            "limit": {"type": "integer", "minimum": 0},
+            "format": {"type": "string", "format": "date-time"},
+            "kind": {"enum": ["a", "b"], "type": "string", "title": "k"},
+            "either": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "word": {"type": "string", "enum": ["x"], "default": null},
+        },
+    });
+    assert_eq!(schema, expected);
+}

@@ -58,6 +58,27 @@ impl TypedTool for Late {
     }
 }
 
+/// A tool that takes its time and says nothing meanwhile.
+struct Slow;
+
+impl TypedTool for Slow {
+    type Args = Nothing;
+    const NAME: &'static str = "slow";
+    fn description(&self, _: &Scene) -> String {
+        "takes its time".to_owned()
+    }
+    fn facts(&self) -> Facts {
+        Facts { class: Some(PermissionClass::ReadOnly), ..Facts::default() }
+    }
+    fn touches(&self, _: &Nothing) -> Vec<Touch> {
+        Vec::new()
+    }
+    async fn run(&self, _: Nothing, _: &Job) -> Result<Output, ToolError> {
+        tokio::time::sleep(Duration::from_secs(17)).await;
+        Ok(Output::text("done"))
+    }
+}
+
 /// A client on the other end.
 struct Client {
     registry: Arc<Registry>,
@@ -69,6 +90,7 @@ impl Client {
     fn new() -> Client {
         let registry = Arc::new(Registry::new());
         registry.add(Paint).unwrap();
+        registry.add(Slow).unwrap();
         let rules = Rules::new(Vec::new(), std::path::Path::new("/nowhere"));
         let setup = GateSetup::new(registry.clone(), rules, Arc::new(MemoryLog::default()));
         let opening = Startup::ready(Gate::new(setup));
@@ -122,6 +144,26 @@ async fn progress_is_told_before_the_result_and_pictures_come_as_pictures() {
     assert_eq!(content[0]["text"], "done");
     let picture = json!({"type": "image", "data": "cGl4ZWxz", "mimeType": "image/png"});
     assert_eq!(content[1], picture);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_says_nothing_is_told_to_be_alive() {
+    let mut client = Client::new();
+    client.send(request(1, "tools/call", json!({"name": "slow", "arguments": {}}))).await;
+    let mut beats: Vec<f64> = Vec::new();
+    let result = loop {
+        let message = client.next().await;
+        match message["method"].as_str() {
+            Some("notifications/progress") => {
+                assert_eq!(message["params"]["message"], "still running");
+                beats.push(message["params"]["progress"].as_f64().unwrap());
+            }
+            _ => break message,
+        }
+    };
+    assert_eq!(result["result"]["content"][0]["text"], "done", "{result}");
+    assert_eq!(beats.len(), 3, "{beats:?}");
+    assert!(beats.is_sorted_by(|a, b| a < b), "{beats:?}");
 }
 
 #[tokio::test]

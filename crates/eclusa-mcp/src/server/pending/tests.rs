@@ -48,9 +48,16 @@ async fn a_ticket_is_bound_to_principal_tool_and_arguments_and_opens_once() {
 #[tokio::test]
 async fn a_call_that_waits_is_given_to_its_own_principal_once() {
     let pending = Arc::new(PendingCalls::new().unwrap());
-    let id = pending.keep_waiting(&"alice".into(), call()).unwrap();
-    assert!(pending.take_waiting("bob", &id).is_none());
-    assert!(pending.take_waiting("alice", "guess").is_none());
-    assert!(pending.take_waiting("alice", &id).is_some());
-    assert!(pending.take_waiting("alice", &id).is_none());
+    let id = pending.keep_waiting(&"alice".into(), call(), None).unwrap();
+    assert!(pending.take_waiting("bob", &id).is_err());
+    assert!(pending.take_waiting("alice", "guess").is_err());
+    let taken = pending.take_waiting("alice", &id).unwrap();
+    assert!(pending.take_waiting("alice", &id).is_err());
+    // It keeps its id for as long as it waits.
+    let again = pending.keep_waiting(&"alice".into(), taken, Some(id.clone())).unwrap();
+    assert_eq!(again, id);
+    assert!(pending.take_waiting("alice", &id).is_ok());
+    pending.answered(&id);
+    let said = pending.take_waiting("alice", &id).err().unwrap();
+    assert!(said.contains("answered already"), "{said}");
 }
