@@ -17,27 +17,38 @@ impl Upstream {
     pub(super) fn sandbox_hint(&self, said: &str, since: Instant) -> Option<String> {
         let settings = &self.settings;
         let Endpoint::Command(_) = &settings.reach else { return None };
-        let entry = format!("`[servers.{}]`", settings.name);
+        // A server that is wrapped has its settings on the command line.
+        let wrapped = self.world.plain;
+        let setting = |flag: String, line: String| match wrapped {
+            true => format!("`{flag}`"),
+            false => format!("`{line}` in `[servers.{}]`", settings.name),
+        };
+        let access = |it: &str| setting(format!("--access {it}"), format!("workspace = {it:?}"));
         let hosts = self.up().and_then(|it| it.denied_access).map(|it| it.hosts(since));
         if let Some(hosts) = hosts.filter(|it| !it.is_empty()) {
             let all = hosts.join("`, `");
+            let flags = hosts.iter().map(|it| format!("--allow-net {it}")).collect::<Vec<_>>();
+            let grant = setting(flags.join(" "), format!("hosts = {hosts:?}"));
             return Some(format!(
-                "its sandbox did not let it reach `{all}` meanwhile; `hosts = {hosts:?}` in {entry} would"
+                "its sandbox did not let it reach `{all}` meanwhile; {grant} would"
             ));
         }
         let says = |words: &[&str]| words.iter().any(|it| said.contains(it));
         let grant = match settings.workspace {
             WorkspaceAccess::Write => String::new(),
             WorkspaceAccess::Read | WorkspaceAccess::Hidden => {
-                format!("; `workspace = \"write\"` in {entry} would let it write the workspace")
+                format!("; {} would let it write the workspace", access("write"))
             }
         };
         if settings.sandbox && says(&READ_ONLY) {
-            return Some(format!("in its sandbox it writes to its own directory{grant}"));
+            return Some(format!(
+                "in its sandbox it writes to its own home directory alone, not beside its \
+                 program{grant}"
+            ));
         }
         let grant = match settings.workspace {
             WorkspaceAccess::Hidden => {
-                format!(", nor the workspace; `workspace = \"read\"` in {entry} shows it")
+                format!(", nor the workspace; {} shows it", access("read"))
             }
             WorkspaceAccess::Read | WorkspaceAccess::Write => String::new(),
         };

@@ -135,7 +135,7 @@ async fn turn<'a>(
     if setup.approvers.first().is_some_and(|it| it.takes_several()) {
         return Ok(None);
     }
-    if let Ok(turn) = setup.asking.try_lock() {
+    if let Ok(turn) = setup.live.asking.try_lock() {
         return Ok(Some(turn));
     }
     // Whoever waits for the call can be told that it stands still.
