@@ -51,7 +51,8 @@ impl AppContext {
             // As a layer, so that it cannot loosen what the administrator says either.
             layers.push(Layer::of_person("--mode", format!("mode = \"{mode}\"")));
         }
-        let config = Config::load(&layers).map_err(unusable)?;
+        let mut config = Config::load(&layers).map_err(unusable)?;
+        config.block_places(&paths.workspace, paths.out_of_reach());
         Ok(AppContext { mode: config.mode, dry_run: global.dry_run, paths, config })
     }
 

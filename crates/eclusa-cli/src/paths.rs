@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use eclusa::Hash;
+use eclusa::{
+    Hash,
+    files::{SYSTEM_SECRETS, secret_places},
+};
 use eclusa_store::Store;
 
 use crate::{args::Global, failure::Failure};
@@ -76,6 +79,25 @@ impl Paths {
     /// Where uses of rules are counted.
     pub(crate) fn uses(&self) -> PathBuf {
         self.store.with_file_name("uses")
+    }
+
+    /// What no tool reaches wherever the workspace lies: our state and configuration, the places
+    /// where this person and other agents keep secrets, and those of the machine.
+    pub(crate) fn out_of_reach(&self) -> Vec<PathBuf> {
+        let mut places: Vec<PathBuf> = SYSTEM_SECRETS.iter().map(PathBuf::from).collect();
+        places.extend(Paths::administrator().parent().map(Path::to_owned));
+        if let Some(home) = env::var_os("HOME").map(PathBuf::from).filter(|it| it.is_absolute()) {
+            places.extend(secret_places(&whole(&home)));
+        }
+        places.extend(self.store.parent().map(whole));
+        places.extend(self.state().map(whole));
+        places.push(self.homes());
+        let own = self.config.iter().filter(|it| whole(it) != self.project());
+        places.extend(own.map(|it| match (self.config_named, it.parent()) {
+            (false, Some(directory)) => whole(directory),
+            _ => whole(it),
+        }));
+        places
     }
 
     /// The workspace's own configuration.

@@ -39,7 +39,7 @@ pub(crate) fn sandboxes(ctx: &AppContext, hosts: &[String]) -> Result<Sandboxes,
     settings.hide.extend(paths.state().filter(|it| !root.starts_with(it)).map(Path::to_owned));
     settings.hide.extend([paths.pins(), paths.key(), paths.homes()]);
     settings.cgroup = delegated_group();
-    settings.blocked = ctx.config.blocked.own();
+    settings.blocked = ctx.config.blocked.clone();
     Sandboxes::new(settings).map_err(|err| {
         Failure::usage(format!("a host that commands may reach cannot be read: {err}"))
             .hint("write `example.org`, `*.example.org` or `example.org:8080`")

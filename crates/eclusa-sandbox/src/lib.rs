@@ -81,7 +81,7 @@ pub use refusal::{Refusal, refusals};
 pub use resource_caps::{Cap, Caps, delegated_group};
 #[cfg(enforced)]
 pub use sandbox::Sandbox;
-pub use secrets::{SECRET_NAMES, SECRET_PLACES, SYSTEM_SECRETS, is_secret_name, secrets};
+pub use secrets::{is_secret, is_secret_name, secrets};
 #[cfg(enforced)]
 pub use shared_network::SharedNetwork;
 pub use step::{SandboxError, Step};

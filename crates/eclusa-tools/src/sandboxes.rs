@@ -247,6 +247,12 @@ impl Sandboxes {
         })
     }
 
+    /// What is hidden from every command now: what the settings say, and the secrets of the
+    /// person and of the workspace.
+    pub fn hidden_now(&self) -> Vec<PathBuf> {
+        self.hidden(self.0.survey.look())
+    }
+
     /// What is hidden: what the settings say, and the secrets that are there now.
     fn hidden(&self, found: Found) -> Vec<PathBuf> {
         let SandboxSettings { root, home, hide, .. } = self.settings();

@@ -40,7 +40,9 @@ mod near;
 mod read;
 mod requested_path;
 mod resolve;
+mod secret_content;
 mod secret_names;
+mod secret_places;
 
 #[cfg(test)]
 mod tests;
@@ -50,7 +52,9 @@ pub use blocked::Blocked;
 pub use error::FileError;
 pub use listing::{Entry, Kind, OpenedDirectory};
 pub use read::Opened;
+pub use secret_content::{secret_in, secret_in_file};
 pub use secret_names::SECRET_NAMES;
+pub use secret_places::{SECRET_PLACES, SYSTEM_SECRETS, secret_places};
 
 use error::shown;
 use follow::Last;
@@ -209,6 +213,9 @@ impl Files {
         }
         let file = File::from(self.beneath().file(self.handle(), &path)?);
         let stat = fstat(&file).ok().filter(|it| Kind::of(it) == Kind::File)?;
+        if self.judge_content(&path, &file).is_some() {
+            return None;
+        }
         Some(Opened::new(file, path, &stat))
     }
 
@@ -376,7 +383,19 @@ impl Files {
             return not_a_file(&stat);
         }
         fcntl_setfl(&file, OFlags::empty()).map_err(failed)?;
+        if let Some((pattern, holds)) = self.judge_content(&place.path, &file) {
+            let (asked, pattern) = (asked.shown.clone(), pattern.to_owned());
+            return Err(FileError::SecretContent { asked, pattern, holds });
+        }
         Ok(Some(Opened::new(file, place.path.clone(), &stat)))
+    }
+
+    /// The pattern that an open file fits, and what makes it secret, if its content does.
+    fn judge_content(&self, path: &Path, file: &File) -> Option<(&str, &'static str)> {
+        let pattern = self.0.blocked.by_content(path)?;
+        // What cannot be read here is not shown either.
+        let holds = secret_in_file(file).unwrap_or(Some("what cannot be read"))?;
+        Some((pattern, holds))
     }
 
     fn handle(&self) -> BorrowedFd<'_> {

@@ -4,7 +4,11 @@
 //! single values; the rules of all layers apply together. A layer that was found in a workspace
 //! can only tighten.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use crate::{
     ArgsInLog, Blocked, Durability, EffectLimits, Limits, Mode, OnNoApprover, PreflightStep,
@@ -192,6 +196,14 @@ impl fmt::Display for UnknownTool {
 impl Config {
     /// The shipped configuration: the lowest layer, and the one that says what every key means.
     pub const DEFAULTS: &'static str = include_str!("config/defaults.toml");
+
+    /// Blocks these absolute places, as far as they lie in the workspace at `root`, for every
+    /// tool: no exception opens them.
+    pub fn block_places(&mut self, root: &Path, places: impl IntoIterator<Item = PathBuf>) {
+        self.blocked = self.blocked.clone().with_places(root, places);
+        let blocked = &self.blocked;
+        self.rules.iter_mut().for_each(|rule| rule.block_again(blocked));
+    }
 
     /// The configuration that follows from the shipped defaults and these layers, lowest first,
     /// or everything that is wrong in any of them.

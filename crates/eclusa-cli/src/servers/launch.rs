@@ -13,7 +13,7 @@ use std::{
 
 use eclusa::{Endpoint, RequiredEnforcement, ServerSettings, WorkspaceAccess};
 use eclusa_mcp::{LaunchedServer, Launcher};
-use eclusa_sandbox::{Enforcement, Keep, Limits, Missing, Plan, proxy::Hosts, secrets};
+use eclusa_sandbox::{Enforcement, Keep, Limits, Missing, Plan, proxy::Hosts};
 use eclusa_tools::Sandboxes;
 use futures::future::BoxFuture;
 
@@ -139,12 +139,12 @@ impl Launch {
 
     /// What it sees, writes and does not see.
     fn places(&self, plan: &mut Plan, server: &ServerSettings, home: PathBuf) {
-        let (settings, root) = (self.sandboxes.settings(), &self.paths.workspace);
-        plan.hide = secrets(settings.home.as_deref(), std::slice::from_ref(root));
+        let root = &self.paths.workspace;
+        plan.hide = self.sandboxes.hidden_now();
         plan.hide.extend(self.paths.state().map(Path::to_owned));
         // Of the homes, one is its own.
         let homes = self.paths.homes();
-        plan.hide.extend(settings.hide.iter().filter(|it| **it != homes).cloned());
+        plan.hide.retain(|it| *it != homes);
         // The other servers' are none of its business.
         plan.hide.extend(beside(&home));
         plan.read.push("/".into());

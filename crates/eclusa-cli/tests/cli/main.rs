@@ -28,6 +28,7 @@ mod prompt;
 mod queue;
 mod reviewers;
 mod run;
+mod secret_names;
 mod servers;
 mod undo;
 mod world;

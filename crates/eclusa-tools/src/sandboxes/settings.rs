@@ -23,8 +23,7 @@ pub struct SandboxSettings {
     pub identity: Option<(String, String)>,
     /// What is neither read nor listed, besides the secrets that everybody has.
     pub hide: Vec<PathBuf>,
-    /// Files of the workspace that nobody may see, beyond those that the library ships
-    /// ([`Blocked::own`](eclusa::Blocked::own)): at any depth, in every command.
+    /// Files of the workspace that nobody may see: at any depth, in every command.
     pub blocked: Blocked,
     /// Hosts that may be reached: `example.org`, `*.example.org`, `example.org:8080`.
     pub hosts: Vec<String>,
@@ -58,7 +57,7 @@ impl SandboxSettings {
             env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             identity: None,
             hide: Vec::new(),
-            blocked: Blocked::nothing(),
+            blocked: Blocked::default(),
             hosts: Vec::new(),
             live: Vec::new(),
             least: RequiredEnforcement::default(),

@@ -16,7 +16,7 @@ use std::{
 };
 
 use eclusa::Blocked;
-use eclusa_sandbox::is_secret_name;
+use eclusa_sandbox::is_secret;
 
 /// The clocks of filesystems are coarser than this at no setting.
 const COARSE: Duration = Duration::from_millis(100);
@@ -29,6 +29,8 @@ const SKIPPED: [&str; 4] = ["node_modules", "target", ".git", ".venv"];
 #[derive(Debug)]
 pub(super) struct Survey {
     root: PathBuf,
+    /// What nobody may see.
+    blocked: Blocked,
     /// What a person has blocked beyond what everybody has.
     own: Blocked,
     known: Mutex<HashMap<PathBuf, Directory>>,
@@ -61,8 +63,9 @@ fn stamp(it: &fs::Metadata) -> Stamp {
 }
 
 impl Survey {
-    pub(super) fn new(root: &Path, own: Blocked) -> Survey {
-        Survey { root: root.to_owned(), own, known: Mutex::default() }
+    pub(super) fn new(root: &Path, blocked: Blocked) -> Survey {
+        let own = blocked.own();
+        Survey { root: root.to_owned(), blocked, own, known: Mutex::default() }
     }
 
     /// What is there now.
@@ -117,7 +120,8 @@ impl Survey {
             config |= name == "config";
             directory.tree |= name == ".git";
             let inner = beneath.join(&name);
-            let secret = !foreign && !kind.is_dir() && is_secret_name(&name.to_string_lossy());
+            let at = path.join(&name);
+            let secret = !foreign && is_secret(&self.blocked, &inner, &at, kind.is_dir());
             if secret || self.own.by(&inner).is_some() {
                 directory.hidden.push(path.join(&name));
             } else if kind.is_dir() && self.enters(&name) {

@@ -144,11 +144,15 @@ impl<V: Visit> Sieve<V> {
         if self.cancel.is_called() {
             return false;
         }
-        if self.files.is_blocked(path).is_some() {
+        let kind = kind(entry);
+        let blocked = match kind {
+            Kind::Directory => self.files.blocked().by_directory(path),
+            _ => self.files.is_blocked(path),
+        };
+        if blocked.is_some() {
             self.left_out.blocked.fetch_add(1, Relaxed);
             return false;
         }
-        let kind = kind(entry);
         if is_store(path) {
             return false;
         }

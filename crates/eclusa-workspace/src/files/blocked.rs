@@ -8,7 +8,11 @@ use std::{
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::{FileError, secret_names::SECRET_NAMES};
+use super::{
+    FileError,
+    secret_names::{self, CREDENTIALS, SECRET_NAMES},
+    secret_places::lies_in,
+};
 
 /// Patterns of files that nobody may see.
 ///
@@ -31,6 +35,17 @@ pub struct Blocked {
     but: GlobSet,
     /// The patterns could not be read: everything is blocked.
     all: bool,
+    /// Places that no exception opens, relative to the workspace, and how they are called.
+    places: Vec<(PathBuf, String)>,
+}
+
+/// What the name of a file says about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Judged<'a> {
+    /// It is blocked, by this pattern.
+    Blocked(&'a str),
+    /// It fits this pattern and may be public: its content decides.
+    ByContent(&'a str),
 }
 
 /// What the library ships: files that hold secrets.
@@ -53,7 +68,7 @@ impl Blocked {
         let empty = GlobSet::empty;
         let (own, any, but) = (empty(), empty(), empty());
         let (written, patterns, of) = (Vec::new(), Vec::new(), Vec::new());
-        Blocked { written, patterns, own, of, any, but, all: false }
+        Blocked { written, patterns, own, of, any, but, all: false, places: Vec::new() }
     }
 
     /// Blocks what these patterns fit.
@@ -108,34 +123,107 @@ impl Blocked {
         let own = |it: &&String| it.starts_with('!') || !SHIPPED.written.contains(it);
         // Each was read before.
         let own = Blocked::new(self.written.iter().filter(own));
-        own.unwrap_or_else(|_| Blocked { all: true, ..Blocked::nothing() })
+        let own = own.unwrap_or_else(|_| Blocked { all: true, ..Blocked::nothing() });
+        Blocked { places: self.places.clone(), ..own }
     }
 
     /// True when both were written alike, so that what one says the other says too.
     pub fn same_as(&self, other: &Blocked) -> bool {
-        self.all == other.all && self.written == other.written
+        self.all == other.all && self.written == other.written && self.places == other.places
+    }
+
+    /// Blocks these absolute places too, as far as they lie in the workspace at `root`, for good:
+    /// no exception opens them.
+    #[must_use]
+    pub fn with_places(
+        mut self,
+        root: &Path,
+        places: impl IntoIterator<Item = PathBuf>,
+    ) -> Blocked {
+        for place in places {
+            let inside = place.strip_prefix(root).ok().filter(|it| !it.as_os_str().is_empty());
+            if let Some(inside) = inside {
+                self.places.push((inside.to_owned(), place.to_string_lossy().into_owned()));
+            }
+        }
+        self
     }
 
     /// The pattern that blocks this path, which is relative to the workspace.
     pub fn by(&self, path: &Path) -> Option<&str> {
-        if self.all {
-            return Some("*");
+        match self.judged(path, false) {
+            Some(Judged::Blocked(pattern)) => Some(pattern),
+            Some(Judged::ByContent(_)) | None => None,
         }
-        self.fitting(path).or_else(|| self.fitting(&folded(path)?))
     }
 
-    fn fitting(&self, path: &Path) -> Option<&str> {
+    /// The pattern that a file fits which may be public all the same: it is blocked if its content
+    /// is secret, and only then. Certificates, public keys, source code and installed packages are
+    /// such files.
+    pub fn by_content(&self, path: &Path) -> Option<&str> {
+        match self.judged(path, false) {
+            Some(Judged::ByContent(pattern)) => Some(pattern),
+            Some(Judged::Blocked(_)) | None => None,
+        }
+    }
+
+    /// The pattern that blocks a directory with all that is in it. Of source code about
+    /// credentials, each file is judged by itself.
+    pub fn by_directory(&self, path: &Path) -> Option<&str> {
+        match self.judged(path, true) {
+            Some(Judged::Blocked(pattern)) => Some(pattern),
+            Some(Judged::ByContent(_)) | None => None,
+        }
+    }
+
+    fn judged(&self, path: &Path, directory: bool) -> Option<Judged<'_>> {
+        if self.all {
+            return Some(Judged::Blocked("*"));
+        }
+        if let Some((_, place)) = self.places.iter().find(|(place, _)| lies_in(path, place)) {
+            return Some(Judged::Blocked(place));
+        }
+        let folded = || self.fitting(&folded(path)?, directory);
+        self.fitting(path, directory).or_else(folded)
+    }
+
+    fn fitting(&self, path: &Path, directory: bool) -> Option<Judged<'_>> {
         if !self.any.is_match(path) {
             return None;
         }
+        let mut by_content = None;
         // Above first: an exception does not reach into a directory that is blocked itself.
         let mut above: Vec<&Path> = path.ancestors().filter(|it| *it != Path::new("")).collect();
         above.reverse();
-        above.into_iter().find_map(|it| {
-            let excepted = it == path && self.but.is_match(it);
+        for it in above {
+            if it == path && self.but.is_match(it) {
+                continue;
+            }
             let fits = self.own.matches(it);
-            let pattern = fits.iter().filter_map(|fit| self.of.get(*fit)).min()?;
-            if excepted { None } else { self.patterns.get(*pattern).map(String::as_str) }
+            let mut fits: Vec<usize> =
+                fits.iter().filter_map(|fit| self.of.get(*fit).copied()).collect();
+            fits.sort_unstable();
+            for fit in fits {
+                let Some(pattern) = self.patterns.get(fit).map(String::as_str) else { continue };
+                let shipped = self.is_shipped(fit);
+                if shipped && directory && pattern == CREDENTIALS {
+                    continue;
+                }
+                match shipped && secret_names::is_public(path, pattern) {
+                    true => by_content = by_content.or(Some(Judged::ByContent(pattern))),
+                    false => return Some(Judged::Blocked(pattern)),
+                }
+            }
+        }
+        by_content
+    }
+
+    /// True for what the library ships. What a person has written besides holds by name alone.
+    fn is_shipped(&self, pattern: usize) -> bool {
+        let text = self.patterns.get(pattern);
+        text.is_some_and(|it| {
+            SECRET_NAMES.contains(&it.as_str())
+                && self.patterns.iter().position(|other| other == it) == Some(pattern)
         })
     }
 }

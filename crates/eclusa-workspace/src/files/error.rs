@@ -45,9 +45,9 @@ pub enum FileError {
     },
     /// The path is, or leads to, what nobody may see.
     #[error(
-        "`{asked}` is blocked: {}`{pattern}` files may hold secrets and are neither read, written, \
-         listed nor searched; go on without it",
-        .reached.as_ref().map(|it| format!("it leads to `{it}`, and ")).unwrap_or_default()
+        "`{asked}` is blocked: {} matches the secret pattern `{pattern}`; go on without it{}",
+        .reached.as_ref().map_or("it".to_owned(), |it| format!("it leads to `{it}`, which")),
+        except(.reached.as_ref().unwrap_or(.asked), .pattern)
     )]
     Blocked {
         /// What was asked for.
@@ -56,6 +56,19 @@ pub enum FileError {
         reached: Option<String>,
         /// The pattern that it fits.
         pattern: String,
+    },
+    /// The name fits a pattern of secrets, and so does the content.
+    #[error(
+        "`{asked}` is blocked: it matches the secret pattern `{pattern}` and holds {holds}; go on \
+         without it"
+    )]
+    SecretContent {
+        /// What was asked for.
+        asked: String,
+        /// The pattern that it fits.
+        pattern: String,
+        /// What it holds.
+        holds: &'static str,
     },
     /// Nothing is there.
     #[error(
@@ -219,5 +232,14 @@ impl Kind {
             Kind::Link => "leave out the slash to mean the link itself",
             _ => "go on without it",
         }
+    }
+}
+
+/// How a person makes an exception, where one can be made: not for a place of secrets.
+fn except(path: &str, pattern: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match pattern.starts_with('/') || name.is_empty() {
+        true => String::new(),
+        false => format!(", or a person excepts it with files.blocked = [\"!{name}\"]"),
     }
 }

@@ -1,9 +1,12 @@
-//! The names of files that hold secrets: one list for every tool, rule and sandbox.
+//! The names of files that hold secrets: one list for every tool, rule, search and sandbox.
+
+use std::path::Path;
 
 /// Patterns of files that hold secrets, in the form of [`Blocked`](super::Blocked).
 pub const SECRET_NAMES: &[&str] = &[
     ".env",
     ".env.*",
+    "*.env",
     ".envrc",
     ".ssh/*",
     ".gnupg/*",
@@ -12,25 +15,78 @@ pub const SECRET_NAMES: &[&str] = &[
     "*.key",
     "*.p12",
     "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "*.ppk",
     "id_rsa*",
     "id_dsa*",
     "id_ecdsa*",
     "id_ed25519*",
-    "*credentials*",
+    "id_*_sk",
+    CREDENTIALS,
+    "service-account*.json",
+    "secrets.yml",
+    "secrets.yaml",
+    "secrets.json",
+    "secrets.toml",
+    "*.tfvars",
+    "*.tfstate",
+    "*.tfstate.backup",
     ".netrc",
+    ".npmrc",
+    ".pypirc",
     ".pgpass",
+    ".htpasswd",
+    ".dockercfg",
     "!.env.example",
     "!.env.sample",
     "!.env.template",
-    "!cacert.pem",
-    "!*.pub",
-    "!*credentials*.py",
-    "!*credentials*.js",
-    "!*credentials*.ts",
-    "!*credentials*.tsx",
-    "!*credentials*.rs",
-    "!*credentials*.go",
-    "!*credentials*.java",
-    "!*credentials*.rb",
-    "!*credentials*.md",
+    "!.env.dist",
+    "!.env.defaults",
 ];
+
+/// Files of any kind are called so, and directories of source code.
+pub(super) const CREDENTIALS: &str = "*credentials*";
+
+/// Directories of installed packages, with certificates for everybody and keys of their tests,
+/// and the one in which git keeps branches of any name.
+const INSTALLED: [&str; 5] = ["node_modules", "site-packages", "dist-packages", ".venv", ".git"];
+/// Certificates that are there for everybody.
+const CERTIFICATES: [&str; 7] = [
+    "cacert.pem",
+    "ca-bundle.pem",
+    "ca.pem",
+    "cert.pem",
+    "cert-chain.pem",
+    "chain.pem",
+    "fullchain.pem",
+];
+/// What source code ends in.
+const SOURCE: [&str; 30] = [
+    "c", "cc", "clj", "cpp", "cs", "cts", "cxx", "dart", "ex", "exs", "go", "h", "hpp", "hs",
+    "java", "js", "jsx", "kt", "lua", "mjs", "mts", "php", "pyi", "py", "rb", "rs", "scala",
+    "swift", "ts", "tsx",
+];
+
+/// True when a file whose name fits this shipped pattern may well be public, so that its content
+/// decides.
+pub(super) fn is_public(path: &Path, pattern: &str) -> bool {
+    let above = path.parent().into_iter().flat_map(Path::iter);
+    if above.into_iter().any(|it| INSTALLED.iter().any(|name| it == *name)) {
+        return true;
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match pattern {
+        CREDENTIALS => {
+            let page = name.ends_with(".md") && name.contains("credentials");
+            page || is_source(path) || path.iter().any(|it| it == "target")
+        }
+        "*.pem" => CERTIFICATES.contains(&&*name) || name.ends_with(".pub.pem"),
+        _ => pattern.starts_with("id_") && name.ends_with(".pub"),
+    }
+}
+
+fn is_source(path: &Path) -> bool {
+    path.extension().is_some_and(|it| SOURCE.iter().any(|source| it == *source))
+}

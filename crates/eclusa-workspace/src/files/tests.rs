@@ -20,6 +20,7 @@ mod hostile;
 mod messages;
 mod paths;
 mod races;
+mod secrets;
 
 const BOTH: [Beneath; 2] = [Beneath::Kernel, Beneath::Walked];
 const HOLD: u64 = 1 << 20;

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use eclusa::Blocked;
+use eclusa::{Blocked, files::SECRET_NAMES};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -26,7 +26,8 @@ fn hidden(survey: &Survey, root: &Path) -> Vec<String> {
 }
 
 fn fresh(root: &Path, own: &[&str]) -> Vec<String> {
-    hidden(&Survey::new(root, Blocked::new(own).unwrap()), root)
+    let blocked = Blocked::new(SECRET_NAMES.iter().chain(own));
+    hidden(&Survey::new(root, blocked.unwrap()), root)
 }
 
 #[test]
@@ -87,7 +88,7 @@ proptest! {
     #[test]
     fn what_changed_is_seen(rounds in prop::collection::vec(prop::collection::vec(line(), 1..8), 1..5)) {
         let dir = TempDir::new().unwrap();
-        let own = Blocked::new(["*.secret"]).unwrap();
+        let own = Blocked::new(SECRET_NAMES.iter().chain(&["*.secret"])).unwrap();
         let survey = Survey::new(dir.path(), own.clone());
         for round in rounds {
             // Until what was found is old enough to be remembered.

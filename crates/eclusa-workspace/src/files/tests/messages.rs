@@ -50,7 +50,7 @@ fn each_refusal_says_what_to_do() {
     check(
         "printf X > ws/.env; ln -s .env ws/copy",
         "copy",
-        "`copy` is blocked: it leads to `.env`, and `.env` files may hold secrets and are neither read, written, listed nor searched; go on without it",
+        "`copy` is blocked: it leads to `.env`, which matches the secret pattern `.env`; go on without it, or a person excepts it with files.blocked = [\"!.env\"]",
     );
     check("true", "a\0b", "`a\\u{0}b` has a NUL character, which no path can have; leave it out");
     let long = "y".repeat(300);

@@ -1,0 +1,131 @@
+//! Secrets through each way there is: every name by `read`, `grep`, `glob`, `list` and a command,
+//! and the places of a person and of Eclusa where the workspace contains them.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::world::World;
+
+const NAMES: [&str; 33] = [
+    ".env",
+    ".ENV.local",
+    "prod.env",
+    ".envrc",
+    ".aws/credentials",
+    ".ssh/deploy_key",
+    ".gnupg/secring.gpg",
+    "id_rsa.bak",
+    "id_ed25519_work",
+    "ID_RSA",
+    "SERVER.PEM",
+    "a.key",
+    "a.p12",
+    "a.pfx",
+    "app.jks",
+    "my.keystore",
+    "db.kdbx",
+    "k.ppk",
+    "credentials",
+    "aws-credentials.csv",
+    "db-credentials.yml",
+    "service-account-x.json",
+    "secrets.yml",
+    "secrets.json",
+    "prod.tfvars",
+    "terraform.tfstate",
+    "terraform.tfstate.backup",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".htpasswd",
+    ".dockercfg",
+];
+
+fn ways(world: &World, names: &[&str], root: &str) {
+    for (tool, args) in [
+        ("grep", json!({"pattern": "S3CR3T", "ignored": true})),
+        ("grep", json!({"pattern": "S3CR3T"})),
+        ("glob", json!({"pattern": "**/*"})),
+        ("bash", json!({"command": "grep -rs S3CR3T . ; echo done"})),
+    ] {
+        let ran = world.eclusa(&["--workspace", root, "run", tool, &args.to_string()]);
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(!said.contains("S3CR3T of"), "{tool}: {said}");
+    }
+    for name in names {
+        for (tool, args) in [
+            ("read", json!({"path": name})),
+            ("write", json!({"path": name, "content": "x"})),
+            ("bash", json!({"command": format!("cat '{name}'")})),
+        ] {
+            let mode = ["--mode", "auto-approve", "--workspace", root, "run", tool];
+            let mut arguments = mode.to_vec();
+            let args = args.to_string();
+            arguments.push(&args);
+            let ran = world.eclusa(&arguments);
+            let said = format!("{}{}", ran.out, ran.err);
+            assert!(ran.code != 0 && !said.contains("S3CR3T of"), "{tool} {name}: {said}");
+        }
+    }
+}
+
+fn put(world: &World, directory: &str, names: &[&str]) {
+    for name in names {
+        let path = format!("{directory}/{name}");
+        fs::create_dir_all(world.path(&path).parent().unwrap()).unwrap();
+        world.write(&path, &format!("S3CR3T of {name}\n"));
+    }
+}
+
+/// Hole 3: there is one list and one matcher, whatever a secret is reached by.
+#[test]
+fn every_secret_name_is_out_of_reach_in_every_way() {
+    let world = World::new();
+    put(&world, "workspace", &NAMES);
+    ways(&world, &NAMES, ".");
+    for name in NAMES {
+        assert_eq!(world.read(&format!("workspace/{name}")), format!("S3CR3T of {name}\n"));
+    }
+}
+
+/// Hole 4: a workspace that contains the home directory opens neither its secrets nor our state.
+#[test]
+fn places_of_secrets_are_out_of_reach_where_the_workspace_contains_them() {
+    let world = World::new();
+    let names = [
+        "home/.claude.json",
+        "home/.claude/settings.json",
+        "home/.codex/auth.json",
+        "home/.config/gh/hosts.yml",
+        "home/.bash_history",
+        "home/.ssh/config",
+        "config/eclusa/other.toml",
+        "state/eclusa/other-573374e149e6/trusted",
+    ];
+    put(&world, ".", &names);
+    ways(&world, &names, world.path(".").to_str().unwrap());
+    // From the home directory itself, too.
+    let names: Vec<&str> = names.iter().filter_map(|it| it.strip_prefix("home/")).collect();
+    ways(&world, &names, world.path("home").to_str().unwrap());
+}
+
+/// Certificates, public keys and source code are read; a key is not, whatever it is called.
+#[test]
+fn public_material_is_read_and_a_refusal_names_file_and_pattern() {
+    let world = World::new();
+    let names = ["node_modules/x/cacert.pem", "id_ed25519.pub", "src/credentials.py"];
+    put(&world, "workspace", &names);
+    for name in names {
+        let ran = world.eclusa(&["run", "read", &json!({"path": name}).to_string()]);
+        assert!(ran.out.contains("S3CR3T of"), "{name}: {ran:?}");
+        let command = json!({"command": format!("cat {name}")}).to_string();
+        let ran = world.eclusa(&["run", "bash", &command]);
+        assert!(ran.out.contains("S3CR3T of"), "{name}: {ran:?}");
+    }
+    put(&world, "workspace", &["certs/server.pem"]);
+    let ran = world.eclusa(&["run", "read", &json!({"path": "certs/server.pem"}).to_string()]);
+    let said = format!("{}{}", ran.out, ran.err);
+    assert!(said.contains("`certs/server.pem` matches `*.pem`"), "{said}");
+}
