@@ -15,8 +15,7 @@ const EVERY: usize = 16;
 
 /// Takes back or finishes what died in the middle. What was done is told and recorded.
 pub(crate) fn recover(workspace: &Workspace, store: &Store) -> Result<(), Failure> {
-    let open = std::fs::read_dir(workspace.state().join("open"));
-    if !open.is_ok_and(|mut it| it.next().is_some()) {
+    if !workspace.is_unfinished() {
         return Ok(());
     }
     let recovered = workspace.recover().map_err(Failure::failed)?;
@@ -42,7 +41,7 @@ fn put_right(recovered: &Recovered) -> String {
     for left in &recovered.left {
         told.push(format!(
             "`{}` was changed by somebody else since and left alone; what it was before is in `{}`",
-            left.path.display(),
+            eclusa::one_line(&left.path.to_string_lossy()),
             left.kept.display()
         ));
     }

@@ -56,7 +56,7 @@ impl TypedTool for EditFile {
 
     fn facts(&self) -> Facts {
         let hint = "replace change modify text string in file";
-        file_tools::facts(&["Edit", "edit_file", "str_replace"], hint, "edit")
+        file_tools::facts(&["Edit", "edit_file", "str_replace", "FileEdit"], hint, "edit")
     }
 
     fn touches(&self, args: &EditArgs) -> Vec<Touch> {

@@ -83,7 +83,7 @@ impl TypedTool for Read {
         Facts {
             concurrent: true,
             read_only: true,
-            aliases: vec!["read_file".to_owned(), "Read".to_owned()],
+            aliases: ["read_file", "Read", "FileRead"].map(str::to_owned).to_vec(),
             search_hint: "view show open cat file lines text notebook".to_owned(),
             class: Some(PermissionClass::ReadOnly),
             audit_operation: "read".to_owned(),

@@ -86,6 +86,7 @@ impl TypedTool for Todo {
 
     fn facts(&self) -> Facts {
         Facts {
+            aliases: vec!["TodoWrite".to_owned(), "TodoRead".to_owned()],
             // Not concurrent: of two lists in one turn, the later one holds.
             search_hint: "plan steps tasks checklist progress".to_owned(),
             class: Some(PermissionClass::ReadOnly),

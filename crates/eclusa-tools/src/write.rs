@@ -72,7 +72,7 @@ impl TypedTool for Write {
 
     fn facts(&self) -> eclusa::Facts {
         let hint = "create make save overwrite append new file content";
-        file_tools::facts(&["write_file", "Write"], hint, "write")
+        file_tools::facts(&["write_file", "Write", "FileWrite"], hint, "write")
     }
 
     fn touches(&self, args: &WriteArgs) -> Vec<Touch> {

@@ -105,7 +105,7 @@ pub enum CommitError {
     )]
     Conflicts(Vec<Conflict>),
     /// A change that no workspace could take. Nothing was written.
-    #[error("nothing was written, because `{}` cannot be changed: {why}", path.display())]
+    #[error("nothing was written, because `{}` cannot be changed: {why}", conflict::shown(path))]
     Unfit {
         /// Where.
         path: PathBuf,
@@ -154,7 +154,7 @@ pub enum CommitError {
 
 /// What the kernel refused to do.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {doing} `{}`: {source}", path.display())]
+#[error("cannot {doing} `{}`: {source}", conflict::shown(path))]
 pub struct IoFailure {
     /// What was tried, as a verb.
     doing: &'static str,
@@ -327,6 +327,13 @@ impl Workspace {
                 why: "what is kept for undo is there".to_owned(),
             }),
         }
+    }
+
+    /// True when a transaction died in the middle, or before it had cleared up after itself; or
+    /// when one is going on. Nothing is made by asking.
+    pub fn is_unfinished(&self) -> bool {
+        let open = std::fs::read_dir(self.state().join("open"));
+        open.is_ok_and(|mut it| it.next().is_some()) || lock::is_marked(&self.state().join("lock"))
     }
 
     /// Waits for the lock, and first takes back what somebody left unfinished.

@@ -1,6 +1,6 @@
 //! `eclusa changes`: what past calls did to the workspace, and whether it still stands.
 
-use eclusa::{Bounds, Diff, UndoEntry, UndoStatus, Workspace};
+use eclusa::{Bounds, Diff, UndoEntry, UndoStatus, Workspace, one_line};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
@@ -73,8 +73,9 @@ impl Book {
                 screen.json(&value)?;
                 continue;
             }
-            let mut named =
-                paths.iter().take(MAX_PATHS).map(String::as_str).collect::<Vec<_>>().join(", ");
+            // A name cannot make lines of its own.
+            let shown = paths.iter().take(MAX_PATHS).map(|it| one_line(it));
+            let mut named = shown.collect::<Vec<_>>().join(", ");
             if paths.len() > MAX_PATHS {
                 named.push_str(&format!(" and {} more", paths.len() - MAX_PATHS));
             }

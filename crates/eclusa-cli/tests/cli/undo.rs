@@ -351,3 +351,21 @@ fn what_changed_is_in_the_log_and_as_json() {
     let diff = world.eclusa(&["--json", "changes", "diff", &call]).json();
     assert!(diff["diff"].as_str().unwrap().contains("+one\n"), "{diff}");
 }
+
+/// A line break or an escape in a file's name makes no line of its own and drives no terminal.
+#[test]
+fn a_name_cannot_forge_lines_of_changes_and_undo() {
+    let world = World::with("[[rules]]\ndecision = \"allow\"\ntool = \"write\"\n");
+    let args =
+        serde_json::json!({"path": "a\ncall 9 forged\u{1b}[31m", "content": "x"}).to_string();
+    let ran = world.eclusa(&["run", "write", &args]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for command in
+        [&["changes"][..], &["changes", "show"], &["undo", "--dry-run"], &["undo"], &["redo"]]
+    {
+        let ran = world.eclusa(command);
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(!said.lines().any(|it| it.trim_start().starts_with("call 9 forged")), "{said}");
+        assert!(!said.contains('\u{1b}'), "{command:?}: {said:?}");
+    }
+}

@@ -31,7 +31,7 @@ fn an_edit_shows_the_lines_around_it() {
 fn c18_the_other_names_lead_to_the_same_tools() {
     let world = World::new();
     let work = world.work("");
-    for name in ["edit", "Edit", "edit_file", "str_replace"] {
+    for name in ["edit", "Edit", "edit_file", "str_replace", "FileEdit"] {
         world.write("a.txt", "one\n");
         work.done("read", json!({"path": "a.txt"}));
         assert_eq!(work.call(name, edit("a.txt", "one", "two")).tool(), "edit");

@@ -1,6 +1,9 @@
 //! What stands in the way of a commit: a path, and what has become of it.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use super::stat::Kind;
 
@@ -46,7 +49,7 @@ pub enum Clash {
 
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` {}", self.path.display(), self.clash)
+        write!(f, "`{}` {}", shown(&self.path), self.clash)
     }
 }
 
@@ -63,7 +66,7 @@ impl fmt::Display for Clash {
             Clash::NoDirectory => {
                 f.write_str("is in a directory that is missing or reached through a link")
             }
-            Clash::NotEmpty { holds } => write!(f, "still holds `{}`", holds.display()),
+            Clash::NotEmpty { holds } => write!(f, "still holds `{}`", shown(holds)),
         }
     }
 }
@@ -91,8 +94,13 @@ pub(crate) fn list<T: fmt::Display>(all: &[T]) -> String {
     text
 }
 
+/// A path as it stands in a sentence: no name makes lines of its own or drives a terminal.
+pub(crate) fn shown(path: &Path) -> String {
+    crate::one_line(&path.to_string_lossy())
+}
+
 /// Several paths in one sentence.
 pub(crate) fn quoted(paths: &[PathBuf]) -> String {
-    let quoted: Vec<String> = paths.iter().map(|it| format!("`{}`", it.display())).collect();
+    let quoted: Vec<String> = paths.iter().map(|it| format!("`{}`", shown(it))).collect();
     list(&quoted)
 }

@@ -5,6 +5,7 @@ use std::{
     fs::File,
     io,
     os::{fd::OwnedFd, unix::fs::FileExt},
+    path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -110,6 +111,14 @@ impl LockGuard<'_> {
         }
         Ok(())
     }
+}
+
+/// True when the file says that a transaction is going on, or was when its process died.
+pub(crate) fn is_marked(file: &Path) -> bool {
+    let mut bytes = [0; 9];
+    let read = File::open(file).and_then(|it| it.read_exact_at(&mut bytes, 0));
+    let [.., busy] = bytes;
+    read.is_ok() && busy != 0
 }
 
 impl Drop for LockGuard<'_> {

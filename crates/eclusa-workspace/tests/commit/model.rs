@@ -198,3 +198,40 @@ fn u_a_state_on_another_filesystem_copies_and_undoes_as_well() {
     ws.undo(5, &[2], Durability::PowerLoss).unwrap();
     assert_eq!(tree(&root), middle);
 }
+
+/// What a commit or undo that was killed at its very end left in the workspace is removed by the
+/// next recovery, and that one is due can be seen without making anything.
+#[test]
+fn what_a_killed_commit_left_in_the_workspace_is_removed_by_recovery() {
+    use std::os::unix::fs::{FileExt, MetadataExt};
+    let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let device = |path: &std::path::Path| fs::metadata(path).unwrap().dev();
+    if device(elsewhere.path()) == device(dir.path()) {
+        return;
+    }
+    let (root, state) = (dir.path().join("ws"), elsewhere.path().join("state"));
+    fs::create_dir(&root).unwrap();
+    let ws = eclusa_workspace::Workspace::named(&root, &state).unwrap();
+    assert!(!ws.is_unfinished() && !state.exists());
+    let end = grown(vec![Whim::File(1, b"x".to_vec(), 0o644)], Tree::new());
+    ws.commit(1, &difference(&root, &Tree::new(), &end), Durability::Crash).unwrap();
+    ws.undo(2, &[1], Durability::Crash).unwrap();
+    assert!(!ws.is_unfinished());
+    // As it is when the process is killed after the last step, before it has cleared up.
+    let names: Vec<_> =
+        fs::read_dir(state.join("done")).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2);
+    for name in &names {
+        let left = root.join(format!(".eclusa-{}", name.to_str().unwrap()));
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("0"), "content").unwrap();
+    }
+    let lock = fs::OpenOptions::new().write(true).open(state.join("lock")).unwrap();
+    lock.write_all_at(&[1], 8).unwrap();
+    let ws = eclusa_workspace::Workspace::named(&root, &state).unwrap();
+    assert!(ws.is_unfinished());
+    ws.recover().unwrap();
+    assert!(!ws.is_unfinished());
+    assert_eq!(tree(&root), Tree::new());
+}

@@ -172,7 +172,8 @@ fn output(what: &str, number: u64, undone: &Undone) -> Output {
 pub(in crate::commands) fn summary(undone: &Undone) -> String {
     let mut text = calls(&undone.calls);
     for path in &undone.paths {
-        text.push_str(&format!("\n  {}", path.display()));
+        // A name cannot make lines of its own.
+        text.push_str(&format!("\n  {}", eclusa::one_line(&path.to_string_lossy())));
     }
     for (call, why) in &undone.irreversible {
         text.push_str(&format!("\ncall {call} cannot be undone: {why}"));
