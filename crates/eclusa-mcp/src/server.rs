@@ -20,6 +20,7 @@ mod conversation;
 mod dispatch;
 mod handler;
 mod http;
+mod methods;
 mod notifications;
 mod own_resources;
 mod pending;

@@ -23,7 +23,7 @@ use rmcp::{
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -32,6 +32,7 @@ use crate::{
     server::{
         answer, catalogue,
         dispatch::{Dispatched, Request},
+        methods,
         notifications::{self, LevelFilter, Subscriptions},
         own_resources,
         pending::token,
@@ -192,7 +193,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if Era::of_request(&context) == Era::Stateless {
-            return Err(unknown("logging/setLevel"));
+            return Err(methods::unknown("logging/setLevel"));
         }
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
         Ok(())
@@ -348,14 +349,14 @@ impl ServerHandler for Server {
         let CustomRequest { method, params, .. } = request;
         // The newer era has no such method, whatever its parameters.
         if method == "initialize" && Era::of_request(&context) == Era::Stateless {
-            return Err(unknown(&method));
+            return Err(methods::unknown(&method));
         }
         if method != "tools/call" {
-            return Err(unreadable(&method));
+            return Err(methods::unreadable(&method));
         }
         // A call with a name is the model's mistake, and the model is told.
         let name = params.as_ref().and_then(|it| it.get("name")).and_then(Value::as_str);
-        let Some(name) = name else { return Err(unreadable(&method)) };
+        let Some(name) = name else { return Err(methods::unreadable(&method)) };
         let gate = self.shared.gate().await?;
         let bad = Malformed {
             id: self.id(&context.meta),
@@ -376,36 +377,6 @@ impl ServerHandler for Server {
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
     }
-}
-
-/// A method that nobody knows, or one whose parameters nobody can read.
-fn unreadable(method: &str) -> ErrorData {
-    const KNOWN: [&str; 9] = [
-        "initialize",
-        "tools/call",
-        "tools/list",
-        "resources/read",
-        "resources/list",
-        "prompts/get",
-        "prompts/list",
-        "completion/complete",
-        "subscriptions/listen",
-    ];
-    match KNOWN.contains(&method) {
-        true => ErrorData::invalid_params(
-            format!("the parameters of `{method}` are not what the protocol says"),
-            None,
-        ),
-        false => unknown(method),
-    }
-}
-
-fn unknown(method: &str) -> ErrorData {
-    ErrorData::new(
-        ErrorCode::METHOD_NOT_FOUND,
-        format!("there is no method `{method}`"),
-        Some(json!({"method": method})),
-    )
 }
 
 #[cfg(test)]
