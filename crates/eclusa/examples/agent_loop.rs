@@ -43,9 +43,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let request = json!({"model": "any", "tools": *tools, "messages": messages});
         let answer = model(&request);
         let calls = anthropic::calls(&answer);
-        messages.push(json!({"role": "assistant", "content": answer["content"]}));
+        messages.push(json!({"role": "assistant", "content": answer.get("content")}));
         if calls.is_empty() {
-            println!("{}", answer["content"][0]["text"]);
+            println!("{}", answer.pointer("/content/0/text").unwrap_or(&Value::Null));
             return Ok(());
         }
         // One reply for each call, in their order, whatever happens.
