@@ -23,15 +23,14 @@ use std::{
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags};
 
-pub use hosts::{Host, HostRule, Hosts};
-pub use range::special;
+pub use eclusa_net::{Host, special};
+pub use hosts::{HostRule, Hosts};
 pub use resolve::{Resolver, SystemResolver};
 
 mod head;
 mod hello;
 mod hosts;
 mod live;
-mod range;
 mod relay;
 mod resolve;
 mod serve;

@@ -10,6 +10,7 @@ mod mounts;
 mod pipes;
 mod substituted;
 mod target;
+mod texts;
 mod values;
 
 use crate::programs::{Class, CommandProfile, How};

@@ -18,8 +18,8 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
-pub use address::{Address, Host};
-pub use eclusa_sandbox::proxy::special;
+pub use address::Address;
+pub use eclusa_net::{Host, special};
 pub use error::WebError;
 pub use fetch::{Elsewhere, Fetched, Fetcher, Limits, MayFetch};
 pub use kind::Kind;

@@ -2,7 +2,9 @@
 //!
 //! Whatever two programs could read in two ways is refused, because the second reader is the host.
 
-use super::{Host, Way, hosts::split_port};
+use eclusa_net::{Host, split_port};
+
+use super::Way;
 
 /// The most header lines of a request.
 const LINES: usize = 128;
@@ -141,11 +143,11 @@ fn hop_by_hop(headers: &[Header<'_>]) -> Vec<String> {
 
 /// The host, and the port if one is written.
 fn authority(text: &str) -> Result<(Host, Option<u16>), String> {
-    let (host, port) = split_port(text).ok_or("its host has a port that is none")?;
+    let (host, port) = split_port(text).map_err(|err| err.to_string())?;
     if host.is_empty() {
         return Err("it names no host".to_owned());
     }
-    Ok((Host::read(host)?, port))
+    Ok((Host::parse(host).map_err(|err| err.to_string())?, port))
 }
 
 /// What the `Host` header says; there may be one only.

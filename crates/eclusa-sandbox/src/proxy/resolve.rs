@@ -5,10 +5,9 @@ use std::{
     net::{IpAddr, SocketAddr, ToSocketAddrs},
 };
 
-use super::{Host, Proxy, Refusal, range::special};
+use eclusa_net::{AddressError, Host, judge_addresses};
 
-/// The longest list of addresses that one name may have.
-const MOST: usize = 64;
+use super::{Proxy, Refusal};
 
 /// Tells the addresses of a name.
 pub trait Resolver: Send + Sync {
@@ -30,32 +29,19 @@ impl Proxy {
     /// Resolves a host once and judges every answer. One bad answer among good ones is a no: an
     /// honest name has none.
     pub(super) fn places(&self, host: &Host, port: u16) -> Result<Vec<SocketAddr>, Refusal> {
+        let unresolved = |why: String| Refusal::Unresolved { host: host.to_string(), why };
         let ips = match host {
             Host::Ip(ip) => vec![*ip],
             Host::Name(name) => {
-                let unresolved = |why: String| Refusal::Unresolved { host: name.clone(), why };
-                let ips = self.resolver.resolve(name).map_err(|err| unresolved(err.to_string()))?;
-                if ips.is_empty() {
-                    return Err(unresolved("it has no address".to_owned()));
-                }
-                if ips.len() > MOST {
-                    return Err(unresolved(format!("it has more than {MOST} addresses")));
-                }
-                ips
+                self.resolver.resolve(name).map_err(|err| unresolved(err.to_string()))?
             }
         };
-        let mut places = Vec::with_capacity(ips.len());
-        for ip in ips {
-            let place = SocketAddr::new(ip.to_canonical(), port);
-            if let Some(what) = special(ip)
-                && !self.private.contains(&place)
-            {
-                return Err(Refusal::Special { host: host.to_string(), address: ip, what });
+        let private = |it| self.private.contains(&it);
+        judge_addresses(ips, port, private).map_err(|err| match err {
+            AddressError::Special(address, what) => {
+                Refusal::Special { host: host.to_string(), address, what }
             }
-            if !places.contains(&place) {
-                places.push(place);
-            }
-        }
-        Ok(places)
+            AddressError::None | AddressError::TooMany => unresolved(err.to_string()),
+        })
     }
 }

@@ -132,7 +132,7 @@ fn named_right(host: &Host, named: Option<&str>) -> Result<(), Refusal> {
         (Host::Name(_), None) => {
             Err(Refusal::NoName { host: host.to_string(), why: "it names no host" })
         }
-        (host, Some(named)) if Host::read(named).as_ref() == Ok(host) => Ok(()),
+        (host, Some(named)) if Host::parse(named).as_ref() == Ok(host) => Ok(()),
         (host, Some(named)) => {
             let named = named.escape_default().to_string();
             Err(Refusal::OtherName { asked: host.to_string(), named })

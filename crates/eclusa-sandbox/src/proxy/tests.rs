@@ -110,10 +110,10 @@ fn hosts_are_compared_as_names_and_not_as_text() {
         ("93.184.215.14", 443, false),
     ];
     for (host, port, allowed) in table {
-        let host = Host::read(host).unwrap();
+        let host = Host::parse(host).unwrap();
         assert_eq!(hosts.allow(&host, port, Way::Tunnel), allowed, "{host}:{port}");
     }
-    let plain = |host: &str| hosts.allow(&Host::read(host).unwrap(), 80, Way::Plain);
+    let plain = |host: &str| hosts.allow(&Host::parse(host).unwrap(), 80, Way::Plain);
     assert!(plain("example.org") && !plain("api.example.com"));
     assert!(!Hosts::none().allow(&Host::Name("example.org".into()), 443, Way::Tunnel));
 }

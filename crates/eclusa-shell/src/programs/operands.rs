@@ -1,5 +1,7 @@
 //! Operands: what each word is to the program, and what follows from it.
 
+use eclusa_net::Endpoint;
+
 use crate::{Influence, Part, Unknown, Word, influence};
 
 use super::class::Class;
@@ -204,19 +206,19 @@ fn is_this_machine(word: &Word) -> bool {
     let text = word.prefix();
     let bare = ["http://", "https://", "ws://"].iter().find_map(|it| text.strip_prefix(it));
     let bare = bare.unwrap_or(text);
-    let (host, rest) = match bare.strip_prefix("[::1]") {
-        Some(rest) => ("::1", rest),
-        None => bare
-            .split_at_checked(bare.find(['/', ':', '?', '#']).unwrap_or(bare.len()))
-            .unwrap_or((bare, "")),
-    };
-    let digits =
-        |it: &str| !it.is_empty() && it.len() < 4 && it.bytes().all(|it| it.is_ascii_digit());
-    let four = host.split('.').count() == 4 && host.split('.').all(digits);
-    let here = host == "localhost" || host == "::1" || (four && host.starts_with("127."));
     // `127.0.0.1:80@evil.example` is another machine.
-    let ends = rest.starts_with(['/', ':', '?', '#']) || (rest.is_empty() && !is_dynamic(word));
-    here && ends && !word.source.contains('@')
+    if word.source.contains('@') {
+        return false;
+    }
+    let end = bare.find(['/', '?', '#']);
+    let authority = end.and_then(|it| bare.get(..it)).unwrap_or(bare);
+    if end.is_some() || !is_dynamic(word) {
+        return Endpoint::parse(authority).is_ok_and(|it| it.is_loopback());
+    }
+    // The port is only known when it runs.
+    let host =
+        authority.rsplit_once(':').filter(|(_, it)| it.bytes().all(|it| it.is_ascii_digit()));
+    host.is_some_and(|(host, _)| Endpoint::parse(host).is_ok_and(|it| it.is_loopback()))
 }
 
 /// A path, unless it is `-`, which is the standard input.

@@ -5,6 +5,7 @@ use std::{
     net::{IpAddr, Ipv4Addr},
 };
 
+use eclusa_net::{Endpoint, Host};
 use unicode_general_category::{GeneralCategory, get_general_category};
 use url::Url;
 
@@ -22,25 +23,6 @@ pub struct Address {
     url: Url,
     host: Host,
     port: u16,
-}
-
-/// Who is asked.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Host {
-    /// A name: lower case, in ASCII (IDNA), without a final dot.
-    Name(String),
-    /// An address. An IPv4 address that is dressed as IPv6 is the IPv4 address.
-    Ip(IpAddr),
-}
-
-impl fmt::Display for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Host::Name(name) => f.write_str(name),
-            Host::Ip(IpAddr::V4(ip)) => ip.fmt(f),
-            Host::Ip(IpAddr::V6(ip)) => write!(f, "[{ip}]"),
-        }
-    }
 }
 
 impl Address {
@@ -80,6 +62,12 @@ impl Address {
     /// True for `https`.
     pub fn encrypted(&self) -> bool {
         self.url.scheme() == "https"
+    }
+
+    /// The host and the port, for patterns over hosts.
+    pub(super) fn endpoint(&self) -> Endpoint {
+        let usual = if self.encrypted() { 443 } else { 80 };
+        Endpoint::new(self.host.clone(), self.port, usual)
     }
 
     /// The host, with its port where that is not the usual one: what rules and people judge.
@@ -128,7 +116,7 @@ fn read(text: &str) -> Result<Address, String> {
         return Err("only http and https addresses are fetched".to_owned());
     }
     let host = match url.host().map(|host| host.to_owned()) {
-        Some(url::Host::Domain(name)) => Host::Name(proper_name(&name)?),
+        Some(url::Host::Domain(name)) => Host::parse(&name).map_err(|err| err.to_string())?,
         Some(url::Host::Ipv4(ip)) => Host::Ip(IpAddr::V4(proper_v4(ip, authority)?)),
         Some(url::Host::Ipv6(ip)) => Host::Ip(IpAddr::V6(ip).to_canonical()),
         None => return Err("it has no host".to_owned()),
@@ -176,23 +164,6 @@ fn ignorable(char: char) -> bool {
     matches!(char,
         '\u{34F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
         | '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFA0}' | '\u{E0100}'..='\u{E01EF}')
-}
-
-/// A name as rules compare it: without its final dot, and without anything no host has.
-pub(super) fn proper_name(name: &str) -> Result<String, String> {
-    let name = name.strip_suffix('.').unwrap_or(name);
-    if name.len() > 253 {
-        return Err("its host is longer than a name can be".to_owned());
-    }
-    for label in name.split('.') {
-        if label.is_empty() || label.len() > 63 {
-            return Err("its host has an empty or overlong part between dots".to_owned());
-        }
-        if !label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
-            return Err("its host has characters that names of hosts do not have".to_owned());
-        }
-    }
-    Ok(name.to_ascii_lowercase())
 }
 
 /// An IPv4 address, if it is written as four decimal numbers.

@@ -5,12 +5,10 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
+use eclusa_net::{AddressError, judge_addresses};
 use futures::future::BoxFuture;
 
-use super::{Address, Host, HostRules, WebError, special};
-
-/// The longest list of addresses that one name may have.
-const MAX_ADDRESSES: usize = 64;
+use super::{Address, Host, HostRules, WebError};
 
 /// Tells the addresses of a name.
 pub trait Resolver: Send + Sync {
@@ -59,31 +57,19 @@ pub async fn check(
     resolver: &dyn Resolver,
 ) -> Result<Checked, WebError> {
     rules.judge(&address)?;
+    let host = address.host().to_string();
+    let unresolved = |why: String| WebError::Unresolved { host: host.clone(), why };
     let ips = match address.host() {
         Host::Ip(ip) => vec![*ip],
         Host::Name(name) => {
-            let unresolved = |why: String| WebError::Unresolved { host: name.clone(), why };
-            let ips = resolver.resolve(name).await.map_err(|err| unresolved(err.to_string()))?;
-            if ips.is_empty() {
-                return Err(unresolved("it has no address".to_owned()));
-            }
-            if ips.len() > MAX_ADDRESSES {
-                return Err(unresolved(format!("it has more than {MAX_ADDRESSES} addresses")));
-            }
-            ips
+            resolver.resolve(name).await.map_err(|err| unresolved(err.to_string()))?
         }
     };
-    let mut places = Vec::with_capacity(ips.len());
-    for ip in ips {
-        let place = SocketAddr::new(ip, address.port());
-        if let Some(what) = special(ip)
-            && !rules.allows_private(place)
-        {
-            return Err(WebError::Special { host: address.host().to_string(), ip, what });
-        }
-        if !places.contains(&place) {
-            places.push(place);
-        }
-    }
+    let allowed = |it| rules.allows_private(it);
+    let judged = judge_addresses(ips, address.port(), allowed);
+    let places = judged.map_err(|err| match err {
+        AddressError::Special(ip, what) => WebError::Special { host: host.clone(), ip, what },
+        AddressError::None | AddressError::TooMany => unresolved(err.to_string()),
+    })?;
     Ok(Checked { address, places })
 }

@@ -2,7 +2,9 @@
 
 use std::net::SocketAddr;
 
-use super::{Address, Host, WebError, address::proper_name};
+use eclusa_net::HostPattern;
+
+use super::{Address, WebError};
 
 /// Which hosts may be asked.
 ///
@@ -20,23 +22,14 @@ pub struct HostRules {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     written: String,
-    pattern: Pattern,
-    port: Option<u16>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Pattern {
-    Everything,
-    /// Begins with the dot, so that the name itself and its namesakes do not match.
-    Below(String),
-    Exactly(Host),
+    pattern: HostPattern,
 }
 
 impl HostRules {
     /// Rules that allow every host, for tools whose hosts the gate asks about. Addresses that
     /// are not public are refused all the same.
     pub fn every_host() -> HostRules {
-        let every = Entry { written: "*".to_owned(), pattern: Pattern::Everything, port: None };
+        let every = Entry { written: "*".to_owned(), pattern: HostPattern::EVERY_HOST };
         HostRules { allow: vec![every], ..HostRules::default() }
     }
 
@@ -69,7 +62,7 @@ impl HostRules {
 
     /// True if a rule allows this host by name, and not only because it allows every host.
     pub fn names(&self, address: &Address) -> bool {
-        let named = |entry: &Entry| entry.pattern != Pattern::Everything && entry.allows(address);
+        let named = |entry: &Entry| !entry.pattern.is_every_host() && entry.allows(address);
         self.judge(address).is_ok() && self.allow.iter().any(named)
     }
 
@@ -85,69 +78,16 @@ fn canonical(place: SocketAddr) -> SocketAddr {
 
 impl Entry {
     fn read(written: &str) -> Result<Entry, WebError> {
-        let wrong = |why: &str| WebError::Rule { entry: written.to_owned(), why: why.to_owned() };
-        let (host, port) = split_port(written)
-            .ok_or_else(|| wrong("after the colon there must be a port from 1 to 65535"))?;
-        let pattern = if host == "*" {
-            Pattern::Everything
-        } else {
-            let (below, host) = match host.strip_prefix("*.") {
-                Some(rest) => (true, rest),
-                None => (false, host),
-            };
-            let hint = "write a host such as `example.com`, `*.example.com` or `*`, without a scheme or a path";
-            if host.contains(['*', '/', '@', '%', '\\']) {
-                return Err(wrong(hint));
-            }
-            match (url::Host::parse(host), below) {
-                (Ok(url::Host::Domain(name)), _) => {
-                    let name = proper_name(&name).map_err(|why| wrong(&why))?;
-                    if below {
-                        Pattern::Below(format!(".{name}"))
-                    } else {
-                        Pattern::Exactly(Host::Name(name))
-                    }
-                }
-                (Ok(url::Host::Ipv4(ip)), false) => Pattern::Exactly(Host::Ip(ip.into())),
-                (Ok(url::Host::Ipv6(ip)), false) => {
-                    Pattern::Exactly(Host::Ip(std::net::IpAddr::V6(ip).to_canonical()))
-                }
-                _ => return Err(wrong(hint)),
-            }
-        };
-        Ok(Entry { written: written.to_owned(), pattern, port })
+        let pattern = HostPattern::parse(written)
+            .map_err(|err| WebError::Rule { entry: written.to_owned(), why: err.to_string() })?;
+        Ok(Entry { written: written.to_owned(), pattern })
     }
 
     fn allows(&self, address: &Address) -> bool {
-        let port = match (self.port, &self.pattern) {
-            (Some(port), _) => port == address.port(),
-            (None, Pattern::Everything) => true,
-            (None, _) => address.usual_port(),
-        };
-        port && self.matches(address.host())
+        self.pattern.covers(&address.endpoint())
     }
 
     fn denies(&self, address: &Address) -> bool {
-        self.port.is_none_or(|port| port == address.port()) && self.matches(address.host())
-    }
-
-    fn matches(&self, host: &Host) -> bool {
-        match (&self.pattern, host) {
-            (Pattern::Everything, _) => true,
-            (Pattern::Exactly(own), host) => own == host,
-            (Pattern::Below(end), Host::Name(name)) => name.ends_with(end.as_str()),
-            (Pattern::Below(_), Host::Ip(_)) => false,
-        }
-    }
-}
-
-/// An entry without its port, and the port; nothing if there is a port that is none.
-fn split_port(entry: &str) -> Option<(&str, Option<u16>)> {
-    let inside = entry.rfind(']').unwrap_or(0);
-    match entry.rsplit_once(':') {
-        Some((host, port)) if host.len() >= inside => {
-            port.parse().ok().filter(|&port| port != 0).map(|port| (host, Some(port)))
-        }
-        _ => Some((entry, None)),
+        self.pattern.concerns(&address.endpoint())
     }
 }

@@ -1,6 +1,7 @@
 //! The web tool against the corpus, a resolver of the tests' own and a real server on loopback.
 
 mod address;
+mod agreement;
 mod corpus;
 mod domains;
 mod pages;

@@ -24,6 +24,9 @@ fn s3_20_patterns_over_hosts() {
         ("example.com", "https://example.com/x?y#z", Yes, Yes),
         ("example.com", "https://example.com:443/", Yes, Yes),
         ("example.com", "http://example.com:443/", Yes, No),
+        ("example.com:443", "https://example.com/", Yes, Yes),
+        ("example.com:443", "http://example.com/", No, No),
+        ("example.com:443", "example.com", Yes, No),
         ("example.com", "https://example.com@evil.example/", Doubt, Doubt),
         ("example.com", "exa mple.com", Doubt, Doubt),
         ("example.com", "bücher.example", Doubt, Doubt),
@@ -43,7 +46,7 @@ fn s3_20_patterns_over_hosts() {
         let fits = |tightens| Domains::new([pattern], tightens).unwrap().fit(host);
         assert_eq!((fits(true), fits(false)), (tight, loose), "{pattern} {host}");
     }
-    for wrong in ["", "https://a.example", "a.example/x", "*a.example", "a..example", "a:443", "ü"]
+    for wrong in ["", "https://a.example", "a.example/x", "*a.example", "a..example", "a:+80", "ü"]
     {
         assert!(Domains::new([wrong], true).is_err(), "{wrong}");
     }

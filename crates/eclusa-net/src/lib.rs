@@ -1,0 +1,27 @@
+//! Hosts in one reading: rules, commands, servers and the web all ask here what a text names, which
+//! pattern covers it, and whether an address is one of the public internet.
+//!
+//! What programs read in two ways is not read at all: odd spellings of addresses, user names, letters
+//! that are not ASCII. Nothing here asks a name server or opens a connection.
+//!
+//! ```
+//! use eclusa_net::{Endpoint, HostPattern};
+//!
+//! let pattern = HostPattern::parse("*.example.com").unwrap();
+//! let endpoint = Endpoint::parse("https://docs.example.com/page").unwrap();
+//! assert!(pattern.covers(&endpoint));
+//! assert!(!pattern.covers(&Endpoint::parse("https://docs.example.com:8443/").unwrap()));
+//! assert!(Endpoint::parse("https://example.com@evil.example/").is_err());
+//! ```
+
+mod address;
+mod endpoint;
+mod host;
+mod pattern;
+mod range;
+
+pub use address::{AddressError, MAX_ADDRESSES, judge_addresses};
+pub use endpoint::Endpoint;
+pub use host::{Host, HostError, split_port};
+pub use pattern::HostPattern;
+pub use range::special;

@@ -1,0 +1,122 @@
+//! Hosts and patterns in odd spellings: read in one way, or not at all.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+use eclusa_net::{
+    AddressError, Endpoint, Host, HostError, HostPattern, judge_addresses, split_port,
+};
+
+#[test]
+fn a_host_is_read_in_one_way_or_not_at_all() {
+    for (text, read) in [
+        ("example.com", "example.com"),
+        ("EXAMPLE.com.", "example.com"),
+        ("xn--bcher-kva.example", "xn--bcher-kva.example"),
+        ("_dmarc.example.com", "_dmarc.example.com"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("[::ffff:127.0.0.1]", "127.0.0.1"),
+        ("localhost", "localhost"),
+    ] {
+        assert_eq!(Host::parse(text).unwrap().to_string(), read, "{text}");
+    }
+    for (text, why) in [
+        ("", HostError::NoHost),
+        (".", HostError::NoHost),
+        ("a/b", HostError::NoHost),
+        ("user@a.example", HostError::NoHost),
+        ("*", HostError::NoHost),
+        ("a..b", HostError::Label),
+        ("a.example..", HostError::Label),
+        ("bücher.example", HostError::Characters),
+        ("a b", HostError::Characters),
+        ("a%2eexample", HostError::Characters),
+        ("::1", HostError::Characters),
+        ("[::1", HostError::Brackets),
+        ("[::1]x", HostError::Brackets),
+        ("[fe80::1%eth0]", HostError::Brackets),
+        ("0x7f.1", HostError::OddAddress),
+        ("0x7f000001", HostError::OddAddress),
+        ("2130706433", HostError::OddAddress),
+        ("127.1", HostError::OddAddress),
+        ("0177.0.0.1", HostError::OddAddress),
+        ("1.2.3.4.", HostError::OddAddress),
+    ] {
+        assert_eq!(Host::parse(text), Err(why), "{text}");
+    }
+}
+
+#[test]
+fn a_port_is_digits_from_1_to_65535() {
+    assert_eq!(split_port("a:443"), Ok(("a", Some(443))));
+    assert_eq!(split_port("[::1]:8080"), Ok(("[::1]", Some(8080))));
+    assert_eq!(split_port("[::1]"), Ok(("[::1]", None)));
+    for wrong in ["a:", "a:0", "a:+80", "a:-1", "a:65536", "a:80x", "a: 80", "[::1]:"] {
+        assert_eq!(split_port(wrong), Err(HostError::Port), "{wrong}");
+    }
+}
+
+#[test]
+fn whoever_allows_reads_a_pattern_narrowly_and_whoever_denies_widely() {
+    // The pattern, the endpoint, whether it is covered, whether it is concerned.
+    for (pattern, endpoint, covers, concerns) in [
+        ("a.example", "https://a.example/", true, true),
+        ("a.example", "a.example", true, true),
+        ("a.example", "https://a.example:8443/", false, true),
+        ("a.example", "http://a.example:443/", false, true),
+        ("a.example:443", "https://a.example/", true, true),
+        ("a.example:443", "https://a.example:443/", true, true),
+        ("a.example:443", "http://a.example/", false, false),
+        ("a.example:443", "a.example", false, true),
+        ("a.example:8443", "a.example", false, false),
+        ("*", "https://anything.example:1/", true, true),
+        ("*:8443", "https://x.example:8443/", true, true),
+        ("*:8443", "https://x.example/", false, false),
+        ("*.example", "https://a.b.example/", true, true),
+        ("*.example", "https://example/", false, false),
+        ("*.example", "https://notexample/", false, false),
+        ("[::1]", "http://[0:0::1]/", true, true),
+        ("127.0.0.1", "http://[::ffff:7f00:1]/", true, true),
+    ] {
+        let parsed = HostPattern::parse(pattern).unwrap();
+        let endpoint_read = Endpoint::parse(endpoint).unwrap();
+        let said = (parsed.covers(&endpoint_read), parsed.concerns(&endpoint_read));
+        assert_eq!(said, (covers, concerns), "{pattern} {endpoint}");
+    }
+    for wrong in ["", "*.", "**", "a*.example", "*.1.2.3.4", "https://a.example", "a.example/x"] {
+        assert!(HostPattern::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn this_machine_is_known_by_its_names() {
+    let here = |it: &str| Endpoint::parse(it).is_ok_and(|it| it.is_loopback());
+    for text in [
+        "localhost:3000",
+        "http://localhost",
+        "127.0.0.1",
+        "127.9.9.9:1",
+        "[::1]:80",
+        "a.localhost",
+    ] {
+        assert!(here(text), "{text}");
+    }
+    for text in
+        ["localhost.evil.example", "http://localhost@evil.example", "128.0.0.1", "[::2]", "0.0.0.0"]
+    {
+        assert!(!here(text), "{text}");
+    }
+}
+
+#[test]
+fn one_bad_address_among_good_ones_is_a_no() {
+    let ips = |texts: &[&str]| texts.iter().map(|it| it.parse().unwrap()).collect::<Vec<_>>();
+    let judge = |texts: &[&str]| judge_addresses(ips(texts), 443, |_| false);
+    assert_eq!(judge(&["93.184.216.34", "93.184.216.34"]).unwrap().len(), 1);
+    assert!(matches!(judge(&["93.184.216.34", "10.0.0.1"]), Err(AddressError::Special(..))));
+    assert!(matches!(judge(&["::ffff:127.0.0.1"]), Err(AddressError::Special(..))));
+    assert_eq!(judge(&[]), Err(AddressError::None));
+    let many = vec!["93.184.216.34".parse().unwrap(); 65];
+    assert_eq!(judge_addresses(many, 443, |_| false), Err(AddressError::TooMany));
+    let private = "127.0.0.1:80".parse().unwrap();
+    assert!(judge_addresses(ips(&["127.0.0.1"]), 80, |it| it == private).is_ok());
+}
