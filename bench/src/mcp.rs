@@ -70,7 +70,7 @@ pub(crate) fn run() -> Told {
             println!("    {name}: {ratio:.2} x the one without threads, {more} µs more");
         }
     }
-    let up = ["up", "--listen", "127.0.0.1:0"];
+    let up = ["up", "--same-user", "--listen", "127.0.0.1:0"];
     let mut webs = vec![
         Round::of("http, bare rmcp", Web::start(command(&bare, &["http"]))?, "echo"),
         Round::of("http, eclusa up", Web::start(ours(&up, "", "crash")?)?, "echo"),

@@ -68,7 +68,7 @@ async def main():
             command=ECLUSA, args=["mcp"], env=world.env, cwd=world.workspace
         )
         up = subprocess.Popen(
-            [ECLUSA, "up", "--listen", "127.0.0.1:0"],
+            [ECLUSA, "up", "--same-user", "--trust-client-answers", "--listen", "127.0.0.1:0"],
             env=world.env, cwd=world.workspace, stdout=subprocess.PIPE, text=True,
         )
         url = re.search(r"http://\S+", up.stdout.readline()).group()

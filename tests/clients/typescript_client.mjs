@@ -46,7 +46,7 @@ async function drive(name, transport) {
   console.log(`typescript, ${name}: ok`);
 }
 
-const up = spawn(eclusa, ["up", "--listen", "127.0.0.1:0"], { env, cwd: workspace });
+const up = spawn(eclusa, ["up", "--same-user", "--trust-client-answers", "--listen", "127.0.0.1:0"], { env, cwd: workspace });
 try {
   await drive("stdio", new StdioClientTransport({ command: eclusa, args: ["mcp"], env, cwd: workspace }));
   const line = await new Promise((told) => up.stdout.once("data", (it) => told(String(it))));

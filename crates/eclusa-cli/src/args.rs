@@ -9,13 +9,16 @@ use clap::{
 use clap_complete::Shell;
 use eclusa::Mode;
 
+use crate::screen::ColorChoice;
+
 mod history;
 mod mcp;
 mod policy;
 mod servers;
 
 pub(crate) use history::{
-    ApprovalsCommand, ChangesCommand, ConfigCommand, LogCommand, RedoArgs, ToolsCommand, UndoArgs,
+    ApprovalsCommand, ChangesCommand, ChangesList, ConfigCommand, LogCommand, LogList, RedoArgs,
+    ToolsCommand, UndoArgs,
 };
 pub(crate) use mcp::{McpArgs, UpArgs, WrapArgs};
 pub(crate) use policy::{Agent, PolicyCommand};
@@ -23,21 +26,21 @@ pub(crate) use servers::{AddArgs, Client, ServersCommand};
 
 const EXAMPLES: &str = "\
 Examples:
-  eclusa demo                                   see every gate at work, in a scratch workspace
-  eclusa tools                                  what can be called here
-  eclusa check note '{\"text\": \"hello\"}'         would it run, and why
-  eclusa run note '{\"text\": \"hello\"}'           run it, if it may
-  eclusa exec -- make test                      run a command, see what it changes, then decide
+  eclusa demo                                   see it at work, in a scratch workspace
+  eclusa tools                                  the tools of this workspace
+  eclusa check read path=README.md              would it run, and why
+  eclusa run read path=README.md limit:=20      run one call
+  eclusa exec -- make test                      run a command, review its changes, then decide
   eclusa changes                                what calls changed, newest last
-  eclusa undo                                   take the last change back
+  eclusa undo                                   undo the latest change
   eclusa log                                    what was decided, newest last
-  eclusa log verify                             nothing was changed since
+  eclusa log verify                             check that nobody has altered the log
 
-Exit codes: 0 done, 1 the tool failed, 2 usage or configuration, 3 refused, 130 aborted.";
+Exit codes: 0 done, 1 the tool failed, 2 wrong usage or configuration, 3 refused, 130 aborted.";
 
 /// The one gate that every tool call of an AI agent passes.
 ///
-/// A call is validated, reviewed, judged by rules, put to a person where the rules say so, run,
+/// A call is validated, reviewed, judged by rules, approved by a person where the rules say so, run,
 /// and recorded before anybody gets its answer.
 #[derive(Debug, Parser)]
 #[command(name = "eclusa", version, after_help = EXAMPLES, max_term_width = 100)]
@@ -48,32 +51,38 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// What every command understands.
+/// Options of every command.
 #[derive(Debug, Clone, Group)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Directory that calls work in [default: the current one]
+    /// Directory that calls work in [default: the project around the current directory]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// Since people are asked; denials, path rules and checkpoints hold in every mode
+    /// When to ask a person; denials, path rules and checkpoints hold in every mode
     #[arg(long, global = true, value_parser = modes())]
     pub(crate) mode: Option<Mode>,
-    /// Decide everything, do nothing, ask nobody
+    /// Decide, but run nothing and ask nobody
     #[arg(long, global = true)]
     pub(crate) dry_run: bool,
-    /// Write JSON, for programs
+    /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// A further file of rules and settings; can be given several times
+    /// Another file of rules and settings; repeatable
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) policy: Vec<PathBuf>,
-    /// Configuration to use instead of your own
+    /// Configuration file to use instead of your own
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Where the log is kept [default: under your state directory]
+    /// Directory for logs and undo history [default: in your state directory]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
-    /// Tell on stderr what happens; twice for more
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: ColorChoice,
+    /// Print exact times in UTC instead of relative ones
+    #[arg(long, global = true)]
+    pub(crate) utc: bool,
+    /// Print what happens to stderr; twice for more
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
@@ -82,45 +91,45 @@ fn modes() -> impl TypedValueParser<Value = Mode> {
     PossibleValuesParser::new(Mode::ALL.map(Mode::as_str)).try_map(|word| word.parse::<Mode>())
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Pass one call through the gate
+    /// Run one tool call through the gate
     #[command(after_help = "\
 Examples:
-  eclusa run time                               a call without arguments
-  eclusa run note '{\"text\": \"hello\"}'           arguments as JSON
-  eclusa run note - < arguments.json            arguments from stdin
-  eclusa --dry-run run note '{\"text\": \"x\"}'     decide, and do nothing
+  eclusa run read path=README.md limit:=20      `=` for text, `:=` for numbers and other JSON
+  eclusa run read '{\"path\": \"README.md\"}'       arguments as JSON
+  eclusa run write - < arguments.json           arguments from stdin
+  eclusa --dry-run run write path=x content=y   decide, and do nothing
 
-Prints what the tool produced. Where a person must approve, asks on the terminal; without one the
-call is refused (exit code 3), unless the configuration says otherwise.")]
+Prints the tool's output. Where a person must approve, asks on the terminal; without one the call is
+refused (exit code 3), unless the configuration says otherwise.")]
     Run(RunArgs),
-    /// Run a shell command where nothing is real, then commit what it did or discard it
+    /// Run a command in a sandbox, review its changes, then apply or discard them
     #[command(after_help = "\
 Examples:
   eclusa exec -- make test                      a program and its arguments, each as typed
   eclusa exec -- 'make && ./run | tail'         one word alone is shell text, as with `sh -c`
-  eclusa exec --discard -- ./configure          see what it would do
-  eclusa exec --commit -- cargo fmt             no question, if the rules let it
+  eclusa exec --discard -- ./configure          preview: show what it would change
+  eclusa exec --apply -- cargo fmt              apply without asking, if the rules allow it
   eclusa exec --allow-net packages.example -- cargo fetch
 
-It runs in a sandbox: no network unless allowed, nothing outside the workspace is written. What it
-changed is shown, and becomes real all together or not at all. Standard output and error come on
-standard output, in order. Ends with the exit code of the command (128 and more: a signal), with 3
-where the rules refuse it or what it did, and with 130 when it was interrupted.")]
+It runs in a sandbox: no network unless allowed, nothing outside the workspace is written. Its
+changes are shown, and applied all together or not at all. Its output and errors come on standard
+output, in order. Ends with the exit code of the command (128 and more: a signal), with 3 where the
+rules refuse it or its changes, and with 130 when it was interrupted.")]
     Exec(ExecArgs),
-    /// Say what holds shell commands on this machine, and what is missing
+    /// Check how well this machine can sandbox commands
     #[command(after_help = "\
-Exit codes: 0 everything holds, 1 something is missing.")]
+Exit codes: 0 the sandbox is complete, 1 something is missing.")]
     Doctor,
-    /// Say what the rules make of a call, and why
+    /// Explain what the rules decide about a call
     ///
     /// Runs nothing, records nothing, asks nobody; reviewers are not consulted.
     #[command(after_help = "\
 Examples:
-  eclusa check note '{\"text\": \"hello\"}'
-  eclusa --mode yolo check note '{\"text\": \"hello\"}'
+  eclusa check bash command='npm install'
+  eclusa --mode yolo check read path=.env
   eclusa check --jsonl < calls.jsonl            one {\"id\", \"tool\", \"args\"} a line
 
 With --jsonl, writes one {\"id\", \"decision\", \"class\", \"because\"} a line, in order. A line that
@@ -134,10 +143,10 @@ cannot be read is denied in its place. Exit code 3 when a single call would be d
         #[command(subcommand)]
         what: Option<ToolsCommand>,
     },
-    /// Take back what calls changed in the workspace
+    /// Undo what calls changed in the workspace
     #[command(after_help = "\
 Examples:
-  eclusa undo                                   the last change that stands
+  eclusa undo                                   the latest change
   eclusa undo 7                                 what call 7 changed, keeping what came later
   eclusa undo 7 9                               both, or neither
   eclusa undo --turn                            all of the last turn
@@ -148,32 +157,42 @@ All of it is undone or nothing. A call in the middle can be undone while nothing
 same files; otherwise the calls or edits that stand in the way are named (exit code 1). The undo is
 a call of its own in the log, and `eclusa redo` takes it back.")]
     Undo(UndoArgs),
-    /// Take an undo back
+    /// Redo what was undone
     #[command(after_help = "\
 Examples:
-  eclusa redo                                   the last undo that stands
+  eclusa redo                                   the latest undo
   eclusa redo 7                                 the undo of call 7, or the undo that is call 7")]
     Redo(RedoArgs),
-    /// Show what calls changed in the workspace, and whether it stands
+    /// Show what calls changed in the workspace
     #[command(after_help = "\
 Examples:
   eclusa changes                                the last calls that changed something
   eclusa changes show 7                         what call 7 did, for people
   eclusa changes diff 7                         the same as a patch
-  eclusa changes compact                        make what is kept for undo smaller, now")]
+  eclusa changes --discarded                    what discarded calls would have changed
+  eclusa changes compact                        shrink the undo history now")]
+    #[command(args_conflicts_with_subcommands = true)]
     Changes {
+        #[command(flatten)]
+        list: ChangesList,
         #[command(subcommand)]
         what: Option<ChangesCommand>,
     },
     /// Read and verify the audit log of this workspace
     #[command(after_help = "\
 Examples:
-  eclusa log                                    the last calls
+  eclusa log -n 50                              the last calls
+  eclusa log --tool bash --outcome denied_by_policy --since 7d
+  eclusa log --grep migrations                  calls that mention this
+  eclusa log stats                              counts, times, and what is asked most
   eclusa log show 12                            everything about one call
   eclusa log tail -f                            as it happens
   eclusa log export > log.jsonl                 all records, one a line
   eclusa log verify --head HASH                 the chain holds, and ends where you noted it")]
+    #[command(args_conflicts_with_subcommands = true)]
     Log {
+        #[command(flatten)]
+        list: LogList,
         #[command(subcommand)]
         what: Option<LogCommand>,
     },
@@ -192,19 +211,19 @@ Examples:
   eclusa policy import claude-code .claude/settings.json
   eclusa policy export codex
 
-`test` and `lint` end with exit code 1 when there is something to mend.")]
+`test` and `lint` end with exit code 1 when there is something to fix.")]
     Policy {
         #[command(subcommand)]
         what: PolicyCommand,
     },
-    /// Answer questions that wait at the desk (on_no_approver = "queue")
+    /// List and answer pending approvals (on_no_approver = "queue")
     Approvals {
         #[command(subcommand)]
         what: Option<ApprovalsCommand>,
     },
-    /// Read an output that was too long for the model
+    /// Print a saved output that was too long for the model
     Output {
-        /// The reference that the reply named
+        /// The reference that the reply gave
         reference: String,
         /// Bytes to read, as `A..B`, `A..` or `..B`
         #[arg(long, value_parser = range)]
@@ -216,21 +235,68 @@ Examples:
     /// Serve the tools to agents over MCP, on HTTP
     #[command(after_help = mcp::UP_EXAMPLES)]
     Up(UpArgs),
-    /// Other people's MCP servers behind the gate
+    /// Manage other MCP servers behind the gate
     #[command(after_help = servers::EXAMPLES)]
     Servers {
         #[command(subcommand)]
         what: Option<ServersCommand>,
     },
-    /// See every gate at work, in a scratch workspace
+    /// Write an eclusa.toml for this project
+    #[command(after_help = "\
+Looks for cargo, npm, python, go and make, allows the test, lint and format commands that it finds,
+and prints what it wrote. An eclusa.toml that is there is never overwritten.")]
+    Init(InitArgs),
+    /// See it at work, in a scratch workspace
     Demo,
-    /// Write a completion script for a shell
+    /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: Shell,
     },
-    /// Write the manual page
-    Man,
+    /// Print a manual page, or write all of them
+    #[command(after_help = "\
+Examples:
+  eclusa man | man -l -                         the program
+  eclusa man servers add | man -l -             one command
+  eclusa man eclusa.toml | man -l -             the configuration file
+  eclusa man --dir ~/.local/share/man/man1      all pages, as files")]
+    Man(ManArgs),
+    /// Print words for completion scripts
+    #[command(hide = true)]
+    CompleteWords {
+        /// What to print
+        kind: WordKind,
+    },
+}
+
+/// Which manual page.
+#[derive(Debug, Group)]
+pub(crate) struct ManArgs {
+    /// A command, or `eclusa.toml` [default: the program itself]
+    #[arg(conflicts_with = "dir")]
+    pub(crate) page: Vec<String>,
+    /// Write all pages into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+/// What completion scripts ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum WordKind {
+    /// Names of tools
+    Tools,
+    /// Numbers of calls
+    Calls,
+    /// Ids of rules
+    Rules,
+}
+
+/// How a configuration for the project is made.
+#[derive(Debug, Group)]
+pub(crate) struct InitArgs {
+    /// Do not trust the new file: it may only add restrictions
+    #[arg(long)]
+    pub(crate) no_trust: bool,
 }
 
 /// One call.
@@ -238,13 +304,13 @@ Examples:
 pub(crate) struct RunArgs {
     /// Name or alias of the tool
     pub(crate) tool: String,
-    /// Arguments as a JSON object; `-` reads them from stdin
-    #[arg(value_name = "ARGS-JSON")]
-    pub(crate) args: Option<String>,
+    /// Arguments: `key=text` and `key:=json` words, or one JSON object; `-` reads it from stdin
+    #[arg(value_name = "ARGS")]
+    pub(crate) args: Vec<String>,
     /// Why it should run; shown to whoever is asked, and recorded
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// How long it may run, as `90`, `90s`, `2m` or `2h`; the configured cap holds
+    /// Time limit, as `90`, `90s`, `2m` or `2h`; the configured limit holds
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Option<Duration>,
 }
@@ -252,16 +318,16 @@ pub(crate) struct RunArgs {
 /// One command.
 #[derive(Debug, Group)]
 pub(crate) struct ExecArgs {
-    /// Make what it changes real without asking, if the rules let it
-    #[arg(long, conflicts_with = "discard")]
-    pub(crate) commit: bool,
-    /// Show what it would change, and change nothing
+    /// Apply its changes without asking, if the rules allow it
+    #[arg(long, alias = "commit", conflicts_with = "discard")]
+    pub(crate) apply: bool,
+    /// Preview: show what it would change, and change nothing
     #[arg(long)]
     pub(crate) discard: bool,
-    /// A host that it may reach, besides those of the configuration; can be given several times
+    /// A host that it may reach, besides those of the configuration; repeatable
     #[arg(long, value_name = "HOST")]
     pub(crate) allow_net: Vec<String>,
-    /// How long it may run, as `90`, `90s`, `2m` or `2h`; as long as it takes unless said
+    /// Time limit, as `90`, `90s`, `2m` or `2h` [default: none]
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Option<Duration>,
     /// The command: a program and its arguments, or one word of shell text
@@ -275,9 +341,9 @@ pub(crate) struct CheckArgs {
     /// Name or alias of the tool
     #[arg(required_unless_present = "jsonl")]
     pub(crate) tool: Option<String>,
-    /// Arguments as a JSON object; `-` reads them from stdin
-    #[arg(value_name = "ARGS-JSON")]
-    pub(crate) args: Option<String>,
+    /// Arguments: `key=text` and `key:=json` words, or one JSON object; `-` reads it from stdin
+    #[arg(value_name = "ARGS")]
+    pub(crate) args: Vec<String>,
     /// Read calls from stdin, one JSON object a line
     #[arg(long, conflicts_with = "tool")]
     pub(crate) jsonl: bool,
@@ -290,7 +356,7 @@ pub(crate) struct CheckArgs {
 fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let wrong = || format!("`{text}` is not a time; write `90s`, `500ms`, `2m` or `2h`");
+    let wrong = || format!("`{text}` is not a duration; write `90s`, `500ms`, `2m` or `2h`");
     let number: u64 = number.parse().map_err(|_| wrong())?;
     match unit {
         "" | "s" => Ok(Duration::from_secs(number)),
@@ -310,5 +376,9 @@ fn range(text: &str) -> Result<Range<usize>, String> {
         "" => Ok(other),
         text => text.parse().map_err(|_| wrong()),
     };
-    Ok(number(from, 0)?..number(to, usize::MAX)?)
+    let (from, to) = (number(from, 0)?, number(to, usize::MAX)?);
+    match from <= to {
+        true => Ok(from..to),
+        false => Err(format!("`{text}` is an empty range: its end is before its start")),
+    }
 }

@@ -10,6 +10,7 @@ mod config;
 mod demo;
 mod doctor;
 mod exec;
+mod init;
 mod log;
 mod log_call;
 mod man;
@@ -45,8 +46,8 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         }
         Command::Undo(calls) => undo::run(&open(&global)?, calls, global.json).await,
         Command::Redo(call) => undo::redo(&open(&global)?, call, global.json).await,
-        Command::Changes { what } => changes::run(&open(&global)?, what, global.json),
-        Command::Log { what } => log::run(&paths(&global)?, what, global.json).await,
+        Command::Changes { list, what } => changes::run(&open(&global)?, list, what, global.json),
+        Command::Log { list, what } => log::run(&paths(&global)?, list, what, global.json).await,
         Command::Config { what } => config::run(&global, what),
         Command::Policy { what } => policy::run(&global, what),
         Command::Approvals { what } => approvals::run(&global, what),
@@ -58,6 +59,8 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Servers { what } => servers::run(&global, what).await,
         Command::Demo => demo::run(&global).await,
         Command::Completions { shell } => completions::run(shell),
-        Command::Man => man::run(),
+        Command::Man(args) => man::run(&args),
+        Command::CompleteWords { kind } => completions::words(&global, kind),
+        Command::Init(args) => init::run(&global, &args),
     }
 }

@@ -22,6 +22,7 @@ use crate::{
     examples,
     failure::Failure,
     paths::{self, Paths},
+    read_text::read_text,
     remember::RuleWriter,
     reviewers::{ExternalReviewer, ReviewerEndpoint, service::Service},
     rule_uses::RuleUses,
@@ -185,12 +186,14 @@ impl AppContext {
         }
         setup.spool = Some(spool);
         setup.approval_queue = Some(Arc::new(ApprovalQueue::new(store.clone())));
+        let everywhere = terminal.everywhere();
         let terminal = Arc::new(terminal);
         setup.approvers = vec![terminal.clone()];
         setup.checkpoint = Some(terminal);
         setup.tally = Arc::new(RuleUses(self.paths.uses()));
         if let Some(file) = &self.paths.config {
-            setup.remember = Some(Arc::new(RuleWriter::new(file.clone())));
+            let writer = RuleWriter::new(self.paths.workspace_rules(), file.clone(), everywhere);
+            setup.remember = Some(Arc::new(writer));
         }
         reviewers.extend(self.reviewers()?);
         setup.reviewers = reviewers;
@@ -336,11 +339,18 @@ pub(crate) fn layers(paths: &Paths) -> Result<Vec<Layer>, Failure> {
     let name = |file: &Path| file.display().to_string();
     let mut layers = Vec::new();
     if let Some(file) = &paths.config {
-        match read(file) {
+        match read_text(file) {
             Ok(text) => layers.push(Layer::of_person(name(file), text)),
             Err(err) if err.kind() == io::ErrorKind::NotFound && !paths.config_named => {}
             Err(err) => return Err(unreadable(file, &err)),
         }
+    }
+    // What the person answered with "always" in this workspace.
+    let file = paths.workspace_rules();
+    if file.exists()
+        && let Some(text) = if_there(&file)?
+    {
+        layers.push(Layer::of_person(name(&file), text));
     }
     let file = paths.project();
     let project = if_there(&file)?;
@@ -349,7 +359,7 @@ pub(crate) fn layers(paths: &Paths) -> Result<Vec<Layer>, Failure> {
         layers.push(Layer::of_person(name(&file), text));
     }
     for file in &paths.policies {
-        let text = read(file).map_err(|err| unreadable(file, &err))?;
+        let text = read_text(file).map_err(|err| unreadable(file, &err))?;
         layers.push(Layer::of_person(name(file), text));
     }
     if let Some(text) = project.filter(|_| !trusted) {
@@ -364,24 +374,20 @@ pub(crate) fn layers(paths: &Paths) -> Result<Vec<Layer>, Failure> {
 
 /// What is in a file that need not be there.
 fn if_there(file: &Path) -> Result<Option<String>, Failure> {
-    match read(file) {
+    match read_text(file) {
         Ok(text) => Ok(Some(text)),
         Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(err) => Err(unreadable(file, &err)),
     }
 }
 
-fn read(file: &Path) -> io::Result<String> {
-    std::fs::read_to_string(file)
-}
-
 fn unreadable(file: &Path, err: &io::Error) -> Failure {
-    Failure::usage(format!("the configuration `{}` cannot be read: {err}", file.display()))
+    Failure::usage(format!("cannot read the configuration `{}`: {err}", file.display()))
 }
 
-/// Everything that is wrong, one line each, and how to mend it.
+/// Everything that is wrong, one line each, and how to fix it.
 pub(crate) fn unusable(errors: ConfigErrors) -> Failure {
     let lines: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
-    Failure::usage(format!("the configuration cannot be used:\n  {}", lines.join("\n  ")))
-        .hint("`eclusa config schema` says what can be written")
+    Failure::usage(format!("configuration error:\n  {}", lines.join("\n  ")))
+        .hint("`man eclusa.toml` and docs/configuration.md describe every key")
 }

@@ -1,4 +1,4 @@
-//! How a command ends when it cannot do its work: what is wrong, how to mend it, which exit code.
+//! How a command fails: what is wrong, how to fix it, which exit code.
 
 use std::{fmt, io, process::ExitCode};
 
@@ -55,7 +55,7 @@ impl Failure {
         Failure { exit: Exit::Failed, message: message.to_string(), hints: Vec::new() }
     }
 
-    /// The same, and how to mend it.
+    /// The same, and how to fix it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hints.push(hint.into());
         self

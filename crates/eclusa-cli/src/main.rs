@@ -16,6 +16,7 @@ mod examples;
 mod failure;
 mod git_excludes;
 mod paths;
+mod read_text;
 mod remember;
 mod reviewers;
 mod rule_uses;
@@ -31,6 +32,7 @@ mod timestamp;
 mod token_store;
 mod trust;
 mod undo_retention;
+mod up_token;
 
 use args::{Args, Command};
 use failure::{Exit, Failure};
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(err) => return explained(&err),
     };
+    screen::configure(args.global.color, args.global.utc);
     let ended = run(args);
     // Whatever was started has ended before we do.
     spawn::wait_for_killers();

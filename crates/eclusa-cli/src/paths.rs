@@ -3,6 +3,7 @@
 
 use std::{
     env,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -33,12 +34,16 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Looks around.
+    /// Finds the workspace and the files that go with it.
     pub(crate) fn find(global: &Global) -> Result<Paths, Failure> {
         let named = global.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
-        let workspace = named.canonicalize().ok().filter(|it| it.is_dir()).ok_or_else(|| {
+        let named = named.canonicalize().ok().filter(|it| it.is_dir()).ok_or_else(|| {
             Failure::usage(format!("the workspace `{}` is not a directory", named.display()))
         })?;
+        let workspace = match global.workspace.is_some() {
+            true => named,
+            false => project_root(&named)?,
+        };
         let state = match &global.state {
             Some(state) => whole(state),
             None => home("XDG_STATE_HOME", ".local/state").ok_or_else(homeless)?.join("eclusa"),
@@ -74,6 +79,21 @@ impl Paths {
     /// Where the digest of the workspace's configuration is kept, if a person trusts it.
     pub(crate) fn trusted(&self) -> PathBuf {
         self.store.with_file_name("trusted")
+    }
+
+    /// Rules that the person made by answering "always" in this workspace.
+    pub(crate) fn workspace_rules(&self) -> PathBuf {
+        self.store.with_file_name("rules.toml")
+    }
+
+    /// The files that "always" writes to: for this workspace, and for every workspace.
+    pub(crate) fn always_files(&self) -> Option<(PathBuf, PathBuf)> {
+        Some((self.workspace_rules(), self.config.clone()?))
+    }
+
+    /// The token that clients of `eclusa up` must show, where the person set none.
+    pub(crate) fn up_token(&self) -> PathBuf {
+        self.store.with_file_name("up-token")
     }
 
     /// Where uses of rules are counted.
@@ -122,6 +142,30 @@ pub(crate) fn git_excludes() -> Option<String> {
 fn home(variable: &str, otherwise: &str) -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
     absolute(variable).or_else(|| absolute("HOME").map(|it| it.join(otherwise)))
+}
+
+/// The project that a directory belongs to: the nearest directory upwards with an `eclusa.toml` or
+/// a `.git`, not beyond the home, or the directory itself. What others could put there does not
+/// count: a directory above that is not this user's, or that everybody may write to, ends the
+/// search.
+fn project_root(from: &Path) -> Result<PathBuf, Failure> {
+    let home = env::var_os("HOME").map(PathBuf::from).and_then(|it| it.canonicalize().ok());
+    let user = rustix::process::geteuid().as_raw();
+    let ours = |it: &Path| {
+        it.metadata().is_ok_and(|found| found.uid() == user && found.mode() & 0o002 == 0)
+    };
+    let is_project = |it: &Path| [FILE, ".git"].iter().any(|name| it.join(name).exists());
+    let is_top = |it: &Path| it.parent().is_none() || home.as_deref() == Some(it);
+    let above = from.ancestors().take_while(|it| !is_top(it) && (*it == from || ours(it)));
+    let root = above.filter(|it| is_project(it)).map(Path::to_owned).next();
+    let root = root.unwrap_or_else(|| from.to_owned());
+    if is_top(&root) {
+        let what =
+            if root.parent().is_none() { "the root directory" } else { "your home directory" };
+        return Err(Failure::usage(format!("{what} is not used as a workspace by itself"))
+            .hint("go to a project directory, or name it: `--workspace DIR`"));
+    }
+    Ok(root)
 }
 
 fn homeless() -> Failure {

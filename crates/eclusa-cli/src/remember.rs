@@ -1,38 +1,63 @@
-//! Keeping "always": a rule in the person's own configuration, their comments untouched.
+//! Keeping "always": a rule for this workspace, or for every workspace in the person's own
+//! configuration, comments untouched.
 
 use std::{
+    collections::BTreeSet,
     io::Write,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
+use crate::read_text::read_text;
 use eclusa::{Grant, Remember};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
+/// The rules that a person wants in every workspace, until they are written.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Everywhere(Arc<Mutex<BTreeSet<String>>>);
+
+impl Everywhere {
+    /// The person wants this one in every workspace.
+    pub(crate) fn insert(&self, grant: &Grant) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(rule(grant));
+    }
+
+    fn remove(&self, grant: &Grant) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&rule(grant))
+    }
+}
+
 /// Keeps answers as rules in a file.
 pub(crate) struct RuleWriter {
-    file: PathBuf,
+    workspace: PathBuf,
+    person: PathBuf,
+    everywhere: Everywhere,
     writing: Mutex<()>,
 }
 
 impl RuleWriter {
-    /// Keeps them in this file, which need not be there yet.
-    pub(crate) fn new(file: PathBuf) -> RuleWriter {
-        RuleWriter { file, writing: Mutex::new(()) }
+    /// Keeps rules in the file of the workspace, and in that of the person where they said so.
+    /// Neither need be there yet.
+    pub(crate) fn new(workspace: PathBuf, person: PathBuf, everywhere: Everywhere) -> RuleWriter {
+        RuleWriter { workspace, person, everywhere, writing: Mutex::new(()) }
     }
 }
 
 impl Remember for RuleWriter {
     fn always(&self, grant: &Grant) -> Result<(), String> {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = |what: String| format!("`{}` {what}", self.file.display());
-        let text = match std::fs::read_to_string(&self.file) {
+        let file = match self.everywhere.remove(grant) {
+            true => &self.person,
+            false => &self.workspace,
+        };
+        let failed = |what: String| format!("`{}` {what}", file.display());
+        let text = match read_text(file) {
             Ok(text) => text,
             Err(err) if err.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(err) => return Err(failed(format!("cannot be read: {err}"))),
         };
         let text = with_rule(&text, grant).map_err(failed)?;
-        replace(&self.file, &text).map_err(|err| failed(format!("cannot be written: {err}")))
+        replace(file, &text).map_err(|err| failed(format!("cannot be written: {err}")))
     }
 }
 
@@ -143,11 +168,21 @@ mod tests {
     fn what_is_shown_is_what_is_written_and_can_be_read() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("new/eclusa.toml");
-        RuleWriter::new(file.clone()).always(&grant()).unwrap();
+        let person = dir.path().join("mine.toml");
+        let everywhere = Everywhere::default();
+        let writer = RuleWriter::new(file.clone(), person.clone(), everywhere.clone());
+        writer.always(&grant()).unwrap();
+        assert!(!person.exists(), "always is for this workspace");
         let text = std::fs::read_to_string(&file).unwrap();
         assert_eq!(text.trim(), rule(&grant()));
         let config = eclusa::Config::load(&[eclusa::Layer::of_person("f", text)]).unwrap();
         assert!(config.rules.iter().any(|it| it.decision() == eclusa::Decision::Allow));
+        // For every workspace only where the person said so, and once.
+        everywhere.insert(&grant());
+        writer.always(&grant()).unwrap();
+        assert_eq!(std::fs::read_to_string(&person).unwrap().trim(), rule(&grant()));
+        writer.always(&grant()).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap().matches("[[rules]]").count(), 2);
     }
 
     #[test]
@@ -155,7 +190,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("eclusa.toml");
         std::fs::File::create(&file).unwrap().write_all(b"not [ toml").unwrap();
-        let err = RuleWriter::new(file.clone()).always(&grant()).unwrap_err();
+        let person = dir.path().join("mine.toml");
+        let writer = RuleWriter::new(file.clone(), person, Everywhere::default());
+        let err = writer.always(&grant()).unwrap_err();
         assert!(err.contains("is not TOML"), "{err}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "not [ toml");
     }

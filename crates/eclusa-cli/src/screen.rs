@@ -1,9 +1,48 @@
-//! Writing for people and for programs: colours only on a terminal, nothing raw on a terminal.
+//! Writing for people and for programs: colours and wrapping on a terminal, nothing raw there.
 
 use std::{
     borrow::Cow,
+    env,
     io::{self, BufWriter, IsTerminal, Write},
+    os::fd::AsFd,
+    sync::atomic::{AtomicBool, AtomicU8, Ordering},
 };
+
+use rustix::termios::tcgetwinsize;
+
+use crate::{since, timestamp::Timestamp};
+
+pub(crate) mod layout;
+#[cfg(test)]
+mod tests;
+
+/// When colours are used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set; everywhere with CLICOLOR_FORCE
+    #[default]
+    Auto,
+    /// Everywhere
+    Always,
+    /// Nowhere
+    Never,
+}
+
+/// What `--color` says, for this process.
+static COLOR: AtomicU8 = AtomicU8::new(0);
+/// Whether times are exact (`--utc`), for this process.
+static UTC: AtomicBool = AtomicBool::new(false);
+
+/// Sets how this process writes, as the command line says.
+pub(crate) fn configure(color: ColorChoice, utc: bool) {
+    let number = match color {
+        ColorChoice::Auto => 0,
+        ColorChoice::Always => 1,
+        ColorChoice::Never => 2,
+    };
+    COLOR.store(number, Ordering::Relaxed);
+    UTC.store(utc, Ordering::Relaxed);
+}
 
 /// What a piece of text is, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +79,18 @@ impl Style {
 pub(crate) struct Paint(bool);
 
 impl Paint {
-    /// For something that is written to this stream.
+    /// Colours for something that is written to this stream.
     pub(crate) fn on(stream: &impl IsTerminal) -> Paint {
-        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty())
-            || std::env::var_os("TERM").is_some_and(|it| it == "dumb");
-        Paint(stream.is_terminal() && !unwanted)
+        let set = |name| env::var_os(name).is_some_and(|it| !it.is_empty());
+        Paint(match COLOR.load(Ordering::Relaxed) {
+            1 => true,
+            2 => false,
+            _ if set("NO_COLOR") => false,
+            _ if env::var_os("CLICOLOR_FORCE").is_some_and(|it| !it.is_empty() && it != "0") => {
+                true
+            }
+            _ => stream.is_terminal() && env::var_os("TERM").is_none_or(|it| it != "dumb"),
+        })
     }
 
     /// The text in its colour.
@@ -57,10 +103,21 @@ impl Paint {
     }
 }
 
+/// How wide and how high a terminal is; `None` where the stream is none, or does not say.
+pub(crate) fn size_of(stream: &(impl IsTerminal + AsFd)) -> Option<(usize, usize)> {
+    if !stream.is_terminal() {
+        return None;
+    }
+    let size = tcgetwinsize(stream).ok()?;
+    let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
+    (columns > 0).then_some((columns, rows))
+}
+
 /// Standard output, buffered.
 pub(crate) struct Screen {
     out: BufWriter<io::StdoutLock<'static>>,
     terminal: bool,
+    columns: Option<usize>,
     pub(crate) paint: Paint,
 }
 
@@ -70,20 +127,37 @@ impl Screen {
         let out = io::stdout();
         Screen {
             terminal: out.is_terminal(),
+            columns: size_of(&out).map(|(columns, _)| columns),
             paint: Paint::on(&out),
             out: BufWriter::new(out.lock()),
         }
     }
 
-    /// Our own words.
+    /// Our own words, wrapped at the width of the terminal.
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
         self.styled(Style::Plain, text)
     }
 
-    /// Our own words, in a colour.
+    /// Our own words in a colour, wrapped at the width of the terminal.
     pub(crate) fn styled(&mut self, style: Style, text: &str) -> io::Result<()> {
+        let Some(columns) = self.columns else { return self.verbatim(style, text) };
+        text.split('\n')
+            .flat_map(|line| layout::wrap(line, columns))
+            .try_for_each(|line| self.verbatim(style, &line))
+    }
+
+    /// A line that is not wrapped: of a diff, of a file.
+    pub(crate) fn verbatim(&mut self, style: Style, text: &str) -> io::Result<()> {
         let text = self.paint.text(style, text);
         writeln!(self.out, "{text}")
+    }
+
+    /// A time: relative for people, exact for programs and with `--utc`.
+    pub(crate) fn time(&self, time: Timestamp) -> String {
+        match self.terminal && !UTC.load(Ordering::Relaxed) {
+            true => time.relative(since::now()),
+            false => time.to_string(),
+        }
     }
 
     /// Somebody else's words: byte for byte to a program, made harmless on a terminal.
@@ -109,21 +183,30 @@ impl Screen {
         writeln!(self.out, "{value}")
     }
 
-    /// Columns, the widest cell deciding; the last one is not padded.
+    /// Columns. On a terminal the widest are cut so that each row fits a line.
     pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
-        let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-        let width = |column: usize| {
-            rows.iter().filter_map(|row| row.get(column)).map(|it| it.chars().count()).max()
-        };
-        let widths: Vec<usize> = (0..columns).map(|it| width(it).unwrap_or_default()).collect();
-        for row in rows {
-            let mut line = String::new();
-            for (cell, width) in row.iter().zip(&widths) {
-                line.push_str(&format!("{cell:width$}  "));
-            }
-            writeln!(self.out, "{}", line.trim_end())?;
+        layout::table(rows, self.columns).iter().try_for_each(|it| writeln!(self.out, "{it}"))
+    }
+
+    /// A table whose first row holds the headings.
+    pub(crate) fn headed_table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
+        for (number, line) in layout::table(rows, self.columns).iter().enumerate() {
+            self.verbatim(if number == 0 { Style::Strong } else { Style::Plain }, line)?;
         }
         Ok(())
+    }
+
+    /// A setting and where it comes from; on a terminal cut so that it stays on its line.
+    pub(crate) fn setting(&mut self, text: &str, origin: &str) -> io::Result<()> {
+        let origin = format!("  # {origin}");
+        let text = match self.columns {
+            Some(columns) => {
+                layout::cut(text, columns.saturating_sub(layout::width(&origin)).max(20))
+            }
+            None => text.to_owned(),
+        };
+        let origin = self.paint.text(Style::Faint, &origin).into_owned();
+        writeln!(self.out, "{text}{origin}")
     }
 
     /// Everything out, now.
@@ -162,42 +245,30 @@ fn moves(it: char) -> bool {
     matches!(it, '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// Says on stderr what somebody should know.
+/// Writes a note to stderr.
 pub(crate) fn note(text: &str) {
-    let paint = Paint::on(&io::stderr());
-    // An error means that nobody reads it.
-    let _ = writeln!(io::stderr(), "{} {}", paint.text(Style::Warn, "note:"), sanitize(text));
+    to_stderr(Style::Warn, "note:", text);
 }
 
-/// Says on stderr why something was not done.
+/// Writes to stderr why something was not done: each line with its label.
 pub(crate) fn error(lines: &[String]) {
-    let paint = Paint::on(&io::stderr());
-    let mut err = io::stderr().lock();
     for line in lines {
-        let line = sanitize(line);
-        let (label, rest) = line.split_once(' ').unwrap_or((&line, ""));
-        let style = if label == "error:" { Style::Bad } else { Style::Strong };
-        // An error means that nobody reads it.
-        let _ = writeln!(err, "{} {rest}", paint.text(style, label));
+        let (label, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let style = if label == "hint:" { Style::Strong } else { Style::Bad };
+        to_stderr(style, label, rest);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_terminal_would_obey_is_shown_by_number() {
-        let table = [
-            ("plain text\n\ttab", "plain text\n\ttab"),
-            ("\x1b[2J", "\\u{1B}[2J"),
-            ("a\rb\u{7}", "a\\u{D}b\\u{7}"),
-            ("\u{9b}31m", "\\u{9B}31m"),
-            ("a\u{202e}b\u{200b}", "a\\u{202E}b\\u{200B}"),
-            ("größe 数 🙂", "größe 数 🙂"),
-        ];
-        for (text, shown) in table {
-            assert_eq!(sanitize(text), shown);
+fn to_stderr(style: Style, label: &str, text: &str) {
+    let stderr = io::stderr();
+    let (paint, columns) = (Paint::on(&stderr), size_of(&stderr).map(|(columns, _)| columns));
+    let text = format!("{} {}", paint.text(style, label), sanitize(text));
+    let mut err = stderr.lock();
+    for line in text.split('\n') {
+        let pieces = columns.map_or_else(|| vec![line.to_owned()], |it| layout::wrap(line, it));
+        for piece in pieces {
+            // An error means that nobody reads it.
+            let _ = writeln!(err, "{piece}");
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn redactor(settings: &RedactSettings, directory: &Path) -> Result<Re
         let wrong = |what: String| {
             Failure::usage(format!("the secrets in `{}` cannot be used: {what}", path.display()))
         };
-        let text = std::fs::read_to_string(&path).map_err(|err| wrong(err.to_string()))?;
+        let text = crate::read_text::read_text(&path).map_err(|err| wrong(err.to_string()))?;
         more.extend(read(&text).map_err(wrong)?);
     }
     match more.is_empty() {

@@ -26,8 +26,8 @@ pub(crate) fn parse_since(text: &str) -> Result<Since, String> {
     }
     Timestamp::read(text).map(Since::Time).ok_or_else(|| {
         format!(
-            "`{text}` is neither a call, a while nor a time; write `12`, `10m` (s, m, h, d) or \
-             `2026-03-01 09:30` (UTC)"
+            "`{text}` is not a call number, a duration or a date; write `12`, `10m` (s, m, h, d) \
+             or `2026-03-01 09:30` (UTC)"
         )
     })
 }

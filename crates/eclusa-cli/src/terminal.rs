@@ -14,25 +14,35 @@ use std::{
 use eclusa::{Answer, Approver, NotAsked, Question};
 use futures::future::BoxFuture;
 
-use prompt::Prompt;
+use prompt::{AlwaysRules, Prompt};
+
+use crate::remember::Everywhere;
 
 mod checkpoint;
 mod edit;
+mod fit;
 mod key_reader;
+mod pager;
 mod prompt;
 
 /// The terminal that this program was started on.
 pub(crate) struct Terminal {
     /// Stdin was used up by the arguments, so the terminal itself is read.
     stdin_taken: bool,
-    /// Where a rule for "always" would be written, to say so.
-    rules: Option<PathBuf>,
+    /// Where a rule for "always" would be written, for this workspace and for every one.
+    rules: Option<(PathBuf, PathBuf)>,
+    everywhere: Everywhere,
 }
 
 impl Terminal {
     /// The terminal, if there is one; that is looked at when somebody must be asked.
-    pub(crate) fn new(stdin_taken: bool, rules: Option<PathBuf>) -> Terminal {
-        Terminal { stdin_taken, rules }
+    pub(crate) fn new(stdin_taken: bool, rules: Option<(PathBuf, PathBuf)>) -> Terminal {
+        Terminal { stdin_taken, rules, everywhere: Everywhere::default() }
+    }
+
+    /// Which rules the person wants in every workspace.
+    pub(crate) fn everywhere(&self) -> Everywhere {
+        self.everywhere.clone()
     }
 
     /// Where answers are typed. A question is asked only where it can be seen and answered by a
@@ -59,7 +69,7 @@ impl Terminal {
         })?;
         let mut keys = key_reader::KeyReader::new(input, Arc::default());
         let mut ask = || {
-            keys.forget()?;
+            keys.settle()?;
             let mut out = io::stderr().lock();
             write!(out, "{question}")?;
             out.flush()?;
@@ -84,10 +94,10 @@ impl Approver for Terminal {
             let talk = Prompt::new(
                 question.clone(),
                 self.input()?,
-                self.rules.clone(),
+                AlwaysRules { files: self.rules.clone(), everywhere: self.everywhere.clone() },
                 given_up.0.clone(),
             );
-            let answered = tokio::task::spawn_blocking(move || talk.hold()).await;
+            let answered = tokio::task::spawn_blocking(move || talk.ask()).await;
             match answered {
                 Ok(Ok(answer)) => Ok(answer),
                 Ok(Err(err)) => Err(NotAsked::Failed(format!("the terminal failed: {err}"))),

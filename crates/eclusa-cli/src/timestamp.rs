@@ -16,6 +16,19 @@ impl fmt::Display for Timestamp {
 }
 
 impl Timestamp {
+    /// The time as people say it: how long ago, or the day when that is long ago.
+    pub(crate) fn relative(self, now: u64) -> String {
+        let seconds = now.saturating_sub(self.0) / 1000;
+        match seconds {
+            0..=1 => "just now".to_owned(),
+            2..=119 => format!("{seconds} s ago"),
+            120..=7_199 => format!("{} min ago", seconds / 60),
+            7_200..=172_799 => format!("{} h ago", seconds / 3_600),
+            172_800..=1_209_599 => format!("{} days ago", seconds / 86_400),
+            _ => self.to_string().split(' ').next().unwrap_or_default().to_owned(),
+        }
+    }
+
     /// Reads a time in UTC: a day, and with it perhaps hours, minutes and seconds.
     pub(crate) fn read(text: &str) -> Option<Timestamp> {
         let text = text.strip_suffix('Z').unwrap_or(text);
@@ -78,5 +91,22 @@ mod tests {
         for (millis, text) in table {
             assert_eq!(Timestamp(millis).to_string(), text);
         }
+    }
+
+    #[test]
+    fn times_are_told_as_people_say_them() {
+        let now = 1_709_251_199_999;
+        let table = [
+            (0, "just now"),
+            (5, "5 s ago"),
+            (150, "2 min ago"),
+            (7_300, "2 h ago"),
+            (200_000, "2 days ago"),
+            (40 * 86_400, "2024-01-20"),
+        ];
+        for (seconds, text) in table {
+            assert_eq!(Timestamp(now - seconds * 1_000).relative(now), text);
+        }
+        assert_eq!(Timestamp(now + 9_000).relative(now), "just now");
     }
 }

@@ -1,6 +1,6 @@
-//! What is kept for undo, looked after: put right after a crash, made smaller, and told of.
+//! The undo history: recovered after a crash, shrunk when it is too large.
 
-use eclusa::{AuditSink, Compacted, Draft, Recovered, Retention, Workspace};
+use eclusa::{AuditSink, Compacted, Draft, Recovered, Retention, Workspace, one_line};
 use eclusa_store::Store;
 use serde::Serialize;
 
@@ -32,17 +32,17 @@ fn put_right(recovered: &Recovered) -> String {
     let mut told = Vec::new();
     if !recovered.reverted.is_empty() {
         let calls = calls(&recovered.reverted);
-        told.push(format!("{calls} died while changing the workspace, and that was taken back"));
+        told.push(format!("{calls} died while changing the workspace; the changes were undone"));
     }
     if !recovered.finished.is_empty() {
         let calls = calls(&recovered.finished);
-        told.push(format!("{calls} died when all was changed, and that was finished"));
+        told.push(format!("{calls} died after changing the workspace; the changes were completed"));
     }
     for left in &recovered.left {
         told.push(format!(
-            "`{}` was changed by somebody else since and left alone; what it was before is in `{}`",
-            eclusa::one_line(&left.path.to_string_lossy()),
-            left.kept.display()
+            "`{}` was changed by somebody else since and left alone; its old content is in `{}`",
+            one_line(&left.path.to_string_lossy()),
+            one_line(&left.kept.to_string_lossy())
         ));
     }
     told.join("; ")
@@ -71,7 +71,7 @@ pub(crate) fn compact(
     if !compacted.evicted.is_empty() {
         let evicted: Vec<u64> = compacted.evicted.iter().map(|it| it.call).collect();
         let message = format!(
-            "{} can no longer be undone: what is kept for undo was more than {} bytes",
+            "{} can no longer be undone: the undo history was larger than {} bytes",
             calls(&evicted),
             keep.bytes
         );

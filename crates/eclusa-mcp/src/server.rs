@@ -23,6 +23,7 @@ mod http;
 mod methods;
 mod notifications;
 mod own_resources;
+mod peer;
 mod pending;
 mod pipe;
 mod prompts_and_resources;

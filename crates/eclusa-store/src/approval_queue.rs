@@ -1,4 +1,4 @@
-//! The desk: questions that wait for somebody, across processes and restarts.
+//! The approval queue: questions that wait for somebody, across processes and restarts.
 //!
 //! A question is queued with the time it expires. Exactly one decision about it wins, and it is
 //! on record in the same transaction; whoever waits takes the answer once. What nobody answers in
@@ -25,7 +25,7 @@ pub struct ApprovalQueue {
     poll: Duration,
 }
 
-/// A question at the desk.
+/// A question in the approval queue.
 #[derive(Debug, Clone)]
 pub struct QueuedQuestion {
     /// Its number; never given twice.
@@ -50,7 +50,7 @@ pub struct QueuedQuestion {
     pub taken_at: Option<u64>,
 }
 
-/// How a question at the desk stands.
+/// How a question in the approval queue stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuestionStatus {
     /// Nobody has answered yet.
@@ -94,13 +94,13 @@ impl std::fmt::Display for QuestionStatus {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
     /// There is no such question.
-    #[error("there is no question {0} at the desk: list those that wait")]
+    #[error("there is no pending approval {0}")]
     Unknown(u64),
     /// It is too late.
-    #[error("question {0} has expired, and the call was refused: it must be asked again")]
+    #[error("approval {0} has expired and its call was refused; the agent has to ask again")]
     Expired(u64),
     /// Somebody else was faster, or the same person said something else.
-    #[error("question {id} is already {status}: `{by}` answered `{answer}`")]
+    #[error("approval {id} is already {status}: `{by}` answered `{answer}`")]
     Decided {
         /// The question.
         id: u64,
@@ -164,9 +164,11 @@ impl ApprovalQueue {
         let text = wire::write(question).map_err(NotAsked::Failed)?;
         let created = self.now();
         let expires = created.saturating_add(millis(question.time));
-        let (binding, call) = (question.binding.clone(), question.call.clone());
+        let call = question.call.clone();
+        let asked = rows::Asked { binding: question.binding.clone(), question: text };
+        let row = asked.clone();
         let mut waiting = self
-            .park(move |tx| rows::park(tx, &binding, &call, &text, created, expires))
+            .insert(move |tx| rows::insert(tx, &row, &call, created, expires))
             .await
             .map_err(failed)?;
         let id = waiting.id;
@@ -178,7 +180,8 @@ impl ApprovalQueue {
             let now = self.now();
             match queued {
                 QuestionStatus::Approved | QuestionStatus::Rejected => {
-                    let take = self.store.write_later(move |tx| rows::take(tx, id, now));
+                    let asked = asked.clone();
+                    let take = self.store.write_later(move |tx| rows::take(tx, id, &asked, now));
                     let taken = take.await.map_err(failed)?;
                     waiting.over = true;
                     return taken.ok_or_else(|| {
@@ -198,10 +201,10 @@ impl ApprovalQueue {
         Err(NotAsked::Failed("nobody answered before the question expired".to_owned()))
     }
 
-    /// Parks a question. If nobody waits for it by the time it is queued, it is taken back.
-    async fn park(
+    /// Queues a question. If nobody waits for it by the time it is queued, it is taken back.
+    async fn insert(
         &self,
-        park: impl FnOnce(&mut Transaction<'_>) -> Result<u64, StoreError> + Send + 'static,
+        insert: impl FnOnce(&mut Transaction<'_>) -> Result<u64, StoreError> + Send + 'static,
     ) -> Result<Waiting, StoreError> {
         let (tell, told) = oneshot::channel();
         let store = self.store.clone();
@@ -209,7 +212,7 @@ impl ApprovalQueue {
             // With nobody to take it, the token is dropped here, and does its work.
             drop(tell.send(queued.map(|id| Waiting { store, id, over: false })));
         };
-        self.store.queue(writer::task(park, tell))?;
+        self.store.queue(writer::task(insert, tell))?;
         told.await.unwrap_or_else(|_| Err(StoreError::Gone(self.store.path().to_owned())))
     }
 
@@ -220,7 +223,7 @@ impl ApprovalQueue {
 
 impl Approver for ApprovalQueue {
     fn name(&self) -> &str {
-        "desk"
+        "approval-queue"
     }
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {

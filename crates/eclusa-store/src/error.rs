@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a store, in sentences that say how to mend it.
+//! Everything that can be wrong with a store, in sentences that say how to fix it.
 
 use std::{
     io,
@@ -11,17 +11,17 @@ use rusqlite::ErrorCode;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The path leads to a directory.
-    #[error("`{}` is a directory, and a store is a file: name a file", .0.display())]
+    #[error("`{}` is a directory; the log is a file: name a file", .0.display())]
     Directory(PathBuf),
     /// There is nothing to read.
-    #[error("there is no store at `{}`: nothing has been recorded there yet", .0.display())]
+    #[error("nothing recorded for this workspace yet (no log at `{}`)", .0.display())]
     Missing(PathBuf),
     /// The file is something else.
-    #[error("`{}` is not a store, and nothing was written to it: name another file", .0.display())]
+    #[error("`{}` is not a log of this program; nothing was written to it. Name another file", .0.display())]
     NotAStore(PathBuf),
     /// The file is damaged.
     #[error(
-        "the store `{}` is damaged ({what}), and nothing more is written to it: move it aside and keep it as evidence, or restore a copy",
+        "the log `{}` is damaged ({what}). Nothing more is written to it: move it aside and keep it as evidence, or restore a copy",
         path.display()
     )]
     Damaged {
@@ -32,7 +32,7 @@ pub enum StoreError {
     },
     /// A newer Eclusa has written it.
     #[error(
-        "the store `{}` has format {found}, and this program knows formats up to {known}: use the newer program that wrote it",
+        "the log `{}` has format {found}; this program knows formats up to {known}. Use the newer program that wrote it",
         path.display()
     )]
     Newer {
@@ -44,7 +44,7 @@ pub enum StoreError {
         known: i64,
     },
     /// The file may not be written, or is open for reading only.
-    #[error("the store `{}` cannot be written ({what})", path.display())]
+    #[error("cannot write the log `{}` ({what})", path.display())]
     ReadOnly {
         /// The file.
         path: PathBuf,
@@ -52,28 +52,28 @@ pub enum StoreError {
         what: String,
     },
     /// There is no space left.
-    #[error("there is no space left for the store `{}`: make room on its disk", .0.display())]
+    #[error("no space left for the log `{}`: free some space on its disk", .0.display())]
     Full(PathBuf),
     /// Somebody else holds the lock.
     #[error(
-        "another process has locked the store `{}` for too long: end it, or wait until it is done",
+        "another process holds the lock of the log `{}` for too long: end it, or wait until it is done",
         .0.display()
     )]
     Busy(PathBuf),
     /// What is open is not what others will find.
     #[error(
-        "the store `{}` was moved, replaced or deleted while it was open, and nothing more is written to it: put it back, or restart the program",
+        "the log `{}` was moved, replaced or deleted while it was open. Nothing more is written to it: put it back, or restart the program",
         .0.display()
     )]
     Moved(PathBuf),
     /// The writing thread has ended.
-    #[error("the writer of the store `{}` has stopped: restart the program", .0.display())]
+    #[error("the writer of the log `{}` has stopped: restart the program", .0.display())]
     Gone(PathBuf),
     /// What was handed in cannot be kept.
-    #[error("this cannot be kept in the store: {0}")]
+    #[error("this cannot be recorded: {0}")]
     Unfit(String),
     /// Anything else.
-    #[error("the store `{}` failed ({what})", path.display())]
+    #[error("the log `{}` failed ({what})", path.display())]
     Failed {
         /// The file.
         path: PathBuf,

@@ -14,7 +14,7 @@ impl Spool for Store {
             let (room, now) = (self.inner.options.spool_bytes, self.inner.options.clock.unix_ms());
             let bytes = text.len() as u64;
             if bytes > room {
-                return Err(format!("the text has {bytes} bytes, and the spool keeps {room}"));
+                return Err(format!("the output has {bytes} bytes, and at most {room} are saved"));
             }
             let reference = <dyn Spool>::reference(&text);
             let kept = reference.clone();
@@ -54,13 +54,12 @@ impl Store {
             .and_then(|mut select| select.query_row([reference], |row| row.get(0)).optional())
             .in_store(&self.inner.path)
             .map_err(|err| err.to_string())?;
-        let text = text.ok_or_else(|| {
-            format!("nothing is kept as `{reference}`: it never was, or newer texts took its place")
-        })?;
+        let text =
+            text.ok_or_else(|| format!("no saved output `{reference}` (unknown or expired)"))?;
         let text = String::from_utf8(text)
-            .map_err(|_| format!("what is kept as `{reference}` is damaged"))?;
+            .map_err(|_| format!("the saved output `{reference}` is damaged"))?;
         if <dyn Spool>::reference(&text) != reference {
-            return Err(format!("what is kept as `{reference}` is damaged"));
+            return Err(format!("the saved output `{reference}` is damaged"));
         }
         Ok(<dyn Spool>::slice(&text, range).to_owned())
     }
@@ -107,7 +106,7 @@ fn make_room(tx: &mut Transaction<'_>, room: u64, now: u64) -> Result<(), StoreE
     if dropped.is_empty() {
         return Ok(());
     }
-    let message = format!("{} kept texts were dropped to make room", dropped.len());
+    let message = format!("{} saved outputs were dropped to make room", dropped.len());
     tracing::warn!("{message}");
     let note = StoreRecord {
         at: now,

@@ -39,7 +39,7 @@ pub struct Options {
     pub busy: Duration,
     /// How many bytes the spool keeps; beyond, the oldest texts are dropped, and a record says so.
     pub spool_bytes: u64,
-    /// Tells the time for questions at the desk and for the records that the store writes itself.
+    /// Tells the time for questions in the approval queue and for the records that the store writes itself.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -73,7 +73,7 @@ pub struct Store {
 pub(crate) struct Inner {
     pub(crate) path: PathBuf,
     pub(crate) options: Options,
-    /// Rings when a question at the desk is answered in this process.
+    /// Rings when a question in the approval queue is answered in this process.
     pub(crate) answered: Notify,
     // INVARIANT: these go in this order. The last connection to a database moves the write-ahead
     // log to its place, which one that only reads cannot do; and without a queue the writer does

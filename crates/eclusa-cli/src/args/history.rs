@@ -1,4 +1,6 @@
-//! What can be said to the commands that look at the past and at what is set up.
+//! Arguments of the commands about the log, changes, tools, configuration and approvals.
+
+use std::path::PathBuf;
 
 use clap::{Args as Group, Subcommand};
 
@@ -8,15 +10,15 @@ use crate::since::{Since, parse_since};
 #[derive(Debug, Group)]
 pub(crate) struct UndoArgs {
     /// Numbers of the calls, as `eclusa changes` lists them
-    #[arg(value_name = "CALL", conflicts_with_all = ["last", "turn", "since"])]
+    #[arg(value_name = "CALL", value_parser = call_number, conflicts_with_all = ["last", "turn", "since"])]
     pub(crate) calls: Vec<u64>,
-    /// The last change that stands; so it is without any of these
+    /// Undo the latest change (default)
     #[arg(long, conflicts_with_all = ["turn", "since"])]
     pub(crate) last: bool,
-    /// Everything that the turn of the last change did
+    /// Undo everything of the latest turn
     #[arg(long, conflicts_with = "since")]
     pub(crate) turn: bool,
-    /// Everything since a call (`12`), a while (`10m`) or a time (`2026-03-01 09:30`, UTC)
+    /// Undo everything since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
     #[arg(long, value_parser = parse_since, value_name = "WHEN")]
     pub(crate) since: Option<Since>,
 }
@@ -24,29 +26,80 @@ pub(crate) struct UndoArgs {
 /// Which undo to take back.
 #[derive(Debug, Group)]
 pub(crate) struct RedoArgs {
-    /// The number of the undo, or of a call that it undid [default: the last undo that stands]
+    /// The number of the undo, or of a call that it undid [default: the latest undo]
+    #[arg(value_parser = call_number)]
     pub(crate) call: Option<u64>,
+}
+
+/// Which changes to list.
+#[derive(Debug, Group)]
+pub(crate) struct ChangesList {
+    /// How many
+    #[arg(short = 'n', long, default_value_t = 20)]
+    pub(crate) count: usize,
+    /// List calls whose changes were discarded, and what they would have changed
+    #[arg(long)]
+    pub(crate) discarded: bool,
+}
+
+/// Which calls of the log to list.
+#[derive(Debug, Group)]
+pub(crate) struct LogList {
+    /// How many
+    #[arg(short = 'n', long, default_value_t = 20)]
+    pub(crate) count: usize,
+    /// Only calls of this tool; repeatable
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Vec<String>,
+    /// Only calls with this outcome, such as `ok` or `denied_by_policy`; repeatable
+    #[arg(long, value_name = "OUTCOME")]
+    pub(crate) outcome: Vec<String>,
+    /// Only calls since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
+    #[arg(long, value_parser = parse_since, value_name = "WHEN")]
+    pub(crate) since: Option<Since>,
+    /// Only calls of this session
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// Only calls whose records contain this text, in any case
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) grep: Option<String>,
+}
+
+impl LogList {
+    /// True when only some calls are wanted.
+    pub(crate) fn is_filtered(&self) -> bool {
+        !self.tool.is_empty()
+            || !self.outcome.is_empty()
+            || self.since.is_some()
+            || self.session.is_some()
+            || self.grep.is_some()
+    }
+}
+
+/// Reads the number of a call.
+fn call_number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| {
+        "not a call number; `eclusa changes` and `eclusa log` list the numbers".to_owned()
+    })
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ChangesCommand {
     /// The last calls that changed something, newest last
-    List {
-        /// How many
-        #[arg(short = 'n', long, default_value_t = 20)]
-        count: usize,
-    },
+    List(ChangesList),
     /// What one call did, for people
     Show {
-        /// Its number [default: the last]
+        /// Its number [default: the latest]
+        #[arg(value_parser = call_number)]
         call: Option<u64>,
     },
     /// What one call did, as a patch that `git apply` takes
     Diff {
-        /// Its number [default: the last]
+        /// Its number [default: the latest]
+        #[arg(value_parser = call_number)]
         call: Option<u64>,
     },
-    /// Make what is kept for undo smaller, now
+    /// Shrink the undo history now
     Compact,
 }
 
@@ -69,31 +122,36 @@ pub(crate) enum ToolsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LogCommand {
-    /// The last calls, newest last
-    List {
-        /// How many
-        #[arg(short = 'n', long, default_value_t = 20)]
-        count: usize,
+    /// The last calls, newest last (default)
+    List(LogList),
+    /// Counts, times, and what is asked most
+    Stats {
+        /// Only calls since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
+        #[arg(long, value_parser = parse_since, value_name = "WHEN")]
+        since: Option<Since>,
+        /// Write a page with charts to this file
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
     },
     /// Everything on record about one call
     Show {
         /// Its number, or the model's id for it
         call: String,
     },
-    /// The last records, one JSON object a line
+    /// The last records, as they are written
     Tail {
-        /// How many to begin with
+        /// How many to start with
         #[arg(short = 'n', long, default_value_t = 10)]
         count: usize,
-        /// Go on as records are written, until interrupted
+        /// Keep printing new records until interrupted
         #[arg(short, long)]
         follow: bool,
     },
     /// All records, one JSON object a line
     Export,
-    /// Check that no record was changed, dropped, added or cut off
+    /// Check that no record was changed, removed or added
     Verify {
-        /// The hash that the last record is known to have
+        /// A hash that you noted earlier: it must still be in the log
         #[arg(long, value_name = "HASH")]
         head: Option<String>,
     },
@@ -101,30 +159,30 @@ pub(crate) enum LogCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Every setting, its value and where it comes from
+    /// Print every setting, its value and where it comes from
     Show,
-    /// Say whether the files can be used
+    /// Check the configuration files
     Check,
-    /// The JSON schema of eclusa.toml
+    /// Print the JSON schema of eclusa.toml
     Schema,
-    /// Trust the workspace's own file as it is now; any change takes it back
+    /// Trust the workspace's eclusa.toml until it changes
     Trust,
-    /// Trust it no longer: it can only tighten again
+    /// Stop trusting it: it may only add restrictions
     Untrust,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalsCommand {
-    /// What waits for an answer
+    /// Pending approvals (default)
     List,
-    /// Let a call run, this once
+    /// Approve a call, this once
     Yes {
-        /// The question's number, as `list` shows it
+        /// Its number, as `list` shows it
         id: u64,
     },
     /// Refuse a call
     No {
-        /// The question's number, as `list` shows it
+        /// Its number, as `list` shows it
         id: u64,
         /// What to tell the model
         #[arg(default_value = "")]

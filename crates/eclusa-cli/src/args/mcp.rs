@@ -26,10 +26,13 @@ Examples:
   eclusa up                                     http://127.0.0.1:8377/mcp, for this machine only
   ECLUSA_TOKEN=... eclusa up --listen 0.0.0.0:8377 --host build.example.org
 
-Clients from elsewhere must show the token (Authorization: Bearer). /health says whether the
-workspace is open, /metrics counts calls. Ctrl-C ends it: calls are cancelled and recorded.";
+Every client must send the token (Authorization: Bearer TOKEN). Where you set none, one is made,
+printed, and kept in a file that only you can read. Clients cannot answer questions about their own
+calls unless you pass --trust-client-answers: such questions wait for `eclusa approvals` where
+on_no_approver = \"queue\", and are refused otherwise. /health says whether the workspace is open,
+/metrics counts calls. Ctrl-C ends it: calls are cancelled and recorded.";
 
-/// How an MCP client is served.
+/// How MCP clients are served.
 #[derive(Debug, Clone, Group)]
 pub(crate) struct McpArgs {
     /// How long a call may wait for a person before the client is told to ask again [default: 50s,
@@ -50,10 +53,10 @@ pub(crate) struct WrapArgs {
     /// What it is called in rules and records [default: after its program or package]
     #[arg(long, requires = "wrap")]
     pub(crate) name: Option<String>,
-    /// An environment variable that its program sees; can be given several times
+    /// An environment variable that its program sees; repeatable
     #[arg(long, value_name = "VARIABLE", requires = "wrap")]
     pub(crate) env: Vec<String>,
-    /// A host that its program may reach; can be given several times
+    /// A host that its program may reach; repeatable
     #[arg(long, value_name = "HOST", requires = "wrap")]
     pub(crate) allow_net: Vec<String>,
     /// What its program may do with the workspace [default: read]
@@ -76,12 +79,18 @@ pub(crate) struct UpArgs {
     /// Address and port to listen on
     #[arg(long, default_value = "127.0.0.1:8377", value_name = "ADDRESS")]
     pub(crate) listen: SocketAddr,
-    /// A name of this machine that clients use; can be given several times
+    /// A name of this machine that clients use; repeatable
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
-    /// The environment variable that holds the token which clients must show
+    /// The environment variable that holds the token which clients must send
     #[arg(long, default_value = "ECLUSA_TOKEN", value_name = "VARIABLE")]
     pub(crate) token_env: String,
+    /// Let programs of your own user in without the token, on the loopback only
+    #[arg(long)]
+    pub(crate) same_user: bool,
+    /// The clients are yours and ask you: accept their answers to questions about their own calls
+    #[arg(long)]
+    pub(crate) trust_client_answers: bool,
     #[command(flatten)]
     pub(crate) serving: McpArgs,
 }

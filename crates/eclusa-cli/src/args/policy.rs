@@ -8,38 +8,38 @@ use crate::since::{Since, parse_since};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Try every rule on its own examples
+    /// Check every rule against its own examples
     Test {
         /// Files to test instead of those that are in place
         files: Vec<PathBuf>,
     },
-    /// Find rules that never decide anything, or decide too much
+    /// Find rules that never apply or allow too much
     Lint,
-    /// Say what a changed policy would have made of the calls in the log
+    /// Show what a changed policy would have decided about past calls
     Replay {
-        /// The changed policy, in the place of your own configuration
+        /// The changed policy, used instead of your own configuration
         file: PathBuf,
-        /// Since a call (`12`), a while (`10m`) or a time (`2026-03-01 09:30`, UTC)
+        /// Since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
         #[arg(long, value_parser = parse_since, value_name = "WHEN")]
         since: Option<Since>,
     },
-    /// Propose rules that would have saved questions, from past answers
+    /// Suggest rules that would have saved questions
     Suggest {
-        /// Since a call (`12`), a while (`10m`) or a time (`2026-03-01 09:30`, UTC)
+        /// Since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
         #[arg(long, value_parser = parse_since, value_name = "WHEN")]
         since: Option<Since>,
         /// How many at most
         #[arg(short = 'n', long, default_value_t = 5)]
         count: usize,
     },
-    /// Write another agent's permission settings as rules, and say what could not be carried over
+    /// Convert another agent's permission settings to rules
     Import {
         /// Whose settings
         agent: Agent,
         /// The file: settings.json, *.rules, config.toml, a policy file or opencode.json
         file: PathBuf,
     },
-    /// Write your own rules as another agent's settings, and say what could not be carried over
+    /// Convert your rules to another agent's permission settings
     Export {
         /// For whom
         agent: Agent,

@@ -10,26 +10,26 @@ use eclusa::{ServerPermission, WorkspaceAccess};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  eclusa servers                                which there are
-  eclusa servers list --check                   start them, and say how each is
+  eclusa servers                                list them
+  eclusa servers list --check                   start each and report its state
   eclusa servers add git -- uvx mcp-server-git
-  eclusa servers test git                       what it is, what it can do, what to look at
+  eclusa servers test git                       start it and show what it offers
   eclusa servers import                         bring over those of other agents
   eclusa run mcp_git_git_status '{\"repo_path\": \".\"}'
-  eclusa servers review git                     what its tools say now and did not say before
+  eclusa servers review git                     review changed tool descriptions
 
 Their tools are called `mcp_SERVER_TOOL`. A server is not trusted: its program runs in a sandbox, reads
 no secrets, writes to a directory of its own, and reaches the hosts that are named.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServersCommand {
-    /// The servers behind the gate
+    /// List the servers (default)
     List {
-        /// Start them, and say how each is
+        /// Start each server and report its state
         #[arg(long)]
         check: bool,
     },
-    /// Put a server behind the gate
+    /// Add a server behind the gate
     #[command(after_help = "\
 Examples:
   eclusa servers add git -- uvx mcp-server-git
@@ -41,12 +41,12 @@ No value of a variable or header is written to the configuration, only its name:
 your environment. Write a header's variable as it is sent, with `Bearer ` before a token. A program
 reaches the hosts that are named and no others; `eclusa servers test NAME` says which it tried.")]
     Add(AddArgs),
-    /// Take a server away, and forget what its tools said about themselves
+    /// Remove a server and its pinned tool descriptions
     Remove {
         /// Its name
         name: String,
     },
-    /// Start a server and show what it is, what it can do, and what to look at
+    /// Start a server and show what it offers
     #[command(after_help = "Exit codes: 0 it works, 1 it does not.")]
     Test {
         /// Its name
@@ -55,21 +55,21 @@ reaches the hosts that are named and no others; `eclusa servers test NAME` says 
         #[arg(last = true, value_name = "COMMAND")]
         command: Vec<String>,
     },
-    /// Look at tools that say something else than when they were first used, and accept it or not
+    /// Review tools whose description changed since first use
     #[command(after_help = "\
-Calls of such a tool are refused until somebody has looked. Exit codes: 0 nothing is open, 3 the
-change was not accepted.")]
+Calls of such a tool are refused until the change is accepted. Exit codes: 0 nothing to review or
+accepted, 3 not accepted.")]
     Review {
         /// Its name
         name: String,
-        /// Accept what is shown, without a question
+        /// Accept the change without asking
         #[arg(long)]
         accept: bool,
         /// The command of a server that is wrapped, and in no configuration
         #[arg(last = true, value_name = "COMMAND")]
         command: Vec<String>,
     },
-    /// Log in to a server at an address, by way of the browser
+    /// Log in to a server over HTTP, in the browser
     #[command(after_help = "\
 The server says who issues tokens for it; the address that is printed is theirs. The token is issued
 for that server alone, kept encrypted in the state directory, renewed by itself, and shown to nobody
@@ -93,7 +93,7 @@ variable that holds it.")]
         /// Its name
         name: String,
     },
-    /// Bring servers over from the configuration of another agent
+    /// Import servers from the configuration of another agent
     #[command(after_help = "\
 Examples:
   eclusa servers import                         from every agent that has a configuration here
@@ -118,10 +118,10 @@ be set in your environment. What cannot be brought over is listed with the reaso
 pub(crate) struct AddArgs {
     /// Its name: part of the names of its tools
     pub(crate) name: String,
-    /// An environment variable that its program sees; can be given several times
+    /// An environment variable that its program sees; repeatable
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) env: Vec<String>,
-    /// A host that its program may reach; can be given several times
+    /// A host that its program may reach; repeatable
     #[arg(long, visible_alias = "allow-net", value_name = "HOST")]
     pub(crate) host: Vec<String>,
     /// What its program may do with the workspace [default: read]

@@ -1,8 +1,8 @@
-//! `eclusa approvals`: questions that wait at the desk, and their answers.
+//! `eclusa approvals`: pending approvals, and their answers.
 
 use std::io;
 
-use eclusa::{Answer, render};
+use eclusa::{Answer, Role, render};
 use eclusa_store::{ApprovalQueue, QueueError, QueuedQuestion};
 use rustix::termios::tcgetwinsize;
 use serde_json::json;
@@ -36,20 +36,32 @@ fn list(desk: &ApprovalQueue, json: bool, screen: &mut Screen) -> Result<(), Fai
         return Ok(waiting.iter().try_for_each(|it| screen.json(&as_json(it)))?);
     }
     if waiting.is_empty() {
-        return Ok(screen.line("nothing waits for an answer")?);
+        return Ok(screen.line("no pending approvals")?);
     }
     let columns = tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
     let columns = if columns == 0 { 80 } else { columns };
     for queued in waiting {
         let QueuedQuestion { id, created, expires, .. } = queued;
-        let title =
-            format!("question {id}, asked {}, expires {}", Timestamp(created), Timestamp(expires));
+        let title = format!(
+            "approval {id}, asked {}, expires {}",
+            screen.time(Timestamp(created)),
+            Timestamp(expires)
+        );
         screen.styled(Style::Strong, &title)?;
-        for line in render(&queued.question).wrapped(columns).lines() {
-            screen.line(line)?;
+        // The letters of a terminal's prompt mean nothing here.
+        let lines = render(&queued.question).lines;
+        let next = lines.iter().skip(1).map(|it| Some(it.role)).chain([None]);
+        for (line, next) in lines.iter().zip(next) {
+            let title = line.role == Role::Title && next == Some(Role::Answer);
+            if title || line.role == Role::Answer {
+                continue;
+            }
+            for piece in line.wrapped(columns) {
+                screen.verbatim(Style::Plain, &piece)?;
+            }
         }
         screen.line(&format!(
-            "answer with `eclusa approvals yes {id}` or `eclusa approvals no {id} REASON`"
+            "`eclusa approvals yes {id}` approves it, `eclusa approvals no {id} REASON` refuses it"
         ))?;
         screen.line("")?;
     }
@@ -80,10 +92,8 @@ fn answer(global: &Global, id: u64, answer: Answer, screen: &mut Screen) -> Resu
     let desk = ApprovalQueue::new(ctx.store()?);
     let word = if answer == Answer::Once { "yes" } else { "no" };
     desk.answer(id, answer, &ctx.person()).map_err(|err| match err {
-        QueueError::Unknown(_) => {
-            Failure::failed(err).hint("`eclusa approvals` lists the questions that wait")
-        }
+        QueueError::Unknown(_) => Failure::failed(err).hint("`eclusa approvals` lists them"),
         err => Failure::failed(err),
     })?;
-    Ok(screen.line(&format!("question {id}: {word}"))?)
+    Ok(screen.line(&format!("approval {id}: {word}"))?)
 }

@@ -6,28 +6,104 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
-/// The longest arguments that are read from stdin.
+/// The longest arguments that are read from stdin, in bytes.
 const MAX_STDIN: u64 = 64 * 1024 * 1024;
 
-/// Reads arguments: none is `{}`, `-` is stdin.
-pub(super) fn read(typed: Option<&str>) -> Result<Value, Failure> {
-    let mut piped = String::new();
-    let text = match typed {
-        None => return Ok(Value::Object(Map::new())),
-        Some("-") => {
-            let stdin = std::io::stdin().lock();
-            stdin.take(MAX_STDIN).read_to_string(&mut piped)?;
-            piped.as_str()
+/// True when the arguments come from stdin.
+pub(super) fn from_stdin(typed: &[String]) -> bool {
+    matches!(typed, [only] if only == "-")
+}
+
+/// Reads arguments: none is `{}`, `-` is stdin, `{…}` is JSON, anything else `key=text` or
+/// `key:=json`.
+pub(super) fn read(typed: &[String]) -> Result<Value, Failure> {
+    match typed {
+        [] => Ok(Value::Object(Map::new())),
+        [only] if only == "-" => {
+            let mut piped = String::new();
+            std::io::stdin().lock().take(MAX_STDIN).read_to_string(&mut piped)?;
+            from_json(&piped)
         }
-        Some(text) => text,
-    };
+        [only] if is_json(only) => from_json(only),
+        words => from_words(words),
+    }
+}
+
+/// Whoever begins with a bracket or a quote, or wrote something without a key, meant JSON.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[', '"']) || !text.contains('=')
+}
+
+fn from_json(text: &str) -> Result<Value, Failure> {
+    const HINT: &str = "write `key=text` and `key:=json` words, or one object in single quotes: \
+                        '{\"path\": \"README.md\"}'";
     let value: Value = serde_json::from_str(text).map_err(|err| {
-        Failure::usage(format!("the arguments are not JSON: {err}"))
-            .hint("write an object in single quotes: '{\"text\": \"hello\"}'")
+        Failure::usage(format!("the arguments are not valid JSON: {err}")).hint(HINT)
     })?;
     match value {
         Value::Object(_) => Ok(value),
-        _ => Err(Failure::usage("the arguments must be a JSON object")
-            .hint("write an object in single quotes: '{\"text\": \"hello\"}'")),
+        _ => Err(Failure::usage("the arguments must be a JSON object").hint(HINT)),
+    }
+}
+
+fn from_words(words: &[String]) -> Result<Value, Failure> {
+    let mut fields = Map::new();
+    for word in words {
+        let (key, value) = word.split_once('=').ok_or_else(|| {
+            Failure::usage(format!("`{word}` is not an argument"))
+                .hint("write `key=text`, or `key:=json` for numbers, booleans and lists")
+        })?;
+        let (key, value) = match key.strip_suffix(':') {
+            Some(key) => {
+                let value = serde_json::from_str(value).map_err(|err| {
+                    Failure::usage(format!("the value of `{key}` is not valid JSON: {err}"))
+                        .hint(format!("for text, write `{key}=…`"))
+                })?;
+                (key, value)
+            }
+            None => (key, Value::from(value)),
+        };
+        if key.is_empty() {
+            return Err(Failure::usage(format!("`{word}` has no name before the `=`")));
+        }
+        if fields.insert(key.to_owned(), value).is_some() {
+            return Err(Failure::usage(format!("the argument `{key}` is given twice")));
+        }
+    }
+    Ok(Value::Object(fields))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn words(all: &[&str]) -> Option<Value> {
+        read(&all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()).ok()
+    }
+
+    #[test]
+    fn words_and_json_are_both_arguments() {
+        assert_eq!(words(&[]), Some(json!({})));
+        assert_eq!(words(&[r#"{"a": 1}"#]), Some(json!({"a": 1})));
+        assert_eq!(
+            words(&["path=README.md", "limit:=20"]),
+            Some(json!({"path": "README.md", "limit": 20}))
+        );
+        assert_eq!(words(&["command=a=b c"]), Some(json!({"command": "a=b c"})));
+        assert_eq!(words(&["text=5", "empty="]), Some(json!({"text": "5", "empty": ""})));
+        assert_eq!(words(&["all:=[true, null]"]), Some(json!({"all": [true, null]})));
+        for wrong in [
+            &["[1]"][..],
+            &["nonsense"],
+            &["a=1", "nonsense"],
+            &["a:=nonsense"],
+            &["=x"],
+            &["a=1", "a=2"],
+            &[r#"{"a": "#],
+        ] {
+            assert_eq!(words(wrong), None, "{wrong:?}");
+        }
     }
 }

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::Record;
+use eclusa::{Record, one_line};
 use serde_json::{Map, Value, json};
 
-use crate::{screen::sanitize, timestamp::Timestamp};
+use crate::{
+    screen::{Screen, layout, sanitize},
+    timestamp::Timestamp,
+};
 
 /// One call: everything that its records say of it.
 pub(in crate::commands) struct CallRecord {
@@ -16,8 +19,27 @@ pub(in crate::commands) struct CallRecord {
 
 impl CallRecord {
     /// The headings of [`row`](CallRecord::row).
-    pub(in crate::commands) const HEADINGS: [&'static str; 6] =
-        ["number", "time", "tool", "decision", "outcome", "ms"];
+    pub(in crate::commands) const HEADINGS: [&'static str; 7] =
+        ["call", "time", "tool", "about", "decision", "outcome", "ms"];
+
+    /// Arguments that say what a call is about, the first that is there.
+    const SUBJECTS: [&'static str; 12] = [
+        "command",
+        "path",
+        "file_path",
+        "url",
+        "pattern",
+        "query",
+        "from",
+        "calls",
+        "undo",
+        "tool",
+        "name",
+        "text",
+    ];
+
+    /// How much of that is shown in a list.
+    const MAX_ABOUT: usize = 60;
 
     /// The number of the start that a record belongs to, when it is not the first itself.
     pub(in crate::commands) fn start_of(record: &Record) -> Option<u64> {
@@ -64,7 +86,7 @@ impl CallRecord {
     }
 
     /// The outcome's code; a call that has none is running, or its process died.
-    fn outcome(&self) -> &str {
+    pub(in crate::commands) fn outcome(&self) -> &str {
         match self.text("event") {
             "started" => "unfinished",
             "abandoned" => "abandoned",
@@ -72,7 +94,7 @@ impl CallRecord {
         }
     }
 
-    fn text(&self, name: &str) -> &str {
+    pub(in crate::commands) fn text(&self, name: &str) -> &str {
         self.fields.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
@@ -80,12 +102,43 @@ impl CallRecord {
         self.fields.get(name).and_then(Value::as_u64).map(|it| Timestamp(it).to_string())
     }
 
+    /// What the call is about: its command, path or host.
+    pub(in crate::commands) fn about(&self) -> String {
+        let Some(args) = self.fields.get("args").and_then(Value::as_object) else {
+            return String::new();
+        };
+        let named = Self::SUBJECTS.iter().find_map(|it| args.get(*it));
+        let text = match named.or_else(|| args.values().find(|it| it.is_string())) {
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None if args.is_empty() => String::new(),
+            None => Value::Object(args.clone()).to_string(),
+        };
+        layout::cut(&one_line(&text), Self::MAX_ABOUT)
+    }
+
+    /// The number of the call.
+    pub(in crate::commands) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// A field of the record.
+    pub(in crate::commands) fn field(&self, name: &str) -> Option<&Value> {
+        self.fields.get(name)
+    }
+
+    /// When it was made.
+    pub(in crate::commands) fn at(&self) -> Timestamp {
+        Timestamp(self.fields.get("at").and_then(Value::as_u64).unwrap_or_default())
+    }
+
     /// One line of a list.
-    pub(in crate::commands) fn row(&self) -> Vec<String> {
+    pub(in crate::commands) fn row(&self, screen: &Screen) -> Vec<String> {
         vec![
             self.number.to_string(),
-            self.time("at").unwrap_or_default(),
+            screen.time(self.at()),
             sanitize(self.text("tool")),
+            self.about(),
             self.text("decision").to_owned(),
             self.outcome().to_owned(),
             self.fields.get("ms").map(Value::to_string).unwrap_or_default(),

@@ -1,12 +1,15 @@
-//! `eclusa changes`: what past calls did to the workspace, and whether it still stands.
+//! `eclusa changes`: what past calls changed in the workspace, or would have changed.
 
 use eclusa::{Bounds, Diff, UndoEntry, UndoStatus, Workspace, one_line};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
 use super::{log_call::LogCall, undo::unknown};
+
+mod discarded;
+
 use crate::{
-    args::ChangesCommand,
+    args::{ChangesCommand, ChangesList},
     context::AppContext,
     failure::{Exit, Failure},
     screen::{Screen, Style, sanitize},
@@ -19,18 +22,24 @@ const MAX_PATHS: usize = 3;
 
 pub(super) fn run(
     ctx: &AppContext,
+    list: ChangesList,
     what: Option<ChangesCommand>,
     json: bool,
 ) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
-    let what = what.unwrap_or(ChangesCommand::List { count: 20 });
+    let what = what.unwrap_or(ChangesCommand::List(list));
+    if let ChangesCommand::List(ChangesList { discarded: true, count }) = what {
+        discarded::list(&ctx.paths.log()?, count, json, &mut screen)?;
+        screen.flush()?;
+        return Ok(Exit::Done);
+    }
     if !ctx.paths.undo().exists() {
         return match what {
             ChangesCommand::Show { call: Some(call) }
             | ChangesCommand::Diff { call: Some(call) } => Err(unknown(call)),
             _ if json => Ok(Exit::Done),
             _ => {
-                screen.line("nothing was changed here")?;
+                screen.line("nothing was changed in this workspace yet")?;
                 screen.flush()?;
                 Ok(Exit::Done)
             }
@@ -39,7 +48,7 @@ pub(super) fn run(
     let book = Book { workspace: ctx.workspace()?, store: ctx.store()? };
     undo_retention::recover(&book.workspace, &book.store)?;
     match what {
-        ChangesCommand::List { count } => book.list(count, json, &mut screen)?,
+        ChangesCommand::List(list) => book.list(list.count, json, &mut screen)?,
         ChangesCommand::Show { call } => book.show(call, false, json, &mut screen)?,
         ChangesCommand::Diff { call } => book.show(call, true, json, &mut screen)?,
         ChangesCommand::Compact => book.compact(ctx, json, &mut screen)?,
@@ -81,15 +90,18 @@ impl Book {
             }
             rows.push(vec![
                 entry.call.to_string(),
-                Timestamp(past.at).to_string(),
+                screen.time(Timestamp(past.at)),
                 sanitize(&past.tool),
                 status(entry),
-                sanitize(&named),
+                one_line(&named),
             ]);
         }
         match json {
             true => Ok(()),
-            false => Ok(screen.table(&rows)?),
+            false if rows.len() == 1 => {
+                Ok(screen.line("nothing was changed in this workspace yet")?)
+            }
+            false => Ok(screen.headed_table(&rows)?),
         }
     }
 
@@ -103,7 +115,9 @@ impl Book {
     ) -> Result<(), Failure> {
         let entries = self.workspace.entries().map_err(Failure::failed)?;
         let entry = match call {
-            None => entries.last().ok_or_else(|| Failure::failed("nothing was changed here"))?,
+            None => entries
+                .last()
+                .ok_or_else(|| Failure::failed("nothing was changed in this workspace yet"))?,
             Some(call) => entries.iter().find(|it| it.call == call).ok_or_else(|| unknown(call))?,
         };
         let past = LogCall::find(&self.store, entry.call)?;
@@ -122,15 +136,16 @@ impl Book {
         if patch {
             for line in diff.unified().lines() {
                 let line = screen.sanitize_on_terminal(line).into_owned();
-                screen.styled(style(&line), &line)?;
+                screen.verbatim(style(&line), &line)?;
             }
             return Ok(());
         }
         let title = format!("call {}: {}, {}", entry.call, sanitize(&past.tool), status(entry));
         screen.styled(Style::Strong, &title)?;
-        screen.line(&format!("  {}, {}", Timestamp(past.at), diff.summary()))?;
+        let time = screen.time(Timestamp(past.at));
+        screen.line(&format!("  {time}, {}", diff.summary()))?;
         for line in diff.shown().lines() {
-            screen.styled(style(line), &format!("  {}", sanitize(line)))?;
+            screen.verbatim(style(line), &format!("  {}", sanitize(line)))?;
         }
         Ok(())
     }
@@ -144,7 +159,7 @@ impl Book {
             return Ok(screen.json(&value)?);
         }
         screen.line(&format!(
-            "packed: {}, evicted: {}, kept: {} bytes",
+            "packed: {}, no longer undoable: {}, undo history: {} bytes",
             compacted.packed.len(),
             evicted.len(),
             compacted.bytes
@@ -166,10 +181,10 @@ pub(crate) fn style(line: &str) -> Style {
 
 fn status(entry: &UndoEntry) -> String {
     match &entry.status {
-        UndoStatus::Committed => "stands".to_owned(),
+        UndoStatus::Committed => "applied".to_owned(),
         UndoStatus::Undone { by } => format!("undone by {by}"),
-        UndoStatus::Evicted => "stands for good".to_owned(),
-        UndoStatus::Irreversible(why) => format!("stands for good: {}", sanitize(why)),
+        UndoStatus::Evicted => "applied, undo expired".to_owned(),
+        UndoStatus::Irreversible(why) => format!("applied, cannot be undone: {}", one_line(why)),
     }
 }
 

@@ -44,7 +44,7 @@ fn say(ctx: &AppContext, gate: &Gate, call: CheckArgs, json: bool) -> Result<Exi
         many(gate, stdin, stdout)?;
         return Ok(Exit::Done);
     };
-    let args = call_args::read(call.args.as_deref())?;
+    let args = call_args::read(&call.args)?;
     one(ctx, gate, ToolCall::new("check", tool, args).from(Origin::Person), json)
 }
 

@@ -23,7 +23,7 @@ pub(super) fn run(global: &Global, what: Option<ConfigCommand>) -> Result<Exit, 
             let paths = Paths::find(global)?;
             trust::take_back(&paths).map_err(Failure::failed)?;
             let file = sanitize(&paths.project().display().to_string());
-            screen.line(&format!("{file} can only tighten from now on"))?;
+            screen.line(&format!("{file} is no longer trusted: it may only add restrictions"))?;
         }
     }
     screen.flush()?;
@@ -35,11 +35,11 @@ fn trust(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
     let paths = Paths::find(global)?;
     let file = paths.project();
     let name = sanitize(&file.display().to_string());
-    let text = std::fs::read_to_string(&file)
-        .map_err(|err| Failure::usage(format!("`{name}` cannot be read: {err}")))?;
+    let text = crate::read_text::read_text(&file)
+        .map_err(|err| Failure::usage(format!("cannot read `{name}`: {err}")))?;
     let digest = trust::give(&paths, &text).map_err(Failure::failed)?;
-    screen.line(&format!("{name} counts as yours, as it is now (sha256 {digest})"))?;
-    screen.line("a change takes that back; so does `eclusa config untrust`")?;
+    screen.line(&format!("{name} is trusted until it changes (sha256 {digest})"))?;
+    screen.line("`eclusa config untrust` takes the trust back")?;
     Ok(())
 }
 
@@ -51,14 +51,10 @@ fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure>
         }
         return Ok(());
     }
-    let row = |it: &eclusa::Setting| {
-        vec![
-            sanitize(&it.key),
-            format!("= {}", sanitize(&it.value)),
-            format!("# {}", sanitize(&it.origin)),
-        ]
-    };
-    screen.table(&settings.iter().map(row).collect::<Vec<_>>())?;
+    for it in settings {
+        let line = format!("{} = {}", sanitize(&it.key), sanitize(&it.value));
+        screen.setting(&line, &sanitize(&it.origin))?;
+    }
     Ok(())
 }
 
@@ -77,7 +73,7 @@ fn check(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
     };
     let config = &ctx.config;
     screen.line(&format!(
-        "the configuration can be used: {}, {}, {}",
+        "configuration OK: {}, {}, {}",
         count(config.rules.len(), "rule"),
         count(registry.count(), "tool"),
         count(config.reviewers.len(), "reviewer"),

@@ -1,7 +1,10 @@
-//! `eclusa exec`: a command that a person typed, run where nothing is real, then committed or
+//! `eclusa exec`: a command that a person typed, run in the sandbox; its changes are applied or
 //! discarded.
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    path::Path,
+    sync::{Arc, PoisonError},
+};
 
 use eclusa::{Mode, Origin, Redactor, Reply, Run, ToolCall};
 use eclusa_tools::Bash;
@@ -31,7 +34,7 @@ use stream::Stream;
 use typed_approval::{ChangeChoice, ShownChanges, TerminalPerson, TypedApproval};
 
 pub(super) async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<Exit, Failure> {
-    let wanted = match (args.commit, args.discard) {
+    let wanted = match (args.apply, args.discard) {
         (true, _) => ChangeChoice::Commit,
         (_, true) => ChangeChoice::Discard,
         _ => ChangeChoice::Ask,
@@ -67,7 +70,10 @@ pub(super) async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<
         gate = gate.for_run(Run { mode, ..gate.run().clone() });
     }
     cancel_on_signal(gate.run().cancel.clone());
-    let call = json!({"command": command});
+    let mut call = json!({"command": command});
+    if let (Some(cwd), Some(fields)) = (below(&ctx.paths.workspace), call.as_object_mut()) {
+        fields.insert("cwd".to_owned(), cwd.into());
+    }
     let call = ToolCall::new(id(), "bash", call).from(Origin::Person);
     let reply = gate.pass(call).await;
     telemetry::answered(&reply);
@@ -85,6 +91,13 @@ pub(super) async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<
         true => Ok(Exit::Aborted),
         false => Ok(report.exit()),
     }
+}
+
+/// Where in the workspace the person stands: their command runs there.
+fn below(workspace: &Path) -> Option<String> {
+    let here = std::env::current_dir().ok()?.canonicalize().ok()?;
+    let below = here.strip_prefix(workspace).ok()?.to_str()?;
+    (!below.is_empty()).then(|| below.to_owned())
 }
 
 /// The words as one text for the shell. A word that stands alone is shell text already, as with
@@ -139,10 +152,10 @@ impl ExecReport<'_> {
         notes.for_each(|it| screen::note(&it));
         match (self.settled(), self.reply.number()) {
             ("committed", Some(number)) => {
-                let undo = format!("`eclusa undo {number}` takes it back");
-                screen::note(&format!("committed as call {number}; {undo}"));
+                let undo = format!("`eclusa undo {number}` undoes it");
+                screen::note(&format!("applied as call {number}; {undo}"));
             }
-            ("discarded", _) => screen::note("discarded: the workspace is as it was"),
+            ("discarded", _) => screen::note("changes discarded: nothing was changed"),
             _ => {}
         }
         if let Some(error) = self.reply.error().filter(|_| !self.seen.discarded) {

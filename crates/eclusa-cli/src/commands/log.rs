@@ -8,15 +8,18 @@ use serde_json::Value;
 
 use super::call_record::CallRecord;
 use crate::{
-    args::LogCommand,
+    args::{LogCommand, LogList},
     failure::{Exit, Failure},
     paths::Paths,
     screen::{Screen, Style, sanitize},
     timestamp::Timestamp,
 };
 
+mod filter;
+mod stats;
 mod verify;
 
+pub(super) use filter::all_calls;
 pub(super) use verify::said;
 
 /// How many records are read at a time.
@@ -27,13 +30,17 @@ const LOOK: Duration = Duration::from_millis(200);
 
 pub(super) async fn run(
     paths: &Paths,
+    wanted: LogList,
     what: Option<LogCommand>,
     json: bool,
 ) -> Result<Exit, Failure> {
     let store = paths.log()?;
     let mut screen = Screen::stdout();
-    match what.unwrap_or(LogCommand::List { count: 20 }) {
-        LogCommand::List { count } => list(&store, count, json, &mut screen)?,
+    match what.unwrap_or(LogCommand::List(wanted)) {
+        LogCommand::List(wanted) => list(&store, &wanted, json, &mut screen)?,
+        LogCommand::Stats { since, html } => {
+            stats::run(&store, since, html.as_deref(), json, &mut screen)?;
+        }
         LogCommand::Show { call } => show(&store, &call, json, &mut screen)?,
         LogCommand::Tail { count, follow } => {
             let shown = if json { record_json } else { record_line };
@@ -46,14 +53,20 @@ pub(super) async fn run(
     Ok(Exit::Done)
 }
 
-fn list(store: &Store, count: usize, json: bool, screen: &mut Screen) -> Result<(), Failure> {
-    let calls = last_calls(store, count)?;
+fn list(store: &Store, wanted: &LogList, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+    let calls = match wanted.is_filtered() {
+        true => filter::calls(store, wanted)?,
+        false => last_calls(store, wanted.count)?,
+    };
     if json {
         return Ok(calls.iter().try_for_each(|it| screen.json(&it.as_json()))?);
     }
+    if calls.is_empty() && wanted.is_filtered() {
+        return Ok(screen.line("no call matches")?);
+    }
     let mut rows = vec![CallRecord::HEADINGS.map(str::to_owned).to_vec()];
-    rows.extend(calls.iter().map(CallRecord::row));
-    Ok(screen.table(&rows)?)
+    rows.extend(calls.iter().map(|it| it.row(screen)));
+    Ok(screen.headed_table(&rows)?)
 }
 
 /// The last calls, oldest first. A call has one or two records, and others may stand between.

@@ -18,7 +18,8 @@ use crate::{
 };
 
 pub(super) async fn run(global: Global, args: McpArgs) -> Result<Exit, Failure> {
-    let (opening, opened) = opening(global, &args);
+    // The person who put this command into an agent's configuration has made it theirs.
+    let (opening, opened) = opening(global, &args, ClientAnswers::Trusted);
     let served = serve_stdio(opening.clone(), patience(&args), super::run::asked_to_end()).await;
     end_servers(&opening).await;
     served?;
@@ -55,12 +56,12 @@ impl Opened {
 
 /// Opens the workspace while the first answers go out. What is wrong with it is told to whoever
 /// asks for something, and at the end.
-pub(super) fn opening(global: Global, args: &McpArgs) -> (Startup, Opened) {
+pub(super) fn opening(global: Global, args: &McpArgs, answers: ClientAnswers) -> (Startup, Opened) {
     let wrap = args.wrap.clone();
     let opened = Opened::default();
     let told = opened.clone();
     let opening = Startup::start(move || {
-        open(&global, wrap).map_err(|failure| {
+        open(&global, wrap, answers).map_err(|failure| {
             let why = failure.lines().join("; ");
             *told.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
             why.trim_start_matches("error: ").to_owned()
@@ -69,14 +70,29 @@ pub(super) fn opening(global: Global, args: &McpArgs) -> (Startup, Opened) {
     (opening, opened)
 }
 
-/// The gate, with the client as the first who can ask a person.
-fn open(global: &Global, wrap: WrapArgs) -> Result<eclusa_mcp::StartedGate, Failure> {
+/// Whether a client may answer questions about its own calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClientAnswers {
+    /// It is the person's own, and asks them.
+    Trusted,
+    /// Nobody knows who answers there.
+    Refused,
+}
+
+/// The gate, with the client as the first who can ask a person, where it is theirs.
+fn open(
+    global: &Global,
+    wrap: WrapArgs,
+    answers: ClientAnswers,
+) -> Result<eclusa_mcp::StartedGate, Failure> {
     let ctx = AppContext::open(global)?;
     let store = ctx.store()?;
     // Stdin is the client's: a terminal is no place to ask here.
-    let terminal = Terminal::new(false, ctx.paths.config.clone());
+    let terminal = Terminal::new(false, ctx.paths.always_files());
     let mut setup = ctx.furnished(&store, terminal, Vec::new())?;
-    setup.approvers.insert(0, Arc::new(ThroughClient));
+    if answers == ClientAnswers::Trusted {
+        setup.approvers.insert(0, Arc::new(ThroughClient));
+    }
     let plain = wrap.wrap;
     let servers = match plain {
         true => vec![servers::wrapped(wrap)?],

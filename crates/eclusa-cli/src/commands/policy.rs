@@ -18,6 +18,12 @@ pub(super) mod rule_toml;
 mod suggest;
 pub(super) mod try_rule;
 
+/// The ids of all rules, each once.
+pub(super) fn rule_ids(config: &eclusa::Config) -> Vec<String> {
+    let ids = layers::rules(config).iter().filter_map(|it| it.id()).collect::<Vec<_>>();
+    ids.into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}
+
 pub(super) fn run(global: &Global, what: PolicyCommand) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
     let exit = match what {

@@ -57,7 +57,7 @@ pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
         writeln!(err, "{} {}", paint.text(Style::Bad, label), sanitize(error))?;
     }
     if let Some(reference) = reply.spool() {
-        writeln!(err, "the output was cut; `eclusa output {reference}` reads it whole")?;
+        writeln!(err, "output cut; `eclusa output {reference}` prints all of it")?;
     }
     Ok(())
 }

@@ -15,9 +15,9 @@ use crate::{
 };
 
 pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<Exit, Failure> {
-    let args = call_args::read(call.args.as_deref())?;
-    let stdin_taken = call.args.as_deref() == Some("-");
-    let terminal = Terminal::new(stdin_taken, ctx.paths.config.clone());
+    let args = call_args::read(&call.args)?;
+    let stdin_taken = call_args::from_stdin(&call.args);
+    let terminal = Terminal::new(stdin_taken, ctx.paths.always_files());
     let store = ctx.store()?;
     let gate = ctx.gate(&store, terminal)?;
     cancel_on_signal(gate.run().cancel.clone());

@@ -72,7 +72,7 @@ fn find<'a>(ctx: &'a AppContext, name: &str) -> Result<&'a ServerSettings, Failu
         let known: Vec<&str> = ctx.config.servers.iter().map(|it| it.name.as_str()).collect();
         let failure = Failure::usage(format!("there is no server `{}`", sanitize(name)));
         match known.is_empty() {
-            true => failure.hint("`eclusa servers add` puts one behind the gate"),
+            true => failure.hint("`eclusa servers add` adds one"),
             false => failure.hint(format!("there are: {}", known.join(", "))),
         }
     })
@@ -92,7 +92,7 @@ fn list(ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
             screen.json(&line)?;
         }
     } else if ctx.config.servers.is_empty() {
-        screen.line("no server is behind the gate; `eclusa servers add` puts one there")?;
+        screen.line("no servers; `eclusa servers add` adds one")?;
     } else {
         let row = |it: &ServerSettings| {
             let tools = match known(it) {

@@ -50,7 +50,7 @@ fn show_all(
             let tools: Vec<_> = found.into_iter().map(|it| it.tool).collect();
             list(&tools, &scene, json, &mut screen)?;
             if tools.is_empty() && !json {
-                screen.line("no tool fits all of these words")?;
+                screen.line("no tool matches all of these words")?;
             }
         }
         ToolsCommand::Show { tool } => {
@@ -96,8 +96,8 @@ fn show(tool: &Registered, scene: &Scene, screen: &mut Screen) -> std::io::Resul
     screen.line(&sanitize(&tool.description(scene)))?;
     screen.line("")?;
     let labels = [
-        (facts.read_only, "only looks"),
-        (facts.destructive, "hard to take back"),
+        (facts.read_only, "read-only"),
+        (facts.destructive, "hard to undo"),
         (facts.sensitive, "sensitive"),
         (facts.concurrent, "concurrent"),
         (facts.needs_checkpoint, "needs a checkpoint"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{Gate, Origin, Reply, ToolCall, Undone, Workspace};
+use eclusa::{Gate, Origin, Reply, ToolCall, Undone, Workspace, one_line};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ struct UndoSession<'a> {
 impl<'a> UndoSession<'a> {
     fn open(ctx: &'a AppContext, json: bool) -> Result<UndoSession<'a>, Failure> {
         if !ctx.paths.undo().exists() {
-            return Err(Failure::failed("nothing was changed here, so there is nothing to undo"));
+            return Err(Failure::failed("nothing was changed in this workspace yet"));
         }
         let store = ctx.store()?;
         let durability = ctx.config.commit_durability;
@@ -152,10 +152,10 @@ fn print(
     }
     if !reply.is_error() {
         for (call, why) in &meant.beyond {
-            screen.line(&sanitize(&format!("call {call} cannot be undone: {why}")))?;
+            screen.line(&one_line(&format!("call {call} cannot be undone: {why}")))?;
         }
         if let (None, Some(number), "undo") = (plan, reply.number(), tool) {
-            screen.line(&format!("`eclusa redo {number}` brings it back"))?;
+            screen.line(&format!("`eclusa redo {number}` redoes it"))?;
         }
     }
     Ok(())

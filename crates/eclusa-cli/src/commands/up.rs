@@ -3,30 +3,55 @@
 use eclusa_mcp::{Http, serve_http};
 use tokio::net::TcpListener;
 
-use super::{mcp, run::asked_to_end};
+use super::{
+    mcp::{self, ClientAnswers},
+    run::asked_to_end,
+};
 use crate::{
     args::{Global, UpArgs},
     failure::{Exit, Failure},
-    screen::Screen,
+    paths::Paths,
+    screen::{Screen, sanitize},
+    up_token,
 };
 
 pub(super) async fn run(global: Global, args: UpArgs) -> Result<Exit, Failure> {
-    let token = std::env::var(&args.token_env).ok().filter(|it| !it.is_empty());
-    if token.is_none() && !args.listen.ip().is_loopback() {
+    let set = std::env::var(&args.token_env).ok().filter(|it| !it.is_empty());
+    if set.is_none() && !args.listen.ip().is_loopback() {
         let problem =
-            format!("`{}` can be reached from elsewhere, and no token is set", args.listen);
-        let hint = format!("put one into the variable {}, or listen on 127.0.0.1", args.token_env);
+            format!("`{}` can be reached from other machines, and no token is set", args.listen);
+        let hint = format!("set the variable {}, or listen on 127.0.0.1", args.token_env);
         return Err(Failure::usage(problem).hint(hint));
     }
+    let (token, made) = match set {
+        Some(token) => (token, None),
+        None => {
+            let file = Paths::find(&global)?.up_token();
+            (up_token::read_or_make(&file).map_err(Failure::failed)?, Some(file))
+        }
+    };
     let listener = TcpListener::bind(args.listen).await.map_err(|err| {
         Failure::failed(format!("`{}` cannot be listened on: {err}", args.listen))
     })?;
     let mut screen = Screen::stdout();
     screen.line(&format!("serving MCP on http://{}/mcp", listener.local_addr()?))?;
+    if let Some(file) = made {
+        let file = sanitize(&file.display().to_string());
+        screen.line(&format!("clients must send the header: Authorization: Bearer {token}"))?;
+        screen.line(&format!(
+            "the token is kept in {file}; set {} to use your own",
+            args.token_env
+        ))?;
+    }
     screen.flush()?;
     drop(screen);
-    let (opening, opened) = mcp::opening(global, &args.serving);
-    let http = Http { listener, token, hosts: args.host };
+    let answers = match args.trust_client_answers {
+        true => ClientAnswers::Trusted,
+        false => ClientAnswers::Refused,
+    };
+    let (opening, opened) = mcp::opening(global, &args.serving, answers);
+    let (token, same_user) = (Some(token), args.same_user);
+    let http = Http { listener, token, same_user, hosts: args.host };
     let patience = mcp::patience(&args.serving);
     let served = serve_http(opening.clone(), patience, http, asked_to_end()).await;
     mcp::end_servers(&opening).await;

@@ -54,7 +54,7 @@ fn change(
     change: impl FnOnce(&mut DocumentMut) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let failed = |what: String| Failure::failed(format!("`{}` {what}", file.display()));
-    let text = match std::fs::read_to_string(file) {
+    let text = match crate::read_text::read_text(file) {
         Ok(text) => text,
         Err(err) if err.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(err) => return Err(failed(format!("cannot be read: {err}"))),

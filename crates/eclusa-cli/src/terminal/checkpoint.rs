@@ -1,4 +1,4 @@
-//! The checkpoint on a terminal: whoever opens it types the tool's name, because a letter is too
+//! The checkpoint on a terminal: whoever confirms it types the tool's name, because a letter is too
 //! quickly typed for what cannot be taken back.
 
 use std::{
@@ -19,7 +19,7 @@ impl Checkpoint for Terminal {
     fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             let tty = self.input().map_err(|not| match not {
-                NotAsked::Unavailable(why) => format!("nobody can be asked to open it: {why}"),
+                NotAsked::Unavailable(why) => format!("nobody can be asked to confirm it: {why}"),
                 NotAsked::Failed(why) => why,
             })?;
             let given_up = GivenUp(Arc::default());
@@ -28,7 +28,7 @@ impl Checkpoint for Terminal {
             let asked = tokio::task::spawn_blocking(move || ask(&tool, &args, tty, flag)).await;
             match asked {
                 Ok(Ok(true)) => Ok(()),
-                Ok(Ok(false)) => Err("a person kept it closed".to_owned()),
+                Ok(Ok(false)) => Err("a person did not confirm it".to_owned()),
                 Ok(Err(err)) => Err(format!("the terminal failed: {err}")),
                 Err(_panic) => Err("the prompt crashed".to_owned()),
             }
@@ -41,12 +41,13 @@ fn ask(tool: &str, args: &str, tty: OwnedFd, given_up: Arc<AtomicBool>) -> io::R
     let mut keys = KeyReader::new(tty, given_up);
     let mut out = io::stderr().lock();
     let shown = one_line(tool);
-    writeln!(out, "\ncheckpoint: what {shown} does cannot be taken back")?;
+    writeln!(out, "\nCheckpoint: {shown} cannot be undone.")?;
     for line in visible(args).lines() {
         writeln!(out, "  │ {line}")?;
     }
-    keys.forget()?;
-    write!(out, "type the tool's name to open it, anything else keeps it closed: ")?;
+    out.flush()?;
+    keys.settle()?;
+    write!(out, "Type `{shown}` to confirm (anything else cancels): ")?;
     out.flush()?;
     drop(out);
     Ok(keys.line()? == TypedLine::Line(tool.to_owned()))

@@ -19,6 +19,9 @@ use rustix::{
 /// How often somebody who waits for keys looks whether anybody still waits for the answer.
 const POLL: Duration = Duration::from_millis(100);
 
+/// How long a question is on the screen before an answer to it can be typed.
+const GUARD: Duration = Duration::from_millis(300);
+
 /// What a person types.
 pub(super) struct KeyReader {
     tty: File,
@@ -44,6 +47,13 @@ impl KeyReader {
     /// Forgets what was typed before now: it was no answer to a question that was not there.
     pub(super) fn forget(&self) -> io::Result<()> {
         Ok(tcflush(&self.tty, QueueSelector::IFlush)?)
+    }
+
+    /// Lets a question that was just shown be seen, and forgets what was typed before that: nobody
+    /// reads a question in less time, so it was meant for something else.
+    pub(super) fn settle(&self) -> io::Result<()> {
+        std::thread::sleep(GUARD);
+        self.forget()
     }
 
     /// The next line.

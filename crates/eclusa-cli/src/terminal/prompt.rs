@@ -1,4 +1,4 @@
-//! One question and what a person may say to it.
+//! One question and what a person may answer.
 
 use std::{
     io::{self, Write},
@@ -8,45 +8,69 @@ use std::{
 };
 
 use eclusa::{Answer, Question, Role, one_line, render};
-use rustix::termios::tcgetwinsize;
 
 use super::{
     edit::edit,
+    fit::fit,
     key_reader::{KeyReader, TypedLine},
+    pager,
 };
 use crate::{
     commands::changes,
-    remember,
-    screen::{Paint, Style},
+    remember::{self, Everywhere},
+    screen::{Paint, Style, layout, size_of},
 };
+
+/// How wide a terminal is that does not say.
+const DEFAULT_COLUMNS: usize = 80;
+
+/// Where "always" is kept.
+pub(super) struct AlwaysRules {
+    /// The file of this workspace, and that of the person.
+    pub(super) files: Option<(PathBuf, PathBuf)>,
+    pub(super) everywhere: Everywhere,
+}
 
 /// One question, put to a person.
 pub(super) struct Prompt {
     question: Question,
     keys: KeyReader,
-    rules: Option<PathBuf>,
+    rules: AlwaysRules,
     paint: Paint,
+    columns: usize,
+    rows: Option<usize>,
 }
+
+/// A line of a question, as it is on the screen.
+pub(super) type ShownLine = (Role, Style, String);
 
 impl Prompt {
     pub(super) fn new(
         question: Question,
         tty: OwnedFd,
-        rules: Option<PathBuf>,
+        rules: AlwaysRules,
         given_up: Arc<AtomicBool>,
     ) -> Prompt {
-        let paint = Paint::on(&io::stderr());
-        Prompt { question, keys: KeyReader::new(tty, given_up), rules, paint }
+        let stderr = io::stderr();
+        let (columns, rows) = match size_of(&stderr) {
+            Some((columns, rows)) => (columns, Some(rows).filter(|it| *it > 0)),
+            None => (DEFAULT_COLUMNS, None),
+        };
+        let paint = Paint::on(&stderr);
+        Prompt { question, keys: KeyReader::new(tty, given_up), rules, paint, columns, rows }
     }
 
     /// Asks until there is an answer. Enter alone is none; the end of the input is a no.
-    pub(super) fn hold(mut self) -> io::Result<Answer> {
-        self.show()?;
-        self.keys.forget()?;
+    pub(super) fn ask(mut self) -> io::Result<Answer> {
+        let whole = self.show()?;
+        self.keys.settle()?;
         loop {
-            let choices = self.choices();
-            let what = if self.question.preview.is_some() { "make it real?" } else { "run it?" };
-            let Some(line) = self.ask(&format!("{what} [{choices}] "))? else {
+            let choices = self.choices(whole);
+            let what = match &self.question.preview {
+                Some(_) => "Apply these changes?",
+                None => "Run it?",
+            };
+            let Some(line) = self.read(&format!("{what} [{choices}] "))? else {
                 return Ok(Answer::No("nobody answered".to_owned()));
             };
             let answer = match line.to_lowercase().as_str() {
@@ -55,17 +79,14 @@ impl Prompt {
                 "s" if self.question.grant.is_some() => Some(Answer::Session),
                 "a" if self.can_always() => self.always()?,
                 "e" if self.question.preview.is_none() => self.edited()?,
+                "d" if self.question.preview.is_some() => self.page()?,
                 "q" => Some(Answer::Abort),
                 "?" | "h" => self.help()?,
-                "" => {
-                    self.say(Style::Warn, "Enter alone is no answer; `?` explains the letters")?
-                }
+                "" => self.say(Style::Warn, "Please type y or n (? for help)")?,
                 other => {
                     let other = one_line(other);
-                    self.say(
-                        Style::Warn,
-                        &format!("`{other}` is no answer; `?` explains the letters"),
-                    )?
+                    let text = format!("`{other}` is not an answer: type y or n (? for help)");
+                    self.say(Style::Warn, &text)?
                 }
             };
             if let Some(answer) = answer {
@@ -75,10 +96,10 @@ impl Prompt {
     }
 
     fn can_always(&self) -> bool {
-        self.question.can_always && self.question.grant.is_some() && self.rules.is_some()
+        self.question.can_always && self.question.grant.is_some() && self.rules.files.is_some()
     }
 
-    fn choices(&self) -> String {
+    fn choices(&self, whole: bool) -> String {
         let mut choices = vec!["y", "n"];
         if self.question.grant.is_some() {
             choices.push("s");
@@ -89,31 +110,72 @@ impl Prompt {
         if self.question.preview.is_none() {
             choices.push("e");
         }
+        if !whole {
+            choices.push("d");
+        }
         choices.extend(["q", "?"]);
         choices.join("/")
     }
 
-    fn show(&self) -> io::Result<()> {
-        let mut out = io::stderr().lock();
-        // Wrapped by the renderer, not by the terminal: every line keeps its bar.
-        let columns = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
-        let columns = if columns == 0 { 80 } else { columns };
-        writeln!(out)?;
-        for line in render(&self.question).lines {
+    /// The question in lines of the terminal's width, without what the answers mean.
+    fn lines(&self) -> Vec<ShownLine> {
+        let mut shown = Vec::new();
+        let all = render(&self.question).lines;
+        let next_roles = all.iter().skip(1).map(|it| Some(it.role)).chain([None]);
+        for (line, next) in all.iter().zip(next_roles) {
+            // What the answers mean is for whoever asks for it, and so is its title.
+            if line.role == Role::Answer || next == Some(Role::Answer) && line.role == Role::Title {
+                continue;
+            }
             let style = match (line.role, &line.text) {
                 (Role::Change, Some(text)) => changes::style(text),
                 (Role::Warning, _) => Style::Warn,
+                (Role::Tool | Role::Title, None) => Style::Strong,
                 _ => Style::Plain,
             };
-            for piece in line.wrapped(columns) {
-                writeln!(out, "{}", self.paint.text(style, &piece))?;
+            // Wrapped by the renderer, not by the terminal: every line keeps its bar.
+            let pieces = line.wrapped(self.columns);
+            shown.extend(pieces.into_iter().map(|piece| (line.role, style, piece)));
+        }
+        shown
+    }
+
+    /// Shows the question, as much of its changes as fits the screen. True when that was all.
+    fn show(&self) -> io::Result<bool> {
+        let mut out = io::stderr().lock();
+        writeln!(out)?;
+        let (lines, left_out) = fit(self.lines(), self.rows);
+        for (_, style, line) in &lines {
+            writeln!(out, "{}", self.paint.text(*style, line))?;
+        }
+        if let Some(grant) = &self.question.grant {
+            let text = format!("s: {grant}, for the rest of this session");
+            for line in layout::wrap(&one_line(&text), self.columns) {
+                writeln!(out, "{}", self.paint.text(Style::Faint, &line))?;
             }
         }
-        out.flush()
+        out.flush()?;
+        Ok(left_out == 0)
+    }
+
+    /// All of it, in the person's pager.
+    fn page(&mut self) -> io::Result<Option<Answer>> {
+        let mut text = String::new();
+        for (_, style, line) in self.lines() {
+            text.push_str(&self.paint.text(style, &line));
+            text.push('\n');
+        }
+        let paged = pager::show(&text);
+        // What was typed into the pager is no answer here.
+        self.keys.forget()?;
+        match paged {
+            Ok(()) => Ok(None),
+            Err(what) => self.say(Style::Warn, &what),
+        }
     }
 
     /// Asks for a line; `None` when there will be none.
-    fn ask(&mut self, prompt: &str) -> io::Result<Option<String>> {
+    fn read(&mut self, prompt: &str) -> io::Result<Option<String>> {
         let mut out = io::stderr().lock();
         write!(out, "{}", self.paint.text(Style::Strong, prompt))?;
         out.flush()?;
@@ -128,28 +190,43 @@ impl Prompt {
     }
 
     fn say(&self, style: Style, text: &str) -> io::Result<Option<Answer>> {
-        writeln!(io::stderr(), "{}", self.paint.text(style, text))?;
+        for line in layout::wrap(text, self.columns) {
+            writeln!(io::stderr(), "{}", self.paint.text(style, &line))?;
+        }
         Ok(None)
     }
 
     fn no(&mut self) -> io::Result<Answer> {
-        let reason = self.ask("why? (for the model; may be empty) ")?;
+        let reason = self.read("Why? (shown to the model; may be empty) ")?;
         Ok(Answer::No(reason.unwrap_or_default()))
     }
 
-    /// A rule is written only after it was seen.
+    /// A rule is written only after it was seen, and for every workspace only where the person
+    /// spells that out.
     fn always(&mut self) -> io::Result<Option<Answer>> {
-        let (Some(grant), Some(file)) = (&self.question.grant, &self.rules) else {
+        let (Some(grant), Some((workspace, person))) = (&self.question.grant, &self.rules.files)
+        else {
             return Ok(None);
         };
-        let text = format!("this would be added to {}:", file.display());
         let rule = remember::rule(grant);
-        self.say(Style::Plain, &text)?;
+        let text =
+            format!("This rule would be added for this workspace ({}):", workspace.display());
+        self.say(Style::Plain, &one_line(&text))?;
         for line in rule.lines() {
             self.say(Style::Faint, &format!("    {}", one_line(line)))?;
         }
-        let answer = self.ask("add it, and run the call? [y/n] ")?;
-        Ok(answer.is_some_and(|it| it.eq_ignore_ascii_case("y")).then_some(Answer::Always))
+        let text =
+            format!("Type `everywhere` to add it for every workspace ({}).", person.display());
+        self.say(Style::Plain, &one_line(&text))?;
+        let answer = self.read("Add the rule and run the call? [y/n/everywhere] ")?;
+        let answer = answer.unwrap_or_default().to_lowercase();
+        if answer == "everywhere"
+            && let Some(grant) = &self.question.grant
+        {
+            self.rules.everywhere.insert(grant);
+        }
+        let yes = ["y", "yes", "everywhere"].contains(&answer.as_str());
+        Ok(yes.then_some(Answer::Always))
     }
 
     fn edited(&mut self) -> io::Result<Option<Answer>> {
@@ -165,9 +242,13 @@ impl Prompt {
 
     fn help(&self) -> io::Result<Option<Answer>> {
         for line in render(&self.question).lines {
-            if line.role == Role::Answer {
+            let offered = !line.label.contains("is not offered");
+            if line.role == Role::Answer && offered {
                 self.say(Style::Plain, &line.to_string())?;
             }
+        }
+        if self.question.preview.is_some() {
+            self.say(Style::Plain, "  d  show all of the changes")?;
         }
         Ok(None)
     }

@@ -47,14 +47,14 @@ fn the_verdict_and_the_rules_behind_it_are_shown() {
       deny   no secrets in notes (<dir>/config/eclusa/eclusa.toml:7)
       allow  notes are harmless (<dir>/config/eclusa/eclusa.toml:2), overruled by deny
     <n> other rules do not apply
-    no rule changes it: the rule at <dir>/config/eclusa/eclusa.toml:7 decides; change it there
+    no rule changes this: the rule at <dir>/config/eclusa/eclusa.toml:7 decides; change it there
     exit 3
     $ eclusa --mode confirm-all check time
     ask (class read-only)
       ask    the mode confirm-all asks about every call (mode)
       allow  it only looks (defaults), overruled by ask
     <n> other rules do not apply
-    no rule changes it: the mode confirm-all asks about every call
+    no rule changes this: the mode confirm-all asks about every call
     exit 0
     $ eclusa check nothing
     deny (class generic)

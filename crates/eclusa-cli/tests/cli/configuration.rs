@@ -10,15 +10,15 @@ fn what_is_wrong_is_said_with_its_place_and_exit_code_2() {
     assert_snapshot!(world.transcript(&[&["config", "check"], &["run", "time"]]), @r###"
     $ eclusa config check
     stderr:
-    error: the configuration cannot be used:
+    error: configuration error:
       <dir>/config/eclusa/eclusa.toml:1:1: unknown key `mod`; did you mean `mode`?
-    hint: `eclusa config schema` says what can be written
+    hint: `man eclusa.toml` and docs/configuration.md describe every key
     exit 2
     $ eclusa run time
     stderr:
-    error: the configuration cannot be used:
+    error: configuration error:
       <dir>/config/eclusa/eclusa.toml:1:1: unknown key `mod`; did you mean `mode`?
-    hint: `eclusa config schema` says what can be written
+    hint: `man eclusa.toml` and docs/configuration.md describe every key
     exit 2
     "###);
 }

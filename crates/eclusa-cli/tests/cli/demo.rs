@@ -63,7 +63,7 @@ fn the_demo_shows_every_gate_and_ends_with_a_chain_that_holds() {
     And what was changed is taken back: `eclusa undo`, which is a call of its own.
 
       → undo {"calls":[3]}
-        ask: it does more than read files (defaults)
+        ask: it does not say which files it touches (defaults)
         asked: once (command line)
         deleted notes.txt, +0 -1
         @@ -1 +0,0 @@
@@ -71,7 +71,7 @@ fn the_demo_shows_every_gate_and_ends_with_a_chain_that_holds() {
       ← undone: call 3
           notes.txt
 
-    log: 10 records, the chain holds; head <hash>
+    log: OK: 10 records, the chain is intact; head <hash>
     exit 0
     "###);
     // It leaves nothing behind.

@@ -95,9 +95,9 @@ fn exec_ends_as_its_command_did() {
 fn exec_commits_and_undo_takes_it_back() {
     let world = World::new();
     world.write("workspace/old", "one\n");
-    let ran = world.eclusa(&["exec", "--commit", "--", "echo two >> old; mkdir d; echo n > d/new"]);
+    let ran = world.eclusa(&["exec", "--apply", "--", "echo two >> old; mkdir d; echo n > d/new"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    for text in ["altered old", "+ two", "made d/new", "committed as call"] {
+    for text in ["altered old", "+ two", "made d/new", "applied as call"] {
         assert!(ran.err.contains(text), "`{text}` is not in {}", ran.err);
     }
     assert_eq!(world.read("workspace/old"), "one\ntwo\n");
@@ -116,7 +116,10 @@ fn exec_discards_whatever_the_rules_allow() {
     for mode in ["confirm-all", "confirm-sensitive", "auto-approve", "yolo"] {
         let ran = world.eclusa(&["--mode", mode, "exec", "--discard", "--", "echo x > a; exit 5"]);
         assert_eq!(ran.code, 5, "{mode}: {ran:?}");
-        assert!(ran.err.contains("+ x") && ran.err.contains("as it was"), "{mode}: {ran:?}");
+        assert!(
+            ran.err.contains("+ x") && ran.err.contains("nothing was changed"),
+            "{mode}: {ran:?}"
+        );
         assert!(!world.path("workspace/a").exists(), "{mode}");
     }
     let ran = world.eclusa(&["--json", "exec", "--discard", "--", "echo told; echo x > a; exit 5"]);
@@ -124,7 +127,7 @@ fn exec_discards_whatever_the_rules_allow() {
     assert_eq!((ran.code, &told["settled"]), (5, &"discarded".into()));
     assert_eq!((&told["output"], &told["data"]["exit_code"]), (&"told\n".into(), &5.into()));
     assert!(told["preview"]["diff"].as_str().unwrap().contains("made a"), "{told}");
-    let ran = world.eclusa(&["--json", "exec", "--commit", "--", "echo x > a"]);
+    let ran = world.eclusa(&["--json", "exec", "--apply", "--", "echo x > a"]);
     assert_eq!((ran.code, &ran.json()["settled"]), (0, &"committed".into()), "{ran:?}");
     let ran = world.eclusa(&["--json", "exec", "--", "cat a"]);
     assert_eq!((&ran.json()["settled"], &ran.json()["output"]), (&"nothing".into(), &"x\n".into()));
@@ -136,10 +139,10 @@ fn exec_obeys_the_rules() {
     let world = World::with(
         "[effects]\nmax_files = 1\n[[rules]]\ndecision = 'deny'\ncommand = 'curl *'\nreason = 'not here'",
     );
-    let ran = world.eclusa(&["exec", "--commit", "--", "curl", "http://example.org"]);
+    let ran = world.eclusa(&["exec", "--apply", "--", "curl", "http://example.org"]);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.err.contains("not here"), "{ran:?}");
-    let ran = world.eclusa(&["exec", "--commit", "--", "echo 1 > a; echo 2 > b"]);
+    let ran = world.eclusa(&["exec", "--apply", "--", "echo 1 > a; echo 2 > b"]);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(!world.path("workspace/a").exists() && !world.path("workspace/b").exists());
 }
@@ -148,7 +151,7 @@ fn exec_obeys_the_rules() {
 #[test]
 fn exec_asks_before_it_runs_only_where_nothing_can_be_staged() {
     let world = World::new();
-    let ran = world.eclusa(&["exec", "--commit", "--", "cat /etc/hostname > a; cat ~/none; true"]);
+    let ran = world.eclusa(&["exec", "--apply", "--", "cat /etc/hostname > a; cat ~/none; true"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(world.path("workspace/a").exists());
     let end = world.records().pop().unwrap();
@@ -160,7 +163,7 @@ fn exec_asks_before_it_runs_only_where_nothing_can_be_staged() {
     #[expect(clippy::disallowed_methods, reason = "the test breaks it on purpose")]
     std::fs::remove_dir_all(&undo).unwrap();
     std::os::unix::fs::symlink("/proc", &undo).unwrap();
-    let ran = world.eclusa(&["exec", "--commit", "--", "echo x > a"]);
+    let ran = world.eclusa(&["exec", "--apply", "--", "echo x > a"]);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(!world.path("workspace/a").exists());
 }
@@ -187,7 +190,7 @@ fn secrets_the_log_and_what_is_kept_for_undo_are_not_seen() {
     std::fs::create_dir(world.path("home/.ssh")).unwrap();
     world.write("home/.ssh/id_ed25519", "secret-key");
     world.write("workspace/.env", "TOKEN=secret-token");
-    world.eclusa(&["exec", "--commit", "--", "echo kept > a"]);
+    world.eclusa(&["exec", "--apply", "--", "echo kept > a"]);
     // From a file, so that no rule has anything to say about its text.
     let script =
         "echo begun; cat ~/.ssh/* .env; find / -xdev -name eclusa.db; cat a; env; echo ended";
@@ -212,17 +215,17 @@ fn a_person_sees_the_changes_and_decides() {
     person.sees("made a");
     person.sees("+ x");
     person.answers("n");
-    person.sees("why?");
+    person.sees("Why?");
     person.types("");
     let (code, seen) = person.ends();
     assert_eq!(code, 4, "{seen}");
-    assert!(seen.contains("as it was"), "{seen}");
+    assert!(seen.contains("changes discarded"), "{seen}");
     assert!(!world.path("workspace/a").exists());
     let mut person = Person::runs(&world, &["exec", "--", "echo x > a; exit 4"]);
     person.answers("y");
     let (code, seen) = person.ends();
     assert_eq!(code, 4, "{seen}");
-    assert!(seen.contains("committed as call"), "{seen}");
+    assert!(seen.contains("applied as call"), "{seen}");
     assert_eq!(world.read("workspace/a"), "x\n");
 }
 

@@ -31,7 +31,7 @@ fn killed_while_a_command_runs() {
     let world = World::new();
     let long = mark("8642.5");
     let script = format!("echo half > a; (setsid sleep {long} &) ; sleep {long}");
-    let mut child = start(&world, &["exec", "--commit", "--", &script]);
+    let mut child = start(&world, &["exec", "--apply", "--", &script]);
     wait_until("both sleeps run", || running(&long) == 2);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -53,7 +53,7 @@ fn killed_while_it_commits() {
             world.write(&format!("workspace/f{n}"), "before\n");
         }
         let script = "for f in f*; do echo after > $f; done; mkdir d; echo x > d/new";
-        let mut child = start(&world, &["exec", "--commit", "--", script]);
+        let mut child = start(&world, &["exec", "--apply", "--", script]);
         wait_until("a commit is under way or done", || {
             let state = world.path("state/eclusa");
             let places = fs::read_dir(state).into_iter().flatten().flatten();

@@ -28,14 +28,14 @@ fn calls_are_listed_and_shown() {
         &["log", "show", "99"],
     ]), @r###"
     $ eclusa log
-    number  time                  tool  decision  outcome      ms
-    1       <time>  echo  allow     ok           <ms>
-    2       <time>  note  ask       no_approver  <ms>
-    3       <time>  note  stage     ok           <ms>
+    call  time                  tool  about  decision  outcome      ms
+    1     <time>  echo  one    allow     ok           <ms>
+    2     <time>  note  two    ask       no_approver  <ms>
+    3     <time>  note  three  stage     ok           <ms>
     exit 0
     $ eclusa log list -n 1
-    number  time                  tool  decision  outcome  ms
-    3       <time>  note  stage     ok       <ms>
+    call  time                  tool  about  decision  outcome  ms
+    3     <time>  note  three  stage     ok       <ms>
     exit 0
     $ eclusa log show 1
     call 1: echo, ok
@@ -178,7 +178,7 @@ fn a_workspace_without_a_log_says_so() {
     let world = World::new();
     let ran = world.eclusa(&["log"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.err.contains("nothing has been recorded there yet"), "{}", ran.err);
+    assert!(ran.err.contains("nothing recorded for this workspace yet"), "{}", ran.err);
     assert!(!world.path("state/eclusa").exists());
 }
 

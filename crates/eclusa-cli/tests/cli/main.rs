@@ -11,6 +11,7 @@ mod check;
 mod command_tools;
 mod configuration;
 mod demo;
+mod display;
 mod doctor;
 mod exec;
 mod http_reviewer;

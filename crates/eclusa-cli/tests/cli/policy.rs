@@ -14,7 +14,7 @@ fn policy_test_counts_examples_and_ends_with_1_where_one_does_not_hold() {
     );
     let ran = world.eclusa(&["policy", "test"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(world.plain(&ran.out).contains("eclusa.toml: 1 rules, 1 examples hold\n"), "{ran:?}");
+    assert!(world.plain(&ran.out).contains("eclusa.toml: 1 rule, 1 example checked\n"), "{ran:?}");
     let file = world.write(
         "new.toml",
         "[[rules]]\ndecision = \"deny\"\npath = \"*.sql\"\nmatch = [{ writes = [\"a.rs\"] }]\n",
@@ -23,7 +23,7 @@ fn policy_test_counts_examples_and_ends_with_1_where_one_does_not_hold() {
     assert_snapshot!(world.transcript(&[&["policy", "test", &file]]), @r###"
     $ eclusa policy test <dir>/new.toml
     <dir>/new.toml:4:10: the rule does not apply to this example of `match`; mend the rule or the example
-    1 problem; nothing is permitted with these files
+    1 problem: no call is permitted with these files
     exit 1
     "###);
 }
@@ -124,14 +124,14 @@ tool = "note"
     assert_eq!(world.records().len(), count);
 }
 
-/// A note that somebody answers about at the desk.
+/// A note that somebody answers about in the approval queue.
 fn asked(world: &World, text: &str, answer: &[&str]) {
     let args = format!(r#"{{"text": "{text}"}}"#);
     let mut command = world.command(&["--json", "run", "note", &args]);
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut id = String::new();
-    wait_until("the question is at the desk", || {
+    wait_until("the question is in the approval queue", || {
         let ran = world.eclusa(&["--json", "approvals"]);
         let Some(line) = ran.out.lines().next() else { return false };
         id = serde_json::from_str::<Value>(line).unwrap()["id"].to_string();

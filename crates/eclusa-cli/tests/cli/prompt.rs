@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::world::{World, wait_until};
 
-/// Of both questions: `run it? [` and `make it real? [`.
+/// Of both questions: `Run it? [` and `Apply these changes? [`.
 const PROMPT: &str = "? [";
 const NOTE: [&str; 3] = ["run", "note", r#"{"text": "hello"}"#];
 
@@ -35,6 +35,14 @@ impl Person {
         let mut session = Session::spawn(command).unwrap();
         session.set_expect_timeout(Some(Duration::from_secs(60)));
         Person { session, seen: String::new() }
+    }
+
+    /// At a terminal of this size.
+    pub(crate) fn sized(command: Command, columns: u16, rows: u16) -> Person {
+        // The program looks at the size when it asks, which is after it was started.
+        let mut person = Person::in_colours(command);
+        person.session.get_process_mut().set_window_size(columns, rows).unwrap();
+        person
     }
 
     /// Waits until this is on the screen.
@@ -91,7 +99,7 @@ fn e6_s1_43_s1_44_n_asks_for_a_reason_and_the_model_is_told() {
     let world = World::new();
     let mut person = Person::runs(&world, &NOTE);
     person.answers("n");
-    person.sees("why?");
+    person.sees("Why?");
     person.types("not today");
     let (code, seen) = person.ends();
     assert_eq!(code, 3);
@@ -100,7 +108,7 @@ fn e6_s1_43_s1_44_n_asks_for_a_reason_and_the_model_is_told() {
     // The reason may be empty.
     let mut person = Person::runs(&world, &NOTE);
     person.answers("N");
-    person.sees("why?");
+    person.sees("Why?");
     person.types("");
     assert_eq!(person.ends().0, 3);
 }
@@ -110,10 +118,10 @@ fn s2_15_only_y_and_yes_are_yes_and_enter_never_is() {
     let world = World::new();
     let mut person = Person::runs(&world, &NOTE);
     person.answers("");
-    person.sees("Enter alone is no answer");
+    person.sees("Please type y or n");
     for almost in ["yep", "1", "ok", "true", "y y"] {
         person.answers(almost);
-        person.sees("is no answer");
+        person.sees("is not an answer");
     }
     person.answers("YES");
     assert_eq!(person.ends().0, 0);
@@ -166,19 +174,35 @@ fn a_shows_the_rule_writes_it_and_nobody_is_asked_again() {
     let mut person = Person::runs(&world, &NOTE);
     person.answers("a");
     person.sees("decision = \"allow\"");
-    person.sees("add it, and run the call?");
+    person.sees("Add the rule and run the call?");
     person.types("n");
     // Nothing is written without a yes, and the question is still there.
     person.answers("a");
-    person.sees("add it, and run the call?");
-    assert!(!world.read("config/eclusa/eclusa.toml").contains("rules]]"));
+    person.sees("Add the rule and run the call?");
+    let rules = world.store().with_file_name("rules.toml");
+    assert!(!rules.exists());
     person.types("y");
     assert_eq!(person.ends().0, 0);
-    let config = world.read("config/eclusa/eclusa.toml");
-    assert!(config.starts_with("# my rules\nmode = \"confirm-sensitive\" # careful\n"), "{config}");
-    assert!(config.contains("tool = \"note\""), "{config}");
-    // Now it runs without a terminal.
+    let written = std::fs::read_to_string(&rules).unwrap();
+    assert!(written.contains("tool = \"note\""), "{written}");
+    // The person's own file is for every workspace, and was not touched.
+    let mine = "# my rules\nmode = \"confirm-sensitive\" # careful\n";
+    assert_eq!(world.read("config/eclusa/eclusa.toml"), mine);
+    // Now it runs without a terminal, here and nowhere else.
     assert_eq!(world.eclusa(&NOTE).code, 0);
+    std::fs::create_dir(world.path("other")).unwrap();
+    let other = world.path("other").display().to_string();
+    assert_eq!(world.eclusa(&[&["--workspace", &other], &NOTE[..]].concat()).code, 3);
+    // Everywhere is a separate answer.
+    std::fs::rename(&rules, world.path("rules.old")).unwrap();
+    let mut person = Person::runs(&world, &NOTE);
+    person.answers("a");
+    person.sees("[y/n/everywhere]");
+    person.types("everywhere");
+    assert_eq!(person.ends().0, 0);
+    let config = world.read("config/eclusa/eclusa.toml");
+    assert!(config.starts_with(mine) && config.contains("tool = \"note\""), "{config}");
+    assert_eq!(world.eclusa(&[&["--workspace", &other], &NOTE[..]].concat()).code, 0);
 }
 
 #[test]
@@ -189,7 +213,7 @@ fn always_is_not_offered_for_shell_text() {
     );
     let mut person = Person::runs(&world, &["run", "sh", r#"{"command": "echo done"}"#]);
     person.answers("a");
-    person.sees("is no answer");
+    person.sees("is not an answer");
     person.answers("y");
     let (code, seen) = person.ends();
     assert_eq!(code, 0, "{seen}");
@@ -248,7 +272,7 @@ fn what_was_typed_before_the_question_is_no_answer() {
     person.types("y");
     world.write("workspace/go", "");
     person.answers("n");
-    person.sees("why?");
+    person.sees("Why?");
     person.types("it was asked after I typed");
     let (code, seen) = person.ends();
     assert_eq!(code, 3, "{seen}");
@@ -332,13 +356,13 @@ fn c23_s3_28_a_checkpoint_is_opened_by_the_tools_name_and_by_nothing_else() {
     assert_eq!((ran.code, ran.json()["code"].clone()), (3, "denied_by_checkpoint".into()));
     let mut person = Person::runs(&world, &["run", "deploy"]);
     person.answers("y");
-    person.sees("to open it");
+    person.sees("to confirm");
     person.types("y");
     let (code, seen) = person.ends();
-    assert!(code == 3 && seen.contains("a person kept it closed"), "{seen}");
+    assert!(code == 3 && seen.contains("a person did not confirm it"), "{seen}");
     assert!(!world.path("workspace/deployed").exists());
     let mut person = Person::runs(&world, &["--mode", "yolo", "run", "deploy"]);
-    person.sees("to open it");
+    person.sees("to confirm");
     person.types("deploy");
     assert_eq!(person.ends().0, 0);
     assert!(world.path("workspace/deployed").exists());
@@ -355,7 +379,7 @@ fn the_demo_asks_on_a_terminal() {
     let (code, seen) = person.ends();
     assert_eq!(code, 0, "{seen}");
     assert!(seen.contains("committed: notes.txt") && seen.contains("undone: call"), "{seen}");
-    assert!(seen.contains("the chain holds"), "{seen}");
+    assert!(seen.contains("the chain is intact"), "{seen}");
 }
 
 #[test]
@@ -365,7 +389,7 @@ fn a_change_is_shown_in_colours_before_it_is_real() {
     let mut person = Person::in_colours(world.command(&NOTE));
     person.sees("\u{1b}[32m   │ + hello\u{1b}[0m");
     assert_eq!(world.read("workspace/notes.txt"), "before\n");
-    person.sees("make it real? [y/n/s/a/q/?]");
+    person.sees("Apply these changes? [y/n/s/a/q/?]");
     person.types("y");
     assert_eq!(person.ends().0, 0);
     assert_eq!(world.read("workspace/notes.txt"), "before\nhello\n");
@@ -375,7 +399,7 @@ fn a_change_is_shown_in_colours_before_it_is_real() {
     // Another no: nothing is written, and the reason goes to the model.
     let mut person = Person::runs(&world, &NOTE);
     person.answers("n");
-    person.sees("why?");
+    person.sees("Why?");
     person.types("once is enough");
     let (code, seen) = person.ends();
     assert!(code == 3 && seen.contains("changes discarded"), "{seen}");

@@ -1,4 +1,4 @@
-//! Questions that wait at the desk, answered from another process (C1: `queue`).
+//! Questions that wait in the approval queue, answered from another process (C1: `queue`).
 
 use std::process::{Child, Stdio};
 
@@ -14,7 +14,7 @@ fn waiting(world: &World) -> (Child, String) {
     let child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut id = String::new();
-    wait_until("the question is at the desk", || {
+    wait_until("the question is in the approval queue", || {
         let ran = world.eclusa(&["--json", "approvals"]);
         let Some(line) = ran.out.lines().next() else { return false };
         let question: Value = serde_json::from_str(line).unwrap();
@@ -37,16 +37,16 @@ fn c1_a_parked_call_runs_once_somebody_says_yes() {
     assert!(listed.out.contains("tool: note") && listed.out.contains("hello"), "{}", listed.out);
     assert_eq!(world.read("workspace/notes.txt"), "");
     let ran = world.eclusa(&["approvals", "yes", &id]);
-    assert_eq!((ran.code, ran.out), (0, format!("question {id}: yes\n")));
+    assert_eq!((ran.code, ran.out), (0, format!("approval {id}: yes\n")));
     let (code, reply) = ended(child);
     assert_eq!((code, &reply["success"]), (Some(0), &true.into()));
     assert_eq!(world.read("workspace/notes.txt"), "hello\n");
     // A15: who answered is on record; A14: another answer comes too late.
     let records = world.records();
     let ended = records.iter().find(|it| it["event"] == "ended").unwrap();
-    assert_eq!(ended["changes"]["approval"]["by"], "desk");
+    assert_eq!(ended["changes"]["approval"]["by"], "approval-queue");
     assert_eq!(world.eclusa(&["approvals", "no", &id]).code, 1);
-    assert_eq!(world.eclusa(&["approvals"]).out, "nothing waits for an answer\n");
+    assert_eq!(world.eclusa(&["approvals"]).out, "no pending approvals\n");
 }
 
 #[test]

@@ -88,13 +88,13 @@ fn usage_errors_have_exit_code_2_and_a_hint() {
     ]), @r###"
     $ eclusa run echo {text: hello}
     stderr:
-    error: the arguments are not JSON: key must be a string at line 1 column 2
-    hint: write an object in single quotes: '{"text": "hello"}'
+    error: the arguments are not valid JSON: key must be a string at line 1 column 2
+    hint: write `key=text` and `key:=json` words, or one object in single quotes: '{"path": "README.md"}'
     exit 2
     $ eclusa run echo [1]
     stderr:
     error: the arguments must be a JSON object
-    hint: write an object in single quotes: '{"text": "hello"}'
+    hint: write `key=text` and `key:=json` words, or one object in single quotes: '{"path": "README.md"}'
     exit 2
     $ eclusa --workspace nowhere run time
     stderr:
@@ -102,7 +102,7 @@ fn usage_errors_have_exit_code_2_and_a_hint() {
     exit 2
     $ eclusa --config nowhere.toml run time
     stderr:
-    error: the configuration `nowhere.toml` cannot be read: No such file or directory (os error 2)
+    error: cannot read the configuration `nowhere.toml`: No such file or directory (os error 2)
     exit 2
     "###);
     assert_eq!(world.eclusa(&["run", "echo", "--unknown"]).code, 2);

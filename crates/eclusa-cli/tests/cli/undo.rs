@@ -49,13 +49,13 @@ fn s3_39_s3_40_u_a_change_is_seen_undone_and_redone() {
         &["changes", "diff", "1"],
     ]), @r#"
     $ eclusa changes
-    nothing was changed here
+    nothing was changed in this workspace yet
     exit 0
     $ eclusa run note {"text": "one"}
     added a line to `notes.txt`
     exit 0
     $ eclusa changes show
-    call 1: note, stands
+    call 1: note, applied
       <time>, 1 file changed, +1 -0 (1 made)
       made notes.txt, mode 0644, +1 -0
       @@ -0,0 +1 @@
@@ -68,7 +68,7 @@ fn s3_39_s3_40_u_a_change_is_seen_undone_and_redone() {
     $ eclusa undo
     undone: call 1
       notes.txt
-    `eclusa redo 4` brings it back
+    `eclusa redo 4` redoes it
     exit 0
     $ eclusa undo
     stderr:
@@ -78,7 +78,7 @@ fn s3_39_s3_40_u_a_change_is_seen_undone_and_redone() {
     $ eclusa changes list
     call  time                  tool  status       paths
     1     <time>  note  undone by 4  notes.txt
-    4     <time>  undo  stands       notes.txt
+    4     <time>  undo  applied      notes.txt
     exit 0
     $ eclusa redo
     redone: call 1
@@ -86,7 +86,7 @@ fn s3_39_s3_40_u_a_change_is_seen_undone_and_redone() {
     exit 0
     $ eclusa redo
     stderr:
-    error: nothing is undone, so there is nothing to redo
+    error: nothing was undone, so there is nothing to redo
     exit 1
     $ eclusa changes diff 1
     diff --git a/notes.txt b/notes.txt
@@ -185,22 +185,22 @@ fn u_what_cannot_be_undone_is_listed() {
     let ran = world.eclusa(&["undo", "--since", &first]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let listed: Vec<&str> = ran.out.lines().filter(|it| it.contains("cannot be undone")).collect();
-    assert_eq!(listed, ["call 3 cannot be undone: nothing is kept of what `deploy` did"]);
+    assert_eq!(listed, ["call 3 cannot be undone: nothing was kept of what `deploy` did"]);
 }
 
 #[test]
-fn what_rules_deny_is_denied_to_an_undo_too_and_limits_on_deletion_are_not_meant_for_it() {
+fn rules_about_paths_do_not_stop_an_undo_and_a_rule_about_undo_does() {
     let world = World::new();
     let call = note(&world, "one").to_string();
     let policy = world.write(
         "policy.toml",
         "[[rules]]\ndecision = \"deny\"\npath = \"notes.txt\"\nreason = \"frozen\"\n",
     );
-    let frozen = world.eclusa(&["--policy", policy.to_str().unwrap(), "undo", &call]);
-    assert!(frozen.code == 3 && frozen.err.contains("frozen"), "{frozen:?}");
-    assert_eq!(notes(&world), "one\n");
-    // Deleting is asked about by default, and this deletes.
-    assert_eq!(world.eclusa(&["undo", &call]).code, 0);
+    let frozen = ["--policy", policy.to_str().unwrap()];
+    let denied = world.eclusa(&[&frozen[..], &["run", "note", r#"{"text": "x"}"#]].concat());
+    assert_eq!(denied.code, 3, "{denied:?}");
+    // Who may write a path is about new changes: taking an own one back restores what was there.
+    assert_eq!(world.eclusa(&[&frozen[..], &["undo", &call]].concat()).code, 0);
     assert!(!world.path("workspace/notes.txt").exists());
     // A rule can name the tool, although no model is offered it.
     let rule =
@@ -217,15 +217,18 @@ fn what_rules_deny_is_denied_to_an_undo_too_and_limits_on_deletion_are_not_meant
 fn wrong_calls_and_times_say_how_to_mend_it() {
     let world = World::new();
     let nothing = world.eclusa(&["undo"]);
-    assert!(nothing.code == 1 && nothing.err.contains("nothing was changed here"), "{nothing:?}");
+    assert!(
+        nothing.code == 1 && nothing.err.contains("nothing was changed in this workspace yet"),
+        "{nothing:?}"
+    );
     assert!(!world.path("state/eclusa").exists());
     let call = note(&world, "one");
     for (args, code, said) in [
         (&["undo", "99"][..], 1, "call 99 has changed nothing"),
         (&["changes", "show", "99"], 1, "`eclusa changes` lists"),
-        (&["redo"], 1, "nothing is undone"),
-        (&["redo", &call.to_string()], 1, "stands, so there is nothing to redo"),
-        (&["undo", "--since", "yesterday"], 2, "neither a call, a while nor a time"),
+        (&["redo"], 1, "nothing was undone"),
+        (&["redo", &call.to_string()], 1, "was not undone, so there is nothing to redo"),
+        (&["undo", "--since", "yesterday"], 2, "is not a call number, a duration or a date"),
         (&["undo", "1", "--turn"], 2, "cannot be used with"),
         (&["undo", "--since", "2999-01-01"], 1, "there is nothing to undo"),
     ] {
@@ -317,7 +320,7 @@ fn what_takes_too_much_space_is_evicted_and_that_is_told_and_recorded() {
     let ran = undo(&world, &[&second.to_string()]);
     assert!(ran.code == 1 && ran.out.contains("evicted to save space"), "{ran:?}");
     let listed = world.eclusa(&["changes"]);
-    assert!(listed.out.contains("stands for good"), "{listed:?}");
+    assert!(listed.out.contains("applied, undo expired"), "{listed:?}");
     assert!(notes(&world).ends_with("three\n"), "{third}");
     assert_eq!(world.eclusa(&["log", "verify"]).code, 0);
 }
@@ -328,7 +331,7 @@ fn help_the_manual_and_completions_teach_the_commands() {
     for (args, said) in [
         (&["--help"][..], "undo"),
         (&["undo", "--help"], "keeping what came later"),
-        (&["redo", "--help"], "the last undo that stands"),
+        (&["redo", "--help"], "the latest undo"),
         (&["changes", "--help"], "as a patch"),
         (&["man"], "eclusa\\-undo(1)"),
         (&["completions", "bash"], "eclusa,undo)"),

@@ -25,7 +25,9 @@ use rmcp::transport::{
 };
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::server::{call::WaitLimits, handler::Server, startup::Startup, state::ServerState};
+use crate::server::{
+    call::WaitLimits, handler::Server, peer::is_same_user, startup::Startup, state::ServerState,
+};
 
 mod connections;
 mod hosts;
@@ -63,9 +65,11 @@ type Answer = Response<BoxBody<Bytes, Infallible>>;
 pub struct Http {
     /// Where they come in.
     pub listener: TcpListener,
-    /// What they must show (`Authorization: Bearer …`). `None` only where nobody from elsewhere
-    /// can come in.
+    /// What they must show (`Authorization: Bearer …`). `None` only where the caller lets nobody in
+    /// whom it does not know.
     pub token: Option<String>,
+    /// Lets programs of our own user in on the loopback without the token.
+    pub same_user: bool,
     /// Names of this host that clients may use, besides those of the loopback.
     pub hosts: Vec<String>,
 }
@@ -89,7 +93,7 @@ pub async fn serve_http(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let shared = ServerState::new(opening, wait_limits)?;
-    let Http { listener, token, hosts } = http;
+    let Http { listener, token, same_user, hosts } = http;
     let http_server = Arc::new(http_server(shared.clone(), token.as_deref(), hosts));
     let (graceful, connections) = (GracefulShutdown::new(), Connections::new(MAX_CONNECTIONS));
     tokio::pin!(stop);
@@ -99,6 +103,10 @@ pub async fn serve_http(
             () = &mut stop => break,
         };
         let Some((stream, slot)) = accepted else { continue };
+        let known = match (stream.peer_addr(), stream.local_addr()) {
+            (Ok(peer), Ok(local)) if same_user => is_same_user(peer, local),
+            _ => false,
+        };
         let watcher = graceful.watcher();
         let http_server = http_server.clone();
         tokio::spawn(async move {
@@ -107,7 +115,7 @@ pub async fn serve_http(
             let answer = service_fn(move |request| {
                 let (http_server, slot) = (http_server.clone(), slot.clone());
                 async move {
-                    let answer = http_server.answer(request, &slot).await;
+                    let answer = http_server.answer(request, &slot, known).await;
                     let answered = Answered(slot);
                     let counted = |body: BoxBody<Bytes, Infallible>| {
                         let counting = body.map_frame(move |frame| {
@@ -198,14 +206,14 @@ fn http_server(shared: Arc<ServerState>, token: Option<&str>, more: Vec<String>)
 }
 
 impl HttpServer {
-    async fn answer(&self, request: Request<Incoming>, slot: &Slot) -> Answer {
+    async fn answer(&self, request: Request<Incoming>, slot: &Slot, known: bool) -> Answer {
         if !self.hosts.accept(request.headers()) {
             return said(StatusCode::FORBIDDEN, "this is not the host that was meant\n");
         }
         if request.uri().path() == "/health" && request.method() == Method::GET {
             return self.health().await;
         }
-        if !self.is_known(request.headers()) {
+        if !known && !self.is_known(request.headers()) {
             let mut answer = said(StatusCode::UNAUTHORIZED, "a bearer token is needed\n");
             answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return answer;

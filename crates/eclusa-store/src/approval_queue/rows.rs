@@ -13,21 +13,28 @@ use crate::{
 };
 
 const COLUMNS: &str = "SELECT id, question, created, expires, status, answer, decided_by, decided, \
-     reason, taken FROM desk ";
+     reason, taken, binding FROM desk ";
 
-/// Parks a question.
-pub(super) fn park(
+/// A question as it was asked, which its answer must be about.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) binding: String,
+    /// The whole question, as it is kept.
+    pub(super) question: String,
+}
+
+/// Queues a question.
+pub(super) fn insert(
     tx: &mut Transaction<'_>,
-    binding: &str,
+    asked: &Asked,
     call: &str,
-    question: &str,
     created: u64,
     expires: u64,
 ) -> Result<u64, StoreError> {
     sweep(tx, created)?;
     let sql = "INSERT INTO desk (binding, call, question, created, expires) \
                VALUES (?1, ?2, ?3, ?4, ?5)";
-    let row = params![binding, call, question, to_sql(created), to_sql(expires)];
+    let row = params![asked.binding, call, asked.question, to_sql(created), to_sql(expires)];
     tx.connection.execute(sql, row).in_store(tx.path)?;
     Ok(u64::try_from(tx.connection.last_insert_rowid()).unwrap_or_default())
 }
@@ -74,19 +81,21 @@ pub(super) fn decide(
 ) -> Result<Result<(), QueueError>, StoreError> {
     let AnswerColumns { word, edit, reason, sha256 } = AnswerColumns::new(answer);
     let status = QuestionStatus::from_answer(answer);
+    let sql = "SELECT binding, question FROM desk WHERE id = ?1";
+    let asked = tx.connection.query_row(sql, [to_sql(id)], |row| {
+        let binding: String = row.get(0)?;
+        let question: String = row.get(1)?;
+        Ok((binding, question))
+    });
+    let Some((binding, question)) = asked.optional().in_store(tx.path)? else {
+        return Ok(Err(QueueError::Unknown(id)));
+    };
+    let seal = seal(&binding, &question, sha256);
+    let sealed = [&sha256.as_bytes()[..], &seal.as_bytes()[..]].concat();
     let sql = "UPDATE desk SET status = ?1, answer = ?2, edit = ?3, answer_sha256 = ?4, \
                decided_by = ?5, decided = ?6, reason = ?7 \
                WHERE id = ?8 AND status = 'pending' AND expires > ?6";
-    let row = params![
-        status.as_str(),
-        word,
-        edit,
-        &sha256.as_bytes()[..],
-        by,
-        to_sql(now),
-        reason,
-        to_sql(id)
-    ];
+    let row = params![status.as_str(), word, edit, sealed, by, to_sql(now), reason, to_sql(id)];
     if tx.connection.execute(sql, row).in_store(tx.path)? == 1 {
         record(tx, id, word, by, reason, now)?;
         return Ok(Ok(()));
@@ -96,7 +105,7 @@ pub(super) fn decide(
         let status: String = row.get(0)?;
         let answer: Option<String> = row.get(1)?;
         let decided_by: Option<String> = row.get(2)?;
-        let before: Option<[u8; 32]> = row.get(3)?;
+        let before: Option<Vec<u8>> = row.get(3)?;
         Ok((status, answer, decided_by, before))
     });
     let Some((status, answer, decided_by, before)) = found.optional().in_store(tx.path)? else {
@@ -107,7 +116,10 @@ pub(super) fn decide(
             expire(tx, id, now)?;
             Ok(Err(QueueError::Expired(id)))
         }
-        Some(_) if before.map(Hash::from) == Some(sha256) && decided_by.as_deref() == Some(by) => {
+        Some(_)
+            if before.is_some_and(|it| it.starts_with(sha256.as_bytes()))
+                && decided_by.as_deref() == Some(by) =>
+        {
             Ok(Ok(()))
         }
         Some(status) => {
@@ -118,23 +130,40 @@ pub(super) fn decide(
     }
 }
 
-/// Hands the answer over, once; from then on the arguments are not needed.
+/// What ties an answer to the question that was shown to whoever gave it.
+fn seal(binding: &str, question: &str, answer: Hash) -> Hash {
+    let question = Hash::sha256(question.as_bytes());
+    Hash::sha256(format!("{binding}\n{question}\n{answer}").as_bytes())
+}
+
+/// Hands the answer over, once; from then on the arguments are not needed. It counts only if it was
+/// given to exactly the question that was asked.
 pub(super) fn take(
     tx: &mut Transaction<'_>,
     id: u64,
+    asked: &Asked,
     now: u64,
 ) -> Result<Option<Answer>, StoreError> {
-    let sql = "SELECT answer, edit, reason FROM desk \
+    let sql = "SELECT answer, edit, reason, answer_sha256 FROM desk \
                WHERE id = ?1 AND taken IS NULL AND status IN ('approved', 'rejected')";
     let found = tx.connection.query_row(sql, [to_sql(id)], |row| {
         let word: String = row.get(0)?;
         let edit: Option<String> = row.get(1)?;
         let reason: Option<String> = row.get(2)?;
-        Ok((word, edit, reason))
+        let sealed: Option<Vec<u8>> = row.get(3)?;
+        Ok((word, edit, reason, sealed))
     });
-    let Some((word, edit, reason)) = found.optional().in_store(tx.path)? else { return Ok(None) };
+    let Some((word, edit, reason, sealed)) = found.optional().in_store(tx.path)? else {
+        return Ok(None);
+    };
     let answer = answer_in(&word, edit, reason)
         .ok_or_else(|| damaged(tx.path, id, "its answer cannot be read"))?;
+    let sha256 = AnswerColumns::new(&answer).sha256;
+    let seal = seal(&asked.binding, &asked.question, sha256);
+    if sealed != Some([&sha256.as_bytes()[..], &seal.as_bytes()[..]].concat()) {
+        let what = "its answer was not given to the question that was asked";
+        return Err(damaged(tx.path, id, what));
+    }
     let sql = "UPDATE desk SET taken = ?2, edit = NULL, \
                question = json_set(question, '$.args', NULL) WHERE id = ?1";
     tx.connection.execute(sql, [to_sql(id), to_sql(now)]).in_store(tx.path)?;
@@ -157,7 +186,7 @@ fn sweep(tx: &Transaction<'_>, now: u64) -> Result<(), StoreError> {
     tx.connection.execute(sql, [to_sql(now)]).in_store(tx.path).map(drop)
 }
 
-/// Who decided what, in the log: the gate only knows that the desk was asked.
+/// Who decided what, in the log: the gate only knows thin the approval queue was asked.
 fn record(
     tx: &mut Transaction<'_>,
     id: u64,
@@ -196,7 +225,7 @@ fn read(store: &Store, row: &Row<'_>) -> Result<QueuedQuestion, StoreError> {
     let id = number(0)?;
     let text: String = row.get(1).in_store(store.path())?;
     let status: String = row.get(4).in_store(store.path())?;
-    Ok(QueuedQuestion {
+    let queued = QueuedQuestion {
         id,
         question: wire::read(&text).map_err(|why| damaged(store.path(), id, &why))?,
         created: number(2)?,
@@ -208,7 +237,12 @@ fn read(store: &Store, row: &Row<'_>) -> Result<QueuedQuestion, StoreError> {
         decided_at: maybe(7)?,
         reason: row.get(8).in_store(store.path())?,
         taken_at: maybe(9)?,
-    })
+    };
+    let binding: String = row.get(10).in_store(store.path())?;
+    match binding == queued.question.binding {
+        true => Ok(queued),
+        false => Err(damaged(store.path(), id, "it is not the question that was asked")),
+    }
 }
 
 /// An answer in columns.
@@ -271,21 +305,62 @@ fn damaged(path: &std::path::Path, id: u64, what: &str) -> StoreError {
 mod tests {
     use super::*;
 
+    fn asked() -> Asked {
+        Asked { binding: "b".to_owned(), question: "{\"args\":1}".to_owned() }
+    }
+
+    fn sealed(asked: &Asked, answer: Hash) -> Vec<u8> {
+        let seal = seal(&asked.binding, &asked.question, answer);
+        [&answer.as_bytes()[..], &seal.as_bytes()[..]].concat()
+    }
+
+    /// Writes a yes into the table, past the queue.
+    fn approve(store: &Store, sealed: Vec<u8>) {
+        let sql = "UPDATE desk SET status = 'approved', answer = 'once', answer_sha256 = ?1";
+        let update =
+            move |tx: &mut Transaction<'_>| tx.connection.execute(sql, [sealed]).in_store(tx.path);
+        assert_eq!(store.write(update), Ok(1));
+    }
+
+    /// A yes that nobody gave to this very question does not count.
+    #[test]
+    fn an_answer_to_another_question_is_not_handed_over() {
+        let answer = AnswerColumns::new(&Answer::Once).sha256;
+        let other = Asked { binding: "other".to_owned(), ..asked() };
+        let shown = Asked { question: "{\"args\":2}".to_owned(), ..asked() };
+        for forged in [
+            Vec::new(),
+            answer.as_bytes().to_vec(),
+            sealed(&other, answer),
+            sealed(&shown, answer),
+            sealed(&asked(), AnswerColumns::new(&Answer::Always).sha256),
+        ] {
+            let directory = tempfile::TempDir::new().unwrap();
+            let path = directory.path().join("store.db");
+            let store = Store::open(&path, crate::Options::default()).unwrap();
+            store.write(|tx| insert(tx, &asked(), "c", 0, 9)).unwrap();
+            approve(&store, forged);
+            let taken = store.write(|tx| take(tx, 1, &asked(), 5));
+            assert!(matches!(taken, Err(StoreError::Damaged { .. })), "{taken:?}");
+        }
+    }
+
     /// A9: of many that take one answer at once, exactly one gets it.
     #[test]
     fn a9_of_many_takers_exactly_one_gets_the_answer() {
         let directory = tempfile::TempDir::new().unwrap();
         let path = directory.path().join("store.db");
         let open = || Store::open(&path, crate::Options::default()).unwrap();
-        let insert = "INSERT INTO desk (binding, call, question, created, expires, status, answer) \
-                      VALUES ('b', 'c', '{\"args\":1}', 0, 9, 'approved', 'once')";
-        let insert =
-            move |tx: &mut Transaction<'_>| tx.connection.execute(insert, []).in_store(tx.path);
-        assert_eq!(open().write(insert), Ok(1));
+        let asked = asked();
+        let row = asked.clone();
+        open().write(move |tx| insert(tx, &row, "c", 0, 9)).unwrap();
+        let sha256 = AnswerColumns::new(&Answer::Once).sha256;
+        approve(&open(), sealed(&asked, sha256));
         let takers: Vec<_> = (0..8)
             .map(|_| {
                 let store = open();
-                std::thread::spawn(move || store.write(|tx| take(tx, 1, 5)).unwrap())
+                let asked = asked.clone();
+                std::thread::spawn(move || store.write(move |tx| take(tx, 1, &asked, 5)).unwrap())
             })
             .collect();
         let took: Vec<Answer> =

@@ -161,7 +161,7 @@ async fn a14_the_same_answer_again_is_fine_and_another_is_a_conflict() {
     assert_eq!(queue.answer(id, no, "ann"), Err(decided.clone()));
     assert_eq!(queue.answer(id, Answer::Once, "bob"), Err(decided.clone()));
     assert_eq!(queue.answer(id, Answer::Always, "ann"), Err(decided.clone()));
-    assert_eq!(decided.to_string(), "question 1 is already approved: `ann` answered `once`");
+    assert_eq!(decided.to_string(), "approval 1 is already approved: `ann` answered `once`");
     assert_eq!(room.open().head().unwrap().seq, 1, "one decision, one record");
 }
 

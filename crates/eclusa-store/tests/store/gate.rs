@@ -116,7 +116,7 @@ async fn a_call_is_on_record_from_start_to_end() {
     assert_eq!(store.find_call("call-1").unwrap().len(), 2);
 }
 
-/// A2: approved at the desk, it runs once.
+/// A2: approved in the approval queue, it runs once.
 #[tokio::test]
 async fn a2_a_call_approved_at_the_desk_runs_once() {
     let world = World::new(Decision::Ask);
@@ -126,7 +126,7 @@ async fn a2_a_call_approved_at_the_desk_runs_once() {
     assert_eq!(events(&world.room.open()), ["answered", "started", "ended"]);
 }
 
-/// A3: refused at the desk, it never runs, and the model is told why.
+/// A3: refused in the approval queue, it never runs, and the model is told why.
 #[tokio::test]
 async fn a3_a_call_refused_at_the_desk_never_runs() {
     let world = World::new(Decision::Ask);

@@ -63,7 +63,7 @@ fn a_newer_format_is_refused() {
     let newer = StoreError::Newer { path: room.path(), found: 99, known: 1 };
     assert_eq!(refusal(&room.path()), newer);
     assert_eq!(Store::open_read_only(&room.path()).unwrap_err(), newer);
-    assert!(newer.to_string().contains("use the newer program"), "{newer}");
+    assert!(newer.to_string().contains("Use the newer program"), "{newer}");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_failing_disk(fault: &str, words: &str) {
 
 #[test]
 fn a_full_disk_refuses_and_then_it_goes_on() {
-    a_failing_disk("full", "there is no space left");
+    a_failing_disk("full", "no space left");
 }
 
 #[test]
@@ -187,17 +187,17 @@ fn what_may_not_be_written_is_refused() {
     allow(&state, 0o755);
     allow(&room.path(), 0o444);
     let refused = told_without_powers(&room, "open", &room.path());
-    assert!(refused.contains("cannot be written"), "{refused}");
+    assert!(refused.contains("cannot write the log"), "{refused}");
 
     // The file could be written, and the files beside it could not be made.
     allow(&room.path(), 0o666);
     allow(&state, 0o555);
     let refused = told_without_powers(&room, "open", &room.path());
-    assert!(refused.contains("cannot be written"), "{refused}");
+    assert!(refused.contains("cannot write the log"), "{refused}");
 
     // A new store in a directory where nothing can be made.
     let refused = told_without_powers(&room, "open", &state.join("deeper/store.db"));
-    assert!(refused.contains("cannot be written"), "{refused}");
+    assert!(refused.contains("cannot write the log"), "{refused}");
     allow(&state, 0o755);
     assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 2);
 }

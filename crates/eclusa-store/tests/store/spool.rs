@@ -18,7 +18,7 @@ async fn a_kept_text_is_read_by_reference_and_range_after_a_restart() {
     assert_eq!(store.read(&reference, 3..8).await.unwrap(), "ße ");
     assert_eq!(store.read(&reference, 90..99).await.unwrap(), "");
     let unknown = store.read("out-0", 0..1).await.unwrap_err();
-    assert_eq!(unknown, "nothing is kept as `out-0`: it never was, or newer texts took its place");
+    assert_eq!(unknown, "no saved output `out-0` (unknown or expired)");
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn a_text_that_can_never_fit_is_refused() {
     let store = store(&room, 10);
     let kept = store.keep("bbbb".to_owned()).await.unwrap();
     let refused = store.keep("12345678901".to_owned()).await.unwrap_err();
-    assert_eq!(refused, "the text has 11 bytes, and the spool keeps 10");
+    assert_eq!(refused, "the output has 11 bytes, and at most 10 are saved");
     assert!(store.read(&kept, 0..9).await.is_ok(), "nothing was dropped for it");
 }
 
@@ -66,7 +66,7 @@ async fn a_kept_text_that_was_changed_is_not_handed_out() {
     let reference = store.keep("the truth".to_owned()).await.unwrap();
     room.stranger().execute_batch("UPDATE spool SET text = x'6c6965'").unwrap();
     let refused = store.read(&reference, 0..9).await.unwrap_err();
-    assert_eq!(refused, format!("what is kept as `{reference}` is damaged"));
+    assert_eq!(refused, format!("the saved output `{reference}` is damaged"));
 }
 
 #[tokio::test]

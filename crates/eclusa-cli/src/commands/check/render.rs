@@ -38,7 +38,7 @@ pub(super) fn print(
             screen.line(&format!("with this rule it would be {decision}:"))?;
             toml.lines().try_for_each(|line| screen.line(&sanitize(&format!("  {line}"))))
         }
-        RuleHint::None(why) => screen.line(&sanitize(&format!("no rule changes it: {why}"))),
+        RuleHint::None(why) => screen.line(&sanitize(&format!("no rule changes this: {why}"))),
     }
 }
 

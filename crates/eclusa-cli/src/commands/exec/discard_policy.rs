@@ -22,8 +22,10 @@ impl Policy for Discarding {
     fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {
         let verdict = self.0.judge_effects(effects);
         let text = match verdict.decision {
-            Decision::Deny => format!("to be discarded; the rules refuse it: {}", verdict.why()),
-            _ => "to be discarded, as whoever typed it wants".to_owned(),
+            Decision::Deny => {
+                format!("Preview only: nothing was changed. The rules refuse it: {}", verdict.why())
+            }
+            _ => "Preview only: nothing was changed".to_owned(),
         };
         Verdict::from_reasons(vec![Reason {
             decision: Decision::Ask,

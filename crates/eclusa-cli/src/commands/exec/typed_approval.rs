@@ -81,7 +81,8 @@ impl Approver for TypedApproval {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
         Box::pin(async move {
             let person = &self.0;
-            let unseen = || NotAsked::Unavailable("whoever typed it must see it first".to_owned());
+            let unseen =
+                || NotAsked::Unavailable("the person who typed it must see it first".to_owned());
             let Some(preview) = &question.preview else {
                 // Whoever types a command wants it to run, where nothing of it is real yet. What
                 // cannot be staged is another matter.
@@ -100,7 +101,7 @@ impl Approver for TypedApproval {
                 note(&question.verdict.why());
             }
             person.locked().discarded = true;
-            Ok(Answer::No("the person wanted to see it and have none of it".into()))
+            Ok(Answer::No("the person only wanted a preview".into()))
         })
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn run(
             1 => "one more was written since".to_owned(),
             count => format!("{count} were written since"),
         };
-        screen.line(&format!("the head that you noted is record {seq}; {since}"))?;
+        screen.line(&format!("the head you noted is record {seq}; {since}"))?;
     }
     Ok(())
 }
@@ -66,8 +66,8 @@ pub(super) fn run(
 pub(in crate::commands) fn said(head: Head) -> String {
     match head.seq {
         0 => "no records yet".to_owned(),
-        1 => format!("1 record, the chain holds; head {}", head.hash),
-        count => format!("{count} records, the chain holds; head {}", head.hash),
+        1 => format!("OK: 1 record, the chain is intact; head {}", head.hash),
+        count => format!("OK: {count} records, the chain is intact; head {}", head.hash),
     }
 }
 

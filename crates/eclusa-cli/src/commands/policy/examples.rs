@@ -40,7 +40,7 @@ pub(super) fn run(
             let count = errors.0.len();
             if !global.json {
                 let what = if count == 1 { "problem" } else { "problems" };
-                screen.line(&format!("{count} {what}; nothing is permitted with these files"))?;
+                screen.line(&format!("{count} {what}: no call is permitted with these files"))?;
             }
             return Ok(Exit::Failed);
         }
@@ -63,9 +63,14 @@ pub(super) fn run(
         }
         let bare = match bare {
             0 => String::new(),
-            bare => format!(", {bare} without any"),
+            bare => format!(", {bare} without examples"),
         };
-        let text = format!("{file}: {rules} rules, {examples} examples hold{bare}");
+        let count = |count: usize, what: &str| match count {
+            1 => format!("1 {what}"),
+            count => format!("{count} {what}s"),
+        };
+        let (rules, examples) = (count(*rules, "rule"), count(*examples, "example"));
+        let text = format!("{file}: {rules}, {examples} checked{bare}");
         screen.line(&sanitize(&text))?;
     }
     Ok(Exit::Done)
@@ -74,7 +79,7 @@ pub(super) fn run(
 /// Files that are tested before they are put in place.
 fn from_arguments(files: &[PathBuf]) -> Result<Vec<Layer>, Failure> {
     let layer = |file: &PathBuf| {
-        let text = std::fs::read_to_string(file).map_err(|err| {
+        let text = crate::read_text::read_text(file).map_err(|err| {
             Failure::usage(format!("the file `{}` cannot be read: {err}", file.display()))
         })?;
         Ok(Layer::of_person(file.display().to_string(), text))

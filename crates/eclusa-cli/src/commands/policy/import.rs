@@ -26,7 +26,7 @@ pub(super) fn run(
     file: &Path,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let text = std::fs::read_to_string(file)
+    let text = crate::read_text::read_text(file)
         .map_err(|err| Failure::usage(format!("`{}` cannot be read: {err}", file.display())))?;
     let brought = match agent {
         Agent::ClaudeCode => claude::read(&text),

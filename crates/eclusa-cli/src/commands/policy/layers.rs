@@ -33,6 +33,11 @@ impl SourceRule {
         self.keys.get("decision").and_then(Item::as_str).unwrap_or_default()
     }
 
+    /// Its id, if it has one.
+    pub(super) fn id(&self) -> Option<String> {
+        self.keys.get("id").and_then(Item::as_str).map(str::to_owned)
+    }
+
     /// Its name, or its place.
     pub(super) fn name(&self) -> String {
         match self.keys.get("id").and_then(Item::as_str) {

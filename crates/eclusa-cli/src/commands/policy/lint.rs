@@ -48,7 +48,8 @@ pub(super) fn run(global: &Global, screen: &mut Screen) -> Result<Exit, Failure>
     }
     if !global.json {
         let own = rules.iter().filter(|it| !it.is_shipped()).count();
-        screen.line(&format!("{own} rules of your own, {} to look at", found.len()))?;
+        let rules = if own == 1 { "rule" } else { "rules" };
+        screen.line(&format!("{own} {rules} of your own, {} to look at", found.len()))?;
     }
     Ok(if found.is_empty() { Exit::Done } else { Exit::Failed })
 }

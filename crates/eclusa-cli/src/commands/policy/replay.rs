@@ -76,7 +76,7 @@ fn rank(decision: &str) -> usize {
 
 /// The layers, with the file in the place of the person's own.
 fn changed(ctx: &AppContext, file: &Path) -> Result<Vec<Layer>, Failure> {
-    let text = std::fs::read_to_string(file).map_err(|err| {
+    let text = crate::read_text::read_text(file).map_err(|err| {
         Failure::usage(format!("the policy `{}` cannot be read: {err}", file.display()))
     })?;
     let own = ctx.paths.config.as_ref().map(|it| it.display().to_string());

@@ -26,7 +26,7 @@ pub(super) fn print(
             screen.table(&facts(server, about))?;
         }
         (down, _) => {
-            let why = down.as_deref().unwrap_or("nobody knows why");
+            let why = down.as_deref().unwrap_or("for an unknown reason");
             let text = format!("{} is down: {}", server.name, sanitize(why));
             return screen.styled(Style::Bad, &text);
         }
@@ -78,8 +78,8 @@ pub(super) fn remarks(tool: &ListedTool) -> Vec<String> {
     let mut remarks: Vec<String> = tool.flags.iter().map(ToString::to_string).collect();
     if tool.changed.is_some() {
         remarks.push(
-            "it says something else than when it was first used: its calls are refused until \
-             somebody has looked with `eclusa servers review`"
+            "its description changed since first use: its calls are refused until you accept it \
+             with `eclusa servers review`"
                 .to_owned(),
         );
     }

@@ -38,7 +38,7 @@ pub(super) async fn run(
         false => {
             changed.iter().try_for_each(|it| print(it, &mut screen))?;
             if changed.is_empty() {
-                screen.line(&format!("the tools of `{name}` say what they said before"))?;
+                screen.line(&format!("the tool descriptions of `{name}` have not changed"))?;
             }
         }
     }
@@ -53,7 +53,7 @@ pub(super) async fn run(
     pin(ctx, server, &changed)?;
     let mut screen = Screen::stdout();
     if !json {
-        screen.line("accepted: calls of these tools are judged like any others again")?;
+        screen.line("accepted: these tools can be called again")?;
     }
     screen.flush()?;
     Ok(Exit::Done)
@@ -61,8 +61,8 @@ pub(super) async fn run(
 
 /// Whether a person accepts it. Where none can be asked nobody does.
 fn asked(ctx: &AppContext, name: &str) -> Result<bool, Failure> {
-    let terminal = Terminal::new(false, ctx.paths.config.clone());
-    terminal.confirm("accept what they say now? [y/n] ").map_err(|why| {
+    let terminal = Terminal::new(false, ctx.paths.always_files());
+    terminal.confirm("Accept the new descriptions? [y/n] ").map_err(|why| {
         Failure::usage(format!("nobody can be asked to accept it: {why}"))
             .hint(format!("`eclusa servers review {name} --accept` accepts what was shown"))
     })

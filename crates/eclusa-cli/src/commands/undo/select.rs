@@ -1,4 +1,4 @@
-//! Selection calls are meant: named, the last, those of a turn, or all since some time.
+//! Which calls are meant: named, the last, those of a turn, or all since some time.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::{
     since::{self, Since},
 };
 
-/// Selection calls, as typed.
+/// Which calls, as typed.
 #[derive(Debug)]
 pub(super) enum Selection {
     /// These.
@@ -50,7 +50,7 @@ pub(super) fn find(
         let mut beyond = Vec::new();
         for past in LogCall::since(store, from)? {
             if belongs(&past) && !all.contains(&past.number) && past.left_nothing(registry) {
-                beyond.push((past.number, format!("nothing is kept of what `{}` did", past.tool)));
+                beyond.push((past.number, format!("nothing was kept of what `{}` did", past.tool)));
             }
         }
         Ok(beyond)
@@ -105,9 +105,9 @@ pub(super) fn undo_of(call: Option<u64>, workspace: &Workspace) -> Result<u64, F
         return match of(call) {
             Some(entry) if !entry.undoes.is_empty() => Ok(call),
             Some(UndoEntry { status: UndoStatus::Undone { by }, .. }) => Ok(*by),
-            Some(_) => {
-                Err(Failure::failed(format!("call {call} stands, so there is nothing to redo")))
-            }
+            Some(_) => Err(Failure::failed(format!(
+                "call {call} was not undone, so there is nothing to redo"
+            ))),
             None => Err(unknown(call)),
         };
     }
@@ -117,7 +117,7 @@ pub(super) fn undo_of(call: Option<u64>, workspace: &Workspace) -> Result<u64, F
     let latest = entries.iter().rev().filter(stands).find(plain);
     latest
         .map(|it| it.call)
-        .ok_or_else(|| Failure::failed("nothing is undone, so there is nothing to redo"))
+        .ok_or_else(|| Failure::failed("nothing was undone, so there is nothing to redo"))
 }
 
 /// A call that changed nothing here.
@@ -129,7 +129,7 @@ pub(in crate::commands) fn unknown(call: u64) -> Failure {
 fn nothing(standing: &[&UndoEntry]) -> Failure {
     match standing.last() {
         Some(entry) if entry.status != UndoStatus::Committed => Failure::failed(format!(
-            "there is nothing to undo: call {} cannot be undone, because {}",
+            "there is nothing to undo: call {} cannot be undone ({})",
             entry.call,
             why(entry)
         )),
@@ -141,7 +141,7 @@ fn nothing(standing: &[&UndoEntry]) -> Failure {
 fn why(entry: &UndoEntry) -> String {
     match &entry.status {
         UndoStatus::Irreversible(why) => why.clone(),
-        UndoStatus::Evicted => "what it replaced was evicted to save space".to_owned(),
+        UndoStatus::Evicted => "its undo history was dropped to save space".to_owned(),
         UndoStatus::Committed | UndoStatus::Undone { .. } => String::new(),
     }
 }

@@ -1,12 +1,12 @@
 //! The tools `undo` and `redo`: an undo passes the gate and is recorded like any call. No model is
 //! offered them; `eclusa undo` and `eclusa redo` call them for the person who typed that.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use eclusa::{
     Answer, Approver, ChangedBy, Durability, Facts, Job, NotAsked, Output, PermissionClass,
     Question, Registration, Registry, RegistryError, Scene, ToolError, Touch, TypedTool, Undo,
-    UndoError, Undone, Workspace,
+    UndoError, Undone, Workspace, one_line,
 };
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -55,10 +55,10 @@ pub(super) struct OfUndo {
     pub(super) undo: u64,
 }
 
-/// What both say of themselves. Their changes are not staged: what is restored was there before
-/// and has been judged then, and limits such as `effects.delete` are about what a model
-/// makes, while undoing a creation is always a deletion. Rules over paths hold all the same,
-/// because every path is among the touches.
+/// What both say of themselves. Their changes are not staged, and rules about who may write what do
+/// not apply: what is restored was there before and has been judged then, undoing a creation is
+/// always a deletion, and what git wrote could not be undone otherwise. A rule about the tool
+/// `undo` itself holds.
 fn facts() -> Facts {
     Facts {
         class: Some(PermissionClass::File),
@@ -68,31 +68,20 @@ fn facts() -> Facts {
     }
 }
 
-/// Every path that these calls changed.
-fn touches(workspace: &Workspace, calls: &[u64]) -> Vec<Touch> {
-    let paths = calls.iter().map(|call| workspace.changes(*call));
-    let write = |path: &PathBuf| Touch::Write(path.to_string_lossy().into_owned());
-    let touches = paths.flat_map(|changes| match changes {
-        Ok(changes) => changes.iter().map(|it| write(&it.path)).collect(),
-        Err(_) => vec![Touch::Unknown],
-    });
-    touches.collect()
-}
-
 impl TypedTool for UndoTool {
     type Args = Calls;
     const NAME: &'static str = "undo";
 
     fn description(&self, _: &Scene) -> String {
-        "Takes back what calls changed in the workspace, all of them or none.".to_owned()
+        "Undoes what calls changed in the workspace, all of them or none.".to_owned()
     }
 
     fn facts(&self) -> Facts {
         facts()
     }
 
-    fn touches(&self, args: &Calls) -> Vec<Touch> {
-        touches(&self.workspace, &args.calls)
+    fn touches(&self, _: &Calls) -> Vec<Touch> {
+        Vec::new()
     }
 
     fn time(&self, _: &Value) -> Option<Duration> {
@@ -117,15 +106,15 @@ impl TypedTool for RedoTool {
     const NAME: &'static str = "redo";
 
     fn description(&self, _: &Scene) -> String {
-        "Takes back an undo, so that what it undid is there again.".to_owned()
+        "Redoes what an undo took back.".to_owned()
     }
 
     fn facts(&self) -> Facts {
         facts()
     }
 
-    fn touches(&self, args: &OfUndo) -> Vec<Touch> {
-        touches(&self.workspace, &[args.undo])
+    fn touches(&self, _: &OfUndo) -> Vec<Touch> {
+        Vec::new()
     }
 
     fn time(&self, _: &Value) -> Option<Duration> {
@@ -161,7 +150,7 @@ fn output(what: &str, number: u64, undone: &Undone) -> Output {
         text: format!("{what}: {}", summary(undone)),
         data: Some(as_json(undone)),
         undo: Some(Undo {
-            description: format!("undo call {number}: it will be as if it had not been {what}"),
+            description: format!("undo call {number}"),
             data: json!({"call": number}),
         }),
         ..Output::default()
@@ -172,11 +161,10 @@ fn output(what: &str, number: u64, undone: &Undone) -> Output {
 pub(in crate::commands) fn summary(undone: &Undone) -> String {
     let mut text = calls(&undone.calls);
     for path in &undone.paths {
-        // A name cannot make lines of its own.
-        text.push_str(&format!("\n  {}", eclusa::one_line(&path.to_string_lossy())));
+        text.push_str(&format!("\n  {}", one_line(&path.to_string_lossy())));
     }
     for (call, why) in &undone.irreversible {
-        text.push_str(&format!("\ncall {call} cannot be undone: {why}"));
+        text.push_str(&format!("\ncall {call} cannot be undone: {}", one_line(why)));
     }
     text
 }
@@ -206,7 +194,7 @@ pub(super) fn failed(err: &UndoError, asked: &[u64]) -> ToolError {
     let conflicts: Vec<Value> = conflicts.iter().map(obstacle).collect();
     let stand = match asked {
         [_] => String::new(),
-        asked => format!("; {} still stand", calls(asked)),
+        asked => format!("; nothing was undone of {}", calls(asked)),
     };
     ToolError {
         message: format!("{err}{stand}"),

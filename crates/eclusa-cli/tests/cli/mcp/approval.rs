@@ -180,7 +180,7 @@ fn mcp_a_client_that_cannot_ask_is_told_what_to_do() {
 
 #[test]
 fn mcp_a_client_is_told_to_come_back_when_a_person_takes_long() {
-    // The client cannot ask, so the question is at the desk.
+    // The client cannot ask, so the question is in the approval queue.
     let world = World::with("on_no_approver = \"queue\"\n");
     let args = ["mcp", "--patience", "300ms"];
     let mut client = Client::modern_with(&world, &args, json!({}));
@@ -195,7 +195,7 @@ fn mcp_a_client_is_told_to_come_back_when_a_person_takes_long() {
     let told = client.call("wait", json!({"id": id}));
     assert_eq!(told["_meta"]["eclusa/id"], id.as_str(), "{told}");
     let mut waiting = world.eclusa(&["--json", "approvals"]);
-    wait_until("the question is at the desk", || {
+    wait_until("the question is in the approval queue", || {
         waiting = world.eclusa(&["--json", "approvals"]);
         !waiting.out.is_empty()
     });

@@ -15,6 +15,7 @@ use crate::world::{World, alive, wait_until};
 struct Up {
     child: Child,
     address: String,
+    token: String,
 }
 
 /// What came back.
@@ -39,7 +40,11 @@ impl Answer {
 
 impl Up {
     fn start(world: &World, token: Option<&str>) -> Up {
-        let mut command = world.command(&["up", "--listen", "127.0.0.1:0"]);
+        Up::start_with(world, token, &["up", "--listen", "127.0.0.1:0"])
+    }
+
+    fn start_with(world: &World, token: Option<&str>, args: &[&str]) -> Up {
+        let mut command = world.command(args);
         if let Some(token) = token {
             command.env("ECLUSA_TOKEN", token);
         }
@@ -49,10 +54,15 @@ impl Up {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let line = lines.next().unwrap().unwrap();
+        let token = token.map(str::to_owned).unwrap_or_else(|| {
+            // It is printed once, and kept for its owner alone.
+            let line = lines.next().unwrap().unwrap();
+            line.rsplit(' ').next().unwrap().to_owned()
+        });
         let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
-        Up { child, address }
+        Up { child, address, token }
     }
 
     fn send(&self, head: &str, body: &str) -> Answer {
@@ -85,6 +95,9 @@ impl Up {
                 head.push_str(&format!("{key}: {value}\r\n"));
             }
         }
+        if !more.contains("Authorization:") && !more.contains("No-Token:") {
+            head.push_str(&format!("Authorization: Bearer {}\r\n", self.token));
+        }
         self.send(&format!("{head}{more}"), &body.to_string())
     }
 }
@@ -106,7 +119,8 @@ fn echo() -> Value {
 #[test]
 fn mcp_http_answers_the_newer_era_without_a_session() {
     let world = World::new();
-    let up = Up::start(&world, None);
+    let args = ["up", "--listen", "127.0.0.1:0", "--trust-client-answers"];
+    let up = Up::start_with(&world, None, &args);
     let answer = up.post("tools/call", echo(), "");
     assert_eq!((answer.status, text(&answer.json()["result"])), (200, "hello"), "{answer:?}");
     assert!(!answer.head.to_lowercase().contains("mcp-session-id"));
@@ -178,7 +192,11 @@ fn mcp_http_a_token_is_asked_of_everybody_where_there_is_one() {
     let world = World::new();
     let up = Up::start(&world, Some("open sesame"));
     assert_eq!(up.get("/health", "").status, 200);
-    for wrong in ["", "Authorization: Bearer open\r\n", "Authorization: Basic open sesame\r\n"] {
+    for wrong in [
+        "No-Token: 1\r\n",
+        "Authorization: Bearer open\r\n",
+        "Authorization: Basic open sesame\r\n",
+    ] {
         let answer = up.post("tools/call", echo(), wrong);
         assert_eq!(answer.status, 401, "{wrong}");
         assert!(answer.head.to_lowercase().contains("www-authenticate: bearer"));
@@ -192,6 +210,23 @@ fn mcp_http_a_token_is_asked_of_everybody_where_there_is_one() {
     let ran = world.eclusa(&["up", "--listen", "0.0.0.0:0"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("no token is set"), "{}", ran.err);
+}
+
+/// Another user of this machine reaches the port, and must not act as the person who serves.
+#[test]
+fn mcp_http_nobody_is_served_without_a_token_and_who_asks_does_not_answer() {
+    let world = World::new();
+    let up = Up::start(&world, None);
+    assert_eq!(up.post("tools/call", echo(), "No-Token: 1\r\n").status, 401);
+    assert_eq!(up.post("tools/call", echo(), "Authorization: Bearer x\r\n").status, 401);
+    let file = world.store().with_file_name("up-token");
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&file).unwrap());
+    assert_eq!((mode & 0o777, std::fs::read_to_string(&file).unwrap().trim()), (0o600, &*up.token));
+    // The client says that it can ask a person, and is not believed: it asks for itself.
+    let note = json!({"name": "note", "arguments": {"text": "hello"}});
+    let asked = up.post("tools/call", note, "").json();
+    assert_eq!(asked["result"]["isError"], true, "{asked}");
+    assert_eq!(world.read("workspace/notes.txt"), "");
 }
 
 #[test]
@@ -224,10 +259,10 @@ fn mcp_http_closing_the_stream_takes_the_call_back() {
     }}})
     .to_string();
     let mut stream = TcpStream::connect(&up.address).unwrap();
-    let (host, length) = (&up.address, body.len());
+    let (host, token, length) = (&up.address, &up.token, body.len());
     write!(
         stream,
-        "POST /mcp HTTP/1.1\r\nHost: {host}\r\n{STANDARD}Mcp-Method: tools/call\r\nMcp-Name: slow\r\nContent-Length: {length}\r\n\r\n{body}"
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\n{STANDARD}Mcp-Method: tools/call\r\nMcp-Name: slow\r\nAuthorization: Bearer {token}\r\nContent-Length: {length}\r\n\r\n{body}"
     )
     .unwrap();
     wait_until("the tool runs", || !world.read("workspace/pid").is_empty());
@@ -244,8 +279,10 @@ fn mcp_http_unfinished_requests_make_room_for_others() {
     let unfinished: Vec<TcpStream> = (0..540)
         .map(|_| {
             let mut stream = TcpStream::connect(&up.address).unwrap();
-            let host = &up.address;
-            let head = format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\n{STANDARD}");
+            let (host, token) = (&up.address, &up.token);
+            let head = format!(
+                "POST /mcp HTTP/1.1\r\nHost: {host}\r\n{STANDARD}Authorization: Bearer {token}\r\n"
+            );
             // The server may have closed it by then.
             let _ = write!(stream, "{head}Content-Length: 100000\r\n\r\n{{");
             stream
@@ -265,8 +302,8 @@ fn greet(up: &Up, version: &str) -> Answer {
     }});
     let head = format!(
         "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\n",
-        up.address
+         Accept: application/json, text/event-stream\r\nAuthorization: Bearer {}\r\n",
+        up.address, up.token
     );
     up.send(&head, &body.to_string())
 }
@@ -277,8 +314,8 @@ fn speak(up: &Up, session: &str) -> u16 {
     let head = format!(
         "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\nMcp-Session-Id: {session}\r\n\
-         MCP-Protocol-Version: 2025-11-25\r\n",
-        up.address
+         MCP-Protocol-Version: 2025-11-25\r\nAuthorization: Bearer {}\r\n",
+        up.address, up.token
     );
     up.send(&head, &body.to_string()).status
 }

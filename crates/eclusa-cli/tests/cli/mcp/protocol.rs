@@ -73,7 +73,7 @@ fn mcp_errors_are_those_of_the_protocol() {
         ("tools/call", json!({"name": "reed", "arguments": {}}), -32602, "read"),
         ("tools/call", json!({"arguments": {}}), -32602, "tools/call"),
         ("tools/list", json!({"cursor": "7"}), -32602, "cursor"),
-        ("resources/read", json!({"uri": "eclusa://output/none"}), -32602, "nothing is kept"),
+        ("resources/read", json!({"uri": "eclusa://output/none"}), -32602, "no saved output"),
         ("resources/read", json!({"uri": "file:///etc/passwd"}), -32602, "not a resource"),
         ("no/such", json!({}), -32601, "no/such"),
         ("prompts/get", json!({"name": "nobody"}), -32602, "no prompt `nobody`"),

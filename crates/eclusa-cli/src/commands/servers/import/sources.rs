@@ -26,7 +26,7 @@ impl Source {
 
     /// What is in it; nothing, if it need not be there and is not.
     pub(super) fn text(&self) -> Result<Option<String>, Failure> {
-        match std::fs::read_to_string(&self.file) {
+        match crate::read_text::read_text(&self.file) {
             Ok(text) => Ok(Some(text)),
             Err(err) if err.kind() == io::ErrorKind::NotFound && !self.named => Ok(None),
             Err(err) => {

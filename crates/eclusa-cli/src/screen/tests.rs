@@ -1,0 +1,43 @@
+//! What reaches a terminal: harmless, wrapped, cut to its width.
+
+use super::{
+    layout::{cut, table, width, wrap},
+    *,
+};
+
+#[test]
+fn what_a_terminal_would_obey_is_shown_by_number() {
+    let table = [
+        ("plain text\n\ttab", "plain text\n\ttab"),
+        ("\x1b[2J", "\\u{1B}[2J"),
+        ("a\rb\u{7}", "a\\u{D}b\\u{7}"),
+        ("\u{9b}31m", "\\u{9B}31m"),
+        ("a\u{202e}b\u{200b}", "a\\u{202E}b\\u{200B}"),
+        ("größe 数 🙂", "größe 数 🙂"),
+    ];
+    for (text, shown) in table {
+        assert_eq!(sanitize(text), shown);
+    }
+}
+
+#[test]
+fn our_own_words_break_between_words_and_keep_their_indent() {
+    assert_eq!(wrap("short", 10), ["short"]);
+    assert_eq!(wrap("denied by a person: not now", 12), ["denied by a", "person: not", "now"]);
+    assert_eq!(wrap("  one two three", 9), ["  one two", "  three"]);
+    assert_eq!(wrap("averyveryverylongword x", 8), ["averyveryverylongword", "x"]);
+    assert_eq!(width("\x1b[31mred\x1b[0m 数"), 6);
+}
+
+#[test]
+fn the_widest_column_is_cut_and_programs_get_all_of_it() {
+    let rows = [vec!["1", "a long text that does not fit", "ok"], vec!["22", "short", "failed"]]
+        .map(|row| row.into_iter().map(str::to_owned).collect::<Vec<_>>());
+    assert_eq!(table(&rows, None).first().unwrap(), "1   a long text that does not fit  ok");
+    let narrow = table(&rows, Some(30));
+    assert!(narrow.iter().all(|it| width(it) <= 30), "{narrow:?}");
+    assert!(narrow.first().unwrap().contains('…'), "{narrow:?}");
+    assert_eq!(cut("größe", 3), "gr…");
+    // There is an end to cutting.
+    assert_eq!(table(&rows, Some(1)).len(), 2);
+}

@@ -1,0 +1,68 @@
+//! The token of `eclusa up`: made once, kept in a file that only its owner can read.
+
+use std::{
+    fs, io,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+};
+
+use crate::{read_text::read_text, remember::replace};
+
+/// How many random bytes a token has.
+const BYTES: usize = 32;
+
+/// The token in this file; where there is none, a new one. A file that others can read or write, or
+/// that is somebody else's, is not used.
+pub(crate) fn read_or_make(file: &Path) -> io::Result<String> {
+    match fs::symlink_metadata(file) {
+        Ok(found) => {
+            let user = rustix::process::geteuid().as_raw();
+            if !found.is_file() || found.uid() != user || found.mode() & 0o077 != 0 {
+                return Err(io::Error::other(format!(
+                    "`{}` must be a file that only you can read (chmod 600): remove it to have a \
+                     new token made",
+                    file.display()
+                )));
+            }
+            let text = read_text(file)?;
+            match text.trim() {
+                token
+                    if token.len() == 2 * BYTES
+                        && token.bytes().all(|it| it.is_ascii_hexdigit()) =>
+                {
+                    Ok(token.to_owned())
+                }
+                _ => make(file),
+            }
+        }
+        Err(err) if err.kind() == io::ErrorKind::NotFound => make(file),
+        Err(err) => Err(err),
+    }
+}
+
+fn make(file: &Path) -> io::Result<String> {
+    let mut bytes = [0; BYTES];
+    aws_lc_rs::rand::fill(&mut bytes).map_err(io::Error::other)?;
+    let token: String = bytes.iter().map(|it| format!("{it:02x}")).collect();
+    // Made for its owner alone, and renamed into place.
+    replace(file, format!("{token}\n"))?;
+    fs::set_permissions(file, fs::Permissions::from_mode(0o600))?;
+    Ok(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_made_once_and_a_file_of_others_is_not_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("state/up-token");
+        let token = read_or_make(&file).unwrap();
+        assert_eq!(token.len(), 64);
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(read_or_make(&file).unwrap(), token);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(read_or_make(&file).unwrap_err().to_string().contains("chmod 600"));
+    }
+}

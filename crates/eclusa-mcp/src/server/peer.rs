@@ -1,0 +1,80 @@
+//! Whether a connection on the loopback is of a program of this very user, as the kernel's table of
+//! sockets says.
+
+use std::{
+    fs,
+    net::{IpAddr, SocketAddr},
+    os::unix::fs::MetadataExt,
+};
+
+/// True when the socket at the other end of a loopback connection belongs to our own user. What
+/// cannot be found out is a no.
+pub(super) fn is_same_user(peer: SocketAddr, local: SocketAddr) -> bool {
+    let Ok(own) = fs::metadata("/proc/self").map(|it| it.uid()) else { return false };
+    let table = match peer.ip() {
+        IpAddr::V4(ip) if ip.is_loopback() => "/proc/net/tcp",
+        IpAddr::V6(ip) if ip.is_loopback() => "/proc/net/tcp6",
+        _ => return false,
+    };
+    let table = fs::read_to_string(table).unwrap_or_default();
+    user_of(&table, peer, local) == Some(own)
+}
+
+/// The user of the socket between these two ends, seen from the first.
+fn user_of(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<u32> {
+    let (local, remote) = (spelt(local), spelt(remote));
+    let mut users = table.lines().skip(1).filter_map(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        let ours = words.next()?.eq_ignore_ascii_case(&local)
+            && words.next()?.eq_ignore_ascii_case(&remote);
+        // State, queues, timer and retransmits stand before it.
+        ours.then(|| words.nth(4)?.parse().ok()).flatten()
+    });
+    let user = users.next()?;
+    // Two of them would be a table that we do not understand.
+    users.next().is_none().then_some(user)
+}
+
+/// An address as the table has it: words of four bytes in the machine's order, and the port.
+fn spelt(address: SocketAddr) -> String {
+    let bytes: Vec<u8> = match address.ip() {
+        IpAddr::V4(ip) => ip.octets().to_vec(),
+        IpAddr::V6(ip) => ip.octets().to_vec(),
+    };
+    let words = bytes.chunks_exact(4).map(|it| {
+        let word = u32::from_ne_bytes(it.try_into().unwrap_or_default());
+        format!("{word:08X}")
+    });
+    format!("{}:{:04X}", words.collect::<String>(), address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn the_user_of_the_other_end_is_found() {
+        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
+            0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1\n   \
+            1: 0100007F:C001 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 2 1\n   \
+            2: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000     0        0 3 1\n";
+        let [peer, ours, other] = ["127.0.0.1:49153", "127.0.0.1:8080", "127.0.0.1:9"]
+            .map(|it| it.parse::<SocketAddr>().unwrap());
+        assert_eq!(user_of(table, peer, ours), Some(1000));
+        assert_eq!(user_of(table, other, ours), None);
+        assert_eq!(user_of(&format!("{table}{table}"), peer, ours), None);
+        assert_eq!(spelt("[::1]:80".parse().unwrap()), "00000000000000000000000001000000:0050");
+    }
+
+    #[test]
+    fn a_connection_of_our_own_is_known_and_one_from_elsewhere_is_not() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = listener.local_addr().unwrap();
+        let client = std::net::TcpStream::connect(ours).unwrap();
+        let (_stream, peer) = listener.accept().unwrap();
+        assert_eq!(client.local_addr().unwrap(), peer);
+        assert!(is_same_user(peer, ours));
+        assert!(!is_same_user("192.0.2.1:5".parse().unwrap(), ours));
+    }
+}
