@@ -121,7 +121,8 @@ impl Policy for Rules {
             script.floors(&mut because);
             script.paths(&self.root, &mut paths);
         }
-        let subject = self.subject(call, call.touches(), &paths);
+        let touches = touches_and_hosts(call.touches(), scripts);
+        let subject = self.subject(call, &touches, &paths);
         let matched = self.matching_rules(&subject, |_| true);
         because.extend(matched.iter().map(|it| match it.is_about_blocked() {
             true => it.reason_naming(&subject),
@@ -223,6 +224,15 @@ pub(crate) fn scripts(touches: &[Touch], directory: Option<&str>) -> Vec<Script>
         Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
     };
     touches.iter().filter_map(text).collect()
+}
+
+/// What a call touches, with the hosts that its commands name as if the tool had said so.
+pub(crate) fn touches_and_hosts<'a>(touches: &'a [Touch], scripts: &[Script]) -> Cow<'a, [Touch]> {
+    let mut touches = Cow::Borrowed(touches);
+    for host in scripts.iter().flat_map(Script::hosts) {
+        touches.to_mut().push(Touch::Fetch(host));
+    }
+    touches
 }
 
 /// What no rule can loosen. Gives the paths in the workspace that the call touches.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Access, Blocked, Decision, Matcher, PermissionClass, Rule, Touch,
-    policy::{Root, Script, Subject},
+    policy::{Root, Script, Subject, touches_and_hosts},
 };
 
 /// The rule that is meant, or nothing and what is wrong with it.
@@ -201,6 +201,7 @@ fn applies(rule: &Rule, written: &schema::Rule, example: &Example) -> bool {
     let scripts: Vec<Script> = example.runs.iter().map(|it| Script::read(it, None)).collect();
     let mut paths = root.paths(&touches);
     scripts.iter().for_each(|it| it.paths(&root, &mut paths));
+    let touches = touches_and_hosts(&touches, &scripts);
     let subject = Subject {
         name: example.tool.as_ref().or(named).map_or("tool", String::as_str),
         aliases: &[],

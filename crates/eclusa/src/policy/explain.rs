@@ -122,7 +122,8 @@ impl Rules {
         for (_, script) in &scripts {
             script.paths(&self.root, &mut paths);
         }
-        let subject = self.subject(call, call.touches(), &paths);
+        let touches = super::touches_and_hosts(call.touches(), call.scripts());
+        let subject = self.subject(call, &touches, &paths);
         let matched = self.matching_rules(&subject, |_| true);
         let allowed = Allowed::by(&matched);
         let explained: Vec<ExplainedScript> = scripts

@@ -26,6 +26,12 @@ impl Script {
         })
     }
 
+    /// The hosts that its commands name, as far as they are known.
+    pub(in crate::policy) fn hosts(&self) -> impl Iterator<Item = String> {
+        let words = self.commands().flat_map(|(_, it)| &it.hosts);
+        words.filter_map(|it| it.text()).map(|it| host_of(&it).to_owned())
+    }
+
     /// True when one of its commands is a command of git that the table knows.
     pub(in crate::policy) fn runs_git(&self) -> bool {
         self.commands().any(|(_, it)| it.program.starts_with("git ") && it.entry.is_some())
@@ -49,6 +55,22 @@ impl Script {
                 places.into_iter().any(|it| matches!(it, Where::Outside))
             })
         })
+    }
+}
+
+/// The host in a text that names one: of an address whichever its scheme, and of `me@host:path`.
+fn host_of(text: &str) -> &str {
+    let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
+    if lower.starts_with("http://") || lower.starts_with("https://") {
+        return text;
+    }
+    let (scheme, rest) = text.split_once("://").map_or(("", text), |(it, rest)| (it, rest));
+    let rest = rest.split('/').next().unwrap_or(rest);
+    let host = rest.rsplit_once('@').map_or(rest, |it| it.1);
+    match host.split_once(':') {
+        // `host:path` of scp and git, and not a port.
+        Some((host, path)) if scheme.is_empty() && path.parse::<u16>().is_err() => host,
+        _ => host,
     }
 }
 

@@ -105,3 +105,29 @@ fn a_rule_over_paths_and_hosts_covers_both() {
     assert_eq!(call(&["data/a", "b"], &["good.example"]), Ask);
     assert_eq!(call(&["data/a"], &["good.example", "other.example"]), Ask);
 }
+
+/// Rules over hosts hold for shell commands: the text says which hosts they talk to.
+#[test]
+fn s3_20_a_denied_host_is_denied_to_commands() {
+    let rules = [
+        rule(Deny).domain(["bad.example", "*.bad.example"]).unwrap(),
+        rule(Ask).domain(["slow.example"]).unwrap(),
+    ];
+    let decided = |text: &str| {
+        let mut tool = Fake::new(PermissionClass::Shell).touching([runs(text)]);
+        tool.facts.stages = true;
+        decided(&rules, &tool, json!({}))
+    };
+    for text in [
+        "curl https://bad.example/x",
+        "ls; (curl -sS http://a.bad.example:8080/x | head)",
+        "wget https://BAD.example./x",
+        "git clone https://bad.example/r.git",
+        "git clone git@bad.example:r.git",
+        "scp a me@bad.example:b",
+    ] {
+        assert_eq!(decided(text), Deny, "{text}");
+    }
+    assert_ne!(decided("curl https://good.example/x"), Deny);
+    assert_eq!(decided("echo bad.example"), Allow);
+}
