@@ -96,7 +96,9 @@ impl Prefix {
             }),
             None => flag.chars().skip(1).all(|letter| {
                 texts.iter().any(|it| {
-                    is_flag(it) && !it.starts_with("--") && it.chars().skip(1).any(|it| it == letter)
+                    is_flag(it)
+                        && !it.starts_with("--")
+                        && it.chars().skip(1).any(|it| it == letter)
                 })
             }),
         };
@@ -130,7 +132,11 @@ impl Prefix {
         let plain = is_plain(command) && command.words.iter().all(|it| it.text().is_some());
         let named = command.words.first().and_then(Word::text);
         let exact = named.is_some_and(|it| self.words.first().is_some_and(|name| *name == it));
-        if plain && exact && self.begins(&command.words, false) == Fit::Yes { Fit::Yes } else { Fit::No }
+        if plain && exact && self.begins(&command.words, false) == Fit::Yes {
+            Fit::Yes
+        } else {
+            Fit::No
+        }
     }
 
     fn begins(&self, words: &[Word], tightens: bool) -> Fit {
