@@ -314,6 +314,7 @@ fn reaches(
         let found =
             places(&word, command, start, root).into_iter().filter_map(move |place| match place {
                 Where::Inside(_) | Where::Harmless => None,
+                Where::Scratch => Some((Decision::Stage, format!("uses a temporary file: {said}"))),
                 Where::Public if access == Access::Read => None,
                 Where::Public | Where::Outside => {
                     Some((Decision::Ask, format!("{verb} outside the workspace: {said}")))

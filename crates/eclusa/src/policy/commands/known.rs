@@ -1,6 +1,9 @@
 //! Which programs a shell text runs, for whoever judges what came of it.
 
-use eclusa_shell::{Command, programs::CommandProfile};
+use eclusa_shell::{
+    Command, Word,
+    programs::{Class, CommandProfile},
+};
 
 use super::{Script, Where, places, uses};
 use crate::policy::{Access, Root};
@@ -28,8 +31,13 @@ impl Script {
 
     /// The hosts that its commands name, as far as they are known.
     pub(in crate::policy) fn hosts(&self) -> impl Iterator<Item = String> {
-        let words = self.commands().flat_map(|(_, it)| &it.hosts);
-        words.filter_map(|it| it.text()).map(|it| host_of(&it).to_owned())
+        let named = self.commands().flat_map(|(command, it)| {
+            // Addresses among the words of what talks to other machines, whatever they are to it.
+            let talks = it.class.contains(Class::Network);
+            let others = command.words.iter().skip(1).filter(move |it| talks && is_address(it));
+            it.hosts.iter().chain(others)
+        });
+        named.filter_map(|it| it.text()).map(|it| host_of(&it).to_owned())
     }
 
     /// True when one of its commands is a command of git that the table knows.
@@ -56,6 +64,13 @@ impl Script {
             })
         })
     }
+}
+
+/// `ssh://host/x`, or `me@host:x`.
+fn is_address(word: &Word) -> bool {
+    word.text().is_some_and(|it| {
+        it.contains("://") || it.split_once('@').is_some_and(|(_, host)| host.contains(':'))
+    })
 }
 
 /// The host in a text that names one: of an address whichever its scheme, and of `me@host:path`.

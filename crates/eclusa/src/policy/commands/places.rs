@@ -44,6 +44,13 @@ fn is_public(path: &str) -> bool {
     PUBLIC.iter().any(|it| inside(it)) && !path.split('/').any(|it| it == "..")
 }
 
+/// True for what lies in `/tmp`: commands have one of their own, which lasts for the conversation.
+fn is_in_scratch(path: &str) -> bool {
+    let beneath =
+        |it: &str| path.strip_prefix(it).is_some_and(|it| it.is_empty() || it.starts_with('/'));
+    (beneath("/tmp") || beneath("/var/tmp")) && !path.split('/').any(|it| it == "..")
+}
+
 /// Every path that a command names, and whether it is written.
 pub(super) fn uses<'a>(
     command: &'a Command,
@@ -72,6 +79,8 @@ pub(super) enum Where {
     Harmless,
     /// Out of the workspace, to a directory that every user may read.
     Public,
+    /// Into the temporary directory of the conversation.
+    Scratch,
     /// Out of the workspace.
     Outside,
     /// Nobody knows.
@@ -114,6 +123,9 @@ fn place(word: &Word, from: Option<&Word>, start: &str, root: &Root) -> Where {
             None => return Where::Unknown,
         },
     };
+    if is_in_scratch(&known) && !matches!(root.place(&known), PathLocation::Inside(_)) {
+        return Where::Scratch;
+    }
     if HARMLESS.contains(&&*known) && whole {
         return Where::Harmless;
     }
