@@ -59,8 +59,8 @@ fn from_input(
     if !matches!(&*name, "read" | "mapfile" | "readarray") {
         return Vec::new();
     }
-    let names = command.words.iter().skip(1).filter_map(Word::text);
-    let Some(variable) = names.filter(|it| !it.starts_with('-')).last() else { return Vec::new() };
+    let mut names = command.words.iter().skip(1).filter_map(Word::text);
+    let Some(variable) = names.rfind(|it| !it.starts_with('-')) else { return Vec::new() };
     let own = command.texts().map(programs::as_far_as_known);
     let groups = commands.iter().filter(|it| it.words.is_empty());
     let around = groups.flat_map(Command::texts).map(programs::as_far_as_known);

@@ -60,7 +60,8 @@ pub(crate) fn plain(entry: &'static Entry, words: &[Word], profile: &mut Command
     let (spared, class) = entry.unless;
     let (modes, others) = entry.modes;
     let has = |names: &[&str]| names.iter().any(|it| flags.contains(it));
-    if !has(spared) && !(has(modes) && !has(others)) {
+    let spares = has(spared) || (has(modes) && !has(others));
+    if !spares {
         profile.add_all(class, |it| format!("`{it}` without {}", spared.join(" or ")));
     }
     // `yarn --version` is not `yarn`.
