@@ -24,6 +24,7 @@ use crate::{
 mod classify;
 mod counts;
 mod defaults;
+mod floors;
 mod fold;
 mod kind;
 mod layers;
@@ -299,75 +300,6 @@ impl Rules {
             }
         }
         paths
-    }
-
-    /// What no rule can loosen.
-    fn effect_floors(&self, effects: &Effects<'_>, kinds: &EffectKinds, because: &mut Vec<Reason>) {
-        let changes = effects.changes;
-        let mut floor = |decision, source, origin: &'static str, text: &str, paths: Vec<&Path>| {
-            if !paths.is_empty() {
-                let text = format!("{text} {}", listed(&paths)).into();
-                because.push(Reason { decision, source, origin: origin.into(), text });
-            }
-        };
-        let paths = |holds: &dyn Fn(&Change) -> bool| -> Vec<&Path> {
-            changes.iter().filter(|it| holds(it)).map(|it| it.path.as_path()).collect()
-        };
-        // Those of some kinds alone.
-        let of = |kind: &dyn Fn(EffectKind) -> bool, holds: &dyn Fn(&Change) -> bool| {
-            let all = changes.iter().zip(kinds.iter());
-            let all = all.filter(|(change, it)| kind(*it) && holds(change));
-            all.map(|it| it.0.path.as_path()).collect::<Vec<&Path>>()
-        };
-        let (deny, fixed) = (Decision::Deny, Source::Floor);
-        let outside = paths(&|it| !is_clean(&it.path));
-        floor(deny, fixed, "workspace", "it would change what is outside the workspace:", outside);
-        if self.effects.delete == Decision::Deny {
-            let left = changes.left();
-            let text =
-                "deleting is switched off (`effects.delete = \"deny\"`), and it would delete";
-            let own = |it| match it {
-                EffectKind::Ephemeral => false,
-                EffectKind::Git(file) => file == GitFile::Other,
-                _ => true,
-            };
-            let deleted = of(&own, &|it| deletes(changes, &left, it));
-            floor(deny, fixed, "effects.delete", text, deleted);
-        }
-        let text = "it would let a program run as somebody else:";
-        floor(deny, fixed, "effects", text, paths(&sets_id));
-        let text = "it would make a link that leads out of the workspace:";
-        floor(deny, fixed, "workspace", text, paths(&|it| self.way_out(it) == Some(Way::Out)));
-        let text = "it would make a link to a program that was installed outside the workspace:";
-        let installed = paths(&|it| self.way_out(it) == Some(Way::Toolchain));
-        floor(Decision::Ask, fixed, "workspace", text, installed);
-        let worktree = |it: &(usize, &Change)| effects.facts.path(it.0).worktree;
-        let standing = changes.iter().enumerate().filter(|it| stands_in(it.1));
-        let (trees, others): (Vec<_>, Vec<_>) = standing.partition(worktree);
-        let only = |all: Vec<(usize, &'_ Change)>| -> Vec<&Path> {
-            changes
-                .iter()
-                .enumerate()
-                .filter(|it| all.iter().any(|one| one.0 == it.0))
-                .map(|it| it.1.path.as_path())
-                .collect()
-        };
-        let text = "it would put something else in the place of a directory that programs trust:";
-        floor(deny, fixed, "effects", text, only(others));
-        floor(
-            Decision::Ask,
-            fixed,
-            "effects",
-            "it would make a further working tree:",
-            only(trees),
-        );
-        if self.effects.executable > Decision::Stage {
-            let text = "it would make executable:";
-            let kept = |it| it != EffectKind::Ephemeral;
-            let executable = of(&kept, &|it| makes_executable(changes, it));
-            let decision = self.effects.executable;
-            floor(decision, Source::Rule, "effects.executable", text, executable);
-        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! One rule: conditions, and what it decides about the calls that meet them.
 
-use std::{borrow::Cow, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use super::{
-    PathFacts,
     commands::Prefix,
     domains::Domains,
     effect_conditions::EffectConditions,
@@ -15,6 +14,7 @@ use super::{
 use crate::{Blocked, Decision, PermissionClass, Reason, ReasonId, Source, Text};
 
 mod applies;
+mod protects;
 pub(crate) use applies::Subject;
 
 /// One rule. It applies to a call that meets all its conditions.
@@ -348,30 +348,6 @@ impl Rule {
         self.paths.is_some() || self.access.is_some()
     }
 
-    /// True when it is about the files that nobody may see.
-    pub(super) fn is_about_blocked(&self) -> bool {
-        matches!(self.paths.as_deref(), Some(Paths::Blocked { .. }))
-    }
-
-    /// True when it is only about paths that a call names.
-    pub(super) fn is_named_only(&self) -> bool {
-        self.named_only
-    }
-
-    /// True when it is not about reading alone.
-    pub(super) fn may_write(&self) -> bool {
-        self.access != Some(Access::Read)
-    }
-
-    /// Whether it is about this path, of which so much is known.
-    pub(super) fn protects(&self, path: &Path, facts: PathFacts) -> bool {
-        match self.paths.as_deref() {
-            Some(Paths::Blocked { own, .. }) if facts.public => own.by(path).is_some(),
-            Some(paths) => paths.fit(path),
-            None => false,
-        }
-    }
-
     /// True when it asks which paths a call reads, and nothing about hosts.
     pub(super) fn is_about_reading(&self) -> bool {
         self.is_about_paths() && self.access != Some(Access::Write) && self.domains.is_none()
@@ -408,23 +384,6 @@ impl Rule {
             source: if self.administrator { Source::Administrator } else { Source::Rule },
             origin: ReasonId::Rule { id: self.id.clone(), written_at: self.origin.clone() },
             text: self.text.clone(),
-        }
-    }
-
-    /// The reason, and the first path of a call that it is about with the pattern that fits.
-    pub(super) fn reason_naming(&self, call: &Subject<'_>) -> Reason {
-        let reason = self.reason();
-        let Some(paths) = self.paths.as_deref().filter(|_| self.tightens()) else { return reason };
-        let fits = |(access, path): &&(Access, Cow<'_, str>)| {
-            self.access.is_none_or(|it| it == *access) && paths.fit(Path::new(&**path))
-        };
-        let named = call.paths.iter().find(fits).and_then(|(_, path)| {
-            let pattern = paths.pattern(Path::new(&**path))?;
-            Some(format!("{}: `{}` matches `{pattern}`", reason.text, path.escape_debug()))
-        });
-        match named {
-            Some(text) => Reason { text: text.into(), ..reason },
-            None => reason,
         }
     }
 

@@ -1,0 +1,49 @@
+//! Which paths a rule protects, and how it says so.
+
+use std::{borrow::Cow, path::Path};
+
+use super::{Access, Paths, Rule, Subject};
+use crate::{Reason, policy::PathFacts};
+
+impl Rule {
+    /// True when it is about the files that nobody may see.
+    pub(in crate::policy) fn is_about_blocked(&self) -> bool {
+        matches!(self.paths.as_deref(), Some(Paths::Blocked { .. }))
+    }
+
+    /// True when it is only about paths that a call names.
+    pub(in crate::policy) fn is_named_only(&self) -> bool {
+        self.named_only
+    }
+
+    /// True when it is not about reading alone.
+    pub(in crate::policy) fn may_write(&self) -> bool {
+        self.access != Some(Access::Read)
+    }
+
+    /// Whether it is about this path, of which so much is known.
+    pub(in crate::policy) fn protects(&self, path: &Path, facts: PathFacts) -> bool {
+        match self.paths.as_deref() {
+            Some(Paths::Blocked { own, .. }) if facts.public => own.by(path).is_some(),
+            Some(paths) => paths.fit(path),
+            None => false,
+        }
+    }
+
+    /// The reason, and the first path of a call that it is about with the pattern that fits.
+    pub(in crate::policy) fn reason_naming(&self, call: &Subject<'_>) -> Reason {
+        let reason = self.reason();
+        let Some(paths) = self.paths.as_deref().filter(|_| self.tightens()) else { return reason };
+        let fits = |(access, path): &&(Access, Cow<'_, str>)| {
+            self.access.is_none_or(|it| it == *access) && paths.fit(Path::new(&**path))
+        };
+        let named = call.paths.iter().find(fits).and_then(|(_, path)| {
+            let pattern = paths.pattern(Path::new(&**path))?;
+            Some(format!("{}: `{}` matches `{pattern}`", reason.text, path.escape_debug()))
+        });
+        match named {
+            Some(text) => Reason { text: text.into(), ..reason },
+            None => reason,
+        }
+    }
+}
