@@ -138,7 +138,7 @@ pub fn places(source: &Source) -> Vec<String> {
 
 /// Every path that a file mentions outside its tests, as its imports make it: `fs::write` is
 /// `std::fs::write` after `use std::fs`. Macros have a `!` at the end.
-fn mentions(source: &Source) -> Vec<String> {
+pub(crate) fn mentions(source: &Source) -> Vec<String> {
     let Ok(file) = syn::parse_file(&source.text) else { return Vec::new() };
     let mut mentioned = Mentioned::default();
     mentioned.visit_file(&file);

@@ -4,12 +4,14 @@
 //! complain. The examples of README and `docs/library.md` are compiled and run as doctests here.
 
 pub mod bans;
+pub mod circles;
 pub mod mission;
 pub mod mutants;
 pub mod rooms;
 pub mod shape;
 pub mod source;
 pub mod tokens;
+pub mod words;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

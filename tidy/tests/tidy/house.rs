@@ -3,9 +3,9 @@
 use std::{fs, sync::LazyLock};
 
 use eclusa_tidy::{
-    bans, mission, mutants, rooms, shape,
+    bans, circles, mission, mutants, rooms, shape,
     source::{Source, all, root},
-    tokens,
+    tokens, words,
 };
 
 static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| all(root()).unwrap());
@@ -61,6 +61,21 @@ fn the_library_has_no_environment_process_network_or_terminal() {
 #[test]
 fn no_file_names_a_place_of_one_machine() {
     none(SOURCES.iter().flat_map(bans::places).collect());
+}
+
+#[test]
+fn no_modules_form_a_circle() {
+    none(circles::complaints(&SOURCES));
+}
+
+#[test]
+fn one_word_means_one_thing() {
+    none(words::repeated_types(&SOURCES));
+}
+
+#[test]
+fn files_and_constants_have_plain_names() {
+    none(rust().flat_map(words::unclear).collect());
 }
 
 #[test]
