@@ -15,13 +15,15 @@ use std::{
 
 use eclusa_tidy::{mutants::Mutant, mutants::all, source::root};
 use serde_json::Value;
-use toml::Table;
 
 /// A test binary that takes longer than this hangs, which is not passing.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Without a mistake nothing hangs: what takes longer is a slow machine.
 const WITHOUT_A_MISTAKE: Duration = Duration::from_secs(1200);
+
+/// Whether the library compiles.
+const CHECK: [&str; 4] = ["check", "--lib", "-p", "eclusa"];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -50,7 +52,7 @@ fn check(words: &[String]) -> Result<usize, String> {
     }
 
     println!("the library as it is: it must compile, and its tests must pass");
-    let built = scratch.cargo(&["check", "--lib"])?;
+    let built = scratch.cargo(&CHECK)?;
     if !built.status.success() {
         return Err(String::from_utf8_lossy(&built.stderr).into_owned());
     }
@@ -86,7 +88,7 @@ enum Noticed {
     Not(String),
 }
 
-/// A copy of the library with a workspace and a target directory of its own.
+/// A copy of the workspace.
 struct Scratch {
     house: PathBuf,
     target: PathBuf,
@@ -96,14 +98,14 @@ impl Scratch {
     /// Copies what differs, so that what was built before need not be built again.
     fn new() -> io::Result<Scratch> {
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), Into::into);
-        let place = target.join("mutants");
-        let scratch = Scratch { house: place.join("house"), target: place.join("target") };
-        for part in ["crates", "tests", "docs"] {
-            mirror(&root().join(part), &scratch.house.join(part))?;
+        // The dependencies that were built for the tests serve the mutants too.
+        let scratch = Scratch { house: target.join("mutants/house"), target };
+        for entry in fs::read_dir(root())? {
+            let name = entry?.file_name();
+            if name != "target" && name != ".git" {
+                mirror(&root().join(&name), &scratch.house.join(&name))?;
+            }
         }
-        mirror(&root().join("Cargo.lock"), &scratch.house.join("Cargo.lock"))?;
-        let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
-        write(&scratch.house.join("Cargo.toml"), only_the_library(&manifest)?.as_bytes())?;
         Ok(scratch)
     }
 
@@ -143,7 +145,7 @@ impl Scratch {
     fn notice(&self, mutant: &Mutant) -> Result<Noticed, String> {
         let Some(test) = &mutant.test else {
             let expected = mutant.error.clone().unwrap_or_default();
-            return Ok(refused(&self.cargo(&["check", "--lib"])?, &expected));
+            return Ok(refused(&self.cargo(&CHECK)?, &expected));
         };
         match self.binaries(std::slice::from_ref(mutant)) {
             Err(problem) => Ok(Noticed::Not(format!("it does not compile: {problem}"))),
@@ -157,14 +159,12 @@ impl Scratch {
     /// Builds the test binaries that these mutants need.
     fn binaries(&self, mutants: &[Mutant]) -> Result<BTreeMap<String, PathBuf>, String> {
         let names: BTreeSet<&str> = mutants.iter().filter_map(|it| it.test.as_deref()).collect();
-        let mut arguments = vec!["test", "--no-run", "--message-format=json"];
+        // All packages are chosen, so that dependencies have the features that they have everywhere.
+        let mut arguments = vec!["test", "--no-run", "--message-format=json", "--workspace"];
         for name in names {
-            match name {
-                "lib" => arguments.push("--lib"),
-                name => arguments.extend(["--test", name]),
-            }
+            arguments.extend(["--test", name]);
         }
-        if arguments.len() == 3 {
+        if arguments.len() == 4 {
             return Ok(BTreeMap::new());
         }
         let built = self.cargo(&arguments)?;
@@ -178,11 +178,7 @@ impl Scratch {
 
     fn cargo(&self, arguments: &[&str]) -> Result<Output, String> {
         let mut cargo = program("cargo", &self.house);
-        cargo
-            .args(arguments)
-            .arg("--manifest-path")
-            .arg(self.house.join("crates/eclusa/Cargo.toml"));
-        cargo.env("CARGO_TARGET_DIR", &self.target).env("CARGO_PROFILE_DEV_DEBUG", "false");
+        cargo.args(arguments).env("CARGO_TARGET_DIR", &self.target);
         cargo.output().map_err(|err| format!("cargo cannot be started: {err}"))
     }
 
@@ -266,11 +262,7 @@ fn rendered(built: &Output) -> String {
 /// Name and path of a test binary that cargo says it has built.
 fn binary(message: &Value) -> Option<(String, PathBuf)> {
     let executable = message.get("executable")?.as_str()?;
-    let kind = message.pointer("/target/kind/0")?.as_str()?;
-    let name = match kind {
-        "lib" => "lib",
-        _ => message.pointer("/target/name")?.as_str()?,
-    };
+    let name = message.pointer("/target/name")?.as_str()?;
     Some((name.to_owned(), executable.into()))
 }
 
@@ -279,18 +271,6 @@ fn program(name: impl AsRef<std::ffi::OsStr>, directory: &Path) -> Command {
     let mut program = Command::new(name);
     program.current_dir(directory);
     program
-}
-
-/// The manifest of the workspace, with the library as its only member.
-fn only_the_library(manifest: &str) -> io::Result<String> {
-    let mut table: Table = manifest.parse().map_err(io::Error::other)?;
-    if let Some(workspace) = table.get_mut("workspace").and_then(|it| it.as_table_mut()) {
-        // What it depends on comes along by itself, and is not what is tested.
-        for key in ["members", "default-members"] {
-            workspace.insert(key.to_owned(), vec!["crates/eclusa"].into());
-        }
-    }
-    Ok(table.to_string())
 }
 
 /// Makes `to` like `from`: what is the same keeps its time stamp, what is gone goes.

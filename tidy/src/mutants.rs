@@ -18,7 +18,7 @@ pub struct Mutant {
     pub name: String,
     /// The code of the compiler's error, for a mistake of order.
     pub error: Option<String>,
-    /// The test binary that must fail, for a mistake inside a gate; `lib` is the library's own.
+    /// The test binary that must fail, for a mistake inside a gate.
     pub test: Option<String>,
     /// A part of the names of the tests to run; all of the binary's where it is absent.
     #[serde(default)]
