@@ -48,6 +48,20 @@ pub fn named_tests(source: &Source, sources: &[Source]) -> Vec<String> {
         .collect()
 }
 
+/// Files of ours that a page names and that are not there: `crates/…`, `docs/…` and the like.
+pub fn named_files(source: &Source, sources: &[Source]) -> Vec<String> {
+    let rooms = ["bench/", "crates/", "docs/", "fuzz/", "scripts/", "tests/", "tidy/"];
+    let is_file = |name: &&str| {
+        rooms.iter().any(|it| name.starts_with(it)) && !name.contains([' ', '*', '<', '{', '…'])
+    };
+    // Names in code blocks are examples.
+    let text: String = source.text.split("```").step_by(2).collect();
+    let missing = quoted(&text).filter(is_file).filter(|it| !exists(it, sources));
+    missing
+        .map(|it| format!("{}: names the file `{it}`, which is not there", source.path))
+        .collect()
+}
+
 fn row(line: usize, text: &str) -> Option<Row<'_>> {
     let cells: Vec<&str> = text.strip_prefix('|')?.split('|').map(str::trim).collect();
     let [item, words, lives, proof, ""] = cells[..] else { return None };

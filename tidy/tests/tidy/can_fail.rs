@@ -1,11 +1,11 @@
 //! Every rule of the house complains when it is broken: a rule that cannot fail holds nothing.
 
 use eclusa_tidy::{
-    bans, mission,
+    bans, circles, mission,
     mutants::Edit,
     rooms, shape,
     source::{Source, all, root},
-    tokens,
+    tokens, words,
 };
 
 /// Asserts that somebody complains, in words that have this part.
@@ -306,4 +306,44 @@ fn mutants_that_fit_nowhere() {
     for (find, replace) in [("two", "2"), ("three", "3"), ("one", "one")] {
         assert!(edit(find, replace).is_err(), "{find}");
     }
+}
+
+#[test]
+fn pages_that_name_files_that_are_gone() {
+    let sources = [Source::new("docs/a.md", ""), Source::new("crates/eclusa/src/gate.rs", "")];
+    let page = Source::new("b.md", "`docs/a.md`, `crates/eclusa` and `crates/eclusa/src/door.rs`");
+    complains(&mission::named_files(&page, &sources), "door.rs");
+    assert_eq!(mission::named_files(&page, &sources).len(), 1);
+}
+
+#[test]
+fn circles_of_modules() {
+    let circle = [
+        Source::new("crates/a/src/lib.rs", "mod b;\nmod c;\npub use c::Thing;\n"),
+        Source::new("crates/a/src/b.rs", "use crate::Thing;\npub struct Other(Thing);\n"),
+        Source::new("crates/a/src/c/inner.rs", "fn f() -> super::super::b::Other { todo!() }\n"),
+    ];
+    complains(&circles::complaints(&circle), "b -> c (crates/a/src/b.rs)");
+    assert_eq!(circles::complaints(&circle[..2]), Vec::<String>::new());
+}
+
+#[test]
+fn words_that_mean_several_things() {
+    let sources: Vec<Source> = ["a", "b", "c"]
+        .map(|it| {
+            Source::new(&format!("crates/{it}/src/x.rs"), "pub struct Place;\nstruct Args;\n")
+        })
+        .into();
+    complains(&words::repeated_types(&sources), "`Place` is a type in a, b, c");
+    assert_eq!(words::repeated_types(&sources).len(), 1);
+    assert_eq!(words::repeated_types(&sources[..2]), Vec::<String>::new());
+}
+
+#[test]
+fn names_that_say_nothing() {
+    let source =
+        Source::new("crates/a/src/told.rs", "const MOST: usize = 1;\nconst MAX_X: u8 = 1;\n");
+    complains(&words::unclear(&source), "`told`");
+    complains(&words::unclear(&source), "`MOST`");
+    assert_eq!(words::unclear(&source).len(), 2);
 }

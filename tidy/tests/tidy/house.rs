@@ -102,6 +102,12 @@ fn pages_name_only_tests_that_exist() {
 }
 
 #[test]
+fn pages_name_only_files_that_exist() {
+    let pages = SOURCES.iter().filter(|it| it.path.ends_with(".md") && it.path != "CHANGELOG.md");
+    none(pages.flat_map(|it| mission::named_files(it, &SOURCES)).collect());
+}
+
+#[test]
 fn every_mutant_still_fits_the_code() {
     let all = mutants::all().unwrap();
     let wrong = all.iter().flat_map(|mutant| {
