@@ -16,7 +16,6 @@ mod compact;
 mod history;
 mod plan;
 mod show;
-pub(crate) mod store;
 
 pub use compact::{Compacted, DroppedUndo, Retention};
 pub use history::{UndoEntry, UndoStatus};

@@ -15,10 +15,11 @@ use rustix::{
 use super::{
     IoFailure,
     op::{Item, Source, StepKind},
+    packed,
     parents::{self, Parents},
     stat::{self, Expected, NodeContent, Stat},
 };
-use crate::{ContentDigest, undo::store};
+use crate::ContentDigest;
 
 /// Puts what a step needs into its slot, and notes how to recognise it.
 pub(crate) fn slot(
@@ -83,7 +84,7 @@ fn open<'a>(source: &'a Source<'_>, parents: &mut Parents<'_>) -> io::Result<Box
     Ok(match source {
         Source::Bytes(bytes) => Box::new(*bytes),
         Source::File(path) | Source::Staged(path) => Box::new(File::open(path)?),
-        Source::Packed(path) => Box::new(store::unpack(File::open(path)?)),
+        Source::Packed(path) => Box::new(packed::unpack(File::open(path)?)),
         Source::Workspace(path) => {
             Box::new(stat::open_file(&*parents.of(path)?, parents::name(path))?)
         }

@@ -13,12 +13,12 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 
 use super::{
     history::{self, Past},
-    plan, store,
+    plan,
 };
 use crate::{
     ContentDigest, Workspace,
     commit::{
-        Dirs, IoFailure,
+        Dirs, IoFailure, packed,
         stat::{self, Kind, Stat},
     },
 };
@@ -68,7 +68,7 @@ impl Workspace {
         }
         let held = self.hold()?;
         let mut needed = self.needed(&dirs, &past).map_err(at)?;
-        store::prune(self.state(), &needed).map_err(at)?;
+        packed::prune(self.state(), &needed).map_err(at)?;
         for oldest in &past {
             compacted.bytes = self.bytes(&dirs, &past).map_err(at)?;
             if compacted.bytes <= keep.bytes {
@@ -83,7 +83,7 @@ impl Workspace {
             let paths = journal.ops.into_iter().map(|it| it.path).collect();
             compacted.evicted.push(DroppedUndo { call: oldest.call, paths });
             needed = self.needed(&dirs, &past).map_err(at)?;
-            store::prune(self.state(), &needed).map_err(at)?;
+            packed::prune(self.state(), &needed).map_err(at)?;
         }
         compacted.bytes = self.bytes(&dirs, &past).map_err(at)?;
         drop(held);
@@ -98,7 +98,7 @@ impl Workspace {
             // Compressing takes long, and nobody need wait for it.
             let mut file = stat::open_file(&dir, slot.as_ref())?;
             let mark = format!("{}-{slot}", past.name);
-            let digest = store::pack(self.state(), &mut file, &mark)?;
+            let digest = packed::pack(self.state(), &mut file, &mark)?;
             packed.push((slot, before, digest));
         }
         if packed.is_empty() {
@@ -110,7 +110,7 @@ impl Workspace {
         packed.retain(|(slot, before, digest)| {
             let now = Stat::at(&dir, slot.as_ref()).ok().flatten();
             let same = now.is_some_and(|now| now.id == before.id);
-            same && store::path(self.state(), *digest).exists()
+            same && packed::path(self.state(), *digest).exists()
         });
         let mut list = read_list(&dir)?;
         for (_, _, digest) in &packed {
@@ -150,7 +150,7 @@ impl Workspace {
             let dir = stat::open_dir(&dirs.done, past.name.as_ref())?;
             for line in read_list(&dir)?.lines() {
                 let hash = blake3::Hash::from_hex(line).map_err(io::Error::other)?;
-                needed.insert(store::path(self.state(), ContentDigest(*hash.as_bytes())));
+                needed.insert(packed::path(self.state(), ContentDigest(*hash.as_bytes())));
             }
         }
         Ok(needed)
@@ -158,7 +158,7 @@ impl Workspace {
 
     /// What all that is kept takes.
     fn bytes(&self, dirs: &Dirs, past: &[Past]) -> io::Result<u64> {
-        let mut bytes = store::kept(self.state())?.values().sum();
+        let mut bytes = packed::kept(self.state())?.values().sum();
         for past in past {
             let dir = stat::open_dir(&dirs.done, past.name.as_ref())?;
             bytes += files(&dir)?.iter().map(|(_, stat)| stat.id.size).sum::<u64>();

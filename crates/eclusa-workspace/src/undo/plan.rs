@@ -8,7 +8,6 @@ use std::{
 use super::{
     ChangedBy, UndoConflict, UndoError, Undone,
     history::{self, Past},
-    store,
 };
 use crate::{
     Clash, CommitError, Conflict, ContentDigest, KeepStrategy, Workspace,
@@ -16,6 +15,7 @@ use crate::{
         Dirs, IoFailure, contents,
         journal::Journal,
         op::{Item, Op, PathGoal, Source, StepKind, arrange},
+        packed,
         parents::Parents,
         stat::{self, Expected, Kind, NodeContent, Stat},
     },
@@ -276,7 +276,7 @@ pub(super) fn find(
     {
         return Some(found);
     }
-    let packed = store::path(workspace.state(), digest);
+    let packed = packed::path(workspace.state(), digest);
     if packed.exists() {
         return Some(Source::Packed(packed));
     }

@@ -92,7 +92,7 @@ fn file(seen: &Expected, digest: ContentDigest, content: Content) -> FileNode {
 fn unpacked(path: &std::path::Path, digest: ContentDigest) -> Option<Content> {
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).ok()?;
-    super::store::unpack(file).take(HELD + 1).read_to_end(&mut bytes).ok()?;
+    crate::commit::packed::unpack(file).take(HELD + 1).read_to_end(&mut bytes).ok()?;
     let right = bytes.len() as u64 <= HELD && ContentDigest::of(&bytes) == digest;
     right.then(|| Content::Bytes(bytes.into()))
 }

@@ -10,7 +10,7 @@ use std::{
 use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
 use rustix::fs::{CWD, Mode, OFlags};
 
-use crate::{ContentDigest, commit};
+use crate::ContentDigest;
 
 /// Where a content is kept, or would be.
 pub(crate) fn path(state: &Path, digest: ContentDigest) -> PathBuf {
@@ -25,13 +25,13 @@ pub(crate) fn unpack(file: File) -> impl Read {
 }
 
 /// Keeps a content, unless it is kept already, and returns its digest.
-pub(super) fn pack(state: &Path, from: &mut dyn Read, mark: &str) -> io::Result<ContentDigest> {
+pub(crate) fn pack(state: &Path, from: &mut dyn Read, mark: &str) -> io::Result<ContentDigest> {
     let part = state.join("store").join(format!("part-{mark}"));
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
     let file = rustix::fs::open(&part, flags, Mode::from_raw_mode(0o600))?;
     let mut encoder =
         DeflateEncoder::new(io::BufWriter::new(File::from(file)), Compression::fast());
-    let digest = commit::copy(from, &mut encoder)?;
+    let digest = super::prepare::copy(from, &mut encoder)?;
     let file = encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
     // What it replaces is deleted next, so it must be on the disk for good.
     file.sync_data()?;
@@ -47,7 +47,7 @@ pub(super) fn pack(state: &Path, from: &mut dyn Read, mark: &str) -> io::Result<
 }
 
 /// What is kept, and how many bytes each takes.
-pub(super) fn kept(state: &Path) -> io::Result<BTreeMap<PathBuf, u64>> {
+pub(crate) fn kept(state: &Path) -> io::Result<BTreeMap<PathBuf, u64>> {
     let mut kept = BTreeMap::new();
     for shelf in std::fs::read_dir(state.join("store"))? {
         let shelf = shelf?;
@@ -63,7 +63,7 @@ pub(super) fn kept(state: &Path) -> io::Result<BTreeMap<PathBuf, u64>> {
 }
 
 /// Removes what nobody needs any more.
-pub(super) fn prune(state: &Path, needed: &HashSet<PathBuf>) -> io::Result<()> {
+pub(crate) fn prune(state: &Path, needed: &HashSet<PathBuf>) -> io::Result<()> {
     for path in kept(state)?.keys().filter(|it| !needed.contains(*it)) {
         rustix::fs::unlink(path)?;
     }
