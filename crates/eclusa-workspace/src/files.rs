@@ -35,6 +35,7 @@ mod blocked;
 mod case;
 mod error;
 mod follow;
+mod hold;
 mod listing;
 mod near;
 mod read;
@@ -43,7 +44,6 @@ mod resolve;
 mod secret_content;
 mod secret_names;
 mod secret_places;
-
 #[cfg(test)]
 mod tests;
 
@@ -58,12 +58,13 @@ pub use secret_places::{SECRET_PLACES, SYSTEM_SECRETS, secret_places};
 
 use error::shown;
 use follow::Last;
+use hold::Hold;
 use requested_path::RequestedPath;
 use resolve::{Resolved, is_swapped};
 
-/// So often is a path looked at again when links or contents change under our eyes.
+/// How often a path is resolved again while links or contents change.
 const TRIES: usize = 16;
-/// So often is a file read again that was written to meanwhile.
+/// How often a file is read again that was written to meanwhile.
 const READS: usize = 3;
 
 /// The files of a workspace. A clone is the same workspace.
@@ -80,27 +81,6 @@ struct Workspace {
     beneath: Beneath,
     any_case: bool,
     blocked: Blocked,
-}
-
-/// What becomes of the content of a file that is looked at.
-#[derive(Debug, Clone, Copy)]
-enum Hold {
-    /// Up to so many bytes it is held; more is hashed and stays where it is.
-    OrHash(u64),
-    /// Up to so many bytes it is held; more is refused.
-    OrRefuse(u64),
-}
-
-impl Hold {
-    /// How much is held, unless a file of this size is refused.
-    fn checked(self, asked: &RequestedPath, size: u64) -> Result<u64, FileError> {
-        match self {
-            Hold::OrRefuse(most) if size > most => {
-                Err(FileError::TooLarge { asked: asked.shown.clone(), size, most })
-            }
-            Hold::OrHash(hold) | Hold::OrRefuse(hold) => Ok(hold),
-        }
-    }
 }
 
 /// What is at a place in the workspace now: the `before` of a [`Change`](crate::Change).

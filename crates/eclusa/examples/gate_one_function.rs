@@ -15,9 +15,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Ok::<_, ToolError>(format!("paid {} euros to {}", it.euros, it.to))
         }))
         .rule(Rule::new(Decision::Ask).tool(["pay"])?)
-        .approver(FnApprover::new("me", |question| match question.args["euros"].as_u64() {
-            Some(0..=100) => Answer::Once,
-            _ => Answer::No("too much".to_owned()),
+        .approver(FnApprover::new("me", |question| {
+            match question.args.get("euros").and_then(|it| it.as_u64()) {
+                Some(0..=100) => Answer::Once,
+                _ => Answer::No("too much".to_owned()),
+            }
         }))
         .build()?;
     for euros in [20, 2_000] {

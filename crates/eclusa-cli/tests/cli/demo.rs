@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::world::World;
+use crate::{prompt::Person, world::World};
 
 #[test]
 fn the_demo_shows_every_gate_and_ends_with_a_chain_that_holds() {
@@ -77,4 +77,16 @@ fn the_demo_shows_every_gate_and_ends_with_a_chain_that_holds() {
     // It leaves nothing behind.
     assert!(!world.path("state/eclusa").exists());
     assert_eq!(world.read("workspace/notes.txt"), "");
+}
+
+#[test]
+fn the_demo_asks_on_a_terminal() {
+    let world = World::new();
+    let mut person = Person::runs(&world, &["demo"]);
+    person.sees("+ nobody has looked at the ladder");
+    person.answers("y");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("committed: notes.txt") && seen.contains("undone: call"), "{seen}");
+    assert!(seen.contains("the chain is intact"), "{seen}");
 }

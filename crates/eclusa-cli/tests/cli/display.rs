@@ -107,12 +107,12 @@ fn a_configuration_that_is_no_plain_file_is_an_error_and_nothing_waits_for_it() 
     std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
     let ran = world.eclusa(&["tools"]);
     assert!(ran.code == 2 && ran.err.contains("it is not a regular file"), "{ran:?}");
-    fs::rename(&file, world.path("old")).unwrap();
+    rustix::fs::rename(&file, world.path("old")).unwrap();
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mkfifoat(rustix::fs::CWD, &file, mode).unwrap();
     let ran = world.eclusa(&["tools"]);
     assert!(ran.code == 2 && ran.err.contains("it is not a regular file"), "{ran:?}");
-    fs::rename(&file, world.path("pipe")).unwrap();
+    rustix::fs::rename(&file, world.path("pipe")).unwrap();
     fs::File::create(&file).unwrap().set_len(5 << 20).unwrap();
     let ran = world.eclusa(&["tools"]);
     assert!(ran.code == 2 && ran.err.contains("larger than 4 MiB"), "{ran:?}");

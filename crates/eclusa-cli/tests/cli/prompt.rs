@@ -194,7 +194,7 @@ fn a_shows_the_rule_writes_it_and_nobody_is_asked_again() {
     let other = world.path("other").display().to_string();
     assert_eq!(world.eclusa(&[&["--workspace", &other], &NOTE[..]].concat()).code, 3);
     // Everywhere is a separate answer.
-    std::fs::rename(&rules, world.path("rules.old")).unwrap();
+    rustix::fs::rename(&rules, world.path("rules.old")).unwrap();
     let mut person = Person::runs(&world, &NOTE);
     person.answers("a");
     person.sees("[y/n/everywhere]");
@@ -368,18 +368,6 @@ fn c23_s3_28_a_checkpoint_is_opened_by_the_tools_name_and_by_nothing_else() {
     assert!(world.path("workspace/deployed").exists());
     let opened = world.records().into_iter().any(|it| it["checkpoint"] == "open");
     assert!(opened);
-}
-
-#[test]
-fn the_demo_asks_on_a_terminal() {
-    let world = World::new();
-    let mut person = Person::runs(&world, &["demo"]);
-    person.sees("+ nobody has looked at the ladder");
-    person.answers("y");
-    let (code, seen) = person.ends();
-    assert_eq!(code, 0, "{seen}");
-    assert!(seen.contains("committed: notes.txt") && seen.contains("undone: call"), "{seen}");
-    assert!(seen.contains("the chain is intact"), "{seen}");
 }
 
 #[test]

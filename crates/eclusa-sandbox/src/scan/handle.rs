@@ -182,7 +182,7 @@ pub(crate) fn digest(mut file: &File, size: u64) -> io::Result<[u8; 32]> {
 }
 
 fn zeros(hasher: &mut blake3::Hasher, mut count: u64) {
-    const ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+    static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
     while count > 0 {
         let now = count.min(ZEROS.len() as u64);
         hasher.update(ZEROS.get(..usize::try_from(now).unwrap_or(0)).unwrap_or_default());

@@ -249,7 +249,7 @@ fn run(way: &Way, disguise: &str, guarded: bool) -> Option<bool> {
     let root = tempfile::tempdir().unwrap();
     let name = trap(root.path(), way, disguise)?;
     let ws = root.path().join("ws");
-    let env = if guarded { git_environment(&[ws.clone()], None) } else { Vec::new() };
+    let env = if guarded { git_environment(std::slice::from_ref(&ws), None) } else { Vec::new() };
     let quoted = name.to_str().unwrap_or("x");
     shell(&way.trigger.replace("NAME", quoted), &ws, &env);
     Some(root.path().join("MARK").exists())
@@ -302,7 +302,7 @@ fn an_ordinary_repository_works() {
         git config branch.main.remote origin; git config --add remote.origin.fetch '+refs/heads/*:refs/remotes/origin/*'
         echo 1 > f; git add f; git commit -qm 1";
     assert!(shell(setup, &ws, &[]).status.success());
-    let env = git_environment(&[ws.clone()], None);
+    let env = git_environment(std::slice::from_ref(&ws), None);
     let output =
         shell("git status --porcelain && git log --format=%s && git config user.name", &ws, &env);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1\nA \"B\" C\n");
@@ -336,7 +336,7 @@ sshCommand = ./evil\nexcludesFile = ~/ignored\n[init]\ndefaultBranch = trunk\n[p
         "core.autocrlf",
     ];
     assert_eq!(names, expected);
-    let environment = || git_environment_of(&[ws.clone()], &[], None, &person);
+    let environment = || git_environment_of(std::slice::from_ref(&ws), &[], None, &person);
     let output = shell(
         "git init -q . && git symbolic-ref --short HEAD && git config user.name",
         &ws,

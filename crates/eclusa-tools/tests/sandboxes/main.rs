@@ -3,7 +3,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::panic,
     clippy::disallowed_methods,
     reason = "a test that panics has failed"
 )]

@@ -62,9 +62,9 @@ pub(crate) enum Paths {
     /// Those that nobody may see.
     Blocked {
         /// All of them.
-        all: Blocked,
+        all: Box<Blocked>,
         /// Those of them that a person has named, and that are blocked whatever is in them.
-        own: Blocked,
+        own: Box<Blocked>,
     },
     /// All.
     All,
@@ -90,7 +90,7 @@ impl Paths {
     }
 
     fn blocked(blocked: &Blocked) -> Arc<Paths> {
-        Arc::new(Paths::Blocked { all: blocked.clone(), own: blocked.own() })
+        Arc::new(Paths::Blocked { all: Box::new(blocked.clone()), own: Box::new(blocked.own()) })
     }
 }
 
