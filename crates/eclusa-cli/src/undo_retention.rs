@@ -90,7 +90,7 @@ pub(crate) fn calls(calls: &[u64]) -> String {
 
 /// A record of something that no call did. Fields are in alphabetical order, as in all records.
 #[derive(Serialize)]
-struct Note<'a> {
+struct RetentionNote<'a> {
     at: u64,
     call: &'a str,
     calls: &'a [u64],
@@ -103,7 +103,16 @@ struct Note<'a> {
 
 fn record(store: &Store, event: &str, calls: &[u64], message: &str) -> Result<(), Failure> {
     let (at, none) = (since::now(), "");
-    let note = Note { at, call: none, calls, conversation: none, event, message, tool: none, v: 1 };
+    let note = RetentionNote {
+        at,
+        call: none,
+        calls,
+        conversation: none,
+        event,
+        message,
+        tool: none,
+        v: 1,
+    };
     let body = serde_json::to_string(&note).map_err(Failure::failed)?;
     let appending = store.append(Draft::new(body).map_err(Failure::failed)?);
     let wait = || tokio::runtime::Handle::current().block_on(appending);

@@ -1,5 +1,4 @@
 //! Hosts and patterns in odd spellings: read in one way, or not at all.
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use eclusa_net::{
     AddressError, Endpoint, Host, HostError, HostPattern, judge_addresses, split_port,

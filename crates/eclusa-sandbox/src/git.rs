@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use config::Name;
 pub use person::personal_git_settings;
-use repository::Names;
+use repository::DriverNames;
 
 /// What holds for every repository: settings that are safe to make even where none was made.
 const ALWAYS: [(&str, &str); 16] = [
@@ -98,7 +98,7 @@ pub fn git_environment_of(
 const UNREADABLE: &str = "the configuration of a repository here cannot be judged";
 
 fn environment(
-    names: &Names,
+    names: &DriverNames,
     identity: Option<Identity<'_>>,
     person: &[(String, String)],
 ) -> Vec<(OsString, OsString)> {

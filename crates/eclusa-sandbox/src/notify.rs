@@ -38,7 +38,7 @@ mod moving;
 
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum SyscallAnswer {
     /// The kernel does it, as if nobody had looked.
     GoOn,
     /// It was done here.
@@ -53,7 +53,7 @@ trait Observer: Send + 'static {
     type Found: Send + 'static;
 
     /// Answers a call.
-    fn answer(&mut self, call: &kernel::Call, listener: &OwnedFd) -> Answer;
+    fn answer(&mut self, call: &kernel::Call, listener: &OwnedFd) -> SyscallAnswer;
 
     /// There will be no more calls.
     fn finish(self) -> Self::Found;
@@ -100,13 +100,16 @@ fn watch<O: Observer>(listener: OwnedFd, mut observer: O) -> io::Result<Watching
         kernel::wake_quickly(&listener);
         while wait(&listener, &woken) {
             let Some(call) = kernel::receive(&listener) else { continue };
-            let answer =
-                if humble { observer.answer(&call, &listener) } else { Answer::Fail(Errno::PERM) };
+            let answer = if humble {
+                observer.answer(&call, &listener)
+            } else {
+                SyscallAnswer::Fail(Errno::PERM)
+            };
             // Whoever asked may be gone; then nobody needs the answer.
             let _ = match answer {
-                Answer::GoOn => kernel::go_on(&listener, call.id),
-                Answer::Done => kernel::reply(&listener, call.id, None),
-                Answer::Fail(errno) => kernel::reply(&listener, call.id, Some(errno)),
+                SyscallAnswer::GoOn => kernel::go_on(&listener, call.id),
+                SyscallAnswer::Done => kernel::reply(&listener, call.id, None),
+                SyscallAnswer::Fail(errno) => kernel::reply(&listener, call.id, Some(errno)),
             };
         }
         observer.finish()

@@ -51,12 +51,12 @@ pub(crate) struct ParsedRedirect {
     /// The target, or the body of a here-document.
     pub(crate) target: Span,
     /// For a here-document: does the shell expand what is in it, and are tabs taken away?
-    pub(crate) body: Option<Body>,
+    pub(crate) body: Option<CommandBody>,
 }
 
 /// How a here-document is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Body {
+pub(crate) struct CommandBody {
     pub(crate) expands: bool,
     pub(crate) strips_tabs: bool,
 }

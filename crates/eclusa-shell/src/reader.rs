@@ -4,7 +4,7 @@
 //! Where an expansion ends is not decided here: the two parsers say so. A place where an expansion
 //! begins for this reader and for neither of them is a doubt, so this is a third witness.
 
-use crate::outline::{Body, Outline, Span};
+use crate::outline::{CommandBody, Outline, Span};
 use crate::variable_origin::VariableOrigins;
 use crate::{Part, Unknown, Word};
 
@@ -45,7 +45,7 @@ pub(crate) struct Reader<'s> {
 enum Quotes {
     None,
     Double,
-    Body,
+    CommandBody,
 }
 
 impl<'s> Reader<'s> {
@@ -107,10 +107,10 @@ impl<'s> Reader<'s> {
     }
 
     /// The text of a here-document.
-    pub(crate) fn body(&mut self, span: Span, body: Body) -> Word {
+    pub(crate) fn body(&mut self, span: Span, body: CommandBody) -> Word {
         let source = self.text(span).to_owned();
         let pieces = if body.expands {
-            self.pieces(span, Quotes::Body)
+            self.pieces(span, Quotes::CommandBody)
         } else {
             source.chars().map(Piece::Quoted).collect()
         };
@@ -170,7 +170,7 @@ impl<'s> Reader<'s> {
                     pieces.push(Piece::Plain(c));
                     next
                 }
-                (_, Quotes::Double | Quotes::Body) => {
+                (_, Quotes::Double | Quotes::CommandBody) => {
                     pieces.push(Piece::Quoted(c));
                     next
                 }
@@ -196,7 +196,7 @@ impl<'s> Reader<'s> {
         let special = match quotes {
             Quotes::None => true,
             Quotes::Double => matches!(c, '$' | '`' | '"' | '\\'),
-            Quotes::Body => matches!(c, '$' | '`' | '\\'),
+            Quotes::CommandBody => matches!(c, '$' | '`' | '\\'),
         };
         match (c, special) {
             ('\n', _) => {}

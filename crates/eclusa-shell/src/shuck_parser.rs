@@ -108,7 +108,7 @@ enum Work<'a> {
     Conditional(&'a ConditionalExpr),
     Reference(&'a VarRef),
     Subscript(&'a Subscript),
-    Body(&'a HeredocBody),
+    CommandBody(&'a HeredocBody),
 }
 
 struct Walk<'s, 'a> {
@@ -145,7 +145,7 @@ impl<'a> Walk<'_, 'a> {
                     }
                 }
                 Work::Subscript(subscript) => self.subscript(subscript, context),
-                Work::Body(body) => self.heredoc_body(body, context),
+                Work::CommandBody(body) => self.heredoc_body(body, context),
             }
         }
     }

@@ -88,12 +88,12 @@ struct Walk<'s, 't> {
     outline: Outline,
     /// Nodes that have become commands, because a redirection around them was met first.
     made: HashMap<usize, usize>,
-    stack: Vec<Item<'t>>,
+    stack: Vec<NodeItem<'t>>,
 }
 
 /// A node that is still to be looked at.
 #[derive(Clone, Copy)]
-struct Item<'t> {
+struct NodeItem<'t> {
     node: Node<'t>,
     context: usize,
     /// How many levels of syntax are around it.
@@ -104,7 +104,7 @@ struct Item<'t> {
 
 impl<'t> Walk<'_, 't> {
     fn run(&mut self, root: Node<'t>) {
-        self.stack.push(Item { node: root, context: 0, depth: 0, owned: false });
+        self.stack.push(NodeItem { node: root, context: 0, depth: 0, owned: false });
         let mut left = 1000 + self.source.len() * NODES_PER_BYTE;
         while let Some(item) = self.stack.pop() {
             if left == 0 || item.depth > MAX_DEPTH {
@@ -118,8 +118,8 @@ impl<'t> Walk<'_, 't> {
         }
     }
 
-    fn visit(&mut self, item: Item<'t>) {
-        let Item { node, context, .. } = item;
+    fn visit(&mut self, item: NodeItem<'t>) {
+        let NodeItem { node, context, .. } = item;
         match node.kind() {
             "comment" | "heredoc_start" | "heredoc_end" => {}
             "ERROR" => {
@@ -209,12 +209,12 @@ impl<'t> Walk<'_, 't> {
         }
     }
 
-    fn children(&mut self, outer: Item<'t>, context: usize) {
+    fn children(&mut self, outer: NodeItem<'t>, context: usize) {
         let depth = outer.depth + usize::from(nests(outer.node.kind()));
         let owned = holds_assignments(outer.node.kind());
         let mut cursor = outer.node.walk();
         for node in outer.node.children(&mut cursor) {
-            self.stack.push(Item { node, context, depth, owned });
+            self.stack.push(NodeItem { node, context, depth, owned });
         }
     }
 

@@ -16,7 +16,7 @@ mod tests;
 /// One list. Conversations that are not to share theirs get a tool each.
 #[derive(Debug, Default)]
 pub struct Todo {
-    list: Mutex<Vec<Item>>,
+    list: Mutex<Vec<TodoItem>>,
 }
 
 /// The new list, if there is one.
@@ -24,14 +24,14 @@ pub struct Todo {
 pub struct TodoArgs {
     /// The whole list as it is from now on. Leave it out to see the list.
     #[schemars(length(max = 200))]
-    todos: Option<Vec<Item>>,
+    todos: Option<Vec<TodoItem>>,
 }
 
 /// One thing to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-struct Item {
+struct TodoItem {
     /// What is to be done.
     #[schemars(length(min = 1, max = 1000))]
     content: String,
@@ -80,7 +80,7 @@ impl TypedTool for Todo {
     }
 
     fn output_schema(&self) -> Option<Value> {
-        let list = schemars::schema_for!(Vec<Item>).to_value();
+        let list = schemars::schema_for!(Vec<TodoItem>).to_value();
         Some(json!({"type": "object", "properties": {"todos": list}, "required": ["todos"]}))
     }
 
@@ -108,7 +108,7 @@ impl TypedTool for Todo {
     }
 }
 
-fn shown(list: &[Item]) -> Output {
+fn shown(list: &[TodoItem]) -> Output {
     let count = |status| list.iter().filter(|it| it.status == status).count();
     let mut text = String::new();
     for item in list {

@@ -16,7 +16,7 @@ use eclusa_tools::FileToolContext;
 use serde_json::{Value, json};
 
 /// More than this over the baseline no single call may take, in KB.
-const MOST: usize = 64 << 10;
+const MAX_KIB: usize = 64 << 10;
 
 /// What the process took at the most since the last look, and takes now, in KB.
 fn memory() -> (usize, usize) {
@@ -109,7 +109,7 @@ fn measured() {
         println!("{told}");
         let large = ["too large together", "files of up to", "more than the"];
         let refused = large.iter().any(|it| reply.content().contains(it));
-        if (reply.is_error() && !refused) || took >= MOST {
+        if (reply.is_error() && !refused) || took >= MAX_KIB {
             faults
                 .push(format!("{told} {}", reply.content().chars().take(300).collect::<String>()));
         }

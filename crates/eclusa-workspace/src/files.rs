@@ -50,7 +50,7 @@ mod tests;
 pub use beneath::Beneath;
 pub use blocked::Blocked;
 pub use error::FileError;
-pub use listing::{Entry, Kind, OpenedDirectory};
+pub use listing::{DirEntry, Kind, OpenedDirectory};
 pub use read::Opened;
 pub use secret_content::{secret_in, secret_in_file};
 pub use secret_names::SECRET_NAMES;

@@ -63,7 +63,7 @@ const EPHEMERAL: [&str; 26] = [
 
 /// What git knows of the paths of these changes, which are not applied yet.
 pub(crate) fn facts(workspace: &Workspace, changes: &Changes) -> RepositoryFacts {
-    let mut reader = Reader {
+    let mut reader = RepositoryReader {
         workspace,
         repositories: HashMap::new(),
         excludes: workspace.excludes(),
@@ -87,7 +87,7 @@ struct Repository {
     ignored: Ignored,
 }
 
-struct Reader<'a> {
+struct RepositoryReader<'a> {
     workspace: &'a Workspace,
     /// By directory of the workspace: the repository that begins there.
     repositories: HashMap<PathBuf, Option<Repository>>,
@@ -95,7 +95,7 @@ struct Reader<'a> {
     left: u64,
 }
 
-impl Reader<'_> {
+impl RepositoryReader<'_> {
     fn path(&mut self, change: &Change) -> PathFacts {
         let facts = self.known_to_git(change);
         let public = public::may_be(&change.path, facts.tracked != Tracked::No)

@@ -147,11 +147,11 @@ struct CheckResult<'a> {
     id: Option<&'a RawValue>,
     decision: &'static str,
     class: &'static str,
-    because: Vec<Because>,
+    because: Vec<ReasonLine>,
 }
 
 #[derive(Serialize)]
-struct Because {
+struct ReasonLine {
     decision: &'static str,
     origin: String,
     text: String,
@@ -164,14 +164,14 @@ impl CheckResult<'_> {
                 id: None,
                 decision: verdict.decision.as_str(),
                 class: class.as_str(),
-                because: verdict.because.iter().map(Because::new).collect(),
+                because: verdict.because.iter().map(ReasonLine::new).collect(),
             },
             Err(stop) => CheckResult::denied(stop.code(), stop.message().into_owned()),
         }
     }
 
     fn denied(origin: &str, text: String) -> CheckResult<'static> {
-        let because = Because { decision: "deny", origin: origin.to_owned(), text };
+        let because = ReasonLine { decision: "deny", origin: origin.to_owned(), text };
         CheckResult { id: None, decision: "deny", class: NOBODYS, because: vec![because] }
     }
 
@@ -179,16 +179,16 @@ impl CheckResult<'_> {
         let decision = screen.paint.text(Style::Bad, self.decision).into_owned();
         screen.line(&format!("{decision} (class {})", self.class))?;
         for because in &self.because {
-            let Because { decision, origin, text } = because;
+            let ReasonLine { decision, origin, text } = because;
             screen.line(&sanitize(&format!("  {decision:5}  {text} ({origin})")))?;
         }
         Ok(())
     }
 }
 
-impl Because {
-    fn new(reason: &Reason) -> Because {
-        Because {
+impl ReasonLine {
+    fn new(reason: &Reason) -> ReasonLine {
+        ReasonLine {
             decision: Decision::as_str(reason.decision),
             origin: reason.origin.to_string(),
             text: reason.text.to_string(),

@@ -42,8 +42,12 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     cancel_on_signal(gate.run().cancel.clone());
     let workspace = ctx.workspace()?;
     let gate = gate.for_run(Run { turn: 1, ..gate.run().clone() });
-    let mut stage =
-        Stage { store: &store, workspace: &workspace, screen: Screen::stdout(), at_start: true };
+    let mut stage = DemoStage {
+        store: &store,
+        workspace: &workspace,
+        screen: Screen::stdout(),
+        at_start: true,
+    };
     stage.say("A model streams text with calls in it. Each call passes the gate; what follows it is its record.")?;
     if !stage.play(&gate, CONVERSATION).await? {
         return Ok(Exit::Aborted);
@@ -96,7 +100,7 @@ fn at_most_three() -> FnReviewer {
 }
 
 /// Where the conversation is played and told.
-struct Stage<'a> {
+struct DemoStage<'a> {
     store: &'a Store,
     workspace: &'a Workspace,
     screen: Screen,
@@ -104,7 +108,7 @@ struct Stage<'a> {
     at_start: bool,
 }
 
-impl Stage<'_> {
+impl DemoStage<'_> {
     fn say(&mut self, text: &str) -> std::io::Result<()> {
         self.screen.styled(Style::Faint, text)?;
         self.screen.line("")

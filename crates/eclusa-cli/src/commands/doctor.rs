@@ -107,7 +107,7 @@ fn same_filesystem(workspace: &Path, state: &Path) -> Option<bool> {
 }
 
 /// A part of the sandbox, and how to get it.
-struct Part {
+struct CheckedPart {
     name: &'static str,
     holds: bool,
     detail: String,
@@ -115,9 +115,9 @@ struct Part {
 }
 
 impl Findings {
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<CheckedPart> {
         let missing = self.capabilities.missing();
-        let part = |what: Missing, name, detail: &str, fix| Part {
+        let part = |what: Missing, name, detail: &str, fix| CheckedPart {
             name,
             holds: !missing.contains(&what),
             detail: detail.to_owned(),
@@ -181,7 +181,7 @@ impl Findings {
         screen.line(&format!("kernel: {}, as {user}", sanitize(&self.kernel)))?;
         screen.line("")?;
         let word = |holds: bool| if holds { "yes" } else { "no" };
-        let row = |it: &Part| {
+        let row = |it: &CheckedPart| {
             vec![format!("  {}", it.name), word(it.holds).to_owned(), it.detail.clone()]
         };
         screen.table(&self.parts().iter().map(row).collect::<Vec<_>>())?;

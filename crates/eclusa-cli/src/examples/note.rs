@@ -19,7 +19,7 @@ pub(super) struct Note {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Line {
+pub(super) struct NoteArgs {
     /// The note: one line.
     #[schemars(length(min = 1, max = 2000))]
     text: String,
@@ -32,7 +32,7 @@ impl Note {
 }
 
 impl TypedTool for Note {
-    type Args = Line;
+    type Args = NoteArgs;
     const NAME: &'static str = "note";
 
     fn description(&self, _: &Scene) -> String {
@@ -49,11 +49,11 @@ impl TypedTool for Note {
         }
     }
 
-    fn touches(&self, _: &Line) -> Vec<Touch> {
+    fn touches(&self, _: &NoteArgs) -> Vec<Touch> {
         vec![Touch::Write(FILE.to_owned())]
     }
 
-    async fn run(&self, line: Line, _: &Job) -> Result<Output, ToolError> {
+    async fn run(&self, line: NoteArgs, _: &Job) -> Result<Output, ToolError> {
         let failed = |why: &dyn std::fmt::Display| {
             ToolError::new(format!("`{FILE}` cannot be written: {why}"))
         };

@@ -37,12 +37,15 @@ impl Person {
         Person { session, seen: String::new() }
     }
 
-    /// At a terminal of this size.
+    /// At a terminal of this size, which it has before the program starts.
+    #[expect(clippy::disallowed_methods, reason = "the terminal is set up by a shell")]
     pub(crate) fn sized(command: Command, columns: u16, rows: u16) -> Person {
-        // The program looks at the size when it asks, which is after it was started.
-        let mut person = Person::in_colours(command);
-        person.session.get_process_mut().set_window_size(columns, rows).unwrap();
-        person
+        let mut sized = Command::new("sh");
+        let script = format!("stty cols {columns} rows {rows}; exec \"$0\" \"$@\"");
+        sized.arg("-c").arg(script).arg(command.get_program()).args(command.get_args());
+        sized.current_dir(command.get_current_dir().unwrap());
+        sized.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Person::in_colours(sized)
     }
 
     /// Waits until this is on the screen.

@@ -18,14 +18,14 @@ const SKIPPED: [&str; 3] = ["node_modules", "target", ".venv"];
 
 /// The names in some configurations.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct DriverNames {
     pub(super) list: BTreeSet<Name>,
     /// True when one of them cannot be judged.
     pub(super) unreadable: bool,
 }
 
 /// All names in the configuration of every repository around these places.
-pub(super) fn names(places: &[PathBuf]) -> Names {
+pub(super) fn names(places: &[PathBuf]) -> DriverNames {
     let mut directories = above(places);
     for place in places {
         beneath(place, &mut directories);
@@ -34,7 +34,7 @@ pub(super) fn names(places: &[PathBuf]) -> Names {
 }
 
 /// The same, where everything beneath these places is known.
-pub(super) fn names_of(places: &[PathBuf], trees: &[PathBuf]) -> Names {
+pub(super) fn names_of(places: &[PathBuf], trees: &[PathBuf]) -> DriverNames {
     let mut directories = above(places);
     directories.extend(trees.iter().flat_map(|it| git_directory(it)));
     all_names(&directories)
@@ -46,12 +46,12 @@ fn above(places: &[PathBuf]) -> BTreeSet<PathBuf> {
     above.into_iter().flat_map(git_directory).collect()
 }
 
-fn all_names(directories: &BTreeSet<PathBuf>) -> Names {
+fn all_names(directories: &BTreeSet<PathBuf>) -> DriverNames {
     let mut files = BTreeSet::new();
     for directory in directories {
         configurations(directory, &mut files);
     }
-    let mut names = Names::default();
+    let mut names = DriverNames::default();
     for file in files {
         read(&file, &mut names);
     }
@@ -128,7 +128,7 @@ fn nested(directory: &Path, depth: usize, files: &mut BTreeSet<PathBuf>) {
 }
 
 /// Adds the names of a file and of all it includes, on whatever condition.
-fn read(file: &Path, names: &mut Names) {
+fn read(file: &Path, names: &mut DriverNames) {
     let mut seen = BTreeSet::new();
     let mut next = vec![file.to_path_buf()];
     while let Some(file) = next.pop() {

@@ -10,7 +10,7 @@ use rustix::{
 use crate::exit::DirRenames;
 
 use super::{
-    Answer, Observer, Watching,
+    Observer, SyscallAnswer, Watching,
     caller::{Caller, Place},
     identity,
     kernel::Call,
@@ -45,19 +45,21 @@ struct Words {
 impl Observer for RenameHelper {
     type Found = DirRenames;
 
-    fn answer(&mut self, call: &Call, listener: &OwnedFd) -> Answer {
+    fn answer(&mut self, call: &Call, listener: &OwnedFd) -> SyscallAnswer {
         // Whatever cannot be understood is left to the kernel, which says what is wrong with it.
-        let Some((from, to, flags)) = self.understood(call, listener) else { return Answer::GoOn };
+        let Some((from, to, flags)) = self.understood(call, listener) else {
+            return SyscallAnswer::GoOn;
+        };
         match moving::rename(&from, &to, flags) {
             Ok(true) => {
                 self.dir_renames.moved += 1;
-                Answer::Done
+                SyscallAnswer::Done
             }
             // The kernel could do it after all.
-            Ok(false) => Answer::Done,
+            Ok(false) => SyscallAnswer::Done,
             Err(err) => {
                 self.dir_renames.failed += u64::from(err == Errno::XDEV);
-                Answer::Fail(err)
+                SyscallAnswer::Fail(err)
             }
         }
     }

@@ -11,18 +11,18 @@ const LINES: usize = 128;
 
 /// A request that can be read in one way only.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct RequestHead {
     pub(super) host: Host,
     pub(super) port: u16,
     pub(super) way: Way,
     /// What the host is sent; empty for a tunnel.
     pub(super) rewritten: Vec<u8>,
-    pub(super) body: Body,
+    pub(super) body: BodyLength,
 }
 
 /// How long the body of a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Body {
+pub(super) enum BodyLength {
     /// This many bytes.
     Sized(u64),
     /// In chunks that say how long they are.
@@ -48,7 +48,7 @@ pub(super) fn end(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Reads a head, its final empty line included.
-pub(super) fn read(bytes: &[u8]) -> Result<Head, String> {
+pub(super) fn read(bytes: &[u8]) -> Result<RequestHead, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "its head is not text")?;
     let text = text.strip_suffix("\r\n\r\n").ok_or("its head has no end")?;
     if text.replace("\r\n", "").contains(|it: char| it.is_control() && it != '\t') {
@@ -88,7 +88,7 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(fits)
 }
 
-fn tunnel(target: &str, headers: &[Header<'_>]) -> Result<Head, String> {
+fn tunnel(target: &str, headers: &[Header<'_>]) -> Result<RequestHead, String> {
     let (host, port) = authority(target)?;
     let port = port.ok_or("a tunnel needs a host and a port")?;
     if let Some(said) = said(headers)? {
@@ -97,10 +97,16 @@ fn tunnel(target: &str, headers: &[Header<'_>]) -> Result<Head, String> {
             return Err("its `Host` header names another host than its first line".to_owned());
         }
     }
-    Ok(Head { host, port, way: Way::Tunnel, rewritten: Vec::new(), body: Body::Sized(0) })
+    Ok(RequestHead {
+        host,
+        port,
+        way: Way::Tunnel,
+        rewritten: Vec::new(),
+        body: BodyLength::Sized(0),
+    })
 }
 
-fn plain(method: &str, target: &str, headers: &[Header<'_>]) -> Result<Head, String> {
+fn plain(method: &str, target: &str, headers: &[Header<'_>]) -> Result<RequestHead, String> {
     let scheme = target.get(..7).filter(|it| it.eq_ignore_ascii_case("http://"));
     let rest = scheme.and_then(|it| target.get(it.len()..)).ok_or(
         "its address does not begin with `http://`; this is a proxy, and `https` goes through a tunnel",
@@ -130,7 +136,7 @@ fn plain(method: &str, target: &str, headers: &[Header<'_>]) -> Result<Head, Str
     }
     // One request for each connection: what comes after it belongs to nobody.
     out.push_str("Connection: close\r\n\r\n");
-    Ok(Head { host, port, way: Way::Plain, rewritten: out.into_bytes(), body })
+    Ok(RequestHead { host, port, way: Way::Plain, rewritten: out.into_bytes(), body })
 }
 
 /// The headers that the `Connection` header names. Never those that say where the body ends.
@@ -164,18 +170,18 @@ fn single<'a>(headers: &[Header<'a>], wanted: &str) -> Result<Option<&'a str>, S
     Ok(first)
 }
 
-fn body(headers: &[Header<'_>]) -> Result<Body, String> {
+fn body(headers: &[Header<'_>]) -> Result<BodyLength, String> {
     let length = single(headers, "content-length")?;
     let coding = single(headers, "transfer-encoding")?;
     match (length, coding) {
-        (None, None) => Ok(Body::Sized(0)),
-        (None, Some(coding)) if coding.eq_ignore_ascii_case("chunked") => Ok(Body::Chunked),
+        (None, None) => Ok(BodyLength::Sized(0)),
+        (None, Some(coding)) if coding.eq_ignore_ascii_case("chunked") => Ok(BodyLength::Chunked),
         (None, Some(_)) => Err("its body is in a form that is not `chunked`".to_owned()),
         (Some(_), Some(_)) => Err("it says twice how long its body is".to_owned()),
         (Some(length), None) => {
             let digits = !length.is_empty() && length.bytes().all(|it| it.is_ascii_digit());
             let length = length.parse().ok().filter(|_| digits);
-            length.map(Body::Sized).ok_or_else(|| "its length is no number".to_owned())
+            length.map(BodyLength::Sized).ok_or_else(|| "its length is no number".to_owned())
         }
     }
 }

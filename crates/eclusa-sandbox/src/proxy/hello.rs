@@ -1,7 +1,7 @@
 //! The first message of a TLS connection, read as far as the name of the host in it.
 
 /// The longest greeting that is read.
-pub(super) const LONGEST: usize = 64 * 1024;
+pub(super) const MAX_GREETING: usize = 64 * 1024;
 
 /// What the greeting says.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ fn length(message: &[u8]) -> Result<Option<usize>, &'static str> {
     match message {
         [1, a, b, c, ..] => {
             let length = usize::from(*a) << 16 | usize::from(*b) << 8 | usize::from(*c);
-            if length > LONGEST { Err("its greeting is too long") } else { Ok(Some(length)) }
+            if length > MAX_GREETING { Err("its greeting is too long") } else { Ok(Some(length)) }
         }
         [1, ..] | [] => Ok(None),
         _ => Err("it begins with another message"),

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{head::Body, live::Bytes};
+use super::{head::BodyLength, live::Bytes};
 
 /// A connection with both its ends.
 pub(super) struct Pair<'a> {
@@ -28,17 +28,17 @@ impl Pair<'_> {
     }
 
     /// Carries one request with its body, and the answer. What follows the body stays here.
-    pub(super) fn request(&self, head: &[u8], body: Body, early: &[u8]) {
+    pub(super) fn request(&self, head: &[u8], body: BodyLength, early: &[u8]) {
         self.both(|clock| {
             let mut to = Counted { to: self.upstream, count: &self.bytes.sent };
             to.write_all(head)?;
             let mut from = early.chain(Patient { from: self.client, clock });
             match body {
-                Body::Sized(length) => {
+                BodyLength::Sized(length) => {
                     let copied = io::copy(&mut (&mut from).take(length), &mut to)?;
                     if copied == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
                 }
-                Body::Chunked => chunks(&mut from, &mut to),
+                BodyLength::Chunked => chunks(&mut from, &mut to),
             }
         });
     }

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     Host, Proxy, Refusal, Way,
-    head::{self, Head},
+    head::{self, RequestHead},
     hello::{self, Greeting},
     live::{Live, Ticket},
     relay::{Pair, is_timeout},
@@ -45,7 +45,7 @@ fn serve(proxy: &Proxy, client: &TcpStream, ticket: &Ticket) -> Result<(), Refus
     client.set_write_timeout(Some(proxy.limits.idle)).map_err(io)?;
     let _ = client.set_nodelay(true);
     let Some((head, early)) = read_head(proxy, client)? else { return Ok(()) };
-    let Head { host, port, way, .. } = &head;
+    let RequestHead { host, port, way, .. } = &head;
     ticket.asks(&host.to_string(), *port, *way);
     if !proxy.hosts.allow(host, *port, *way) {
         return Err(Refusal::Host(host.to_string()));
@@ -75,7 +75,7 @@ fn serve(proxy: &Proxy, client: &TcpStream, ticket: &Ticket) -> Result<(), Refus
 }
 
 /// The head of the request, and what came after it. `None`: the caller went without a word.
-fn read_head(proxy: &Proxy, client: &TcpStream) -> Result<Option<(Head, Vec<u8>)>, Refusal> {
+fn read_head(proxy: &Proxy, client: &TcpStream) -> Result<Option<(RequestHead, Vec<u8>)>, Refusal> {
     let mut bytes = Vec::new();
     let deadline = Instant::now() + proxy.limits.idle;
     loop {
@@ -111,7 +111,7 @@ fn read_greeting(
             Greeting::Whole(named) => {
                 return named_right(host, named.as_deref()).map(|()| Some(bytes));
             }
-            Greeting::Partial if bytes.len() > hello::LONGEST => {
+            Greeting::Partial if bytes.len() > hello::MAX_GREETING => {
                 return Err(none("its greeting is too long"));
             }
             Greeting::Partial => {}

@@ -4,11 +4,11 @@ use proptest::prelude::*;
 
 use super::{
     Host, Hosts, Way,
-    head::{self, Body},
+    head::{self, BodyLength},
     hello::{self, Greeting},
 };
 
-fn head(text: &str) -> Result<head::Head, String> {
+fn head(text: &str) -> Result<head::RequestHead, String> {
     head::read(text.replace('\n', "\r\n").as_bytes())
 }
 
@@ -25,7 +25,7 @@ fn a_plain_request_is_written_anew() {
         (head.host, head.port, head.way),
         (Host::Name("example.org".into()), 8080, Way::Plain)
     );
-    assert_eq!(head.body, Body::Sized(5));
+    assert_eq!(head.body, BodyLength::Sized(5));
 }
 
 #[test]

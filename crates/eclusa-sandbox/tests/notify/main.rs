@@ -2,11 +2,11 @@
 #![cfg(enforced)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that panics has failed")]
 
-mod held;
 #[path = "../scan/ordinary.rs"]
 mod ordinary;
 #[path = "../scan/overlay.rs"]
 mod overlay;
 mod renames;
+mod supervised;
 #[path = "../scan/tree.rs"]
 mod tree;

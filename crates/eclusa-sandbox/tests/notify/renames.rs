@@ -7,9 +7,8 @@ use eclusa_sandbox::{
 use proptest::prelude::*;
 
 use crate::{
-    held,
     overlay::{Mounter, World, mounters, on, shell, words},
-    tree,
+    supervised, tree,
 };
 
 const START: &str = "mkdir -p d/e/f g empty; echo a > a; echo x > d/x; echo y > d/e/y; echo z > d/e/f/z; \
@@ -17,7 +16,7 @@ const START: &str = "mkdir -p d/e/f g empty; echo a > a; echo x > d/x; echo y > 
 
 /// Runs a script over an overlay with its renames helped.
 fn run(world: &World, script: &str) -> (Effects, DirRenames) {
-    let (words, listener) = held::start(&world.stage(), script);
+    let (words, listener) = supervised::start(&world.stage(), script);
     let watching = std::thread::spawn({
         let staged = [world.merged()];
         move || help_renames(listener.join().unwrap(), staged).unwrap()

@@ -9,9 +9,9 @@
 
 mod basics;
 mod context;
+mod directory_renames;
 mod escape;
 mod git_config;
-mod held;
 mod layer_pool;
 mod levels;
 mod limits;

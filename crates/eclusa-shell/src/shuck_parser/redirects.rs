@@ -4,7 +4,7 @@ use shuck_ast::{Redirect, RedirectKind as Kind, RedirectTarget, Word};
 
 use super::{Walk, Work, offset};
 use crate::RedirectKind;
-use crate::outline::{Body, ParsedCommand, ParsedRedirect, Span};
+use crate::outline::{CommandBody, ParsedCommand, ParsedRedirect, Span};
 
 impl<'a> Walk<'_, 'a> {
     /// Redirections that belong to no simple command are a command without words.
@@ -56,11 +56,11 @@ impl<'a> Walk<'_, 'a> {
                 let target = offset(heredoc.body.span);
                 let delimiter = &heredoc.delimiter;
                 if delimiter.expands_body {
-                    self.stack.push((Work::Body(&heredoc.body), context));
+                    self.stack.push((Work::CommandBody(&heredoc.body), context));
                 } else {
                     self.outline.literals.push(target);
                 }
-                let body = Some(Body {
+                let body = Some(CommandBody {
                     expands: delimiter.expands_body,
                     strips_tabs: delimiter.strip_tabs,
                 });

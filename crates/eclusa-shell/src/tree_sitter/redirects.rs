@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{Walk, span};
 use crate::RedirectKind;
-use crate::outline::{Body, ParsedCommand, ParsedRedirect, Span};
+use crate::outline::{CommandBody, ParsedCommand, ParsedRedirect, Span};
 
 impl<'t> Walk<'_, 't> {
     pub(super) fn redirect(&mut self, node: Node<'t>, seen: &mut ParsedCommand) {
@@ -54,7 +54,7 @@ impl<'t> Walk<'_, 't> {
     }
 
     fn heredoc(&mut self, node: Node<'t>, seen: &mut ParsedCommand) {
-        let mut body = Body { expands: true, strips_tabs: false };
+        let mut body = CommandBody { expands: true, strips_tabs: false };
         let mut target = None;
         let mut cursor = node.walk();
         let arguments: Vec<Span> =

@@ -30,11 +30,11 @@ const MAX_JOBS: usize = 32;
 pub(super) struct Background {
     sandboxes: Sandboxes,
     next: AtomicU64,
-    jobs: Mutex<BTreeMap<u64, Started>>,
+    jobs: Mutex<BTreeMap<u64, StartedJob>>,
 }
 
 #[derive(Debug)]
-struct Started {
+struct StartedJob {
     conversation: String,
     command: String,
     began: Instant,
@@ -108,7 +108,7 @@ impl Background {
         spawned.map_err(|err| RunError::Effects(format!("no thread can be started: {err}")))?;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let conversation = conversation.to_owned();
-        let started = Started { conversation, command, began: Instant::now(), cancel, seen };
+        let started = StartedJob { conversation, command, began: Instant::now(), cancel, seen };
         locked(&self.jobs).insert(id, started);
         Ok(id)
     }
@@ -116,11 +116,11 @@ impl Background {
     /// Forgets the oldest job that has ended, if there are too many.
     fn make_room(&self, conversation: &str) -> Result<(), RunError> {
         let mut jobs = locked(&self.jobs);
-        let ours = |job: &Started| job.conversation == conversation;
+        let ours = |job: &StartedJob| job.conversation == conversation;
         if jobs.values().filter(|it| ours(it)).count() < MAX_JOBS {
             return Ok(());
         }
-        let ended = |job: &Started| locked(&job.seen).ended.is_some();
+        let ended = |job: &StartedJob| locked(&job.seen).ended.is_some();
         let oldest = jobs.iter().find(|(_, it)| ours(it) && ended(it)).map(|(id, _)| *id);
         match oldest {
             Some(id) => drop(jobs.remove(&id)),
@@ -222,7 +222,7 @@ impl TypedTool for Jobs {
 
     async fn run(&self, args: JobsArgs, job: &Job) -> Result<Output, ToolError> {
         let jobs = locked(&self.0.jobs);
-        let mine = |it: &&Started| it.conversation == job.conversation();
+        let mine = |it: &&StartedJob| it.conversation == job.conversation();
         if args.action == Action::List {
             let all = jobs.iter().filter(|(_, it)| mine(it));
             let (lines, data): (Vec<String>, Vec<Value>) =
@@ -260,7 +260,7 @@ impl TypedTool for Jobs {
 }
 
 /// Sends a signal to a job that runs.
-fn signalled(id: u64, job: &Started, name: Option<&str>) -> Result<Output, ToolError> {
+fn signalled(id: u64, job: &StartedJob, name: Option<&str>) -> Result<Output, ToolError> {
     let name = name.ok_or_else(|| ToolError::new("say which: `signal` is missing"))?;
     let sent: Sent = name.parse().map_err(ToolError::new)?;
     if let Some(ended) = &locked(&job.seen).ended {
@@ -270,7 +270,7 @@ fn signalled(id: u64, job: &Started, name: Option<&str>) -> Result<Output, ToolE
     Ok(Output::text(format!("sent {sent} to job {id}")))
 }
 
-fn line(id: u64, job: &Started) -> (String, Value) {
+fn line(id: u64, job: &StartedJob) -> (String, Value) {
     let seen = locked(&job.seen);
     let state = seen.ended.clone().unwrap_or_else(|| "runs".to_owned());
     let seconds = job.began.elapsed().as_secs();

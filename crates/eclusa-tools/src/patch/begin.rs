@@ -3,7 +3,7 @@
 use super::{
     PatchError,
     file::{FilePatch, Kind},
-    hunk::{Hunk, Line, Role},
+    hunk::{Hunk, Line, LineRole},
     unified::{anchor, body, numbers},
 };
 use crate::text::short;
@@ -138,8 +138,8 @@ impl<'a> Reader<'a> {
                 // Between lines it is one of them whose `+` was lost, at the end it is nothing.
                 empty += 1;
             } else if let Some(rest) = text.strip_prefix('+') {
-                hunk.lines.extend((0..empty).map(|_| Line::new(Role::Add, "")));
-                hunk.lines.push(Line::new(Role::Add, rest));
+                hunk.lines.extend((0..empty).map(|_| Line::new(LineRole::Add, "")));
+                hunk.lines.push(Line::new(LineRole::Add, rest));
                 empty = 0;
             } else if let (true, Some(last)) = (text.starts_with('\\'), hunk.lines.last_mut()) {
                 last.ended = false;

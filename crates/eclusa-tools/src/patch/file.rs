@@ -1,8 +1,8 @@
 //! What a patch does to one file.
 
 use super::{
-    hunk::{Hunk, Line, Note, Role},
-    locate::{Fit, Lines, Placed},
+    hunk::{Hunk, HunkNote, Line, LineRole},
+    locate::{Fit, LineIndex, Placed},
     reject::{HunkFault, Rejected, RejectedHunk},
 };
 use crate::text::Newline;
@@ -46,7 +46,7 @@ pub struct Applied {
     /// The new text; `None` if the file is deleted.
     pub text: Option<String>,
     /// Where the patch did not fit exactly.
-    pub notes: Vec<Note>,
+    pub notes: Vec<HunkNote>,
 }
 
 impl FilePatch {
@@ -93,7 +93,7 @@ impl FilePatch {
     }
 
     fn change_lines(&self, old: &str) -> Result<Applied, Rejected> {
-        let lines = Lines::of(old);
+        let lines = LineIndex::of(old);
         let fits = lines.place(&self.hunks).map_err(|faults| self.reject(faults))?;
         let text = assemble(&lines, &self.hunks, &fits);
         let notes = fits.iter().filter_map(Placed::note).collect();
@@ -120,7 +120,7 @@ impl FilePatch {
 }
 
 /// The file with its hunks in place.
-fn assemble(lines: &Lines<'_>, hunks: &[Hunk], fits: &[Placed]) -> String {
+fn assemble(lines: &LineIndex<'_>, hunks: &[Hunk], fits: &[Placed]) -> String {
     let mut splices: Vec<Splice<'_>> = Vec::new();
     for placed in fits {
         let Some(hunk) = hunks.get(placed.hunk) else { continue };
@@ -149,7 +149,7 @@ struct Splice<'a> {
     crlf: bool,
 }
 
-fn splices_of<'a>(lines: &Lines<'_>, hunk: &'a Hunk, fit: &Fit) -> Vec<Splice<'a>> {
+fn splices_of<'a>(lines: &LineIndex<'_>, hunk: &'a Hunk, fit: &Fit) -> Vec<Splice<'a>> {
     let literal = hunk.writes_carriage_returns();
     let end = hunk.lines.len().saturating_sub(fit.skipped_after);
     let (mut at, mut splices) = (fit.at, Vec::new());
@@ -160,12 +160,12 @@ fn splices_of<'a>(lines: &Lines<'_>, hunk: &'a Hunk, fit: &Fit) -> Vec<Splice<'a
         let crlf = neighbour.map_or(lines.style == Newline::CrLf, |it| it.ends_with("\r\n"));
         let crlf = crlf && !literal;
         match line.role {
-            Role::Context => at += 1,
-            Role::Remove => {
+            LineRole::Context => at += 1,
+            LineRole::Remove => {
                 splices.push(Splice { at, add: None, crlf });
                 at += 1;
             }
-            Role::Add => splices.push(Splice { at, add: Some(line), crlf }),
+            LineRole::Add => splices.push(Splice { at, add: Some(line), crlf }),
         }
     }
     splices

@@ -23,7 +23,7 @@ pub(super) struct Hunk {
 /// A line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
-    pub(super) role: Role,
+    pub(super) role: LineRole,
     /// Without its `\n`. It may end in `\r`.
     pub(super) text: String,
     /// False if the patch says that no line end follows.
@@ -31,14 +31,14 @@ pub(super) struct Line {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum LineRole {
     Context,
     Remove,
     Add,
 }
 
 impl Line {
-    pub(super) fn new(role: Role, text: &str) -> Line {
+    pub(super) fn new(role: LineRole, text: &str) -> Line {
         Line { role, text: text.to_owned(), ended: true }
     }
 }
@@ -46,16 +46,16 @@ impl Line {
 impl Hunk {
     /// The lines that must be there.
     pub(super) fn old(&self) -> impl DoubleEndedIterator<Item = &Line> + Clone {
-        self.lines.iter().filter(|it| it.role != Role::Add)
+        self.lines.iter().filter(|it| it.role != LineRole::Add)
     }
 
     /// The lines that will be there.
     pub(super) fn made(&self) -> impl DoubleEndedIterator<Item = &Line> + Clone {
-        self.lines.iter().filter(|it| it.role != Role::Remove)
+        self.lines.iter().filter(|it| it.role != LineRole::Remove)
     }
 
     pub(super) fn changes(&self) -> bool {
-        self.lines.iter().any(|it| it.role != Role::Context)
+        self.lines.iter().any(|it| it.role != LineRole::Context)
     }
 
     /// True if the patch is particular about `\r`.
@@ -65,7 +65,7 @@ impl Hunk {
 
     /// How many lines of context are at its start and at its end.
     pub(super) fn margins(&self) -> (usize, usize) {
-        let context = |it: &&Line| it.role == Role::Context;
+        let context = |it: &&Line| it.role == LineRole::Context;
         let before = self.lines.iter().take_while(context).count();
         (before, self.lines.iter().rev().take_while(context).count())
     }
@@ -73,7 +73,7 @@ impl Hunk {
 
 /// How a hunk was made to fit where it did not lie exactly as the patch says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct HunkNote {
     /// Which hunk, from 0.
     pub hunk: usize,
     /// The line where it lies, from 1.
@@ -82,7 +82,7 @@ pub struct Note {
     pub what: Vec<String>,
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for HunkNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (hunk, line) = (self.hunk + 1, self.line);
         write!(f, "hunk {hunk} was applied at line {line}, {}", self.what.join(", "))

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::{
-    hunk::{Hunk, Line, Note, Role},
+    hunk::{Hunk, HunkNote, Line, LineRole},
     reject::{self, HunkFault},
 };
 use crate::text::{Newline, plain};
@@ -61,7 +61,7 @@ impl Eye {
 }
 
 /// A file as lines, each with its `\n`.
-pub(super) struct Lines<'a> {
+pub(super) struct LineIndex<'a> {
     pub(super) text: &'a str,
     pub(super) style: Newline,
     lines: Vec<&'a str>,
@@ -88,15 +88,15 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    pub(super) fn note(&self) -> Option<Note> {
+    pub(super) fn note(&self) -> Option<HunkNote> {
         let noted = !self.what.is_empty();
-        noted.then(|| Note { hunk: self.hunk, line: self.fit.at + 1, what: self.what.clone() })
+        noted.then(|| HunkNote { hunk: self.hunk, line: self.fit.at + 1, what: self.what.clone() })
     }
 }
 
-impl<'a> Lines<'a> {
-    pub(super) fn of(text: &'a str) -> Lines<'a> {
-        Lines { text, style: Newline::of(text), lines: text.split_inclusive('\n').collect() }
+impl<'a> LineIndex<'a> {
+    pub(super) fn of(text: &'a str) -> LineIndex<'a> {
+        LineIndex { text, style: Newline::of(text), lines: text.split_inclusive('\n').collect() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -129,7 +129,7 @@ impl<'a> Lines<'a> {
 }
 
 struct Search<'a> {
-    lines: &'a Lines<'a>,
+    lines: &'a LineIndex<'a>,
     /// Comparisons that are left.
     work: usize,
     /// What the hunks so far change.
@@ -303,7 +303,7 @@ impl Search<'_> {
     /// Where the file already has what the hunk would make, from 0.
     fn applied(&mut self, hunk: &Hunk) -> Option<usize> {
         let new: Vec<&Line> = hunk.made().collect();
-        let adds = hunk.lines.iter().any(|it| it.role == Role::Add && it.text.trim().len() > 1);
+        let adds = hunk.lines.iter().any(|it| it.role == LineRole::Add && it.text.trim().len() > 1);
         let places = if adds { self.places(&new, Eye::LineEnds, false) } else { Vec::new() };
         places.first().copied()
     }

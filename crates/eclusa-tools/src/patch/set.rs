@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     file::{FilePatch, Kind},
-    hunk::Note,
+    hunk::HunkNote,
     reject::Rejected,
 };
 use crate::text::decode;
@@ -24,7 +24,7 @@ pub struct Outcome {
     /// The permission bits, where the patch says.
     pub new_mode: Option<u32>,
     /// Where the patch did not fit exactly.
-    pub notes: Vec<Note>,
+    pub notes: Vec<HunkNote>,
 }
 
 /// Why nothing was patched.
@@ -113,7 +113,7 @@ impl<R: FnMut(&str) -> Result<Option<Vec<u8>>, String>> Set<'_, R> {
         Ok(())
     }
 
-    fn settle(&mut self, file: &FilePatch, content: Option<Vec<u8>>, notes: Vec<Note>) {
+    fn settle(&mut self, file: &FilePatch, content: Option<Vec<u8>>, notes: Vec<HunkNote>) {
         let source = file.source();
         if file.kind == Kind::Move && source != file.path && self.outcome(source).is_none() {
             let path = source.to_owned();
@@ -185,7 +185,7 @@ impl<R: FnMut(&str) -> Result<Option<Vec<u8>>, String>> Set<'_, R> {
 fn changed(
     file: &FilePatch,
     old: Option<Vec<u8>>,
-) -> Result<(Option<Vec<u8>>, Vec<Note>), Rejected> {
+) -> Result<(Option<Vec<u8>>, Vec<HunkNote>), Rejected> {
     let Some(bytes) = old else {
         let applied = file.apply(None)?;
         return Ok((applied.text.map(String::into_bytes), applied.notes));

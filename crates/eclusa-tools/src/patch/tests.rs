@@ -12,7 +12,7 @@ mod rejects;
 fn patched(old: &str, patch: &str) -> (String, Vec<String>) {
     let files = parse(patch).unwrap();
     let applied = files[0].apply(Some(old)).unwrap_or_else(|err| panic!("{err}"));
-    (applied.text.unwrap(), applied.notes.iter().map(Note::to_string).collect())
+    (applied.text.unwrap(), applied.notes.iter().map(HunkNote::to_string).collect())
 }
 
 fn exactly(old: &str, patch: &str) -> String {

@@ -7,7 +7,7 @@
 use super::{
     PatchError,
     file::{FilePatch, Kind},
-    hunk::{Hunk, Line, Role},
+    hunk::{Hunk, Line, LineRole},
     name::{self, Names},
 };
 
@@ -211,8 +211,8 @@ impl<'a> Reader<'a> {
                 break;
             } else {
                 let line = body(text?)?;
-                old = old.checked_sub(usize::from(line.role != Role::Add))?;
-                new = new.checked_sub(usize::from(line.role != Role::Remove))?;
+                old = old.checked_sub(usize::from(line.role != LineRole::Add))?;
+                new = new.checked_sub(usize::from(line.role != LineRole::Remove))?;
                 lines.push(line);
             }
             at += 1;
@@ -258,11 +258,11 @@ impl<'a> Reader<'a> {
 pub(super) fn body(text: &str) -> Option<Line> {
     let mut rest = text.chars();
     let role = match rest.next() {
-        None => return Some(Line::new(Role::Context, "")),
-        Some(' ') => Role::Context,
-        Some('-') => Role::Remove,
-        Some('+') => Role::Add,
-        Some('\r') if rest.as_str().is_empty() => return Some(Line::new(Role::Context, "\r")),
+        None => return Some(Line::new(LineRole::Context, "")),
+        Some(' ') => LineRole::Context,
+        Some('-') => LineRole::Remove,
+        Some('+') => LineRole::Add,
+        Some('\r') if rest.as_str().is_empty() => return Some(Line::new(LineRole::Context, "\r")),
         Some(_) => return None,
     };
     Some(Line::new(role, rest.as_str()))
@@ -353,7 +353,7 @@ fn build(
             }
         },
     };
-    let only_adds = hunks.iter().flat_map(|it| &it.lines).all(|it| it.role == Role::Add);
+    let only_adds = hunks.iter().flat_map(|it| &it.lines).all(|it| it.role == LineRole::Add);
     match file.kind {
         Kind::Add if !only_adds => {
             Err("a new file has no lines to keep or to remove; begin all of its lines with `+`"

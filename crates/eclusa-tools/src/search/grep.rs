@@ -32,7 +32,7 @@ pub struct GrepArgs {
     pub literal: Option<bool>,
     /// `regex` or `literal`: another way to say `literal`.
     #[serde(rename = "type")]
-    pub how: Option<How>,
+    pub how: Option<GrepMode>,
     /// Letters match in either case.
     pub ignore_case: Option<bool>,
     /// Only files that fit, such as `*.rs`; `!*.rs` is all others.
@@ -51,7 +51,7 @@ pub struct GrepArgs {
     /// A match may go over several lines, and `.` matches their ends too.
     pub multiline: Option<bool>,
     /// `content` shows lines (if left out), `files` names of files, `count` matches of each file.
-    pub output: Option<Shape>,
+    pub output: Option<OutputShape>,
     /// So many matches or files are shown: 100 if left out, 1000 at most.
     pub limit: Option<usize>,
     /// So many matches or files are passed over.
@@ -63,7 +63,7 @@ pub struct GrepArgs {
 /// What a pattern is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum How {
+pub enum GrepMode {
     /// A regular expression.
     Regex,
     /// Plain text.
@@ -73,7 +73,7 @@ pub enum How {
 /// What is shown of the matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Shape {
+pub enum OutputShape {
     /// The lines.
     #[default]
     Content,
@@ -116,11 +116,11 @@ impl GrepArgs {
             return Err(ToolError::new("`pattern` is empty; say what to search for"));
         }
         let literal = match (self.literal, self.how) {
-            (Some(true), Some(How::Regex)) | (Some(false), Some(How::Literal)) => {
+            (Some(true), Some(GrepMode::Regex)) | (Some(false), Some(GrepMode::Literal)) => {
                 let why = "`literal` and `type` contradict each other; leave one of them out";
                 return Err(ToolError::new(why));
             }
-            (literal, how) => literal.unwrap_or(how == Some(How::Literal)),
+            (literal, how) => literal.unwrap_or(how == Some(GrepMode::Literal)),
         };
         let multiline = self.multiline.unwrap_or(false);
         if !multiline && literal && self.pattern.contains('\n') {

@@ -50,7 +50,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// Reads a page. `size` is how long the file is now: one that grows meanwhile is read no further.
 pub fn page(reader: impl Read, size: u64, format: Format, window: Window) -> io::Result<Page> {
-    let mut source = Source::new(reader.take(size), format.encoding);
+    let mut source = PageSource::new(reader.take(size), format.encoding);
     let mut page = Page::default();
     let first = window.first.max(1);
     let mut number = 1;
@@ -175,7 +175,7 @@ fn whole(line: &[u8]) -> &[u8] {
 }
 
 /// A reader as UTF-8, a chunk at a time.
-struct Source<R> {
+struct PageSource<R> {
     reader: R,
     encoding: Encoding,
     chunk: Vec<u8>,
@@ -186,9 +186,9 @@ struct Source<R> {
     ended: bool,
 }
 
-impl<R: Read> Source<R> {
-    fn new(reader: R, encoding: Encoding) -> Source<R> {
-        Source { reader, encoding, chunk: Vec::new(), used: 0, rest: Vec::new(), ended: false }
+impl<R: Read> PageSource<R> {
+    fn new(reader: R, encoding: Encoding) -> PageSource<R> {
+        PageSource { reader, encoding, chunk: Vec::new(), used: 0, rest: Vec::new(), ended: false }
     }
 
     /// What is there and not yet used; empty only at the end.

@@ -27,7 +27,7 @@ impl Side {
 }
 
 #[derive(Clone, Copy)]
-enum Step<'a> {
+enum EditStep<'a> {
     Both(usize, &'a str),
     There(usize, &'a str),
     Wanted(&'a str),
@@ -53,16 +53,16 @@ pub(crate) fn side_by_side(
     let mut steps = steps(&there, shown, from);
     leave_out_surroundings(&mut steps, first..first + count);
     let blanks = steps.iter().any(|step| match step {
-        Step::There(_, line) | Step::Wanted(line) => makes_blanks_visible(line, &steps),
-        Step::Both(..) => false,
+        EditStep::There(_, line) | EditStep::Wanted(line) => makes_blanks_visible(line, &steps),
+        EditStep::Both(..) => false,
     });
     let mut out = format!("(`-` is the file, `+` is {}", side.name());
     out.push_str(if blanks { "; `·` is a space, `→` a tab):" } else { "):" });
     for step in &steps {
         let (number, mark, line) = match step {
-            Step::Both(number, line) => (Some(*number), ' ', *line),
-            Step::There(number, line) => (Some(*number), '-', *line),
-            Step::Wanted(line) => (None, '+', *line),
+            EditStep::Both(number, line) => (Some(*number), ' ', *line),
+            EditStep::There(number, line) => (Some(*number), '-', *line),
+            EditStep::Wanted(line) => (None, '+', *line),
         };
         let number = number.map(|it| (it + 1).to_string()).unwrap_or_default();
         let line = if mark != ' ' && blanks { visible(line) } else { short(line) };
@@ -73,39 +73,41 @@ pub(crate) fn side_by_side(
         let _ = write!(out, "\n         (and {} more lines)", all.len() - shown.len());
     }
     let line = steps.iter().find_map(|step| match step {
-        Step::Both(number, _) | Step::There(number, _) => Some(*number),
-        Step::Wanted(_) => None,
+        EditStep::Both(number, _) | EditStep::There(number, _) => Some(*number),
+        EditStep::Wanted(_) => None,
     });
     (line.unwrap_or(first), out)
 }
 
 /// Drops lines around the ones that were meant, unless they turned out to belong to them.
-fn leave_out_surroundings(steps: &mut Vec<Step<'_>>, meant: Range<usize>) {
-    let common = |step: &Step<'_>| matches!(step, Step::Both(..));
+fn leave_out_surroundings(steps: &mut Vec<EditStep<'_>>, meant: Range<usize>) {
+    let common = |step: &EditStep<'_>| matches!(step, EditStep::Both(..));
     let start = steps.iter().position(common).unwrap_or(steps.len());
     let end = steps.iter().rposition(common).unwrap_or(0);
     let mut index = 0;
     steps.retain(|step| {
         let (before, after) = (index < start, index > end);
         index += 1;
-        !matches!(step, Step::There(number, _)
+        !matches!(step, EditStep::There(number, _)
             if (before && *number < meant.start) || (after && *number >= meant.end))
     });
 }
 
 /// True if another line differs from this one in nothing but blanks.
-fn makes_blanks_visible(line: &str, steps: &[Step<'_>]) -> bool {
+fn makes_blanks_visible(line: &str, steps: &[EditStep<'_>]) -> bool {
     let bare = |it: &str| it.split_whitespace().collect::<String>();
     let this = bare(line);
     steps.iter().any(|step| match step {
-        Step::There(_, other) | Step::Wanted(other) => *other != line && bare(other) == this,
-        Step::Both(..) => false,
+        EditStep::There(_, other) | EditStep::Wanted(other) => {
+            *other != line && bare(other) == this
+        }
+        EditStep::Both(..) => false,
     })
 }
 
 /// The shortest way from one piece to the other, by the longest common subsequence. Both are
 /// short, so the table is small.
-fn steps<'a>(there: &[&'a str], wanted: &[&'a str], first: usize) -> Vec<Step<'a>> {
+fn steps<'a>(there: &[&'a str], wanted: &[&'a str], first: usize) -> Vec<EditStep<'a>> {
     let width = wanted.len() + 1;
     let mut table = vec![0_usize; (there.len() + 1) * width];
     let at = |table: &[usize], i: usize, j: usize| table.get(i * width + j).copied().unwrap_or(0);
@@ -125,19 +127,19 @@ fn steps<'a>(there: &[&'a str], wanted: &[&'a str], first: usize) -> Vec<Step<'a
     loop {
         match (there.get(i), wanted.get(j)) {
             (Some(a), Some(b)) if a == b => {
-                steps.push(Step::Both(first + i, a));
+                steps.push(EditStep::Both(first + i, a));
                 (i, j) = (i + 1, j + 1);
             }
             (Some(a), Some(_)) if at(&table, i + 1, j) >= at(&table, i, j + 1) => {
-                steps.push(Step::There(first + i, a));
+                steps.push(EditStep::There(first + i, a));
                 i += 1;
             }
             (_, Some(b)) => {
-                steps.push(Step::Wanted(b));
+                steps.push(EditStep::Wanted(b));
                 j += 1;
             }
             (Some(a), None) => {
-                steps.push(Step::There(first + i, a));
+                steps.push(EditStep::There(first + i, a));
                 i += 1;
             }
             (None, None) => return steps,

@@ -14,13 +14,13 @@ use super::{Address, WebError};
 /// and a list that allows nothing allows nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostRules {
-    allow: Vec<Entry>,
-    deny: Vec<Entry>,
+    allow: Vec<DomainEntry>,
+    deny: Vec<DomainEntry>,
     private: Vec<SocketAddr>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
+struct DomainEntry {
     written: String,
     pattern: HostPattern,
 }
@@ -29,14 +29,14 @@ impl HostRules {
     /// Rules that allow every host, for tools whose hosts the gate asks about. Addresses that
     /// are not public are refused all the same.
     pub fn every_host() -> HostRules {
-        let every = Entry { written: "*".to_owned(), pattern: HostPattern::EVERY_HOST };
+        let every = DomainEntry { written: "*".to_owned(), pattern: HostPattern::EVERY_HOST };
         HostRules { allow: vec![every], ..HostRules::default() }
     }
 
     /// Reads rules. An entry that cannot be read is an error, never an entry less.
     pub fn new<S: AsRef<str>>(allow: &[S], deny: &[S]) -> Result<HostRules, WebError> {
-        let read = |entries: &[S]| -> Result<Vec<Entry>, WebError> {
-            entries.iter().map(|entry| Entry::read(entry.as_ref())).collect()
+        let read = |entries: &[S]| -> Result<Vec<DomainEntry>, WebError> {
+            entries.iter().map(|entry| DomainEntry::read(entry.as_ref())).collect()
         };
         Ok(HostRules { allow: read(allow)?, deny: read(deny)?, private: Vec::new() })
     }
@@ -62,7 +62,7 @@ impl HostRules {
 
     /// True if a rule allows this host by name, and not only because it allows every host.
     pub fn names(&self, address: &Address) -> bool {
-        let named = |entry: &Entry| !entry.pattern.is_every_host() && entry.allows(address);
+        let named = |entry: &DomainEntry| !entry.pattern.is_every_host() && entry.allows(address);
         self.judge(address).is_ok() && self.allow.iter().any(named)
     }
 
@@ -76,11 +76,11 @@ fn canonical(place: SocketAddr) -> SocketAddr {
     SocketAddr::new(place.ip().to_canonical(), place.port())
 }
 
-impl Entry {
-    fn read(written: &str) -> Result<Entry, WebError> {
+impl DomainEntry {
+    fn read(written: &str) -> Result<DomainEntry, WebError> {
         let pattern = HostPattern::parse(written)
             .map_err(|err| WebError::Rule { entry: written.to_owned(), why: err.to_string() })?;
-        Ok(Entry { written: written.to_owned(), pattern })
+        Ok(DomainEntry { written: written.to_owned(), pattern })
     }
 
     fn allows(&self, address: &Address) -> bool {

@@ -22,7 +22,7 @@ impl Diff<'_> {
     /// The same, and whether it is all there is: no lines were left out for want of room, and
     /// there are no contents that cannot be shown as lines.
     pub fn shown_whole(&self) -> (String, bool) {
-        let mut page = Page { out: String::new(), room: self.bounds.shown, whole: true };
+        let mut page = PageLines { out: String::new(), room: self.bounds.shown, whole: true };
         for part in &self.parts {
             page.part(part);
         }
@@ -31,7 +31,7 @@ impl Diff<'_> {
     }
 }
 
-struct Page {
+struct PageLines {
     out: String,
     /// How many bytes of lines may still be shown.
     room: usize,
@@ -39,7 +39,7 @@ struct Page {
     whole: bool,
 }
 
-impl Page {
+impl PageLines {
     fn part(&mut self, part: &Part<'_>) {
         let _ = writeln!(self.out, "{}", part.told());
         match &part.body {

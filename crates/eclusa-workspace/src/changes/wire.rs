@@ -19,7 +19,7 @@ struct Written<'a> {
     v: u32,
     digest: String,
     summary: Counts,
-    changes: Vec<Entry<'a>>,
+    changes: Vec<ChangeEntry<'a>>,
 }
 
 #[derive(Serialize)]
@@ -40,7 +40,7 @@ struct Counts {
 
 /// One change. `added` and `removed` are absent where lines were not counted.
 #[derive(Serialize)]
-struct Entry<'a> {
+struct ChangeEntry<'a> {
     #[serde(flatten)]
     path: Name<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,7 +111,7 @@ impl Diff<'_> {
         serde_json::to_value(written).unwrap_or(Value::Null)
     }
 
-    fn entry<'a>(&'a self, change: &'a Change, left: &BTreeSet<&Path>) -> Entry<'a> {
+    fn entry<'a>(&'a self, change: &'a Change, left: &BTreeSet<&Path>) -> ChangeEntry<'a> {
         // The parts stand in the order of the changes.
         let first = self.parts.partition_point(|it| it.change.path < change.path);
         let rest = self.parts.get(first..).unwrap_or_default();
@@ -123,7 +123,7 @@ impl Diff<'_> {
         let sort = |pick: fn(&Part<'_>) -> Option<ContentKind>| {
             parts().find_map(pick).map(ContentKind::as_str)
         };
-        Entry {
+        ChangeEntry {
             path: name(&change.path),
             from: change.from.as_deref().map(name),
             change: word(self, change, left),

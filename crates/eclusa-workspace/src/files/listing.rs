@@ -29,7 +29,7 @@ pub struct OpenedDirectory {
 
 /// One name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirEntry {
     /// The name, which need not be UTF-8.
     pub name: OsString,
     /// What it is. Links are not followed.
@@ -73,9 +73,9 @@ impl OpenedDirectory {
     }
 
     /// The entry, unless it is gone already.
-    fn entry(&self, name: &OsStr) -> Result<Option<Entry>, Errno> {
+    fn entry(&self, name: &OsStr) -> Result<Option<DirEntry>, Errno> {
         match statat(self.entries.fd()?, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(Entry {
+            Ok(stat) => Ok(Some(DirEntry {
                 name: name.to_owned(),
                 kind: Kind::of(&stat),
                 size: stamp(&stat).size,
@@ -89,7 +89,7 @@ impl OpenedDirectory {
 }
 
 impl Iterator for OpenedDirectory {
-    type Item = Result<Entry, FileError>;
+    type Item = Result<DirEntry, FileError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

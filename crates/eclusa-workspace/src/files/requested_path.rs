@@ -9,9 +9,9 @@ use std::{
 use super::FileError;
 
 /// The longest path that Linux takes, without its final NUL.
-const LONGEST_PATH: usize = 4095;
+const MAX_PATH: usize = 4095;
 /// The longest name that the common filesystems take.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME: usize = 255;
 /// So much of a path that is too long is shown.
 const SHOWN: usize = 60;
 
@@ -39,7 +39,7 @@ impl RequestedPath {
             return Err(FileError::Nul { asked: shown });
         }
         let names = || bytes.split(|it| *it == b'/');
-        if bytes.len() > LONGEST_PATH || names().any(|it| it.len() > LONGEST_NAME) {
+        if bytes.len() > MAX_PATH || names().any(|it| it.len() > MAX_NAME) {
             return Err(FileError::TooLong { asked: shown.chars().take(SHOWN).collect() });
         }
         let mut first = names();

@@ -144,7 +144,7 @@ pub(super) struct Server {
 }
 
 /// The most that a server's name may have: it is a part of each of its tools' names.
-const LONGEST_NAME: usize = 32;
+const MAX_NAME: usize = 32;
 
 /// The server that is meant, or nothing and what is wrong with it.
 pub(super) fn read(
@@ -180,12 +180,12 @@ pub(super) fn read(
 
 /// Checks a name for a server: it is going to be a part of the names of its tools.
 pub fn check_server_name(name: &str) -> Result<(), String> {
-    let fits = (1..=LONGEST_NAME).contains(&name.len())
+    let fits = (1..=MAX_NAME).contains(&name.len())
         && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-".contains(&it));
     match fits {
         true => Ok(()),
         false => Err(format!(
-            "`{name}` is not a name for a server: use 1 to {LONGEST_NAME} letters, digits, `_` or `-`"
+            "`{name}` is not a name for a server: use 1 to {MAX_NAME} letters, digits, `_` or `-`"
         )),
     }
 }

@@ -15,12 +15,12 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
         "d" => 86_400_000,
         _ => return Err(wrong()),
     };
-    let total = number.checked_mul(millis).filter(|it| *it <= MOST_MILLIS);
+    let total = number.checked_mul(millis).filter(|it| *it <= MAX_MILLIS);
     total.map(Duration::from_millis).ok_or_else(|| format!("`{text}` is more than a year"))
 }
 
 /// No time is longer than this: beyond it clocks overflow before anybody has waited that long.
-const MOST_MILLIS: u64 = 366 * 86_400_000;
+const MAX_MILLIS: u64 = 366 * 86_400_000;
 
 /// A size: a whole number and `B`, `KB`, `MB` or `GB`, each 1024 of the one before.
 pub(super) fn size(text: &str) -> Result<usize, String> {

@@ -129,7 +129,7 @@ const ALWAYS: usize = 4096;
 
 /// Which way doubts go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum GlobWidth {
     /// Exactly as written.
     Narrow,
     /// In any case (files that differ in nothing else are the same on some disks), and with
@@ -145,8 +145,8 @@ impl Globs {
         tightens: bool,
     ) -> Result<Globs, String> {
         let (hit, miss) = match tightens {
-            true => (Reading::Wide, Reading::Narrow),
-            false => (Reading::Narrow, Reading::Wide),
+            true => (GlobWidth::Wide, GlobWidth::Narrow),
+            false => (GlobWidth::Narrow, GlobWidth::Wide),
         };
         let (mut any, mut but) = (Set::default(), Set::default());
         let mut count = 0;
@@ -207,7 +207,7 @@ impl Set {
 
 /// Adds one glob. As in ignore files, one without a slash fits at any depth, and one with a slash
 /// starts at the workspace.
-fn add(set: &mut Set, glob: &str, reading: Reading) -> Result<(), String> {
+fn add(set: &mut Set, glob: &str, reading: GlobWidth) -> Result<(), String> {
     if glob.starts_with(['~', '$']) || glob.split('/').any(|part| part == "..") {
         return Err(format!(
             "`{glob}` leaves the workspace; paths outside are always denied, so write it relative to the workspace"
@@ -228,25 +228,25 @@ fn add(set: &mut Set, glob: &str, reading: Reading) -> Result<(), String> {
     let below = format!("{whole}/**");
     // What lies in a directory cannot be kept safe without the directory.
     if let Some(above) = whole.strip_suffix("/**")
-        && reading == Reading::Wide
+        && reading == GlobWidth::Wide
         && !above.is_empty()
     {
         set.globs.push(compiled(above, reading)?);
     }
-    if !directory || reading == Reading::Wide {
+    if !directory || reading == GlobWidth::Wide {
         set.globs.push(compiled(&whole, reading)?);
     }
-    if directory || reading == Reading::Wide {
+    if directory || reading == GlobWidth::Wide {
         set.globs.push(compiled(&below, reading)?);
     }
     Ok(())
 }
 
-fn compiled(glob: &str, reading: Reading) -> Result<Glob, String> {
+fn compiled(glob: &str, reading: GlobWidth) -> Result<Glob, String> {
     GlobBuilder::new(glob)
         .literal_separator(true)
         .backslash_escape(true)
-        .case_insensitive(reading == Reading::Wide)
+        .case_insensitive(reading == GlobWidth::Wide)
         .build()
         .map_err(|err| format!("`{glob}` is not a glob: {}", err.kind()))
 }

@@ -34,7 +34,7 @@ pub(super) const MAX_INDEX: u64 = 256 << 20;
 impl Index {
     /// Reads an index of version 2, 3 or 4 with names of 20 bytes; `None` for anything else.
     pub(super) fn parse(bytes: &[u8]) -> Option<Index> {
-        let mut reader = Reader(bytes);
+        let mut reader = IndexReader(bytes);
         if reader.take(4)? != b"DIRC" {
             return None;
         }
@@ -58,7 +58,7 @@ impl Index {
             let content = reader.take(size)?;
             match name {
                 b"TREE" => {
-                    let mut trees = Reader(content);
+                    let mut trees = IndexReader(content);
                     index.trees(&mut trees, Path::new(""), 0)?;
                 }
                 // The rest of the entries lies in another file.
@@ -85,7 +85,7 @@ impl Index {
         self.entries.range(path.to_owned()..).next().is_some_and(|(it, _)| it.starts_with(path))
     }
 
-    fn trees(&mut self, reader: &mut Reader<'_>, above: &Path, depth: usize) -> Option<()> {
+    fn trees(&mut self, reader: &mut IndexReader<'_>, above: &Path, depth: usize) -> Option<()> {
         if depth > 256 {
             return None;
         }
@@ -105,9 +105,9 @@ impl Index {
 }
 
 /// What is left to read.
-struct Reader<'a>(&'a [u8]);
+struct IndexReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> IndexReader<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;

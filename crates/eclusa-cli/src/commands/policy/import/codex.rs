@@ -7,7 +7,7 @@ use super::{
         agent_rules::{ImportedRules, Shell},
         rule_toml::RuleToml,
     },
-    starlark::{self, Call, Value},
+    starlark::{self, StarlarkCall, Value},
 };
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
 }
 
 /// What a call decides, in our words. Nothing said is `allow` there.
-fn decision(call: &Call) -> &'static str {
+fn decision(call: &StarlarkCall) -> &'static str {
     let said = call.args.iter().find(|(key, _)| key == "decision").map(|(_, value)| value);
     match said {
         None => "allow",
@@ -41,7 +41,7 @@ fn decision(call: &Call) -> &'static str {
     }
 }
 
-fn prefix_rule(brought: &mut ImportedRules, call: &Call) -> Result<(), String> {
+fn prefix_rule(brought: &mut ImportedRules, call: &StarlarkCall) -> Result<(), String> {
     let at = |key: &str| call.args.iter().find(|(it, _)| it == key).map(|(_, value)| value);
     let Some(Value::List(pattern)) = at("pattern") else {
         return Err(format!("line {}: prefix_rule needs a list `pattern`", call.line));

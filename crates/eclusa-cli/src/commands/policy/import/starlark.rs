@@ -10,15 +10,15 @@ pub(super) enum Value {
 }
 
 /// A call at the top of a file: its name, its named arguments, and its line.
-pub(super) struct Call {
+pub(super) struct StarlarkCall {
     pub(super) name: String,
     pub(super) args: Vec<(String, Value)>,
     pub(super) line: usize,
 }
 
 /// Every call of a file, or what cannot be read and where.
-pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
-    let mut reader = Reader { rest: text, whole: text };
+pub(super) fn calls(text: &str) -> Result<Vec<StarlarkCall>, String> {
+    let mut reader = StarlarkReader { rest: text, whole: text };
     let mut calls = Vec::new();
     loop {
         reader.blanks();
@@ -42,16 +42,16 @@ pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
                 return Err(format!("line {}: `,` or `)` is expected", reader.line()));
             }
         }
-        calls.push(Call { name, args, line });
+        calls.push(StarlarkCall { name, args, line });
     }
 }
 
-struct Reader<'a> {
+struct StarlarkReader<'a> {
     rest: &'a str,
     whole: &'a str,
 }
 
-impl Reader<'_> {
+impl StarlarkReader<'_> {
     fn line(&self) -> usize {
         let read = self.whole.len() - self.rest.len();
         self.whole.get(..read).unwrap_or_default().matches('\n').count() + 1

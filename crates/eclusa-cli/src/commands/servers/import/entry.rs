@@ -6,7 +6,7 @@ use eclusa::{Endpoint, ServerSettings};
 use serde_json::{Map, Value};
 
 /// A server that could be read, and what of it is not brought over.
-pub(super) struct Read {
+pub(super) struct ImportedServer {
     pub(super) settings: ServerSettings,
     pub(super) notes: Vec<String>,
 }
@@ -36,7 +36,7 @@ const KNOWN: [&str; 20] = [
 ];
 
 /// Reads one. The error says why it cannot be brought over.
-pub(super) fn read(name: &str, written: &Value) -> Result<Read, String> {
+pub(super) fn read(name: &str, written: &Value) -> Result<ImportedServer, String> {
     let fields = written.as_object().ok_or("it is no table")?;
     let flag = |key: &str| fields.get(key).and_then(Value::as_bool);
     if flag("disabled") == Some(true) || flag("enabled") == Some(false) {
@@ -64,7 +64,7 @@ pub(super) fn read(name: &str, written: &Value) -> Result<Read, String> {
             _ => format!("`{key}`"),
         });
     }
-    Ok(Read { settings, notes })
+    Ok(ImportedServer { settings, notes })
 }
 
 fn reach(

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::{args::Client, context::AppContext, failure::Failure};
 
 /// A file with servers in it.
-pub(super) struct Source {
+pub(super) struct ImportSource {
     pub(super) file: PathBuf,
     /// It was named, and must be there.
     named: bool,
@@ -18,10 +18,10 @@ pub(super) struct Source {
     workspace: Option<PathBuf>,
 }
 
-impl Source {
+impl ImportSource {
     /// A file that the person named.
-    pub(super) fn from_argument(file: &Path) -> Source {
-        Source { file: file.to_owned(), named: true, workspace: None }
+    pub(super) fn from_argument(file: &Path) -> ImportSource {
+        ImportSource { file: file.to_owned(), named: true, workspace: None }
     }
 
     /// What is in it; nothing, if it need not be there and is not.
@@ -58,7 +58,7 @@ impl Source {
 }
 
 /// Where this agent, or any, may keep its servers.
-pub(super) fn known(client: Option<Client>, ctx: &AppContext) -> Vec<Source> {
+pub(super) fn known(client: Option<Client>, ctx: &AppContext) -> Vec<ImportSource> {
     let home = env::var_os("HOME").map(PathBuf::from).filter(|it| it.is_absolute());
     let codex = env::var_os("CODEX_HOME").map(PathBuf::from);
     let codex = codex.or_else(|| home.as_ref().map(|it| it.join(".codex")));
@@ -78,6 +78,6 @@ pub(super) fn known(client: Option<Client>, ctx: &AppContext) -> Vec<Source> {
     all.into_iter()
         .filter(|(it, _)| client.is_none_or(|wanted| wanted == *it))
         .filter_map(|(_, file)| file)
-        .map(|file| Source { file, named: false, workspace: Some(root.clone()) })
+        .map(|file| ImportSource { file, named: false, workspace: Some(root.clone()) })
         .collect()
 }

@@ -32,7 +32,7 @@ pub(crate) fn start(dir: &Path, script: &str) -> (String, JoinHandle<OwnedFd>) {
                 then bare='setpriv --bounding-set=-all --inh-caps=-all'; fi";
     let words = format!(
         "{bare}; export HELD_SOCKET={} HELD_SCRIPT={}; \
-         exec $bare {} --exact held::held_program --nocapture >/dev/null",
+         exec $bare {} --exact supervised::supervised_program --nocapture >/dev/null",
         quoted(socket.to_str().unwrap()),
         quoted(script),
         quoted(binary.to_str().unwrap())
@@ -59,7 +59,7 @@ fn received(stream: &UnixStream) -> OwnedFd {
 
 /// Not a test: what [`start`] executes. Installs the filter and becomes the script.
 #[test]
-fn held_program() {
+fn supervised_program() {
     let (Ok(socket), Ok(script)) = (std::env::var("HELD_SOCKET"), std::env::var("HELD_SCRIPT"))
     else {
         return;
