@@ -17,7 +17,7 @@ pub enum Host {
 pub enum HostError {
     /// It is empty, or has a scheme, a path or a pattern in it.
     #[error(
-        "write a host such as `example.com`, `*.example.com` or `*`, without a scheme or a path"
+        "write a host such as `example.com`, `*.example.com` or `*`, with neither scheme nor path"
     )]
     NoHost,
     /// There is something else behind the colon than a port.
@@ -94,6 +94,9 @@ impl fmt::Display for Host {
 
 /// A text without its port, and the port. A port is digits and nothing else: `:+80` is none.
 pub fn split_port(text: &str) -> Result<(&str, Option<u16>), HostError> {
+    if text.contains('/') {
+        return Err(HostError::NoHost);
+    }
     let inside = text.rfind(']').unwrap_or(0);
     match text.rsplit_once(':') {
         Some((host, port)) if host.len() >= inside => {

@@ -212,6 +212,7 @@ fn applies(rule: &Rule, written: &schema::Rule, example: &Example) -> bool {
         touches: &touches,
         root: &root,
         moment: &moment,
+        changed: false,
     };
     match rule.is_about_commands() {
         // Each command is looked at on its own, as it is when a call is judged.

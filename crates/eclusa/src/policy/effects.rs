@@ -285,6 +285,7 @@ impl Rules {
             paths,
             root: &self.root,
             moment: effects.moment,
+            changed: true,
         }
     }
 

@@ -71,20 +71,21 @@ pub(crate) enum Paths {
 }
 
 impl Paths {
-    /// True when it is about this path, which is relative to the workspace.
-    pub(crate) fn fit(&self, path: &Path) -> bool {
+    /// True when it is about this path, which is relative to the workspace. Of what is `changed`
+    /// the content is known, so names that only content can acquit count too.
+    pub(crate) fn fit(&self, path: &Path, changed: bool) -> bool {
         match self {
             Paths::Globs(globs) => globs.fit(path),
-            Paths::Blocked { all, .. } => all.by(path).is_some(),
+            Paths::Blocked { all, .. } => blocked_by(all, path, changed).is_some(),
             Paths::All => true,
         }
     }
 
     /// The pattern by which it is about this path, if it has one.
-    fn pattern(&self, path: &Path) -> Option<String> {
+    fn pattern(&self, path: &Path, changed: bool) -> Option<String> {
         match self {
             Paths::Globs(globs) => globs.pattern(path),
-            Paths::Blocked { all, .. } => all.by(path).map(str::to_owned),
+            Paths::Blocked { all, .. } => blocked_by(all, path, changed).map(str::to_owned),
             Paths::All => None,
         }
     }
@@ -92,6 +93,10 @@ impl Paths {
     fn blocked(blocked: &Blocked) -> Arc<Paths> {
         Arc::new(Paths::Blocked { all: Box::new(blocked.clone()), own: Box::new(blocked.own()) })
     }
+}
+
+fn blocked_by<'a>(all: &'a Blocked, path: &Path, changed: bool) -> Option<&'a str> {
+    all.by(path).or_else(|| all.by_content(path).filter(|_| changed))
 }
 
 impl Rule {

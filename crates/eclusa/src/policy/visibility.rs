@@ -38,7 +38,7 @@ impl HiddenPaths {
     /// True when the call may not look at this path, which is relative to the workspace.
     pub fn hides(&self, path: &Path) -> bool {
         let counts = |decision: &Decision| self.from.is_none_or(|from| *decision >= from);
-        self.all || self.rules.iter().any(|(decision, it)| counts(decision) && it.fit(path))
+        self.all || self.rules.iter().any(|(decision, it)| counts(decision) && it.fit(path, false))
     }
 
     /// The same, for whoever leaves out the blocked files of this workspace anyway: a rule that is
@@ -128,6 +128,7 @@ impl Rules {
             paths,
             root: &self.root,
             moment: call.context(),
+            changed: false,
         }
     }
 }

@@ -101,8 +101,8 @@ not_match = [{ fetches = ['rs'] }, { fetches = ['docs.example', 'other.example']
     for (domain, hint) in [
         ("['https://a.example/']", "neither scheme nor path"),
         ("['bücher.example']", "xn--"),
-        ("['a.example:443']", "usual port"),
-        ("['!a.example']", "no host here"),
+        ("['a.example:+80']", "a port from 1 to 65535"),
+        ("['!a.example']", "characters that names of hosts do not have"),
     ] {
         let text = format!("[[rules]]\ndecision = 'deny'\ndomain = {domain}");
         let wrong = Config::load(&[Layer::of_person("eclusa.toml", text)]).unwrap_err();

@@ -34,6 +34,9 @@ pub(crate) struct Subject<'a> {
     pub(crate) paths: &'a [(Access, Cow<'a, str>)],
     pub(crate) root: &'a Root,
     pub(crate) moment: &'a JudgeContext,
+    /// True when the paths are what it has changed, and what is in them is known: what is public
+    /// although its name is like that of a secret is not among them.
+    pub(crate) changed: bool,
 }
 
 impl Rule {
@@ -89,7 +92,7 @@ impl Rule {
     fn reaches(&self, call: &Subject<'_>) -> bool {
         let fits = |(access, path): &(Access, Cow<'_, str>)| {
             self.access.is_none_or(|it| it == *access)
-                && self.paths.as_ref().is_none_or(|it| it.fit(Path::new(&**path)))
+                && self.paths.as_ref().is_none_or(|it| it.fit(Path::new(&**path), call.changed))
         };
         let (paths, hosts) = (self.is_about_paths(), self.domains.as_ref());
         match self.tightens() {

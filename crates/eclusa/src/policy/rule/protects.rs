@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, path::Path};
 
-use super::{Access, Paths, Rule, Subject};
+use super::{Access, Paths, Rule, Subject, blocked_by};
 use crate::{Reason, policy::PathFacts};
 
 impl Rule {
@@ -24,8 +24,10 @@ impl Rule {
     /// Whether it is about this path, of which so much is known.
     pub(in crate::policy) fn protects(&self, path: &Path, facts: PathFacts) -> bool {
         match self.paths.as_deref() {
-            Some(Paths::Blocked { own, .. }) if facts.public => own.by(path).is_some(),
-            Some(paths) => paths.fit(path),
+            Some(Paths::Blocked { own, .. }) if facts.public => {
+                blocked_by(own, path, true).is_some()
+            }
+            Some(paths) => paths.fit(path, true),
             None => false,
         }
     }
@@ -35,10 +37,11 @@ impl Rule {
         let reason = self.reason();
         let Some(paths) = self.paths.as_deref().filter(|_| self.tightens()) else { return reason };
         let fits = |(access, path): &&(Access, Cow<'_, str>)| {
-            self.access.is_none_or(|it| it == *access) && paths.fit(Path::new(&**path))
+            self.access.is_none_or(|it| it == *access)
+                && paths.fit(Path::new(&**path), call.changed)
         };
         let named = call.paths.iter().find(fits).and_then(|(_, path)| {
-            let pattern = paths.pattern(Path::new(&**path))?;
+            let pattern = paths.pattern(Path::new(&**path), call.changed)?;
             Some(format!("{}: `{}` matches `{pattern}`", reason.text, path.escape_debug()))
         });
         match named {
