@@ -13,7 +13,7 @@ mod set;
 mod unified;
 
 pub use file::{Applied, FilePatch, Kind};
-pub use hunk::Note;
+pub use hunk::HunkNote;
 pub use reject::{HunkFault, Rejected, RejectedHunk};
 pub use set::{Outcome, SetError, apply_all};
 

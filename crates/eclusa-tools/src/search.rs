@@ -26,6 +26,6 @@ mod walk;
 mod tests;
 
 pub use glob::{Glob, GlobArgs};
-pub use grep::{Grep, GrepArgs, How, Shape};
+pub use grep::{Grep, GrepArgs, GrepMode, OutputShape};
 pub use list::{List, ListArgs};
 pub(crate) use messages::permitted;

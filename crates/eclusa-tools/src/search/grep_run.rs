@@ -18,7 +18,7 @@ use ignore::types::{Types, TypesBuilder};
 use super::{
     cancel::Cancel,
     collector::{InFile, Keeper},
-    grep::{GrepArgs, Shape},
+    grep::{GrepArgs, OutputShape},
     matches::Matches,
     messages,
     names::Names,
@@ -40,13 +40,13 @@ pub(super) fn grep(
 ) -> Result<Output, ToolError> {
     let (offset, limit) = messages::window(args.offset, args.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
     let shape = args.output.unwrap_or_default();
-    let (before, after) = if shape == Shape::Content { args.around() } else { (0, 0) };
+    let (before, after) = if shape == OutputShape::Content { args.around() } else { (0, 0) };
     let mut how = SearcherBuilder::new();
     how.binary_detection(BinaryDetection::quit(0))
         .memory_map(MmapChoice::never())
         .heap_limit(Some(MAX_LINE))
         .multi_line(args.multiline.unwrap_or(false))
-        .line_number(shape == Shape::Content)
+        .line_number(shape == OutputShape::Content)
         .before_context(before)
         .after_context(after);
     let needed = offset + limit + 1;
@@ -59,7 +59,7 @@ pub(super) fn grep(
         shape,
         needed,
         cancel: cancel.clone(),
-        first: Mutex::new(Matches::new(needed, shape != Shape::Content)),
+        first: Mutex::new(Matches::new(needed, shape != OutputShape::Content)),
         counts: Mutex::new(Page::new(offset, limit)),
         tally: Tally::default(),
     };
@@ -92,12 +92,12 @@ pub(super) fn grep(
         left_out: &left_out,
     };
     Ok(match shape {
-        Shape::Count => {
+        OutputShape::Count => {
             let counts = std::mem::replace(&mut *seek.counts(), Page::new(0, 0));
             report.counts(counts)
         }
-        Shape::Files => report.files(seek.take_first()),
-        Shape::Content => report.content(seek.take_first(), before + after > 0),
+        OutputShape::Files => report.files(seek.take_first()),
+        OutputShape::Content => report.content(seek.take_first(), before + after > 0),
     })
 }
 
@@ -117,7 +117,7 @@ struct Seek {
     names: Option<Names>,
     from: PathBuf,
     how: SearcherBuilder,
-    shape: Shape,
+    shape: OutputShape,
     needed: usize,
     cancel: Cancel,
     first: Mutex<Matches>,
@@ -139,20 +139,20 @@ impl Seek {
     }
 
     fn want(&self, path: &Path) -> bool {
-        self.shape == Shape::Count || self.first().want(path)
+        self.shape == OutputShape::Count || self.first().want(path)
     }
 
     fn search(&self, searcher: &mut Searcher, opened: Opened) {
         let most = match self.shape {
-            Shape::Content => self.needed,
-            Shape::Files => 1,
-            Shape::Count => usize::MAX,
+            OutputShape::Content => self.needed,
+            OutputShape::Files => 1,
+            OutputShape::Count => usize::MAX,
         };
         let mut keeper = Keeper {
             regex: &self.regex,
             cancel: &self.cancel,
             most,
-            lines: self.shape == Shape::Content,
+            lines: self.shape == OutputShape::Content,
             found: InFile::default(),
         };
         let watched = Watched { file: opened.file, cancel: &self.cancel };
@@ -175,8 +175,8 @@ impl Seek {
         }
         tally.matches.fetch_add(found.matches, Relaxed);
         match self.shape {
-            Shape::Count => self.counts().add(&opened.path, found.matches),
-            Shape::Content | Shape::Files => self.first().add(&opened.path, found),
+            OutputShape::Count => self.counts().add(&opened.path, found.matches),
+            OutputShape::Content | OutputShape::Files => self.first().add(&opened.path, found),
         }
     }
 }
