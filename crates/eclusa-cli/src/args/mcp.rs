@@ -66,7 +66,7 @@ pub(crate) struct WrapArgs {
     #[arg(long, value_parser = ask(), value_name = "WHAT", requires = "wrap")]
     pub(crate) may: Vec<ServerPermission>,
     /// Start its program without a sandbox: it can do whatever you can
-    #[arg(long, requires = "wrap")]
+    #[arg(long, alias = "no-cell", requires = "wrap")]
     pub(crate) no_sandbox: bool,
     /// The server's program and its arguments
     #[arg(last = true, requires = "wrap", value_name = "COMMAND")]

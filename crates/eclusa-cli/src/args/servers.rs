@@ -128,7 +128,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_parser = access(), value_name = "ACCESS")]
     pub(crate) access: Option<WorkspaceAccess>,
     /// Start its program without a sandbox: it can do whatever you can
-    #[arg(long)]
+    #[arg(long, alias = "no-cell")]
     pub(crate) no_sandbox: bool,
     /// Believe what it says about its tools, and do not mark its text as coming from outside
     #[arg(long)]

@@ -131,7 +131,7 @@ impl Findings {
             part(
                 Missing::Staging,
                 "staging",
-                "changes are shown before they are real",
+                "changes are reviewed before they are applied",
                 "the directory of state must be on ext4, xfs, btrfs or tmpfs, not on an overlay \
                  (a container's own disk): name another with `--state DIR`; Linux 5.11 or newer",
             ),

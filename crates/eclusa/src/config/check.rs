@@ -11,6 +11,9 @@ use toml::{
 
 use super::{error::Problem, schema::ConfigFile};
 
+/// Keys of the first version, and what they are called now.
+const RENAMED: [(&str, &str); 1] = [("cell", "sandbox")];
+
 /// The schema of a configuration file. TOML has no null, so neither has it.
 pub(super) fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12();
@@ -150,7 +153,9 @@ impl<'a> Check<'a> {
                 "" => name.to_owned(),
                 path => format!("{path}.{name}"),
             };
-            match (named.and_then(|it| it.get(name)), others) {
+            let renamed = RENAMED.iter().find(|it| it.0 == name).map(|it| it.1);
+            let known = named.and_then(|it| it.get(name).or_else(|| it.get(renamed?)));
+            match (known, others) {
                 (Some(schema), _) => self.value(schema, value, &below),
                 (None, Some(Value::Bool(false))) => {
                     let names = named.into_iter().flat_map(|it| it.keys()).map(String::as_str);

@@ -6,7 +6,7 @@ use super::{
     Trust,
     error::Problem,
     rule_bounds,
-    schema::{self, Command, Example, Tests},
+    schema::{self, CommandCondition, Example, Tests},
     source::Source,
     spanned::Spanned,
 };
@@ -54,9 +54,9 @@ pub(super) fn read(
     }
     if let Some(condition) = &it.command {
         rule = or_wrong(source, &condition.span, rule, |rule| match &condition.it {
-            Command::Beginning(words) => rule.commands([words]),
-            Command::Beginnings(all) => rule.commands(all),
-            Command::Tests(tests) => rule.command(all_of(tests)?),
+            CommandCondition::Beginning(words) => rule.commands([words]),
+            CommandCondition::Beginnings(all) => rule.commands(all),
+            CommandCondition::Tests(tests) => rule.command(all_of(tests)?),
         });
         let reach = it.path.is_some() || it.domain.is_some() || it.access.is_some();
         if rule.decision() == Decision::Allow && reach {

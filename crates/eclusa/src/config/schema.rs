@@ -21,7 +21,7 @@ use crate::{
 };
 
 mod rule;
-pub(super) use rule::{Command, Example, Matcher, Results, Rule, Tests};
+pub(super) use rule::{CommandCondition, Example, Matcher, Results, Rule, Tests};
 
 /// The configuration of Eclusa. Times are written like "30s" or "10m", sizes like "100KB".
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -133,6 +133,7 @@ pub(super) struct Server {
     pub(super) workspace: Option<Keyword<WorkspaceAccess>>,
     /// Whether the program runs in a sandbox; true unless said. Without one it can do whatever you
     /// can.
+    #[serde(alias = "cell")]
     pub(super) sandbox: Option<bool>,
     /// What the server may ask of the client: elicitation, sampling, roots, logging. Elicitation
     /// and logging unless said.

@@ -34,7 +34,7 @@ pub(in crate::config) struct Rule {
     /// Condition: commands of shell text that begin with these words (`*` is any one word, `$` at
     /// the end says that none follow), each looked at on its own; or a table of tests on the whole
     /// text, which cannot allow.
-    pub(in crate::config) command: Option<Spanned<Command>>,
+    pub(in crate::config) command: Option<Spanned<CommandCondition>>,
     /// Condition: paths that the call touches, as globs relative to the workspace; `!` before a
     /// glob makes an exception.
     pub(in crate::config) path: Option<Spanned<OneOrMany<String>>>,
@@ -95,7 +95,7 @@ pub(in crate::config) struct Results {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
-pub(in crate::config) enum Command {
+pub(in crate::config) enum CommandCondition {
     /// The first words of a command.
     Beginning(String),
     /// The first words of several.
@@ -104,10 +104,10 @@ pub(in crate::config) enum Command {
     Tests(Box<Tests>),
 }
 
-impl Command {
+impl CommandCondition {
     /// True when it is about single commands.
     pub(in crate::config) fn is_beginning(&self) -> bool {
-        !matches!(self, Command::Tests(_))
+        !matches!(self, CommandCondition::Tests(_))
     }
 }
 

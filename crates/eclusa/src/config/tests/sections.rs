@@ -168,3 +168,10 @@ fn the_shipped_list_of_secret_names_is_the_one_that_everything_uses() {
     let config = crate::Config::load(&[]).unwrap();
     assert_eq!(config.blocked_patterns, crate::files::SECRET_NAMES);
 }
+
+#[test]
+fn keys_of_the_first_version_are_still_read() {
+    let old = "[servers.git]\ncommand = ['git-server']\ncell = false";
+    let config = Config::load(&[Layer::of_person("eclusa.toml", old)]).unwrap();
+    assert!(!config.servers[0].sandbox);
+}
