@@ -82,10 +82,18 @@ async def fails(client, tool, args, *words):
     return said
 
 
+async def ready(client, *wanted):
+    """Waits until the tools are listed: a list does not wait for a server that is slow to start."""
+    for _ in range(300):
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        if names.issuperset(wanted):
+            return
+        await asyncio.sleep(0.2)
+    raise AssertionError(f"{wanted} are not all among {names}")
+
+
 async def everything(client, said):
     """The reference server of everything, from npm."""
-    names = {tool.name for tool in (await client.list_tools()).tools}
-    assert {"mcp_everything_echo", "mcp_everything_get-sum"} <= names, names
     echo = await works(client, "mcp_everything_echo", {"message": "hello"})
     assert "hello" in text(echo), echo
     total = await works(client, "mcp_everything_get-sum", {"a": 2, "b": 40})
@@ -179,6 +187,14 @@ async def installed(world):
 
         handlers = {"logging_callback": heard} if said is not None else {}
         async with world.mcp(mode, **handlers) as client:
+            await ready(
+                client,
+                "mcp_everything_get-sum",
+                "mcp_files_read_text_file",
+                "mcp_writes_write_file",
+                "mcp_time_get_current_time",
+                "mcp_fetch_fetch",
+            )
             await everything(client, said)
             await files(client, world)
             await python_servers(client)
