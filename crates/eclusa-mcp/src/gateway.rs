@@ -93,7 +93,7 @@ pub struct GatewaySetup {
 
 /// Starts the programs of servers: in sandboxes, where the machine has them.
 pub trait Launcher: Send + Sync + 'static {
-    /// Starts one. The error says what is wrong and how to mend it.
+    /// Starts one. The error says what is wrong and how to fix it.
     fn launch<'a>(
         &'a self,
         server: &'a ServerSettings,

@@ -23,7 +23,7 @@ pub use set::{Outcome, SetError, apply_all};
 pub struct PatchError {
     /// The line of the patch, from 1.
     pub line: usize,
-    /// What is wrong with it and how to mend it.
+    /// What is wrong with it and how to fix it.
     pub what: String,
 }
 

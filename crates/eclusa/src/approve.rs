@@ -112,7 +112,7 @@ pub enum Answer {
 /// What happens when a person must be asked and nobody can be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnNoApprover {
-    /// The call is denied, and the text says how to mend it.
+    /// The call is denied, and the text says how to fix it.
     #[default]
     Deny,
     /// The call runs, a warning goes out, and the record says that nobody approved it.

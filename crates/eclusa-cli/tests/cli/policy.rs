@@ -22,7 +22,7 @@ fn policy_test_counts_examples_and_ends_with_1_where_one_does_not_hold() {
     let file = file.display().to_string();
     assert_snapshot!(world.transcript(&[&["policy", "test", &file]]), @r###"
     $ eclusa policy test <dir>/new.toml
-    <dir>/new.toml:4:10: the rule does not apply to this example of `match`; mend the rule or the example
+    <dir>/new.toml:4:10: the rule does not apply to this example of `match`; fix the rule or the example
     1 problem: no call is permitted with these files
     exit 1
     "###);

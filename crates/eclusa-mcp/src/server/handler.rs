@@ -252,7 +252,7 @@ impl ServerHandler for Server {
                     None => Err(ErrorData::invalid_params(reply.content().into_owned(), None)),
                 }
             }
-            // The client can mend this, and a model cannot.
+            // The client can fix this, and a model cannot.
             (_, Some(refused)) => Err(answer::refusal(&reply, Some(refused), Value::Null)),
             _ if reply.tool() == server_tools::APPROVE => {
                 Ok(server_tools::approval(&reply, side_results.permitted.get().cloned()).into())

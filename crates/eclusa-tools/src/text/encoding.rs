@@ -55,7 +55,7 @@ pub enum Undecodable {
     },
     /// Text, but for some bytes: whatever wrote them back would have to guess.
     #[error(
-        "the file is {encoding} except for invalid bytes at offset {at}; mend them or replace the file as a whole, because an edit could not keep them"
+        "the file is {encoding} except for invalid bytes at offset {at}; fix them or replace the file as a whole, because an edit could not keep them"
     )]
     Broken {
         /// What the rest is.

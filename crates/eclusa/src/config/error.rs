@@ -1,4 +1,4 @@
-//! What is wrong with a configuration file, where, and how to mend it.
+//! What is wrong with a configuration file, where, and how to fix it.
 
 use std::{fmt, ops::Range};
 
@@ -13,7 +13,7 @@ pub struct ConfigError {
     pub column: usize,
     /// What is wrong: lower case, no period.
     pub message: String,
-    /// How to mend it, when that is known.
+    /// How to fix it, when that is known.
     pub help: Option<String>,
 }
 

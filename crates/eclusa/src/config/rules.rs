@@ -174,7 +174,7 @@ fn try_examples(source: &mut Source<'_>, rule: &Rule, written: &schema::Rule) {
                 true => "the rule does not apply to this example of `match`",
                 false => "the rule applies to this example of `not_match`",
             };
-            source.wrong(Problem::new(&example.span, text).help("mend the rule or the example"));
+            source.wrong(Problem::new(&example.span, text).help("fix the rule or the example"));
         }
     }
 }

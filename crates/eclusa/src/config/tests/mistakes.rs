@@ -1,4 +1,4 @@
-//! What is wrong with a file, where, and how to mend it.
+//! What is wrong with a file, where, and how to fix it.
 
 use insta::assert_snapshot;
 
@@ -118,8 +118,8 @@ not_match = [
   { args = { command = 'rm y' } },
 ]";
     assert_snapshot!(wrong(text), @r#"
-    eclusa.toml:7:3: the rule does not apply to this example of `match`; mend the rule or the example
-    eclusa.toml:11:3: the rule applies to this example of `not_match`; mend the rule or the example
+    eclusa.toml:7:3: the rule does not apply to this example of `match`; fix the rule or the example
+    eclusa.toml:11:3: the rule applies to this example of `not_match`; fix the rule or the example
     "#);
 }
 
