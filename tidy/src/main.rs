@@ -66,18 +66,7 @@ fn check(words: &[String]) -> Result<usize, String> {
         }
     }
 
-    let mut survivors = 0;
-    for mutant in &mutants {
-        let noticed = scratch.with(mutant, || scratch.notice(mutant))?;
-        let at = began.elapsed().as_secs();
-        match noticed {
-            Noticed::By(what) => println!("noticed   {} ({what}; at {at} s)", mutant.name),
-            Noticed::Not(what) => {
-                survivors += 1;
-                println!("SURVIVED  {} ({what})", mutant.name);
-            }
-        }
-    }
+    let survivors = scratch.notice_all(&mutants, began)?;
     println!("{} mistakes made in {} s", mutants.len(), began.elapsed().as_secs());
     Ok(survivors)
 }
@@ -86,6 +75,14 @@ fn check(words: &[String]) -> Result<usize, String> {
 enum Noticed {
     By(String),
     Not(String),
+}
+
+/// What came of building a mutant.
+enum Built {
+    /// The compiler has decided.
+    Decided(Noticed),
+    /// This test binary decides.
+    Tests(PathBuf),
 }
 
 /// A copy of the workspace.
@@ -126,7 +123,7 @@ impl Scratch {
         Ok([before, now])
     }
 
-    /// Makes the mistake, looks, and mends it again.
+    /// Makes the mistake, looks, and takes it back.
     fn with<T>(
         &self,
         mutant: &Mutant,
@@ -142,18 +139,61 @@ impl Scratch {
         seen
     }
 
-    fn notice(&self, mutant: &Mutant) -> Result<Noticed, String> {
+    /// Makes one mistake after the other and says how many were not noticed. While the tests of
+    /// one run, the next is built.
+    fn notice_all(&self, mutants: &[Mutant], began: Instant) -> Result<usize, String> {
+        thread::scope(|scope| {
+            let mut survivors = 0;
+            let mut tell = |mutant: &Mutant, noticed: Noticed| match noticed {
+                Noticed::By(what) => {
+                    let at = began.elapsed().as_secs();
+                    println!("noticed   {} ({what}; at {at} s)", mutant.name);
+                }
+                Noticed::Not(what) => {
+                    survivors += 1;
+                    println!("SURVIVED  {} ({what})", mutant.name);
+                }
+            };
+            let mut running: Option<(&Mutant, thread::ScopedJoinHandle<'_, _>)> = None;
+            for mutant in mutants {
+                let built = self.with(mutant, || self.build(mutant))?;
+                if let Some((before, tests)) = running.take() {
+                    tell(before, tests.join().map_err(|_| "the check itself panicked")??);
+                }
+                match built {
+                    Built::Decided(noticed) => tell(mutant, noticed),
+                    Built::Tests(binary) => {
+                        let tests = move || self.run(&binary, &mutant.only, PATIENCE);
+                        running = Some((mutant, scope.spawn(tests)));
+                    }
+                }
+            }
+            if let Some((last, tests)) = running.take() {
+                tell(last, tests.join().map_err(|_| "the check itself panicked")??);
+            }
+            Ok(survivors)
+        })
+    }
+
+    /// Builds a mutant. Its test binary gets a name of its own: the next build replaces it.
+    fn build(&self, mutant: &Mutant) -> Result<Built, String> {
         let Some(test) = &mutant.test else {
             let expected = mutant.error.clone().unwrap_or_default();
-            return Ok(refused(&self.cargo(&CHECK)?, &expected));
+            return Ok(Built::Decided(refused(&self.cargo(&CHECK)?, &expected)));
         };
-        match self.binaries(std::slice::from_ref(mutant)) {
-            Err(problem) => Ok(Noticed::Not(format!("it does not compile: {problem}"))),
-            Ok(binaries) => match binaries.get(test) {
-                Some(binary) => self.run(binary, &mutant.only, PATIENCE),
-                None => Err(format!("there is no test binary `{test}`")),
-            },
-        }
+        let binaries = match self.binaries(std::slice::from_ref(mutant)) {
+            Ok(binaries) => binaries,
+            Err(problem) => {
+                let problem = format!("it does not compile: {problem}");
+                return Ok(Built::Decided(Noticed::Not(problem)));
+            }
+        };
+        let binary = binaries.get(test).ok_or(format!("there is no test binary `{test}`"))?;
+        let mut name = binary.clone().into_os_string();
+        name.push(".mutant");
+        let kept = PathBuf::from(name);
+        rename(binary, &kept).map_err(|err| err.to_string())?;
+        Ok(Built::Tests(kept))
     }
 
     /// Builds the test binaries that these mutants need.
@@ -179,6 +219,8 @@ impl Scratch {
     fn cargo(&self, arguments: &[&str]) -> Result<Output, String> {
         let mut cargo = program("cargo", &self.house);
         cargo.args(arguments).env("CARGO_TARGET_DIR", &self.target);
+        // Each mistake changes little of a crate: what is the same is not compiled again.
+        cargo.env("CARGO_INCREMENTAL", "1");
         cargo.output().map_err(|err| format!("cargo cannot be started: {err}"))
     }
 
@@ -295,6 +337,11 @@ fn mirror(from: &Path, to: &Path) -> io::Result<()> {
 #[expect(clippy::disallowed_methods, reason = "a copy below target/ that can be made again")]
 fn remove(path: &Path) -> io::Result<()> {
     if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a binary below target/ that can be made again")]
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a copy below target/ that can be made again")]
