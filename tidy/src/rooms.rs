@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use crate::source::Source;
 
 /// Our crates, and which of our crates each may depend on. A new room gets a line here.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("eclusa-net", &[]),
     ("eclusa-shell", &["eclusa-net"]),
     ("eclusa-workspace", &[]),
@@ -21,11 +21,13 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("eclusa-store", &["eclusa", "eclusa-workspace"]),
     ("eclusa-mcp", &["eclusa", "eclusa-net", "eclusa-workspace"]),
     ("eclusa-agent", &["eclusa"]),
+    ("eclusa-agents", &[]),
     (
         "eclusa-cli",
         &[
             "eclusa",
             "eclusa-agent",
+            "eclusa-agents",
             "eclusa-config",
             "eclusa-mcp",
             "eclusa-net",

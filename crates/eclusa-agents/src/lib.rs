@@ -1,0 +1,36 @@
+//! Other people's agents, as text: what their hooks send, what their tools are here, how they are
+//! answered, and what is written into their settings.
+//!
+//! Nothing in this crate reads a file, the environment or a clock: text in, text out. Whoever runs
+//! a hook or an installation does the rest.
+//!
+//! ```
+//! use eclusa_agents::{Agent, HookVerdict, MappedCall};
+//!
+//! let stdin = br#"{"session_id":"s","hook_event_name":"PreToolUse","cwd":"/p","tool_name":"Bash",
+//!                  "tool_input":{"command":"make test"},"tool_use_id":"t1"}"#;
+//! let event = Agent::ClaudeCode.read_event(stdin)?;
+//! let MappedCall::Ours(calls) = event.mapped_call() else { panic!("a shell command") };
+//! assert_eq!(calls[0].tool, "bash");
+//! let output = event.answer(&HookVerdict::Deny("no network here".to_owned()));
+//! assert!(output.stdout.contains("\"deny\""));
+//! # Ok::<(), eclusa_agents::UnreadableEvent>(())
+//! ```
+
+mod agent;
+mod agents;
+mod answer;
+mod entries;
+mod event;
+mod fields;
+mod install;
+mod jsonc;
+mod mapped;
+
+pub use agent::{Agent, UnknownAgent};
+pub use answer::{HookOutput, HookVerdict, ResultNote};
+pub use entries::{EntryFile, InstallFacts, SettingsEntry, entries};
+pub use event::{HookEvent, HookEventKind, ToolResult, UnreadableEvent};
+pub use install::{EntryError, EntryState};
+pub use jsonc::{JsoncError, read as read_jsonc};
+pub use mapped::{AgentOwn, MappedCall, OurCall};

@@ -1,0 +1,191 @@
+//! An agent's call, in the words of our own tools.
+
+use serde_json::{Value, json};
+
+use crate::{Agent, HookEvent, agents, fields::Fields};
+
+/// What a call of an agent is here.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MappedCall {
+    /// Calls of our own tools that do the same; each of them must be allowed.
+    Ours(Vec<OurCall>),
+    /// A tool of a server that the agent has connected by itself.
+    Server {
+        /// The server.
+        server: String,
+        /// Its tool.
+        tool: String,
+        /// The arguments.
+        args: Value,
+    },
+    /// Something inside the agent, which reaches nothing by itself.
+    Own(AgentOwn),
+    /// A tool of our own server: it passes the gate there.
+    OwnServer,
+    /// Nobody knows it here, so that a person is asked.
+    Unknown {
+        /// The tool, by its name there.
+        tool: String,
+        /// The arguments.
+        args: Value,
+    },
+    /// A field has another type than its manual says: denied.
+    Malformed(String),
+}
+
+/// A call of one of our tools.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OurCall {
+    /// The tool.
+    pub tool: &'static str,
+    /// Its arguments.
+    pub args: Value,
+}
+
+/// What an agent does inside itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentOwn {
+    /// Lists, plans and questions to its person.
+    Notes,
+    /// Starts or steers an agent whose calls come to the hook like its own.
+    Task,
+    /// Has something done later, or moves the session elsewhere.
+    Later,
+}
+
+impl AgentOwn {
+    /// The name that rules know it by.
+    pub const fn tool(self) -> &'static str {
+        match self {
+            AgentOwn::Notes => "agent_notes",
+            AgentOwn::Task => "agent_task",
+            AgentOwn::Later => "agent_later",
+        }
+    }
+}
+
+/// What mapping a call gives, before errors are told.
+pub(crate) type Mapping = Result<MappedCall, String>;
+
+/// The name under which our server is connected.
+pub(crate) const SERVER: &str = "eclusa";
+
+impl HookEvent {
+    /// What the call is in our words.
+    pub fn mapped_call(&self) -> MappedCall {
+        if let Some((server, tool)) = &self.server {
+            return server_call(server, tool, self.input.clone());
+        }
+        let mapped = Fields::new(&self.input, "the input").and_then(|input| match self.agent {
+            Agent::ClaudeCode => agents::claude_code::map(self, input),
+            Agent::Codex => agents::codex::map(self, input),
+            Agent::Gemini => agents::gemini::map(self, input),
+            Agent::Opencode => agents::opencode::map(self, input),
+            Agent::Cursor => agents::cursor::map(self, input),
+            Agent::Copilot => agents::copilot::map(self, input),
+            Agent::Windsurf => agents::windsurf::map(self, input),
+            Agent::VsCode | Agent::Zed => Ok(self.unknown()),
+        });
+        mapped.unwrap_or_else(|why| {
+            MappedCall::Malformed(format!("`{}` of {}: {why}", self.tool, self.agent))
+        })
+    }
+
+    pub(crate) fn unknown(&self) -> MappedCall {
+        MappedCall::Unknown { tool: self.tool.clone(), args: self.input.clone() }
+    }
+
+    /// A shell command, where it would start.
+    pub(crate) fn shell(&self, command: &str, directory: Option<&str>) -> MappedCall {
+        let mut args = json!({"command": command});
+        let start = match (directory, &self.directory) {
+            (Some(named), Some(here)) if !named.starts_with('/') => Some(format!("{here}/{named}")),
+            (Some(named), _) => Some(named.to_owned()),
+            (None, here) => here.clone(),
+        };
+        if let (Some(start), Some(fields)) = (start, args.as_object_mut()) {
+            fields.insert("cwd".to_owned(), start.into());
+        }
+        one("bash", args)
+    }
+}
+
+/// A call of one of our tools.
+pub(crate) fn one(tool: &'static str, args: Value) -> MappedCall {
+    MappedCall::Ours(vec![OurCall { tool, args }])
+}
+
+/// A tool of somebody's server, or of our own.
+pub(crate) fn server_call(server: &str, tool: &str, args: Value) -> MappedCall {
+    match server == SERVER {
+        true => MappedCall::OwnServer,
+        false => MappedCall::Server { server: server.to_owned(), tool: tool.to_owned(), args },
+    }
+}
+
+/// `mcp__SERVER__TOOL`, as Claude Code and Codex name tools of servers.
+pub(crate) fn double_underscored(name: &str, args: &Value) -> Option<MappedCall> {
+    let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
+    Some(server_call(server, tool, args.clone()))
+}
+
+/// A file that is written whole.
+pub(crate) fn write(path: &str, content: &str) -> MappedCall {
+    one("write", json!({"path": path, "content": content}))
+}
+
+/// A text in a file that is replaced by another. An empty old text makes the file.
+pub(crate) fn edit(path: &str, old: &str, new: &str, all: bool) -> MappedCall {
+    one("edit", edit_args(path, old, new, all))
+}
+
+fn edit_args(path: &str, old: &str, new: &str, all: bool) -> Value {
+    let mut args = json!({"path": path, "old_string": old, "new_string": new});
+    if let (true, Some(fields)) = (all, args.as_object_mut()) {
+        fields.insert("replace_all".to_owned(), true.into());
+    }
+    args
+}
+
+/// Several edits of one file, in order. `names`: old text, new text, all of them.
+pub(crate) fn edits(path: &str, list: &[Value], names: [&str; 3]) -> Mapping {
+    let mut all = Vec::new();
+    for it in list {
+        let it = Fields::new(it, "an edit")?;
+        let [old, new, every] = names;
+        let mut edit = json!({"old_string": it.text(old)?, "new_string": it.text(new)?});
+        if let (true, Some(fields)) = (it.flag(every)?, edit.as_object_mut()) {
+            fields.insert("replace_all".to_owned(), true.into());
+        }
+        all.push(edit);
+    }
+    match all.is_empty() {
+        true => Err("`edits` is empty".to_owned()),
+        false => Ok(one("multi_edit", json!({"path": path, "edits": all}))),
+    }
+}
+
+/// A search in a directory.
+pub(crate) fn search(tool: &'static str, input: Fields<'_>, places: &[&str]) -> Mapping {
+    let mut args = json!({});
+    let path = places.iter().map(|it| input.maybe_text(it)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(fields) = args.as_object_mut() {
+        if tool != "list" {
+            fields.insert("pattern".to_owned(), input.text("pattern")?.into());
+        }
+        if let Some(path) = path.into_iter().flatten().next() {
+            fields.insert("path".to_owned(), path.into());
+        }
+    }
+    Ok(one(tool, args))
+}
+
+/// A patch in the first of these fields that is there.
+pub(crate) fn patch(input: Fields<'_>, names: &[&str]) -> Mapping {
+    Ok(one("apply_patch", json!({"patch": input.any_text(names)?})))
+}
+
+/// A file that is read.
+pub(crate) fn read(path: &str) -> MappedCall {
+    one("read", json!({"path": path}))
+}

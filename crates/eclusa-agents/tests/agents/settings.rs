@@ -1,0 +1,173 @@
+//! Entries in settings: added once, taken out again, everything else as it was.
+
+use eclusa_agents::{
+    Agent, EntryFile, EntryState, InstallFacts, SettingsEntry, entries, read_jsonc,
+};
+use serde_json::{Value, json};
+
+fn facts() -> InstallFacts {
+    InstallFacts {
+        program: "/opt/my tools/eclusa".to_owned(),
+        nonce: "0123456789abcdef".to_owned(),
+        managed: false,
+        project: false,
+    }
+}
+
+fn json_entries(agent: Agent) -> Vec<SettingsEntry> {
+    let name = |it: &SettingsEntry| match it.file {
+        EntryFile::Home(name) | EntryFile::Project(name) | EntryFile::Machine(name) => name,
+        EntryFile::Settings(_, _, name) => name,
+    };
+    entries(agent, &facts()).into_iter().filter(|it| name(it).ends_with(".json")).collect()
+}
+
+fn added(entries: &[SettingsEntry], text: &str) -> String {
+    entries.iter().fold(text.to_owned(), |text, it| it.add(&text).unwrap())
+}
+
+#[test]
+fn what_others_wrote_stays_byte_for_byte() {
+    let texts = [
+        "{}",
+        "{ }\n",
+        "{\"a\": 1}",
+        "{\n  \"a\": 1\n}\n",
+        "{\n\t\"a\": [1, 2,],\n}\n",
+        "// mine\n{\n    // why\n    \"a\": 1, // so\n    /* b */\n}\n",
+        "{\n  \"a\": 1 // no comma\n}",
+        "{\"permissions\": {\"allow\": [\"Bash(ls:*)\"]}}",
+        "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      { \"matcher\": \"Bash\", \"hooks\": [] } // theirs\n    ]\n  }\n}\n",
+        "{\r\n  \"a\": 1\r\n}\r\n",
+    ];
+    let agents = [Agent::ClaudeCode, Agent::Codex, Agent::Gemini, Agent::Cursor, Agent::Zed];
+    for agent in agents {
+        for text in texts {
+            let before = read_jsonc(text).unwrap();
+            let entries = json_entries(agent);
+            let with = added(&entries, text);
+            let after = read_jsonc(&with).unwrap_or_else(|err| panic!("{agent} {err}\n{with}"));
+            kept(&before, &after);
+            // Every comment and every line is still there.
+            for line in text.lines().filter(|it| it.contains("//") || it.contains("/*")) {
+                let comment = line.split_at(line.find('/').unwrap()).1;
+                assert!(with.contains(comment), "{with}");
+            }
+            assert_eq!(added(&entries, &with), with, "twice is once");
+            for entry in &entries {
+                assert_eq!(entry.state(&with).unwrap(), EntryState::Present);
+            }
+        }
+    }
+}
+
+/// Everything of the first is in the second.
+fn kept(before: &Value, after: &Value) {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            before.iter().for_each(|(key, it)| kept(it, &after[key]));
+        }
+        (Value::Array(before), Value::Array(after)) => {
+            assert_eq!(before[..], after[..before.len()]);
+        }
+        (before, after) => assert_eq!(before, after),
+    }
+}
+
+#[test]
+fn one_entry_goes_in_and_out_without_a_trace() {
+    let texts = [
+        "{\"a\": 1}",
+        "{\n  \"a\": 1\n}\n",
+        "{\n\t\"a\": [1, 2,],\n}\n",
+        "// mine\n{\n    // why\n    \"a\": 1, // so\n}\n",
+        "{\n  \"a\": 1 // no comma\n}",
+        "{\"a\": {\"b\": [3]}, \"c\": null}\n",
+    ];
+    for text in texts {
+        for entry in json_entries(Agent::Gemini).iter().filter(|it| it.is_gate() || it.is_server())
+        {
+            let with = entry.add(text).unwrap();
+            assert_ne!(with, text);
+            assert_eq!(entry.remove(&with).unwrap().unwrap(), text);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_an_error_with_its_place() {
+    let entry = &json_entries(Agent::ClaudeCode)[0];
+    let err = entry.add("{\n  \"a\": ,\n}").unwrap_err();
+    assert!(err.to_string().contains("line 2, column 8"), "{err}");
+    let err = entry.add("{\"hooks\": []}").unwrap_err();
+    assert!(err.to_string().contains("line 1, column 11"), "{err}");
+    let entries = entries(Agent::Codex, &facts());
+    let toml = entries.last().unwrap();
+    let err = toml.add("a = 1\nb = = 2\n").unwrap_err();
+    assert!(err.to_string().contains("line 2"), "{err}");
+}
+
+#[test]
+fn an_older_hook_of_ours_is_replaced_and_not_doubled() {
+    let entry = &json_entries(Agent::ClaudeCode)[0];
+    let with = entry.add("{}").unwrap();
+    let older = with.replace("/opt/my tools/eclusa", "/old/eclusa");
+    assert_eq!(entry.state(&older).unwrap(), EntryState::Different);
+    let new = read_jsonc(&entry.add(&older).unwrap()).unwrap();
+    assert_eq!(new["hooks"]["PreToolUse"].as_array().unwrap().len(), 1);
+    assert!(new.to_string().contains("/opt/my tools/eclusa"));
+}
+
+#[test]
+fn the_hook_of_gemini_has_a_name_that_stays() {
+    let entries = json_entries(Agent::Gemini);
+    let with = added(&entries, "{}");
+    let other = InstallFacts { nonce: "fedcba9876543210".to_owned(), ..facts() };
+    for entry in eclusa_agents::entries(Agent::Gemini, &other) {
+        assert_eq!(entry.state(&with).unwrap(), EntryState::Present);
+    }
+}
+
+#[test]
+fn toml_keeps_comments_and_order() {
+    let text = "# mine\nmodel = \"x\" # so\n\n[mcp_servers.files]\ncommand = \"f\"\n";
+    let entries = entries(Agent::Codex, &facts());
+    let entry = entries.last().unwrap();
+    let with = entry.add(text).unwrap();
+    assert!(with.starts_with(text), "{with}");
+    assert!(
+        with.contains("[mcp_servers.eclusa]\ncommand = \"/opt/my tools/eclusa\"\nargs = [\"mcp\"]"),
+        "{with}"
+    );
+    assert_eq!(entry.add(&with).unwrap(), with);
+    assert_eq!(entry.remove(&with).unwrap().unwrap(), text);
+}
+
+#[test]
+fn no_entry_lets_a_call_pass_when_our_program_is_missing() {
+    let managed = InstallFacts { managed: true, ..facts() };
+    for agent in [
+        Agent::ClaudeCode,
+        Agent::Codex,
+        Agent::Gemini,
+        Agent::Cursor,
+        Agent::Copilot,
+        Agent::Windsurf,
+    ] {
+        for facts in [facts(), managed.clone()] {
+            let gates: Vec<String> = eclusa_agents::entries(agent, &facts)
+                .iter()
+                .filter(|it| it.is_gate())
+                .map(|it| it.add("").unwrap())
+                .collect();
+            assert!(!gates.is_empty(), "{agent}");
+            for text in gates {
+                assert!(text.contains(" hook ") && text.contains("exit 2;"), "{text}");
+                assert!(text.contains("'/opt/my tools/eclusa'"), "{text}");
+            }
+        }
+    }
+    let opencode = &eclusa_agents::entries(Agent::Opencode, &facts())[0];
+    assert!(opencode.add("").unwrap().contains("const PROGRAM = \"/opt/my tools/eclusa\""));
+    assert_eq!(json!({}), read_jsonc(" // nothing\n").unwrap());
+}
