@@ -9,9 +9,10 @@ use std::{
 };
 
 use eclusa::{
-    Config, Decision, Facts, Gate, GateSetup, Job, MemoryLog, Output, PermissionClass, Registry,
-    Rule, Rules, Scene, Tool, ToolCall, ToolError, Touch,
+    Decision, Facts, Gate, GateSetup, Job, MemoryLog, Output, PermissionClass, Registry, Rule,
+    Rules, Scene, Tool, ToolCall, ToolError, Touch,
 };
+use eclusa_config::Config;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 

@@ -13,7 +13,8 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Config, Files, Gate, GateSetup, MemoryLog, Registry, Rules, ToolCall};
+use eclusa::{Files, Gate, GateSetup, MemoryLog, Registry, Rules, ToolCall};
+use eclusa_config::Config;
 use eclusa_tools::search::{Glob, Grep, List};
 use serde_json::{Value, json};
 

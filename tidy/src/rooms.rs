@@ -54,6 +54,9 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("eclusa-tidy", &["eclusa"]),
 ];
 
+/// What the tests of a crate may use beside that.
+const TESTS_MAY_USE: [(&str, &[&str]); 1] = [("eclusa-tools", &["eclusa-config"])];
+
 /// The dependencies of one manifest, whatever they are for.
 #[derive(Debug)]
 pub struct Manifest {
@@ -63,6 +66,8 @@ pub struct Manifest {
     pub package: Option<String>,
     /// What it depends on.
     pub uses: BTreeSet<String>,
+    /// What its tests depend on.
+    pub tests_use: BTreeSet<String>,
 }
 
 /// Reads the `Cargo.toml` files among these.
@@ -73,21 +78,24 @@ pub fn manifests(sources: &[Source]) -> Result<Vec<Manifest>, String> {
             let path = source.path.clone();
             let table: Table = source.text.parse().map_err(|err| format!("{path}: {err}"))?;
             let package = table.get("package").and_then(|it| it.get("name")?.as_str());
-            let mut uses = BTreeSet::new();
-            collect(&table, &mut uses);
-            Ok(Manifest { package: package.map(str::to_owned), uses, path })
+            let (mut uses, mut tests_use) = (BTreeSet::new(), BTreeSet::new());
+            collect(&table, &mut uses, &mut tests_use);
+            Ok(Manifest { package: package.map(str::to_owned), uses, tests_use, path })
         })
         .collect()
 }
 
 /// Every table of dependencies, also those under `workspace` and `target`.
-fn collect(table: &Table, uses: &mut BTreeSet<String>) {
+fn collect(table: &Table, uses: &mut BTreeSet<String>, tests_use: &mut BTreeSet<String>) {
     for (key, value) in table {
         match value {
+            Value::Table(inner) if key == "dev-dependencies" => {
+                tests_use.extend(inner.keys().cloned());
+            }
             Value::Table(inner) if key.ends_with("dependencies") => {
                 uses.extend(inner.keys().cloned());
             }
-            Value::Table(inner) => collect(inner, uses),
+            Value::Table(inner) => collect(inner, uses, tests_use),
             _ => {}
         }
     }
@@ -103,7 +111,10 @@ pub fn direction(manifests: &[Manifest]) -> Vec<String> {
             wrong.push(format!("{}: `{package}` has no place in tidy/src/rooms.rs", manifest.path));
             continue;
         };
-        let ours = manifest.uses.iter().filter(|it| may.contains_key(it.as_str()));
+        let tests = TESTS_MAY_USE.iter().find(|it| it.0 == package).map_or(&[][..], |it| it.1);
+        let in_tests = |it: &&String| !tests.contains(&it.as_str());
+        let uses = manifest.uses.iter().chain(manifest.tests_use.iter().filter(in_tests));
+        let ours = uses.filter(|it| may.contains_key(it.as_str()));
         for used in ours.filter(|it| !allowed.contains(&it.as_str())) {
             wrong.push(format!("{}: `{package}` may not depend on `{used}`", manifest.path));
         }
@@ -116,8 +127,11 @@ pub fn direction(manifests: &[Manifest]) -> Vec<String> {
 /// A line is a row of a table that begins with the crate's name: ``| `serde` | … | … |``.
 pub fn accounted(manifests: &[Manifest], page: &str) -> Vec<String> {
     let ours = |name: &String| MAY_USE.iter().any(|(it, _)| it == name);
-    let used: BTreeSet<&String> =
-        manifests.iter().flat_map(|it| &it.uses).filter(|it| !ours(it)).collect();
+    let used: BTreeSet<&String> = manifests
+        .iter()
+        .flat_map(|it| it.uses.union(&it.tests_use))
+        .filter(|it| !ours(it))
+        .collect();
     let lines: Vec<&str> = page.lines().filter_map(row).collect();
     let missing = used.iter().filter(|it| !lines.contains(&it.as_str())).map(|it| {
         format!("docs/dependencies.md: no line says what `{it}` is for and what it replaces")

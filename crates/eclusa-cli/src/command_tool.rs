@@ -2,7 +2,8 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use eclusa::{CommandTool as Settings, Facts, Hash, Job, Output, Scene, Tool, ToolError, Touch};
+use eclusa::{Facts, Hash, Job, Output, Scene, Tool, ToolError, Touch};
+use eclusa_config::CommandTool as Settings;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 

@@ -3,10 +3,11 @@
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    Approver, AuditSink, Config, ConfigErrors, Durability, Endpoint, Files, Gate, GateSetup, Layer,
-    MemorySpool, Mode, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer,
-    Rules, Run, Scene, Spool, Tool, Workspace,
+    Approver, AuditSink, Durability, Endpoint, Files, Gate, GateSetup, MemorySpool, Mode, Redactor,
+    Registration, Registry, RegistryError, ReviewCache, Reviewer, Rules, Run, Scene, Spool, Tool,
+    Workspace,
 };
+use eclusa_config::{Config, ConfigErrors, Layer};
 use eclusa_store::{ApprovalQueue, Options, Store};
 use eclusa_tools::{
     FileToolContext, PagedOutput, Todo, ToolSearch,

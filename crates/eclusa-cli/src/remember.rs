@@ -152,7 +152,7 @@ mod tests {
         ] {
             let rule = rule(&grant_for(scope));
             assert!(rule.lines().any(|it| it == line), "{rule}");
-            eclusa::Config::load(&[eclusa::Layer::of_person("f", rule)]).unwrap();
+            eclusa_config::Config::load(&[eclusa_config::Layer::of_person("f", rule)]).unwrap();
         }
     }
 
@@ -175,7 +175,8 @@ mod tests {
         assert!(!person.exists(), "always is for this workspace");
         let text = std::fs::read_to_string(&file).unwrap();
         assert_eq!(text.trim(), rule(&grant()));
-        let config = eclusa::Config::load(&[eclusa::Layer::of_person("f", text)]).unwrap();
+        let config =
+            eclusa_config::Config::load(&[eclusa_config::Layer::of_person("f", text)]).unwrap();
         assert!(config.rules.iter().any(|it| it.decision() == eclusa::Decision::Allow));
         // For every workspace only where the person said so, and once.
         everywhere.insert(&grant());

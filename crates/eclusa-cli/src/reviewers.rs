@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use eclusa::{Output, Review, ReviewError, Reviewer, ReviewerSettings, Validated};
+use eclusa::{Output, Review, ReviewError, Reviewer, Validated};
+use eclusa_config::ReviewerSettings;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use eclusa::{RedactRule, RedactSettings, Redactor, SecretRule};
+use eclusa::{Redactor, SecretRule};
+use eclusa_config::{RedactRule, RedactSettings};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
 use crate::failure::Failure;

@@ -14,8 +14,9 @@ use std::{
 };
 
 use eclusa::{
-    Blocked, Config, Decision, Files, Gate, GateSetup, MemoryLog, Registry, Rule, Rules, ToolCall,
+    Blocked, Decision, Files, Gate, GateSetup, MemoryLog, Registry, Rule, Rules, ToolCall,
 };
+use eclusa_config::Config;
 use eclusa_tools::search::{Glob, Grep, List};
 use serde_json::{Value, json};
 

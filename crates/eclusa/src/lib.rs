@@ -64,7 +64,6 @@ mod attachment;
 mod audit;
 mod call;
 mod closures;
-mod config;
 mod event;
 mod gate;
 mod metrics;
@@ -79,6 +78,7 @@ mod result;
 mod review;
 mod run;
 mod schedule;
+pub mod settings;
 mod spool;
 mod stop;
 mod tool;
@@ -96,12 +96,6 @@ pub use audit::{
 };
 pub use call::{Incoming, Malformed, Origin, Stage, ToolCall};
 pub use closures::{AsyncFnApprover, FnApprover, FnTool};
-pub use config::{
-    CheckSettings, CommandSettings, CommandTool, Config, ConfigError, ConfigErrors, Endpoint,
-    Layer, RedactRule, RedactSettings, RequiredEnforcement, ReviewerSettings, ReviewsOn,
-    ServerPermission, ServerSettings, Setting, Trust, UnknownTool, WebSettings, WorkspaceAccess,
-    check_server_name,
-};
 pub use eclusa_workspace::{
     Beneath, Blocked, Bounds, Change, ChangedBy, Changes, Clash, CommitError, Committed, Compacted,
     Conflict, Content, ContentDigest, ContentKind, Contents, Diff, DroppedUndo, Durability,
@@ -122,22 +116,26 @@ pub use gate::{
 pub use metrics::{Counts, Metrics};
 pub use policy::{
     Access, Amount, Author, Budget, ChangeTotals, ContextNeeds, CountedRule, EffectConditions,
-    EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects, ExplainedCommand, ExplainedRule,
-    ExplainedScript, ExplainedWord, Explanation, FoldedChanges, GitAction, GitActionKind, GitFile,
-    HiddenPaths, JudgeContext, Matcher, NewCommit, PathFacts, RefChange, RepositoryFacts, Rule,
-    Rules, Tracked, Validity, only_reads_files,
+    EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects, ExampleCall, ExplainedCommand,
+    ExplainedRule, ExplainedScript, ExplainedWord, Explanation, FoldedChanges, GitAction,
+    GitActionKind, GitFile, HiddenPaths, JudgeContext, Matcher, Names, NewCommit, PathFacts,
+    Pointer, RefChange, RepositoryFacts, Rule, Rules, Tracked, Validity, only_reads_files,
 };
 pub use preflight::{Advice, Checkpoint, PreflightStep, ReverseThinker, ReverseThinkingReport};
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{
     ExtraArgs, MANY_TOOLS, Registered, Registration, Registry, RegistryError, SearchHit, Shape,
-    WhichTools,
+    WhichTools, check_schema, check_tool_name,
 };
 pub use result::{CallResult, ResultShape};
 pub use review::{
     FnReviewer, Review, ReviewCache, ReviewConfig, ReviewError, ReviewResult, Reviewer,
 };
 pub use run::{CallNesting, Mode, Run};
+pub use settings::{
+    CheckSettings, Endpoint, RequiredEnforcement, ServerPermission, ServerSettings,
+    WorkspaceAccess, check_server_name,
+};
 pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
 pub use tool::{Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo};

@@ -14,8 +14,10 @@ pub use effects::{
     FoldedChanges, GitAction, GitActionKind, GitFile, NewCommit, PathFacts, RefChange,
     RepositoryFacts, Tracked,
 };
+pub use example::ExampleCall;
 pub use explain::{ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord, Explanation};
-pub use matcher::Matcher;
+pub use matcher::{Matcher, Pointer};
+pub use names::Names;
 pub use rule::{Access, Rule};
 pub use validity::{ContextNeeds, CountedRule, JudgeContext, Validity};
 pub use visibility::HiddenPaths;
@@ -23,8 +25,6 @@ pub use visibility::HiddenPaths;
 pub(crate) use commands::Script;
 #[cfg(test)]
 pub(crate) use commands::texts_read;
-pub(crate) use matcher::Pointer;
-pub(crate) use names::Names;
 pub(crate) use paths::Root;
 pub(crate) use rule::Subject;
 
@@ -36,6 +36,7 @@ mod commands;
 mod domains;
 mod effect_conditions;
 mod effects;
+mod example;
 mod explain;
 mod index;
 mod matcher;

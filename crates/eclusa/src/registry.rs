@@ -10,9 +10,9 @@ use tokio::sync::watch;
 
 use crate::{Stop, Tool};
 
+pub use arguments::check_schema;
 pub use declare::{Shape, WhichTools};
-pub(crate) use registered::check_name;
-pub use registered::{ExtraArgs, Registered, Registration};
+pub use registered::{ExtraArgs, Registered, Registration, check_tool_name};
 pub use search::SearchHit;
 
 pub(crate) mod arguments;
@@ -181,7 +181,7 @@ impl Registry {
     }
 
     /// Up to three names and aliases that look like this one, nearest first.
-    pub(crate) fn nearest(&self, name: &str) -> Vec<String> {
+    pub fn nearest(&self, name: &str) -> Vec<String> {
         let now = self.now.load();
         search::nearest(name, now.names())
     }

@@ -1,6 +1,6 @@
 //! `eclusa config`: what is set, from where, and whether it can be used.
 
-use eclusa::Config;
+use eclusa_config::Config;
 use serde_json::json;
 
 use crate::{

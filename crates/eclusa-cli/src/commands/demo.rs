@@ -6,10 +6,10 @@
 use std::{io::Write, path::Path, sync::Arc};
 
 use eclusa::{
-    Bounds, Config, Diff, FnReviewer, Gate, Incoming, Layer, Origin, Reply, Review, Run, ToolCall,
-    Workspace,
+    Bounds, Diff, FnReviewer, Gate, Incoming, Origin, Reply, Review, Run, ToolCall, Workspace,
     parse::fenced::{Fenced, Options, Piece},
 };
+use eclusa_config::{Config, Layer};
 use eclusa_store::Store;
 use serde_json::json;
 

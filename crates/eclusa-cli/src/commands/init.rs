@@ -179,8 +179,8 @@ mod tests {
         assert_eq!(make_targets("all: x\ntest: all\n\tcc\nclean:\n"), ["make test"]);
         let found = vec![("make".to_owned(), vec!["make test".to_owned()])];
         for found in [found, Vec::new()] {
-            let layer = eclusa::Layer::of_person("f", toml(&found));
-            eclusa::Config::load(&[layer]).unwrap();
+            let layer = eclusa_config::Layer::of_person("f", toml(&found));
+            eclusa_config::Config::load(&[layer]).unwrap();
         }
     }
 }

@@ -19,7 +19,7 @@ mod suggest;
 pub(super) mod try_rule;
 
 /// The ids of all rules, each once.
-pub(super) fn rule_ids(config: &eclusa::Config) -> Vec<String> {
+pub(super) fn rule_ids(config: &eclusa_config::Config) -> Vec<String> {
     let ids = layers::rules(config).iter().filter_map(|it| it.id()).collect::<Vec<_>>();
     ids.into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }

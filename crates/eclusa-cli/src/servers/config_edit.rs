@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use eclusa::{Config, Endpoint, Layer, Redactor, ServerSettings, WorkspaceAccess};
+use eclusa::{Endpoint, Redactor, ServerSettings, WorkspaceAccess};
+use eclusa_config::{Config, Layer};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
 
 use crate::{context, failure::Failure, remember::replace};

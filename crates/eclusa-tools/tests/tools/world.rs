@@ -8,9 +8,10 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Blocked, Config, Durability, Files, Gate, GateSetup, Layer, MemoryLog, Mode,
-    NotAsked, Question, Registry, Reply, Rules, Run, ToolCall, Workspace,
+    Answer, Approver, Blocked, Durability, Files, Gate, GateSetup, MemoryLog, Mode, NotAsked,
+    Question, Registry, Reply, Rules, Run, ToolCall, Workspace,
 };
+use eclusa_config::{Config, Layer};
 use eclusa_tools::{FileToolContext, search::List};
 use futures::future::BoxFuture;
 use serde_json::Value;

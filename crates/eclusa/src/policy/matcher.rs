@@ -186,10 +186,11 @@ fn same_number(a: &Number, b: &Number) -> bool {
 
 /// Where an argument is: a JSON pointer (RFC 6901), taken apart once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pointer(Vec<String>);
+pub struct Pointer(Vec<String>);
 
 impl Pointer {
-    pub(crate) fn new(text: &str) -> Result<Pointer, String> {
+    /// Reads a pointer such as `/path`.
+    pub fn new(text: &str) -> Result<Pointer, String> {
         let Some(rest) = text.strip_prefix('/') else {
             return Err(format!("`{text}` does not say where the argument is; write `/{text}`"));
         };
@@ -197,11 +198,12 @@ impl Pointer {
     }
 
     /// The name of the argument that it starts with.
-    pub(crate) fn head(&self) -> &str {
+    pub fn head(&self) -> &str {
         self.0.first().map_or("", String::as_str)
     }
 
-    pub(crate) fn find<'a>(&self, args: &'a Value) -> Option<&'a Value> {
+    /// What it leads to in these arguments.
+    pub fn find<'a>(&self, args: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(args, |value, key| match value {
             Value::Object(fields) => fields.get(key.as_str()),
             Value::Array(items) => key.parse::<usize>().ok().and_then(|at| items.get(at)),

@@ -2,11 +2,11 @@
 
 /// Some names, each exact or with `*` (any text) and `?` (any one character).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Names(Vec<String>);
+pub struct Names(Vec<String>);
 
 impl Names {
     /// Reads a list of names or globs.
-    pub(crate) fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Result<Names, String> {
+    pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Result<Names, String> {
         let names: Vec<String> = names.into_iter().map(|it| it.as_ref().to_owned()).collect();
         if names.is_empty() {
             return Err("an empty list matches nothing; leave the key out to match all".to_owned());
@@ -18,18 +18,18 @@ impl Names {
     }
 
     /// True when one of them is this name, or a glob that fits it.
-    pub(crate) fn matches(&self, name: &str) -> bool {
+    pub fn matches(&self, name: &str) -> bool {
         self.0.iter().any(|it| if is_glob(it) { fits(it, name) } else { it == name })
     }
 
     /// The names themselves, when none is a glob.
-    pub(crate) fn exact(&self) -> Option<&[String]> {
+    pub fn exact(&self) -> Option<&[String]> {
         let none = !self.0.iter().any(|it| is_glob(it));
         none.then_some(self.0.as_slice())
     }
 
     /// Those that are no globs.
-    pub(crate) fn named(&self) -> impl Iterator<Item = &str> {
+    pub fn named(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str).filter(|it| !is_glob(it))
     }
 }

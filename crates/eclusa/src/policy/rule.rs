@@ -225,7 +225,7 @@ impl Rule {
     }
 
     /// The same over other files, if it is about those that nobody may see.
-    pub(crate) fn block_again(&mut self, blocked: &Blocked) {
+    pub fn block_again(&mut self, blocked: &Blocked) {
         if self.is_about_blocked() {
             self.paths = Some(Paths::blocked(blocked));
         }
@@ -267,12 +267,12 @@ impl Rule {
     }
 
     /// It is of whoever runs the machine: no mode answers the questions it asks.
-    pub(crate) fn of_administrator(self) -> Rule {
+    pub fn of_administrator(self) -> Rule {
         Rule { administrator: true, ..self }
     }
 
     /// The same rule as one that comes with the program.
-    pub(crate) fn of_program(self) -> Rule {
+    pub fn of_program(self) -> Rule {
         Rule { shipped: true, ..self }
     }
 
@@ -325,7 +325,8 @@ impl Rule {
         &self.text
     }
 
-    pub(crate) fn has_conditions(&self) -> bool {
+    /// True when it does not apply to every call.
+    pub fn has_conditions(&self) -> bool {
         self.tools.is_some()
             || self.servers.is_some()
             || !self.classes.is_empty()
@@ -339,7 +340,7 @@ impl Rule {
     }
 
     /// True when it is about single commands of shell text.
-    pub(crate) fn is_about_commands(&self) -> bool {
+    pub fn is_about_commands(&self) -> bool {
         !self.commands.is_empty()
     }
 
@@ -369,7 +370,7 @@ impl Rule {
     }
 
     /// The tools it names without globs.
-    pub(crate) fn named_tools(&self) -> impl Iterator<Item = &str> {
+    pub fn named_tools(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().flat_map(Names::named)
     }
 

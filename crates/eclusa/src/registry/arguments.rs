@@ -27,6 +27,11 @@ const MAX_VIOLATIONS: usize = 20;
 /// Patterns of foreign schemas are compiled by a linear engine, up to this size.
 const PATTERN_BYTES: usize = 1 << 20;
 
+/// Checks whether a schema of arguments can be used for a tool.
+pub fn check_schema(schema: &Value) -> Result<(), String> {
+    Arguments::new(schema.clone(), ExtraArgs::Refuse, &[]).map(drop)
+}
+
 impl Arguments {
     pub(crate) fn new(
         schema: Value,

@@ -136,7 +136,7 @@ impl Registered {
         let name = it.tool.name();
         let facts = it.tool.facts();
         for name in std::iter::once(name).chain(facts.aliases.iter().map(String::as_str)) {
-            check_name(name)?;
+            check_tool_name(name)?;
         }
         let schema = it.tool.input_schema();
         let revision = revision(&*it.tool, &schema, &facts);
@@ -253,7 +253,8 @@ impl Registered {
     }
 }
 
-pub(crate) fn check_name(name: &str) -> Result<(), RegistryError> {
+/// Checks a name or alias for a tool: every model API must take it.
+pub fn check_tool_name(name: &str) -> Result<(), RegistryError> {
     let fits = (1..=128).contains(&name.len())
         && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(&it));
     if fits { Ok(()) } else { Err(RegistryError::BadName(name.to_owned())) }

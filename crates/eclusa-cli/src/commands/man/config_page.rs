@@ -1,6 +1,6 @@
 //! The manual page eclusa.toml(5), made from the schema of the configuration.
 
-use eclusa::Config;
+use eclusa_config::Config;
 use serde_json::Value;
 
 const HEAD: &str = r#".TH eclusa.toml 5

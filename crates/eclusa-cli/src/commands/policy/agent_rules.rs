@@ -1,7 +1,7 @@
 //! What other agents' permission settings come to in this language. Where something cannot be said
 //! exactly, a rule that tightens becomes wider and a rule that allows becomes narrower or is left.
 
-use eclusa::{Config, Layer};
+use eclusa_config::{Config, Layer};
 
 use super::rule_toml::RuleToml;
 

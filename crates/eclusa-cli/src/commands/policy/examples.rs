@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use eclusa::{Config, Layer};
+use eclusa_config::{Config, Layer};
 use serde_json::json;
 
 use super::layers;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eclusa::{Config, Layer};
+use eclusa_config::{Config, Layer};
 use serde_json::json;
 
 use super::agent_rules::{ImportedRules, Skipped};

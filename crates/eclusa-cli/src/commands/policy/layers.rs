@@ -1,6 +1,6 @@
 //! The rules of all layers as their authors wrote them, with the place of each.
 
-use eclusa::Config;
+use eclusa_config::Config;
 use toml_edit::{Item, Table, Value};
 
 /// One rule, as written.
@@ -15,7 +15,7 @@ pub(super) struct SourceRule {
 /// Every rule of a configuration.
 pub(super) fn rules(config: &Config) -> Vec<SourceRule> {
     let all = config.settings().into_iter().filter(|it| it.key == "rules");
-    let read = |setting: eclusa::Setting| {
+    let read = |setting: eclusa_config::Setting| {
         let text = format!("rule = {}", setting.value);
         let document: toml_edit::DocumentMut = text.parse().ok()?;
         let keys = document.get("rule")?.as_inline_table()?.clone().into_table();

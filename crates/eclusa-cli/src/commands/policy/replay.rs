@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use eclusa::Layer;
+use eclusa_config::Layer;
 use serde_json::json;
 
 use super::{log_calls, try_rule};

@@ -1,6 +1,7 @@
 //! Trying a rule before anybody writes it: the same configuration with one more layer.
 
-use eclusa::{Config, Decision, Gate, Layer, ToolCall};
+use eclusa::{Decision, Gate, ToolCall};
+use eclusa_config::{Config, Layer};
 
 use crate::{context, context::AppContext, failure::Failure};
 

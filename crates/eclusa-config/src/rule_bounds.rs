@@ -1,0 +1,192 @@
+//! How long a rule holds, what it is an exception to, and what it asks of effects.
+
+use std::path::PathBuf;
+
+use eclusa::{Amount, Decision, EffectConditions, Rule, Validity};
+use toml::value::{Datetime, Offset};
+
+use crate::{
+    error::Problem,
+    schema::{self, Results},
+    source::LayerReader,
+    spanned::Spanned,
+    tighten::granted,
+    units,
+};
+
+/// The rule within its bounds, or what is wrong with them.
+pub(super) fn bounded(
+    source: &mut LayerReader<'_>,
+    written: &Spanned<schema::Rule>,
+    rule: Rule,
+) -> Option<Rule> {
+    let it = &written.it;
+    let until = match &it.until {
+        Some(until) => Some(source.keep(&until.span, moment(&until.it))?),
+        None => None,
+    };
+    let workspace = match &it.workspace {
+        Some(at) if !at.it.starts_with('/') => {
+            let text = format!("`{}` must be the whole path of a workspace", at.it);
+            source.wrong(Problem::new(&at.span, text));
+            return None;
+        }
+        at => at.as_ref().map(|it| PathBuf::from(&it.it)),
+    };
+    let times = it.times.as_ref().map(|it| it.it);
+    let term = Validity { until, times, conversation: it.conversation.clone(), workspace };
+    let span = it.times.as_ref().map_or(&written.span, |it| &it.span);
+    let rule = source.keep(span, rule.bounded(term))?;
+    match &it.tainted {
+        Some(said) if said.it && rule.decision() == Decision::Allow => Some(rule.tainted()),
+        Some(said) if said.it => {
+            let text = "only a rule that allows can hold although there is text from outside";
+            source.wrong(Problem::new(&said.span, text));
+            None
+        }
+        Some(_) | None => Some(rule),
+    }
+}
+
+/// What a rule is an exception to: rules of the same file, or of one below, which a person must
+/// have vouched for.
+pub(super) fn excepting(
+    source: &mut LayerReader<'_>,
+    written: &schema::Rule,
+    rule: Rule,
+    below: &[Rule],
+    own: &[Spanned<schema::Rule>],
+) -> Option<Rule> {
+    let Some(ids) = &written.except else { return Some(rule) };
+    for id in ids.it.as_slice() {
+        let here = own.iter().find(|it| it.it.id.as_ref().is_some_and(|it| it.it == *id));
+        let there = below.iter().find(|it| it.name() == Some(id));
+        let about_commands = match (here, there) {
+            (Some(here), _) => here.it.command.as_ref().is_some_and(|it| it.it.is_beginning()),
+            (None, Some(there)) if granted(source, &ids.span, "exceptions to other files") => {
+                there.is_about_commands()
+            }
+            (None, Some(_)) => return None,
+            (None, None) => {
+                let known = below.iter().filter_map(|it| it.name());
+                let text = format!("no rule of this file or below is called `{id}`");
+                source.wrong(Problem::new(&ids.span, text).nearest(id, known));
+                return None;
+            }
+        };
+        if about_commands != rule.is_about_commands() {
+            let text =
+                format!("`{id}` and this rule must both be about single commands, or neither");
+            source.wrong(Problem::new(&ids.span, text));
+            return None;
+        }
+    }
+    Some(rule.except(ids.it.as_slice().iter().cloned()))
+}
+
+/// What a rule asks of effects.
+pub(super) fn effects(written: &Results, decision: Decision) -> Result<EffectConditions, String> {
+    if decision == Decision::Stage {
+        return Err("what has effects to look at is staged by then; use allow, ask or deny".into());
+    }
+    let count = |it: &Option<String>| it.as_deref().map(|it| amount(it, number)).transpose();
+    let mut tests = EffectConditions::default();
+    tests.deleted = count(&written.deleted)?;
+    tests.files = count(&written.files)?;
+    tests.lines = count(&written.lines)?;
+    tests.bytes = written.bytes.as_deref().map(|it| amount(it, bytes)).transpose()?;
+    tests.network = written.network;
+    if let Some(globs) = &written.outside {
+        tests = tests.outside(globs.as_slice(), decision)?;
+    }
+    if let Some(globs) = &written.only {
+        tests = tests.only(globs.as_slice(), decision)?;
+    }
+    match tests.is_empty() {
+        true => Err("an empty table says nothing; use deleted, files, lines, bytes, outside, only or network".into()),
+        false => Ok(tests),
+    }
+}
+
+/// `> 5` or `<= 5`.
+fn amount(text: &str, read: impl Fn(&str) -> Result<u64, String>) -> Result<Amount, String> {
+    let text = text.trim();
+    if let Some(most) = text.strip_prefix("<=") {
+        Ok(Amount::UpTo(read(most.trim())?))
+    } else if let Some(least) = text.strip_prefix('>').filter(|it| !it.starts_with('=')) {
+        Ok(Amount::Above(read(least.trim())?))
+    } else {
+        Err(format!("`{text}` compares nothing; write `> 5` or `<= 5`"))
+    }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is not a whole number"))
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    text.parse().or_else(|_| units::size(text).map(|it| it as u64))
+}
+
+/// A time as milliseconds since 1970; a date is the beginning of the day in UTC.
+fn moment(text: &str) -> Result<u64, String> {
+    let wrong =
+        || format!("`{text}` is not a time; write it like `2026-12-01T18:00:00Z`, or a date alone");
+    let read: Datetime = text.parse().map_err(|_| wrong())?;
+    let date = read.date.ok_or_else(wrong)?;
+    let days = days_since_1970(date.year.into(), date.month.into(), date.day.into());
+    let seconds = match (read.time, read.offset) {
+        (None, _) => 0,
+        (Some(_), None) => {
+            return Err(format!(
+                "`{text}` does not say where it is that time; end it with `Z` or `+02:00`"
+            ));
+        }
+        (Some(time), Some(offset)) => {
+            let minutes = match offset {
+                Offset::Z => 0,
+                Offset::Custom { minutes } => i64::from(minutes),
+            };
+            let of_day = i64::from(time.hour) * 3600 + i64::from(time.minute) * 60;
+            of_day + i64::from(time.second.unwrap_or_default()) - minutes * 60
+        }
+    };
+    let seconds = days * 86_400 + seconds;
+    u64::try_from(seconds).map(|it| it * 1000).map_err(|_| wrong())
+}
+
+/// Days from 1970-01-01 to a date of the Gregorian calendar. Years begin in March here, so that
+/// the day that comes and goes is the last.
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    let of_year = (153 * month + 2) / 5 + day - 1;
+    year * 365 + leap + of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_counted_from_1970() {
+        assert_eq!(moment("1970-01-01"), Ok(0));
+        assert_eq!(moment("2000-03-01"), Ok(951_868_800_000));
+        assert_eq!(moment("2026-12-01T18:00:30Z"), Ok(1_796_148_030_000));
+        assert_eq!(moment("2026-12-01T18:00:30+02:00"), Ok(1_796_140_830_000));
+        assert_eq!(moment("2024-02-29T00:00:00Z"), Ok(1_709_164_800_000));
+        for wrong in ["", "tomorrow", "2026-13-01", "18:00:00", "2026-12-01T18:00:00", "1969-01-01"]
+        {
+            assert!(moment(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_compared_one_way_or_the_other() {
+        assert_eq!(amount("> 5", number), Ok(Amount::Above(5)));
+        assert_eq!(amount("<=2MB", bytes), Ok(Amount::UpTo(2 << 20)));
+        for wrong in ["5", ">= 5", "< 5", "> five", ">", "= 5"] {
+            assert!(amount(wrong, number).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! A configuration file as written. These types are its schema too: what they say of their
+//! fields is what the schema says.
+
+use std::collections::BTreeMap;
+
+use eclusa::{
+    ArgsInLog, Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass, PreflightStep,
+};
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    commands::Commands,
+    diagnostics::Diagnostics,
+    files::Files,
+    reviewers::Reviewer,
+    servers::Server,
+    spanned::{Keyword, Spanned},
+    units::{Most, Size},
+    web::Web,
+};
+
+mod rule;
+pub(super) use rule::{CommandCondition, Example, Matcher, Results, Rule, Tests};
+
+/// The configuration of Eclusa. Times are written like "30s" or "10m", sizes like "100KB".
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "eclusa.toml")]
+pub(super) struct ConfigFile {
+    /// When people are asked.
+    pub(super) mode: Option<Spanned<Keyword<Mode>>>,
+    /// What happens when a person must be asked and nobody can be.
+    pub(super) on_no_approver: Option<Spanned<Keyword<OnNoApprover>>>,
+    /// The order of the passes between verdict and run: each of the three, once.
+    pub(super) order: Option<Spanned<Vec<Keyword<PreflightStep>>>>,
+    /// Rules of the layers below that are left out, by their ids.
+    pub(super) without: Option<Spanned<Vec<Spanned<String>>>>,
+    /// How much a call may use, and how long anybody may take to decide about it.
+    #[serde(default)]
+    pub(super) limits: Limits,
+    /// What a call may do to the workspace, whichever way.
+    #[serde(default)]
+    pub(super) effects: EffectsSection,
+    /// The log.
+    #[serde(default)]
+    pub(super) audit: Audit,
+    /// Taking changes back.
+    #[serde(default)]
+    pub(super) undo: Undo,
+    /// Taking secrets out of what leaves.
+    #[serde(default)]
+    pub(super) redact: Redact,
+    /// Reviewers in general.
+    #[serde(default)]
+    pub(super) review: Review,
+    /// The files of the workspace.
+    #[serde(default)]
+    pub(super) files: Files,
+    /// How much one fetch from the web may cost.
+    #[serde(default)]
+    pub(super) web: Web,
+    /// What shell commands may use and reach, and how well they must be held.
+    #[serde(default)]
+    pub(super) commands: Commands,
+    /// The checks that the tool `diagnostics` runs.
+    #[serde(default)]
+    pub(super) diagnostics: Diagnostics,
+    /// What may run. All rules are heard, and the strictest decides.
+    #[serde(default)]
+    pub(super) rules: Vec<Spanned<Rule>>,
+    /// Tools that are programs, by name.
+    #[serde(default)]
+    pub(super) tools: BTreeMap<String, Spanned<Tool>>,
+    /// MCP servers behind the gate, by name.
+    #[serde(default)]
+    pub(super) servers: BTreeMap<String, Spanned<Server>>,
+    /// Reviewers that are programs or web addresses, in the order in which they are consulted.
+    #[serde(default)]
+    pub(super) reviewers: Vec<Spanned<Reviewer>>,
+}
+
+/// The schema of a configuration file. TOML has no null, so neither has it.
+pub(super) fn schema() -> Value {
+    let settings = SchemaSettings::draft2020_12();
+    let mut schema = settings.into_generator().into_root_schema_for::<ConfigFile>().to_value();
+    without_null(&mut schema);
+    schema
+}
+
+fn without_null(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::Array(types)) = fields.get_mut("type") {
+                types.retain(|it| it != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    fields.insert("type".to_owned(), only);
+                }
+            }
+            if let Some(Value::Array(words)) = fields.get_mut("enum") {
+                words.retain(|it| !it.is_null());
+            }
+            if let Some(Value::Array(choices)) = fields.get_mut("anyOf") {
+                choices.retain(|it| it.get("type").is_none_or(|it| it != "null"));
+                if let [Value::Object(only)] = choices.as_slice() {
+                    let only = only.clone();
+                    fields.remove("anyOf");
+                    for (key, value) in only {
+                        fields.entry(key).or_insert(value);
+                    }
+                }
+            }
+            if fields.get("default").is_some_and(Value::is_null) {
+                fields.remove("default");
+            }
+            fields.values_mut().for_each(without_null);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_null),
+        _ => {}
+    }
+}
+
+/// How much a call may use, and how long anybody may take to decide about it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Limits {
+    /// Time to run, unless the call asks for another.
+    pub(super) time: Option<Spanned<String>>,
+    /// The most time to run that a call can ask for.
+    pub(super) time_cap: Option<Spanned<String>>,
+    /// Output the model gets, in bytes or as a size; 0 means the default, never no limit.
+    pub(super) output: Option<Spanned<Size>>,
+    /// Which part of a longer output it gets.
+    pub(super) cut: Option<Spanned<Keyword<Cut>>>,
+    /// Concurrent calls of one turn that run at once; 1 runs every call alone.
+    #[schemars(range(min = 1))]
+    pub(super) concurrent: Option<Spanned<usize>>,
+    /// How deep tools may call tools.
+    pub(super) depth: Option<Spanned<usize>>,
+    /// Time for a person to answer. It is not the tool's time.
+    pub(super) approval: Option<Spanned<String>>,
+    /// Time for each reviewer.
+    pub(super) review: Option<Spanned<String>>,
+    /// Time for a checkpoint, and for reverse thinking.
+    pub(super) checkpoint: Option<Spanned<String>>,
+    /// Time for a record to become durable.
+    pub(super) audit: Option<Spanned<String>>,
+}
+
+/// What a call may do to the workspace, whichever way.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct EffectsSection {
+    /// How many files may change, or "none" for no limit; one that is moved counts once.
+    pub(super) max_files: Option<Spanned<Most>>,
+    /// How many lines may come and go, or "none" for no limit.
+    pub(super) max_lines: Option<Spanned<Most>>,
+    /// How much may be in the files that are written, in bytes or as a size, or "none".
+    pub(super) max_bytes: Option<Spanned<Size>>,
+    /// What becomes of deleting: allow (as of any other change), ask or deny. What git ignores is
+    /// deleted without a question.
+    pub(super) delete: Option<Spanned<Keyword<Decision>>>,
+    /// The older way to write `delete`: false is "deny", true is "allow".
+    pub(super) allow_delete: Option<Spanned<bool>>,
+    /// What becomes of changes that make files executable.
+    pub(super) executable: Option<Spanned<Keyword<Decision>>>,
+    /// How much may change in a conversation before a person is asked again.
+    #[serde(default)]
+    pub(super) budget: Budget,
+}
+
+/// How much may change in a conversation before a person is asked again.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Budget {
+    /// How many things may be deleted, or "none" for no limit.
+    pub(super) deleted: Option<Spanned<Most>>,
+    /// How many files may change, or "none".
+    pub(super) files: Option<Spanned<Most>>,
+    /// How many lines may come and go, or "none".
+    pub(super) lines: Option<Spanned<Most>>,
+    /// How much may be written, in bytes or as a size, or "none".
+    pub(super) bytes: Option<Spanned<Size>>,
+}
+
+/// The log.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Audit {
+    /// How much of the arguments a record holds. The digest is always there.
+    pub(super) args: Option<Spanned<Keyword<ArgsInLog>>>,
+    /// What a record survives.
+    pub(super) durability: Option<Spanned<Keyword<Durability>>>,
+}
+
+/// Taking changes back.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Undo {
+    /// How much may be kept of what was replaced or deleted, in bytes or as a size. Beyond it the
+    /// oldest goes for good, which is told and recorded.
+    pub(super) keep: Option<Spanned<Size>>,
+    /// How many of the latest changes are kept as they are, and undone quickest. Older ones are
+    /// compressed.
+    pub(super) recent: Option<Spanned<usize>>,
+    /// What a committed change survives.
+    pub(super) durability: Option<Spanned<Keyword<Durability>>>,
+}
+
+/// Taking secrets out of what leaves.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Redact {
+    /// Whether they are.
+    pub(super) on: Option<Spanned<bool>>,
+    /// Files with further kinds of secrets.
+    pub(super) files: Option<Spanned<Vec<String>>>,
+    /// Further kinds of secrets, beside the built-in ones.
+    #[serde(default)]
+    pub(super) rules: Vec<Spanned<RedactRule>>,
+}
+
+/// One more kind of secret.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct RedactRule {
+    /// What the mark that takes its place calls it.
+    pub(super) name: String,
+    /// A regular expression for what it looks like.
+    pub(super) regex: Spanned<String>,
+    /// Words of which at least one stands near it; none: it is looked for everywhere.
+    #[serde(default)]
+    pub(super) keywords: Vec<String>,
+}
+
+/// Reviewers in general.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Review {
+    /// How long a decision about the same call is kept; "0s": not at all.
+    pub(super) cache_time: Option<Spanned<String>>,
+    /// How many decisions are kept.
+    #[schemars(range(min = 1))]
+    pub(super) cache_size: Option<Spanned<usize>>,
+}
+
+/// A tool that is a program.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Tool {
+    /// What it does, for the model.
+    pub(super) description: String,
+    /// Program and arguments. A word that is `{name}` and nothing else stands for that argument,
+    /// as one word whatever is in it; an absent argument leaves no word behind. All arguments
+    /// are on the program's input too, as JSON. No shell is involved.
+    pub(super) command: Spanned<Vec<Spanned<String>>>,
+    /// The arguments: a JSON Schema for each.
+    pub(super) args: Option<Spanned<BTreeMap<String, Value>>>,
+    /// Arguments that must be there.
+    pub(super) required: Option<Spanned<Vec<Spanned<String>>>>,
+    /// In place of `args` and `required`: the JSON Schema of all arguments.
+    pub(super) schema: Option<Spanned<Value>>,
+    /// Which rules apply.
+    pub(super) class: Option<Spanned<Keyword<PermissionClass>>>,
+    /// It may run beside other such tools.
+    #[serde(default)]
+    pub(super) concurrent: bool,
+    /// Label: only looks. Decides nothing.
+    #[serde(default)]
+    pub(super) read_only: bool,
+    /// Label: what it does is hard to take back. Decides nothing.
+    #[serde(default)]
+    pub(super) destructive: bool,
+    /// Ask about it even where its class would not be asked about.
+    #[serde(default)]
+    pub(super) sensitive: bool,
+    /// Other names that lead to it.
+    #[serde(default)]
+    pub(super) aliases: Vec<Spanned<String>>,
+    /// Three to ten words that a search should find it by.
+    #[serde(default)]
+    pub(super) search_hint: String,
+    /// The word for what it does in the log; guessed from the name unless given.
+    #[serde(default)]
+    pub(super) operation: String,
+    /// A checkpoint must open before each call.
+    #[serde(default)]
+    pub(super) checkpoint: bool,
+    /// Someone must argue the other side before each call.
+    #[serde(default)]
+    pub(super) reverse_thinking: bool,
+    /// How long it may run.
+    pub(super) timeout: Option<Spanned<String>>,
+    /// Environment variables that are passed on to it, by name.
+    #[serde(default)]
+    pub(super) env: Vec<Spanned<String>>,
+    /// Arguments that are paths it reads, as JSON pointers. An empty list says: none.
+    pub(super) reads: Option<Vec<Spanned<String>>>,
+    /// Arguments that are paths it writes, as JSON pointers. An empty list says: none.
+    pub(super) writes: Option<Vec<Spanned<String>>>,
+    /// Hosts it talks to: names, or JSON pointers to arguments. An empty list says: none.
+    pub(super) hosts: Option<Vec<Spanned<String>>>,
+    /// The argument that is shell text it runs, as a JSON pointer.
+    pub(super) shell: Option<Spanned<String>>,
+}

@@ -1,0 +1,177 @@
+//! One file on its way from text to meaning: its problems, and the places of its values.
+
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use crate::{
+    ConfigError, Layer, Setting, Trust, check,
+    error::{Problem, place},
+    spanned,
+};
+
+/// A setting, and the place of its value.
+pub(super) type Placed = (Range<usize>, Setting);
+
+/// A file that is being read.
+pub(super) struct LayerReader<'a> {
+    pub(super) trust: Trust,
+    /// It is ours and the same in every copy of the program: a test tries its examples.
+    pub(super) shipped: bool,
+    name: &'a str,
+    text: &'a str,
+    problems: Vec<Problem>,
+    /// The places of values that are not taken, because a stricter one stands.
+    passed: Vec<Range<usize>>,
+}
+
+impl<'a> LayerReader<'a> {
+    pub(super) fn new(layer: &'a Layer) -> LayerReader<'a> {
+        LayerReader {
+            trust: layer.trust,
+            shipped: false,
+            name: &layer.name,
+            text: &layer.text,
+            problems: Vec::new(),
+            passed: Vec::new(),
+        }
+    }
+
+    /// The file as written and its plain settings, or nothing when it has mistakes.
+    pub(super) fn read<T: DeserializeOwned>(&mut self, schema: &Value) -> Option<(T, Vec<Placed>)> {
+        let (tree, errors) = DeTable::parse_recoverable(self.text);
+        for error in errors {
+            let span = error.span().unwrap_or_default();
+            let message = error.message().trim().replace('\n', ", ");
+            self.problems.push(Problem::new(&span, message));
+        }
+        if self.problems.is_empty() {
+            self.problems = check::check(schema, &tree);
+        }
+        if !self.problems.is_empty() {
+            return None;
+        }
+        match toml::from_str(self.text) {
+            Ok(written) => {
+                let mut settings = Vec::new();
+                self.plain(tree.get_ref(), "", &mut settings);
+                Some((written, settings))
+            }
+            Err(error) => {
+                let span = error.span().unwrap_or_default();
+                self.problems.push(Problem::new(&span, error.message()));
+                None
+            }
+        }
+    }
+
+    /// Notes that a value is not taken.
+    pub(super) fn pass_over(&mut self, span: &Range<usize>) {
+        self.passed.push(span.clone());
+    }
+
+    /// The settings that were taken.
+    pub(super) fn taken(&self, settings: Vec<Placed>) -> Vec<Setting> {
+        let taken = settings.into_iter().filter(|(span, _)| !self.passed.contains(span));
+        taken.map(|(_, it)| it).collect()
+    }
+
+    /// Notes a problem.
+    pub(super) fn wrong(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    /// The value, or nothing and a problem at this place.
+    pub(super) fn keep<T>(&mut self, span: &Range<usize>, it: Result<T, String>) -> Option<T> {
+        it.map_err(|message| self.problems.push(Problem::new(span, message))).ok()
+    }
+
+    /// `file:line` of a place.
+    pub(super) fn origin(&self, span: &Range<usize>) -> String {
+        format!("{}:{}", self.name, place(self.text, span.start).0)
+    }
+
+    /// How many problems there are so far.
+    pub(super) fn count(&self) -> usize {
+        self.problems.len()
+    }
+
+    /// The problems, in the order of their places.
+    pub(super) fn into_errors(mut self) -> Vec<ConfigError> {
+        self.problems.sort_by_key(|it| it.span.start);
+        let (name, text) = (self.name, self.text);
+        self.problems.into_iter().map(|it| it.in_file(name, text)).collect()
+    }
+
+    /// Every value that is no table, with its origin.
+    fn plain(&self, table: &DeTable<'_>, path: &str, into: &mut Vec<Placed>) {
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            let key = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+            match value.get_ref() {
+                DeValue::Table(_) if path == "tools" || path == "servers" => {
+                    into.push((value.span(), self.whole(key, value)))
+                }
+                DeValue::Table(inner) => self.plain(inner, &key, into),
+                DeValue::Array(items) if items.iter().any(is_table) => {
+                    into.extend(items.iter().map(|it| (it.span(), self.whole(key.clone(), it))));
+                }
+                _ => {
+                    let written = self.text.get(value.span()).unwrap_or_default();
+                    let origin = self.origin(&value.span());
+                    into.push((
+                        value.span(),
+                        Setting { key, value: written.to_owned(), origin, shipped: self.shipped },
+                    ));
+                }
+            }
+        }
+    }
+
+    /// A table as one setting.
+    fn whole(&self, key: String, table: &Spanned<DeValue<'_>>) -> Setting {
+        let value = inline(table.get_ref()).to_string();
+        Setting { key, value, origin: self.origin(&table.span()), shipped: self.shipped }
+    }
+}
+
+/// The same value in the form that can be written on one line.
+fn inline(value: &DeValue<'_>) -> toml::Value {
+    match value {
+        DeValue::String(text) => toml::Value::String(text.to_string()),
+        DeValue::Integer(it) => {
+            toml::Value::Integer(i64::from_str_radix(it.as_str(), it.radix()).unwrap_or_default())
+        }
+        DeValue::Float(it) => toml::Value::Float(it.as_str().parse().unwrap_or_default()),
+        DeValue::Boolean(it) => toml::Value::Boolean(*it),
+        DeValue::Datetime(it) => toml::Value::Datetime(*it),
+        DeValue::Array(items) => {
+            toml::Value::Array(items.iter().map(|it| inline(it.get_ref())).collect())
+        }
+        DeValue::Table(table) => toml::Value::Table(
+            table
+                .iter()
+                .map(|(key, it)| (key.get_ref().to_string(), inline(it.get_ref())))
+                .collect(),
+        ),
+    }
+}
+
+fn is_table(value: &Spanned<DeValue<'_>>) -> bool {
+    matches!(value.get_ref(), DeValue::Table(_))
+}
+
+/// Names of environment variables, and never values.
+pub(super) fn check_env(source: &mut LayerReader<'_>, names: &[spanned::Spanned<String>]) {
+    for name in names {
+        if name.it.is_empty() || name.it.contains(['=', '\0']) {
+            let text = format!("`{}` is not the name of an environment variable", name.it);
+            source.wrong(Problem::new(&name.span, text).help("values are never written here"));
+        }
+    }
+}

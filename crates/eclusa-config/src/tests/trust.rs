@@ -1,0 +1,88 @@
+//! Who may loosen what: the administrator on top, a project beneath, exceptions by name.
+
+use eclusa::{Decision, Mode};
+
+use super::*;
+use crate::Trust;
+
+fn layers(administrator: &str, person: &str) -> Config {
+    let top = Layer::of_administrator("/etc/eclusa/eclusa.toml", administrator);
+    // Wherever it stands in the list.
+    let one = Config::load(&[top.clone(), Layer::of_person("mine.toml", person)]).unwrap();
+    let other = Config::load(&[Layer::of_person("mine.toml", person), top]).unwrap();
+    assert_eq!(one.settings(), other.settings());
+    one
+}
+
+#[test]
+fn nothing_loosens_what_the_administrator_says() {
+    let config = layers("mode = 'confirm-all'\n[limits]\ntime = '5s'", "mode = 'yolo'");
+    assert_eq!(config.mode, Mode::ConfirmAll);
+    assert_eq!(config.limits.time.as_secs(), 5);
+    let of = |key: &str| config.settings().into_iter().rfind(|it| it.key == key).unwrap().origin;
+    assert_eq!(of("mode"), "/etc/eclusa/eclusa.toml:1");
+}
+
+#[test]
+fn what_is_stricter_than_the_administrator_stands() {
+    let config = layers("mode = 'auto-approve'\n[limits]\ntime = '5s'", "mode = 'confirm-all'\n");
+    assert_eq!(config.mode, Mode::ConfirmAll);
+    let of = |key: &str| config.settings().into_iter().rfind(|it| it.key == key).unwrap().origin;
+    assert_eq!(
+        (of("mode"), of("limits.time")),
+        ("mine.toml:1".into(), "/etc/eclusa/eclusa.toml:3".into())
+    );
+}
+
+/// A broad denial has exceptions in its own file or above, and nowhere below.
+#[test]
+fn an_exception_stands_in_the_same_file_or_a_stricter_one() {
+    let deny = "[[rules]]\nid = 'no'\ndecision = 'deny'\ntool = '*'\n";
+    let except = "[[rules]]\ndecision = 'allow'\ntool = 'note'\nexcept = 'no'\n";
+    let load = |layers: &[Layer]| Config::load(layers).map_err(|err| err.to_string());
+    let person = |name: &str, text: &str| Layer::of_person(name, text);
+    let project = |name: &str, text: &str| Layer::of_project(name, text);
+    let top = |name: &str, text: &str| Layer::of_administrator(name, text);
+    assert!(load(&[person("a", &format!("{deny}{except}"))]).is_ok());
+    assert!(load(&[person("a", deny), person("b", except)]).is_ok());
+    assert!(load(&[person("a", deny), top("b", except)]).is_ok());
+    let below = load(&[person("a", except), person("b", deny)]).unwrap_err();
+    assert!(below.starts_with("a:4:10: no rule of this file or below is called `no`"), "{below}");
+    let under = load(&[top("b", deny), person("a", except)]).unwrap_err();
+    assert!(under.contains("no rule of this file or below is called `no`"), "{under}");
+    let without = load(&[top("b", deny), person("a", "without = ['no']")]).unwrap_err();
+    assert!(without.contains("no rule below is called `no`"), "{without}");
+    let ask = except.replace("allow", "ask");
+    let found = load(&[person("a", deny), project("b", &ask)]).unwrap_err();
+    assert!(found.contains("cannot bring exceptions to other files"), "{found}");
+    assert!(load(&[project("b", &format!("{deny}{ask}"))]).is_ok(), "its own rules are its own");
+}
+
+/// The examples of a rule over commands are judged command by command.
+#[test]
+fn examples_of_commands_are_taken_apart() {
+    let load =
+        |text: &str| Config::load(&[Layer::of_person("f", text)]).map_err(|it| it.to_string());
+    let deny = "[[rules]]\ndecision = 'deny'\ncommand = 'git push'\n";
+    assert!(load(&format!("{deny}match = [{{ runs = 'ls; env sudo git -C x push' }}]")).is_ok());
+    assert!(load(&format!("{deny}not_match = [{{ runs = 'echo git push' }}]")).is_ok());
+    assert!(load(&format!("{deny}not_match = [{{ runs = 'sh -c \"git push\"' }}]")).is_err());
+    let allow = deny.replace("deny", "allow");
+    assert!(load(&format!("{allow}match = [{{ runs = 'git push && git push x' }}]")).is_ok());
+    assert!(load(&format!("{allow}match = [{{ runs = 'git push && ls' }}]")).is_err());
+    let secrets = "[[rules]]\ndecision = 'deny'\npath = '*.pem'\nmatch = [{ runs = 'cat a.pem' }]";
+    assert!(load(secrets).is_ok(), "paths of commands are paths of the call");
+}
+
+#[test]
+fn trust_has_a_word_for_each() {
+    assert_eq!(Layer::of_administrator("a", "").trust, Trust::Administrator);
+    let rule = "[[rules]]\ndecision = 'allow'\ntool = 'x'";
+    let config = layers(rule, "");
+    assert!(
+        config
+            .rules
+            .iter()
+            .any(|it| it.decision() == Decision::Allow && it.named_tools().any(|it| it == "x"))
+    );
+}

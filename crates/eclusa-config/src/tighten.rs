@@ -1,0 +1,70 @@
+//! Who may loosen what: each value is put over the one below only as far as its file's trust reaches.
+
+use std::ops::Range;
+
+use crate::{
+    Trust,
+    error::Problem,
+    source::LayerReader,
+    spanned::{Keyword, KeywordSet, Spanned},
+};
+
+/// What to do with a project's file that wants more than it may.
+pub(super) const TRUST: &str =
+    "read it, and trust it with `eclusa config trust`, or with `--config` for one run";
+
+/// True when the file may do this; a problem otherwise.
+pub(super) fn granted(source: &mut LayerReader<'_>, span: &Range<usize>, what: &str) -> bool {
+    if source.trust == Trust::Project {
+        let text = format!("a project's file cannot bring {what}");
+        source.wrong(Problem::new(span, text).help(TRUST));
+    }
+    source.trust != Trust::Project
+}
+
+/// Puts a value in the place of the one below, unless it is looser and the file may only tighten.
+pub(super) fn set_tightening<T>(
+    source: &mut LayerReader<'_>,
+    span: &Range<usize>,
+    below: &mut T,
+    new: T,
+    looser: impl Fn(&T, &T) -> bool,
+) {
+    if source.trust == Trust::Project && looser(&new, below) {
+        let text =
+            "a project's file can only tighten, and this is looser than what holds without it";
+        source.wrong(Problem::new(span, text).help(TRUST));
+    } else if source.trust == Trust::Administrator && looser(&new, below) {
+        source.pass_over(span);
+    } else {
+        *below = new;
+    }
+}
+
+/// Puts a word in the place of the one below. The words stand from strict to loose.
+pub(super) fn set_enum<T: KeywordSet + PartialEq>(
+    source: &mut LayerReader<'_>,
+    below: &mut T,
+    new: Option<&Spanned<Keyword<T>>>,
+) {
+    let rank = |it: &T| T::WORDS.iter().position(|(_, word)| word == it);
+    if let Some(new) = new {
+        set_tightening(source, &new.span, below, new.it.0, |new, old| rank(new) > rank(old));
+    }
+}
+
+/// Puts a value in the place of the one below. It is neither loose nor strict, so a project has
+/// no business with it.
+pub(super) fn set_trusted_only<T: PartialEq>(
+    source: &mut LayerReader<'_>,
+    span: &Range<usize>,
+    below: &mut T,
+    new: T,
+) {
+    if source.trust != Trust::Project || new == *below {
+        *below = new;
+    } else {
+        let text = "a project's file cannot change this";
+        source.wrong(Problem::new(span, text).help(TRUST));
+    }
+}
