@@ -11,11 +11,13 @@ use eclusa::Mode;
 
 use crate::screen::ColorChoice;
 
+mod conversation;
 mod history;
 mod mcp;
 mod policy;
 mod servers;
 
+pub(crate) use conversation::{ConversationCommand, FeedArgs, WireShape};
 pub(crate) use history::{
     ApprovalsCommand, ChangesCommand, ChangesList, ConfigCommand, LogCommand, LogList, RedoArgs,
     ToolsCommand, UndoArgs,
@@ -140,9 +142,14 @@ cannot be read is denied in its place. Exit code 3 when a single call would be d
         /// Start the servers behind the gate, and show their tools too
         #[arg(long, global = true)]
         servers: bool,
+        /// Print the declarations for a model's request, or the text that teaches `tool` blocks
+        #[arg(long, value_enum, value_name = "SHAPE")]
+        shape: Option<WireShape>,
         #[command(subcommand)]
         what: Option<ToolsCommand>,
     },
+    #[command(flatten)]
+    Conversation(ConversationCommand),
     /// Undo what calls changed in the workspace
     #[command(after_help = "\
 Examples:

@@ -10,6 +10,7 @@ mod config;
 mod demo;
 mod doctor;
 mod exec;
+mod feed;
 mod init;
 mod log;
 mod log_call;
@@ -25,7 +26,7 @@ mod undo;
 mod up;
 
 use crate::{
-    args::{Args, Command, Global},
+    args::{Args, Command, ConversationCommand, Global},
     context::AppContext,
     failure::{Exit, Failure},
     paths::Paths,
@@ -41,9 +42,13 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Exec(command) => exec::run(&open(&global)?, command, global.json).await,
         Command::Doctor => doctor::run(&global).await,
         Command::Check(call) => check::run(&open(&global)?, call, global.json).await,
-        Command::Tools { what, servers } => {
+        Command::Tools { shape: Some(shape), servers, .. } => {
+            tools::declare(&open(&global)?, shape, servers).await
+        }
+        Command::Tools { what, servers, .. } => {
             tools::run(&open(&global)?, what, servers, global.json).await
         }
+        Command::Conversation(what) => conversation(&global, what).await,
         Command::Undo(calls) => undo::run(&open(&global)?, calls, global.json).await,
         Command::Redo(call) => undo::redo(&open(&global)?, call, global.json).await,
         Command::Changes { list, what } => changes::run(&open(&global)?, list, what, global.json),
@@ -62,5 +67,13 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Man(args) => man::run(&args),
         Command::CompleteWords { kind } => completions::words(&global, kind),
         Command::Init(args) => init::run(&global, &args),
+    }
+}
+
+/// The commands about models and conversations with them.
+async fn conversation(global: &Global, what: ConversationCommand) -> Result<Exit, Failure> {
+    let ctx = AppContext::open(global)?;
+    match what {
+        ConversationCommand::Feed(args) => feed::run(&ctx, args, global.json).await,
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod ledger;
 mod memory;
 mod record;
 mod reply;
+mod sent;
 pub(crate) mod trail;
 
 pub use body::ArgsInLog;
@@ -15,6 +16,7 @@ pub use clock::{Clock, SystemClock};
 pub use memory::MemoryLog;
 pub use record::{AuditError, Broken, Head, Receipt, Record, Verifier};
 pub use reply::Reply;
+pub use sent::SentRequest;
 
 use std::{
     future::Future,

@@ -9,8 +9,8 @@ use futures::FutureExt;
 use tracing::Instrument as _;
 
 use crate::{
-    Event, Explanation, Incoming, Metrics, PermissionClass, Permit, Policy, Released, Reply, Run,
-    Stage, Stop, ToolCall, Verdict,
+    AuditError, Event, Explanation, Incoming, Metrics, PermissionClass, Permit, Policy, Receipt,
+    Registered, Released, Reply, Run, SentRequest, Stage, Stop, ToolCall, Verdict,
     approve::memory::Memory,
     audit::ledger::{Entry, Ledger, millis},
     stop::Decider,
@@ -107,6 +107,7 @@ impl Gate {
     ) -> Reply {
         let (mut entry, readable) = self.ledger.open(&self.run, incoming);
         self.setup.events.send(|| Event::Received {
+            conversation: self.run.conversation.clone(),
             call: entry.trail.call.id.clone(),
             tool: entry.trail.call.tool.clone(),
         });
@@ -125,6 +126,7 @@ impl Gate {
         let reply = entry.close(outcome).await;
         self.setup.live.metrics.count(reply.code(), destructive, reply.time());
         self.setup.events.send(|| Event::Ended {
+            conversation: self.run.conversation.clone(),
             call: reply.id().to_owned(),
             tool: reply.tool().to_owned(),
             code: reply.code(),
@@ -168,6 +170,37 @@ impl Gate {
         })
     }
 
+    /// The tool that a call asks for. In a narrower run ([`Run::tools`]) the others are not there.
+    fn find(&self, name: &str) -> Result<Arc<Registered>, Stop> {
+        let Some(tools) = &self.run.tools else { return self.setup.registry.find(name) };
+        let among = |name: &str| tools.iter().any(|it| it == name);
+        match self.setup.registry.find(name) {
+            Ok(tool) if among(tool.name()) => Ok(tool),
+            Err(Stop::UnknownTool { name, mut nearest }) => {
+                nearest.retain(|it| among(it));
+                Err(Stop::UnknownTool { name, nearest })
+            }
+            _ => Err(Stop::UnknownTool { name: name.to_owned(), nearest: Vec::new() }),
+        }
+    }
+
+    /// What brought text from outside into this conversation, if anything did.
+    pub fn taint(&self) -> Option<Arc<str>> {
+        conversations::taint(&self.setup, &self.run)
+    }
+
+    /// Notes that text from outside has come into this conversation, and how: with an attachment,
+    /// or before the program was started again. What came first stands.
+    pub fn bring_from_outside(&self, how: &str) {
+        conversations::bring_from_outside(&self.setup, &self.run, how.into());
+    }
+
+    /// Puts it on record that this is about to leave for a model. What cannot be recorded is not
+    /// sent.
+    pub async fn record_sent(&self, sent: &SentRequest<'_>) -> Result<Receipt, AuditError> {
+        self.ledger.record_sent(&self.run, sent).await
+    }
+
     /// Ends this conversation: what people answered for it is forgotten, and what tools run for it
     /// ends.
     pub fn end_conversation(&self) {
@@ -180,7 +213,7 @@ impl Gate {
         let (mut entry, _) = self.ledger.open(&self.run, call.into());
         entry.leave_unrecorded();
         let checked = catch_unwind(AssertUnwindSafe(|| {
-            let tool = self.setup.registry.find(&entry.trail.call.tool)?;
+            let tool = self.find(&entry.trail.call.tool)?;
             let call = validate::validate(tool, &mut entry.trail)?;
             let call = call.with_context(conversations::moment(&self.setup, &self.run));
             Ok((call.class(), judge::judge(&self.setup, &self.run, &call)))
@@ -193,7 +226,7 @@ impl Gate {
         let (mut entry, _) = self.ledger.open(&self.run, call.into());
         entry.leave_unrecorded();
         let explained = catch_unwind(AssertUnwindSafe(|| {
-            let tool = self.setup.registry.find(&entry.trail.call.tool)?;
+            let tool = self.find(&entry.trail.call.tool)?;
             let call = validate::validate(tool, &mut entry.trail)?;
             let call = call.with_context(conversations::moment(&self.setup, &self.run));
             // The mode and what this machine can do have a say too.
@@ -217,7 +250,7 @@ impl Gate {
         if self.run.cancel.is_cancelled() {
             return Err(Stop::Cancelled { ran: false });
         }
-        let tool = self.setup.registry.find(&entry.trail.call.tool)?;
+        let tool = self.find(&entry.trail.call.tool)?;
         let call = validate::validate(tool, &mut entry.trail)?;
         let call = call.with_context(conversations::moment(&self.setup, &self.run));
         entry.reached(Stage::Validated);
@@ -248,6 +281,7 @@ impl Gate {
         conversations::mark_tainted(&self.setup, &self.run, permit.call());
         let started = entry.start(&permit).await?;
         self.setup.events.send(|| Event::Started {
+            conversation: self.run.conversation.clone(),
             call: entry.trail.call.id.clone(),
             tool: entry.trail.name().to_owned(),
             number: entry.start_seq(),

@@ -92,7 +92,7 @@ pub use approve::{
 pub use attachment::{Attachment, Body, Media};
 pub use audit::{
     Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Head, MemoryLog, Receipt,
-    Record, Reply, SystemClock, Verifier,
+    Record, Reply, SentRequest, SystemClock, Verifier,
 };
 pub use call::{Incoming, Malformed, Origin, Stage, ToolCall};
 pub use closures::{AsyncFnApprover, FnApprover, FnTool};

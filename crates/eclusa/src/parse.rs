@@ -4,9 +4,10 @@
 //! streamed text, the others read the native calls of one model API, whole or in fragments.
 //! All of them give [`Incoming`](crate::Incoming)s: what could not be read goes to the gate as a
 //! [`Malformed`](crate::Malformed), so that it is answered and on record like any other call.
-//! Each module also writes [`Reply`](crate::Reply)s back in the shape that the same model
-//! expects, under the id that the model gave.
+//! Each module also writes answers back in the shape that the same model expects, under the id that
+//! the model gave: [`Reply`](crate::Reply)s, or [`ToolAnswer`]s that were kept.
 
+mod answer;
 pub mod anthropic;
 mod fence;
 pub mod fenced;
@@ -18,6 +19,7 @@ mod native;
 pub mod openai_chat;
 pub mod openai_responses;
 
+pub use answer::ToolAnswer;
 pub use ids::was_made;
 
 /// How many bytes of one call, or of all unfinished calls of one stream, are held unless the

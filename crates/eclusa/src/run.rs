@@ -24,6 +24,9 @@ pub struct Run {
     pub dry_run: bool,
     /// Cancels every call of the run.
     pub cancel: CancellationToken,
+    /// The only tools there are, by their own names; `None`: all of the registry. What a run is
+    /// kept to, the calls that its tools make are kept to as well.
+    pub tools: Option<Arc<[String]>>,
     /// No tool starts after this.
     pub deadline: Option<Instant>,
     /// From inside which call it was made. Only the gate fills it in.
@@ -49,6 +52,7 @@ impl Default for Run {
             mode: Mode::default(),
             dry_run: false,
             cancel: CancellationToken::new(),
+            tools: None,
             deadline: None,
             nesting: CallNesting::default(),
         }

@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use futures::{StreamExt, stream};
+use futures::{FutureExt, StreamExt, stream};
 
 use crate::{Gate, Incoming, Reply, Stop};
 
@@ -20,28 +20,44 @@ impl Gate {
         &self,
         calls: impl IntoIterator<Item = A>,
     ) -> Vec<Reply> {
+        let mut replies = Vec::new();
+        self.pass_all_telling(calls, |place, reply| replies.push((place, reply))).await;
+        replies.sort_by_key(|(place, _)| *place);
+        replies.into_iter().map(|(_, reply)| reply).collect()
+    }
+
+    /// The same, for whoever wants each reply as soon as it is there: `tell` is given the place of
+    /// the call among the others, from 0, and its reply.
+    pub async fn pass_all_telling<A: Into<Incoming>>(
+        &self,
+        calls: impl IntoIterator<Item = A>,
+        mut tell: impl FnMut(usize, Reply),
+    ) {
         let calls: Vec<Incoming> = calls.into_iter().map(Into::into).collect();
         let aborted = AtomicBool::new(false);
         let mut seen = HashSet::new();
-        let mut replies = Vec::with_capacity(calls.len());
-        let mut calls = calls.into_iter().peekable();
+        let mut calls = calls.into_iter().enumerate().peekable();
         while let Some(first) = calls.next() {
-            let together = self.is_concurrent(&first);
+            let together = self.is_concurrent(&first.1);
             let mut group = vec![first];
-            while together && let Some(next) = calls.next_if(|it| self.is_concurrent(it)) {
+            while together && let Some(next) = calls.next_if(|(_, it)| self.is_concurrent(it)) {
                 group.push(next);
             }
-            let group: Vec<(Incoming, bool)> = group
+            let group: Vec<(usize, Incoming, bool)> = group
                 .into_iter()
-                .map(|it| (seen.insert(it.id().to_owned()), it))
-                .map(|(new, it)| (it, !new))
+                .map(|(place, it)| (place, seen.insert(it.id().to_owned()), it))
+                .map(|(place, new, it)| (place, it, !new))
                 .collect();
-            let passing = stream::iter(group)
-                .map(|(incoming, repeated)| self.pass_noting_abort(incoming, repeated, &aborted));
+            let passing = stream::iter(group).map(|(place, incoming, repeated)| {
+                let passing = self.pass_noting_abort(incoming, repeated, &aborted);
+                passing.map(move |reply| (place, reply))
+            });
             let at_once = self.setup().limits.concurrent.max(1);
-            replies.extend(passing.buffered(at_once).collect::<Vec<Reply>>().await);
+            let mut passing = passing.buffer_unordered(at_once);
+            while let Some((place, reply)) = passing.next().await {
+                tell(place, reply);
+            }
         }
-        replies
     }
 
     async fn pass_noting_abort(

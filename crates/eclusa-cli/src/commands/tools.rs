@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use eclusa::{Registered, Registry, Scene};
+use eclusa::{Registered, Registry, Scene, Shape, WhichTools, parse::fenced};
 use serde_json::{Value, json};
 
 use crate::{
-    args::ToolsCommand,
+    args::{ToolsCommand, WireShape},
     context::AppContext,
     failure::{Exit, Failure},
     screen::{Screen, Style, sanitize},
@@ -30,6 +30,39 @@ pub(super) async fn run(
         behind.close().await;
     }
     shown
+}
+
+/// The tools as a request to a model declares them.
+pub(super) async fn declare(
+    ctx: &AppContext,
+    shape: WireShape,
+    servers: bool,
+) -> Result<Exit, Failure> {
+    let registry = ctx.registry()?;
+    let behind = match servers {
+        true => servers::wake_all(ctx, &registry).await?,
+        false => None,
+    };
+    let shape = match shape {
+        WireShape::Fenced => None,
+        WireShape::Anthropic => Some(Shape::Anthropic),
+        WireShape::Openai => Some(Shape::OpenAiResponses),
+        WireShape::OpenaiChat => Some(Shape::OpenAiChat),
+        WireShape::Gemini => Some(Shape::Gemini),
+    };
+    let mut screen = Screen::stdout();
+    match shape {
+        None => screen.foreign(&fenced::instruction(&registry.visible(), &ctx.scene()))?,
+        Some(shape) => {
+            let declared = registry.declare(shape, &WhichTools::All, &ctx.scene());
+            screen.json(&declared.map_err(Failure::failed)?)?;
+        }
+    }
+    if let Some(behind) = behind {
+        behind.close().await;
+    }
+    screen.flush()?;
+    Ok(Exit::Done)
 }
 
 fn show_all(

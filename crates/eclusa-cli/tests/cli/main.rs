@@ -14,6 +14,7 @@ mod demo;
 mod display;
 mod doctor;
 mod exec;
+mod feed;
 mod http_reviewer;
 mod killed;
 mod log;

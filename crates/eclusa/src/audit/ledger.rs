@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Appending, ArgsInLog, AuditError, AuditSink, Clock, Draft, Receipt, Reply,
+    Appending, ArgsInLog, AuditError, AuditSink, Clock, Draft, Receipt, Reply, SentRequest,
     body::{Because, Body, ChangesNote, Hex, OutputNote, ReverseThinkingNote, args_for_log},
     reply::Ended,
     trail::Trail,
@@ -52,6 +52,16 @@ impl Ledger {
             closed: false,
         };
         (entry, readable)
+    }
+
+    /// Puts it on record that something is about to leave for a model.
+    pub(crate) async fn record_sent(
+        &self,
+        run: &Run,
+        sent: &SentRequest<'_>,
+    ) -> Result<Receipt, AuditError> {
+        let draft = Draft { start: None, body: sent.line(run, self.now()) };
+        self.settled(self.append(draft)).await
     }
 
     /// Hands a draft to the sink. A sink that crashes has not taken it.

@@ -140,7 +140,11 @@ async fn turn<'a>(
     }
     // Whoever waits for the call can be told that it stands still.
     let (id, tool) = (call.id(), call.name());
-    setup.events.send(|| Event::Queued { call: id.to_owned(), tool: tool.to_owned() });
+    setup.events.send(|| Event::Queued {
+        conversation: run.conversation.clone(),
+        call: id.to_owned(),
+        tool: tool.to_owned(),
+    });
     tokio::select! {
         turn = setup.live.asking.lock() => Ok(Some(turn)),
         () = run.cancel.cancelled() => Err(Stop::Cancelled { ran: false }),
@@ -156,7 +160,11 @@ async fn ask_someone(
     question: &Question,
     trail: &mut Trail,
 ) -> Result<Answered, Stop> {
-    setup.events.send(|| Event::Asked { call: question.call.clone(), tool: question.tool.clone() });
+    setup.events.send(|| Event::Asked {
+        conversation: run.conversation.clone(),
+        call: question.call.clone(),
+        tool: question.tool.clone(),
+    });
     let answered = tokio::select! {
         answered = ask_approvers(setup, question) => answered,
         () = run.cancel.cancelled() => Err(Stop::Cancelled { ran: false }),
@@ -318,6 +326,7 @@ fn note(trail: &mut Trail, call: &Validated, answer: &'static str, by: String) {
 /// Tells whoever is listening how the question ended.
 fn emit_approval_event(setup: &GateSetup, call: &Validated, approved: bool, source: &str) {
     setup.events.send(|| Event::ToolApproval {
+        conversation: call.context().conversation.clone().unwrap_or_default(),
         call: call.id().to_owned(),
         tool: call.name().to_owned(),
         params: setup.redactor.value(call.args()).0.into_owned(),

@@ -92,12 +92,22 @@ pub(crate) fn consume_uses(setup: &GateSetup, verdict: &Verdict) -> bool {
     counted.all(|it| setup.tally.take(&it.id, it.times) == Ok(true))
 }
 
+/// What brought text from outside into the conversation.
+pub(crate) fn taint(setup: &GateSetup, run: &Run) -> Option<Arc<str>> {
+    setup.live.conversations.with_state(run, |it| it.taint.clone())
+}
+
+/// Marks the conversation as one that text from outside has come into. The first mark stands.
+pub(crate) fn bring_from_outside(setup: &GateSetup, run: &Run, how: Arc<str>) {
+    setup.live.conversations.with_state(run, |it| {
+        it.taint.get_or_insert(how);
+    });
+}
+
 /// Marks the conversation when a call that is about to run brings text from outside into it.
 pub(crate) fn mark_tainted(setup: &GateSetup, run: &Run, call: &Validated) {
     if let Some(how) = setup.live.policy.load().taint_source(call) {
         let text = format!("{how} (`{}`)", call.name().escape_debug());
-        setup.live.conversations.with_state(run, |it| {
-            it.taint.get_or_insert(text.into());
-        });
+        bring_from_outside(setup, run, text.into());
     }
 }

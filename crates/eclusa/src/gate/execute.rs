@@ -135,6 +135,7 @@ impl Job {
     /// Tells whoever is listening how far the work has come (0 to 1), and what it is at.
     pub fn progress(&self, fraction: f64, detail: &str) {
         self.gate.setup().events.send(|| Event::Progress {
+            conversation: self.gate.run().conversation.clone(),
             call: self.call.id().to_owned(),
             tool: self.call.name().to_owned(),
             fraction: fraction.clamp(0.0, 1.0),

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{
-    CALL_BYTES,
+    CALL_BYTES, ToolAnswer,
     fragments::{Ending, Fragments},
     ids::IdGenerator,
     native::{cut_short, incoming, items},
 };
-use crate::{Incoming, Reply};
+use crate::Incoming;
 
 /// The calls of a whole message. Blocks of tools that the server runs itself are not calls.
 pub fn calls(message: &Value) -> Vec<Incoming> {
@@ -145,20 +145,33 @@ impl Stream {
 
 /// The answers to a turn: one `user` message with a `tool_result` for each, in the order of the
 /// calls. No answers, no message.
-pub fn results(replies: &[Reply]) -> Vec<Value> {
-    if replies.is_empty() {
-        return Vec::new();
+pub fn results(answers: impl IntoIterator<Item = impl Into<ToolAnswer>>) -> Vec<Value> {
+    let blocks: Vec<Value> = answers.into_iter().map(|it| result(&it.into())).collect();
+    match blocks.is_empty() {
+        true => Vec::new(),
+        false => vec![json!({"role": "user", "content": blocks})],
     }
-    let blocks: Vec<Value> = replies.iter().map(result).collect();
-    vec![json!({"role": "user", "content": blocks})]
 }
 
-fn result(reply: &Reply) -> Value {
+fn result(answer: &ToolAnswer) -> Value {
+    let text = answer.told();
+    let mut pictures: Vec<Value> = answer
+        .images()
+        .map(|(kind, data)| json!({"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}))
+        .collect();
+    let content = match pictures.is_empty() {
+        true => Value::String(text),
+        false if text.is_empty() => Value::Array(pictures),
+        false => {
+            pictures.insert(0, json!({"type": "text", "text": text}));
+            Value::Array(pictures)
+        }
+    };
     json!({
         "type": "tool_result",
-        "tool_use_id": reply.id(),
-        "content": reply.content(),
-        "is_error": reply.is_error(),
+        "tool_use_id": answer.id,
+        "content": content,
+        "is_error": answer.is_error(),
     })
 }
 

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{
+    ToolAnswer,
     ids::{IdGenerator, was_made},
     json::brief,
     native::{incoming, items, malformed},
 };
-use crate::{Incoming, Reply};
+use crate::Incoming;
 
 /// The calls of a whole response or content. Of a response with several candidates, which are
 /// alternatives, those of the first.
@@ -79,25 +80,34 @@ fn unreadable(candidate: &Value, ids: &mut IdGenerator) -> Option<Incoming> {
 
 /// The answers to a turn: one content with a `functionResponse` for each, in the order of the
 /// calls. An id goes back only if the model sent it. No answers, no content.
-pub fn results(replies: &[Reply]) -> Vec<Value> {
-    if replies.is_empty() {
-        return Vec::new();
+pub fn results(answers: impl IntoIterator<Item = impl Into<ToolAnswer>>) -> Vec<Value> {
+    let mut parts = Vec::new();
+    for answer in answers {
+        let answer: ToolAnswer = answer.into();
+        parts.push(result(&answer));
+        parts.extend(
+            answer
+                .images()
+                .map(|(kind, data)| json!({"inlineData": {"mimeType": kind, "data": data}})),
+        );
     }
-    let parts: Vec<Value> = replies.iter().map(result).collect();
-    vec![json!({"role": "user", "parts": parts})]
+    match parts.is_empty() {
+        true => Vec::new(),
+        false => vec![json!({"role": "user", "parts": parts})],
+    }
 }
 
-fn result(reply: &Reply) -> Value {
-    let key = if reply.is_error() { "error" } else { "output" };
+fn result(answer: &ToolAnswer) -> Value {
+    let key = if answer.is_error() { "error" } else { "output" };
     // Without a name there was no `functionCall` that this could be the response to.
-    if reply.tool().is_empty() {
-        return json!({"text": format!("{key}: {}", reply.content())});
+    if answer.tool.is_empty() {
+        return json!({"text": format!("{key}: {}", answer.told())});
     }
-    let mut response = json!({"name": reply.tool(), "response": {key: reply.content()}});
+    let mut response = json!({"name": answer.tool, "response": {key: answer.told()}});
     if let Some(fields) = response.as_object_mut()
-        && !was_made(reply.id())
+        && !was_made(&answer.id)
     {
-        fields.insert("id".to_owned(), reply.id().into());
+        fields.insert("id".to_owned(), answer.id.as_str().into());
     }
     json!({"functionResponse": response})
 }

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{
-    CALL_BYTES,
+    CALL_BYTES, ToolAnswer,
     fragments::{Ending, Fragments},
     ids::IdGenerator,
     native::{cut_short, foreign_kind, incoming_from_text, items},
 };
-use crate::{Incoming, Reply};
+use crate::Incoming;
 
 /// The calls of a whole response, choice or assistant message. Of a response with several
 /// choices, which are alternatives, those of the first.
@@ -134,10 +134,23 @@ impl Stream {
 }
 
 /// The answers to a turn: one `tool` message for each, in the order of the calls (S4.54, S4.57).
-pub fn results(replies: &[Reply]) -> Vec<Value> {
-    let message =
-        |it: &Reply| json!({"role": "tool", "tool_call_id": it.id(), "content": it.content()});
-    replies.iter().map(message).collect()
+/// Pictures do not fit into them: they follow in a message of the user.
+pub fn results(answers: impl IntoIterator<Item = impl Into<ToolAnswer>>) -> Vec<Value> {
+    let (mut messages, mut pictures) = (Vec::new(), Vec::new());
+    for answer in answers {
+        let answer: ToolAnswer = answer.into();
+        pictures.extend(answer.images().map(|(kind, data)| {
+            let url = format!("data:{kind};base64,{data}");
+            json!({"type": "image_url", "image_url": {"url": url}})
+        }));
+        messages.push(json!({"role": "tool", "tool_call_id": answer.id, "content": answer.told()}));
+    }
+    if !pictures.is_empty() {
+        pictures
+            .insert(0, json!({"type": "text", "text": "the pictures that the tools produced:"}));
+        messages.push(json!({"role": "user", "content": pictures}));
+    }
+    messages
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    CALL_BYTES,
+    CALL_BYTES, ToolAnswer,
     fragments::{Ending, Fragments},
     ids::IdGenerator,
     native::{cut_short, foreign_kind, incoming_from_text, items},
 };
-use crate::{Incoming, Reply};
+use crate::Incoming;
 
 /// Items that wait for an answer from the caller, and are not function calls. Nobody here
 /// declares such tools; other items are the server's own affair.
@@ -189,9 +189,24 @@ impl Stream {
 }
 
 /// The answers to a turn: one `function_call_output` item for each, in the order of the calls.
-pub fn results(replies: &[Reply]) -> Vec<Value> {
-    let item = |it: &Reply| json!({"type": "function_call_output", "call_id": it.id(), "output": it.content()});
-    replies.iter().map(item).collect()
+pub fn results(answers: impl IntoIterator<Item = impl Into<ToolAnswer>>) -> Vec<Value> {
+    answers.into_iter().map(|it| result(&it.into())).collect()
+}
+
+fn result(answer: &ToolAnswer) -> Value {
+    let text = answer.told();
+    let mut parts: Vec<Value> = answer
+        .images()
+        .map(|(kind, data)| json!({"type": "input_image", "image_url": format!("data:{kind};base64,{data}")}))
+        .collect();
+    let output = match parts.is_empty() {
+        true => Value::String(text),
+        false => {
+            parts.insert(0, json!({"type": "input_text", "text": text}));
+            Value::Array(parts)
+        }
+    };
+    json!({"type": "function_call_output", "call_id": answer.id, "output": output})
 }
 
 #[cfg(test)]

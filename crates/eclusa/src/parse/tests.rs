@@ -5,10 +5,10 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{anthropic, fenced, gemini, openai_chat, openai_responses, was_made};
+use super::{ToolAnswer, anthropic, fenced, gemini, openai_chat, openai_responses, was_made};
 use crate::{
-    Decision, Gate, GateSetup, Incoming, Job, MemoryLog, Output, Policy, Reason, Registry, Reply,
-    Scene, Source, Tool, ToolCall, ToolError, Touch, Undo, Validated, Verdict,
+    Attachment, Decision, Gate, GateSetup, Incoming, Job, Media, MemoryLog, Output, Policy, Reason,
+    Registry, Reply, Scene, Source, Tool, ToolCall, ToolError, Touch, Undo, Validated, Verdict,
 };
 
 /// Says back what it was told, fails when told to, and knows how to be taken back.
@@ -164,9 +164,10 @@ fn s1_6_fenced_calls_are_answered_in_blocks_that_nothing_breaks_out_of() {
 
 #[test]
 fn no_replies_no_messages() {
-    assert!(openai_chat::results(&[]).is_empty() && openai_responses::results(&[]).is_empty());
-    assert!(anthropic::results(&[]).is_empty() && gemini::results(&[]).is_empty());
-    assert!(fenced::results(&[]).is_empty());
+    const NONE: &[Reply] = &[];
+    assert!(openai_chat::results(NONE).is_empty() && openai_responses::results(NONE).is_empty());
+    assert!(anthropic::results(NONE).is_empty() && gemini::results(NONE).is_empty());
+    assert!(fenced::results(NONE).is_empty());
 }
 
 #[test]
@@ -203,4 +204,33 @@ fn v4_v5_arguments_in_text_pass_the_gate_on_every_wire() {
     let replies = passed(incoming);
     let said: Vec<&str> = replies.iter().map(Reply::text).collect();
     assert_eq!(said, ["hi", "hi", "nothing", "nothing", "hi", "nothing", "nothing", "hi"]);
+}
+
+#[test]
+fn pictures_go_back_on_every_wire_that_has_room_for_them() {
+    let media = Media { media_type: "image/png".to_owned(), bytes: Arc::from(&b"png"[..]) };
+    let link = Attachment::Link {
+        uri: "res://a".to_owned(),
+        name: "a".to_owned(),
+        description: None,
+        media_type: None,
+    };
+    let answer = ToolAnswer {
+        id: "c1".to_owned(),
+        tool: "look".to_owned(),
+        output: "seen".to_owned(),
+        attachments: vec![Attachment::Image(media), link],
+        ..ToolAnswer::default()
+    };
+    let both = [&answer, &answer];
+    let anthropic = anthropic::results(both);
+    assert_eq!(anthropic[0]["content"][1]["content"][0]["text"], "seen\na: res://a");
+    assert_eq!(anthropic[0]["content"][1]["content"][1]["source"]["data"], "cG5n");
+    let chat = openai_chat::results(both);
+    assert_eq!((chat.len(), chat[2]["content"].as_array().unwrap().len()), (3, 3));
+    assert_eq!(chat[2]["content"][1]["image_url"]["url"], "data:image/png;base64,cG5n");
+    let responses = openai_responses::results(both);
+    assert_eq!(responses[0]["output"][1]["image_url"], "data:image/png;base64,cG5n");
+    let gemini = gemini::results(both);
+    assert_eq!(gemini[0]["parts"][1]["inlineData"]["data"], "cG5n");
 }

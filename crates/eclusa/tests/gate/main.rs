@@ -17,6 +17,7 @@ mod records;
 mod registry;
 mod release;
 mod review;
+mod runs;
 mod schedule;
 mod settle;
 #[cfg(feature = "shell")]
