@@ -55,7 +55,7 @@ pub(super) async fn declare(
         None => screen.foreign(&fenced::instruction(&registry.visible(), &ctx.scene()))?,
         Some(shape) => {
             let declared = registry.declare(shape, &WhichTools::All, &ctx.scene());
-            screen.json(&declared.map_err(Failure::failed)?)?;
+            screen.json(&*declared.map_err(Failure::failed)?)?;
         }
     }
     if let Some(behind) = behind {
