@@ -201,7 +201,7 @@ impl Output {
         );
         let _ = writeln!(
             text,
-            "/// Entry, command and class of every example.\n#[cfg(test)]\n\
+            "/// Entry, command and class of every example.\n\
              pub(crate) static EXAMPLES: &[(&str, &str, Classes)] = &[\n{}];",
             self.examples
         );

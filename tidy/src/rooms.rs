@@ -51,6 +51,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
         ],
     ),
     ("eclusa-fuzz", &["eclusa", "eclusa-net", "eclusa-shell", "eclusa-tools", "eclusa-workspace"]),
+    ("eclusa-hunt", &["eclusa-sandbox", "eclusa-shell"]),
     ("eclusa-tidy", &["eclusa"]),
 ];
 

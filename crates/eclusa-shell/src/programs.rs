@@ -20,6 +20,7 @@ mod processes;
 mod profile;
 mod readers;
 mod sed;
+mod shapes;
 mod table;
 mod test;
 
@@ -36,6 +37,7 @@ pub(crate) use pipe_data::{
 };
 pub(crate) use processes::ends_all_that_fit;
 pub use profile::{CommandProfile, How, PathUse, Reason};
+pub use shapes::{FlagShape, ProgramShape, Takes, examples, shapes};
 #[cfg(test)]
 pub(crate) use table::{EXAMPLES, PROGRAMS};
 

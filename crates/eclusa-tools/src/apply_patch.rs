@@ -211,7 +211,8 @@ impl<'a> Ground<'a> {
                 None => mode & 0o1777,
             };
         }
-        let notes = outcome.notes.iter().map(ToString::to_string).collect();
+        let linked = change.before.as_ref().and_then(|_| context.other_names(&path));
+        let notes = outcome.notes.iter().map(ToString::to_string).chain(linked).collect();
         made.put(change, around, notes);
         Ok(())
     }

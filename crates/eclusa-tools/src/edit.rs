@@ -120,13 +120,15 @@ pub(crate) fn edited(
     let parents = if old.is_some() { Vec::new() } else { context.parents(&path)? };
     let verb = if old.is_some() { "edited" } else { "made" };
     let name = shown(&path);
+    let linked = old.as_ref().and_then(|_| context.other_names(&path));
+    let linked = linked.map(|it| format!("\n({it})")).unwrap_or_default();
     let change = put(&path, old, content);
     if let Some(after) = change.after.as_ref().and_then(Node::file) {
         let known = change.before.as_ref().and_then(Node::file);
         context.seen.proposed(conversation, &path, known, after.digest);
     }
     Ok(Output {
-        text: format!("{verb} `{name}`: {}\n{}", around.counts(), around.lines),
+        text: format!("{verb} `{name}`: {}\n{}{linked}", around.counts(), around.lines),
         data: Some(json!({
             "path": name,
             "replaced": replaced,

@@ -94,6 +94,17 @@ impl FileToolContext {
         Ok(found)
     }
 
+    /// What is said where a file has other names: it is replaced, so that they keep what they had.
+    pub(crate) fn other_names(&self, path: &Path) -> Option<String> {
+        let others =
+            self.files.link_count(asked(path)).ok()?.checked_sub(1).filter(|it| *it > 0)?;
+        let names = counted(others, "other name", "other names");
+        Some(format!(
+            "`{}` had {names} (hard links): the old content stays there, this name is a file of its own now",
+            shown(path)
+        ))
+    }
+
     /// An error when a file would become larger than files may be.
     pub(crate) fn fits(&self, path: &str, size: usize) -> Result<(), ToolError> {
         match size as u64 > self.max_size {

@@ -137,7 +137,8 @@ fn written(
         let directories = if made.len() == 1 { "directory" } else { "directories" };
         text.push_str(&format!(", and the {directories} {}", made.join(", ")));
     }
-    if let Some(remark) = remark {
+    let linked = (!is_new && before != digest).then(|| context.other_names(&path)).flatten();
+    for remark in [remark, linked].into_iter().flatten() {
         text.push_str(&format!("\n({remark})"));
     }
     let lines = around.map(|it| json!({"added": it.added, "removed": it.removed}));

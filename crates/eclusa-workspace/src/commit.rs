@@ -29,6 +29,7 @@ use rustix::{
 use crate::{Changes, Durability};
 
 mod apply;
+mod attributes;
 mod check;
 mod clear;
 pub(crate) mod conflict;

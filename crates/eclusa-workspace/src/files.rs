@@ -12,8 +12,7 @@
 //! So what is opened is what was judged. The opened object is then looked at: only regular files
 //! are read, and a pipe or a device is never waited for. Hard links are not told from other files:
 //! a second name of an outside file *is* a file of the workspace, made by somebody who could read
-//! it, and package managers fill workspaces with such names. Writing replaces the name and leaves
-//! the other file alone.
+//! it, as package managers do. Writing replaces the name, leaves the other file alone and says so.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -36,6 +35,7 @@ mod case;
 mod error;
 mod follow;
 mod hold;
+mod links;
 mod listing;
 mod near;
 mod read;

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::world::World;
+use crate::{mcp::client::Client, servers, world::World};
 
 const NAMES: [&str; 33] = [
     ".env",
@@ -87,6 +87,23 @@ fn every_secret_name_is_out_of_reach_in_every_way() {
     ways(&world, &NAMES, ".");
     for name in NAMES {
         assert_eq!(world.read(&format!("workspace/{name}")), format!("S3CR3T of {name}\n"));
+    }
+}
+
+/// Hole 3, for the program of a server: the same list keeps the same names from it.
+#[test]
+fn every_secret_name_is_out_of_reach_of_a_server() {
+    let world = servers::behind(&[("fake", &[])]);
+    put(&world, "workspace", &NAMES);
+    world.write("workspace/plain.txt", "plain\n");
+    let mut client = Client::modern(&world, json!({}));
+    let read = |client: &mut Client, name: &str| {
+        client.call("mcp_fake_read", json!({"path": name})).to_string()
+    };
+    assert!(read(&mut client, "plain.txt").contains("plain"));
+    for name in NAMES {
+        let said = read(&mut client, name);
+        assert!(said.contains("PermissionError") && !said.contains("S3CR3T of"), "{name}: {said}");
     }
 }
 

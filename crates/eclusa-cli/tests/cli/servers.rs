@@ -29,7 +29,7 @@ const FAKE: &str = include_str!("servers/fake.py");
 const YOLO: &str = "mode = \"yolo\"\n";
 
 /// A workspace with the fake server in it, and servers of these names and words.
-fn behind(servers: &[(&str, &[&str])]) -> World {
+pub(crate) fn behind(servers: &[(&str, &[&str])]) -> World {
     let mut config = YOLO.to_owned();
     for (name, words) in servers {
         config.push_str(&entry(name, words));

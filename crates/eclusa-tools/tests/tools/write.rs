@@ -168,3 +168,34 @@ fn directories_are_made_once() {
     assert!(work.call("make_dir", json!({"path": ".git/hooks"})).refused());
     assert!(work.call("make_dir", json!({"path": ".vscode"})).refused());
 }
+
+/// Hole 11: attributes are kept, and other names of the file are told.
+#[test]
+fn attributes_are_kept_and_hard_links_are_told() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    std::fs::hard_link(world.path("a.txt"), world.path("b.txt")).unwrap();
+    world.write("c.txt", "one\n");
+    let none = rustix::fs::XattrFlags::empty();
+    // Some file systems have no attributes.
+    let kept = rustix::fs::setxattr(world.path("c.txt"), "user.note", b"mine", none).is_ok();
+    let work = world.work("");
+    let told = "`a.txt` had 1 other name (hard links)";
+    let said = work.done("write", json!({"path": "a.txt", "content": "two\n"}));
+    assert!(said.contains(told), "{said}");
+    assert_eq!((world.text("a.txt"), world.text("b.txt")), ("two\n".into(), "one\n".into()));
+    // It is a file of its own now.
+    let said = work.done("write", json!({"path": "a.txt", "content": "three\n"}));
+    assert!(!said.contains("hard links"), "{said}");
+    let edit = json!({"path": "c.txt", "old_string": "one", "new_string": "two"});
+    std::fs::hard_link(world.path("c.txt"), world.path("d.txt")).unwrap();
+    let said = work.done("edit", edit);
+    assert!(said.contains("`c.txt` had 1 other name"), "{said}");
+    let said = work.done("write", json!({"path": "c.txt", "content": "three\n"}));
+    assert!(!said.contains("hard links"), "{said}");
+    if kept {
+        let mut value = [0; 8];
+        let size = rustix::fs::getxattr(world.path("c.txt"), "user.note", &mut value).unwrap();
+        assert_eq!(&value[..size], b"mine");
+    }
+}

@@ -13,7 +13,7 @@ use rustix::{
 };
 
 use super::{
-    IoFailure,
+    IoFailure, attributes,
     op::{Item, Source, StepKind},
     packed,
     parents::{self, Parents},
@@ -48,9 +48,15 @@ pub(crate) fn slot(
                 }
                 _ => None,
             };
+            // A file that a program wrote has the attributes that the program gave it.
+            let written = matches!(item.source, Some(Source::Bytes(_)));
+            let kept = match op.act {
+                StepKind::Swap if written => attributes::of_file(&op.path, parents),
+                _ => Vec::new(),
+            };
             match &item.source {
                 Some(source) => {
-                    let slot = Slot { slots, name: &name, owner, sync };
+                    let slot = Slot { slots, name: &name, owner, kept, sync };
                     fill(&slot, new, *digest, source, parents)
                 }
                 None => Err(io::Error::other("nobody said where its content is")),
@@ -77,6 +83,8 @@ struct Slot<'a> {
     name: &'a str,
     /// Whose the file shall be.
     owner: Option<(u32, u32)>,
+    /// The attributes that it shall have.
+    kept: Vec<attributes::Attribute>,
     sync: bool,
 }
 
@@ -127,7 +135,8 @@ fn finish(slot: &Slot<'_>, new: &Expected, file: &File) -> io::Result<Stat> {
         keep_owner(file, stat.owner, owner)?;
         stat = Stat::from(rustix::fs::fstat(file)?);
     }
-    if stat.mode != new.mode {
+    attributes::set(file, &slot.kept)?;
+    if stat.mode != new.mode || !slot.kept.is_empty() {
         rustix::fs::fchmod(file, Mode::from_raw_mode(new.mode))?;
     }
     if slot.sync {
