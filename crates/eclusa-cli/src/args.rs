@@ -11,16 +11,18 @@ use eclusa::Mode;
 
 use crate::screen::ColorChoice;
 
+mod approvals;
 mod conversation;
 mod history;
 mod mcp;
 mod policy;
 mod servers;
 
+pub(crate) use approvals::{ApprovalsCommand, ResumeArgs};
 pub(crate) use conversation::{ConversationCommand, FeedArgs, WireShape};
 pub(crate) use history::{
-    ApprovalsCommand, ChangesCommand, ChangesList, ConfigCommand, LogCommand, LogList, RedoArgs,
-    ToolsCommand, UndoArgs,
+    ChangesCommand, ChangesList, ConfigCommand, LogCommand, LogList, RedoArgs, ToolsCommand,
+    UndoArgs,
 };
 pub(crate) use mcp::{McpArgs, UpArgs, WrapArgs};
 pub(crate) use policy::{Agent, PolicyCommand};
@@ -38,7 +40,8 @@ Examples:
   eclusa log                                    what was decided, newest last
   eclusa log verify                             check that nobody has altered the log
 
-Exit codes: 0 done, 1 the tool failed, 2 wrong usage or configuration, 3 refused, 130 aborted.";
+Exit codes: 0 done, 1 the tool failed, 2 wrong usage or configuration, 3 refused, 4 waits for an
+approval (see `eclusa resume`), 130 aborted.";
 
 /// The one gate that every tool call of an AI agent passes.
 ///
@@ -105,7 +108,8 @@ Examples:
   eclusa --dry-run run write path=x content=y   decide, and do nothing
 
 Prints the tool's output. Where a person must approve, asks on the terminal; without one the call is
-refused (exit code 3), unless the configuration says otherwise.")]
+refused (exit code 3), unless the configuration says otherwise. With --park the question waits in the
+approval queue (exit code 4), and `eclusa resume` takes it up.")]
     Run(RunArgs),
     /// Run a command in a sandbox, review its changes, then apply or discard them
     #[command(after_help = "\
@@ -223,11 +227,15 @@ Examples:
         #[command(subcommand)]
         what: PolicyCommand,
     },
-    /// List and answer pending approvals (on_no_approver = "queue")
+    /// List and answer pending approvals of all your workspaces
+    #[command(after_help = approvals::EXAMPLES)]
     Approvals {
         #[command(subcommand)]
         what: Option<ApprovalsCommand>,
     },
+    /// Run calls that waited for an approval, once somebody has said yes
+    #[command(after_help = approvals::RESUME)]
+    Resume(ResumeArgs),
     /// Print a saved output that was too long for the model
     Output {
         /// The reference that the reply gave
@@ -320,6 +328,9 @@ pub(crate) struct RunArgs {
     /// Time limit, as `90`, `90s`, `2m` or `2h`; the configured limit holds
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Option<Duration>,
+    /// Never wait for a person: put the question into the approval queue and end with code 4
+    #[arg(long)]
+    pub(crate) park: bool,
 }
 
 /// One command.

@@ -19,6 +19,7 @@ mod mcp;
 mod output;
 mod policy;
 mod reply;
+mod resume;
 mod run;
 mod servers;
 mod tools;
@@ -55,7 +56,8 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Log { list, what } => log::run(&paths(&global)?, list, what, global.json).await,
         Command::Config { what } => config::run(&global, what),
         Command::Policy { what } => policy::run(&global, what),
-        Command::Approvals { what } => approvals::run(&global, what),
+        Command::Approvals { what } => approvals::run(&global, what).await,
+        Command::Resume(args) => resume::run(&open(&global)?, args, global.json).await,
         Command::Output { reference, range } => {
             output::run(&paths(&global)?, &reference, range).await
         }

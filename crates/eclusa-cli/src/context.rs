@@ -70,8 +70,12 @@ impl AppContext {
             Durability::PowerLoss => eclusa_store::Durability::PowerLoss,
             Durability::Crash => eclusa_store::Durability::Crash,
         };
-        Store::open(&self.paths.store, Options { durability, ..Options::default() })
-            .map_err(Failure::failed)
+        let options = Options { durability, ..Options::default() };
+        let store = Store::open(&self.paths.store, options).map_err(Failure::failed)?;
+        if let Err(err) = store.set_workspace(&self.paths.workspace.to_string_lossy()) {
+            tracing::warn!("lists of approvals cannot say where this workspace is: {err}");
+        }
+        Ok(store)
     }
 
     /// The workspace, where changes become real and are undone. Nothing is made by naming it.
@@ -186,7 +190,9 @@ impl AppContext {
             shell::sweep(&shell::sandboxes(self, &[])?);
         }
         setup.spool = Some(spool);
-        setup.approval_queue = Some(Arc::new(ApprovalQueue::new(store.clone())));
+        let queue = Arc::new(ApprovalQueue::new(store.clone()));
+        setup.approval_queue = Some(queue.clone());
+        setup.questions = Some(queue);
         let everywhere = terminal.everywhere();
         let terminal = Arc::new(terminal);
         setup.approvers = vec![terminal.clone()];
@@ -244,18 +250,12 @@ impl AppContext {
         Ok(Gate::new(setup).for_run(self.run()))
     }
 
-    /// Whoever sits at this terminal, for the record.
-    pub(crate) fn person(&self) -> String {
-        let named = |name| std::env::var(name).ok().filter(|it: &String| !it.is_empty());
-        named("USER").or_else(|| named("LOGNAME")).unwrap_or_else(|| "command-line".to_owned())
-    }
-
     /// The run that this command is.
     pub(crate) fn run(&self) -> Run {
         Run {
             mode: self.mode,
             dry_run: self.dry_run,
-            principal: self.person().into(),
+            principal: person().into(),
             conversation: "command-line".into(),
             ..Run::default()
         }
@@ -311,6 +311,12 @@ impl AppContext {
         }
         Ok(reviewers)
     }
+}
+
+/// Whoever sits at this terminal, for the record.
+pub(crate) fn person() -> String {
+    let named = |name| std::env::var(name).ok().filter(|it: &String| !it.is_empty());
+    named("USER").or_else(|| named("LOGNAME")).unwrap_or_else(|| "command-line".to_owned())
 }
 
 fn reached(reach: &Endpoint, workspace: &Path, time: Duration) -> Result<ReviewerEndpoint, String> {

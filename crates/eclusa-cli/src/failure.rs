@@ -14,6 +14,8 @@ pub(crate) enum Exit {
     Usage,
     /// The call was refused.
     Refused,
+    /// It is not finished, and can be taken up again: it waits for an approval.
+    Parked,
     /// A person ended it.
     Aborted,
     /// Whoever read our output went away.
@@ -29,6 +31,7 @@ impl From<Exit> for ExitCode {
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::Refused => 3,
+            Exit::Parked => 4,
             Exit::Aborted => 130,
             Exit::Pipe => 141,
             Exit::Command(code) => code,

@@ -16,6 +16,7 @@ mod examples;
 mod failure;
 mod git_excludes;
 mod paths;
+mod queues;
 mod read_text;
 mod remember;
 mod reviewers;

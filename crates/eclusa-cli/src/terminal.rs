@@ -66,6 +66,7 @@ impl Terminal {
     pub(crate) fn confirm(&self, question: &str) -> Result<bool, String> {
         let input = self.input().map_err(|not| match not {
             NotAsked::Unavailable(why) | NotAsked::Failed(why) => why,
+            NotAsked::Parked(id) => format!("it waits for approval {id}"),
         })?;
         let mut keys = key_reader::KeyReader::new(input, Arc::default());
         let mut ask = || {

@@ -1,15 +1,24 @@
 //! The approval queue: questions that wait for somebody, across processes and restarts.
 //!
-//! A question is queued with the time it expires. Exactly one decision about it wins, and it is
-//! on record in the same transaction; whoever waits takes the answer once. What nobody answers in
-//! time has been refused, whether or not anything swept it up.
+//! A question is queued with the time it expires, and outlives whoever asked: asked again by the
+//! same principal, with the same binding, it is the same question. Exactly one decision about it
+//! wins, and it is on record in the same transaction; whoever holds the question takes the answer
+//! once. What nobody answers in time has been refused, whether or not anything swept it up.
 
+mod answer_columns;
+mod holder;
+mod park;
+mod read;
 mod rows;
+mod watcher;
 mod wire;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use eclusa::{Answer, Approver, NotAsked, Question};
+use eclusa::{
+    Answer, Approver, GivenAnswer, NotAsked, Question, QuestionPage, QuestionState, Questions,
+    QueueError, QueuedQuestion, Said, YES_VALID,
+};
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
@@ -17,202 +26,181 @@ use crate::{
     Store, StoreError,
     writer::{self, Transaction},
 };
+use watcher::{Watched, Watcher};
+
+/// How long an asker is taken to be there after its last word, in milliseconds.
+const HOLD: u64 = 60_000;
 
 /// Where questions wait for people.
 #[derive(Debug, Clone)]
 pub struct ApprovalQueue {
     store: Store,
     poll: Duration,
+    watcher: Arc<Watcher>,
 }
 
-/// A question in the approval queue.
-#[derive(Debug, Clone)]
-pub struct QueuedQuestion {
-    /// Its number; never given twice.
-    pub id: u64,
-    /// The question, complete. Once it is over, the arguments are no longer kept, and are `null`.
-    pub question: Question,
-    /// When it was asked, in milliseconds since 1970.
-    pub created: u64,
-    /// When it is too late to answer, in milliseconds since 1970.
-    pub expires: u64,
-    /// How it stands.
-    pub status: QuestionStatus,
-    /// The word for the answer: `once`, `session`, `always`, `edit`, `no`, `abort`.
-    pub answer: Option<String>,
-    /// Who answered.
-    pub decided_by: Option<String>,
-    /// When it was answered or expired, in milliseconds since 1970.
-    pub decided_at: Option<u64>,
-    /// Why not, in the words of whoever said no.
-    pub reason: Option<String>,
-    /// When the answer was taken by whoever waited for it; `None` if nobody was waiting any more.
-    pub taken_at: Option<u64>,
-}
-
-/// How a question in the approval queue stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QuestionStatus {
-    /// Nobody has answered yet.
-    Pending,
-    /// Somebody said yes.
-    Approved,
-    /// Somebody said no.
-    Rejected,
-    /// Nobody answered in time, or whoever asked stopped waiting.
-    Expired,
-}
-
-impl QuestionStatus {
-    /// The word for it in the store and in lists.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            QuestionStatus::Pending => "pending",
-            QuestionStatus::Approved => "approved",
-            QuestionStatus::Rejected => "rejected",
-            QuestionStatus::Expired => "expired",
-        }
+impl From<StoreError> for QueueError {
+    fn from(err: StoreError) -> QueueError {
+        QueueError::Store(err.to_string())
     }
-
-    fn from_answer(answer: &Answer) -> QuestionStatus {
-        match answer {
-            Answer::Once | Answer::Session | Answer::Always | Answer::Edit(_) => {
-                QuestionStatus::Approved
-            }
-            Answer::No(_) | Answer::Abort => QuestionStatus::Rejected,
-        }
-    }
-}
-
-impl std::fmt::Display for QuestionStatus {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// Why an answer does not count.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum QueueError {
-    /// There is no such question.
-    #[error("there is no pending approval {0}")]
-    Unknown(u64),
-    /// It is too late.
-    #[error("approval {0} has expired and its call was refused; the agent has to ask again")]
-    Expired(u64),
-    /// Somebody else was faster, or the same person said something else.
-    #[error("approval {id} is already {status}: `{by}` answered `{answer}`")]
-    Decided {
-        /// The question.
-        id: u64,
-        /// How it stands.
-        status: QuestionStatus,
-        /// The answer that holds.
-        answer: String,
-        /// Who gave it.
-        by: String,
-    },
-    /// Nobody answers anonymously.
-    #[error("an answer needs the name of whoever gives it")]
-    Nameless,
-    /// The store could not do it.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 impl ApprovalQueue {
-    /// The desk of this store. Its clock decides what has expired.
+    /// The approval queue of this store. Its clock decides what has expired.
     pub fn new(store: Store) -> ApprovalQueue {
-        ApprovalQueue { store, poll: Duration::from_millis(100) }
+        ApprovalQueue { store, poll: Duration::from_millis(100), watcher: Arc::default() }
     }
 
-    /// How often a waiting question looks for an answer from another process.
+    /// How often answers from other processes are looked for while somebody waits.
     #[must_use]
     pub fn poll_every(self, poll: Duration) -> ApprovalQueue {
         ApprovalQueue { poll, ..self }
     }
 
-    /// The questions that wait, oldest first.
+    /// The first questions that wait, oldest first.
     pub fn list(&self) -> Result<Vec<QueuedQuestion>, QueueError> {
-        Ok(rows::pending(&self.store, self.now())?)
+        self.page(QuestionPage::FIRST)
+    }
+
+    /// Questions that wait, oldest first.
+    pub fn page(&self, page: QuestionPage) -> Result<Vec<QueuedQuestion>, QueueError> {
+        Ok(read::pending(&self.store, page, self.now())?)
     }
 
     /// One question, however it stands.
     pub fn get(&self, id: u64) -> Result<QueuedQuestion, QueueError> {
-        let queued = rows::one(&self.store, id)?.ok_or(QueueError::Unknown(id))?;
-        // Whether or not anything swept it up.
-        match queued.status == QuestionStatus::Pending && queued.expires <= self.now() {
-            true => Ok(QueuedQuestion { status: QuestionStatus::Expired, ..queued }),
-            false => Ok(queued),
-        }
+        read::one(&self.store, id, self.now())?.ok_or(QueueError::Unknown(id))
+    }
+
+    /// Open questions whose asker has gone away: those that can be taken up again.
+    pub fn left(&self) -> Result<Vec<QueuedQuestion>, QueueError> {
+        Ok(read::left(&self.store, self.now())?)
+    }
+
+    /// Pending questions that are identical to this one, itself included.
+    pub fn identical_to(&self, id: u64) -> Result<Vec<u64>, QueueError> {
+        Ok(read::identical(&self.store, id, self.now())?)
     }
 
     /// Answers a question, for good. The same answer by the same person may be given again.
     ///
     /// Blocks until the answer is durable.
     pub fn answer(&self, id: u64, answer: Answer, by: &str) -> Result<(), QueueError> {
-        if by.trim().is_empty() {
-            return Err(QueueError::Nameless);
-        }
-        let (by, now) = (by.to_owned(), self.now());
-        self.store.write(move |tx| rows::decide(tx, id, &answer, &by, now))??;
-        self.store.inner.answered.notify_waiters();
-        Ok(())
+        let by = by.to_owned();
+        self.answer_all(GivenAnswer {
+            questions: vec![id],
+            answer,
+            by,
+            binding: None,
+            signed: None,
+        })
     }
 
-    async fn wait(&self, question: &Question) -> Result<Answer, NotAsked> {
+    /// Answers several questions, all or none. Blocks until the answers are durable.
+    pub fn answer_all(&self, given: GivenAnswer) -> Result<(), QueueError> {
+        let now = self.now();
+        let given = checked(given)?;
+        let decided = self.store.write(move |tx| rows::decide(tx, &given, now));
+        self.store.inner.answered.notify_waiters();
+        decided.map_err(QueueError::from)?
+    }
+
+    /// Takes back a yes that nobody has used yet. Blocks until that is durable.
+    pub fn revoke(&self, id: u64, by: &str) -> Result<(), QueueError> {
+        let (by, now) = (by.to_owned(), self.now());
+        let revoked = self.store.write(move |tx| rows::revoke(tx, id, &by, now));
+        self.store.inner.answered.notify_waiters();
+        revoked.map_err(QueueError::from)?
+    }
+
+    /// Queues a question, or adopts the same one that was left, and waits for its answer.
+    async fn wait(&self, question: &Question, wait: bool) -> Result<Said, NotAsked> {
         let failed = |err: StoreError| NotAsked::Failed(err.to_string());
-        let text = wire::write(question).map_err(NotAsked::Failed)?;
-        let created = self.now();
-        let expires = created.saturating_add(millis(question.time));
-        let call = question.call.clone();
-        let asked = rows::Asked { binding: question.binding.clone(), question: text };
+        let asked = rows::Asked::new(question).map_err(NotAsked::Failed)?;
+        let now = self.now();
+        let expires = now.saturating_add(millis(question.time));
         let row = asked.clone();
-        let mut waiting = self
-            .insert(move |tx| rows::insert(tx, &row, &call, created, expires))
+        let parking = self
+            .park(move |tx| park::park(tx, &row, now, expires, millis(YES_VALID)))
             .await
             .map_err(failed)?;
-        let id = waiting.id;
-        loop {
-            // Listen before looking, so that nothing falls in between.
-            let mut answered = std::pin::pin!(self.store.inner.answered.notified());
-            answered.as_mut().enable();
-            let queued = rows::status(&self.store, id).map_err(failed)?;
-            let now = self.now();
-            match queued {
-                QuestionStatus::Approved | QuestionStatus::Rejected => {
-                    let asked = asked.clone();
-                    let take = self.store.write_later(move |tx| rows::take(tx, id, &asked, now));
-                    let taken = take.await.map_err(failed)?;
-                    waiting.over = true;
-                    return taken.ok_or_else(|| {
-                        NotAsked::Failed("its answer was already taken".to_owned())
-                    });
-                }
-                QuestionStatus::Expired => break,
-                QuestionStatus::Pending if now >= expires => break,
-                QuestionStatus::Pending => {}
+        let mut held = match parking {
+            Ok(held) => held,
+            Err(park::NotParked::SaidNo { id, by, reason }) => {
+                return Ok(Said { answer: Answer::No(reason), by, question: Some(id) });
             }
-            let pause = self.poll.min(Duration::from_millis(expires.saturating_sub(now)));
+            Err(park::NotParked::Full(count)) => {
+                return Err(NotAsked::Failed(QueueError::Full(count).to_string()));
+            }
+        };
+        let (id, nonce) = (held.id, held.nonce.clone());
+        let mut watched: Option<Watched> = None;
+        loop {
+            let now = self.now();
+            let found = read::held(&self.store, id, now).map_err(failed)?;
+            let over = |what: &str| Err(NotAsked::Failed(what.to_owned()));
+            match found.state {
+                _ if found.nonce.as_deref() != Some(&*nonce) => {
+                    held.over = true;
+                    return over(
+                        "the same call was made again elsewhere, which waits for the answer now",
+                    );
+                }
+                QuestionState::Approved | QuestionState::Rejected => {
+                    let (asked, nonce) = (asked.clone(), nonce.clone());
+                    let take =
+                        self.store.write_later(move |tx| rows::take(tx, id, &nonce, &asked, now));
+                    let taken = take.await.map_err(failed)?;
+                    held.over = true;
+                    let already = || NotAsked::Failed("its answer was already taken".to_owned());
+                    let (answer, by) = taken.ok_or_else(already)?;
+                    return Ok(Said { answer, by, question: Some(id) });
+                }
+                QuestionState::Pending if !wait => {
+                    held.over = true;
+                    let release = self.store.write_later(move |tx| rows::release(tx, id, &nonce));
+                    release.await.map_err(failed)?;
+                    return Err(NotAsked::Parked(id));
+                }
+                QuestionState::Pending => {}
+                QuestionState::Revoked => return over("the yes was taken back before it was used"),
+                QuestionState::Expired => {
+                    let now = self.now();
+                    let expiring = self.store.write_later(move |tx| rows::expire(tx, id, now));
+                    expiring.await.map_err(failed)?;
+                    return over("nobody answered before the question expired");
+                }
+                QuestionState::Withdrawn | QuestionState::Taken => {
+                    return over("the question was withdrawn");
+                }
+            }
+            // Listen before looking again, so that nothing falls in between.
+            let Some(watched) = &watched else {
+                watched = Some(self.watcher.watch(&self.store, self.poll, id));
+                continue;
+            };
+            let rest = Duration::from_millis(found.expires.saturating_sub(now)).max(MIN_PAUSE);
             tokio::select! {
-                () = answered => {}
-                () = tokio::time::sleep(pause) => {}
+                () = watched.changed.notified() => {}
+                () = tokio::time::sleep(rest.min(self.poll.saturating_mul(MAX_PAUSE_POLLS))) => {}
             }
         }
-        Err(NotAsked::Failed("nobody answered before the question expired".to_owned()))
     }
 
-    /// Queues a question. If nobody waits for it by the time it is queued, it is taken back.
-    async fn insert(
+    /// Queues a question. If nobody waits for it by the time it is queued, it is let go of.
+    async fn park(
         &self,
-        insert: impl FnOnce(&mut Transaction<'_>) -> Result<u64, StoreError> + Send + 'static,
-    ) -> Result<Waiting, StoreError> {
+        park: impl FnOnce(&mut Transaction<'_>) -> Result<park::Parking, StoreError> + Send + 'static,
+    ) -> Result<Result<Held, park::NotParked>, StoreError> {
         let (tell, told) = oneshot::channel();
         let store = self.store.clone();
-        let tell = move |queued: Result<u64, StoreError>| {
+        let tell = move |parked: Result<park::Parking, StoreError>| {
+            let held = parked
+                .map(|parking| parking.map(|(id, nonce)| Held { store, id, nonce, over: false }));
             // With nobody to take it, the token is dropped here, and does its work.
-            drop(tell.send(queued.map(|id| Waiting { store, id, over: false })));
+            drop(tell.send(held));
         };
-        self.store.queue(writer::task(insert, tell))?;
+        self.store.queue(writer::task(park, tell))?;
         told.await.unwrap_or_else(|_| Err(StoreError::Gone(self.store.path().to_owned())))
     }
 
@@ -221,35 +209,139 @@ impl ApprovalQueue {
     }
 }
 
+/// Whoever waits looks for itself after so many looks of the watcher, whatever the clock says.
+const MAX_PAUSE_POLLS: u32 = 300;
+
+/// And not before this time, unless the question changed.
+const MIN_PAUSE: Duration = Duration::from_millis(1);
+
 impl Approver for ApprovalQueue {
     fn name(&self) -> &str {
         "approval-queue"
     }
 
+    fn takes_several(&self) -> bool {
+        true
+    }
+
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
-        Box::pin(self.wait(question))
+        Box::pin(async move { self.wait(question, true).await.map(|it| it.answer) })
+    }
+
+    fn submit<'a>(
+        &'a self,
+        question: &'a Question,
+        wait: bool,
+    ) -> BoxFuture<'a, Result<Said, NotAsked>> {
+        Box::pin(self.wait(question, wait))
+    }
+
+    fn withdraw(&self, question: &Question) {
+        let (call, binding) = (question.call.clone(), question.binding.clone());
+        let now = self.now();
+        let failed = |err: StoreError| {
+            tracing::warn!("a question could not be withdrawn, and expires later: {err}");
+        };
+        let tell = move |done: Result<(), StoreError>| done.unwrap_or_else(failed);
+        let job = writer::task(move |tx| rows::withdraw(tx, &call, &binding, now), tell);
+        self.store.queue(job).unwrap_or_else(failed);
     }
 }
 
-/// Takes the question back when nobody waits for its answer any more, so that no one approves
-/// what will not be done.
-struct Waiting {
+impl Questions for ApprovalQueue {
+    fn queue(&self) -> BoxFuture<'_, Result<String, QueueError>> {
+        Box::pin(async move { Ok(read::about(&self.store, "queue")?.unwrap_or_default()) })
+    }
+
+    fn list(&self, page: QuestionPage) -> BoxFuture<'_, Result<Vec<QueuedQuestion>, QueueError>> {
+        Box::pin(async move { self.page(page) })
+    }
+
+    fn pending(&self) -> BoxFuture<'_, Result<u64, QueueError>> {
+        Box::pin(async move { Ok(read::count(&self.store, self.now())?) })
+    }
+
+    fn get(&self, id: u64) -> BoxFuture<'_, Result<QueuedQuestion, QueueError>> {
+        Box::pin(async move { ApprovalQueue::get(self, id) })
+    }
+
+    fn identical(&self, id: u64) -> BoxFuture<'_, Result<Vec<u64>, QueueError>> {
+        Box::pin(async move { self.identical_to(id) })
+    }
+
+    fn answer(&self, given: GivenAnswer) -> BoxFuture<'_, Result<(), QueueError>> {
+        Box::pin(async move {
+            let now = self.now();
+            let given = checked(given)?;
+            let decided = self.store.write_later(move |tx| rows::decide(tx, &given, now)).await;
+            self.store.inner.answered.notify_waiters();
+            decided.map_err(QueueError::from)?
+        })
+    }
+
+    fn revoke<'a>(&'a self, id: u64, by: &'a str) -> BoxFuture<'a, Result<(), QueueError>> {
+        Box::pin(async move {
+            let (by, now) = (by.to_owned(), self.now());
+            let revoked = self.store.write_later(move |tx| rows::revoke(tx, id, &by, now)).await;
+            self.store.inner.answered.notify_waiters();
+            revoked.map_err(QueueError::from)?
+        })
+    }
+
+    fn changes(&self, after: u64) -> BoxFuture<'_, Result<(Vec<u64>, u64), QueueError>> {
+        Box::pin(async move { Ok(rows::changed_after(&self.store, after)?) })
+    }
+
+    fn set_ticket<'a>(
+        &'a self,
+        call: &'a str,
+        ticket: &'a str,
+    ) -> BoxFuture<'a, Result<bool, QueueError>> {
+        Box::pin(async move {
+            let (call, ticket) = (call.to_owned(), ticket.to_owned());
+            let set = self.store.write_later(move |tx| rows::set_ticket(tx, &call, &ticket));
+            Ok(set.await?)
+        })
+    }
+
+    fn find_ticket<'a>(
+        &'a self,
+        ticket: &'a str,
+    ) -> BoxFuture<'a, Result<Option<QueuedQuestion>, QueueError>> {
+        Box::pin(async move { Ok(read::ticket(&self.store, ticket, self.now())?) })
+    }
+}
+
+/// What can be answered at all.
+fn checked(given: GivenAnswer) -> Result<GivenAnswer, QueueError> {
+    match given.by.trim().is_empty() {
+        true => Err(QueueError::Nameless),
+        false => Ok(given),
+    }
+}
+
+/// A question that this process waits for. Dropped, it is let go of: the question stays, and
+/// whoever asks the same again gets it.
+struct Held {
     store: Store,
     id: u64,
+    nonce: String,
     over: bool,
 }
 
-impl Drop for Waiting {
+impl Drop for Held {
     fn drop(&mut self) {
         if self.over {
             return;
         }
-        let (id, now) = (self.id, self.store.inner.options.clock.unix_ms());
+        let (id, nonce) = (self.id, std::mem::take(&mut self.nonce));
         let failed = move |err: StoreError| {
-            tracing::warn!("question {id} could not be taken back, and expires later: {err}");
+            tracing::warn!(
+                "question {id} could not be let go of, and is held a while longer: {err}"
+            );
         };
-        let tell = move |expired: Result<(), StoreError>| expired.unwrap_or_else(failed);
-        let job = writer::task(move |tx| rows::expire(tx, id, now), tell);
+        let tell = move |done: Result<(), StoreError>| done.unwrap_or_else(failed);
+        let job = writer::task(move |tx| rows::release(tx, id, &nonce), tell);
         self.store.queue(job).unwrap_or_else(failed);
     }
 }

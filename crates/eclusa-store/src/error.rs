@@ -69,6 +69,9 @@ pub enum StoreError {
     /// The writing thread has ended.
     #[error("the writer of the log `{}` has stopped: restart the program", .0.display())]
     Gone(PathBuf),
+    /// An answer from the approval queue opens one call.
+    #[error("approval {0} has opened another call already; ask again")]
+    Opened(u64),
     /// What was handed in cannot be kept.
     #[error("this cannot be recorded: {0}")]
     Unfit(String),

@@ -20,6 +20,6 @@ mod store_records;
 mod verify;
 mod writer;
 
-pub use approval_queue::{ApprovalQueue, QuestionStatus, QueueError, QueuedQuestion};
+pub use approval_queue::ApprovalQueue;
 pub use error::{StoreError, VerifyError};
 pub use store::{Durability, Options, Store};

@@ -1,6 +1,6 @@
 //! Reading records back.
 
-use eclusa::{Hash, Head, Record};
+use eclusa::{AuditError, Hash, Head, Log, Record};
 use rusqlite::{Connection, Params, Row};
 use serde::Deserialize;
 
@@ -85,6 +85,36 @@ impl Store {
         }
         Ok(records)
     }
+}
+
+impl Log for Store {
+    fn records(&self, from_seq: u64, limit: usize) -> Result<Vec<Record>, AuditError> {
+        Store::records(self, from_seq, limit).map_err(unread)
+    }
+
+    fn last(&self, limit: usize) -> Result<Vec<Record>, AuditError> {
+        Store::last(self, limit).map_err(unread)
+    }
+
+    fn ends_of(&self, start: u64) -> Result<Vec<Record>, AuditError> {
+        Store::ends_of(self, start).map_err(unread)
+    }
+
+    fn find(&self, call: &str) -> Result<Vec<Record>, AuditError> {
+        self.find_call(call).map_err(unread)
+    }
+
+    fn head(&self) -> Result<Head, AuditError> {
+        Store::head(self).map_err(unread)
+    }
+
+    fn verify(&self) -> Result<Head, AuditError> {
+        Store::verify(self, |_, _| {}).map_err(unread)
+    }
+}
+
+fn unread(err: impl std::fmt::Display) -> AuditError {
+    AuditError::new(err.to_string())
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<Record> {

@@ -20,7 +20,9 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// The hash of a record covers its number, its body and the hash before it, so nothing needs to
 /// be stored twice: the `previous` of a record is the `hash` of the row before it. The column
 /// `start` repeats what the body says, for the index; `verify` compares the two.
-const STEPS: [&str; 1] = ["
+const STEPS: [&str; 2] = [FIRST_TABLES, QUESTIONS];
+
+const FIRST_TABLES: &str = "
 CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
     start INTEGER,
@@ -63,19 +65,99 @@ CREATE TABLE desk (
     taken INTEGER
 ) STRICT;
 CREATE INDEX desk_pending ON desk (id) WHERE status = 'pending';
-"];
+";
+
+/// Questions by state, with who holds them; answers with their signatures; and the answers that
+/// have opened a call. A yes to a question of the first format opens nothing: it says too little of
+/// what was shown.
+const QUESTIONS: &str = "
+CREATE TABLE questions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    principal TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    call TEXT NOT NULL,
+    binding TEXT NOT NULL,
+    shown BLOB NOT NULL,
+    question TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    valid INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'approved', 'rejected', 'expired',
+        'withdrawn', 'revoked', 'taken')),
+    changed INTEGER NOT NULL,
+    holder TEXT,
+    nonce TEXT,
+    held_until INTEGER NOT NULL DEFAULT 0,
+    ticket TEXT,
+    answer TEXT,
+    edit TEXT,
+    reason TEXT,
+    seal BLOB,
+    decided_by TEXT,
+    proof TEXT,
+    decided INTEGER,
+    taken INTEGER
+) STRICT;
+INSERT INTO questions (id, principal, conversation, call, binding, shown, question, created,
+        expires, valid, state, changed, answer, reason, decided_by, decided, taken)
+    SELECT id, coalesce(json_extract(question, '$.principal'), ''),
+        coalesce(json_extract(question, '$.conversation'), ''), call, binding, x'',
+        question, created, expires, 0,
+        CASE WHEN status <> 'approved' THEN status WHEN taken IS NOT NULL THEN 'taken'
+            ELSE 'expired' END,
+        id, answer, reason, decided_by, decided, taken FROM desk;
+DROP TABLE desk;
+CREATE INDEX questions_pending ON questions (id) WHERE state = 'pending';
+CREATE INDEX questions_expiring ON questions (expires) WHERE state = 'pending';
+CREATE INDEX questions_of ON questions (conversation) WHERE state = 'pending';
+CREATE INDEX questions_held ON questions (holder) WHERE state = 'pending';
+CREATE INDEX questions_bound ON questions (binding)
+    WHERE state IN ('pending', 'approved', 'rejected');
+CREATE INDEX questions_changed ON questions (changed);
+CREATE UNIQUE INDEX questions_ticket ON questions (ticket) WHERE ticket IS NOT NULL;
+
+CREATE TABLE answers (
+    question INTEGER NOT NULL,
+    person TEXT NOT NULL,
+    proof TEXT NOT NULL,
+    key TEXT,
+    answer TEXT NOT NULL,
+    statement TEXT,
+    signature TEXT,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (question, person)
+) STRICT;
+
+CREATE TABLE opened (
+    question INTEGER PRIMARY KEY,
+    record INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE about (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT;
+INSERT INTO about VALUES ('queue', lower(hex(randomblob(16))));
+";
 
 /// The newest format that this program knows.
 pub(crate) const FORMAT: i64 = STEPS.len() as i64;
 
+/// So many of the probes hold for the first format too.
+const OLDEST_PROBES: usize = 3;
+
 /// Prepared at start, so that a table that is missing or different is found before anything is
 /// written.
-const PROBES: [&str; 4] = [
+const PROBES: [&str; 7] = [
     "SELECT seq, start, hash, body FROM records INDEXED BY records_start WHERE start = 0",
     "SELECT one, seq, hash FROM head",
     "SELECT id, reference, bytes, kept, text FROM spool",
-    "SELECT id, binding, call, question, created, expires, status, answer, edit, answer_sha256,
-        decided_by, decided, reason, taken FROM desk",
+    "SELECT id, principal, conversation, call, binding, shown, question, created, expires, valid,
+        state, changed, holder, nonce, held_until, ticket, answer, edit, reason, seal, decided_by,
+        proof, decided, taken FROM questions",
+    "SELECT question, person, proof, key, answer, statement, signature, at FROM answers",
+    "SELECT question, record FROM opened",
+    "SELECT name, value FROM about",
 ];
 
 /// A connection that writes. The tables are there and of the newest format.
@@ -106,7 +188,7 @@ pub(crate) fn open_to_write(
     connection.pragma_update(None, "fullfsync", full).in_store(path)?;
     connection.pragma_update(None, "checkpoint_fullfsync", full).in_store(path)?;
     migrate(&mut connection, path)?;
-    probe(&connection, path)?;
+    probe(&connection, path, FORMAT)?;
     Ok(connection)
 }
 
@@ -128,7 +210,7 @@ pub(crate) fn open_to_read(path: &Path, busy: Duration) -> Result<Connection, St
     }
     match look(&connection, path)? {
         0 => return Err(StoreError::Missing(path.to_owned())),
-        _ => probe(&connection, path)?,
+        format => probe(&connection, path, format)?,
     }
     Ok(connection)
 }
@@ -230,8 +312,10 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     }
 }
 
-fn probe(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    for sql in PROBES {
+fn probe(connection: &Connection, path: &Path, format: i64) -> Result<(), StoreError> {
+    // Whoever only reads cannot bring an older file to the newest format.
+    let known = if format < 2 { OLDEST_PROBES } else { PROBES.len() };
+    for sql in PROBES.into_iter().take(known) {
         connection.prepare(sql).map_err(|err| StoreError::Damaged {
             path: path.to_owned(),
             what: format!("its tables are not what they should be: {err}"),

@@ -9,7 +9,7 @@ use std::{
 };
 
 use eclusa::{Appending, AuditError, AuditSink, Clock, Draft, Receipt, SystemClock};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _};
 use tokio::sync::{Notify, oneshot};
 
 use crate::{
@@ -127,6 +127,26 @@ impl Store {
     /// Where the store is.
     pub fn path(&self) -> &Path {
         &self.inner.path
+    }
+
+    /// The workspace whose calls are recorded here, if that was noted.
+    pub fn workspace(&self) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT value FROM about WHERE name = 'workspace'";
+        let reader = self.reader();
+        let mut select = reader.prepare_cached(sql).in_store(self.path())?;
+        select.query_row([], |row| row.get(0)).optional().in_store(self.path())
+    }
+
+    /// Notes whose calls are recorded here, for lists of all workspaces.
+    pub fn set_workspace(&self, path: &str) -> Result<(), StoreError> {
+        if self.workspace()?.as_deref() == Some(path) {
+            return Ok(());
+        }
+        let path = path.to_owned();
+        self.write(move |tx| {
+            let sql = "INSERT OR REPLACE INTO about VALUES ('workspace', ?1)";
+            tx.connection.execute(sql, [path]).in_store(tx.path).map(drop)
+        })
     }
 
     /// Waits until everything that was handed in before is written. Other clones stay open.

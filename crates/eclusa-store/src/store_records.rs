@@ -18,6 +18,8 @@ pub(crate) struct StoreRecord<'a> {
     pub(crate) event: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ms: Option<u64>,
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(crate) principal: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,6 +34,10 @@ pub(crate) struct Approval<'a> {
     pub(crate) answer: &'static str,
     pub(crate) binding: &'a str,
     pub(crate) by: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) proof: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<u64>,
 }
 
 impl StoreRecord<'_> {

@@ -113,7 +113,7 @@ impl Shared {
         let patience = |busy| writer.connection.busy_timeout(busy).in_store(&writer.path);
         let written = patience(Duration::ZERO).and_then(|()| {
             writer.transaction(|tx| match draft.take() {
-                Some(draft) => tx.append(draft.start(), draft.into_body()),
+                Some(draft) => tx.append_draft(draft),
                 None => Err(StoreError::Gone(writer.path.clone())),
             })
         });
@@ -204,9 +204,8 @@ impl Writer {
             return;
         }
         let (drafts, tells): (Vec<Draft>, Vec<Tell>) = batch.drain(..).unzip();
-        let written = self.transaction(|tx| {
-            drafts.into_iter().map(|draft| tx.append(draft.start(), draft.into_body())).collect()
-        });
+        let written =
+            self.transaction(|tx| drafts.into_iter().map(|draft| tx.append_draft(draft)).collect());
         match written {
             Ok(receipts) => {
                 let receipts: Vec<Receipt> = receipts;
@@ -291,6 +290,22 @@ impl<'a> Transaction<'a> {
             .in_store(path)?;
         let head = stored_head(connection, path)?;
         Ok(Transaction { connection, path, insert, head, found: head.seq })
+    }
+
+    /// Puts what somebody handed in at the end of the chain. A question of the approval queue
+    /// opens one call: the second record that names it is refused.
+    fn append_draft(&mut self, draft: Draft) -> Result<Receipt, StoreError> {
+        let question = draft.question();
+        let receipt = self.append(draft.start(), draft.into_body())?;
+        if let Some(question) = question {
+            let sql = "INSERT OR IGNORE INTO opened (question, record) VALUES (?1, ?2)";
+            let mut insert = self.connection.prepare_cached(sql).in_store(self.path)?;
+            let row = [to_sql(question), to_sql(receipt.seq)];
+            if insert.execute(row).in_store(self.path)? != 1 {
+                return Err(StoreError::Opened(question));
+            }
+        }
+        Ok(receipt)
     }
 
     /// Puts a record at the end of the chain.

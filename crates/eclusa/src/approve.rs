@@ -8,18 +8,26 @@ use serde_json::Value;
 use crate::{PermissionClass, ReverseThinkingReport, Touch, Verdict};
 
 pub use memory::{Grant, GrantScope, Remember, Tally};
+pub use questions::{
+    GivenAnswer, NO_COVERS, QuestionPage, Questions, QueueError, QueuedQuestion, YES_VALID,
+};
 pub use render::{Line, Rendered, Role, render};
+pub use state::{QuestionEvent, QuestionState, QuestionTimes};
+pub use statement::{Proof, SignedAnswer, Statement};
 
 pub(crate) mod memory;
+mod questions;
 mod render;
+mod state;
+mod statement;
 
 /// A way to put a question to a person: terminal, web page, webhook, editor.
 pub trait Approver: Send + Sync {
     /// Name for the record.
     fn name(&self) -> &str;
 
-    /// Whether it can be asked something while it waits for another answer. Where the first
-    /// approver can, a question that nobody comes back to holds no other up.
+    /// Whether it can be asked something while it waits for another answer. Where it can, a
+    /// question that nobody comes back to holds no other up.
     fn takes_several(&self) -> bool {
         false
     }
@@ -29,6 +37,39 @@ pub trait Approver: Send + Sync {
     /// [`NotAsked::Unavailable`] passes the question to the next approver. Any other error, a
     /// panic or silence until the deadline is a no.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>>;
+
+    /// Asks like [`ask`](Approver::ask), and says who answered. The gate asks this way.
+    ///
+    /// With `wait` false, an approver that keeps questions for later does so and returns
+    /// [`NotAsked::Parked`], unless there is an answer already.
+    fn submit<'a>(
+        &'a self,
+        question: &'a Question,
+        wait: bool,
+    ) -> BoxFuture<'a, Result<Said, NotAsked>> {
+        let _ = wait;
+        Box::pin(async move {
+            let answer = self.ask(question).await?;
+            Ok(Said { answer, by: self.name().to_owned(), question: None })
+        })
+    }
+
+    /// Takes a question back: nobody wants the answer any more.
+    fn withdraw(&self, question: &Question) {
+        let _ = question;
+    }
+}
+
+/// An answer, and whose it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// What was said.
+    pub answer: Answer,
+    /// Who said it: a person where that is known, or else the approver.
+    pub by: String,
+    /// The number of the question, where it waited in an approval queue. One number opens one
+    /// call: a log takes it once.
+    pub question: Option<u64>,
 }
 
 /// Why a question got no answer.
@@ -38,6 +79,8 @@ pub enum NotAsked {
     Unavailable(String),
     /// Something broke while asking.
     Failed(String),
+    /// The question waits under this number, and nobody waits for its answer.
+    Parked(u64),
 }
 
 /// What a person is asked, complete: everything that is shown comes from here.
@@ -109,6 +152,25 @@ pub enum Answer {
     Abort,
 }
 
+impl Answer {
+    /// The word for it in records, stores and statements.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Answer::Once => "once",
+            Answer::Session => "session",
+            Answer::Always => "always",
+            Answer::Edit(_) => "edit",
+            Answer::No(_) => "no",
+            Answer::Abort => "abort",
+        }
+    }
+
+    /// Whether the call may go on, as it is or edited.
+    pub fn is_yes(&self) -> bool {
+        !matches!(self, Answer::No(_) | Answer::Abort)
+    }
+}
+
 /// What happens when a person must be asked and nobody can be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnNoApprover {
@@ -117,6 +179,6 @@ pub enum OnNoApprover {
     Deny,
     /// The call runs, a warning goes out, and the record says that nobody approved it.
     AllowWithWarning,
-    /// The question is parked at the desk until somebody answers it or it expires.
+    /// The question waits in the approval queue until somebody answers it or it expires.
     Queue,
 }

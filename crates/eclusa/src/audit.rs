@@ -36,11 +36,33 @@ pub trait AuditSink: Send + Sync {
     fn append(&self, draft: Draft) -> Appending;
 }
 
+/// Reading records back, wherever they are.
+pub trait Log: Send + Sync {
+    /// Up to `limit` records from this number on, oldest first.
+    fn records(&self, from_seq: u64, limit: usize) -> Result<Vec<Record>, AuditError>;
+
+    /// The newest `limit` records, oldest first.
+    fn last(&self, limit: usize) -> Result<Vec<Record>, AuditError>;
+
+    /// The records that end the call whose start has this number.
+    fn ends_of(&self, start: u64) -> Result<Vec<Record>, AuditError>;
+
+    /// All records about the call that the model gave this id, oldest first.
+    fn find(&self, call: &str) -> Result<Vec<Record>, AuditError>;
+
+    /// Where the chain is known to end.
+    fn head(&self) -> Result<Head, AuditError>;
+
+    /// Checks every record from the first to the head; the error says what is wrong.
+    fn verify(&self) -> Result<Head, AuditError>;
+}
+
 /// A record before it has its place in the chain: one line of JSON. The gate writes its own, and
 /// whatever else is to be on record is looked at first, so that a log can take it as it is.
 #[derive(Debug, Clone)]
 pub struct Draft {
     start: Option<u64>,
+    question: Option<u64>,
     body: String,
 }
 
@@ -55,7 +77,7 @@ impl Draft {
         }
         let start = Draft::start_in(&body)
             .map_err(|_| unfit("it is not JSON, or its `start` is not a number"))?;
-        let draft = Draft { start, body };
+        let draft = Draft { start, question: None, body };
         draft.fits().map(|()| draft)
     }
 
@@ -80,6 +102,12 @@ impl Draft {
     /// For the end of a call: the number of the record that holds its start.
     pub fn start(&self) -> Option<u64> {
         self.start
+    }
+
+    /// For the first record of a call: the number of the question in the approval queue whose
+    /// answer opened it. INVARIANT: a log takes a number once, and refuses any other record with it.
+    pub fn question(&self) -> Option<u64> {
+        self.question
     }
 
     /// The record.

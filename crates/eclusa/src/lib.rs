@@ -86,13 +86,15 @@ mod typed;
 mod verdict;
 
 pub use approve::{
-    Answer, Approver, Grant, GrantScope, Line, NotAsked, OnNoApprover, Preview, Question, Remember,
-    Rendered, Role, Tally, render,
+    Answer, Approver, GivenAnswer, Grant, GrantScope, Line, NO_COVERS, NotAsked, OnNoApprover,
+    Preview, Proof, Question, QuestionEvent, QuestionPage, QuestionState, QuestionTimes, Questions,
+    QueueError, QueuedQuestion, Remember, Rendered, Role, Said, SignedAnswer, Statement, Tally,
+    YES_VALID, render,
 };
 pub use attachment::{Attachment, Body, Media};
 pub use audit::{
-    Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Head, MemoryLog, Receipt,
-    Record, Reply, SentRequest, SystemClock, Verifier,
+    Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Head, Log, MemoryLog,
+    Receipt, Record, Reply, SentRequest, SystemClock, Verifier,
 };
 pub use call::{Incoming, Malformed, Origin, Stage, ToolCall};
 pub use closures::{AsyncFnApprover, FnApprover, FnTool};

@@ -27,6 +27,12 @@ pub struct Run {
     /// The only tools there are, by their own names; `None`: all of the registry. What a run is
     /// kept to, the calls that its tools make are kept to as well.
     pub tools: Option<Arc<[String]>>,
+    /// Says why calls are cancelled: where this is cancelled too, whoever asks goes away and may
+    /// come back, so questions stay in the approval queue. Otherwise they are withdrawn.
+    pub leave: CancellationToken,
+    /// Never wait for a person: a question goes into the approval queue, and the call ends as
+    /// parked. Asked again once somebody has said yes, it runs.
+    pub park: bool,
     /// No tool starts after this.
     pub deadline: Option<Instant>,
     /// From inside which call it was made. Only the gate fills it in.
@@ -53,6 +59,8 @@ impl Default for Run {
             dry_run: false,
             cancel: CancellationToken::new(),
             tools: None,
+            leave: CancellationToken::new(),
+            park: false,
             deadline: None,
             nesting: CallNesting::default(),
         }

@@ -35,6 +35,8 @@ pub enum Stop {
     NoApprover,
     /// Nobody answered the question in time.
     ApprovalExpired,
+    /// The question waits in the approval queue under this number, and nobody waits with it.
+    Parked(u64),
     /// Dry run: everything up to the permit was decided, and nothing was run.
     DryRun {
         /// What would have happened.
@@ -134,6 +136,7 @@ impl Stop {
             },
             Stop::NoApprover => "no_approver",
             Stop::ApprovalExpired => "approval_expired",
+            Stop::Parked(_) => "parked",
             Stop::DryRun { verdict, .. } if verdict.decision == Decision::Deny => "dry_run_denied",
             Stop::DryRun { .. } => "dry_run",
             Stop::TimedOut(_) => "timed_out",
@@ -141,7 +144,7 @@ impl Stop {
             Stop::Cancelled { .. } => "cancelled",
             Stop::Panicked => "tool_panicked",
             Stop::Discarded(because) => match &**because {
-                Stop::Aborted { .. } => because.code(),
+                Stop::Aborted { .. } | Stop::Parked(_) => because.code(),
                 _ => "changes_discarded",
             },
             Stop::NotCommitted { conflict: true, .. } => "conflict",
@@ -170,6 +173,7 @@ impl Stop {
             | Stop::Denied { .. }
             | Stop::NoApprover
             | Stop::ApprovalExpired
+            | Stop::Parked(_)
             | Stop::TooLate
             | Stop::Cancelled { ran: false }
             | Stop::Aborted { ran: false }
@@ -217,6 +221,9 @@ impl Stop {
             Stop::ApprovalExpired => {
                 return "nobody approved this call in time, so nothing was run; do not repeat it unless a person asks for it".into();
             }
+            Stop::Parked(id) => format!(
+                "this call waits for approval {id}, and nothing was done yet; once somebody has said yes, `eclusa resume {id}` runs it, or the same call made again"
+            ),
             Stop::DryRun { verdict, would } => {
                 let what = match verdict.decision {
                     Decision::Allow => "would run",
@@ -285,6 +292,7 @@ impl Stop {
             Stop::Denied { by, why } => format!("denied by {by}: {why}").into(),
             Stop::NoApprover => "they need approval and nobody can be asked; a person can run it in a terminal, add an allow rule, or choose another mode".into(),
             Stop::ApprovalExpired => "nobody approved them in time; do not repeat it unless a person asks for it".into(),
+            Stop::Parked(id) => format!("they wait for approval {id}; once somebody has said yes, `eclusa resume {id}` runs it again and applies them if they are the same").into(),
             Stop::Cancelled { .. } => "the call was cancelled".into(),
             Stop::Aborted { .. } => "a person ended this turn".into(),
             other => other.message(),

@@ -170,22 +170,3 @@ pub(crate) enum ConfigCommand {
     /// Stop trusting it: it may only add restrictions
     Untrust,
 }
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ApprovalsCommand {
-    /// Pending approvals (default)
-    List,
-    /// Approve a call, this once
-    Yes {
-        /// Its number, as `list` shows it
-        id: u64,
-    },
-    /// Refuse a call
-    No {
-        /// Its number, as `list` shows it
-        id: u64,
-        /// What to tell the model
-        #[arg(default_value = "")]
-        reason: String,
-    },
-}

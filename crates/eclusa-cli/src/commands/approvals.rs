@@ -1,84 +1,187 @@
-//! `eclusa approvals`: pending approvals, and their answers.
+//! `eclusa approvals`: pending approvals of all workspaces, and their answers.
 
-use std::io;
+use std::{io, time::Duration};
 
-use eclusa::{Answer, Role, render};
-use eclusa_store::{ApprovalQueue, QueueError, QueuedQuestion};
+use eclusa::{
+    Answer, GivenAnswer, Preview, QuestionPage, QueueError, QueuedQuestion, Role, one_line, render,
+};
 use rustix::termios::tcgetwinsize;
 use serde_json::json;
 
+use super::{call_args, run::asked_to_end};
 use crate::{
     args::{ApprovalsCommand, Global},
-    context::AppContext,
+    context,
     failure::{Exit, Failure},
     paths::Paths,
+    queues::{self, WorkspaceQueue},
     screen::{Screen, Style},
     timestamp::Timestamp,
 };
 
-pub(super) fn run(global: &Global, what: Option<ApprovalsCommand>) -> Result<Exit, Failure> {
-    // Only a log that is there can hold a question.
-    let log = Paths::find(global)?.log()?;
+pub(super) async fn run(global: &Global, what: Option<ApprovalsCommand>) -> Result<Exit, Failure> {
+    let queues = queues::all(&Paths::find(global)?)?;
     let mut screen = Screen::stdout();
-    match what.unwrap_or(ApprovalsCommand::List) {
-        ApprovalsCommand::List => list(&ApprovalQueue::new(log), global.json, &mut screen)?,
-        ApprovalsCommand::Yes { id } => answer(global, id, Answer::Once, &mut screen)?,
-        ApprovalsCommand::No { id, reason } => answer(global, id, Answer::No(reason), &mut screen)?,
+    let default = ApprovalsCommand::List { count: 20, after: 0 };
+    match what.unwrap_or(default) {
+        ApprovalsCommand::List { count, after } => {
+            list(&queues, QuestionPage { after, limit: count }, global.json, &mut screen)?;
+        }
+        ApprovalsCommand::Watch => {
+            // Nobody else may write while the lock on the output is held.
+            drop(screen);
+            return watch(&queues, global.json).await;
+        }
+        ApprovalsCommand::Show { approval } => {
+            let (queue, id) = queues::find(queues, &approval)?;
+            let queued = queue.queue.get(id).map_err(failed)?;
+            match global.json {
+                true => screen.json(&as_json(&queue, &queued))?,
+                false => show(&queue, &queued, &mut screen)?,
+            }
+        }
+        ApprovalsCommand::Yes { approval, like, session } => {
+            let answer = if session { Answer::Session } else { Answer::Once };
+            say(queues, &approval, like, answer, "yes", &mut screen)?;
+        }
+        ApprovalsCommand::No { approval, reason, like } => {
+            say(queues, &approval, like, Answer::No(reason), "no", &mut screen)?;
+        }
+        ApprovalsCommand::Edit { approval, args } => {
+            let answer = Answer::Edit(call_args::read(&args)?);
+            say(queues, &approval, false, answer, "edited", &mut screen)?;
+        }
+        ApprovalsCommand::Abort { approval } => {
+            say(queues, &approval, false, Answer::Abort, "aborted", &mut screen)?;
+        }
+        ApprovalsCommand::Revoke { approval } => {
+            let (queue, id) = queues::find(queues, &approval)?;
+            queue.queue.revoke(id, &context::person()).map_err(failed)?;
+            screen.line(&format!("approval {}: yes taken back", queue.reference(id)))?;
+        }
     }
     screen.flush()?;
     Ok(Exit::Done)
 }
 
 /// Every question in full: nobody should say yes to what they have not seen.
-fn list(desk: &ApprovalQueue, json: bool, screen: &mut Screen) -> Result<(), Failure> {
-    let waiting = desk.list().map_err(Failure::failed)?;
-    if json {
-        return Ok(waiting.iter().try_for_each(|it| screen.json(&as_json(it)))?);
-    }
-    if waiting.is_empty() {
-        return Ok(screen.line("no pending approvals")?);
-    }
-    let columns = tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
-    let columns = if columns == 0 { 80 } else { columns };
-    for queued in waiting {
-        let QueuedQuestion { id, created, expires, .. } = queued;
-        let title = format!(
-            "approval {id}, asked {}, expires {}",
-            screen.time(Timestamp(created)),
-            Timestamp(expires)
-        );
-        screen.styled(Style::Strong, &title)?;
-        // The letters of a terminal's prompt mean nothing here.
-        let lines = render(&queued.question).lines;
-        let next = lines.iter().skip(1).map(|it| Some(it.role)).chain([None]);
-        for (line, next) in lines.iter().zip(next) {
-            let title = line.role == Role::Title && next == Some(Role::Answer);
-            if title || line.role == Role::Answer {
-                continue;
-            }
-            for piece in line.wrapped(columns) {
-                screen.verbatim(Style::Plain, &piece)?;
+fn list(
+    queues: &[WorkspaceQueue],
+    page: QuestionPage,
+    json: bool,
+    screen: &mut Screen,
+) -> Result<(), Failure> {
+    let mut none = true;
+    for queue in queues {
+        let waiting = queue.queue.page(page).map_err(failed)?;
+        none &= waiting.is_empty();
+        for queued in &waiting {
+            match json {
+                true => screen.json(&as_json(queue, queued))?,
+                false => show(queue, queued, screen)?,
             }
         }
-        screen.line(&format!(
-            "`eclusa approvals yes {id}` approves it, `eclusa approvals no {id} REASON` refuses it"
-        ))?;
-        screen.line("")?;
+        if waiting.len() == page.limit && !json {
+            let last = waiting.last().map_or(0, |it| it.id);
+            screen.line(&format!("more may wait: `eclusa approvals list --after {last}`"))?;
+        }
     }
+    match none && !json {
+        true => Ok(screen.line("no pending approvals")?),
+        false => Ok(()),
+    }
+}
+
+/// Prints each question once, when it comes in.
+async fn watch(queues: &[WorkspaceQueue], json: bool) -> Result<Exit, Failure> {
+    let mut seen = vec![0; queues.len()];
+    let mut end = std::pin::pin!(asked_to_end());
+    loop {
+        for (queue, seen) in queues.iter().zip(&mut seen) {
+            let page = QuestionPage { after: *seen, limit: 100 };
+            for queued in queue.queue.page(page).map_err(failed)? {
+                *seen = queued.id;
+                let mut screen = Screen::stdout();
+                match json {
+                    true => screen.json(&as_json(queue, &queued))?,
+                    false => show(queue, &queued, &mut screen)?,
+                }
+                screen.flush()?;
+            }
+        }
+        tokio::select! {
+            () = &mut end => return Ok(Exit::Done),
+            () = tokio::time::sleep(Duration::from_millis(300)) => {}
+        }
+    }
+}
+
+/// One question in full, and how to answer it.
+fn show(
+    queue: &WorkspaceQueue,
+    queued: &QueuedQuestion,
+    screen: &mut Screen,
+) -> Result<(), Failure> {
+    let columns = tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
+    let columns = if columns == 0 { 80 } else { columns };
+    let reference = queue.reference(queued.id);
+    let pending = queued.state == eclusa::QuestionState::Pending;
+    let mut title =
+        format!("approval {reference}, asked {}", screen.time(Timestamp(queued.created)));
+    match pending {
+        true => title.push_str(&format!(", expires {}", Timestamp(queued.expires))),
+        false => title.push_str(&format!(", {}", queued.state)),
+    }
+    if let Some(directory) = queue.directory.as_ref().filter(|_| !queue.here) {
+        title.push_str(&format!(", in {}", one_line(&directory.display().to_string())));
+    }
+    screen.styled(Style::Strong, &title)?;
+    if queued.asker_away && queued.state.is_open() {
+        screen.line("nobody waits for it now: a yes is kept for five minutes, for whoever asks the same again")?;
+    }
+    if let Some(by) = &queued.decided_by {
+        let answer = queued.answer.as_deref().unwrap_or_default();
+        screen.line(&format!("`{}` answered `{answer}`", one_line(by)))?;
+    }
+    // The letters of a terminal's prompt mean nothing here.
+    let lines = render(&queued.question).lines;
+    let next = lines.iter().skip(1).map(|it| Some(it.role)).chain([None]);
+    for (line, next) in lines.iter().zip(next) {
+        let title = line.role == Role::Title && next == Some(Role::Answer);
+        if title || line.role == Role::Answer {
+            continue;
+        }
+        for piece in line.wrapped(columns) {
+            screen.verbatim(Style::Plain, &piece)?;
+        }
+    }
+    if pending {
+        screen.line(&format!(
+            "`eclusa approvals yes {reference}` approves it, `eclusa approvals no {reference} REASON` refuses it"
+        ))?;
+    }
+    screen.line("")?;
     Ok(())
 }
 
-fn as_json(queued: &QueuedQuestion) -> serde_json::Value {
+fn as_json(queue: &WorkspaceQueue, queued: &QueuedQuestion) -> serde_json::Value {
     let question = &queued.question;
+    let preview = |it: &Preview| json!({"summary": it.summary, "diff": it.diff, "whole": it.whole});
     json!({
         "id": queued.id,
+        "ref": queue.reference(queued.id),
+        "workspace": queue.directory.as_ref().map(|it| it.display().to_string()),
         "created": queued.created,
         "expires": queued.expires,
-        "status": queued.status.as_str(),
+        "status": queued.state.as_str(),
+        "asker_away": queued.asker_away,
+        "answer": queued.answer,
+        "by": queued.decided_by,
         "call": question.call,
         "tool": question.tool,
         "class": question.class.as_str(),
         "args": question.args,
+        "changes": question.preview.as_ref().map(preview),
         "reason": question.reason,
         "binding": question.binding,
         "principal": question.principal,
@@ -87,13 +190,38 @@ fn as_json(queued: &QueuedQuestion) -> serde_json::Value {
     })
 }
 
-fn answer(global: &Global, id: u64, answer: Answer, screen: &mut Screen) -> Result<(), Failure> {
-    let ctx = AppContext::open(global)?;
-    let desk = ApprovalQueue::new(ctx.store()?);
-    let word = if answer == Answer::Once { "yes" } else { "no" };
-    desk.answer(id, answer, &ctx.person()).map_err(|err| match err {
+/// Answers one approval, or all that are identical to it.
+fn say(
+    queues: Vec<WorkspaceQueue>,
+    approval: &str,
+    like: bool,
+    answer: Answer,
+    word: &str,
+    screen: &mut Screen,
+) -> Result<(), Failure> {
+    let (queue, id) = queues::find(queues, approval)?;
+    let questions = match like {
+        true => queue.queue.identical_to(id).map_err(failed)?,
+        false => vec![id],
+    };
+    let questions = if questions.is_empty() { vec![id] } else { questions };
+    let given = GivenAnswer {
+        questions: questions.clone(),
+        answer,
+        by: context::person(),
+        binding: None,
+        signed: None,
+    };
+    queue.queue.answer_all(given).map_err(failed)?;
+    for id in questions {
+        screen.line(&format!("approval {}: {word}", queue.reference(id)))?;
+    }
+    Ok(())
+}
+
+fn failed(err: QueueError) -> Failure {
+    match err {
         QueueError::Unknown(_) => Failure::failed(err).hint("`eclusa approvals` lists them"),
         err => Failure::failed(err),
-    })?;
-    Ok(screen.line(&format!("approval {id}: {word}"))?)
+    }
 }

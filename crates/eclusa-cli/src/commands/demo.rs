@@ -189,7 +189,9 @@ impl DemoStage<'_> {
         let style = match reply::exit(reply) {
             Exit::Done => Style::Good,
             Exit::Refused | Exit::Failed => Style::Bad,
-            Exit::Aborted | Exit::Usage | Exit::Pipe | Exit::Command(_) => Style::Warn,
+            Exit::Aborted | Exit::Parked | Exit::Usage | Exit::Pipe | Exit::Command(_) => {
+                Style::Warn
+            }
         };
         for (number, line) in reply.content().lines().enumerate() {
             let sign = if number == 0 { '←' } else { ' ' };

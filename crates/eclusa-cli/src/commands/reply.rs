@@ -25,6 +25,7 @@ pub(super) fn as_json(reply: &Reply) -> Value {
     let optional = [
         ("error", reply.error().map(Value::from)),
         ("data", reply.data().cloned()),
+        ("approval", reply.parked().map(Value::from)),
         ("spool", reply.spool().map(Value::from)),
         ("record", reply.receipt().map(|it| it.hash.to_string().into())),
         ("warnings", (!reply.warnings().is_empty()).then(|| reply.warnings().into())),
@@ -53,8 +54,12 @@ pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
         screen.flush()?;
     }
     if let Some(error) = reply.error() {
-        let label = if reply.refused() { "refused:" } else { "failed:" };
-        writeln!(err, "{} {}", paint.text(Style::Bad, label), sanitize(error))?;
+        let (style, label) = match reply.parked() {
+            Some(_) => (Style::Warn, "waiting:"),
+            None if reply.refused() => (Style::Bad, "refused:"),
+            None => (Style::Bad, "failed:"),
+        };
+        writeln!(err, "{} {}", paint.text(style, label), sanitize(error))?;
     }
     if let Some(reference) = reply.spool() {
         writeln!(err, "output cut; `eclusa output {reference}` prints all of it")?;
@@ -66,6 +71,7 @@ pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
 pub(super) fn exit(reply: &Reply) -> Exit {
     match reply.code() {
         "aborted" | "cancelled" => Exit::Aborted,
+        _ if reply.parked().is_some() => Exit::Parked,
         _ if !reply.is_error() => Exit::Done,
         _ if reply.refused() => Exit::Refused,
         _ => Exit::Failed,

@@ -1,6 +1,6 @@
 //! `eclusa run`: one call through the gate.
 
-use eclusa::{Origin, ToolCall};
+use eclusa::{Origin, Run, ToolCall};
 use tokio_util::sync::CancellationToken;
 
 use super::{call_args, reply};
@@ -20,6 +20,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     let terminal = Terminal::new(stdin_taken, ctx.paths.always_files());
     let store = ctx.store()?;
     let gate = ctx.gate(&store, terminal)?;
+    let gate = gate.for_run(Run { park: call.park, ..gate.run().clone() });
     cancel_on_signal(gate.run().cancel.clone());
     let behind = servers::wake(ctx, &gate.setup().registry, &call.tool).await?;
     let call = ToolCall {

@@ -21,6 +21,7 @@ impl Checkpoint for Terminal {
             let tty = self.input().map_err(|not| match not {
                 NotAsked::Unavailable(why) => format!("nobody can be asked to confirm it: {why}"),
                 NotAsked::Failed(why) => why,
+                NotAsked::Parked(id) => format!("it waits for approval {id}"),
             })?;
             let given_up = GivenUp(Arc::default());
             let (tool, args) = (call.name().to_owned(), format!("{:#}", call.args()));

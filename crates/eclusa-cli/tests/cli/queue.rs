@@ -44,7 +44,8 @@ fn c1_a_parked_call_runs_once_somebody_says_yes() {
     // A15: who answered is on record; A14: another answer comes too late.
     let records = world.records();
     let ended = records.iter().find(|it| it["event"] == "ended").unwrap();
-    assert_eq!(ended["changes"]["approval"]["by"], "approval-queue");
+    assert_eq!(ended["changes"]["approval"]["by"], "tester");
+    assert_eq!(ended["changes"]["approval"]["question"], 1);
     assert_eq!(world.eclusa(&["approvals", "no", &id]).code, 1);
     assert_eq!(world.eclusa(&["approvals"]).out, "no pending approvals\n");
 }
@@ -75,4 +76,91 @@ fn unknown_questions_are_an_error_with_a_hint() {
     let ran = world.eclusa(&["approvals", "yes", "77"]);
     assert_eq!(ran.code, 1);
     assert!(ran.err.contains("hint: `eclusa approvals` lists"), "{}", ran.err);
+}
+
+const NOTE: [&str; 4] = ["run", "--park", "note", r#"{"text": "hello"}"#];
+
+#[test]
+fn a_parked_call_ends_with_code_4_and_is_resumed_once() {
+    let world = World::new();
+    let ran = world.eclusa(&NOTE);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.err.contains("waiting:") && ran.err.contains("approval 1"), "{}", ran.err);
+    assert_eq!(world.read("workspace/notes.txt"), "");
+    // Nobody has answered: it still waits, under the same number.
+    let ran = world.eclusa(&["--json", "resume", "1"]);
+    assert_eq!((ran.code, &ran.json()["approval"]), (4, &1.into()));
+    let shown = world.eclusa(&["approvals", "show", "1"]);
+    assert!(shown.out.contains("nobody waits for it now"), "{}", shown.out);
+    assert_eq!(world.eclusa(&["approvals", "yes", "1"]).code, 0);
+    let ran = world.eclusa(&["resume", "--all"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+    let ran = world.eclusa(&["resume", "1"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("approval 1 is taken"), "{}", ran.err);
+    assert_eq!(world.eclusa(&["resume", "--all"]).out, "nothing waits to be resumed\n");
+    assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+}
+
+#[test]
+fn a_question_outlives_its_asker_and_is_found_by_whoever_asks_again() {
+    let world = World::with(QUEUE);
+    let (mut child, id) = waiting(&world);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(world.eclusa(&["approvals", "yes", &id]).code, 0);
+    let ran = world.eclusa(&["--json", "run", "note", r#"{"text": "hello"}"#]);
+    assert_eq!((ran.code, &ran.json()["success"]), (0, &true.into()));
+    assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+}
+
+#[test]
+fn a_yes_can_be_taken_back_and_an_edit_runs_instead() {
+    let world = World::new();
+    world.eclusa(&NOTE);
+    assert_eq!(world.eclusa(&["approvals", "revoke", "1"]).code, 1, "nobody said yes yet");
+    world.eclusa(&["approvals", "yes", "1"]);
+    assert_eq!(world.eclusa(&["approvals", "revoke", "1"]).out, "approval 1: yes taken back\n");
+    assert_eq!(world.eclusa(&["resume", "1"]).code, 1);
+    assert_eq!(world.eclusa(&NOTE).code, 4, "it is asked again");
+    assert_eq!(world.eclusa(&["approvals", "abort", "2"]).code, 0);
+    assert_eq!(world.eclusa(&["approvals", "show", "2"]).code, 0);
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}
+
+#[test]
+fn approvals_of_all_workspaces_are_in_one_list() {
+    let world = World::new();
+    std::fs::create_dir(world.path("other")).unwrap();
+    let other = world.path("other").display().to_string();
+    let ran =
+        world.eclusa(&["--workspace", &other, "run", "--park", "note", r#"{"text": "there"}"#]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    world.eclusa(&NOTE);
+    let listed = world.eclusa(&["approvals"]);
+    assert!(
+        listed.out.contains("approval 1,") && listed.out.contains("approval other:1,"),
+        "{}",
+        listed.out
+    );
+    let ran = world.eclusa(&["approvals", "no", "other:1", "not there"]);
+    assert_eq!(ran.out, "approval other:1: no\n", "{ran:?}");
+    assert_eq!(world.eclusa(&["approvals", "yes", "nowhere:1"]).code, 1);
+    assert_eq!(world.eclusa(&["approvals", "yes", "one"]).code, 2);
+    let left = world.eclusa(&["--json", "approvals"]);
+    assert_eq!((left.out.lines().count(), &left.json()["ref"]), (1, &"1".into()));
+}
+
+#[test]
+fn identical_approvals_are_answered_together() {
+    let world = World::with(QUEUE);
+    let (first, _) = waiting(&world);
+    let mut command = world.command(&["--json", "run", "note", r#"{"text": "hello"}"#]);
+    let second =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("both wait", || world.eclusa(&["--json", "approvals"]).out.lines().count() == 2);
+    let ran = world.eclusa(&["approvals", "no", "2", "neither", "--like"]);
+    assert_eq!(ran.out, "approval 1: no\napproval 2: no\n");
+    assert_eq!((ended(first).0, ended(second).0), (Some(3), Some(3)));
 }

@@ -36,6 +36,8 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// A call that is on its way. It goes on whether anybody waits for it or not.
 pub(crate) struct Call {
+    /// Its id in the gate.
+    pub(crate) id: String,
     passing: GateFuture,
     told: mpsc::Receiver<ClientMessage>,
     /// Whether it stands before the run: waiting for a person, or for its turn to ask one.
@@ -168,6 +170,7 @@ impl Calls {
         let (tell, told) = mpsc::channel(BACKLOG);
         let (waiting, waits) = watch::channel(true);
         let (id, cancel) = (call.id.clone(), gate.run().cancel.clone());
+        let name = id.clone();
         let active = ActiveCall {
             messages: tell.clone(),
             waits: waiting,
@@ -192,7 +195,7 @@ impl Calls {
         });
         let passing =
             GateFuture { on: Driver::Here(passing.boxed()), tracker: self.tracker.clone() };
-        Call { passing, told, waits, cancel, side_results }
+        Call { id: name, passing, told, waits, cancel, side_results }
     }
 
     /// True when a call with this id is on its way.

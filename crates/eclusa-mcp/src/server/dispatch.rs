@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use eclusa::{Gate, Origin, Reply, Run, ToolCall, one_line};
+use eclusa::{Gate, Origin, QueuedQuestion, Reply, Run, ToolCall, one_line};
 use futures::{FutureExt as _, future::BoxFuture};
 use rmcp::{
     ErrorData, RoleServer,
@@ -72,7 +72,12 @@ impl Server {
         async move {
             let principal = &gate.run().principal;
             let bound = TicketBinding::new(principal, request.method, &request.tool, &request.args);
-            let (call, id) = match self.resolve_call(gate, request, &bound, context)? {
+            let left = self.left_behind(gate, &request, context).await?;
+            let target = match left {
+                Some(target) => target,
+                None => self.resolve_call(gate, request, &bound, context)?,
+            };
+            let (call, id) = match target {
                 CallTarget::Call(call) => (call, None),
                 CallTarget::Waiting(call, id) => (call, Some(id)),
                 CallTarget::Unanswered(call, asked) => return self.ask(&bound, asked, call),
@@ -86,8 +91,15 @@ impl Server {
             match call.drive(link).await {
                 CallOutcome::Asks(asked, call) => self.ask(&bound, asked, call),
                 CallOutcome::Waits(call) => {
+                    let name = call.id.clone();
                     let id = self.shared.pending.keep_waiting(principal, call, id);
-                    id.map(Dispatched::Waits).map_err(|err| internal(&err.to_string()))
+                    let id = id.map_err(|err| internal(&err.to_string()))?;
+                    if let Some(questions) = &gate.setup().questions
+                        && let Err(err) = questions.set_ticket(&name, &id).await
+                    {
+                        tracing::warn!("`wait` finds call {name} only until a restart: {err}");
+                    }
+                    Ok(Dispatched::Waits(id))
                 }
                 CallOutcome::Done(reply, side_results) => {
                     if let Some(id) = id {
@@ -105,6 +117,46 @@ impl Server {
             }
         }
         .boxed()
+    }
+
+    /// The call that `wait` asks after, where another process made it: its question is still in the
+    /// approval queue, so the call is made again and takes the answer, or waits for it.
+    async fn left_behind(
+        &self,
+        gate: &Gate,
+        request: &Request,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Option<CallTarget>, ErrorData> {
+        let own = request.tool == server_tools::WAIT
+            && !gate.setup().registry.has(server_tools::WAIT)
+            && request.state.is_none();
+        let Some(questions) = gate.setup().questions.as_ref().filter(|_| own) else {
+            return Ok(None);
+        };
+        let id = server_tools::wait_id(&request.args)?;
+        if self.shared.pending.knows(&id) {
+            return Ok(None);
+        }
+        let found = questions.find_ticket(&id).await.map_err(|err| internal(&err.to_string()))?;
+        let ours = |it: &QueuedQuestion| *it.question.principal == *gate.run().principal;
+        let Some(queued) = found.filter(ours) else { return Ok(None) };
+        let invalid = |problem: String| Err(ErrorData::invalid_params(problem, None));
+        if !queued.state.is_open() {
+            let (number, state) = (queued.id, queued.state);
+            return invalid(format!("approval {number} is {state}; the call was not run"));
+        }
+        if !queued.asker_away {
+            return invalid("another process waits for this call".to_owned());
+        }
+        let question = queued.question;
+        let call = ToolCall {
+            reason: question.reason,
+            ..ToolCall::new(self.id(&context.meta), question.tool, question.args)
+        };
+        let profile = self.profile(None, context);
+        let gate = self.gate_for(gate, context);
+        let call = self.shared.calls.begin(gate, call.from(Origin::Mcp), profile);
+        Ok(Some(CallTarget::Waiting(call, id)))
     }
 
     /// The call that a request is about: a new one, one whose answer it brings, or one that it
@@ -174,7 +226,9 @@ impl Server {
             cancel.cancel();
         }
         let client = context.client_info().map(|it| client_name(&it.name, &it.version));
-        gate.for_run(Run { conversation, cancel, client, ..gate.run().clone() })
+        // A client that goes away may come back for the answers to its questions.
+        let leave = self.gone.clone();
+        gate.for_run(Run { conversation, cancel, leave, client, ..gate.run().clone() })
     }
 
     /// What the client said about itself: with this request, or when it connected.

@@ -3,7 +3,8 @@
 //! A parked call is not a stored one. It stands in the middle of the gate, in this process, with
 //! its question open; what the client holds is a sealed ticket for it. When the process ends,
 //! parked calls are cancelled and recorded as such, nothing of them has run, and their tickets
-//! open nothing: the key is made anew by every process.
+//! open nothing: the key is made anew by every process. A question in the approval queue stays
+//! there, and the id that `wait` takes leads to it also after a restart.
 
 use std::{
     collections::HashMap,
@@ -133,6 +134,11 @@ impl PendingCalls {
                      call again because of that")
             }
         }
+    }
+
+    /// Whether a call was kept under this id by this process.
+    pub(crate) fn knows(&self, id: &str) -> bool {
+        lock(&self.waiting).contains_key(id)
     }
 
     /// Notes that the answer of a waiting call was given out.

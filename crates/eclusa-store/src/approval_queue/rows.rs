@@ -1,10 +1,16 @@
-//! The rows of the desk: every change is one statement that only a pending question passes.
+//! Changing questions: each change in one transaction, and only as the table of states allows.
 
-use eclusa::{Answer, Hash};
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde_json::Value;
+use eclusa::{
+    Answer, GivenAnswer, Hash, Proof, Question, QuestionEvent, QuestionState, QuestionTimes,
+    QueueError,
+};
+use rusqlite::{OptionalExtension, params};
 
-use super::{QuestionStatus, QueueError, QueuedQuestion, wire};
+use super::{
+    answer_columns::{AnswerColumns, from_columns, seal},
+    read::{from_sql, times},
+    wire,
+};
 use crate::{
     Store, StoreError,
     error::InStore,
@@ -12,197 +18,346 @@ use crate::{
     writer::{Transaction, to_sql},
 };
 
-const COLUMNS: &str = "SELECT id, question, created, expires, status, answer, decided_by, decided, \
-     reason, taken, binding FROM desk ";
+/// So many changes are told at once.
+const MAX_CHANGES: usize = 1_000;
 
 /// A question as it was asked, which its answer must be about.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
+    pub(super) principal: String,
+    pub(super) conversation: String,
+    pub(super) call: String,
     pub(super) binding: String,
+    pub(super) shown: Hash,
     /// The whole question, as it is kept.
     pub(super) question: String,
 }
 
-/// Queues a question.
-pub(super) fn insert(
-    tx: &mut Transaction<'_>,
-    asked: &Asked,
-    call: &str,
-    created: u64,
-    expires: u64,
-) -> Result<u64, StoreError> {
-    sweep(tx, created)?;
-    let sql = "INSERT INTO desk (binding, call, question, created, expires) \
-               VALUES (?1, ?2, ?3, ?4, ?5)";
-    let row = params![asked.binding, call, asked.question, to_sql(created), to_sql(expires)];
-    tx.connection.execute(sql, row).in_store(tx.path)?;
-    Ok(u64::try_from(tx.connection.last_insert_rowid()).unwrap_or_default())
-}
-
-/// All that wait, oldest first.
-pub(super) fn pending(store: &Store, now: u64) -> Result<Vec<QueuedQuestion>, StoreError> {
-    let sql = format!("{COLUMNS} WHERE status = 'pending' AND expires > ?1 ORDER BY id");
-    let reader = store.reader();
-    let mut select = reader.prepare_cached(&sql).in_store(store.path())?;
-    let mut rows = select.query([to_sql(now)]).in_store(store.path())?;
-    let mut queued = Vec::new();
-    while let Some(row) = rows.next().in_store(store.path())? {
-        queued.push(read(store, row)?);
+impl Asked {
+    pub(super) fn new(question: &Question) -> Result<Asked, String> {
+        Ok(Asked {
+            principal: question.principal.clone(),
+            conversation: question.conversation.clone(),
+            call: question.call.clone(),
+            binding: question.binding.clone(),
+            shown: wire::shown(question)?,
+            question: wire::write(question)?,
+        })
     }
-    Ok(queued)
 }
 
-/// One question.
-pub(super) fn one(store: &Store, id: u64) -> Result<Option<QueuedQuestion>, StoreError> {
-    let sql = format!("{COLUMNS} WHERE id = ?1");
-    let reader = store.reader();
-    let mut select = reader.prepare_cached(&sql).in_store(store.path())?;
-    let mut rows = select.query([to_sql(id)]).in_store(store.path())?;
-    rows.next().in_store(store.path())?.map(|row| read(store, row)).transpose()
+/// A question on its way from one state to another.
+struct Found {
+    state: QuestionState,
+    binding: String,
+    question: String,
+    answer: Option<String>,
+    decided_by: Option<String>,
+    seal: Option<Vec<u8>>,
+    created: u64,
 }
 
-/// How it stands.
-pub(super) fn status(store: &Store, id: u64) -> Result<QuestionStatus, StoreError> {
-    let word: Option<String> = store
-        .reader()
-        .prepare_cached("SELECT status FROM desk WHERE id = ?1")
-        .and_then(|mut select| select.query_row([to_sql(id)], |row| row.get(0)).optional())
-        .in_store(store.path())?;
-    word.as_deref().and_then(status_in).ok_or_else(|| damaged(store.path(), id, "it is gone"))
+/// How a question stands now.
+fn find(tx: &Transaction<'_>, id: u64, now: u64) -> Result<Option<Found>, StoreError> {
+    let sql = "SELECT state, expires, decided, valid, binding, question, answer, decided_by, seal, \
+               created FROM questions WHERE id = ?1";
+    let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
+    let found = select.query_row([to_sql(id)], |row| {
+        let word: String = row.get(0)?;
+        let times: QuestionTimes = times(row.get(1)?, row.get(2)?, row.get(3)?);
+        let found = Found {
+            state: QuestionState::Pending,
+            binding: row.get(4)?,
+            question: row.get(5)?,
+            answer: row.get(6)?,
+            decided_by: row.get(7)?,
+            seal: row.get(8)?,
+            created: from_sql(row.get(9)?),
+        };
+        Ok((word, times, found))
+    });
+    let Some((word, times, found)) = found.optional().in_store(tx.path)? else { return Ok(None) };
+    let state = QuestionState::from_word(&word)
+        .ok_or_else(|| damaged(tx.path, id, &format!("`{word}` is not a state")))?;
+    Ok(Some(Found { state: state.at(now, times), ..found }))
 }
 
-/// Decides a question, if nobody has and it is not too late, and puts it on record.
+/// Decides questions, all or none, and puts that on record.
 pub(super) fn decide(
     tx: &mut Transaction<'_>,
+    given: &GivenAnswer,
+    now: u64,
+) -> Result<Result<(), QueueError>, StoreError> {
+    let event = if given.answer.is_yes() { QuestionEvent::Yes } else { QuestionEvent::No };
+    let sha256 = AnswerColumns::new(&given.answer).sha256;
+    // Looked at first, all of them: a refusal leaves everything as it was.
+    let mut decided = Vec::new();
+    let mut binding = given.binding.clone();
+    for &id in &given.questions {
+        let Some(found) = find(tx, id, now)? else { return Ok(Err(QueueError::Unknown(id))) };
+        if binding.get_or_insert_with(|| found.binding.clone()) != &found.binding {
+            return Ok(Err(QueueError::Swapped(id)));
+        }
+        match found.state.after(event) {
+            Some(state) => decided.push((id, state, found)),
+            None if said_before(&found, sha256, &given.by) => {}
+            None => return Ok(Err(refusal(tx, id, found, now)?)),
+        }
+    }
+    for (id, state, found) in decided {
+        write_answer(tx, id, state, &found, given, now)?;
+    }
+    Ok(Ok(()))
+}
+
+/// Whether this person gave this answer before.
+fn said_before(found: &Found, answer: Hash, by: &str) -> bool {
+    let same = found.seal.as_ref().is_some_and(|it| it.starts_with(answer.as_bytes()));
+    let holds = matches!(
+        found.state,
+        QuestionState::Approved | QuestionState::Rejected | QuestionState::Taken
+    );
+    same && holds && found.decided_by.as_deref() == Some(by)
+}
+
+/// Why a question cannot be answered. One that has just expired is ended.
+fn refusal(
+    tx: &mut Transaction<'_>,
     id: u64,
-    answer: &Answer,
+    found: Found,
+    now: u64,
+) -> Result<QueueError, StoreError> {
+    match (found.state, found.decided_by) {
+        (QuestionState::Expired | QuestionState::Withdrawn, _) | (_, None) => {
+            expire(tx, id, now)?;
+            Ok(QueueError::Expired(id))
+        }
+        (state, Some(by)) => {
+            let answer = found.answer.unwrap_or_default();
+            Ok(QueueError::Decided { id, state, answer, by })
+        }
+    }
+}
+
+/// Writes one answer, with its signature, and its record.
+fn write_answer(
+    tx: &mut Transaction<'_>,
+    id: u64,
+    state: QuestionState,
+    found: &Found,
+    given: &GivenAnswer,
+    now: u64,
+) -> Result<(), StoreError> {
+    let AnswerColumns { edit, reason, sha256 } = AnswerColumns::new(&given.answer);
+    let question = wire::read(&found.question).map_err(|why| damaged(tx.path, id, &why))?;
+    if question.binding != found.binding {
+        return Err(damaged(tx.path, id, "it is not the question that was asked"));
+    }
+    let shown = wire::shown(&question).map_err(|why| damaged(tx.path, id, &why))?;
+    let seal = seal(&found.binding, shown, sha256);
+    let proof = given.signed.as_ref().map_or(Proof::Word, |it| it.proof);
+    let word = given.answer.word();
+    let sql = "UPDATE questions SET state = ?2, answer = ?3, edit = ?4, reason = ?5, seal = ?6, \
+               decided_by = ?7, proof = ?8, decided = ?9, changed = ?10 WHERE id = ?1";
+    let (by, proof_word) = (given.by.as_str(), proof.as_str());
+    let change = next_change(tx)?;
+    let (row, at) = (to_sql(id), to_sql(now));
+    let values = params![row, state.as_str(), word, edit, reason, seal, by, proof_word, at, change];
+    tx.connection.execute(sql, values).in_store(tx.path)?;
+    let sql = "INSERT OR REPLACE INTO answers VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let signed = given.signed.as_ref();
+    let (key, statement) = (signed.map(|it| &it.key), signed.map(|it| &it.statement));
+    let signature = signed.map(|it| &it.signature);
+    let values = params![row, by, proof_word, key, word, statement, signature, at];
+    tx.connection.execute(sql, values).in_store(tx.path)?;
+    let waited = Some(now.saturating_sub(found.created));
+    record(tx, &question, id, ("answered", word, Some(proof), reason, waited), by, now)
+}
+
+/// Takes a yes back, and puts that on record.
+pub(super) fn revoke(
+    tx: &mut Transaction<'_>,
+    id: u64,
     by: &str,
     now: u64,
 ) -> Result<Result<(), QueueError>, StoreError> {
-    let AnswerColumns { word, edit, reason, sha256 } = AnswerColumns::new(answer);
-    let status = QuestionStatus::from_answer(answer);
-    let sql = "SELECT binding, question FROM desk WHERE id = ?1";
-    let asked = tx.connection.query_row(sql, [to_sql(id)], |row| {
-        let binding: String = row.get(0)?;
-        let question: String = row.get(1)?;
-        Ok((binding, question))
-    });
-    let Some((binding, question)) = asked.optional().in_store(tx.path)? else {
-        return Ok(Err(QueueError::Unknown(id)));
+    let Some(found) = find(tx, id, now)? else { return Ok(Err(QueueError::Unknown(id))) };
+    let Some(state) = found.state.after(QuestionEvent::Revoke) else {
+        let (state, needed) = (found.state, QuestionState::Approved);
+        return Ok(Err(QueueError::WrongState { id, state, needed, wanted: "revoked" }));
     };
-    let seal = seal(&binding, &question, sha256);
-    let sealed = [&sha256.as_bytes()[..], &seal.as_bytes()[..]].concat();
-    let sql = "UPDATE desk SET status = ?1, answer = ?2, edit = ?3, answer_sha256 = ?4, \
-               decided_by = ?5, decided = ?6, reason = ?7 \
-               WHERE id = ?8 AND status = 'pending' AND expires > ?6";
-    let row = params![status.as_str(), word, edit, sealed, by, to_sql(now), reason, to_sql(id)];
-    if tx.connection.execute(sql, row).in_store(tx.path)? == 1 {
-        record(tx, id, word, by, reason, now)?;
-        return Ok(Ok(()));
-    }
-    let sql = "SELECT status, answer, decided_by, answer_sha256 FROM desk WHERE id = ?1";
-    let found = tx.connection.query_row(sql, [to_sql(id)], |row| {
-        let status: String = row.get(0)?;
-        let answer: Option<String> = row.get(1)?;
-        let decided_by: Option<String> = row.get(2)?;
-        let before: Option<Vec<u8>> = row.get(3)?;
-        Ok((status, answer, decided_by, before))
-    });
-    let Some((status, answer, decided_by, before)) = found.optional().in_store(tx.path)? else {
-        return Ok(Err(QueueError::Unknown(id)));
-    };
-    match status_in(&status) {
-        Some(QuestionStatus::Pending | QuestionStatus::Expired) => {
-            expire(tx, id, now)?;
-            Ok(Err(QueueError::Expired(id)))
-        }
-        Some(_)
-            if before.is_some_and(|it| it.starts_with(sha256.as_bytes()))
-                && decided_by.as_deref() == Some(by) =>
-        {
-            Ok(Ok(()))
-        }
-        Some(status) => {
-            let (answer, by) = (answer.unwrap_or_default(), decided_by.unwrap_or_default());
-            Ok(Err(QueueError::Decided { id, status, answer, by }))
-        }
-        None => Err(damaged(tx.path, id, &format!("`{status}` is not a status"))),
-    }
+    end(tx, id, state, now)?;
+    let question = wire::read(&found.question).map_err(|why| damaged(tx.path, id, &why))?;
+    record(tx, &question, id, ("revoked", "revoked", None, None, None), by, now)?;
+    Ok(Ok(()))
 }
 
-/// What ties an answer to the question that was shown to whoever gave it.
-fn seal(binding: &str, question: &str, answer: Hash) -> Hash {
-    let question = Hash::sha256(question.as_bytes());
-    Hash::sha256(format!("{binding}\n{question}\n{answer}").as_bytes())
-}
-
-/// Hands the answer over, once; from then on the arguments are not needed. It counts only if it was
-/// given to exactly the question that was asked.
+/// Hands the answer over to whoever holds the question. A yes is handed over once, and from then
+/// on its arguments are not needed. It counts only if it was given to exactly what was asked.
 pub(super) fn take(
     tx: &mut Transaction<'_>,
     id: u64,
+    nonce: &str,
     asked: &Asked,
     now: u64,
-) -> Result<Option<Answer>, StoreError> {
-    let sql = "SELECT answer, edit, reason, answer_sha256 FROM desk \
-               WHERE id = ?1 AND taken IS NULL AND status IN ('approved', 'rejected')";
-    let found = tx.connection.query_row(sql, [to_sql(id)], |row| {
-        let word: String = row.get(0)?;
-        let edit: Option<String> = row.get(1)?;
-        let reason: Option<String> = row.get(2)?;
-        let sealed: Option<Vec<u8>> = row.get(3)?;
-        Ok((word, edit, reason, sealed))
+) -> Result<Option<(Answer, String)>, StoreError> {
+    let Some(found) = find(tx, id, now)? else { return Ok(None) };
+    let sql = "SELECT edit, reason, nonce, principal FROM questions WHERE id = ?1";
+    let row = tx.connection.query_row(sql, [to_sql(id)], |row| {
+        let edit: Option<String> = row.get(0)?;
+        let reason: Option<String> = row.get(1)?;
+        let nonce: Option<String> = row.get(2)?;
+        let principal: String = row.get(3)?;
+        Ok((edit, reason, nonce, principal))
     });
-    let Some((word, edit, reason, sealed)) = found.optional().in_store(tx.path)? else {
-        return Ok(None);
+    let (edit, reason, held_with, principal) = row.in_store(tx.path)?;
+    let holder = held_with.as_deref() == Some(nonce) && principal == asked.principal;
+    let state = match found.state {
+        // A no may be heard as often as one likes.
+        QuestionState::Rejected if holder => QuestionState::Rejected,
+        state => match state.after(QuestionEvent::Take { holder }) {
+            Some(state) => state,
+            None => return Ok(None),
+        },
     };
-    let answer = answer_in(&word, edit, reason)
+    let (Some(word), Some(by)) = (found.answer, found.decided_by) else { return Ok(None) };
+    let answer = from_columns(&word, edit, reason)
         .ok_or_else(|| damaged(tx.path, id, "its answer cannot be read"))?;
     let sha256 = AnswerColumns::new(&answer).sha256;
-    let seal = seal(&asked.binding, &asked.question, sha256);
-    if sealed != Some([&sha256.as_bytes()[..], &seal.as_bytes()[..]].concat()) {
+    if found.seal != Some(seal(&asked.binding, asked.shown, sha256)) {
         let what = "its answer was not given to the question that was asked";
         return Err(damaged(tx.path, id, what));
     }
-    let sql = "UPDATE desk SET taken = ?2, edit = NULL, \
+    let sql = "UPDATE questions SET state = ?2, taken = ?3, edit = NULL, changed = ?4, \
                question = json_set(question, '$.args', NULL) WHERE id = ?1";
-    tx.connection.execute(sql, [to_sql(id), to_sql(now)]).in_store(tx.path)?;
-    Ok(Some(answer))
+    let row = params![to_sql(id), state.as_str(), to_sql(now), next_change(tx)?];
+    tx.connection.execute(sql, row).in_store(tx.path)?;
+    Ok(Some((answer, by)))
 }
 
-/// Ends a question that nobody has answered.
-pub(super) fn expire(tx: &mut Transaction<'_>, id: u64, now: u64) -> Result<(), StoreError> {
-    let sql = "UPDATE desk SET status = 'expired', decided = ?2, \
-               question = json_set(question, '$.args', NULL) \
-               WHERE id = ?1 AND status = 'pending'";
-    tx.connection.execute(sql, [to_sql(id), to_sql(now)]).in_store(tx.path).map(drop)
+/// Lets go of a question: whoever asks the same may have it.
+pub(super) fn release(tx: &mut Transaction<'_>, id: u64, nonce: &str) -> Result<(), StoreError> {
+    let sql = "UPDATE questions SET held_until = 0, holder = NULL, changed = ?3 \
+               WHERE id = ?1 AND nonce = ?2 AND state IN ('pending', 'approved')";
+    let row = params![to_sql(id), nonce, next_change(tx)?];
+    tx.connection.execute(sql, row).in_store(tx.path).map(drop)
 }
 
-/// Ends what is too old, for example because the process that asked has died.
-fn sweep(tx: &Transaction<'_>, now: u64) -> Result<(), StoreError> {
-    let sql = "UPDATE desk SET status = 'expired', decided = expires, \
-               question = json_set(question, '$.args', NULL) \
-               WHERE status = 'pending' AND expires <= ?1";
-    tx.connection.execute(sql, [to_sql(now)]).in_store(tx.path).map(drop)
-}
-
-/// Who decided what, in the log: the gate only knows thin the approval queue was asked.
-fn record(
+/// Says that this process still waits for its questions.
+pub(super) fn renew(
     tx: &mut Transaction<'_>,
-    id: u64,
-    word: &'static str,
-    by: &str,
-    reason: Option<&str>,
+    this_process: &str,
+    until: u64,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE questions SET held_until = ?2 WHERE holder = ?1 AND state = 'pending' \
+               AND held_until > 0";
+    tx.connection.execute(sql, params![this_process, to_sql(until)]).in_store(tx.path).map(drop)
+}
+
+/// Takes a question back that nobody has answered.
+pub(super) fn withdraw(
+    tx: &mut Transaction<'_>,
+    call: &str,
+    binding: &str,
     now: u64,
 ) -> Result<(), StoreError> {
-    let text = question_text(tx.connection, id).in_store(tx.path)?;
-    let question = wire::read(&text).map_err(|why| damaged(tx.path, id, &why))?;
+    let sql = "SELECT id FROM questions WHERE binding = ?2 AND call = ?1 AND state = 'pending'";
+    let found = tx.connection.query_row(sql, [call, binding], |row| row.get::<_, i64>(0));
+    let Some(id) = found.optional().in_store(tx.path)?.map(from_sql) else { return Ok(()) };
+    let state = find(tx, id, now)?.and_then(|it| it.state.after(QuestionEvent::Withdraw));
+    match state {
+        Some(state) => end(tx, id, state, now),
+        None => Ok(()),
+    }
+}
+
+/// Ends a question whose time is over.
+pub(super) fn expire(tx: &mut Transaction<'_>, id: u64, now: u64) -> Result<(), StoreError> {
+    match find(tx, id, now)? {
+        Some(found) if found.state == QuestionState::Expired => {
+            let sql = "SELECT state FROM questions WHERE id = ?1";
+            let noted: String =
+                tx.connection.query_row(sql, [to_sql(id)], |row| row.get(0)).in_store(tx.path)?;
+            match noted == QuestionState::Expired.as_str() {
+                true => Ok(()),
+                false => end(tx, id, QuestionState::Expired, now),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Notes that a question is over. Its arguments are not needed any more.
+fn end(tx: &Transaction<'_>, id: u64, state: QuestionState, now: u64) -> Result<(), StoreError> {
+    let sql = "UPDATE questions SET state = ?2, decided = coalesce(decided, ?3), edit = NULL, \
+               changed = ?4, question = json_set(question, '$.args', NULL) WHERE id = ?1";
+    let row = params![to_sql(id), state.as_str(), to_sql(now), next_change(tx)?];
+    tx.connection.execute(sql, row).in_store(tx.path).map(drop)
+}
+
+/// Gives the open question of a call a name.
+pub(super) fn set_ticket(
+    tx: &mut Transaction<'_>,
+    call: &str,
+    ticket: &str,
+) -> Result<bool, StoreError> {
+    let sql = "UPDATE questions SET ticket = ?2 WHERE id = (SELECT max(id) FROM questions \
+               WHERE call = ?1 AND state = 'pending')";
+    Ok(tx.connection.execute(sql, [call, ticket]).in_store(tx.path)? == 1)
+}
+
+/// The point up to which changes were made.
+pub(super) fn last_change(store: &Store) -> Result<u64, StoreError> {
+    let sql = "SELECT coalesce(max(changed), 0) FROM questions";
+    let reader = store.reader();
+    let mut select = reader.prepare_cached(sql).in_store(store.path())?;
+    select.query_row([], |row| row.get(0)).map(from_sql).in_store(store.path())
+}
+
+/// The questions that changed after this point, and the point up to which that is all.
+pub(super) fn changed_after(store: &Store, point: u64) -> Result<(Vec<u64>, u64), StoreError> {
+    let sql = "SELECT id, changed FROM questions WHERE changed > ?1 ORDER BY changed LIMIT ?2";
+    let reader = store.reader();
+    let mut select = reader.prepare_cached(sql).in_store(store.path())?;
+    let rows = select.query_map(params![to_sql(point), to_sql(MAX_CHANGES as u64)], |row| {
+        Ok((from_sql(row.get(0)?), from_sql(row.get(1)?)))
+    });
+    let rows: Result<Vec<(u64, u64)>, _> = rows.in_store(store.path())?.collect();
+    let rows = rows.in_store(store.path())?;
+    let last = rows.last().map_or(point, |it| it.1);
+    // Several may have changed at once, and the last of them may not fit.
+    let last = if rows.len() == MAX_CHANGES { last.saturating_sub(1) } else { last };
+    Ok((rows.into_iter().map(|it| it.0).collect(), last))
+}
+
+/// The number of the next change. INVARIANT: under the lock.
+pub(super) fn next_change(tx: &Transaction<'_>) -> Result<i64, StoreError> {
+    let sql = "SELECT coalesce(max(changed), 0) + 1 FROM questions";
+    let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
+    select.query_row([], |row| row.get(0)).in_store(tx.path)
+}
+
+/// What a record says happened, the answer, how sure it is who gave it, why not, and how long the
+/// question waited.
+type Told<'a> = (&'static str, &'static str, Option<Proof>, Option<&'a str>, Option<u64>);
+
+/// Who decided what, in the log.
+fn record(
+    tx: &mut Transaction<'_>,
+    question: &Question,
+    id: u64,
+    (event, answer, proof, reason, ms): Told<'_>,
+    by: &str,
+    now: u64,
+) -> Result<(), StoreError> {
+    let (binding, proof) = (question.binding.as_str(), proof.map(Proof::as_str));
     let note = StoreRecord {
-        approval: Some(Approval { answer: word, binding: &question.binding, by }),
+        approval: Some(Approval { answer, binding, by, proof, question: Some(id) }),
         at: now,
         call: &question.call,
         conversation: &question.conversation,
-        event: "answered",
+        event,
+        ms,
         principal: &question.principal,
         reason,
         tool: &question.tool,
@@ -212,159 +367,9 @@ fn record(
     tx.append(None, note.body()).map(drop)
 }
 
-fn question_text(connection: &Connection, id: u64) -> rusqlite::Result<String> {
-    let sql = "SELECT question FROM desk WHERE id = ?1";
-    connection.query_row(sql, [to_sql(id)], |row| row.get(0))
-}
-
-fn read(store: &Store, row: &Row<'_>) -> Result<QueuedQuestion, StoreError> {
-    let number = |at| row.get::<_, i64>(at).map(from_sql).in_store(store.path());
-    let maybe = |at| {
-        row.get::<_, Option<i64>>(at).map(|number| number.map(from_sql)).in_store(store.path())
-    };
-    let id = number(0)?;
-    let text: String = row.get(1).in_store(store.path())?;
-    let status: String = row.get(4).in_store(store.path())?;
-    let queued = QueuedQuestion {
-        id,
-        question: wire::read(&text).map_err(|why| damaged(store.path(), id, &why))?,
-        created: number(2)?,
-        expires: number(3)?,
-        status: status_in(&status)
-            .ok_or_else(|| damaged(store.path(), id, &format!("`{status}` is not a status")))?,
-        answer: row.get(5).in_store(store.path())?,
-        decided_by: row.get(6).in_store(store.path())?,
-        decided_at: maybe(7)?,
-        reason: row.get(8).in_store(store.path())?,
-        taken_at: maybe(9)?,
-    };
-    let binding: String = row.get(10).in_store(store.path())?;
-    match binding == queued.question.binding {
-        true => Ok(queued),
-        false => Err(damaged(store.path(), id, "it is not the question that was asked")),
-    }
-}
-
-/// An answer in columns.
-struct AnswerColumns<'a> {
-    word: &'static str,
-    edit: Option<String>,
-    reason: Option<&'a str>,
-    /// Whether a later answer is the same.
-    sha256: Hash,
-}
-
-impl AnswerColumns<'_> {
-    fn new(answer: &Answer) -> AnswerColumns<'_> {
-        let (word, edit, reason) = match answer {
-            Answer::Once => ("once", None, None),
-            Answer::Session => ("session", None, None),
-            Answer::Always => ("always", None, None),
-            Answer::Edit(args) => ("edit", Some(args.to_string()), None),
-            Answer::No(why) => ("no", None, Some(why.as_str())),
-            Answer::Abort => ("abort", None, None),
-        };
-        let detail = edit.as_deref().or(reason).unwrap_or_default();
-        let sha256 = Hash::sha256(format!("{word}\n{detail}").as_bytes());
-        AnswerColumns { word, edit, reason, sha256 }
-    }
-}
-
-fn answer_in(word: &str, edit: Option<String>, reason: Option<String>) -> Option<Answer> {
-    match word {
-        "once" => Some(Answer::Once),
-        "session" => Some(Answer::Session),
-        "always" => Some(Answer::Always),
-        "edit" => serde_json::from_str::<Value>(&edit?).ok().map(Answer::Edit),
-        "no" => Some(Answer::No(reason.unwrap_or_default())),
-        "abort" => Some(Answer::Abort),
-        _ => None,
-    }
-}
-
-fn status_in(word: &str) -> Option<QuestionStatus> {
-    [
-        QuestionStatus::Pending,
-        QuestionStatus::Approved,
-        QuestionStatus::Rejected,
-        QuestionStatus::Expired,
-    ]
-    .into_iter()
-    .find(|status| status.as_str() == word)
-}
-
-fn from_sql(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or_default()
-}
-
-fn damaged(path: &std::path::Path, id: u64, what: &str) -> StoreError {
+pub(super) fn damaged(path: &std::path::Path, id: u64, what: &str) -> StoreError {
     StoreError::Damaged { path: path.to_owned(), what: format!("question {id}: {what}") }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn asked() -> Asked {
-        Asked { binding: "b".to_owned(), question: "{\"args\":1}".to_owned() }
-    }
-
-    fn sealed(asked: &Asked, answer: Hash) -> Vec<u8> {
-        let seal = seal(&asked.binding, &asked.question, answer);
-        [&answer.as_bytes()[..], &seal.as_bytes()[..]].concat()
-    }
-
-    /// Writes a yes into the table, past the queue.
-    fn approve(store: &Store, sealed: Vec<u8>) {
-        let sql = "UPDATE desk SET status = 'approved', answer = 'once', answer_sha256 = ?1";
-        let update =
-            move |tx: &mut Transaction<'_>| tx.connection.execute(sql, [sealed]).in_store(tx.path);
-        assert_eq!(store.write(update), Ok(1));
-    }
-
-    /// A yes that nobody gave to this very question does not count.
-    #[test]
-    fn an_answer_to_another_question_is_not_handed_over() {
-        let answer = AnswerColumns::new(&Answer::Once).sha256;
-        let other = Asked { binding: "other".to_owned(), ..asked() };
-        let shown = Asked { question: "{\"args\":2}".to_owned(), ..asked() };
-        for forged in [
-            Vec::new(),
-            answer.as_bytes().to_vec(),
-            sealed(&other, answer),
-            sealed(&shown, answer),
-            sealed(&asked(), AnswerColumns::new(&Answer::Always).sha256),
-        ] {
-            let directory = tempfile::TempDir::new().unwrap();
-            let path = directory.path().join("store.db");
-            let store = Store::open(&path, crate::Options::default()).unwrap();
-            store.write(|tx| insert(tx, &asked(), "c", 0, 9)).unwrap();
-            approve(&store, forged);
-            let taken = store.write(|tx| take(tx, 1, &asked(), 5));
-            assert!(matches!(taken, Err(StoreError::Damaged { .. })), "{taken:?}");
-        }
-    }
-
-    /// A9: of many that take one answer at once, exactly one gets it.
-    #[test]
-    fn a9_of_many_takers_exactly_one_gets_the_answer() {
-        let directory = tempfile::TempDir::new().unwrap();
-        let path = directory.path().join("store.db");
-        let open = || Store::open(&path, crate::Options::default()).unwrap();
-        let asked = asked();
-        let row = asked.clone();
-        open().write(move |tx| insert(tx, &row, "c", 0, 9)).unwrap();
-        let sha256 = AnswerColumns::new(&Answer::Once).sha256;
-        approve(&open(), sealed(&asked, sha256));
-        let takers: Vec<_> = (0..8)
-            .map(|_| {
-                let store = open();
-                let asked = asked.clone();
-                std::thread::spawn(move || store.write(move |tx| take(tx, 1, &asked, 5)).unwrap())
-            })
-            .collect();
-        let took: Vec<Answer> =
-            takers.into_iter().filter_map(|taker| taker.join().unwrap()).collect();
-        assert_eq!(took, [Answer::Once]);
-    }
-}
+mod tests;

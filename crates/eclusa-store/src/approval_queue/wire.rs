@@ -121,6 +121,21 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
     serde_json::to_string(&wire).map_err(|err| err.to_string())
 }
 
+/// The digest of what a person decides about: everything but which call asks, in which
+/// conversation, for how long, and what the model or somebody who argues says about it. Who asks
+/// the same again asks the same question.
+pub(super) fn shown(question: &Question) -> Result<Hash, String> {
+    let decided_about = Question {
+        call: String::new(),
+        conversation: String::new(),
+        reason: None,
+        reverse_thinking: None,
+        time: Duration::ZERO,
+        ..question.clone()
+    };
+    write(&decided_about).map(|text| Hash::sha256(text.as_bytes()))
+}
+
 /// Reads it back; a word that nobody knows is an error, because nobody should approve what
 /// cannot be shown.
 pub(super) fn read(text: &str) -> Result<Question, String> {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use eclusa::{
     Advice, Answer, Approver, Decision, Grant, GrantScope, Hash, NotAsked, PermissionClass,
-    Preview, Question, Reason, ReverseThinkingReport, Source, Touch, Verdict,
+    Preview, Question, QuestionState, QueueError, QueuedQuestion, Reason, ReverseThinkingReport,
+    Source, Touch, Verdict,
 };
-use eclusa_store::{ApprovalQueue, QuestionStatus, QueueError, QueuedQuestion, Store};
+use eclusa_store::{ApprovalQueue, Store};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -57,7 +58,7 @@ pub(crate) fn question(time: Duration) -> Question {
     }
 }
 
-/// A desk where somebody waits for an answer.
+/// A queue where somebody waits for an answer.
 struct Asked {
     room: Room,
     queue: ApprovalQueue,
@@ -87,7 +88,7 @@ async fn a_person_sees_the_whole_question() {
         format!("{:?}", question(Duration::from_secs(60))).replace("Static(", "Shared(")
     );
     assert_eq!((queued.created, queued.expires), (1_000_000, 1_060_000));
-    assert_eq!(queued.status, QuestionStatus::Pending);
+    assert_eq!(queued.state, QuestionState::Pending);
 }
 
 #[tokio::test]
@@ -122,7 +123,7 @@ async fn a15_who_said_no_and_why_is_kept_and_on_record() {
     queue.answer(queued.id, Answer::No("not on a Friday".to_owned()), "ann").unwrap();
     waiter.await.unwrap().unwrap();
     let kept = ApprovalQueue::new(room.open()).get(queued.id).unwrap();
-    assert_eq!(kept.status, QuestionStatus::Rejected);
+    assert_eq!(kept.state, QuestionState::Rejected);
     assert_eq!(kept.decided_by.as_deref(), Some("ann"));
     assert_eq!(kept.reason.as_deref(), Some("not on a Friday"));
     assert_eq!(kept.decided_at, Some(1_000_000));
@@ -130,7 +131,10 @@ async fn a15_who_said_no_and_why_is_kept_and_on_record() {
     let records = store.find_call("call-1").unwrap();
     let body: serde_json::Value = serde_json::from_str(&records[0].body).unwrap();
     assert_eq!(body["event"], "answered");
-    assert_eq!(body["approval"], json!({ "answer": "no", "binding": "b1", "by": "ann" }));
+    assert_eq!(
+        body["approval"],
+        json!({ "answer": "no", "binding": "b1", "by": "ann", "proof": "word", "question": 1 })
+    );
     assert_eq!(body["reason"], "not on a Friday");
     assert_eq!(store.verify(|_, _| {}).unwrap().seq, 1);
 }
@@ -153,7 +157,7 @@ async fn a14_the_same_answer_again_is_fine_and_another_is_a_conflict() {
     queue.answer(id, Answer::Once, "ann").unwrap();
     let decided = QueueError::Decided {
         id,
-        status: QuestionStatus::Approved,
+        state: QuestionState::Taken,
         answer: "once".to_owned(),
         by: "ann".to_owned(),
     };
@@ -161,7 +165,7 @@ async fn a14_the_same_answer_again_is_fine_and_another_is_a_conflict() {
     assert_eq!(queue.answer(id, no, "ann"), Err(decided.clone()));
     assert_eq!(queue.answer(id, Answer::Once, "bob"), Err(decided.clone()));
     assert_eq!(queue.answer(id, Answer::Always, "ann"), Err(decided.clone()));
-    assert_eq!(decided.to_string(), "approval 1 is already approved: `ann` answered `once`");
+    assert_eq!(decided.to_string(), "approval 1 is already taken: `ann` answered `once`");
     assert_eq!(room.open().head().unwrap().seq, 1, "one decision, one record");
 }
 
@@ -220,10 +224,10 @@ async fn a4_an_answer_after_the_expiry_is_refused() {
     }
     room.clock.forward(Duration::from_secs(60));
     assert!(queue.list().unwrap().is_empty());
-    assert_eq!(queue.get(1).unwrap().status, QuestionStatus::Expired);
+    assert_eq!(queue.get(1).unwrap().state, QuestionState::Expired);
     assert_eq!(queue.answer(1, Answer::Once, "ann"), Err(QueueError::Expired(1)));
     assert_eq!(queue.answer(1, Answer::Once, "ann"), Err(QueueError::Expired(1)));
-    assert_eq!(queue.get(1).unwrap().status, QuestionStatus::Expired);
+    assert_eq!(queue.get(1).unwrap().state, QuestionState::Expired);
     assert_eq!(room.open().head().unwrap().seq, 0, "no decision is on record");
 }
 
@@ -233,20 +237,11 @@ async fn a4_what_nobody_answers_is_a_no() {
     room.clock.forward(Duration::from_secs(61));
     let expired = "nobody answered before the question expired".to_owned();
     assert_eq!(waiter.await.unwrap(), Err(NotAsked::Failed(expired)));
-    assert_eq!(queue.get(queued.id).unwrap().status, QuestionStatus::Expired);
+    assert_eq!(queue.get(queued.id).unwrap().state, QuestionState::Expired);
 }
 
 #[tokio::test]
-async fn whoever_stops_waiting_takes_the_question_back() {
-    let Asked { room: _room, queue, waiter, queued, .. } = asked().await;
-    waiter.abort();
-    assert!(waiter.await.is_err());
-    assert_eq!(queue.answer(queued.id, Answer::Once, "ann"), Err(QueueError::Expired(queued.id)));
-    assert!(queue.list().unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn a_desk_that_cannot_park_says_so() {
+async fn a_queue_that_cannot_be_written_says_so() {
     let room = Room::new();
     drop(room.open());
     let queue = ApprovalQueue::new(Store::open_read_only(&room.path()).unwrap());
@@ -254,18 +249,4 @@ async fn a_desk_that_cannot_park_says_so() {
         panic!("it was asked");
     };
     assert!(why.contains("for reading only"), "{why}");
-}
-
-/// Whoever asked is gone before the question is even queued.
-#[tokio::test]
-async fn whoever_stops_waiting_at_once_takes_the_question_back() {
-    let room = Room::new();
-    let queue = ApprovalQueue::new(room.open());
-    let asked = question(Duration::from_secs(60));
-    let mut waiter = queue.ask(&asked);
-    assert!(futures::poll!(&mut waiter).is_pending());
-    drop(waiter);
-    // By the time this is answered, the question has been queued.
-    assert_eq!(queue.answer(99, Answer::Once, "ann"), Err(QueueError::Unknown(99)));
-    assert_eq!(queue.answer(1, Answer::Once, "ann"), Err(QueueError::Expired(1)));
 }

@@ -9,10 +9,10 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Decision, Facts, Gate, GateSetup, Job, OnNoApprover, Output, Policy, Reason, Registry,
-    Reply, Scene, Source, Tool, ToolCall, ToolError, Touch, Validated, Verdict,
+    Answer, Decision, Facts, Gate, GateSetup, Job, OnNoApprover, Output, Policy, QuestionState,
+    Reason, Registry, Reply, Scene, Source, Tool, ToolCall, ToolError, Touch, Validated, Verdict,
 };
-use eclusa_store::{ApprovalQueue, QuestionStatus, Store};
+use eclusa_store::{ApprovalQueue, Store};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -155,10 +155,22 @@ async fn a4_a_call_that_nobody_answers_never_runs() {
     assert!(reply.refused());
     assert_eq!(world.ran.load(Ordering::SeqCst), 0);
     store.close().unwrap();
-    assert_eq!(
-        ApprovalQueue::new(world.room.open()).get(1).unwrap().status,
-        QuestionStatus::Expired
-    );
+    let state = ApprovalQueue::new(world.room.open()).get(1).unwrap().state;
+    assert_eq!(state, QuestionState::Withdrawn, "by its clock, which stands still, it had time");
+}
+
+/// The second lock: the queue was restored to a time before the yes was used, and the log knows.
+#[tokio::test]
+async fn a_yes_that_was_used_opens_no_second_call_even_if_the_queue_forgets() {
+    let world = World::new(Decision::Ask);
+    world.pass_answered("hello", Answer::Once).await;
+    let forget = "UPDATE questions SET state = 'approved', taken = NULL, held_until = 0, \
+                  question = json_set(question, '$.args', json('{\"text\":\"hello\"}'))";
+    assert_eq!(world.room.stranger().execute(forget, []).unwrap(), 1);
+    let reply = world.pass("hello").await;
+    assert_eq!(reply.code(), "audit_unavailable");
+    assert!(reply.content().contains("approval 1 has opened another call"), "{}", reply.content());
+    assert_eq!(world.ran.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

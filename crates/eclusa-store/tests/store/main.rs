@@ -8,6 +8,7 @@ mod child;
 mod gate;
 mod power;
 mod processes;
+mod questions;
 mod refusal;
 mod room;
 mod spool;

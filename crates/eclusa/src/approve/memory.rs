@@ -171,6 +171,8 @@ pub(crate) struct Memory {
     sessions: Mutex<HashMap<Arc<str>, HashSet<Grant>>>,
     always: Mutex<HashSet<Grant>>,
     keeper: Option<Arc<dyn Remember>>,
+    /// Rings when something more is remembered.
+    pub(crate) changed: tokio::sync::Notify,
 }
 
 impl Memory {
@@ -193,6 +195,7 @@ impl Memory {
             .entry(conversation.clone())
             .or_default()
             .insert(grant.in_conversation());
+        self.changed.notify_waiters();
     }
 
     pub(crate) fn end(&self, conversation: &str) {
@@ -203,6 +206,7 @@ impl Memory {
         let keeper = self.keeper.as_ref().ok_or("there is nowhere to keep it")?;
         keeper.always(&grant)?;
         lock(&self.always).insert(grant);
+        self.changed.notify_waiters();
         Ok(())
     }
 

@@ -117,6 +117,11 @@ pub(crate) struct Approval {
     pub(crate) answer: &'static str,
     pub(crate) binding: String,
     pub(crate) by: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<u64>,
+    /// Whether the answer opened this very call: then the log takes the number once.
+    #[serde(skip)]
+    pub(crate) opens: bool,
 }
 
 /// Everything that led to the decision. A reason may quote the call, so secrets are taken out.

@@ -241,7 +241,9 @@ impl Entry<'_> {
             None if event == "abandoned" => body.stage = Some(self.stage.as_str()),
             None => {}
         }
-        Draft { start: self.start, body: body.line() }
+        let opened = trail.approval.as_ref().filter(|it| first && it.opens);
+        let question = opened.and_then(|it| it.question);
+        Draft { start: self.start, question, body: body.line() }
     }
 }
 

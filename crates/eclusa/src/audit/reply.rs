@@ -103,6 +103,18 @@ impl Reply {
         self.ended.code
     }
 
+    /// The number of the pending approval that the call waits for, where nobody waits with it.
+    pub fn parked(&self) -> Option<u64> {
+        match self.ended.stop.as_ref()? {
+            Stop::Parked(id) => Some(*id),
+            Stop::Discarded(because) => match **because {
+                Stop::Parked(id) => Some(id),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// What the tool produced, as text, or the reason it did not run. Where the tool ran and its
     /// changes were discarded this is its output; [`error`](Reply::error) says why.
     pub fn text(&self) -> &str {

@@ -8,7 +8,7 @@ use tokio::sync::MutexGuard;
 
 use crate::{
     Answer, Decision, Event, Grant, NotAsked, OnNoApprover, Preview, Question, Reason, ReasonId,
-    Run, Source, Stop, Validated, Verdict,
+    Run, Said, Source, Stop, Validated, Verdict,
     audit::{body::Approval, trail::Trail},
     gate::{GateSetup, judge::judge},
     stop::Decider,
@@ -22,15 +22,17 @@ pub(crate) enum Approved {
     Edited(Value),
 }
 
-/// How the question was answered, and by whom.
-struct Answered {
-    answer: Answer,
-    by: String,
+/// What asking brought.
+enum Heard {
+    /// Somebody answered.
+    Said(Said),
+    /// While the call waited, another answer came to cover it.
+    Remembered(String),
 }
 
 /// Gets a person's answer: a remembered one, or that of the first approver who can reach anybody.
 ///
-/// One question at a time, however many calls wait; waiting is nobody's run time.
+/// Waiting is nobody's run time.
 pub(crate) async fn ask(
     setup: &GateSetup,
     run: &Run,
@@ -38,27 +40,38 @@ pub(crate) async fn ask(
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
     let grant = grant_for(setup, call, trail.verdict.as_ref());
-    let covered = |grant: &Grant| setup.live.memory.covers(&run.conversation, grant);
-    if let Some(by) = grant.as_ref().and_then(covered) {
-        note(trail, call, "remembered", by);
+    let covered = || covering(setup, run, grant.as_ref());
+    let remembered = |trail: &mut Trail, by| note(trail, call, "remembered", by, None);
+    if let Some(by) = covered() {
+        remembered(trail, by);
         return Ok(Approved::Yes);
     }
-    let _turn = turn(setup, run, call).await?;
-    // While this call waited for its turn, another answer may have covered it.
-    if let Some(by) = grant.as_ref().and_then(covered) {
-        note(trail, call, "remembered", by);
-        return Ok(Approved::Yes);
-    }
-    let question = question(setup, run, call, trail, grant);
-    let answered = match ask_someone(setup, run, call, &question, trail).await {
+    let question = question(setup, run, call, trail, grant.clone());
+    match ask_someone(setup, run, call, &question, &covered, trail).await {
         Err(stop) => {
-            note(trail, call, stop.code(), "nobody".to_owned());
+            note(trail, call, stop.code(), "nobody".to_owned(), parked(&stop));
             emit_approval_event(setup, call, false, stop.code());
-            return Err(stop);
+            Err(stop)
         }
-        Ok(answered) => answered,
-    };
-    apply_answer(setup, run, call, question, answered, trail)
+        Ok(Heard::Remembered(by)) => {
+            remembered(trail, by);
+            Ok(Approved::Yes)
+        }
+        Ok(Heard::Said(said)) => apply_answer(setup, run, call, question.grant, said, trail),
+    }
+}
+
+/// Who said before that this may pass, if anybody did.
+fn covering(setup: &GateSetup, run: &Run, grant: Option<&Grant>) -> Option<String> {
+    setup.live.memory.covers(&run.conversation, grant?)
+}
+
+/// The number under which a question waits that nobody waits for.
+fn parked(stop: &Stop) -> Option<u64> {
+    match stop {
+        Stop::Parked(id) => Some(*id),
+        _ => None,
+    }
 }
 
 /// Gets a person's answer about what a call would change. The answer is bound to exactly these
@@ -77,22 +90,17 @@ pub(crate) async fn ask_about_changes(
     let by_default = |it: &Reason| it.decision < Decision::Ask || it.source == Source::Default;
     let plain = verdict.because.iter().all(by_default);
     let grant = plain.then(|| grant_for(setup, call, Some(&verdict))).flatten();
-    let covered = |grant: &Grant| setup.live.memory.covers(&run.conversation, grant);
+    let covered = || covering(setup, run, grant.as_ref());
     let digest = trail.changes.as_ref().map_or_else(String::new, |it| it.digest.to_string());
     let binding = format!("{} {digest}", call.binding());
-    let noted = |trail: &mut Trail, answer, by| {
+    let noted = |trail: &mut Trail, answer, by, question| {
         let binding = binding.clone();
         if let Some(changes) = &mut trail.changes {
-            changes.approval = Some(Approval { answer, binding, by });
+            changes.approval = Some(Approval { answer, binding, by, question, opens: false });
         }
     };
-    if let Some(by) = grant.as_ref().and_then(covered) {
-        noted(trail, "remembered", by);
-        return Ok(());
-    }
-    let _turn = turn(setup, run, call).await?;
-    if let Some(by) = grant.as_ref().and_then(covered) {
-        noted(trail, "remembered", by);
+    if let Some(by) = covered() {
+        noted(trail, "remembered", by, None);
         return Ok(());
     }
     // What a person has not seen in full is not allowed for good.
@@ -106,37 +114,34 @@ pub(crate) async fn ask_about_changes(
         binding: binding.clone(),
         ..question(setup, run, call, trail, grant.clone())
     };
-    let answered = match ask_someone(setup, run, call, &question, trail).await {
+    let said = match ask_someone(setup, run, call, &question, &covered, trail).await {
         Err(stop) => {
-            noted(trail, stop.code(), "nobody".to_owned());
+            noted(trail, stop.code(), "nobody".to_owned(), parked(&stop));
             emit_approval_event(setup, call, false, stop.code());
             return Err(stop);
         }
-        Ok(answered) => answered,
+        Ok(Heard::Remembered(by)) => {
+            noted(trail, "remembered", by, None);
+            return Ok(());
+        }
+        Ok(Heard::Said(said)) => said,
     };
-    noted(trail, word(&answered.answer), answered.by.clone());
-    let yes = matches!(answered.answer, Answer::Once | Answer::Session | Answer::Always);
-    emit_approval_event(setup, call, yes, &answered.by);
-    match answered.answer {
+    noted(trail, said.answer.word(), said.by.clone(), said.question);
+    let yes = matches!(said.answer, Answer::Once | Answer::Session | Answer::Always);
+    emit_approval_event(setup, call, yes, &said.by);
+    match said.answer {
         Answer::Edit(_) => {
             let why = "the changes are made already, and cannot be edited";
-            Err(Stop::denied(Decider::Approver(answered.by), why))
+            Err(Stop::denied(Decider::Approver(said.by), why))
         }
         answer => remember_answer(setup, run, answer, grant, trail),
     }
 }
 
-/// One question at a time, unless whoever is asked first can take several.
-async fn turn<'a>(
-    setup: &'a GateSetup,
-    run: &Run,
-    call: &Validated,
-) -> Result<Option<MutexGuard<'a, ()>>, Stop> {
-    if setup.approvers.first().is_some_and(|it| it.takes_several()) {
-        return Ok(None);
-    }
+/// One question at a time, for an approver who cannot take several.
+async fn turn<'a>(setup: &'a GateSetup, run: &Run, call: &Validated) -> MutexGuard<'a, ()> {
     if let Ok(turn) = setup.live.asking.try_lock() {
-        return Ok(Some(turn));
+        return turn;
     }
     // Whoever waits for the call can be told that it stands still.
     let (id, tool) = (call.id(), call.name());
@@ -145,10 +150,7 @@ async fn turn<'a>(
         call: id.to_owned(),
         tool: tool.to_owned(),
     });
-    tokio::select! {
-        turn = setup.live.asking.lock() => Ok(Some(turn)),
-        () = run.cancel.cancelled() => Err(Stop::Cancelled { ran: false }),
-    }
+    setup.live.asking.lock().await
 }
 
 /// Puts the question to whoever can be reached. Where nobody can, the configuration may say that
@@ -158,16 +160,18 @@ async fn ask_someone(
     run: &Run,
     call: &Validated,
     question: &Question,
+    covered: &(dyn Fn() -> Option<String> + Sync),
     trail: &mut Trail,
-) -> Result<Answered, Stop> {
-    setup.events.send(|| Event::Asked {
-        conversation: run.conversation.clone(),
-        call: question.call.clone(),
-        tool: question.tool.clone(),
-    });
+) -> Result<Heard, Stop> {
     let answered = tokio::select! {
-        answered = ask_approvers(setup, question) => answered,
-        () = run.cancel.cancelled() => Err(Stop::Cancelled { ran: false }),
+        answered = ask_approvers(setup, run, call, question, covered) => answered,
+        () = run.cancel.cancelled() => {
+            // Whoever goes away may come back for the answer; whoever cancels does not want it.
+            if !run.leave.is_cancelled() {
+                setup.approval_queue.iter().for_each(|it| it.withdraw(question));
+            }
+            Err(Stop::Cancelled { ran: false })
+        }
     };
     match answered {
         Err(Stop::NoApprover) if setup.on_no_approver == OnNoApprover::AllowWithWarning => {
@@ -178,7 +182,8 @@ async fn ask_someone(
                 text: warning.to_owned(),
             });
             tracing::warn!(tool = call.name(), "{warning}");
-            Ok(Answered { answer: Answer::Once, by: "no_handler".to_owned() })
+            let by = "no_handler".to_owned();
+            Ok(Heard::Said(Said { answer: Answer::Once, by, question: None }))
         }
         answered => answered,
     }
@@ -189,17 +194,18 @@ fn apply_answer(
     setup: &GateSetup,
     run: &Run,
     call: &Validated,
-    question: Question,
-    answered: Answered,
+    grant: Option<Grant>,
+    said: Said,
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
-    let Answered { answer, by } = answered;
-    note(trail, call, word(&answer), by.clone());
+    let Said { answer, by, question } = said;
+    note(trail, call, answer.word(), by.clone(), question);
     let yes = matches!(answer, Answer::Once | Answer::Session | Answer::Always);
+    trail.approval.iter_mut().for_each(|it| it.opens = yes);
     emit_approval_event(setup, call, yes, &by);
     match answer {
         Answer::Edit(args) => return Ok(Approved::Edited(args)),
-        answer => remember_answer(setup, run, answer, question.grant, trail)?,
+        answer => remember_answer(setup, run, answer, grant, trail)?,
     }
     still_bound(setup, run, call)?;
     Ok(Approved::Yes)
@@ -230,18 +236,6 @@ fn remember_answer(
         (Answer::Once | Answer::Session | Answer::Always | Answer::Edit(_), _) => {}
     }
     Ok(())
-}
-
-/// The word for an answer in records.
-fn word(answer: &Answer) -> &'static str {
-    match answer {
-        Answer::Once => "once",
-        Answer::Session => "session",
-        Answer::Always => "always",
-        Answer::Edit(_) => "edit",
-        Answer::No(_) => "no",
-        Answer::Abort => "abort",
-    }
 }
 
 /// While a person thought, the rules or the tool may have changed: then the yes is to something
@@ -297,30 +291,93 @@ fn question(
 }
 
 /// Puts the question to each approver in turn, until one can reach somebody.
-async fn ask_approvers(setup: &GateSetup, question: &Question) -> Result<Answered, Stop> {
-    let desk = match setup.on_no_approver {
-        OnNoApprover::Queue => setup.approval_queue.as_ref(),
-        OnNoApprover::Deny | OnNoApprover::AllowWithWarning => None,
-    };
-    for approver in setup.approvers.iter().chain(desk) {
-        let asking = AssertUnwindSafe(async { approver.ask(question).await }).catch_unwind();
+async fn ask_approvers(
+    setup: &GateSetup,
+    run: &Run,
+    call: &Validated,
+    question: &Question,
+    covered: &(dyn Fn() -> Option<String> + Sync),
+) -> Result<Heard, Stop> {
+    let queued = run.park || setup.on_no_approver == OnNoApprover::Queue;
+    let queue = setup.approval_queue.as_ref().filter(|_| queued);
+    // Whoever never waits asks nobody who would have to be waited for.
+    let present = if run.park { &[][..] } else { &setup.approvers[..] };
+    let mut told = false;
+    for approver in present.iter().chain(queue) {
+        let several = approver.takes_several();
+        let _turn = if several { None } else { Some(turn(setup, run, call).await) };
+        // While this call waited for its turn, another answer may have covered it.
+        if let Some(by) = covered() {
+            return Ok(Heard::Remembered(by));
+        }
+        if !std::mem::replace(&mut told, true) {
+            emit_asked(setup, run, question);
+        }
+        let asking = async { approver.submit(question, !run.park).await };
+        let asking = tokio::time::timeout(question.time, AssertUnwindSafe(asking).catch_unwind());
+        let answered = tokio::select! {
+            biased;
+            answered = asking => answered,
+            by = covered_meanwhile(setup, covered), if several => {
+                approver.withdraw(question);
+                return Ok(Heard::Remembered(by));
+            }
+        };
+        if answered.is_err() {
+            // Nobody should say yes to what is refused already.
+            approver.withdraw(question);
+        }
         let failed =
             |what: String| Stop::denied(Decider::Approver(approver.name().to_owned()), what);
-        match tokio::time::timeout(question.time, asking).await {
-            Ok(Ok(Ok(answer))) => {
-                return Ok(Answered { answer, by: approver.name().to_owned() });
-            }
+        match answered {
+            Ok(Ok(Ok(said))) => return Ok(Heard::Said(said)),
             Ok(Ok(Err(NotAsked::Unavailable(_)))) => {}
+            Ok(Ok(Err(NotAsked::Parked(id)))) => return Err(Stop::Parked(id)),
             Ok(Ok(Err(NotAsked::Failed(what)))) => return Err(failed(what)),
             Ok(Err(_panic)) => return Err(failed("it crashed".to_owned())),
             Err(_elapsed) => return Err(Stop::ApprovalExpired),
         }
     }
+    if !told {
+        emit_asked(setup, run, question);
+    }
     Err(Stop::NoApprover)
 }
 
-fn note(trail: &mut Trail, call: &Validated, answer: &'static str, by: String) {
-    trail.approval = Some(Approval { answer, binding: call.binding().to_string(), by });
+/// Tells whoever is listening that somebody is being asked.
+fn emit_asked(setup: &GateSetup, run: &Run, question: &Question) {
+    setup.events.send(|| Event::Asked {
+        conversation: run.conversation.clone(),
+        call: question.call.clone(),
+        tool: question.tool.clone(),
+    });
+}
+
+/// Resolves when an answer to another question covers this call too.
+async fn covered_meanwhile(
+    setup: &GateSetup,
+    covered: &(dyn Fn() -> Option<String> + Sync),
+) -> String {
+    loop {
+        // Listen before looking, so that nothing falls in between.
+        let mut changed = std::pin::pin!(setup.live.memory.changed.notified());
+        changed.as_mut().enable();
+        if let Some(by) = covered() {
+            return by;
+        }
+        changed.await;
+    }
+}
+
+fn note(
+    trail: &mut Trail,
+    call: &Validated,
+    answer: &'static str,
+    by: String,
+    question: Option<u64>,
+) {
+    let binding = call.binding().to_string();
+    trail.approval = Some(Approval { answer, binding, by, question, opens: false });
 }
 
 /// Tells whoever is listening how the question ended.

@@ -7,8 +7,8 @@ use arc_swap::ArcSwap;
 use super::conversations::Conversations;
 use crate::{
     Approver, ArgsInLog, AuditSink, Checkpoint, Clock, Durability, Events, Metrics, OnNoApprover,
-    Policy, PreflightStep, Redactor, Registry, Remember, ReverseThinker, ReviewCache, Reviewer,
-    Spool, SystemClock, Tally, Workspace,
+    Policy, PreflightStep, Questions, Redactor, Registry, Remember, ReverseThinker, ReviewCache,
+    Reviewer, Spool, SystemClock, Tally, Workspace,
     approve::memory::{Counter, Memory},
 };
 
@@ -87,6 +87,8 @@ pub struct GateSetup {
     pub on_no_approver: OnNoApprover,
     /// Where questions are parked with [`OnNoApprover::Queue`].
     pub approval_queue: Option<Arc<dyn Approver>>,
+    /// The same queue, for whoever looks for a question in it after a restart.
+    pub questions: Option<Arc<dyn Questions>>,
     /// The embedding program's own gate.
     pub checkpoint: Option<Arc<dyn Checkpoint>>,
     /// Who argues the other side.
@@ -152,6 +154,7 @@ impl GateSetup {
             approvers: Vec::new(),
             on_no_approver: OnNoApprover::default(),
             approval_queue: None,
+            questions: None,
             checkpoint: None,
             reverse_thinker: None,
             order: PreflightStep::ORDER,

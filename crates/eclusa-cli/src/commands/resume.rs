@@ -1,0 +1,98 @@
+//! `eclusa resume`: calls that waited for an approval, made again.
+
+use eclusa::{Origin, QueuedQuestion, Run, ToolCall};
+use eclusa_store::ApprovalQueue;
+
+use super::{
+    reply,
+    run::{cancel_on_signal, id},
+};
+use crate::{
+    args::ResumeArgs,
+    context::AppContext,
+    failure::{Exit, Failure},
+    screen::Screen,
+    servers, telemetry,
+    terminal::Terminal,
+    undo_retention,
+};
+
+pub(super) async fn run(ctx: &AppContext, args: ResumeArgs, json: bool) -> Result<Exit, Failure> {
+    // Only a log that is there can hold a question.
+    drop(ctx.paths.log()?);
+    let store = ctx.store()?;
+    let queue = ApprovalQueue::new(store.clone());
+    let gate = ctx.gate(&store, Terminal::new(true, ctx.paths.always_files()))?;
+    let gate = gate.for_run(Run { park: true, ..gate.run().clone() });
+    cancel_on_signal(gate.run().cancel.clone());
+    let waiting = waiting(&queue, &args, &gate.run().principal)?;
+    if waiting.is_empty() && !json {
+        let mut screen = Screen::stdout();
+        screen.line("nothing waits to be resumed")?;
+        screen.flush()?;
+    }
+    let mut worst = Exit::Done;
+    for queued in waiting {
+        let question = queued.question;
+        let behind = servers::wake(ctx, &gate.setup().registry, &question.tool).await?;
+        let call = ToolCall {
+            reason: question.reason,
+            ..ToolCall::new(id(), question.tool, question.args).from(Origin::Person)
+        };
+        let reply = gate.pass(call).await;
+        if let Some(behind) = behind {
+            behind.close().await;
+        }
+        telemetry::answered(&reply);
+        let mut screen = Screen::stdout();
+        match json {
+            true => screen.json(&reply::as_json(&reply))?,
+            false => reply::print(&reply, &mut screen)?,
+        }
+        screen.flush()?;
+        if let (Some(_), Some(workspace)) = (reply.undo(), &gate.setup().workspace) {
+            undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
+        }
+        let exit = reply::exit(&reply);
+        if worst == Exit::Done || exit == Exit::Failed {
+            worst = exit;
+        }
+    }
+    Ok(worst)
+}
+
+/// The questions to ask again. The error says which of them cannot be.
+fn waiting(
+    queue: &ApprovalQueue,
+    args: &ResumeArgs,
+    principal: &str,
+) -> Result<Vec<QueuedQuestion>, Failure> {
+    if args.all {
+        let mut left = queue.left().map_err(Failure::failed)?;
+        left.retain(|it| it.question.principal == principal);
+        return Ok(left);
+    }
+    let mut found = Vec::new();
+    for &number in &args.approvals {
+        let queued = queue
+            .get(number)
+            .map_err(|err| Failure::failed(err).hint("`eclusa approvals` lists what waits"))?;
+        if queued.question.principal != principal {
+            let whose = queued.question.principal;
+            return Err(Failure::failed(format!("approval {number} is for a call of `{whose}`")));
+        }
+        if !queued.state.is_open() {
+            let state = queued.state;
+            return Err(Failure::failed(format!(
+                "approval {number} is {state}; make the call again"
+            )));
+        }
+        if !queued.asker_away {
+            return Err(Failure::failed(format!(
+                "whoever asked still waits for approval {number}, and goes on by itself"
+            )));
+        }
+        found.push(queued);
+    }
+    Ok(found)
+}

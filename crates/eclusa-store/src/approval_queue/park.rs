@@ -1,0 +1,155 @@
+//! Queueing a question, or adopting the same one that was left behind.
+
+use eclusa::{NO_COVERS, QuestionState};
+use rusqlite::{OptionalExtension, params};
+
+use super::{
+    HOLD, holder,
+    read::{from_sql, is_away, times},
+    rows::{Asked, next_change},
+};
+use crate::{
+    StoreError,
+    error::InStore,
+    writer::{Transaction, to_sql},
+};
+
+/// So many questions of one conversation wait at most; more would only wear people out.
+const MAX_OF_CONVERSATION: u64 = 50;
+
+/// So many questions wait at most.
+const MAX_PENDING: u64 = 20_000;
+
+/// So many questions are swept up at once, so that nobody waits long for it.
+const SWEEP: i64 = 200;
+
+/// The number of a question and the secret of whoever holds it; or why it is not queued.
+pub(super) type Parking = Result<(u64, String), NotParked>;
+
+/// Why a question is not queued.
+pub(super) enum NotParked {
+    /// Somebody said no to the same a short while ago.
+    SaidNo { id: u64, by: String, reason: String },
+    /// So many wait already.
+    Full(u64),
+}
+
+/// Queues a question, or adopts the same one that nobody waits for any more.
+pub(super) fn park(
+    tx: &mut Transaction<'_>,
+    asked: &Asked,
+    now: u64,
+    expires: u64,
+    valid: u64,
+) -> Result<Parking, StoreError> {
+    sweep(tx, now)?;
+    if let Some(no) = recent_no(tx, asked, now)? {
+        return Ok(Err(no));
+    }
+    let held_until = to_sql(now.saturating_add(HOLD));
+    if let Some(id) = left_behind(tx, asked, now)? {
+        let sql = "UPDATE questions SET call = ?2, conversation = ?3, holder = ?4, \
+                   nonce = hex(randomblob(16)), held_until = ?5, \
+                   expires = CASE state WHEN 'pending' THEN max(expires, ?6) ELSE expires END, \
+                   changed = ?7 WHERE id = ?1 RETURNING nonce";
+        let change = next_change(tx)?;
+        let (call, conversation, this) = (&asked.call, &asked.conversation, holder::this_process());
+        let row =
+            params![to_sql(id), call, conversation, this, held_until, to_sql(expires), change];
+        let nonce = tx.connection.query_row(sql, row, |row| row.get(0)).in_store(tx.path)?;
+        return Ok(Ok((id, nonce)));
+    }
+    let pending = "SELECT count(*) FROM questions WHERE state = 'pending'";
+    let of_conversation = "SELECT count(*) FROM questions INDEXED BY questions_of \
+                           WHERE state = 'pending' AND conversation = ?1";
+    let count = |sql: &str, params: &[&dyn rusqlite::ToSql]| {
+        let mut select = tx.connection.prepare_cached(sql)?;
+        select.query_row(params, |row| row.get::<_, i64>(0)).map(from_sql)
+    };
+    let all = count(pending, &[]).in_store(tx.path)?;
+    let of_this = count(of_conversation, &[&asked.conversation]).in_store(tx.path)?;
+    if all >= MAX_PENDING || of_this >= MAX_OF_CONVERSATION {
+        return Ok(Err(NotParked::Full(all.min(of_this))));
+    }
+    let sql = "INSERT INTO questions (principal, conversation, call, binding, shown, question, \
+               created, expires, valid, state, changed, holder, nonce, held_until) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?11, \
+               hex(randomblob(16)), ?12) RETURNING id, nonce";
+    let row = params![
+        asked.principal,
+        asked.conversation,
+        asked.call,
+        asked.binding,
+        &asked.shown.as_bytes()[..],
+        asked.question,
+        to_sql(now),
+        to_sql(expires),
+        to_sql(valid),
+        next_change(tx)?,
+        holder::this_process(),
+        held_until,
+    ];
+    let read = |row: &rusqlite::Row<'_>| Ok((from_sql(row.get(0)?), row.get(1)?));
+    Ok(Ok(tx.connection.query_row(sql, row, read).in_store(tx.path)?))
+}
+
+/// A no that still covers the same question in the same conversation.
+fn recent_no(
+    tx: &Transaction<'_>,
+    asked: &Asked,
+    now: u64,
+) -> Result<Option<NotParked>, StoreError> {
+    let sql = "SELECT id, decided_by, reason FROM questions WHERE binding = ?1 \
+               AND state = 'rejected' AND answer = 'no' AND principal = ?2 AND conversation = ?3 \
+               AND decided > ?4 ORDER BY id DESC LIMIT 1";
+    let covers = u64::try_from(NO_COVERS.as_millis()).unwrap_or(u64::MAX);
+    let since = to_sql(now.saturating_sub(covers));
+    let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
+    let row = params![asked.binding, asked.principal, asked.conversation, since];
+    let found = select.query_row(row, |row| {
+        let by: Option<String> = row.get(1)?;
+        let reason: Option<String> = row.get(2)?;
+        Ok(NotParked::SaidNo {
+            id: from_sql(row.get(0)?),
+            by: by.unwrap_or_default(),
+            reason: reason.unwrap_or_default(),
+        })
+    });
+    found.optional().in_store(tx.path)
+}
+
+/// An open question about the same, of the same principal, that nobody waits for: an answered one
+/// before others.
+fn left_behind(tx: &Transaction<'_>, asked: &Asked, now: u64) -> Result<Option<u64>, StoreError> {
+    let sql = "SELECT id, state, expires, decided, valid, holder, held_until FROM questions \
+               WHERE binding = ?1 AND state IN ('pending', 'approved') AND principal = ?2 \
+               AND shown = ?3 ORDER BY state = 'approved' DESC, id";
+    let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
+    let row = params![asked.binding, asked.principal, &asked.shown.as_bytes()[..]];
+    let mut rows = select.query(row).in_store(tx.path)?;
+    while let Some(row) = rows.next().in_store(tx.path)? {
+        let get = || -> rusqlite::Result<_> {
+            let (id, word): (i64, String) = (row.get(0)?, row.get(1)?);
+            let times = times(row.get(2)?, row.get(3)?, row.get(4)?);
+            let held_by: Option<String> = row.get(5)?;
+            Ok((id, word, times, held_by, row.get::<_, i64>(6)?))
+        };
+        let (id, word, times, held_by, held_until) = get().in_store(tx.path)?;
+        let state = QuestionState::from_word(&word);
+        let open = state.is_some_and(|it| it.at(now, times).is_open());
+        if open && is_away(held_by.as_deref(), from_sql(held_until), now) {
+            return Ok(Some(from_sql(id)));
+        }
+    }
+    Ok(None)
+}
+
+/// Ends what is too old, for example because whoever asked never came back.
+fn sweep(tx: &Transaction<'_>, now: u64) -> Result<(), StoreError> {
+    let sql = "UPDATE questions SET state = 'expired', decided = expires, edit = NULL, \
+               changed = ?2, question = json_set(question, '$.args', NULL) \
+               WHERE id IN (SELECT id FROM questions INDEXED BY questions_expiring \
+               WHERE state = 'pending' AND expires <= ?1 LIMIT ?3)";
+    let row = params![to_sql(now), next_change(tx)?, SWEEP];
+    tx.connection.execute(sql, row).in_store(tx.path).map(drop)
+}

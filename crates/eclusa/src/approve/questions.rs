@@ -1,0 +1,165 @@
+//! Where questions wait for people: what every store of them can do.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+
+use crate::{Answer, Proof, Question, QuestionState, SignedAnswer};
+
+/// For how long a yes can be used.
+pub const YES_VALID: Duration = Duration::from_secs(5 * 60);
+
+/// For how long a no also covers the same call, asked again in the same conversation.
+pub const NO_COVERS: Duration = Duration::from_secs(10 * 60);
+
+/// A question in an approval queue.
+#[derive(Debug, Clone)]
+pub struct QueuedQuestion {
+    /// Its number; never given twice.
+    pub id: u64,
+    /// The question, complete. Once it is over, the arguments are no longer kept, and are `null`.
+    pub question: Question,
+    /// When it was asked, in milliseconds since 1970.
+    pub created: u64,
+    /// When it is too late to answer, in milliseconds since 1970.
+    pub expires: u64,
+    /// How it stands.
+    pub state: QuestionState,
+    /// Whether whoever asked has gone away. A yes is kept for [`YES_VALID`], for whoever asks the
+    /// same again.
+    pub asker_away: bool,
+    /// The word for the answer: `once`, `session`, `always`, `edit`, `no`, `abort`.
+    pub answer: Option<String>,
+    /// Who answered.
+    pub decided_by: Option<String>,
+    /// How sure that is.
+    pub proof: Option<Proof>,
+    /// When it was answered or expired, in milliseconds since 1970.
+    pub decided_at: Option<u64>,
+    /// Why not, in the words of whoever said no.
+    pub reason: Option<String>,
+    /// When the answer was taken by whoever waited for it.
+    pub taken_at: Option<u64>,
+}
+
+/// Part of the pending questions, oldest first.
+#[derive(Debug, Clone, Copy)]
+pub struct QuestionPage {
+    /// Only questions with higher numbers.
+    pub after: u64,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl QuestionPage {
+    /// The first page.
+    pub const FIRST: QuestionPage = QuestionPage { after: 0, limit: 100 };
+}
+
+/// An answer to one question, or to several that are identical.
+#[derive(Debug, Clone)]
+pub struct GivenAnswer {
+    /// The questions. Either all are answered or none.
+    pub questions: Vec<u64>,
+    /// The answer.
+    pub answer: Answer,
+    /// Who gives it.
+    pub by: String,
+    /// What was shown: where it is given and is not what a question is bound to, that question is
+    /// not answered.
+    pub binding: Option<String>,
+    /// The signature, where there is one.
+    pub signed: Option<SignedAnswer>,
+}
+
+/// Why an answer does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueueError {
+    /// There is no such question.
+    #[error("there is no pending approval {0}")]
+    Unknown(u64),
+    /// It is too late.
+    #[error("approval {0} has expired and its call was refused; the agent has to ask again")]
+    Expired(u64),
+    /// Somebody else was faster, or the same person said something else.
+    #[error("approval {id} is already {state}: `{by}` answered `{answer}`")]
+    Decided {
+        /// The question.
+        id: u64,
+        /// How it stands.
+        state: QuestionState,
+        /// The answer that holds.
+        answer: String,
+        /// Who gave it.
+        by: String,
+    },
+    /// It stands otherwise than the request needs.
+    #[error("approval {id} is {state}; only one that is {needed} can be {wanted}")]
+    WrongState {
+        /// The question.
+        id: u64,
+        /// How it stands.
+        state: QuestionState,
+        /// How it would have to stand.
+        needed: QuestionState,
+        /// What was wanted.
+        wanted: &'static str,
+    },
+    /// The question is not the one that was shown.
+    #[error("approval {0} is not the question that was shown; look at it again")]
+    Swapped(u64),
+    /// Nobody answers anonymously.
+    #[error("an answer needs the name of whoever gives it")]
+    Nameless,
+    /// Too many questions wait already.
+    #[error("{0} approvals are pending already; answer some of them first")]
+    Full(u64),
+    /// The store could not do it.
+    #[error("{0}")]
+    Store(String),
+}
+
+/// What every approval queue can do for those who look at it and answer.
+///
+/// Whoever asks does so as an [`Approver`](crate::Approver): it queues the question, waits, and
+/// takes the answer once. INVARIANT: states change as [`QuestionState::after`] says, and not
+/// otherwise; each answer is on record in the same transaction.
+pub trait Questions: Send + Sync {
+    /// The name of the queue, which no other queue has: see [`Statement`](crate::Statement).
+    fn queue(&self) -> BoxFuture<'_, Result<String, QueueError>>;
+
+    /// Pending questions, oldest first.
+    fn list(&self, page: QuestionPage) -> BoxFuture<'_, Result<Vec<QueuedQuestion>, QueueError>>;
+
+    /// How many are pending.
+    fn pending(&self) -> BoxFuture<'_, Result<u64, QueueError>>;
+
+    /// One question, however it stands.
+    fn get(&self, id: u64) -> BoxFuture<'_, Result<QueuedQuestion, QueueError>>;
+
+    /// The numbers of pending questions that are identical to this one, itself included.
+    fn identical(&self, id: u64) -> BoxFuture<'_, Result<Vec<u64>, QueueError>>;
+
+    /// Answers questions, for good. The same answer by the same person may be given again.
+    fn answer(&self, given: GivenAnswer) -> BoxFuture<'_, Result<(), QueueError>>;
+
+    /// Takes back a yes that nobody has used yet.
+    fn revoke<'a>(&'a self, id: u64, by: &'a str) -> BoxFuture<'a, Result<(), QueueError>>;
+
+    /// Numbers of the questions that changed after this point, and the new point.
+    fn changes(&self, after: u64) -> BoxFuture<'_, Result<(Vec<u64>, u64), QueueError>>;
+
+    /// Lets a question of this call be found by a name that nobody can guess, also after a
+    /// restart. `false`: the call has no open question here.
+    fn set_ticket<'a>(
+        &'a self,
+        call: &'a str,
+        ticket: &'a str,
+    ) -> BoxFuture<'a, Result<bool, QueueError>>;
+
+    /// The question with this ticket.
+    fn find_ticket<'a>(
+        &'a self,
+        ticket: &'a str,
+    ) -> BoxFuture<'a, Result<Option<QueuedQuestion>, QueueError>>;
+}
