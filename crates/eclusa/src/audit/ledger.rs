@@ -60,7 +60,7 @@ impl Ledger {
         run: &Run,
         sent: &SentRequest<'_>,
     ) -> Result<Receipt, AuditError> {
-        let draft = Draft { start: None, body: sent.line(run, self.now()) };
+        let draft = Draft { start: None, question: None, body: sent.line(run, self.now()) };
         self.settled(self.append(draft)).await
     }
 
