@@ -5,6 +5,7 @@
 //! `scripts/hunt --help` says how it is run. Started under another name it is a shim: it notes that
 //! name and becomes the real program.
 
+mod bytes;
 mod git;
 mod grammar;
 mod ground;
@@ -25,11 +26,12 @@ use room::{Order, Outcome};
 const HELP: &str = "\
 Looks for commands that are allowed and do more than read, by running them in a throw-away room.
 
-Usage: scripts/hunt [--seed N] [--count N] [--git N] [--workers N] [--minutes N]
+Usage: scripts/hunt [--seed N] [--count N] [--git N] [--bytes N] [--workers N] [--minutes N]
 
   --seed N     where the generator begins (default 1): the same seed makes the same commands
   --count N    how many commands are made (default 4000)
   --git N      how many of git's settings are tried with a program in them (default 60)
+  --bytes N    how many mutated texts each reader of hostile bytes gets (default 300)
   --workers N  how many rooms at once (default: one per processor)
   --minutes N  go on with further seeds for so long
   --list       print the allowed commands instead of running them
@@ -42,6 +44,7 @@ struct Hunt {
     seed: u64,
     count: usize,
     git: usize,
+    bytes: usize,
     workers: usize,
     minutes: u64,
     list: bool,
@@ -82,8 +85,16 @@ impl Hunt {
         let workers = std::thread::available_parallelism().map_or(2, |it| it.get());
         let program =
             std::env::current_exe().map_err(|err| err.to_string())?.with_file_name("eclusa");
-        let mut hunt =
-            Hunt { seed: 1, count: 4000, git: 60, workers, minutes: 0, list: false, program };
+        let mut hunt = Hunt {
+            seed: 1,
+            count: 4000,
+            git: 60,
+            bytes: 300,
+            workers,
+            minutes: 0,
+            list: false,
+            program,
+        };
         let mut rest = args.iter();
         while let Some(flag) = rest.next() {
             if flag == "--list" {
@@ -97,6 +108,7 @@ impl Hunt {
                 "--seed" => hunt.seed = u64::try_from(number()?).unwrap_or_default(),
                 "--count" => hunt.count = number()?,
                 "--git" => hunt.git = number()?,
+                "--bytes" => hunt.bytes = number()?,
                 "--workers" => hunt.workers = number()?.max(1),
                 "--minutes" => hunt.minutes = u64::try_from(number()?).unwrap_or_default(),
                 "--program" => hunt.program = value.into(),
@@ -107,12 +119,13 @@ impl Hunt {
     }
 
     fn run(mut self) -> Result<ExitCode, String> {
+        let unread = bytes::run(self.bytes, self.seed);
         if let Err(why) = room::probe() {
             eprintln!("hunt: NOT RUN: this machine cannot make the room: {why}");
-            return Ok(ExitCode::from(3));
+            return Ok(if unread == 0 { ExitCode::from(3) } else { ExitCode::FAILURE });
         }
         let began = Instant::now();
-        let mut found = 0;
+        let mut found = unread;
         loop {
             found += self.one_round()?;
             if began.elapsed() >= Duration::from_secs(60 * self.minutes) {

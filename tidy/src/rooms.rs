@@ -51,7 +51,17 @@ const MAY_USE: [(&str, &[&str]); 16] = [
         ],
     ),
     ("eclusa-fuzz", &["eclusa", "eclusa-net", "eclusa-shell", "eclusa-tools", "eclusa-workspace"]),
-    ("eclusa-hunt", &["eclusa-sandbox", "eclusa-shell"]),
+    (
+        "eclusa-hunt",
+        &[
+            "eclusa-config",
+            "eclusa-net",
+            "eclusa-sandbox",
+            "eclusa-shell",
+            "eclusa-tools",
+            "eclusa-workspace",
+        ],
+    ),
     ("eclusa-tidy", &["eclusa"]),
 ];
 

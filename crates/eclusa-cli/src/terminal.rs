@@ -65,7 +65,7 @@ impl Terminal {
     /// Asks a plain question. Anything but a yes is a no; the error says why nobody can be asked.
     pub(crate) fn confirm(&self, question: &str) -> Result<bool, String> {
         let input = self.input().map_err(|not| match not {
-            NotAsked::Unavailable(why) | NotAsked::Failed(why) => why,
+            NotAsked::Unavailable(why) | NotAsked::Unread(why) | NotAsked::Failed(why) => why,
             NotAsked::Parked(id) => format!("it waits for approval {id}"),
         })?;
         let mut keys = key_reader::KeyReader::new(input, Arc::default());

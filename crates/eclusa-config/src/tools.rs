@@ -163,6 +163,7 @@ fn facts(it: &Tool) -> Facts {
         needs_reverse_thinking: it.reverse_thinking,
         sensitive: it.sensitive,
         stages: false,
+        only_judges: false,
     }
 }
 

@@ -11,11 +11,13 @@ use rmcp::{
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::era::Era;
+
 mod elicitation;
 pub(crate) mod form;
 
 pub(crate) use elicitation::ClientQuestion;
-use form::Form;
+use form::{Form, FormAnswer};
 
 tokio::task_local! {
     /// The client whose call the current task carries through the gate.
@@ -37,6 +39,8 @@ pub(crate) struct Client {
 /// What a client said about itself with a request.
 #[derive(Default)]
 pub(crate) struct ClientProfile {
+    /// Which era it speaks.
+    pub(crate) era: Era,
     /// What it can be asked.
     pub(crate) can: ClientCapabilities,
     /// Which messages of servers it wants to hear: from this level on.
@@ -72,6 +76,11 @@ pub(crate) enum ClientMessage {
 }
 
 impl ClientProfile {
+    /// True when it can be asked anything at all.
+    pub(crate) fn can_be_asked(&self) -> bool {
+        self.can.elicitation.is_some() || self.can.sampling.is_some() || self.can.roots.is_some()
+    }
+
     /// True when the client can show a form. `elicitation: {}` means that it can.
     pub(crate) fn shows_forms(&self) -> bool {
         self.can.elicitation.as_ref().is_some_and(|it| it.form.is_some() || it.url.is_none())
@@ -82,6 +91,11 @@ impl ClientProfile {
         self.can.elicitation.as_ref().is_some_and(|it| it.url.is_some())
     }
 }
+
+/// Said of a question that came back before anybody can have read it.
+const UNREAD: &str = "the client dismissed the question at once, so nobody has seen it; a person can \
+                      add an allow rule, or set `on_no_approver = \"queue\"` and answer with \
+                      `eclusa approvals`";
 
 /// Puts questions to people through the MCP client that a call came from.
 ///
@@ -109,12 +123,18 @@ impl Approver for ThroughClient {
                 return Err(none("the MCP client does not declare elicitation"));
             }
             let (answer, answered) = oneshot::channel();
-            let asked = ClientQuestion::Approval { form: Form::of(question), answer };
+            let (form, tell) = (Form::of(question), client.tell.clone());
+            let asked = ClientQuestion::Approval { form, answer, tell };
             let told = client.tell.send(ClientMessage::Question(asked)).await;
             told.map_err(|_| none("the MCP client is gone"))?;
-            answered.await.map_err(|_| {
-                NotAsked::Failed("the MCP client did not come back with an answer".to_owned())
-            })
+            match answered.await {
+                Ok(FormAnswer::Given(answer)) => Ok(answer),
+                Ok(FormAnswer::Unread) => Err(NotAsked::Unread(UNREAD.to_owned())),
+                Err(_) => {
+                    let why = "the MCP client did not come back with an answer";
+                    Err(NotAsked::Failed(why.to_owned()))
+                }
+            }
         })
     }
 }

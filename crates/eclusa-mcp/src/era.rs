@@ -2,18 +2,19 @@
 
 use rmcp::{
     ErrorData, RoleClient, RoleServer,
-    model::{ErrorCode, ProtocolVersion},
+    model::{DiscoverResult, ErrorCode, ProtocolVersion},
     service::{ClientLifecycleMode, Peer, RequestContext},
 };
 use serde_json::Value;
 
 /// A generation of the Model Context Protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Era {
     /// Up to 2025-11-25: a connection begins with `initialize`, and a server asks with requests of
     /// its own.
     Legacy,
     /// From 2026-07-28: every request carries what it needs, and a server asks by answering.
+    #[default]
     Stateless,
 }
 
@@ -38,6 +39,11 @@ impl Era {
         info.map_or(Era::Legacy, |it| Era::from_version(it.protocol_version.as_str()))
     }
 
+    /// True when a server that says this about itself speaks the older era too.
+    pub(crate) fn includes_legacy(found: &DiscoverResult) -> bool {
+        found.supported_versions.iter().any(|it| Era::from_version(it.as_str()) == Era::Legacy)
+    }
+
     /// True when a server's refusal names only versions of the older era.
     pub(crate) fn is_legacy_refusal(err: &ErrorData) -> bool {
         let stateless =
@@ -50,12 +56,13 @@ impl Era {
 
     /// How a connection to a server begins: with the newer era, and with the older where the
     /// server does not know it. A server that is known to be of the newer era is given all its time
-    /// to say so.
+    /// to say so; one that shall be talked to in the older era is greeted in that.
     pub(crate) fn lifecycle(known: Option<Era>) -> ClientLifecycleMode {
         let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
         match known {
             Some(Era::Stateless) => ClientLifecycleMode::Discover { preferred_versions },
-            Some(Era::Legacy) | None => ClientLifecycleMode::Auto {
+            Some(Era::Legacy) => ClientLifecycleMode::Initialize,
+            None => ClientLifecycleMode::Auto {
                 preferred_versions,
                 legacy_version: Some(ProtocolVersion::V_2025_11_25),
             },

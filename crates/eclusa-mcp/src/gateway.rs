@@ -41,6 +41,7 @@ mod bounded_http;
 mod client_handler;
 mod definition;
 mod denied_access;
+mod era_choice;
 mod icons;
 mod names;
 mod notifications;

@@ -34,7 +34,7 @@ pub trait Approver: Send + Sync {
 
     /// Asks, and waits for the answer.
     ///
-    /// [`NotAsked::Unavailable`] passes the question to the next approver. Any other error, a
+    /// [`NotAsked::Unavailable`] and [`NotAsked::Unread`] pass the question to the next approver. Any other error, a
     /// panic or silence until the deadline is a no.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>>;
 
@@ -77,6 +77,9 @@ pub struct Said {
 pub enum NotAsked {
     /// Nobody can be reached this way (no terminal, nobody connected).
     Unavailable(String),
+    /// The question came back at once, before anybody can have read it: whoever was asked has no
+    /// person in front of it. The next approver is asked, and if there is none it is a no.
+    Unread(String),
     /// Something broke while asking.
     Failed(String),
     /// The question waits under this number, and nobody waits for its answer.

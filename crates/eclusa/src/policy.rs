@@ -141,12 +141,16 @@ impl Policy for Rules {
             }
         }
         let judged = !scripts.is_empty() && call.facts().stages && !call.facts().sensitive;
+        let mut ruled = !scripts.is_empty() && call.facts().only_judges;
         for script in scripts {
             // The defaults for commands are for where they are staged.
             let all = if judged { allowed } else { allowed.or_by_other_class() };
-            script.judge(&subject, self, all, &mut because);
+            ruled &= script.judge(&subject, self, all, &mut because);
         }
-        if allowed == Allowed::No && !judged {
+        if call.facts().only_judges && !scripts.is_empty() && !ruled {
+            because.push(reason(Decision::Ask, Source::Floor, "shell", "it runs shell text"));
+        }
+        if allowed == Allowed::No && !judged && !ruled {
             // Said only where it is news: what is as strict already needs no further reason.
             let strictest = because.iter().map(|it| it.decision).max();
             let (decision, text) = unruled(call);
@@ -272,7 +276,9 @@ fn floors<'a>(
     }
     // What a command changes is a value first, or a person is asked.
     let shell = call.class() == PermissionClass::Shell;
-    if (said || shell) && !call.facts().stages {
+    // What another program would run is judged command by command.
+    let judged = said && call.facts().only_judges;
+    if (said || shell) && !call.facts().stages && !judged {
         because.push(reason(Decision::Ask, Source::Floor, "shell", "it runs shell text"));
     } else if shell && !said {
         let text = "it does not say what it runs";

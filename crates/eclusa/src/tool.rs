@@ -112,6 +112,9 @@ pub struct Facts {
     /// Changes nothing in the workspace by itself: what it would change is in
     /// [`Output::changes`], and the gate makes it real or does not.
     pub stages: bool,
+    /// Runs nothing: it says whether another program may run what the call is about. Shell text
+    /// that a rule allows command by command is allowed, although no sandbox of ours holds it.
+    pub only_judges: bool,
 }
 
 /// Which rules apply to a tool.

@@ -174,4 +174,6 @@ pub(crate) enum Client {
     Vscode,
     /// Gemini CLI
     Gemini,
+    /// opencode
+    Opencode,
 }

@@ -20,7 +20,7 @@ impl Checkpoint for Terminal {
         Box::pin(async move {
             let tty = self.input().map_err(|not| match not {
                 NotAsked::Unavailable(why) => format!("nobody can be asked to confirm it: {why}"),
-                NotAsked::Failed(why) => why,
+                NotAsked::Unread(why) | NotAsked::Failed(why) => why,
                 NotAsked::Parked(id) => format!("it waits for approval {id}"),
             })?;
             let given_up = GivenUp(Arc::default());

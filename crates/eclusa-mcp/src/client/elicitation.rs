@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use eclusa::{Answer, digest};
+use eclusa::digest;
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -16,10 +16,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::{
     runtime::Handle,
-    sync::{Mutex, oneshot},
+    sync::{Mutex, mpsc, oneshot},
 };
+use tokio_util::sync::CancellationToken;
 
-use crate::client::form::Form;
+use crate::client::{
+    ClientMessage,
+    form::{Form, FormAnswer},
+};
 
 /// The name of the one question of an approval.
 const APPROVAL: &str = "approval";
@@ -31,7 +35,10 @@ pub(crate) enum ClientQuestion {
         /// What is asked.
         form: Form,
         /// Where the answer goes. Closed when nobody waits for it any more.
-        answer: oneshot::Sender<Answer>,
+        answer: oneshot::Sender<FormAnswer>,
+        /// Where the call tells what its client has to do: a question that the client dropped
+        /// without an answer waits there.
+        tell: mpsc::Sender<ClientMessage>,
     },
     /// What the server that works on the call needs to go on.
     Input {
@@ -46,9 +53,10 @@ pub(crate) enum ClientQuestion {
 
 impl ClientQuestion {
     /// The requests that a client of the newer era gets.
-    pub(crate) fn requests(&self) -> Option<InputRequests> {
+    pub(crate) fn requests(&mut self) -> Option<InputRequests> {
         match self {
             ClientQuestion::Approval { form, .. } => {
+                form.goes_out();
                 let request = InputRequest::Elicitation(ElicitRequest::new(shown(form)?));
                 Some(InputRequests::from([(APPROVAL.to_owned(), request)]))
             }
@@ -88,10 +96,10 @@ impl ClientQuestion {
         let said = said.unwrap_or(&none);
         // An error of `send` means that the time for it is over, which the call tells.
         match self {
-            ClientQuestion::Approval { form, answer } => {
+            ClientQuestion::Approval { form, answer, tell } => {
                 match said.get(APPROVAL).and_then(|said| form.read(said)) {
                     Some(said) => drop(answer.send(said)),
-                    None => return Err(Box::new(ClientQuestion::Approval { form, answer })),
+                    None => return Err(Box::new(ClientQuestion::Approval { form, answer, tell })),
                 }
             }
             ClientQuestion::Input { requests, answers, time } => match answering(&requests, said) {
@@ -104,25 +112,36 @@ impl ClientQuestion {
 
     /// Asks with requests of our own (2025-06-18, 2025-11-25), and takes them back when nobody
     /// waits for the answer any more. `within` is the request that they are about; `asking` is held
-    /// while a question is open, so that a client has one at a time.
+    /// while a question is open, so that a client has one at a time. `over` is cancelled when the
+    /// request has its answer: a client that closes the form because of that has said nothing, and
+    /// is asked again when it comes back for the call.
     pub(crate) async fn put(
         mut self,
         peer: Peer<RoleServer>,
         within: RequestId,
         asking: Arc<Mutex<()>>,
+        over: CancellationToken,
     ) {
         let _turn = tokio::select! {
             turn = asking.lock() => turn,
             () = self.closed() => return,
         };
         match self {
-            ClientQuestion::Approval { form, mut answer } => {
+            ClientQuestion::Approval { mut form, mut answer, tell } => {
                 let Some(params) = shown(&form) else { return };
+                form.goes_out();
                 let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
                 let said = tokio::select! {
                     said = put(&peer, request, &within) => said,
                     () = answer.closed() => return,
                 };
+                let closed = |it: &Value| it.get("action").is_some_and(|it| it == "cancel");
+                if over.is_cancelled() && said.as_ref().is_ok_and(closed) {
+                    let asked = ClientQuestion::Approval { form, answer, tell: tell.clone() };
+                    // Full or gone: nobody comes back for it.
+                    let _ = tell.try_send(ClientMessage::Question(asked));
+                    return;
+                }
                 let said = said.ok().and_then(|said| form.read(&said));
                 if let Some(said) = said {
                     // An error means that it comes too late.

@@ -1,11 +1,26 @@
 //! A question as a form that every client can show: one text, one choice, one line of reason.
 
+use std::time::{Duration, Instant};
+
 use eclusa::{Answer, Question, Role, render};
 use serde_json::{Map, Value, json};
 
 /// The word for each answer of the renderer, by its key there. Editing has no place in a form.
 const WORDS: [(&str, &str); 5] =
     [("y", "yes"), ("s", "session"), ("a", "always"), ("n", "no"), ("q", "stop")];
+
+/// A form that is dismissed within this time was not read by anybody: it is what programs send
+/// that have no person in front of them.
+const UNREAD: Duration = Duration::from_secs(1);
+
+/// What came back for a form.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum FormAnswer {
+    /// A person's answer.
+    Given(Answer),
+    /// It was dismissed before anybody can have read it.
+    Unread,
+}
 
 /// A question, as a client shows it.
 #[derive(Debug, Clone)]
@@ -17,7 +32,9 @@ pub(crate) struct Form {
     /// What the answer is bound to.
     pub(crate) binding: String,
     /// How long an answer is waited for.
-    pub(crate) time: std::time::Duration,
+    pub(crate) time: Duration,
+    /// When it was sent to the client.
+    sent: Instant,
 }
 
 impl Form {
@@ -35,7 +52,13 @@ impl Form {
             choices,
             binding: question.binding.clone(),
             time: question.time,
+            sent: Instant::now(),
         }
+    }
+
+    /// Notes that it goes out to the client now.
+    pub(crate) fn goes_out(&mut self) {
+        self.sent = Instant::now();
     }
 
     /// The schema of the answer. Codex takes nothing at its root beyond `$schema`, `type`,
@@ -63,13 +86,20 @@ impl Form {
     /// What a client's answer means: `None` when it is none, and the question still stands.
     ///
     /// Only an accepted form with a choice that was offered is a yes. A form that is declined or
-    /// dismissed is a no, which is also what clients without a person in front of them send.
-    pub(crate) fn read(&self, said: &Value) -> Option<Answer> {
+    /// dismissed is a no; where that takes no time at all, nobody has seen it.
+    pub(crate) fn read(&self, said: &Value) -> Option<FormAnswer> {
         let content = said.get("content").and_then(Value::as_object);
+        let reason = reason(content).filter(|it| !it.is_empty());
         match said.get("action").and_then(Value::as_str)? {
-            "accept" => self.chosen(content?),
-            "decline" => Some(Answer::No(reason(content).unwrap_or_default())),
-            "cancel" => Some(Answer::No("the question was closed without an answer".to_owned())),
+            "accept" => self.chosen(content?).map(FormAnswer::Given),
+            "decline" | "cancel" if reason.is_none() && self.sent.elapsed() < UNREAD => {
+                Some(FormAnswer::Unread)
+            }
+            "decline" => Some(FormAnswer::Given(Answer::No(reason.unwrap_or_default()))),
+            "cancel" => {
+                let closed = "the question was closed without an answer".to_owned();
+                Some(FormAnswer::Given(Answer::No(closed)))
+            }
             _ => None,
         }
     }

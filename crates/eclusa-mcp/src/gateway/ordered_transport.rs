@@ -123,7 +123,7 @@ impl<T> OrderedTransport<T> {
     fn give_up(&mut self) {
         self.given_up = true;
         if let Some(upstream) = self.upstream.upgrade() {
-            *upstream.known_era() = Some(Era::Stateless);
+            *upstream.era.known() = Some(Era::Stateless);
         }
     }
 
@@ -163,6 +163,11 @@ impl<T> OrderedTransport<T> {
     /// A server that refuses the newer era, whichever way, is a server of the older one: it names
     /// only old versions, or answers something that is no answer. rmcp gives up on it otherwise.
     fn read(&self, message: RxJsonRpcMessage<RoleClient>) -> RxJsonRpcMessage<RoleClient> {
+        if let (JsonRpcMessage::Response(it), Some(upstream)) = (&message, self.upstream.upgrade())
+            && let ServerResult::DiscoverResult(found) = &it.result
+        {
+            upstream.era.discovered(found);
+        }
         let (id, old) = match &message {
             JsonRpcMessage::Error(it) => (it.id.clone(), Era::is_legacy_refusal(&it.error)),
             JsonRpcMessage::Response(it) => {

@@ -175,8 +175,9 @@ impl Upstream {
         request: &UpstreamRequest,
         job: &Job,
     ) -> Result<UpstreamAnswer, ToolError> {
-        let connection = self.connection().await.map_err(ToolError::new)?;
         let client = CLIENT.try_with(Client::clone).ok();
+        self.settle_era(client.as_ref()).await;
+        let connection = self.connection().await.map_err(ToolError::new)?;
         let (ask, questions) = mpsc::channel(BACKLOG);
         let guard = self.guard(job, client.clone(), ask);
         self.raise_log_level(&connection, client.as_ref()).await;

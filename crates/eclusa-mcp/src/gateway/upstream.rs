@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Endpoint, Job, Output, ServerSettings, ToolError};
+use eclusa::{Endpoint, Job, Output, ServerPermission, ServerSettings, ToolError};
 use rmcp::{
     RoleClient,
     model::{LoggingLevel, ProgressNotificationParam, ProgressToken, ServerResult},
@@ -24,6 +24,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     DeniedAccess, GatewaySetup, ServerInfo, ServerProcess,
     client_handler::UpstreamHandler,
+    era_choice::EraChoice,
     notifications::{Broadcaster, RateLimit, Watched},
     pipe_transport::LastError,
     process::LAST_WORDS,
@@ -34,7 +35,7 @@ use super::{
     sanitize::sanitize,
     tools::{ListedTool, ToolCatalogue},
 };
-use crate::era::Era;
+use crate::{client::Client, era::Era};
 
 /// How long a server that ended is left alone, at first and at most.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
@@ -56,8 +57,7 @@ pub(super) struct Upstream {
     pub(super) watched: Watched,
     pub(super) spread: Broadcaster,
     pub(super) log_rate: RateLimit,
-    /// The era of a server that told it too late for the start before this one.
-    known_era: Mutex<Option<Era>>,
+    pub(super) era: EraChoice,
     again: tokio::sync::Notify,
     starts: AtomicU32,
     tracker: TaskTracker,
@@ -127,7 +127,7 @@ impl Upstream {
             watched: Watched::default(),
             spread,
             log_rate: RateLimit::default(),
-            known_era: Mutex::default(),
+            era: EraChoice::default(),
             again: tokio::sync::Notify::new(),
             starts: AtomicU32::new(0),
             tracker: TaskTracker::new(),
@@ -175,11 +175,6 @@ impl Upstream {
 
     pub(super) fn catalogue(&self) -> MutexGuard<'_, ResourceCatalogue> {
         self.catalogue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What was learnt about the server's era by the start before this one.
-    pub(super) fn known_era(&self) -> MutexGuard<'_, Option<Era>> {
-        self.known_era.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The way to it, if it is up.
@@ -251,6 +246,29 @@ impl Upstream {
         self.again.notify_one();
     }
 
+    /// Before a server that speaks both eras works on its first call: the client that makes it
+    /// decides. A server that asks with requests of its own can do so in the older era alone, and
+    /// a client of the older era that can be asked is asked in no other way.
+    pub(super) async fn settle_era(&self, client: Option<&Client>) {
+        let older = client.is_some_and(|it| {
+            it.profile.era == Era::Legacy && it.profile.can_be_asked() && self.may_ask()
+        });
+        let settle = async {
+            let up = self.connection().await;
+            if older && up.is_ok_and(|it| it.era == Era::Stateless) && self.era.speaks_both() {
+                *self.era.known() = Some(Era::Legacy);
+                self.state.send_replace(State::Starting);
+                self.era.change();
+            }
+        };
+        self.era.settled.get_or_init(|| settle).await;
+    }
+
+    fn may_ask(&self) -> bool {
+        use ServerPermission::{Elicitation, Roots, Sampling};
+        [Elicitation, Sampling, Roots].into_iter().any(|it| self.settings.may(it))
+    }
+
     fn down(&self, why: &str) {
         self.state.send_replace(State::Down(why.into()));
     }
@@ -260,8 +278,9 @@ impl Upstream {
         let mut pause = BACK_OFF.0;
         loop {
             let began = Instant::now();
+            let Some(why) = self.live().await else { continue };
             // It may be in words of the server's own.
-            let why = sanitize(&self.live().await);
+            let why = sanitize(&why);
             tracing::warn!(server = self.settings.name, "a server is down: {why}");
             self.down(&why);
             // One that worked for a while gets another chance at once.
@@ -271,15 +290,16 @@ impl Upstream {
         }
     }
 
-    /// One life of the server. Gives the reason of its end.
-    async fn live(self: &Arc<Upstream>) -> String {
+    /// One life of the server. Gives the reason of its end; `None`: it is started again at once, to
+    /// be talked to in another era.
+    async fn live(self: &Arc<Upstream>) -> Option<String> {
         // A program says itself when its time is up; this is for the rest of its start.
         let time = self.settings.start + LAST_WORDS;
         let started = timeout(time, self.begin()).await;
         let (running, connection, mut process, last_error) = match started {
             Ok(Ok(started)) => started,
-            Ok(Err(why)) => return why,
-            Err(_elapsed) => return self.too_slow(),
+            Ok(Err(why)) => return Some(why),
+            Err(_elapsed) => return Some(self.too_slow()),
         };
         self.state.send_replace(State::Up(connection.clone()));
         let (gone, news) = (running.waiting(), self.receive_notifications(&connection));
@@ -288,13 +308,14 @@ impl Upstream {
         loop {
             tokio::select! {
                 _ = &mut gone => break,
+                () = self.era.changed() => return None,
                 () = self.again.notified() => {
                     // One that tells of changes without end is not asked without end.
                     sleep_until(listed_at + RELIST_PAUSE).await;
                     let listed = timeout(self.settings.start, self.list(&connection.peer)).await;
                     let late = || Err("it did not tell its tools in time".to_owned());
                     if let Err(why) = listed.unwrap_or_else(|_| late()) {
-                        return why;
+                        return Some(why);
                     }
                     listed_at = Instant::now();
                 }
@@ -306,14 +327,14 @@ impl Upstream {
             Some(process) => timeout(LAST_WORDS, process.ended()).await.ok(),
             None => None,
         };
-        last_error.take().or(ended).unwrap_or_else(|| "it closed the connection".to_owned())
+        Some(last_error.take().or(ended).unwrap_or_else(|| "it closed the connection".to_owned()))
     }
 
     /// Starts it and has it tell its tools.
     async fn begin(self: &Arc<Upstream>) -> Result<Started, String> {
         let (last_error, began) = (LastError::default(), Instant::now());
         self.starts.fetch_add(1, Ordering::Relaxed);
-        let known = self.known_era().take();
+        let known = self.era.known().take();
         let lifecycle = Era::lifecycle(known);
         let handler = UpstreamHandler { upstream: Arc::downgrade(self) };
         let (running, process, sandbox, denied_access) = match &self.settings.reach {
@@ -337,7 +358,7 @@ impl Upstream {
         let about = ServerInfo::new(&peer, sandbox.as_deref(), began.elapsed()).into();
         let (sandbox, level) = (sandbox.map(Arc::from), Arc::default());
         let era = Era::of_server(&peer);
-        *self.known_era() = known.filter(|it| *it == era);
+        *self.era.known() = known.filter(|it| *it == era);
         let wants = last_error.clone();
         let connection =
             Connection { peer, sandbox, denied_access, last_error: wants, about, era, level };

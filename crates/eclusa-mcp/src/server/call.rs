@@ -242,6 +242,9 @@ impl Call {
     /// client is sent away from goes on by itself.
     pub(crate) async fn drive(mut self, link: ClientLink<'_>) -> CallOutcome {
         let ClientLink { context, era, wait_limits, asking } = link;
+        // From the end of this on the request has its answer.
+        let answered = CancellationToken::new();
+        let _over = answered.clone().drop_guard();
         let mut notifier = Notifier::new(context);
         let mut beat = Instant::now() + HEARTBEAT;
         let mut until = Instant::now() + wait_limits.elsewhere;
@@ -262,7 +265,8 @@ impl Call {
                         until = Instant::now() + wait_limits.asking;
                         late = false;
                         let (peer, request) = (context.peer.clone(), context.id.clone());
-                        tokio::spawn(asked.put(peer, request, asking.clone()));
+                        let (asking, over) = (asking.clone(), answered.clone());
+                        tokio::spawn(asked.put(peer, request, asking, over));
                     }
                     None => {}
                 },

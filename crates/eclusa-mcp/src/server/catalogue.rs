@@ -11,12 +11,16 @@ use serde_json::Value;
 
 use crate::{gateway::Gateway, server::server_tools};
 
+mod schema;
+
 /// How many are on one page.
 const PAGE_SIZE: usize = 200;
 
-/// All tools that clients get to see, in order.
-pub(crate) fn tools(registry: &Registry, gateway: Option<&Gateway>) -> Vec<Tool> {
+/// All tools that clients get to see, in order. `approves` for a client that knows `approve`.
+pub(crate) fn tools(registry: &Registry, gateway: Option<&Gateway>, approves: bool) -> Vec<Tool> {
     let plain = gateway.is_some_and(Gateway::is_plain);
+    // What is behind the gate may come up later, or be too much for one list.
+    let unlisted = gateway.is_some() && !plain;
     let listed = registry.visible();
     let mut tools: Vec<Tool> = listed
         .iter()
@@ -24,8 +28,10 @@ pub(crate) fn tools(registry: &Registry, gateway: Option<&Gateway>) -> Vec<Tool>
         .map(|it| shown(it, gateway))
         .collect();
     // A wrapped server is shown as it is, but for the way to come back for an answer.
-    let own = server_tools::tools().into_iter().filter(|own| {
-        !plain || own.name == server_tools::WAIT && tools.iter().all(|it| it.name != own.name)
+    let own = server_tools::tools().into_iter().filter(|own| match &*own.name {
+        server_tools::CALL_TOOL => unlisted,
+        server_tools::APPROVE => approves && !plain,
+        name => !plain || tools.iter().all(|it| it.name != name),
     });
     tools.extend(own.collect::<Vec<_>>());
     tools.sort_by(|a, b| a.name.cmp(&b.name));
@@ -68,10 +74,13 @@ fn shown(tool: &Registered, gateway: Option<&Gateway>) -> Tool {
     let name = name.unwrap_or_else(|| tool.name().to_owned());
     let mut schema = tool.schema().clone();
     if tool.server().is_none() {
-        simplify(&mut schema);
+        schema::shorten(&mut schema);
+        schema::simplify(&mut schema);
     }
     let mut shown = Tool::new(name.clone(), tool.description(&scene), object(&schema));
-    shown.title = told.as_ref().and_then(|it| it.title.clone()).or_else(|| Some(title(&name)));
+    // Clients show the name of a tool that has no title; ours would say the same once more.
+    let titled = tool.server().is_some().then(|| title(&name));
+    shown.title = told.as_ref().and_then(|it| it.title.clone()).or(titled);
     shown.output_schema = tool.output_schema().map(object);
     let annotations = || annotations(tool);
     let Some(told) = told else {
@@ -81,53 +90,6 @@ fn shown(tool: &Registered, gateway: Option<&Gateway>) -> Tool {
     shown.annotations = Some(told.annotations.unwrap_or_else(annotations));
     (shown.icons, shown.meta) = (told.icons, told.meta);
     shown
-}
-
-/// Puts a schema of our own into words that every client reads: number formats that JSON Schema
-/// does not know make some warn with every call, and "or null" makes others refuse the tool. What
-/// may be null may be left out, and the gate takes both.
-fn simplify(schema: &mut Value) {
-    match schema {
-        Value::Array(items) => items.iter_mut().for_each(simplify),
-        Value::Object(fields) => {
-            let number = |it: &Value| {
-                let kinds = ["int", "uint", "float", "double"];
-                it.as_str().is_some_and(|it| kinds.iter().any(|kind| it.starts_with(kind)))
-            };
-            if fields.get("format").is_some_and(number) {
-                fields.remove("format");
-            }
-            if let Some(Value::Array(types)) = fields.get_mut("type") {
-                types.retain(|it| it != "null");
-                if let [only] = types.as_slice() {
-                    let only = only.clone();
-                    fields.insert("type".to_owned(), only);
-                }
-            }
-            if let Some(Value::Array(values)) = fields.get_mut("enum") {
-                values.retain(|it| !it.is_null());
-            }
-            inline_nullable(fields);
-            for (name, value) in fields {
-                if !matches!(name.as_str(), "const" | "default" | "enum" | "examples") {
-                    simplify(value);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-/// `anyOf` of one schema and null is that schema.
-fn inline_nullable(fields: &mut JsonObject) {
-    let null = |it: &Value| it.get("type").is_some_and(|it| it == "null");
-    let Some(Value::Array(choices)) = fields.get("anyOf") else { return };
-    let mut left = choices.iter().filter(|it| !null(it));
-    let (Some(Value::Object(only)), None) = (left.next().cloned(), left.next()) else { return };
-    fields.remove("anyOf");
-    for (name, value) in only {
-        fields.entry(name).or_insert(value);
-    }
 }
 
 /// What the facts say. Clients decide by these whether they ask a person themselves, on top of
@@ -142,11 +104,16 @@ fn annotations(tool: &Registered) -> ToolAnnotations {
     };
     // What another server says of its tool is not believed.
     let foreign = !tool.is_trusted();
-    ToolAnnotations::with_title(title(tool.name()))
+    let mut hints = ToolAnnotations::new()
         .read_only(facts.read_only && !foreign)
         .destructive(facts.destructive || foreign)
-        .idempotent(facts.read_only && !foreign)
-        .open_world(open || foreign)
+        .open_world(open || foreign);
+    // What only looks can be repeated: of ours that is known already.
+    if tool.server().is_some() {
+        hints = hints.idempotent(facts.read_only && !foreign);
+        hints.title = Some(title(tool.name()));
+    }
+    hints
 }
 
 /// `read_file` is "Read file".

@@ -196,7 +196,7 @@ impl Server {
     fn ask(
         &self,
         bound: &TicketBinding,
-        asked: ClientQuestion,
+        mut asked: ClientQuestion,
         call: Call,
     ) -> Result<Dispatched, ErrorData> {
         let requests = asked.requests().ok_or_else(|| internal("the question has no form"))?;
@@ -238,9 +238,10 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> ClientProfile {
         let can = context.client_capabilities().unwrap_or_default();
-        match Era::of_request(context) {
-            Era::Stateless => ClientProfile { can, level: context.meta.log_level(), given },
-            Era::Legacy => ClientProfile { can, level: Some(self.level()), given: None },
+        let era = Era::of_request(context);
+        match era {
+            Era::Stateless => ClientProfile { era, can, level: context.meta.log_level(), given },
+            Era::Legacy => ClientProfile { era, can, level: Some(self.level()), given: None },
         }
     }
 

@@ -202,10 +202,12 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let (opened, gateway) = self.listable().await?;
-        let all = catalogue::tools(&opened.gate.setup().registry, gateway.as_deref());
+        let approves = context.client_info().is_some_and(|it| server_tools::approves(&it.name));
+        let registry = &opened.gate.setup().registry;
+        let all = catalogue::tools(registry, gateway.as_deref(), approves);
         let (tools, next) = catalogue::page(all, |it| &it.name, request)?;
         Ok(ListToolsResult { next_cursor: next, ..ListToolsResult::with_all_items(tools) })
     }
@@ -219,10 +221,22 @@ impl ServerHandler for Server {
 
     async fn call_tool(
         &self,
-        request: CallToolRequestParams,
+        mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let StartedGate { gate, gateway } = self.shared.opened().await?;
+        // A server that is wrapped may have tools of these names.
+        let wrapped = gateway.as_ref().is_some_and(|it| it.is_plain());
+        if request.name == server_tools::CALL_TOOL && !wrapped {
+            let (name, args) = server_tools::meant_call(request.arguments)?;
+            (request.name, request.arguments) = (name.into(), Some(args));
+        }
+        if request.name == server_tools::APPROVE
+            && !wrapped
+            && let Some(input) = server_tools::own_call(request.arguments.as_ref())
+        {
+            return Ok(server_tools::let_on(input).into());
+        }
         let gateway = gateway.filter(|_| !gate.setup().registry.has(&request.name));
         if let Some(gateway) = &gateway {
             // It may be a tool of a server that still starts.

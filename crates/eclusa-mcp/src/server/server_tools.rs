@@ -1,4 +1,5 @@
-//! The tools that are part of this door and of no other: `wait`, and `approve` for Claude Code.
+//! The tools that are part of this door and of no other: `wait`, `call_tool`, and `approve` for
+//! Claude Code.
 
 use std::sync::Arc;
 
@@ -10,33 +11,97 @@ use rmcp::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{client::CLIENT, server::catalogue::title};
+use crate::client::CLIENT;
 
 /// The tool that collects a call which a person took long over.
 pub(crate) const WAIT: &str = "wait";
 /// The tool that Claude Code asks for permission (`--permission-prompt-tool`).
 pub(crate) const APPROVE: &str = "approve";
 
+/// The tool that calls another by its name, for clients that read the list of tools once.
+pub(crate) const CALL_TOOL: &str = "call_tool";
+
+/// How Claude Code calls the tools of this server, where it is connected under its own name.
+const OWN_PREFIX: &str = "mcp__eclusa__";
+
 /// True for the tools of this door.
 pub(crate) fn is_own(name: &str) -> bool {
-    matches!(name, WAIT | APPROVE)
+    matches!(name, WAIT | APPROVE | CALL_TOOL)
+}
+
+/// True for a client that knows what `approve` is for.
+pub(crate) fn approves(client: &str) -> bool {
+    client.to_ascii_lowercase().contains("claude")
+}
+
+/// The call that a call of `call_tool` stands for. From there on it is judged, shown and recorded as
+/// the call that it is.
+pub(crate) fn meant_call(args: Option<JsonObject>) -> Result<(String, JsonObject), ErrorData> {
+    let invalid = |problem: &str| ErrorData::invalid_params(problem.to_owned(), None);
+    let mut args = args.unwrap_or_default();
+    let name = match args.remove("name") {
+        Some(Value::String(name)) => name,
+        _ => return Err(invalid("`call_tool` needs the argument `name`: the tool to call")),
+    };
+    let inner = match args.remove("arguments") {
+        Some(Value::Object(inner)) => inner,
+        None | Some(Value::Null) => JsonObject::new(),
+        Some(_) => return Err(invalid("`arguments` of `call_tool` must be an object")),
+    };
+    if let Some(other) = args.keys().next() {
+        let problem = format!("`call_tool` has no argument `{}`", one_line(other));
+        return Err(invalid(&problem));
+    }
+    let name = name.strip_prefix(OWN_PREFIX).unwrap_or(&name).to_owned();
+    match is_own(&name) {
+        true => Err(invalid(&format!("call `{name}` directly"))),
+        false => Ok((name, inner)),
+    }
+}
+
+/// The input of a call of one of our own tools that is put to `approve`. It is let on to us: the
+/// gate judges it when it comes.
+pub(crate) fn own_call(args: Option<&JsonObject>) -> Option<Value> {
+    let args = args?;
+    let tool = args.get("tool_name")?.as_str()?;
+    tool.strip_prefix(OWN_PREFIX).filter(|it| !it.is_empty())?;
+    args.get("input").filter(|it| it.is_object()).cloned()
+}
+
+/// The answer of `approve` to such a call.
+pub(crate) fn let_on(input: Value) -> CallToolResult {
+    let said = json!({"behavior": "allow", "updatedInput": input});
+    CallToolResult::success(vec![ContentBlock::text(said.to_string())])
 }
 
 /// How they are listed.
 pub(crate) fn tools() -> Vec<Tool> {
     let wait = "Gets the answer of a call that was still waiting for a person when it was answered. \
                 Give the id that the answer named.";
+    let calls = "Calls a tool that is not in the list: one that `tool_search` found, or one of a \
+                 server that started after the list was read.";
     let mut tools = vec![
         Tool::new(WAIT, wait, object(wait_schema())),
         Tool::new(APPROVE, APPROVES, object(approve_schema())),
+        Tool::new(CALL_TOOL, calls, object(call_schema())),
     ];
     for tool in &mut tools {
-        let hints = ToolAnnotations::with_title(title(&tool.name));
-        tool.title = Some(title(&tool.name));
-        tool.annotations =
-            Some(hints.read_only(true).destructive(false).idempotent(true).open_world(false));
+        let looks = tool.name != CALL_TOOL;
+        let hints = ToolAnnotations::new().read_only(looks).destructive(!looks);
+        tool.annotations = Some(hints.idempotent(looks).open_world(!looks));
     }
     tools
+}
+
+fn call_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "The tool."},
+            "arguments": {"type": "object", "description": "Its arguments."},
+        },
+        "required": ["name"],
+    })
 }
 
 /// The id in the arguments of `wait`, which has no others.
@@ -110,6 +175,7 @@ impl eclusa::Tool for Approve {
     fn facts(&self) -> Facts {
         Facts {
             concurrent: true,
+            only_judges: true,
             search_hint: "permission prompt for another program's tools".to_owned(),
             audit_operation: "approve".to_owned(),
             ..Facts::default()

@@ -185,8 +185,22 @@ async fn ask_someone(
             let by = "no_handler".to_owned();
             Ok(Heard::Said(Said { answer: Answer::Once, by, question: None }))
         }
+        // "Add an allow rule" would be wrong: there is one.
+        Err(Stop::NoApprover) => Err(unless_tainted(question).unwrap_or(Stop::NoApprover)),
         answered => answered,
     }
+}
+
+/// Why a call is not run that a rule allows and that text from outside makes a question of.
+fn unless_tainted(question: &Question) -> Option<Stop> {
+    let mut reasons = question.verdict.because.iter();
+    let taint = reasons.find(|it| it.origin == ReasonId::Taint && it.source == Source::Rule)?;
+    let why = format!(
+        "{}, and nobody can be asked; a rule that shall hold here too says `tainted = true`, a \
+         server whose text is not from outside is `trusted = true`",
+        taint.text
+    );
+    Some(Stop::denied(Decider::Policy, why))
 }
 
 /// What the person's answer means.
@@ -302,7 +316,7 @@ async fn ask_approvers(
     let queue = setup.approval_queue.as_ref().filter(|_| queued);
     // Whoever never waits asks nobody who would have to be waited for.
     let present = if run.park { &[][..] } else { &setup.approvers[..] };
-    let mut told = false;
+    let (mut told, mut unread) = (false, None);
     for approver in present.iter().chain(queue) {
         let several = approver.takes_several();
         let _turn = if several { None } else { Some(turn(setup, run, call).await) };
@@ -333,6 +347,7 @@ async fn ask_approvers(
             Ok(Ok(Ok(said))) => return Ok(Heard::Said(said)),
             Ok(Ok(Err(NotAsked::Unavailable(_)))) => {}
             Ok(Ok(Err(NotAsked::Parked(id)))) => return Err(Stop::Parked(id)),
+            Ok(Ok(Err(NotAsked::Unread(why)))) => unread = Some(failed(why)),
             Ok(Ok(Err(NotAsked::Failed(what)))) => return Err(failed(what)),
             Ok(Err(_panic)) => return Err(failed("it crashed".to_owned())),
             Err(_elapsed) => return Err(Stop::ApprovalExpired),
@@ -341,7 +356,8 @@ async fn ask_approvers(
     if !told {
         emit_asked(setup, run, question);
     }
-    Err(Stop::NoApprover)
+    // Whoever may have said no is not overruled by what holds where nobody is there.
+    Err(unread.unwrap_or(Stop::NoApprover))
 }
 
 /// Tells whoever is listening that somebody is being asked.

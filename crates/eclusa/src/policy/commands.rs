@@ -108,14 +108,16 @@ impl Script {
     }
 
     /// What the rules about commands say, and the defaults for every command that none allows.
-    /// Where a rule allows the whole call there are no defaults.
+    /// Where a rule allows the whole call there are no defaults. True when a rule allows every
+    /// command by itself, and none writes anything by a redirection.
     pub(super) fn judge(
         &self,
         subject: &Subject<'_>,
         rules: &Rules,
         all: Allowed,
         because: &mut Vec<Reason>,
-    ) {
+    ) -> bool {
+        let mut ruled = !self.text.commands.is_empty();
         for (command, reading) in self.commands() {
             let fits = rules.index.about_command(&rules.rules, command, reading).into_iter();
             let fits = fits.map(|it| (it, it.fits_command(subject, command, reading)));
@@ -132,6 +134,8 @@ impl Script {
             }
             let allowing: Vec<_> =
                 yes.iter().filter(|it| it.decision() == Decision::Allow).collect();
+            let redirected = command.redirects.iter().any(|it| writes(it.kind));
+            ruled &= !allowing.is_empty() && !redirected && command.assignments.is_empty();
             if allowing.is_empty() && all == Allowed::ByOtherClass {
                 continue;
             }
@@ -155,6 +159,7 @@ impl Script {
                 }
             }
         }
+        ruled
     }
 
     /// How it brings text from outside into the conversation, if it does.

@@ -151,7 +151,11 @@ impl Registered {
                 class => class,
             },
             operation: operation(&facts, name),
-            facts: Facts { sensitive: facts.sensitive || foreign, ..facts },
+            facts: Facts {
+                sensitive: facts.sensitive || foreign,
+                only_judges: facts.only_judges && !foreign,
+                ..facts
+            },
             server: it.server,
             trusted: it.trusted,
             revision,

@@ -67,7 +67,15 @@ pub(super) fn run(
             true => toml::read(&text),
             false => jsonc::read(&text),
         };
-        brought.take(ctx, source, &value.map_err(wrong)?)?;
+        let value = value.map_err(wrong)?;
+        if from_file.is_some() && source.servers(&value).is_empty() {
+            return Err(Failure::usage(format!(
+                "`{}` names no servers: none of `mcpServers`, `servers`, `mcp_servers`, \
+                 `context_servers` and `mcp` is in it",
+                source.file.display()
+            )));
+        }
+        brought.take(ctx, source, &value)?;
     }
     if read == 0 {
         let files: Vec<String> =
@@ -170,10 +178,14 @@ impl Import {
         }
         let variables = self.variables();
         if !variables.is_empty() {
-            screen.line("set these in your environment; no value was copied:")?;
+            screen.line("set these in the environment of `eclusa`; no value was copied:")?;
             for name in variables {
                 screen.line(&format!("  {name}"))?;
             }
+            screen.line(
+                "agents that hand on only what they are told to need these names too: `env_vars` in \
+                 Codex, `env` in Gemini CLI",
+            )?;
         }
         if count > 0 {
             screen.line(

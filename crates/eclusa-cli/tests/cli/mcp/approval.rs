@@ -251,3 +251,88 @@ fn mcp_a_ticket_is_no_good_when_its_time_is_over() {
     assert!(refused, "{answer}");
     assert_eq!(world.read("workspace/notes.txt"), "");
 }
+
+/// D12: what a client dismisses at once was not read by anybody. It goes to the approval queue, and
+/// where there is none the model is not told that a person said no.
+#[test]
+fn mcp_a_question_that_is_dismissed_at_once_goes_to_the_queue() {
+    // On a busy machine "at once" may take a few tries.
+    let dismissed = |client: &mut Client| {
+        let id = client.request("tools/call", note("hello"));
+        let question = client.asked("elicitation/create");
+        client.reply(&question, json!({"action": "decline"}));
+        client.answer(id)["result"].clone()
+    };
+    let world = World::new();
+    let mut client = Client::legacy(&world, "2025-11-25", asks());
+    wait_until("a question is dismissed at once", || {
+        let result = dismissed(&mut client);
+        assert_eq!(result["isError"], true, "{result}");
+        text(&result).contains("nobody has seen it")
+    });
+    drop(client);
+    let world = World::with("on_no_approver = \"queue\"\n");
+    let mut client = Client::legacy(&world, "2025-11-25", asks());
+    let ended = |world: &World| world.records().iter().filter(|it| it["event"] == "ended").count();
+    let mut waiting = world.eclusa(&["--json", "approvals"]);
+    for _ in 0..20 {
+        let before = ended(&world);
+        let id = client.request("tools/call", note("hello"));
+        let question = client.asked("elicitation/create");
+        client.reply(&question, json!({"action": "decline"}));
+        wait_until("it is queued or refused", || {
+            waiting = world.eclusa(&["--json", "approvals"]);
+            !waiting.out.is_empty() || ended(&world) > before
+        });
+        if waiting.out.is_empty() {
+            // It was not at once.
+            client.answer(id);
+            continue;
+        }
+        world.eclusa(&["approvals", "yes", &waiting.json()["id"].to_string()]);
+        assert_eq!(client.answer(id)["result"]["isError"], false);
+        break;
+    }
+    assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+}
+
+/// The question of a call that its client comes back for as often as it is told to, and the request
+/// that is open then.
+fn question_of(client: &mut Client, mut id: u64, key: &mut String) -> (Value, u64) {
+    loop {
+        let answers = |it: &Value| it["id"] == id && it.get("method").is_none();
+        let asks = |it: &Value| it["method"] == "elicitation/create";
+        let message = client.heard("a question or an answer", |it| asks(it) || answers(it));
+        if asks(&message) {
+            return (message, id);
+        }
+        *key = message["result"]["_meta"]["eclusa/id"].as_str().unwrap().to_owned();
+        id = client.request("tools/call", json!({"name": "wait", "arguments": {"id": &*key}}));
+    }
+}
+
+/// D14: a client that closes the form because its call was answered has not said no. It is asked
+/// again when it comes back for the call.
+#[test]
+fn mcp_a_form_that_is_closed_with_the_call_is_no_answer() {
+    let world = World::new();
+    let mut client = Client::start(&world, &["mcp", "--patience", "300ms"]);
+    client.initialize("2025-11-25", asks());
+    let (id, mut key) = (client.request("tools/call", note("hello")), String::new());
+    let (question, id) = question_of(&mut client, id, &mut key);
+    let told = client.answer(id)["result"].clone();
+    assert_eq!(told["_meta"]["eclusa/code"], "waiting", "{told}");
+    key = told["_meta"]["eclusa/id"].as_str().unwrap().to_owned();
+    client.reply(&question, json!({"action": "cancel"}));
+    let wait = json!({"name": "wait", "arguments": {"id": key}});
+    let id = client.request("tools/call", wait.clone());
+    let (question, mut id) = question_of(&mut client, id, &mut key);
+    client.reply(&question, yes());
+    wait_until("it runs", || world.read("workspace/notes.txt") == "hello\n");
+    let mut result = client.answer(id)["result"].clone();
+    while result["_meta"]["eclusa/code"] == "waiting" {
+        id = client.request("tools/call", wait.clone());
+        result = client.answer(id)["result"].clone();
+    }
+    assert_eq!(result["isError"], false, "{result}");
+}

@@ -69,3 +69,40 @@ fn mcp_approve_asks_a_person_where_the_rules_say_so() {
     let result = client.call("approve", json!({"tool": "Bash"}));
     assert_eq!(said(&result)["behavior"], "deny");
 }
+
+/// D2: a call of our own tools is let on to the gate, which judges it when it comes.
+#[test]
+fn mcp_approve_lets_calls_of_our_own_tools_on() {
+    let world = World::new();
+    let mut client = Client::legacy(&world, "2025-11-25", json!({}));
+    let input = json!({"path": "README.md", "content": "x"});
+    let result = client.call("approve", prompt("mcp__eclusa__write", input.clone()));
+    assert_eq!(said(&result), json!({"behavior": "allow", "updatedInput": input}));
+    // Another server's tools are not ours, whatever they are called.
+    for tool in ["mcp__other__write", "mcp__eclusa__", "mcp__eclusa", "write"] {
+        let said = said(&client.call("approve", prompt(tool, input.clone())));
+        assert_eq!(said["behavior"], "deny", "{tool}");
+    }
+}
+
+/// D2: rules about commands allow another program's shell call where each of its commands is
+/// allowed by one, and nothing is written beside them.
+#[test]
+fn mcp_approve_lets_rules_allow_shell_text() {
+    let world = World::with("[[rules]]\ndecision = \"allow\"\ncommand = \"mkdir\"\n");
+    let mut client = Client::legacy(&world, "2025-11-25", json!({}));
+    for (command, behaviour) in [
+        ("mkdir a", "allow"),
+        ("mkdir a && mkdir b", "allow"),
+        ("mkdir a && rm -r b", "deny"),
+        ("mkdir a > b", "deny"),
+        ("LD_PRELOAD=./x mkdir a", "deny"),
+        ("mkdir $(cat a)", "deny"),
+        ("eval mkdir a", "deny"),
+        ("rm b", "deny"),
+        ("rm -rf /", "deny"),
+    ] {
+        let said = said(&client.call("approve", prompt("Bash", json!({"command": command}))));
+        assert_eq!(said["behavior"], behaviour, "{command}: {said}");
+    }
+}

@@ -90,13 +90,14 @@ fn servers_of_every_agent_are_brought_over_without_any_value() {
       off (from <dir>/home/.codex/config.toml): it is switched off there
       db (from <dir>/workspace/.vscode/mcp.json): its command uses `${input:key}`, which is not filled in here; write the value, or a script that fills it in
       git (from <dir>/home/.gemini/settings.json): it is behind the gate already
-    set these in your environment; no value was copied:
+    set these in the environment of `eclusa`; no value was copied:
       DOCS_AUTHORIZATION
       FORGE_TOKEN
       FORGE_URL
       LOCAL_KEY
       MAPS_AUTHORIZATION
       WEB_KEY
+    agents that hand on only what they are told to need these names too: `env_vars` in Codex, `env` in Gemini CLI
     they reach no host until `hosts` names it; `eclusa servers test NAME` says which they tried
     take them out of the other file and put `eclusa mcp` there: see docs/agents.md
     ");
@@ -159,4 +160,42 @@ fn one_agent_one_file_and_a_dry_run() {
     let ran = world.eclusa(&["servers", "import", "broken.json"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("broken.json"), "{ran:?}");
+}
+
+/// D19: opencode's own form, and a Claude Code that keeps its files elsewhere.
+#[test]
+fn servers_come_from_opencode_and_from_the_directory_that_claude_is_told() {
+    let world = World::new();
+    fs::create_dir_all(world.path("claude")).unwrap();
+    world.write("claude/.claude.json", r#"{"mcpServers": {"here": {"command": "here-mcp"}}}"#);
+    world.write(
+        "workspace/opencode.json",
+        r#"{"mcp": {
+            "tools": {"type": "local", "command": ["tools-mcp", "--fast"], "environment": {"TOOLS_KEY": "{env:KEY}"}},
+            "web": {"type": "remote", "url": "https://web.example/mcp", "headers": {"X-Key": "{env:WEB_KEY}"}},
+            "off": {"type": "local", "command": ["x"], "enabled": false}
+        }}"#,
+    );
+    let mut command = world.command(&["--json", "servers", "import"]);
+    let out = command.env("CLAUDE_CONFIG_DIR", world.path("claude")).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stdout);
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let names: Vec<&str> = said["imported"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["server"]["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["here", "tools", "web"], "{said}");
+    let config = world.read("config/eclusa/eclusa.toml");
+    assert!(config.contains(r#"command = ["tools-mcp", "--fast"]"#), "{config}");
+    assert!(config.contains(r#"env = ["TOOLS_KEY"]"#), "{config}");
+    assert!(config.contains(r#"headers = { X-Key = "WEB_KEY" }"#), "{config}");
+    let ran = world.eclusa(&["servers", "import", "--from", "opencode"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // A file without servers is a mistake, not a success.
+    let other = world.write("workspace/other.json", "{}");
+    let ran = world.eclusa(&["servers", "import", other.to_str().unwrap()]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("names no servers"), "{ran:?}");
 }

@@ -36,3 +36,28 @@ fn s3_16_few_tools_are_listed_and_settings_decide_otherwise() {
         assert_eq!(seen, shown, "{words} {deferred}");
     }
 }
+
+/// D7: a client that reads the list once reaches what is not in it, and the gate judges that call as
+/// the call that it is.
+#[test]
+fn a_tool_that_is_not_listed_is_called_by_its_name() {
+    let world = behind(&[("fake", &[])]);
+    world.write("workspace/plain.txt", "plain\n");
+    world.write("workspace/.env", "TOKEN=x\n");
+    let mut client = Client::modern(&world, json!({}));
+    let listed = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+    assert!(listed.as_array().unwrap().iter().any(|it| it["name"] == "call_tool"), "{listed}");
+    let inner = |name: &str, path: &str| json!({"name": name, "arguments": {"path": path}});
+    let result = client.call("call_tool", inner("mcp_fake_read", "plain.txt"));
+    assert_eq!(result["content"][0]["text"], "plain\n", "{result}");
+    let result = client.call("call_tool", inner("read", ".env"));
+    assert_eq!(result["isError"], true, "{result}");
+    let answer = client.ask(
+        "tools/call",
+        json!({"name": "call_tool", "arguments": {"name": "call_tool", "arguments": {}}}),
+    );
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    let records = world.records();
+    assert!(records.iter().any(|it| it["tool"] == "mcp_fake_read"), "{records:?}");
+    assert!(records.iter().all(|it| it["tool"] != "call_tool"), "{records:?}");
+}

@@ -56,9 +56,24 @@ fn the_diff_is_part_of_the_question() {
 fn only_what_was_offered_can_be_chosen() {
     let form = Form::of(&question());
     let said = |answer: &str| json!({"action": "accept", "content": {"answer": answer}});
-    assert_eq!(form.read(&said("yes")), Some(Answer::Once));
-    assert_eq!(form.read(&said("stop")), Some(Answer::Abort));
+    assert_eq!(form.read(&said("yes")), Some(FormAnswer::Given(Answer::Once)));
+    assert_eq!(form.read(&said("stop")), Some(FormAnswer::Given(Answer::Abort)));
     for not_offered in ["session", "always", "edit", "y", ""] {
         assert_eq!(form.read(&said(not_offered)), None, "{not_offered}");
     }
+}
+
+/// D12: a program without a person in front of it dismisses forms by itself.
+#[test]
+fn what_is_dismissed_at_once_was_not_read() {
+    let (decline, cancel) = (json!({"action": "decline"}), json!({"action": "cancel"}));
+    let mut form = Form::of(&question());
+    form.sent = Instant::now() + Duration::from_secs(60);
+    assert_eq!(form.read(&decline), Some(FormAnswer::Unread));
+    assert_eq!(form.read(&cancel), Some(FormAnswer::Unread));
+    let reasoned = json!({"action": "decline", "content": {"reason": "no"}});
+    assert_eq!(form.read(&reasoned), Some(FormAnswer::Given(Answer::No("no".to_owned()))));
+    form.sent = Instant::now().checked_sub(UNREAD).unwrap();
+    assert_eq!(form.read(&decline), Some(FormAnswer::Given(Answer::No(String::new()))));
+    assert!(matches!(form.read(&cancel), Some(FormAnswer::Given(Answer::No(_)))));
 }

@@ -128,3 +128,59 @@ async fn a_person_is_asked_about_the_call_and_then_by_the_server() {
         assert_eq!(asked[1], "asked: fixture asks: What is your name?", "{eras:?}");
     }
 }
+
+/// Speaks both eras, and asks with requests of its own in either: the newer has no way for them.
+struct AsksBySending;
+
+impl ServerHandler for AsksBySending {
+    fn get_info(&self) -> rmcp::model::ServerConfig {
+        rmcp::model::ServerConfig::new(
+            rmcp::model::ServerCapabilities::builder().enable_tools().build(),
+        )
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<rmcp::model::PaginatedRequestParams>,
+        _: RequestContext<rmcp::RoleServer>,
+    ) -> Result<rmcp::model::ListToolsResult, ErrorData> {
+        let schema = json!({"type": "object"}).as_object().unwrap().clone();
+        let tool = rmcp::model::Tool::new("ask", "asks", Arc::new(schema));
+        Ok(rmcp::model::ListToolsResult::with_all_items(vec![tool]))
+    }
+
+    async fn call_tool(
+        &self,
+        _: CallToolRequestParams,
+        context: RequestContext<rmcp::RoleServer>,
+    ) -> Result<rmcp::model::CallToolResponse, ErrorData> {
+        let params = json!({"mode": "form", "message": "Who?", "requestedSchema":
+            {"type": "object", "properties": {"name": {"type": "string"}}}});
+        let asked = rmcp::model::ElicitRequest::new(serde_json::from_value(params).unwrap());
+        let said =
+            context.peer.send_request(rmcp::model::ServerRequest::ElicitRequest(asked)).await;
+        let said = said.map_err(|err| ErrorData::internal_error(err.to_string(), None))?;
+        let rmcp::model::ClientResult::ElicitResult(said) = said else { panic!("{said:?}") };
+        let text = said.content.unwrap_or_default().to_string();
+        Ok(CallToolResult::success(vec![rmcp::model::ContentBlock::text(text)]).into())
+    }
+}
+
+/// The era towards a server that speaks both follows the client that first calls it.
+#[tokio::test]
+async fn a_server_that_asks_with_requests_can_ask_a_client_of_the_older_era() {
+    let stage = Scene::with(Era::Old, || AsksBySending).open().await;
+    let said = stage.call(&theirs("ask"), json!({})).await;
+    assert!(text(&said).contains("Alice"), "{said:?}");
+    assert_eq!(stage.condition().starts, 2);
+    // It is settled once.
+    let said = stage.call(&theirs("ask"), json!({})).await;
+    assert!(text(&said).contains("Alice"), "{said:?}");
+    assert_eq!(stage.condition().starts, 2);
+    // A client that cannot be asked has no use for it.
+    let mut scene = Scene::with(Era::Old, || AsksBySending);
+    scene.can = json!({});
+    let stage = scene.open().await;
+    assert_eq!(stage.call(&theirs("ask"), json!({})).await.is_error, Some(true));
+    assert_eq!(stage.condition().starts, 1);
+}

@@ -38,7 +38,7 @@ fn paged(
     cursor: Option<String>,
 ) -> Result<(Vec<Tool>, Option<String>), ErrorData> {
     let request = PaginatedRequestParams::default().with_cursor(cursor);
-    page(tools(registry, None), |it| &it.name, Some(request))
+    page(tools(registry, None, true), |it| &it.name, Some(request))
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn every_tool_is_on_exactly_one_page_whatever_comes_and_goes() {
             None => break,
         }
     }
-    assert_eq!(all.len(), 450 + server_tools::tools().len());
+    assert_eq!(all.len(), 450 + 2);
     assert!(all.is_sorted());
     assert!(paged(&registry, Some("200".to_owned())).is_err());
 }
@@ -79,7 +79,7 @@ fn hints_follow_the_facts_and_nobody_elses_word() {
     registry.add(Named("wipes".to_owned(), wipes)).unwrap();
     let theirs = Registration::new(Named("mcp_s_looks".to_owned(), looks())).foreign("s");
     registry.register(theirs).unwrap();
-    let tools = tools(&registry, None);
+    let tools = tools(&registry, None, true);
     let hints = |name: &str| {
         let hints = tools.iter().find(|it| it.name == name).unwrap().annotations.clone().unwrap();
         [hints.read_only_hint, hints.destructive_hint, hints.open_world_hint].map(Option::unwrap)
@@ -99,8 +99,10 @@ fn deferred_tools_are_not_listed_and_ours_are_listed_once() {
     let hidden = Named("hidden".to_owned(), Facts::default());
     registry.register(Registration::new(hidden).deferred()).unwrap();
     registry.register(Registration::new(crate::Approve).deferred()).unwrap();
-    let tools = tools(&registry, None);
+    let tools = tools(&registry, None, true);
     assert_eq!(names(&tools), ["approve", "wait"]);
+    // Models of other clients have no use for it.
+    assert_eq!(names(&super::tools(&registry, None, false)), ["wait"]);
 }
 
 #[test]
@@ -115,7 +117,7 @@ fn schemas_are_in_words_that_every_client_reads() {
             "word": {"type": ["string", "null"], "enum": ["x", null], "default": null},
         },
     });
-    simplify(&mut schema);
+    schema::simplify(&mut schema);
     let expected = serde_json::json!({
         "type": "object",
         "properties": {

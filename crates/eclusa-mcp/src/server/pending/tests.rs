@@ -20,7 +20,8 @@ fn call() -> Call {
 }
 
 fn asked() -> ClientQuestion {
-    ClientQuestion::Approval { form: Form::of(&question()), answer: oneshot::channel().0 }
+    let (answer, tell) = (oneshot::channel().0, tokio::sync::mpsc::channel(1).0);
+    ClientQuestion::Approval { form: Form::of(&question()), answer, tell }
 }
 
 #[tokio::test]

@@ -12,10 +12,11 @@ pub(super) struct ImportedServer {
 }
 
 /// What is understood; everything else is told.
-const KNOWN: [&str; 20] = [
+const KNOWN: [&str; 21] = [
     "command",
     "args",
     "env",
+    "environment",
     "env_vars",
     "url",
     "httpUrl",
@@ -89,12 +90,19 @@ fn reach(
             Some(path) => path.to_owned(),
             None => return Err("its command has no program".to_owned()),
         },
+        // opencode writes the program and its arguments as one list.
+        Some(Value::Array(words)) => match words.first().and_then(Value::as_str) {
+            Some(program) if !program.is_empty() => program.to_owned(),
+            _ => return Err("its command has no program".to_owned()),
+        },
         _ => return Err("it has neither a command nor an address".to_owned()),
     };
     if Path::new(&command).file_stem().is_some_and(|it| it == "eclusa") {
         return Err("it is eclusa itself".to_owned());
     }
+    let listed = fields.get("command").and_then(Value::as_array).into_iter().flatten().skip(1);
     let args = fields.get("args").and_then(Value::as_array).into_iter().flatten();
+    let args = listed.chain(args);
     let args = args.map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned));
     let all: Vec<String> = std::iter::once(command).chain(args).collect();
     if let Some(odd) = all.iter().find(|it| it.contains("${")) {
@@ -112,7 +120,8 @@ fn reach(
 /// The names of the variables that its program sees.
 fn variables(fields: &Map<String, Value>, notes: &mut Vec<String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    for (name, value) in fields.get("env").and_then(Value::as_object).into_iter().flatten() {
+    let object = |key: &str| fields.get(key).and_then(Value::as_object).into_iter().flatten();
+    for (name, value) in object("env").chain(object("environment")) {
         all.push(name.clone());
         if let Some(other) = value.as_str().and_then(only_variable).filter(|it| it != name) {
             notes.push(format!("`{name}` was set from `{other}`: set `{name}` itself"));
@@ -155,10 +164,12 @@ fn headers(
     all
 }
 
-/// The variable that a value names and nothing else: `$X`, `${X}`, `${env:X}`.
+/// The variable that a value names and nothing else: `$X`, `${X}`, `${env:X}`, `{env:X}`.
 fn only_variable(value: &str) -> Option<String> {
     let inner = value.strip_prefix("${").and_then(|it| it.strip_suffix('}'));
-    let name = inner.map(|it| it.strip_prefix("env:").unwrap_or(it));
+    let inner = inner.map(|it| it.strip_prefix("env:").unwrap_or(it));
+    let braced = value.strip_prefix("{env:").and_then(|it| it.strip_suffix('}'));
+    let name = inner.or(braced);
     let name = name.or_else(|| value.strip_prefix('$'))?;
     let plain = |it: char| it.is_ascii_alphanumeric() || it == '_';
     (!name.is_empty() && name.chars().all(plain)).then(|| name.to_owned())

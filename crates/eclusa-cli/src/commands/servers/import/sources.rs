@@ -46,7 +46,7 @@ impl ImportSource {
             // Claude Code keeps what it was told in one workspace in the same file.
             value.get("projects")?.get(it.to_str()?)?.get("mcpServers")
         });
-        let keys = ["mcpServers", "servers", "mcp_servers", "context_servers"];
+        let keys = ["mcpServers", "servers", "mcp_servers", "context_servers", "mcp"];
         let lists = keys.iter().filter_map(|key| value.get(key)).chain(project);
         for (name, server) in lists.filter_map(Value::as_object).flat_map(Map::iter) {
             if !all.iter().any(|(taken, _)| taken == name) {
@@ -64,8 +64,12 @@ pub(super) fn known(client: Option<Client>, ctx: &AppContext) -> Vec<ImportSourc
     let codex = codex.or_else(|| home.as_ref().map(|it| it.join(".codex")));
     let root = &ctx.paths.workspace;
     let at_home = |path: &str| home.as_ref().map(|it| it.join(path));
+    let directory = |name: &str| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    let claude = directory("CLAUDE_CONFIG_DIR").map(|it| it.join(".claude.json"));
+    let config = directory("XDG_CONFIG_HOME").or_else(|| at_home(".config"));
+    let opencode = |name: &str| config.as_ref().map(|it| it.join("opencode").join(name));
     let all = [
-        (Client::Claude, at_home(".claude.json")),
+        (Client::Claude, claude.or_else(|| at_home(".claude.json"))),
         (Client::Claude, Some(root.join(".mcp.json"))),
         (Client::Codex, codex.map(|it| it.join("config.toml"))),
         (Client::Cursor, at_home(".cursor/mcp.json")),
@@ -74,6 +78,10 @@ pub(super) fn known(client: Option<Client>, ctx: &AppContext) -> Vec<ImportSourc
         (Client::Vscode, at_home(".config/Code/User/mcp.json")),
         (Client::Gemini, at_home(".gemini/settings.json")),
         (Client::Gemini, Some(root.join(".gemini/settings.json"))),
+        (Client::Opencode, opencode("opencode.json")),
+        (Client::Opencode, opencode("opencode.jsonc")),
+        (Client::Opencode, Some(root.join("opencode.json"))),
+        (Client::Opencode, Some(root.join("opencode.jsonc"))),
     ];
     all.into_iter()
         .filter(|(it, _)| client.is_none_or(|wanted| wanted == *it))
