@@ -23,6 +23,7 @@ use crate::{
     examples,
     failure::Failure,
     paths::{self, Paths},
+    person,
     read_text::read_text,
     remember::RuleWriter,
     reviewers::{ExternalReviewer, ReviewerEndpoint, service::Service},
@@ -255,7 +256,7 @@ impl AppContext {
         Run {
             mode: self.mode,
             dry_run: self.dry_run,
-            principal: person().into(),
+            principal: person::name().into(),
             conversation: "command-line".into(),
             ..Run::default()
         }
@@ -311,12 +312,6 @@ impl AppContext {
         }
         Ok(reviewers)
     }
-}
-
-/// Whoever sits at this terminal, for the record.
-pub(crate) fn person() -> String {
-    let named = |name| std::env::var(name).ok().filter(|it: &String| !it.is_empty());
-    named("USER").or_else(|| named("LOGNAME")).unwrap_or_else(|| "command-line".to_owned())
 }
 
 fn reached(reach: &Endpoint, workspace: &Path, time: Duration) -> Result<ReviewerEndpoint, String> {

@@ -16,6 +16,7 @@ mod examples;
 mod failure;
 mod git_excludes;
 mod paths;
+mod person;
 mod queues;
 mod read_text;
 mod remember;

@@ -11,9 +11,9 @@ use serde_json::json;
 use super::{call_args, run::asked_to_end};
 use crate::{
     args::{ApprovalsCommand, Global},
-    context,
     failure::{Exit, Failure},
     paths::Paths,
+    person,
     queues::{self, WorkspaceQueue},
     screen::{Screen, Style},
     timestamp::Timestamp,
@@ -56,7 +56,7 @@ pub(super) async fn run(global: &Global, what: Option<ApprovalsCommand>) -> Resu
         }
         ApprovalsCommand::Revoke { approval } => {
             let (queue, id) = queues::find(queues, &approval)?;
-            queue.queue.revoke(id, &context::person()).map_err(failed)?;
+            queue.queue.revoke(id, &person::name()).map_err(failed)?;
             screen.line(&format!("approval {}: yes taken back", queue.reference(id)))?;
         }
     }
@@ -208,7 +208,7 @@ fn say(
     let given = GivenAnswer {
         questions: questions.clone(),
         answer,
-        by: context::person(),
+        by: person::name(),
         binding: None,
         signed: None,
     };
