@@ -16,7 +16,6 @@ pub(crate) struct WorkspaceQueue {
     pub(crate) directory: Option<PathBuf>,
     /// Whether it is the workspace that the command was called for.
     pub(crate) here: bool,
-    pub(crate) store: Store,
     pub(crate) queue: ApprovalQueue,
 }
 
@@ -73,8 +72,7 @@ fn open(path: &std::path::Path, here: bool) -> Result<WorkspaceQueue, Failure> {
     let name = named.map_or(called, |it| it.to_string_lossy().into_owned());
     // A colon would make a reference that means something else.
     let name = name.replace(|it: char| it == ':' || it.is_control() || it.is_whitespace(), "_");
-    let queue = ApprovalQueue::new(store.clone());
-    Ok(WorkspaceQueue { key, name, directory, here, store, queue })
+    Ok(WorkspaceQueue { key, name, directory, here, queue: ApprovalQueue::new(store) })
 }
 
 /// The queue and the number that a reference names.
