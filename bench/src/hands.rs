@@ -14,7 +14,7 @@ use eclusa::{
     Workspace,
 };
 use eclusa_store::{Options, Store};
-use eclusa_tools::{FileToolContext, Read};
+use eclusa_tools::{FileToolContext, Read, register_file_tools};
 use serde_json::{Value, json};
 
 use crate::measure::{Told, line};
@@ -53,7 +53,7 @@ impl Room {
         let files = Files::open(&root, Blocked::default())?;
         let hands = FileToolContext::new(files.clone()).max_size(64 << 20);
         let registry = Registry::new();
-        hands.add_to(&registry)?;
+        register_file_tools(&registry, &hands)?;
         registry.remove("read")?;
         registry.add(Read::new(files).read_tracker(hands.read_tracker()).shown(PAGE))?;
         let rule = Rule::new(Decision::Allow).path(["**"])?;

@@ -9,8 +9,8 @@ use std::{
 };
 
 use eclusa::{
-    Decision, Facts, Gate, GateSetup, Job, MemoryLog, Output, PermissionClass, Registry, Rule,
-    Rules, Scene, Tool, ToolCall, ToolError, Touch,
+    ConditionError, Decision, Facts, Gate, GateSetup, Job, MemoryLog, Output, PermissionClass,
+    Registry, Rule, Rules, Scene, Tool, ToolCall, ToolError, Touch,
 };
 use eclusa_config::Config;
 use futures::future::BoxFuture;
@@ -47,7 +47,7 @@ fn texts() -> Result<Vec<Value>, serde_json::Error> {
 }
 
 /// Rules over commands of as many programs, some of which the cases run.
-fn rules(count: usize) -> Result<Vec<Rule>, String> {
+fn rules(count: usize) -> Result<Vec<Rule>, ConditionError> {
     let known = ["git push", "cargo test", "npm install", "rm", "curl"];
     let rule = |at: usize| {
         let decision = [Decision::Allow, Decision::Ask, Decision::Deny].get(at % 3);

@@ -14,7 +14,7 @@ type Mentions = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Modules that still form a circle. A circle among others is an error, and so is a line here that
 /// is no longer needed: the list only becomes shorter.
-const KNOWN: [(&str, &[&str]); 5] = [
+const KNOWN: [(&str, &[&str]); 1] = [
     // A tool may pass calls through the gate, which runs tools: `Job` closes this circle. The rest
     // is what a gate is made of, and hangs on the types of a call on its way (`Validated`).
     (
@@ -28,47 +28,11 @@ const KNOWN: [(&str, &[&str]); 5] = [
             "preflight",
             "registry",
             "repository",
-            "result",
             "review",
             "run",
             "stop",
             "tool",
             "verdict",
-        ],
-    ),
-    // Commands set up a context, and a context makes what commands use.
-    ("eclusa-cli", &["commands", "context", "servers", "shell", "terminal"]),
-    // A sandbox, its specification and the process that it begins with.
-    (
-        "eclusa-sandbox",
-        &[
-            "child",
-            "child_spec",
-            "clone",
-            "exit",
-            "notify",
-            "output",
-            "plan",
-            "resource_caps",
-            "sandbox",
-            "shared_network",
-        ],
-    ),
-    ("eclusa-store", &["schema", "store"]),
-    // The context of the file tools registers them.
-    (
-        "eclusa-tools",
-        &[
-            "apply_patch",
-            "delete",
-            "edit",
-            "file_tools",
-            "make_dir",
-            "move_file",
-            "multi_edit",
-            "read",
-            "tree",
-            "write",
         ],
     ),
 ];

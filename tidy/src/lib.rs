@@ -5,6 +5,7 @@
 
 pub mod bans;
 pub mod circles;
+pub mod messages;
 pub mod mission;
 pub mod mutants;
 pub mod rooms;

@@ -62,7 +62,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
             "eclusa-workspace",
         ],
     ),
-    ("eclusa-tidy", &["eclusa"]),
+    ("eclusa-tidy", &["eclusa", "eclusa-config"]),
 ];
 
 /// What the tests of a crate may use beside that.

@@ -75,6 +75,9 @@ pub(crate) struct Global {
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Add the small tools of the demo (`echo`, `note`, `time`), to try the gate with
+    #[arg(long, global = true, hide = true, env = "ECLUSA_EXAMPLE_TOOLS", hide_env = true)]
+    pub(crate) example_tools: bool,
     /// Another file of rules and settings; repeatable
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) policy: Vec<PathBuf>,

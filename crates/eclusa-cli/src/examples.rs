@@ -1,4 +1,4 @@
-//! Small tools that are always there: for the demo, and to try the gate with.
+//! Small tools for the demo, and to try the gate with: nobody else has them.
 
 mod echo;
 mod note;

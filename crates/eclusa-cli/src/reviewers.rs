@@ -3,14 +3,17 @@
 //! Both get the same JSON and answer in the same words. What they cannot say clearly is a no,
 //! unless the configuration says otherwise for this one reviewer.
 
-use std::time::Duration;
+use std::{path::Path, sync::Arc, time::Duration};
 
-use eclusa::{Output, Review, ReviewError, Reviewer, Validated};
-use eclusa_config::ReviewerSettings;
+use eclusa::{Endpoint, Output, Review, ReviewError, Reviewer, Validated};
+use eclusa_config::{Config, ReviewerSettings};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::spawn::{Program, Streams};
+use crate::{
+    failure::Failure,
+    spawn::{Program, Streams},
+};
 use answer::ReviewerAnswer;
 use service::Service;
 
@@ -33,6 +36,42 @@ pub(crate) enum ReviewerEndpoint {
     Command(Program),
     /// A service: JSON posted, JSON back.
     Http(Service),
+}
+
+/// The reviewers that are configured, in their order. Programs run in the workspace.
+pub(crate) fn configured(
+    config: &Config,
+    workspace: &Path,
+) -> Result<Vec<Arc<dyn Reviewer>>, Failure> {
+    let mut reviewers: Vec<Arc<dyn Reviewer>> = Vec::new();
+    for settings in &config.reviewers {
+        let time = settings.time.unwrap_or(config.limits.review);
+        let at = reached(&settings.reach, workspace, time)
+            .map_err(|err| Failure::usage(format!("{}: {err}", settings.origin)))?;
+        reviewers.push(Arc::new(ExternalReviewer { settings: settings.clone(), time, at }));
+    }
+    Ok(reviewers)
+}
+
+fn reached(reach: &Endpoint, workspace: &Path, time: Duration) -> Result<ReviewerEndpoint, String> {
+    Ok(match reach {
+        Endpoint::Command(command) => ReviewerEndpoint::Command(Program {
+            command: command.clone(),
+            directory: workspace.to_owned(),
+            env: Vec::new(),
+            set: Vec::new(),
+        }),
+        Endpoint::Url { url, headers } => {
+            let value = |(name, variable): (&String, &String)| {
+                let value = std::env::var(variable).map_err(|_| {
+                    format!("the variable `{variable}` for header `{name}` is not set")
+                })?;
+                Ok((name.clone(), value))
+            };
+            let headers = headers.iter().map(value).collect::<Result<Vec<_>, String>>()?;
+            ReviewerEndpoint::Http(Service::new(url, &headers, time)?)
+        }
+    })
 }
 
 /// How much longer the gate waits than we do, so that it is we who say what a time-out means.

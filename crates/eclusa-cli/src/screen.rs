@@ -12,9 +12,12 @@ use rustix::termios::tcgetwinsize;
 
 use crate::{since, timestamp::Timestamp};
 
+mod diff;
 pub(crate) mod layout;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use diff::diff_style;
 
 /// When colours are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -240,9 +243,14 @@ pub(crate) fn sanitize(text: &str) -> String {
     shown
 }
 
-/// Characters that change the order or place of others.
+/// Characters that change the order or place of others, or draw nothing. An emoji may have its
+/// selector.
 fn moves(it: char) -> bool {
-    matches!(it, '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
+    match it {
+        '\u{FE0F}' => false,
+        '\u{2028}' | '\u{2029}' => true,
+        it => eclusa::is_ignorable(it),
+    }
 }
 
 /// Writes a note to stderr.

@@ -13,7 +13,6 @@ use crate::{
     failure::Failure,
     paths::{Paths, whole},
     screen::note,
-    shell,
     token_store::TokenStore,
 };
 
@@ -41,7 +40,7 @@ pub(crate) fn open(
     if servers.is_empty() {
         return Ok(None);
     }
-    let launcher = Arc::new(Launch::new(ctx, shell::sandboxes(ctx, &[])?));
+    let launcher = Arc::new(Launch::new(ctx, ctx.sandboxes(&[])?));
     let (pins, keys) = (Arc::new(PinFiles::new(ctx, &servers)), ctx.paths.keys());
     let names = ctx.config.servers.iter().map(|it| it.name.clone()).collect();
     Ok(Some(Gateway::open(servers, GatewaySetup { registry, launcher, keys, pins, names, plain })))

@@ -7,16 +7,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use eclusa::{Files, Registration, Registry, RegistryError};
+use eclusa_config::Config;
 use eclusa_sandbox::{Limits, clean_environment, delegated_group};
-use eclusa_tools::{Bash, SandboxSettings, Sandboxes};
+use eclusa_tools::{SandboxSettings, Sandboxes};
 
-use crate::{context::AppContext, failure::Failure, screen};
+use crate::{failure::Failure, paths::Paths, screen};
 
 /// The sandboxes of this workspace. `hosts` are allowed besides those of the configuration.
-pub(crate) fn sandboxes(ctx: &AppContext, hosts: &[String]) -> Result<Sandboxes, Failure> {
-    let commands = &ctx.config.commands;
-    let (root, state) = (ctx.paths.workspace.clone(), ctx.paths.undo());
+pub(crate) fn sandboxes(
+    paths: &Paths,
+    config: &Config,
+    hosts: &[String],
+) -> Result<Sandboxes, Failure> {
+    let commands = &config.commands;
+    let (root, state) = (paths.workspace.clone(), paths.undo());
     let mut settings = SandboxSettings::new(&root, &state);
     let home = env::var_os("HOME").map(PathBuf::from).filter(|it| it.is_absolute());
     settings.home = home.filter(|it| it.is_dir());
@@ -34,28 +38,15 @@ pub(crate) fn sandboxes(ctx: &AppContext, hosts: &[String]) -> Result<Sandboxes,
     };
     // The logs, what is kept for undo and the tokens of servers are nobody's business in there:
     // not those of this workspace, and not those of others.
-    let paths = &ctx.paths;
     settings.hide = paths.store.parent().map(Path::to_owned).into_iter().collect();
     settings.hide.extend(paths.state().filter(|it| !root.starts_with(it)).map(Path::to_owned));
     settings.hide.extend([paths.pins(), paths.key(), paths.homes()]);
     settings.cgroup = delegated_group();
-    settings.blocked = ctx.config.blocked.clone();
+    settings.blocked = config.blocked.clone();
     Sandboxes::new(settings).map_err(|err| {
         Failure::usage(format!("a host that commands may reach cannot be read: {err}"))
             .hint("write `example.org`, `*.example.org` or `example.org:8080`")
     })
-}
-
-/// Adds `bash` and the tool that looks after what it starts in the background.
-pub(crate) fn add(
-    registry: &Registry,
-    ctx: &AppContext,
-    files: Files,
-    sandboxes: Sandboxes,
-) -> Result<(), RegistryError> {
-    let bash = Bash::new(sandboxes, files).time(ctx.config.commands.time);
-    registry.register(Registration::new(bash.jobs()).replace())?;
-    registry.register(Registration::new(bash).replace())
 }
 
 /// Removes the layers that a program left behind when it died. That it cannot be done is told, and

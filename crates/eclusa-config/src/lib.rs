@@ -17,16 +17,19 @@ use eclusa::{
 
 pub use commands::CommandSettings;
 pub use error::{ConfigError, ConfigErrors};
+pub use redact::{RedactRule, RedactSettings, RedactionError};
 pub use reviewers::{ReviewerSettings, ReviewsOn};
 pub use tools::CommandTool;
 pub use web::WebSettings;
 
+mod builder;
 mod check;
 mod commands;
 mod diagnostics;
 mod error;
 mod files;
 mod merge;
+mod redact;
 mod reviewers;
 mod rule_bounds;
 mod rules;
@@ -132,30 +135,6 @@ pub struct Config {
     blocked_patterns: Vec<String>,
     /// What `review_cache` is made of: its parts can come from different layers.
     cache: (Duration, usize),
-}
-
-/// How secrets are taken out of what leaves.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RedactSettings {
-    /// Whether they are.
-    pub on: bool,
-    /// Further kinds of secrets, beside the built-in ones.
-    pub rules: Vec<RedactRule>,
-    /// Files with further kinds of secrets, as they were written.
-    pub files: Vec<String>,
-}
-
-/// One more kind of secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RedactRule {
-    /// What it is called in the mark that takes the secret's place.
-    pub name: String,
-    /// What it looks like.
-    pub regex: String,
-    /// Words of which at least one stands near it; none: it is looked for everywhere.
-    pub keywords: Vec<String>,
-    /// Where it is written.
-    pub origin: String,
 }
 
 /// One value of the configuration and where it comes from.

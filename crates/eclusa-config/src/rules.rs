@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use eclusa::{Blocked, Decision, ExampleCall, Matcher, PermissionClass, Rule, Touch};
+use eclusa::{
+    Blocked, ConditionError, Decision, ExampleCall, Matcher, PermissionClass, Rule, Touch,
+};
 
 use crate::{
     Trust,
@@ -118,12 +120,12 @@ fn or_wrong(
     source: &mut LayerReader<'_>,
     span: &Range<usize>,
     rule: Rule,
-    add: impl FnOnce(Rule) -> Result<Rule, String>,
+    add: impl FnOnce(Rule) -> Result<Rule, ConditionError>,
 ) -> Rule {
     source.keep(span, add(rule.clone())).unwrap_or(rule)
 }
 
-fn matcher(written: &schema::Matcher) -> Result<Matcher, String> {
+fn matcher(written: &schema::Matcher) -> Result<Matcher, ConditionError> {
     match written {
         schema::Matcher::Glob(glob) => Ok(Matcher::glob(glob)),
         schema::Matcher::Bool(it) => Ok(Matcher::equals(*it)),
@@ -133,7 +135,7 @@ fn matcher(written: &schema::Matcher) -> Result<Matcher, String> {
     }
 }
 
-fn all_of(tests: &Tests) -> Result<Matcher, String> {
+fn all_of(tests: &Tests) -> Result<Matcher, ConditionError> {
     let mut all = Vec::new();
     if let Some(value) = &tests.equals {
         all.push(Matcher::equals(value.clone()));
@@ -152,7 +154,8 @@ fn all_of(tests: &Tests) -> Result<Matcher, String> {
     }
     match (all.len(), all.pop()) {
         (0, _) | (_, None) => {
-            Err("an empty table says nothing; use equals, regex, contains, under or not".to_owned())
+            let problem = "an empty table says nothing; use equals, regex, contains, under or not";
+            Err(ConditionError::Pattern(problem.to_owned()))
         }
         (1, Some(only)) => Ok(only),
         (_, Some(last)) => Ok(Matcher::all(all.into_iter().chain([last]))),

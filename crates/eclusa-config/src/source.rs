@@ -87,7 +87,11 @@ impl<'a> LayerReader<'a> {
     }
 
     /// The value, or nothing and a problem at this place.
-    pub(super) fn keep<T>(&mut self, span: &Range<usize>, it: Result<T, String>) -> Option<T> {
+    pub(super) fn keep<T, E: Into<String>>(
+        &mut self,
+        span: &Range<usize>,
+        it: Result<T, E>,
+    ) -> Option<T> {
         it.map_err(|message| self.problems.push(Problem::new(span, message))).ok()
     }
 

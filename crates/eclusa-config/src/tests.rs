@@ -9,6 +9,7 @@ mod fake;
 mod layers;
 mod looking;
 mod mistakes;
+mod redact;
 mod sections;
 mod trust;
 

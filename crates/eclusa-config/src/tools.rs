@@ -156,6 +156,7 @@ fn facts(it: &Tool) -> Facts {
         read_only: it.read_only,
         destructive: it.destructive,
         aliases: it.aliases.iter().map(|it| it.it.clone()).collect(),
+        arg_aliases: Vec::new(),
         search_hint: it.search_hint.clone(),
         class: it.class.as_ref().map(|it| it.it.0),
         audit_operation: it.operation.clone(),

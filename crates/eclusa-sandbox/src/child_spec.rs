@@ -17,13 +17,18 @@ use crate::filter::{self, Sockets};
 use crate::notify;
 use crate::plan::{Hold, Plan};
 use crate::resource_caps::{Caps, Group};
-use crate::sandbox::PipeEnds;
 use crate::shared_network::SharedNetwork;
 use crate::step::SandboxError;
 use places::Places;
 
 /// The most directories of one kind, because the child keeps their descriptors on its stack.
 pub(crate) const MAX_PATHS: usize = 48;
+
+/// The command's ends of the pipes that it is talked to through.
+pub(crate) struct PipeEnds {
+    pub(crate) input: OwnedFd,
+    pub(crate) output: OwnedFd,
+}
 
 /// Everything that the child needs.
 pub(crate) struct ChildSpec {

@@ -1,5 +1,6 @@
 //! A running command: started, watched by a thread of its own, ended with everything it started.
 
+mod lend;
 mod memory;
 mod pipes;
 mod supervise;
@@ -18,7 +19,7 @@ use rustix::net::{
 };
 use rustix::pipe::PipeFlags;
 
-use crate::capabilities::{Enforcement, HostCapabilities, Missing, Namespaces};
+use crate::capabilities::{Enforcement, HostCapabilities, Namespaces};
 use crate::child::ChildOrder;
 use crate::child_spec::ChildSpec;
 use crate::clone::{self, Child};
@@ -29,8 +30,6 @@ use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
 use crate::shared_network::SharedNetwork;
 use crate::step::{SandboxError, Step, trying};
-
-pub(crate) use pipes::PipeEnds;
 
 /// A command that runs. Dropping it ends the command.
 ///
@@ -109,21 +108,6 @@ impl Sandbox {
         spec.argv.truncate(1);
         let (mut started, _) = Started::new(spec)?;
         started.child.wait().map_err(trying("wait for the self-test")).map(drop)
-    }
-
-    /// Builds the sandbox of a plan, runs nothing in it, and keeps its network.
-    pub(crate) fn lend(
-        plan: &Plan,
-        capabilities: &HostCapabilities,
-    ) -> Result<SharedNetwork, SandboxError> {
-        let mut spec = ChildSpec::build(plan, capabilities)?;
-        spec.argv.truncate(1);
-        spec.lend = spec.namespaces != Namespaces::None;
-        let (mut started, handed) = Started::new(spec)?;
-        started.child.wait().map_err(trying("wait for the network"))?;
-        let enforcement = capabilities.enforcement();
-        let none = SandboxError::Unable { lacking: Missing::Namespaces, enforcement };
-        handed.lent.ok_or(none)
     }
 
     /// A handle that ends the command, or sends it signals.

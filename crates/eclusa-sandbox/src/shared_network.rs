@@ -7,12 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::PROXY_PORT;
-use crate::capabilities::HostCapabilities;
-use crate::plan::Plan;
-use crate::sandbox::Sandbox;
-use crate::step::SandboxError;
 
-/// A loopback network for [`Plan::network`]. It lasts as long as somebody holds it: clones are the
+/// A loopback network for [`Plan::network`](crate::Plan::network). It lasts as long as somebody holds it: clones are the
 /// same network.
 #[derive(Debug, Clone)]
 pub struct SharedNetwork(Arc<Lent>);
@@ -28,13 +24,6 @@ pub(crate) struct Lent {
 }
 
 impl SharedNetwork {
-    /// A new network. There is none where there are no namespaces.
-    pub fn new(capabilities: &HostCapabilities) -> Result<SharedNetwork, SandboxError> {
-        let mut plan = Plan::new(vec!["/".into()], "/");
-        plan.may_lack = capabilities.missing();
-        Sandbox::lend(&plan, capabilities)
-    }
-
     pub(crate) fn from_namespaces(user: Option<OwnedFd>, network: OwnedFd) -> SharedNetwork {
         SharedNetwork(Arc::new(Lent { user, network, next: AtomicU16::new(1) }))
     }

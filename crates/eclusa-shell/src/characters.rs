@@ -61,7 +61,8 @@ fn selector(script: &str) -> Option<char> {
     })
 }
 
-fn is_visible(c: char) -> bool {
+/// Whether a character is seen where it stands; the others have no business in a command.
+pub fn is_visible(c: char) -> bool {
     match c {
         '\n' | '\t' | ' '..='~' => true,
         // Fillers, joiners and selectors that are letters or marks by category.

@@ -21,5 +21,6 @@ mod verify;
 mod writer;
 
 pub use approval_queue::ApprovalQueue;
+pub use eclusa::Durability;
 pub use error::{StoreError, VerifyError};
-pub use store::{Durability, Options, Store};
+pub use store::{Options, Store};

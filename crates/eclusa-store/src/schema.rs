@@ -5,9 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use eclusa::Durability;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::{Durability, StoreError, error::InStore};
+use crate::{StoreError, error::InStore};
 
 /// Marks a database as a store: `Ecls`.
 const APPLICATION: i64 = 0x4563_6c73;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Appending, AuditError, AuditSink, Clock, Draft, Receipt, SystemClock};
+use eclusa::{Appending, AuditError, AuditSink, Clock, Draft, Durability, Receipt, SystemClock};
 use rusqlite::{Connection, OptionalExtension as _};
 use tokio::sync::{Notify, oneshot};
 
@@ -18,17 +18,6 @@ use crate::{
     schema,
     writer::{self, AtOnce, Job, Shared, Transaction},
 };
-
-/// What a record survives once its writer has been told that it is there.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// The loss of power: every transaction is synced to the disk.
-    #[default]
-    PowerLoss,
-    /// The end of the process, however sudden. After a power loss the last records may be
-    /// missing; what is there is still one whole chain.
-    Crash,
-}
 
 /// How a store is used.
 #[derive(Clone)]

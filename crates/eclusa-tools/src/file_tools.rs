@@ -9,13 +9,10 @@ use std::{
 
 use eclusa::{
     Change, Content, Facts, FileError, FileNode, Files, HiddenPaths, Job, Node, Output,
-    PermissionClass, Registry, RegistryError, ToolError, files::PathState, one_line,
+    PermissionClass, ToolError, files::PathState, one_line,
 };
 
-use crate::{
-    ApplyPatch, Delete, EditFile, MakeDir, Move, MultiEdit, Read, ReadTracker, Write,
-    search::permitted,
-};
+use crate::{ReadTracker, search::permitted};
 
 /// Directories that have to be made are made with this mode, and files with the one below.
 pub(crate) const DIRECTORY: u32 = 0o755;
@@ -52,18 +49,6 @@ impl FileToolContext {
     /// What conversations have read and written.
     pub fn read_tracker(&self) -> ReadTracker {
         self.seen.clone()
-    }
-
-    /// Adds `read` and every tool that changes files.
-    pub fn add_to(&self, registry: &Registry) -> Result<(), RegistryError> {
-        registry.add(Read::new(self.files.clone()).read_tracker(self.read_tracker()))?;
-        registry.add(Write::new(self.clone()))?;
-        registry.add(EditFile::new(self.clone()))?;
-        registry.add(MultiEdit::new(self.clone()))?;
-        registry.add(ApplyPatch::new(self.clone()))?;
-        registry.add(Delete::new(self.clone()))?;
-        registry.add(Move::new(self.clone()))?;
-        registry.add(MakeDir::new(self.clone()))
     }
 
     /// What a path leads to, links followed. A file is held, or refused because of its size
@@ -184,10 +169,27 @@ pub(crate) fn let_go(file: FileNode) -> FileNode {
     }
 }
 
+/// What other programs call the arguments of their file tools, and our name for each.
+const ARG_ALIASES: [(&str, &str); 7] = [
+    ("file_path", "path"),
+    ("filePath", "path"),
+    ("file_text", "content"),
+    ("old_str", "old_string"),
+    ("new_str", "new_string"),
+    ("oldString", "old_string"),
+    ("newString", "new_string"),
+];
+
+/// Other names of the arguments of tools over files.
+pub(crate) fn arg_aliases() -> Vec<(String, String)> {
+    ARG_ALIASES.map(|(alias, name)| (alias.to_owned(), name.to_owned())).to_vec()
+}
+
 /// The facts of a tool that changes files.
 pub(crate) fn facts(aliases: &[&str], search_hint: &str, audit_operation: &str) -> Facts {
     Facts {
         aliases: aliases.iter().map(|it| (*it).to_owned()).collect(),
+        arg_aliases: arg_aliases(),
         search_hint: search_hint.to_owned(),
         class: Some(PermissionClass::File),
         audit_operation: audit_operation.to_owned(),

@@ -27,6 +27,7 @@ mod output;
 pub mod patch;
 mod read;
 mod read_tracker;
+mod register;
 mod sandboxes;
 pub mod search;
 pub mod text;
@@ -49,6 +50,7 @@ pub use multi_edit::MultiEdit;
 pub use output::PagedOutput;
 pub use read::Read;
 pub use read_tracker::ReadTracker;
+pub use register::{BuiltInTools, register_all, register_file_tools};
 pub use sandboxes::{
     CommandOrder, Ran, RunError, Running, SandboxSettings, Sandboxes, WriteTracking, Writes,
 };

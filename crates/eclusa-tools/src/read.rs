@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::{
     ReadTracker,
-    file_tools::led_elsewhere,
+    file_tools::{arg_aliases, led_elsewhere},
     read_tracker::KnownContent,
     text::{FileKind, HEAD, Image, file_kind},
 };
@@ -84,6 +84,7 @@ impl TypedTool for Read {
             concurrent: true,
             read_only: true,
             aliases: ["read_file", "Read", "FileRead"].map(str::to_owned).to_vec(),
+            arg_aliases: arg_aliases(),
             search_hint: "view show open cat file lines text notebook".to_owned(),
             class: Some(PermissionClass::ReadOnly),
             audit_operation: "read".to_owned(),

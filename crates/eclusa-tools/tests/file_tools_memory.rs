@@ -12,7 +12,7 @@ use std::{fs, sync::Arc};
 use eclusa::{
     Blocked, Files, Gate, GateSetup, MemoryLog, Mode, Registry, Rules, Run, ToolCall, Workspace,
 };
-use eclusa_tools::FileToolContext;
+use eclusa_tools::{FileToolContext, register_file_tools};
 use serde_json::{Value, json};
 
 /// More than this over the baseline no single call may take, in KB.
@@ -71,9 +71,8 @@ fn measured() {
     }
     drop(files);
     let registry = Arc::new(Registry::new());
-    FileToolContext::new(Files::open(&root, Blocked::default()).unwrap())
-        .add_to(&registry)
-        .unwrap();
+    let context = FileToolContext::new(Files::open(&root, Blocked::default()).unwrap());
+    register_file_tools(&registry, &context).unwrap();
     let log = Arc::new(MemoryLog::default());
     let mut setup = GateSetup::new(registry, Rules::new(Vec::new(), &root), log);
     setup.workspace = Some(Workspace::open(&root, outer.path().join("state")).unwrap().0);

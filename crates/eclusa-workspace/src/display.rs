@@ -23,6 +23,8 @@ use std::fmt::Write;
 mod characters;
 mod words;
 
+pub use characters::{is_hidden, is_ignorable};
+
 #[cfg(test)]
 mod tests;
 

@@ -52,7 +52,7 @@ pub use blocked::Blocked;
 pub use error::FileError;
 pub use listing::{DirEntry, Kind, OpenedDirectory};
 pub use read::Opened;
-pub use secret_content::{secret_in, secret_in_file};
+pub use secret_content::{may_hold_secret, secret_in, secret_in_file};
 pub use secret_names::SECRET_NAMES;
 pub use secret_places::{SECRET_PLACES, SYSTEM_SECRETS, secret_places};
 

@@ -28,7 +28,7 @@ pub use commit::{
     Workspace,
 };
 pub use digest::digest;
-pub use display::{one_line, visible};
+pub use display::{is_hidden, is_ignorable, one_line, visible};
 pub use durability::Durability;
 pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
 pub use hash::Hash;

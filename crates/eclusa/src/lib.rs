@@ -103,7 +103,8 @@ pub use eclusa_workspace::{
     Conflict, Content, ContentDigest, ContentKind, Contents, Diff, DroppedUndo, Durability,
     FileError, FileNode, Files, Hash, InlineContents, IoFailure, KeepStrategy, Node, Opened,
     OpenedDirectory, Recovered, Retention, Side, Stamp, Summary, UndoConflict, UndoEntry,
-    UndoError, UndoStatus, Undone, Unrestored, Workspace, digest, files, one_line, visible,
+    UndoError, UndoStatus, Undone, Unrestored, Workspace, digest, files, is_hidden, is_ignorable,
+    one_line, visible,
 };
 pub use event::{Event, Events};
 pub use gate::{
@@ -117,11 +118,12 @@ pub use gate::{
 };
 pub use metrics::{Counts, Metrics};
 pub use policy::{
-    Access, Amount, Author, Budget, ChangeTotals, ContextNeeds, CountedRule, EffectConditions,
-    EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects, ExampleCall, ExplainedCommand,
-    ExplainedRule, ExplainedScript, ExplainedWord, Explanation, FoldedChanges, GitAction,
-    GitActionKind, GitFile, HiddenPaths, JudgeContext, Matcher, Names, NewCommit, PathFacts,
-    Pointer, RefChange, RepositoryFacts, Rule, Rules, Tracked, Validity, only_reads_files,
+    Access, Amount, Author, Budget, ChangeTotals, ConditionError, ContextNeeds, CountedRule,
+    EffectConditions, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects, ExampleCall,
+    ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord, Explanation, FoldedChanges,
+    GitAction, GitActionKind, GitFile, HiddenPaths, JudgeContext, Matcher, Names, NewCommit,
+    PathFacts, Pointer, RefChange, RepositoryFacts, Rule, Rules, Tracked, Validity,
+    only_reads_files,
 };
 pub use preflight::{Advice, Checkpoint, PreflightStep, ReverseThinker, ReverseThinkingReport};
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
@@ -140,6 +142,8 @@ pub use settings::{
 };
 pub use spool::{MemorySpool, Spool};
 pub use stop::{Decider, Stop};
-pub use tool::{Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo};
+pub use tool::{
+    Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo, UnknownWord,
+};
 pub use typed::TypedTool;
 pub use verdict::{Decision, Policy, Reason, ReasonId, Source, Text, Verdict};

@@ -14,6 +14,7 @@ pub use effects::{
     FoldedChanges, GitAction, GitActionKind, GitFile, NewCommit, PathFacts, RefChange,
     RepositoryFacts, Tracked,
 };
+pub use error::ConditionError;
 pub use example::ExampleCall;
 pub use explain::{ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord, Explanation};
 pub use matcher::{Matcher, Pointer};
@@ -36,6 +37,7 @@ mod commands;
 mod domains;
 mod effect_conditions;
 mod effects;
+mod error;
 mod example;
 mod explain;
 mod index;

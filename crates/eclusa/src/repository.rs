@@ -11,6 +11,8 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use eclusa_workspace::files::may_hold_secret;
+
 use crate::{
     Change, Changes, Contents, Node, Side, Workspace,
     policy::{PathFacts, RepositoryFacts, Tracked},
@@ -129,7 +131,7 @@ impl RepositoryReader<'_> {
             Some(Node::File(file)) if file.size <= public::MAX_READ.min(self.left) => {
                 self.left -= file.size;
                 let content = self.workspace.content(change, Side::After);
-                content.is_ok_and(|it| !public::holds_secret(&it))
+                content.is_ok_and(|it| !may_hold_secret(&it))
             }
             Some(Node::File(_)) => false,
             Some(Node::Link { .. } | Node::Directory { .. }) | None => true,

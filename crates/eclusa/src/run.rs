@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr, sync::Arc, time::Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::{Decision, Reason, Source, Verdict};
+use crate::{Decision, Reason, Source, UnknownWord, Verdict};
 
 /// What holds for one run of an agent. Two runs in one process can differ in all of it.
 #[derive(Debug, Clone)]
@@ -130,12 +130,12 @@ impl fmt::Display for Mode {
 }
 
 impl FromStr for Mode {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(word: &str) -> Result<Mode, String> {
+    fn from_str(word: &str) -> Result<Mode, UnknownWord> {
         Mode::ALL.into_iter().find(|mode| mode.as_str() == word).ok_or_else(|| {
             let all = Mode::ALL.map(Mode::as_str).join(", ");
-            format!("`{word}` is not a mode; use one of {all}")
+            UnknownWord(format!("`{word}` is not a mode; use one of {all}"))
         })
     }
 }

@@ -97,6 +97,9 @@ pub struct Facts {
     pub destructive: bool,
     /// Other names that lead to this tool.
     pub aliases: Vec<String>,
+    /// Other names of arguments, and which argument each means: models know tools of other programs.
+    /// A call that uses one is rewritten before anybody judges it.
+    pub arg_aliases: Vec<(String, String)>,
     /// Three to ten words that a search should find it by.
     pub search_hint: String,
     /// Which rules apply. `None` is judged like [`PermissionClass::Generic`].
@@ -115,6 +118,17 @@ pub struct Facts {
     /// Runs nothing: it says whether another program may run what the call is about. Shell text
     /// that a rule allows command by command is allowed, although no sandbox of ours holds it.
     pub only_judges: bool,
+}
+
+/// A word that names no mode or no class, and those that do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnknownWord(pub(crate) String);
+
+impl From<UnknownWord> for String {
+    fn from(error: UnknownWord) -> String {
+        error.0
+    }
 }
 
 /// Which rules apply to a tool.
@@ -160,19 +174,19 @@ impl fmt::Display for PermissionClass {
 }
 
 impl FromStr for PermissionClass {
-    type Err = String;
+    type Err = UnknownWord;
 
     /// Reads a class as a rule names it, with the words of the seeds as other spellings.
-    fn from_str(word: &str) -> Result<PermissionClass, String> {
+    fn from_str(word: &str) -> Result<PermissionClass, UnknownWord> {
         match word {
             "shell" | "bash" => Ok(PermissionClass::Shell),
             "file" => Ok(PermissionClass::File),
             "web" | "webfetch" => Ok(PermissionClass::Web),
             "read-only" | "readonly" => Ok(PermissionClass::ReadOnly),
             "generic" => Ok(PermissionClass::Generic),
-            _ => {
-                Err(format!("`{word}` is not a class; use shell, file, web, read-only or generic"))
-            }
+            _ => Err(UnknownWord(format!(
+                "`{word}` is not a class; use shell, file, web, read-only or generic"
+            ))),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Every rule of the house complains when it is broken: a rule that cannot fail holds nothing.
 
 use eclusa_tidy::{
-    bans, circles, mission,
+    bans, circles, messages, mission,
     mutants::Edit,
     rooms, shape,
     source::{Source, all, root},
@@ -221,6 +221,25 @@ fn places_of_one_machine() {
     complains(&wrong(&format!("\nsee `{place}`")), "docs/a.md:2: names the place");
     complains(&wrong(&format!("from https://{host}/a")), "names the host");
     assert_eq!(wrong("home/work/x, ./work/x and frame/work/x"), Vec::<String>::new());
+}
+
+#[test]
+fn decisions_by_sentences() {
+    let wrong = |body: &str| {
+        let text = format!("//! x\nfn f() {{ {body} }}");
+        messages::complaints(&[Source::new("crates/x/src/a.rs", &text)])
+    };
+    for body in [
+        "if it.why().contains(\"denied\") {}",
+        "if err.to_string().starts_with(\"no\") {}",
+        "let a = self.message == \"gone\";",
+        "match &*problem { \"x\" => {} _ => {} }",
+    ] {
+        complains(&wrong(body), "is a sentence for people");
+    }
+    for body in ["path.contains(\"x\");", "why.contains(other);", "err.code() == \"x\";"] {
+        assert_eq!(wrong(body), Vec::<String>::new(), "{body}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::{fs, sync::LazyLock};
 
 use eclusa_tidy::{
-    bans, circles, mission, mutants, rooms, shape,
+    bans, circles, messages, mission, mutants, rooms, shape,
     source::{Source, all, root},
     tokens, words,
 };
@@ -39,6 +39,12 @@ fn files_are_short_introduced_and_named() {
 #[test]
 fn each_token_is_made_in_one_file_and_cannot_be_conjured_up() {
     none(tokens::complaints(&SOURCES));
+}
+
+/// Rewording a message breaks nothing but tests that show it.
+#[test]
+fn nothing_is_decided_by_a_sentence_for_people() {
+    none(messages::complaints(&SOURCES));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::{
     args::{ChangesCommand, ChangesList},
     context::AppContext,
     failure::{Exit, Failure},
-    screen::{Screen, Style, sanitize},
+    screen::{Screen, Style, diff_style, sanitize},
     timestamp::Timestamp,
     undo_retention,
 };
@@ -136,7 +136,7 @@ impl Book {
         if patch {
             for line in diff.unified().lines() {
                 let line = screen.sanitize_on_terminal(line).into_owned();
-                screen.verbatim(style(&line), &line)?;
+                screen.verbatim(diff_style(&line), &line)?;
             }
             return Ok(());
         }
@@ -145,7 +145,7 @@ impl Book {
         let time = screen.time(Timestamp(past.at));
         screen.line(&format!("  {time}, {}", diff.summary()))?;
         for line in diff.shown().lines() {
-            screen.verbatim(style(line), &format!("  {}", sanitize(line)))?;
+            screen.verbatim(diff_style(line), &format!("  {}", sanitize(line)))?;
         }
         Ok(())
     }
@@ -165,17 +165,6 @@ impl Book {
             compacted.bytes
         ))?;
         Ok(())
-    }
-}
-
-/// The colour of a line of a diff.
-pub(crate) fn style(line: &str) -> Style {
-    match line.as_bytes() {
-        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Style::Strong,
-        [b'+', ..] => Style::Good,
-        [b'-', ..] => Style::Bad,
-        [b'@', ..] | [b'#', ..] | [b'\\', ..] => Style::Faint,
-        _ => Style::Plain,
     }
 }
 

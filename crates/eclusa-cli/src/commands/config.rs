@@ -5,7 +5,8 @@ use serde_json::json;
 
 use crate::{
     args::{ConfigCommand, Global},
-    context::{self, AppContext},
+    config_layers,
+    context::AppContext,
     failure::{Exit, Failure},
     paths::Paths,
     screen::{Screen, sanitize},
@@ -64,7 +65,7 @@ fn check(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
     let registry = ctx.registry()?;
     ctx.judge()?;
     let paths = Paths::find(global)?;
-    for layer in context::layers(&paths)? {
+    for layer in config_layers::layers(&paths)? {
         screen.line(&format!("read {}", sanitize(&layer.name)))?;
     }
     let count = |count: usize, what: &str| match count {

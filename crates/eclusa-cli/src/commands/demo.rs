@@ -13,13 +13,13 @@ use eclusa_config::{Config, Layer};
 use eclusa_store::Store;
 use serde_json::json;
 
-use super::{call_record::CallRecord, changes, log, reply, run::cancel_on_signal, undo::tool};
+use super::{call_record::CallRecord, log, reply, run::cancel_on_signal, undo::tool};
 use crate::{
     args::Global,
     context::AppContext,
     failure::{Exit, Failure},
     paths::Paths,
-    screen::{Screen, Style, sanitize},
+    screen::{Screen, Style, diff_style, sanitize},
     terminal::Terminal,
 };
 
@@ -77,6 +77,7 @@ fn furnished(global: &Global, scratch: &Path) -> Result<AppContext, Failure> {
     Ok(AppContext {
         mode: global.mode.unwrap_or(config.mode),
         dry_run: global.dry_run,
+        example_tools: true,
         paths: Paths {
             workspace: workspace.canonicalize()?,
             config: None,
@@ -207,7 +208,7 @@ impl DemoStage<'_> {
         let changes = self.workspace.changes(number).map_err(Failure::failed)?;
         let diff = Diff::of(&changes, self.workspace, Bounds::default());
         for line in diff.shown().lines() {
-            self.screen.styled(changes::style(line), &sanitize(&format!("    {line}")))?;
+            self.screen.styled(diff_style(line), &sanitize(&format!("    {line}")))?;
         }
         Ok(())
     }

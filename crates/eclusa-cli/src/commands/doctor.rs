@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use crate::{
     args::Global,
-    context::{self, AppContext},
+    config_layers,
+    context::AppContext,
     failure::{Exit, Failure},
     paths::Paths,
     screen::{Screen, Style, sanitize},
-    shell,
 };
 
 /// Runs in a sandbox: what it prints proves that one can be made, and says what is in it.
@@ -23,7 +23,7 @@ const LOOK: &str = "echo \"bash ${BASH_VERSION}\"; git --version 2>&1 | head -n 
 pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let paths = Paths::find(global)?;
     let ctx = AppContext::open(global)?;
-    let sandboxes = shell::sandboxes(&ctx, &[])?;
+    let sandboxes = ctx.sandboxes(&[])?;
     let looked = sandboxes.clone();
     let findings = tokio::task::spawn_blocking(move || look(&looked, &paths, &ctx));
     let findings = findings.await.map_err(Failure::failed)??;
@@ -72,7 +72,7 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
     let caps = ran.as_ref().ok().map(|it| (it.exit.caps.memory, it.exit.caps.processes));
     let inside = ran.map_err(|err| err.to_string());
     let inside = inside.map(|it| it.exit.output.text().lines().map(str::to_owned).collect());
-    let layers = context::layers(paths)?;
+    let layers = config_layers::layers(paths)?;
     Ok(Findings {
         kernel,
         root: rustix::process::geteuid().is_root(),

@@ -16,8 +16,9 @@ use super::{
 };
 use crate::{
     args::ExecArgs,
-    context::{AS_LONG_AS_IT_TAKES, AppContext},
+    context::AppContext,
     failure::{Exit, Failure},
+    gates::AS_LONG_AS_IT_TAKES,
     screen::{self, Screen},
     shell, telemetry,
     terminal::Terminal,
@@ -40,7 +41,7 @@ pub(super) async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<
         _ => ChangeChoice::Ask,
     };
     let command = shell_text(&args.command);
-    let sandboxes = shell::sandboxes(ctx, &args.allow_net)?;
+    let sandboxes = ctx.sandboxes(&args.allow_net)?;
     let person = Arc::new(TerminalPerson::new(Terminal::new(false, None), wanted, json));
     let stream = Arc::new(Stream::new());
     let watcher = stream.clone();

@@ -6,7 +6,7 @@ use eclusa::{Endpoint, Redactor, ServerSettings, WorkspaceAccess};
 use eclusa_config::{Config, Layer};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
 
-use crate::{context, failure::Failure, remember::replace};
+use crate::{config_layers, failure::Failure, remember::replace};
 
 /// Adds servers to a file, which need not be there yet. What could not be read afterwards is not
 /// written.
@@ -68,7 +68,7 @@ fn change(
         return Ok(());
     }
     let layer = Layer::of_person(file.display().to_string(), new.as_str());
-    Config::load(&[layer]).map_err(context::unusable)?;
+    Config::load(&[layer]).map_err(config_layers::unusable)?;
     replace(file, &new).map_err(|err| failed(format!("cannot be written: {err}")))
 }
 

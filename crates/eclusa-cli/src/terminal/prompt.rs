@@ -16,9 +16,8 @@ use super::{
     pager,
 };
 use crate::{
-    commands::changes,
     remember::{self, Everywhere},
-    screen::{Paint, Style, layout, size_of},
+    screen::{Paint, Style, diff_style, layout, size_of},
 };
 
 /// How wide a terminal is that does not say.
@@ -128,7 +127,7 @@ impl Prompt {
                 continue;
             }
             let style = match (line.role, &line.text) {
-                (Role::Change, Some(text)) => changes::style(text),
+                (Role::Change, Some(text)) => diff_style(text),
                 (Role::Warning, _) => Style::Warn,
                 (Role::Tool | Role::Title, None) => Style::Strong,
                 _ => Style::Plain,

@@ -92,6 +92,7 @@ impl World {
             .env("XDG_CONFIG_HOME", self.path("config"))
             .env("XDG_STATE_HOME", self.path("state"))
             .env("USER", "tester")
+            .env("ECLUSA_EXAMPLE_TOOLS", "true")
             .env("TERM", "xterm");
         command
     }

@@ -60,14 +60,10 @@ fn is_steering(it: char) -> bool {
 pub(super) fn is_hidden(it: char) -> bool {
     match it {
         '\n' | '\t' | '\r' => false,
-        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' => {
-            true
-        }
-        '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' => true,
-        '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0E}' | '\u{FEFF}' => true,
-        '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' => true,
-        '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}' => true,
-        it => it.is_control(),
+        // An emoji has it behind it.
+        '\u{FE0F}' => false,
+        '\u{FFF9}'..='\u{FFFB}' => true,
+        it => it.is_control() || eclusa::is_ignorable(it),
     }
 }
 

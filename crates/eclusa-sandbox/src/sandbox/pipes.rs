@@ -1,20 +1,12 @@
 //! A command that is talked to: its input and its output are pipes of the caller's, and only what
 //! it writes to standard error is kept.
 
-use std::os::fd::OwnedFd;
-
 use super::{Sandbox, pipe};
 use crate::capabilities::HostCapabilities;
-use crate::child_spec::ChildSpec;
+use crate::child_spec::{ChildSpec, PipeEnds};
 use crate::plan::Plan;
 use crate::reach::Pipes;
 use crate::step::SandboxError;
-
-/// The command's ends.
-pub(crate) struct PipeEnds {
-    pub(crate) input: OwnedFd,
-    pub(crate) output: OwnedFd,
-}
 
 impl Sandbox {
     /// Starts the command of a plan and keeps its standard input and output open for the caller.

@@ -6,7 +6,6 @@ use std::{
 };
 
 use eclusa_net::{Endpoint, Host};
-use unicode_general_category::{GeneralCategory, get_general_category};
 use url::Url;
 
 use super::WebError;
@@ -152,18 +151,7 @@ fn plain(text: &str) -> Result<(), String> {
 }
 
 fn unseen(char: char) -> bool {
-    use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator, SpaceSeparator};
-    matches!(
-        get_general_category(char),
-        Control | Format | LineSeparator | ParagraphSeparator | SpaceSeparator
-    ) || ignorable(char)
-}
-
-/// Letters and marks that are drawn as nothing, and that IDNA drops.
-fn ignorable(char: char) -> bool {
-    matches!(char,
-        '\u{34F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
-        | '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFA0}' | '\u{E0100}'..='\u{E01EF}')
+    char == ' ' || eclusa::is_hidden(char)
 }
 
 /// An IPv4 address, if it is written as four decimal numbers.

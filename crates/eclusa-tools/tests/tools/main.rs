@@ -14,5 +14,6 @@ mod faults;
 mod git;
 mod links;
 mod paths;
+mod register;
 mod world;
 mod write;

@@ -12,7 +12,7 @@ use eclusa::{
     Question, Registry, Reply, Rules, Run, ToolCall, Workspace,
 };
 use eclusa_config::{Config, Layer};
-use eclusa_tools::{FileToolContext, search::List};
+use eclusa_tools::{FileToolContext, register_file_tools, search::List};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -128,7 +128,7 @@ impl Work {
         let registry = Arc::new(Registry::new());
         let files = Files::open(root, Blocked::default()).unwrap();
         let context = FileToolContext::new(files.clone()).max_size(config.max_file_size);
-        context.add_to(&registry).unwrap();
+        register_file_tools(&registry, &context).unwrap();
         registry.add(List::new(files)).unwrap();
         let rules = Rules::new(config.rules, root).with_effects(config.effects);
         let log = Arc::new(MemoryLog::default());

@@ -4,7 +4,7 @@ use unicode_general_category::{GeneralCategory as Category, get_general_category
 
 /// Draws nothing, or something that depends on where it is drawn: control and format characters,
 /// blanks other than space, private and unassigned ones, and the letters that are invisible.
-pub(super) fn is_hidden(c: char) -> bool {
+pub fn is_hidden(c: char) -> bool {
     match get_general_category(c) {
         Category::Control
         | Category::Format
@@ -16,6 +16,31 @@ pub(super) fn is_hidden(c: char) -> bool {
         Category::SpaceSeparator => c != ' ',
         _ => is_blank_letter(c),
     }
+}
+
+/// Unicode lets programs ignore it (Default_Ignorable_Code_Point): it draws nothing, and some
+/// programs and disks take a name for the same with it and without.
+pub fn is_ignorable(c: char) -> bool {
+    matches!(
+        c,
+        '\u{AD}'
+            | '\u{34F}'
+            | '\u{61C}'
+            | '\u{115F}'..='\u{1160}'
+            | '\u{17B4}'..='\u{17B5}'
+            | '\u{180B}'..='\u{180F}'
+            | '\u{200B}'..='\u{200F}'
+            | '\u{202A}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}'
+            | '\u{3164}'
+            | '\u{FE00}'..='\u{FE0F}'
+            | '\u{FEFF}'
+            | '\u{FFA0}'
+            | '\u{FFF0}'..='\u{FFF8}'
+            | '\u{1BCA0}'..='\u{1BCA3}'
+            | '\u{1D173}'..='\u{1D17A}'
+            | '\u{E0000}'..='\u{E0FFF}'
+    )
 }
 
 /// Characters of a visible category that draw nothing: fillers, selectors, blank patterns.

@@ -13,6 +13,7 @@ use super::{
     secret_names::{self, CREDENTIALS, SECRET_NAMES},
     secret_places::lies_in,
 };
+use crate::display::is_ignorable;
 
 /// Patterns of files that nobody may see.
 ///
@@ -236,23 +237,13 @@ fn folded(path: &Path) -> Option<PathBuf> {
         return None;
     }
     let path = path.to_string_lossy();
-    let counts = path.chars().filter(|it| !counts_for_nothing(*it));
+    let counts = path.chars().filter(|it| !is_ignorable(*it));
     let folded = counts.map(|it| match it {
         '\u{17f}' => 's',
         '\u{212a}' => 'k',
         it => it,
     });
     Some(folded.collect::<String>().into())
-}
-
-/// The characters that Unicode lets be ignored (Default_Ignorable_Code_Point).
-fn counts_for_nothing(it: char) -> bool {
-    matches!(it,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-        | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// A pattern as a glob over paths relative to the workspace.

@@ -25,6 +25,28 @@ const TOKENS: [(&str, usize); 14] = [
     ("pypi-AgEI", 20),
 ];
 
+/// What private keys and tokens begin with or stand beside: enough to doubt that a file is public.
+const MARKS: [&[u8]; 10] = [
+    b"PRIVATE KEY-----",
+    b"PuTTY-User-Key-File",
+    b"aws_secret_access_key",
+    b"AKIA",
+    b"ghp_",
+    b"github_pat_",
+    b"glpat-",
+    b"xoxb-",
+    b"sk_live_",
+    b"-----BEGIN PGP PRIVATE",
+];
+
+/// True when there may be a private key or a token in a content: it has a mark of one, or it cannot
+/// be told, because a key in binary form looks like anything. Whatever [`secret_in`] finds is
+/// doubted here too.
+pub fn may_hold_secret(content: &[u8]) -> bool {
+    let has = |it: &&[u8]| memchr::memmem::find(content, it).is_some();
+    MARKS.iter().any(has) || std::str::from_utf8(content).is_err() || secret_in(content).is_some()
+}
+
 /// What is secret in a file, in words. `None`: nothing that is known.
 pub fn secret_in_file(file: &File) -> io::Result<Option<&'static str>> {
     let size = file.metadata()?.len();

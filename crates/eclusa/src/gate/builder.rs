@@ -4,7 +4,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{Gate, GateSetup, Limits};
 use crate::{
-    Approver, AuditSink, MemoryLog, Policy, Registration, Registry, RegistryError, Reviewer, Rule,
+    Approver, ArgsInLog, AuditSink, Durability, EffectLimits, MemoryLog, OnNoApprover, Policy,
+    PreflightStep, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer, Rule,
     Rules, Run, Spool, Tool, Workspace,
 };
 
@@ -16,8 +17,10 @@ use crate::{
 #[must_use = "a builder does nothing until `build` is called"]
 #[derive(Default)]
 pub struct GateBuilder {
+    registry: Option<Arc<Registry>>,
     tools: Vec<Registration>,
     rules: Vec<Rule>,
+    effects: EffectLimits,
     policy: Option<Box<dyn Policy>>,
     approvers: Vec<Arc<dyn Approver>>,
     reviewers: Vec<Arc<dyn Reviewer>>,
@@ -25,6 +28,12 @@ pub struct GateBuilder {
     spool: Option<Arc<dyn Spool>>,
     root: Option<PathBuf>,
     workspace: Option<Workspace>,
+    durability: Durability,
+    redactor: Option<Redactor>,
+    review_cache: Option<ReviewCache>,
+    on_no_approver: OnNoApprover,
+    order: Option<[PreflightStep; 3]>,
+    args_in_log: ArgsInLog,
     limits: Limits,
     run: Run,
 }
@@ -78,9 +87,27 @@ impl GateBuilder {
         self
     }
 
+    /// Uses the tools of this registry, and adds the others to it.
+    pub fn registry(mut self, registry: Arc<Registry>) -> GateBuilder {
+        self.registry = Some(registry);
+        self
+    }
+
     /// Adds a rule. Their order does not matter: the strictest that applies decides.
     pub fn rule(mut self, rule: Rule) -> GateBuilder {
         self.rules.push(rule);
+        self
+    }
+
+    /// Adds rules.
+    pub fn rules(mut self, rules: impl IntoIterator<Item = Rule>) -> GateBuilder {
+        self.rules.extend(rules);
+        self
+    }
+
+    /// How much a call may change, beside what rules say of it.
+    pub fn effects(mut self, limits: EffectLimits) -> GateBuilder {
+        self.effects = limits;
         self
     }
 
@@ -102,14 +129,44 @@ impl GateBuilder {
         self
     }
 
+    /// Keeps what reviewers said of a call, for the same call again.
+    pub fn review_cache(mut self, cache: ReviewCache) -> GateBuilder {
+        self.review_cache = Some(cache);
+        self
+    }
+
+    /// What happens where nobody can be asked.
+    pub fn on_no_approver(mut self, then: OnNoApprover) -> GateBuilder {
+        self.on_no_approver = then;
+        self
+    }
+
+    /// The order of the steps between verdict and permit.
+    pub fn order(mut self, order: [PreflightStep; 3]) -> GateBuilder {
+        self.order = Some(order);
+        self
+    }
+
+    /// How much of the arguments the log holds.
+    pub fn args_in_log(mut self, args: ArgsInLog) -> GateBuilder {
+        self.args_in_log = args;
+        self
+    }
+
+    /// Takes secrets out of what leaves with this.
+    pub fn redactor(mut self, redactor: Redactor) -> GateBuilder {
+        self.redactor = Some(redactor);
+        self
+    }
+
     /// Keeps the records here. Without it they are kept in memory, for as long as the gate lives.
-    pub fn log(mut self, log: Arc<impl AuditSink + 'static>) -> GateBuilder {
+    pub fn log(mut self, log: Arc<dyn AuditSink>) -> GateBuilder {
         self.log = Some(log);
         self
     }
 
     /// Keeps long outputs whole here.
-    pub fn spool(mut self, spool: Arc<impl Spool + 'static>) -> GateBuilder {
+    pub fn spool(mut self, spool: Arc<dyn Spool>) -> GateBuilder {
         self.spool = Some(spool);
         self
     }
@@ -123,6 +180,12 @@ impl GateBuilder {
     /// Judges paths beneath this directory, where there is no workspace to apply changes to.
     pub fn root(mut self, root: impl Into<PathBuf>) -> GateBuilder {
         self.root = Some(root.into());
+        self
+    }
+
+    /// What applied changes survive.
+    pub fn durability(mut self, durability: Durability) -> GateBuilder {
+        self.durability = durability;
         self
     }
 
@@ -140,7 +203,7 @@ impl GateBuilder {
 
     /// The setup that comes of it, for what has no method here.
     pub fn setup(self) -> Result<GateSetup, BuildError> {
-        let registry = Registry::new();
+        let registry = self.registry.unwrap_or_default();
         for tool in self.tools {
             registry.register(tool)?;
         }
@@ -150,14 +213,27 @@ impl GateBuilder {
         let policy: Box<dyn Policy> = match (self.policy, self.rules.is_empty()) {
             (Some(policy), true) => policy,
             (Some(_), false) => return Err(BuildError::RulesAndPolicy),
-            (None, _) => Box::new(Rules::new(self.rules, &root.unwrap_or_default())),
+            (None, _) => {
+                let rules = Rules::new(self.rules, &root.unwrap_or_default());
+                Box::new(rules.with_effects(self.effects))
+            }
         };
-        let mut setup = GateSetup::boxed(Arc::new(registry), policy, log);
+        let mut setup = GateSetup::boxed(registry, policy, log);
         setup.approvers = self.approvers;
         setup.reviewers = self.reviewers;
         setup.spool = self.spool;
         setup.workspace = self.workspace;
+        setup.durability = self.durability;
+        setup.review_cache = self.review_cache;
+        setup.on_no_approver = self.on_no_approver;
+        setup.args_in_log = self.args_in_log;
         setup.limits = self.limits;
+        if let Some(redactor) = self.redactor {
+            setup.redactor = Arc::new(redactor);
+        }
+        if let Some(order) = self.order {
+            setup.order = order;
+        }
         Ok(setup)
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::paths::Globs;
+use super::{ConditionError, paths::Globs};
 use crate::Decision;
 
 /// Conditions on what a call changed, all of which must hold.
@@ -60,7 +60,7 @@ impl EffectConditions {
         self,
         globs: impl IntoIterator<Item = S>,
         decision: Decision,
-    ) -> Result<EffectConditions, String> {
+    ) -> Result<EffectConditions, ConditionError> {
         let globs = Globs::new(globs, decision == Decision::Allow)?;
         Ok(EffectConditions { outside: Some(globs), ..self })
     }
@@ -70,7 +70,7 @@ impl EffectConditions {
         self,
         globs: impl IntoIterator<Item = S>,
         decision: Decision,
-    ) -> Result<EffectConditions, String> {
+    ) -> Result<EffectConditions, ConditionError> {
         let globs = Globs::new(globs, decision != Decision::Allow)?;
         Ok(EffectConditions { only: Some(globs), ..self })
     }

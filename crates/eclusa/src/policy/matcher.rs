@@ -7,6 +7,7 @@ use regex::{Regex, RegexBuilder};
 use serde_json::{Number, Value};
 
 use super::{
+    ConditionError,
     names::fits,
     paths::{PathLocation, Root, is_under},
 };
@@ -58,7 +59,7 @@ impl Matcher {
     }
 
     /// A part of its text fits a regular expression.
-    pub fn regex(pattern: &str) -> Result<Matcher, String> {
+    pub fn regex(pattern: &str) -> Result<Matcher, ConditionError> {
         let built = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
         let regex = built.map_err(|err| {
             let text = err.to_string();
@@ -72,20 +73,21 @@ impl Matcher {
     }
 
     /// Its text contains this one.
-    pub fn contains(text: &str) -> Result<Matcher, String> {
+    pub fn contains(text: &str) -> Result<Matcher, ConditionError> {
         if text.is_empty() {
-            return Err("every text contains the empty text; say what it should contain".to_owned());
+            let problem = "every text contains the empty text; say what it should contain";
+            return Err(ConditionError::Pattern(problem.to_owned()));
         }
         Ok(Matcher(Test::Contains(Box::new(memmem::Finder::new(text).into_owned()))))
     }
 
     /// It is a path in this directory of the workspace, or the directory itself.
-    pub fn under(dir: &str) -> Result<Matcher, String> {
+    pub fn under(dir: &str) -> Result<Matcher, ConditionError> {
         match (dir.starts_with('/'), Root::default().place(dir)) {
             (false, PathLocation::Inside(dir)) => Ok(Matcher(Test::Under(dir.into_owned()))),
-            _ => Err(format!(
+            _ => Err(ConditionError::Pattern(format!(
                 "`{dir}` is not a directory of the workspace; write it relative to the workspace"
-            )),
+            ))),
         }
     }
 
@@ -190,9 +192,9 @@ pub struct Pointer(Vec<String>);
 
 impl Pointer {
     /// Reads a pointer such as `/path`.
-    pub fn new(text: &str) -> Result<Pointer, String> {
+    pub fn new(text: &str) -> Result<Pointer, ConditionError> {
         let Some(rest) = text.strip_prefix('/') else {
-            return Err(format!("`{text}` does not say where the argument is; write `/{text}`"));
+            return Err(ConditionError::Pointer(text.to_owned()));
         };
         Ok(Pointer(rest.split('/').map(|it| it.replace("~1", "/").replace("~0", "~")).collect()))
     }

@@ -1,18 +1,20 @@
 //! Names of tools and servers, and globs over them and over texts.
 
+use super::ConditionError;
+
 /// Some names, each exact or with `*` (any text) and `?` (any one character).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names(Vec<String>);
 
 impl Names {
     /// Reads a list of names or globs.
-    pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Result<Names, String> {
+    pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Result<Names, ConditionError> {
         let names: Vec<String> = names.into_iter().map(|it| it.as_ref().to_owned()).collect();
         if names.is_empty() {
-            return Err("an empty list matches nothing; leave the key out to match all".to_owned());
+            return Err(ConditionError::EmptyList);
         }
         if names.iter().any(String::is_empty) {
-            return Err("a name cannot be empty".to_owned());
+            return Err(ConditionError::EmptyName);
         }
         Ok(Names(names))
     }

@@ -1,8 +1,9 @@
 //! One rule: conditions, and what it decides about the calls that meet them.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use super::{
+    ConditionError,
     commands::Prefix,
     domains::Domains,
     effect_conditions::EffectConditions,
@@ -14,8 +15,10 @@ use super::{
 use crate::{Blocked, Decision, PermissionClass, Reason, ReasonId, Source, Text};
 
 mod applies;
+mod paths;
 mod protects;
 pub(crate) use applies::Subject;
+pub(crate) use paths::Paths;
 
 /// One rule. It applies to a call that meets all its conditions.
 ///
@@ -52,51 +55,6 @@ pub enum Access {
     Read,
     /// Makes, alters or deletes it.
     Write,
-}
-
-/// Which paths a rule is about.
-#[derive(Debug)]
-pub(crate) enum Paths {
-    /// Those that fit.
-    Globs(Globs),
-    /// Those that nobody may see.
-    Blocked {
-        /// All of them.
-        all: Box<Blocked>,
-        /// Those of them that a person has named, and that are blocked whatever is in them.
-        own: Box<Blocked>,
-    },
-    /// All.
-    All,
-}
-
-impl Paths {
-    /// True when it is about this path, which is relative to the workspace. Of what is `changed`
-    /// the content is known, so names that only content can acquit count too.
-    pub(crate) fn fit(&self, path: &Path, changed: bool) -> bool {
-        match self {
-            Paths::Globs(globs) => globs.fit(path),
-            Paths::Blocked { all, .. } => blocked_by(all, path, changed).is_some(),
-            Paths::All => true,
-        }
-    }
-
-    /// The pattern by which it is about this path, if it has one.
-    fn pattern(&self, path: &Path, changed: bool) -> Option<String> {
-        match self {
-            Paths::Globs(globs) => globs.pattern(path),
-            Paths::Blocked { all, .. } => blocked_by(all, path, changed).map(str::to_owned),
-            Paths::All => None,
-        }
-    }
-
-    fn blocked(blocked: &Blocked) -> Arc<Paths> {
-        Arc::new(Paths::Blocked { all: Box::new(blocked.clone()), own: Box::new(blocked.own()) })
-    }
-}
-
-fn blocked_by<'a>(all: &'a Blocked, path: &Path, changed: bool) -> Option<&'a str> {
-    all.by(path).or_else(|| all.by_content(path).filter(|_| changed))
 }
 
 impl Rule {
@@ -150,38 +108,48 @@ impl Rule {
 
     /// Only calls of these tools: names or globs. A rule that tightens knows a tool by its
     /// aliases too; one that allows, only tools of the program's own.
-    pub fn tool<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Result<Rule, String> {
+    pub fn tool<S: AsRef<str>>(
+        self,
+        names: impl IntoIterator<Item = S>,
+    ) -> Result<Rule, ConditionError> {
         Ok(Rule { tools: Some(Names::new(names)?), ..self })
     }
 
     /// Only calls of tools from these servers: names or globs.
-    pub fn server<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Result<Rule, String> {
+    pub fn server<S: AsRef<str>>(
+        self,
+        names: impl IntoIterator<Item = S>,
+    ) -> Result<Rule, ConditionError> {
         Ok(Rule { servers: Some(Names::new(names)?), ..self })
     }
 
     /// Only calls of tools of these classes.
-    pub fn class(self, classes: impl IntoIterator<Item = PermissionClass>) -> Result<Rule, String> {
+    pub fn class(
+        self,
+        classes: impl IntoIterator<Item = PermissionClass>,
+    ) -> Result<Rule, ConditionError> {
         let classes: Vec<PermissionClass> = classes.into_iter().collect();
         match classes.is_empty() {
-            true => Err("an empty list matches nothing; leave the key out to match all".to_owned()),
+            true => Err(ConditionError::EmptyList),
             false => Ok(Rule { classes, ..self }),
         }
     }
 
     /// Only calls whose argument at this JSON pointer meets a condition. An argument that is not
     /// there meets none.
-    pub fn arg(mut self, pointer: &str, matcher: Matcher) -> Result<Rule, String> {
+    pub fn arg(mut self, pointer: &str, matcher: Matcher) -> Result<Rule, ConditionError> {
         self.args.push((Pointer::new(pointer)?, matcher));
         Ok(self)
     }
 
     /// Only calls that run shell text which meets a condition. It cannot allow: the text is not
     /// taken apart, so nothing good follows from a part of it.
-    pub fn command(self, matcher: Matcher) -> Result<Rule, String> {
+    pub fn command(self, matcher: Matcher) -> Result<Rule, ConditionError> {
         match self.decision {
-            Decision::Allow => Err("shell text cannot be allowed by its looks; allow single \
-                                    commands by their first words, like `command = \"git log\"`"
-                .to_owned()),
+            Decision::Allow => Err(ConditionError::CannotAllow(
+                "shell text cannot be allowed by its looks; allow single \
+                                    commands by their first words, like `command = \"git log\"`",
+            )),
             Decision::Stage | Decision::Ask | Decision::Deny => {
                 Ok(Rule { command: Some(matcher), ..self })
             }
@@ -196,30 +164,32 @@ impl Rule {
     pub fn commands<S: AsRef<str>>(
         self,
         beginnings: impl IntoIterator<Item = S>,
-    ) -> Result<Rule, String> {
+    ) -> Result<Rule, ConditionError> {
         let commands: Result<Vec<Prefix>, String> =
             beginnings.into_iter().map(|it| Prefix::new(it.as_ref())).collect();
         match commands? {
-            none if none.is_empty() => {
-                Err("an empty list matches nothing; leave the key out to match all".to_owned())
-            }
+            none if none.is_empty() => Err(ConditionError::EmptyList),
             commands => Ok(Rule { commands, ..self }),
         }
     }
 
     /// Only calls that touch paths which fit these globs: one of the call's paths is enough for a
     /// rule that tightens, a rule that allows must cover them all.
-    pub fn path<S: AsRef<str>>(self, globs: impl IntoIterator<Item = S>) -> Result<Rule, String> {
+    pub fn path<S: AsRef<str>>(
+        self,
+        globs: impl IntoIterator<Item = S>,
+    ) -> Result<Rule, ConditionError> {
         let globs = Globs::new(globs, self.tightens())?;
         Ok(Rule { paths: Some(Arc::new(Paths::Globs(globs))), ..self })
     }
 
     /// Only calls that touch paths which nobody may see. It cannot allow.
-    pub fn blocked(self, blocked: Blocked) -> Result<Rule, String> {
+    pub fn blocked(self, blocked: Blocked) -> Result<Rule, ConditionError> {
         match self.tightens() {
-            false => Err("files that nobody may see cannot be allowed; take their pattern back \
-                          with an exception in `files.blocked`"
-                .to_owned()),
+            false => Err(ConditionError::CannotAllow(
+                "files that nobody may see cannot be allowed; take their pattern back \
+                          with an exception in `files.blocked`",
+            )),
             true => Ok(Rule { paths: Some(Paths::blocked(&blocked)), ..self }),
         }
     }
@@ -235,7 +205,10 @@ impl Rule {
     /// it, `*`, each with or without `:port`; `!` makes an exception. One of the call's hosts is
     /// enough for a rule that tightens, a rule that allows must cover them all, and without a port
     /// covers the usual ones only.
-    pub fn domain<S: AsRef<str>>(self, hosts: impl IntoIterator<Item = S>) -> Result<Rule, String> {
+    pub fn domain<S: AsRef<str>>(
+        self,
+        hosts: impl IntoIterator<Item = S>,
+    ) -> Result<Rule, ConditionError> {
         let domains = Domains::new(hosts, self.tightens())?;
         Ok(Rule { domains: Some(domains), ..self })
     }

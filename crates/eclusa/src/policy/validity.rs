@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use super::{ChangeTotals, Root, Rule};
+use super::{ChangeTotals, ConditionError, Root, Rule};
 use crate::Decision;
 
 /// Within which bounds a rule holds.
@@ -86,15 +86,15 @@ impl ContextNeeds {
 impl Rule {
     /// The same rule within these bounds. Only a rule that allows can be used up, and it needs an
     /// id by which its uses are counted.
-    pub fn bounded(self, validity: Validity) -> Result<Rule, String> {
+    pub fn bounded(self, validity: Validity) -> Result<Rule, ConditionError> {
         match validity.times {
             Some(_) if self.decision() != Decision::Allow => {
-                Err("only a rule that allows can be used up".to_owned())
+                Err(ConditionError::Bounds("only a rule that allows can be used up"))
             }
             Some(_) if self.name().is_none() => {
-                Err("`times` needs an `id`, by which uses are counted".to_owned())
+                Err(ConditionError::Bounds("`times` needs an `id`, by which uses are counted"))
             }
-            Some(0) => Err("`times` is at least 1".to_owned()),
+            Some(0) => Err(ConditionError::Bounds("`times` is at least 1")),
             Some(_) | None => Ok(self.with_validity(validity)),
         }
     }

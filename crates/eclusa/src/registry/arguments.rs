@@ -17,6 +17,8 @@ pub(crate) struct Arguments {
     hidden: Vec<String>,
     extra: ExtraArgs,
     known: Vec<String>,
+    /// Other names of arguments, and which is meant.
+    aliases: Vec<(String, String)>,
     /// Optional arguments that cannot be null: a null for them says that they are not given.
     absent: Vec<String>,
 }
@@ -29,7 +31,7 @@ const PATTERN_BYTES: usize = 1 << 20;
 
 /// Checks whether a schema of arguments can be used for a tool.
 pub fn check_schema(schema: &Value) -> Result<(), String> {
-    Arguments::new(schema.clone(), ExtraArgs::Refuse, &[]).map(drop)
+    Arguments::new(schema.clone(), ExtraArgs::Refuse, &[], &[]).map(drop)
 }
 
 impl Arguments {
@@ -37,6 +39,7 @@ impl Arguments {
         schema: Value,
         extra: ExtraArgs,
         hidden: &[String],
+        aliases: &[(String, String)],
     ) -> Result<Arguments, String> {
         let schema = closed(schema, extra)?;
         let validator = jsonschema::options()
@@ -45,7 +48,11 @@ impl Arguments {
             .build(&schema)
             .map_err(|err| err.to_string())?;
         let properties = schema.get("properties").and_then(Value::as_object);
-        let known = properties.map(|it| it.keys().cloned().collect()).unwrap_or_default();
+        let known: Vec<String> =
+            properties.map(|it| it.keys().cloned().collect()).unwrap_or_default();
+        let aliases =
+            aliases.iter().filter(|(alias, name)| known.contains(name) && !known.contains(alias));
+        let aliases = aliases.cloned().collect();
         let absent = absent(&schema);
         Ok(Arguments {
             defaults: Defaults::from_schema(&schema, &schema, 0),
@@ -54,6 +61,7 @@ impl Arguments {
             hidden: hidden.to_vec(),
             extra,
             known,
+            aliases,
             absent,
         })
     }
@@ -63,8 +71,8 @@ impl Arguments {
     }
 
     /// The arguments in the form that is validated, or `None` when they are in it already:
-    /// parsed if they came as text, an object if they were absent, defaults filled in, no null
-    /// for what is simply not given, nothing hidden set by a model.
+    /// parsed if they came as text, an object if they were absent, each under its own name, defaults
+    /// filled in, no null for what is simply not given, nothing hidden set by a model.
     pub(crate) fn normalised(
         &self,
         args: &Value,
@@ -84,6 +92,9 @@ impl Arguments {
             let it = kind(new.as_ref().unwrap_or(args));
             return Err(format!("the arguments must be an object of named values, not {it}"));
         };
+        let renamed = self.renamed(fields).map(Value::Object);
+        new = renamed.or(new);
+        let Some(fields) = new.as_ref().unwrap_or(args).as_object() else { return Ok(new) };
         let strips = |(name, value): (&String, &Value)| {
             from_model && self.hidden.contains(name)
                 || self.extra == ExtraArgs::Strip && !self.known.contains(name)
@@ -99,6 +110,22 @@ impl Arguments {
             self.defaults.fill(value);
         }
         Ok(new)
+    }
+
+    /// The arguments under their own names, if another name was used for one that is not given.
+    fn renamed(&self, fields: &Map<String, Value>) -> Option<Map<String, Value>> {
+        let used =
+            |it: &&(String, String)| fields.contains_key(&it.0) && !fields.contains_key(&it.1);
+        let mut renamed: Option<Map<String, Value>> = None;
+        for (alias, name) in self.aliases.iter().filter(used) {
+            let fields = renamed.get_or_insert_with(|| fields.clone());
+            if !fields.contains_key(name)
+                && let Some(value) = fields.remove(alias)
+            {
+                fields.insert(name.clone(), value);
+            }
+        }
+        renamed
     }
 
     /// Everything that is wrong with the arguments, or nothing.

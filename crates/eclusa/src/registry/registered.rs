@@ -140,7 +140,9 @@ impl Registered {
         }
         let schema = it.tool.input_schema();
         let revision = revision(&*it.tool, &schema, &facts);
-        let arguments = Arguments::new(schema, it.extra, &it.hidden)
+        // What a server says of its tools is not believed, so it renames nothing.
+        let aliases = if it.server.is_some() { &[][..] } else { &facts.arg_aliases };
+        let arguments = Arguments::new(schema, it.extra, &it.hidden, aliases)
             .map_err(|problem| RegistryError::BadSchema { tool: name.to_owned(), problem })?;
         let declared = facts.class.unwrap_or(PermissionClass::Generic);
         let foreign = it.server.is_some();

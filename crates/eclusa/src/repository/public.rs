@@ -1,5 +1,6 @@
 //! Files whose names are like those of secrets and that are none: certificates, public keys, sources,
-//! what belongs to installed packages, what git tracks. Judged by what is in them.
+//! what belongs to installed packages, what git tracks. Judged by what is in them, by whoever knows
+//! what secrets look like.
 
 use std::path::Path;
 
@@ -13,20 +14,6 @@ const PACKAGES: [&str; 5] = ["site-packages", "dist-packages", "node_modules", "
 const SOURCES: [&str; 24] = [
     "py", "pyi", "js", "mjs", "cjs", "ts", "tsx", "jsx", "rs", "go", "java", "kt", "rb", "php",
     "c", "h", "cc", "cpp", "cs", "swift", "md", "rst", "html", "css",
-];
-
-/// What private keys and tokens look like, in any file.
-const SECRETS: [&[u8]; 10] = [
-    b"PRIVATE KEY-----",
-    b"PuTTY-User-Key-File",
-    b"aws_secret_access_key",
-    b"AKIA",
-    b"ghp_",
-    b"github_pat_",
-    b"glpat-",
-    b"xoxb-",
-    b"sk_live_",
-    b"-----BEGIN PGP PRIVATE",
 ];
 
 /// True when the name of this path is like that of a secret, and may be public all the same.
@@ -45,11 +32,4 @@ pub(super) fn may_be(path: &Path, tracked: bool) -> bool {
             || in_package
             || SOURCES.contains(&ending)
             || matches!(ending, "pub" | "pem" | "crt" | "cer"))
-}
-
-/// True when there is a private key or a token in a content, or when it cannot be told: a key in
-/// binary form looks like anything.
-pub(super) fn holds_secret(content: &[u8]) -> bool {
-    let has = |it: &&[u8]| memchr::memmem::find(content, it).is_some();
-    SECRETS.iter().any(has) || std::str::from_utf8(content).is_err()
 }

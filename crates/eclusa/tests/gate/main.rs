@@ -8,6 +8,8 @@
 )]
 
 mod approval;
+#[cfg(feature = "shell")]
+mod characters;
 mod execute;
 mod exits;
 mod faults;

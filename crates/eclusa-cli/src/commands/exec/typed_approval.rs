@@ -9,8 +9,7 @@ use eclusa::{Answer, Approver, NotAsked, Preview, Question, Touch};
 use futures::future::BoxFuture;
 
 use crate::{
-    commands::changes,
-    screen::{Paint, note, sanitize},
+    screen::{Paint, diff_style, note, sanitize},
     terminal::Terminal,
 };
 
@@ -64,7 +63,7 @@ impl TerminalPerson {
         let paint = Paint::on(&err);
         writeln!(err, "{}", sanitize(&preview.summary))?;
         for line in preview.diff.lines() {
-            writeln!(err, "{}", paint.text(changes::style(line), &sanitize(line)))?;
+            writeln!(err, "{}", paint.text(diff_style(line), &sanitize(line)))?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::layers;
 use crate::{
     args::Global,
-    context,
+    config_layers,
     failure::{Exit, Failure},
     paths::Paths,
     screen::{Screen, Style, sanitize},
@@ -20,7 +20,7 @@ pub(super) fn run(
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     let layers = match files.is_empty() {
-        true => context::layers(&Paths::find(global)?)?,
+        true => config_layers::layers(&Paths::find(global)?)?,
         false => from_arguments(files)?,
     };
     let config = match Config::load(&layers) {

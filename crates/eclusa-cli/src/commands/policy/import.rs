@@ -8,7 +8,7 @@ use serde_json::json;
 use super::agent_rules::{ImportedRules, Skipped};
 use crate::{
     args::{Agent, Global},
-    context,
+    config_layers,
     failure::{Exit, Failure},
     screen::{Screen, note, sanitize},
 };
@@ -39,7 +39,7 @@ pub(super) fn run(
     })?;
     brought.keep_readable();
     let toml = toml(&brought, agent, file);
-    Config::load(&[Layer::of_person("import", toml.as_str())]).map_err(context::unusable)?;
+    Config::load(&[Layer::of_person("import", toml.as_str())]).map_err(config_layers::unusable)?;
     if global.json {
         let left = |it: &Skipped| json!({"what": it.what, "why": it.why, "looser": it.looser});
         let left: Vec<_> = brought.left.iter().map(left).collect();

@@ -8,7 +8,8 @@ use serde_json::json;
 use super::{log_calls, try_rule};
 use crate::{
     args::Global,
-    context::{self, AppContext},
+    config_layers,
+    context::AppContext,
     failure::{Exit, Failure},
     screen::{Screen, Style, sanitize},
     since::Since,
@@ -80,7 +81,7 @@ fn changed(ctx: &AppContext, file: &Path) -> Result<Vec<Layer>, Failure> {
         Failure::usage(format!("the policy `{}` cannot be read: {err}", file.display()))
     })?;
     let own = ctx.paths.config.as_ref().map(|it| it.display().to_string());
-    let mut layers = context::layers(&ctx.paths)?;
+    let mut layers = config_layers::layers(&ctx.paths)?;
     layers.retain(|it| Some(&it.name) != own.as_ref());
     layers.insert(0, Layer::of_person(file.display().to_string(), text));
     Ok(layers)

@@ -3,7 +3,7 @@
 use eclusa::{Decision, Gate, ToolCall};
 use eclusa_config::{Config, Layer};
 
-use crate::{context, context::AppContext, failure::Failure};
+use crate::{config_layers, context::AppContext, failure::Failure};
 
 /// What messages call the layer that is tried.
 const NAME: &str = "trial";
@@ -21,7 +21,7 @@ pub(in crate::commands) fn decision(
 
 /// The gate with this text in the person's configuration.
 pub(in crate::commands) fn gate(ctx: &AppContext, toml: &str) -> Result<Gate, Failure> {
-    let mut layers = context::layers(&ctx.paths)?;
+    let mut layers = config_layers::layers(&ctx.paths)?;
     let project = ctx.paths.project().display().to_string();
     let at = layers.iter().position(|it| it.name == project).unwrap_or(layers.len());
     layers.insert(at, Layer::of_person(NAME, toml));
@@ -30,8 +30,9 @@ pub(in crate::commands) fn gate(ctx: &AppContext, toml: &str) -> Result<Gate, Fa
 
 /// The gate that these layers make.
 pub(in crate::commands) fn with(ctx: &AppContext, layers: &[Layer]) -> Result<Gate, Failure> {
-    let config = Config::load(layers).map_err(context::unusable)?;
-    let tried =
-        AppContext { paths: ctx.paths.clone(), mode: ctx.mode, dry_run: ctx.dry_run, config };
+    let config = Config::load(layers).map_err(config_layers::unusable)?;
+    let (paths, mode, dry_run) = (ctx.paths.clone(), ctx.mode, ctx.dry_run);
+    let example_tools = ctx.example_tools;
+    let tried = AppContext { paths, mode, dry_run, example_tools, config };
     tried.judge()
 }

@@ -4,7 +4,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::json;
 
 use super::*;
-use crate::{Access, Matcher, PermissionClass::*};
+use crate::{Access, ConditionError, Matcher, PermissionClass::*};
 
 fn decisions() -> impl Strategy<Value = Decision> {
     select(vec![Allow, Stage, Ask, Deny])
@@ -30,7 +30,9 @@ pub(crate) fn rules() -> impl Strategy<Value = Rule> {
     )
         .prop_map(|(decision, tools, classes, server, arg, command, paths, access)| {
             let mut it = rule(decision);
-            let or = |rule: &Rule, new: Result<Rule, String>| new.unwrap_or_else(|_| rule.clone());
+            let or = |rule: &Rule, new: Result<Rule, ConditionError>| {
+                new.unwrap_or_else(|_| rule.clone())
+            };
             if let Some(tools) = tools {
                 it = or(&it, it.clone().tool(tools));
             }

@@ -1,0 +1,53 @@
+//! A gate from a configuration.
+
+use std::{io, path::Path};
+
+use eclusa::{Gate, GateBuilder, ReviewCache, Run};
+
+use crate::{Config, RedactionError};
+
+impl Config {
+    /// The gate that this configuration describes, over the workspace at `root`: its rules, limits,
+    /// redaction and mode. What only a program can have is added to it: tools, a log, people.
+    /// `read` reads the files with kinds of secrets that the configuration names.
+    ///
+    /// ```
+    /// use eclusa::prelude::*;
+    /// use eclusa_config::{Config, Layer};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let text = "[[rules]]\ndecision = 'allow'\ntool = 'greet'\n";
+    /// let config = Config::load(&[Layer::of_person("eclusa.toml", text)])?;
+    /// let gate = config
+    ///     .builder("/home/ada/project".as_ref(), |file| std::fs::read_to_string(file))?
+    ///     .tool(FnTool::new("greet", "Greets.", |_: serde_json::Map<_, _>| async {
+    ///         Ok::<_, ToolError>("Hello!".to_owned())
+    ///     }))
+    ///     .build()?;
+    /// let reply = gate.pass_blocking(ToolCall::new("1", "greet", serde_json::json!({})))?;
+    /// assert_eq!(reply.content(), "Hello!");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder(
+        &self,
+        root: &Path,
+        read: impl Fn(&str) -> io::Result<String>,
+    ) -> Result<GateBuilder, RedactionError> {
+        let builder = Gate::builder()
+            .root(root)
+            .rules(self.rules.clone())
+            .effects(self.effects.clone())
+            .redactor(self.redact.redactor(read)?)
+            .on_no_approver(self.on_no_approver)
+            .order(self.order)
+            .limits(self.limits.clone())
+            .args_in_log(self.args_in_log)
+            .durability(self.commit_durability)
+            .run(Run { mode: self.mode, ..Run::default() });
+        Ok(match self.review_cache {
+            Some((time, size)) => builder.review_cache(ReviewCache::new(time, size)),
+            None => builder,
+        })
+    }
+}

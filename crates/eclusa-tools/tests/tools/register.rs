@@ -1,0 +1,95 @@
+//! All built-in tools together: what is registered is what the page describes.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use eclusa::{Blocked, CheckSettings, Files, Job, MemorySpool, Registry, Scene};
+use eclusa_tools::{
+    BuiltInTools, FileToolContext, SandboxSettings, Sandboxes,
+    diagnostics::{Diagnostics, Ran, Runner},
+    register_all, web,
+};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+struct Nobody;
+
+impl Runner for Nobody {
+    fn run<'a>(&'a self, _: &'a CheckSettings, _: &'a Job) -> BoxFuture<'a, Result<Ran, String>> {
+        Box::pin(std::future::ready(Ok(Ran::default())))
+    }
+}
+
+fn registered() -> Arc<Registry> {
+    let world = World::new();
+    let files = Files::open(&world.root(), Blocked::default()).unwrap();
+    let settings = SandboxSettings::new(&world.root(), &world.state());
+    let registry = Arc::new(Registry::new());
+    let tools = BuiltInTools {
+        files: files.clone(),
+        max_file_size: FileToolContext::MAX_SIZE,
+        web: web::Limits::default(),
+        spool: Arc::new(MemorySpool::default()),
+        scene: Scene::default(),
+        sandboxes: Some(Sandboxes::new(settings).unwrap()),
+        command_time: Duration::from_secs(30),
+        diagnostics: Some(Diagnostics::new(Vec::new(), files, Nobody)),
+    };
+    register_all(&registry, tools).unwrap();
+    registry
+}
+
+#[test]
+fn the_page_of_tools_names_exactly_the_registered_ones() {
+    let page = include_str!("../../../../docs/tools.md");
+    let heads = page.lines().filter_map(|it| it.strip_prefix("## "));
+    let named: BTreeSet<String> = heads
+        .flat_map(|it| it.split(" (").next().unwrap().split(", "))
+        .map(|it| it.trim_matches('`').to_owned())
+        .collect();
+    let registry = registered();
+    let there: BTreeSet<String> = registry.list().iter().map(|it| it.name().to_owned()).collect();
+    assert_eq!(named, there);
+    for tool in registry.list() {
+        for alias in &tool.facts().aliases {
+            assert!(page.contains(&format!("`{alias}`")), "`{alias}` of `{}`", tool.name());
+        }
+    }
+}
+
+/// S2.10, C18: the names that agents know lead to these tools.
+#[test]
+fn c18_names_of_other_programs_lead_to_the_tools() {
+    let registry = registered();
+    for (name, tool) in [
+        ("TodoWrite", "todo"),
+        ("TodoRead", "todo"),
+        ("FileRead", "read"),
+        ("FileEdit", "edit"),
+        ("FileWrite", "write"),
+        ("Read", "read"),
+        ("Bash", "bash"),
+        ("WebFetch", "web_fetch"),
+    ] {
+        assert_eq!(registry.get(name).unwrap().name(), tool, "{name}");
+    }
+}
+
+/// C18: so do their names of arguments, and what is judged and recorded is the one name.
+#[test]
+fn c18_names_of_arguments_are_rewritten_before_anybody_judges() {
+    let world = World::new();
+    let work = world.work("[[rules]]\ndecision = 'deny'\narg = { '/path' = 'b.txt' }\n");
+    work.done("Write", json!({"file_path": "a.txt", "file_text": "one\n"}));
+    work.done("Edit", json!({"filePath": "a.txt", "old_str": "one", "newString": "two"}));
+    assert!(work.done("Read", json!({"file_path": "a.txt"})).contains("two"));
+    let refused = work.call("Write", json!({"file_path": "b.txt", "content": "x"}));
+    assert_eq!(refused.code(), "denied_by_policy");
+    let records = work.log.records();
+    let bodies = records.iter().map(|it| serde_json::from_str::<Value>(&it.body).unwrap());
+    assert!(bodies.filter_map(|it| it.get("args").cloned()).all(|it| it.get("path").is_some()));
+    // Both names at once say two things, so neither is taken for the other.
+    let both = work.fails("read", json!({"path": "a.txt", "file_path": "b.txt"}));
+    assert!(both.contains("file_path"), "{both}");
+}
