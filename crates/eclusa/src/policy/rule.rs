@@ -19,6 +19,7 @@ mod paths;
 mod protects;
 pub(crate) use applies::Subject;
 pub(crate) use paths::Paths;
+use paths::blocked_by;
 
 /// One rule. It applies to a call that meets all its conditions.
 ///

@@ -45,6 +45,6 @@ impl Paths {
     }
 }
 
-fn blocked_by<'a>(all: &'a Blocked, path: &Path, changed: bool) -> Option<&'a str> {
+pub(super) fn blocked_by<'a>(all: &'a Blocked, path: &Path, changed: bool) -> Option<&'a str> {
     all.by(path).or_else(|| all.by_content(path).filter(|_| changed))
 }
