@@ -14,6 +14,8 @@ use crate::{
     stop::Decider,
 };
 
+mod tainted;
+
 /// What came of asking.
 pub(crate) enum Approved {
     /// Go ahead.
@@ -186,21 +188,9 @@ async fn ask_someone(
             Ok(Heard::Said(Said { answer: Answer::Once, by, question: None }))
         }
         // "Add an allow rule" would be wrong: there is one.
-        Err(Stop::NoApprover) => Err(unless_tainted(question).unwrap_or(Stop::NoApprover)),
+        Err(Stop::NoApprover) => Err(tainted::refusal(question).unwrap_or(Stop::NoApprover)),
         answered => answered,
     }
-}
-
-/// Why a call is not run that a rule allows and that text from outside makes a question of.
-fn unless_tainted(question: &Question) -> Option<Stop> {
-    let mut reasons = question.verdict.because.iter();
-    let taint = reasons.find(|it| it.origin == ReasonId::Taint && it.source == Source::Rule)?;
-    let why = format!(
-        "{}, and nobody can be asked; a rule that shall hold here too says `tainted = true`, a \
-         server whose text is not from outside is `trusted = true`",
-        taint.text
-    );
-    Some(Stop::denied(Decider::Policy, why))
 }
 
 /// What the person's answer means.
