@@ -26,6 +26,8 @@ const HELPERS: &[(&str, &[&str])] = &[
     // `git submodule` is a script.
     ("git", &["git", "cat", "diff", "sh", "basename", "sed", "uname"]),
     ("sdiff", &["diff"]),
+    ("diff3", &["diff"]),
+    ("xargs", &["echo"]),
 ];
 
 /// Limits, then the text itself, in a shell of its own.
@@ -152,6 +154,11 @@ impl Room {
         let ended = self.shell(text, &self.env)?;
         let after = look();
         let mut what = self.before.differences(&after);
+        // The Java machine keeps statistics in /tmp, and what the limits here make of it beside it.
+        if what.iter().any(|it| it.contains("/tmp/hsperfdata_") || it.contains("/w/hs_err_pid")) {
+            what.clear();
+            self.restore()?;
+        }
         let packets = packets();
         if packets != self.packets {
             what.push("tried to reach another machine".to_owned());

@@ -187,7 +187,6 @@ async fn ask_someone(
             let by = "no_handler".to_owned();
             Ok(Heard::Said(Said { answer: Answer::Once, by, question: None }))
         }
-        // "Add an allow rule" would be wrong: there is one.
         Err(Stop::NoApprover) => Err(tainted::refusal(question).unwrap_or(Stop::NoApprover)),
         answered => answered,
     }
