@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use eclusa_workspace::{
     Blocked,
     files::{SECRET_PLACES, SYSTEM_SECRETS, secret_in_file},
+    git_index::is_tracked,
 };
 
 /// Where secrets are looked for by name: so deep, and so many entries at most.
@@ -89,13 +90,18 @@ pub fn is_secret(blocked: &Blocked, beneath: &Path, path: &Path, directory: bool
         Ok(file) => secret_in_file(&file).map_or(true, |it| it.is_some()),
         Err(_) => true,
     };
-    blocked.by_content(beneath).is_some() && plain() && holds()
+    let untracked = || {
+        let root = path.ancestors().nth(beneath.components().count());
+        blocked.must_be_tracked(beneath) && !root.is_some_and(|it| is_tracked(it, beneath))
+    };
+    blocked.by_content(beneath).is_some() && plain() && (holds() || untracked())
 }
 
 /// Whether a file of this name holds secrets, by the list that every tool and rule uses.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
-    Blocked::default().by(Path::new(name)).is_some()
+    let (blocked, name) = (Blocked::default(), Path::new(name));
+    blocked.by(name).is_some() || blocked.must_be_tracked(name)
 }
 
 /// Whether a name fits a pattern with at most one `*`.

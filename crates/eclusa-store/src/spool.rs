@@ -2,11 +2,15 @@
 
 use std::ops::Range;
 
-use eclusa::Spool;
+use eclusa::{Spool, TextPieces};
 use futures::future::BoxFuture;
 use rusqlite::{OptionalExtension, params};
 
 use crate::{Store, StoreError, error::InStore, store_records::StoreRecord, writer::Transaction};
+
+mod long_texts;
+
+use long_texts::LongText;
 
 impl Spool for Store {
     fn keep(&self, text: String) -> BoxFuture<'_, Result<String, String>> {
@@ -19,12 +23,33 @@ impl Spool for Store {
             let reference = <dyn Spool>::reference(&text);
             let kept = reference.clone();
             let keeping = self.write_later(move |tx| {
-                keep(tx, &kept, &text, now)?;
+                keep(tx, &kept, &text, bytes, now)?;
                 make_room(tx, room, now)
             });
             keeping.await.map_err(|err| err.to_string())?;
             Ok(reference)
         })
+    }
+
+    fn keep_pieces(&self, pieces: &mut TextPieces<'_>) -> Result<String, String> {
+        let (room, now) = (self.inner.options.spool_bytes, self.inner.options.clock.unix_ms());
+        let failed = |err: std::io::Error| format!("the output cannot be saved: {err}");
+        let mut text = LongText::begin(&self.inner.path).map_err(failed)?;
+        for piece in pieces {
+            if text.add(&piece?).map_err(failed)? > room {
+                return Err(format!("the output is longer than the {room} bytes that are saved"));
+            }
+        }
+        let (reference, bytes) = text.finish().map_err(failed)?;
+        let kept = reference.clone();
+        let keeping = self.write(move |tx| {
+            // An empty text with a length: it lies in a file.
+            keep(tx, &kept, "", bytes, now)?;
+            make_room(tx, room, now)?;
+            sweep(tx)
+        });
+        keeping.map_err(|err| err.to_string())?;
+        Ok(reference)
     }
 
     fn read<'a>(
@@ -48,14 +73,20 @@ impl Spool for Store {
 
 impl Store {
     fn spooled(&self, reference: &str, range: Range<usize>) -> Result<String, String> {
-        let text: Option<Vec<u8>> = self
+        let found: Option<(Vec<u8>, i64)> = self
             .reader()
-            .prepare_cached("SELECT text FROM spool WHERE reference = ?1")
-            .and_then(|mut select| select.query_row([reference], |row| row.get(0)).optional())
+            .prepare_cached("SELECT text, bytes FROM spool WHERE reference = ?1")
+            .and_then(|mut select| {
+                select.query_row([reference], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+            })
             .in_store(&self.inner.path)
             .map_err(|err| err.to_string())?;
-        let text =
-            text.ok_or_else(|| format!("no saved output `{reference}` (unknown or expired)"))?;
+        let (text, bytes) =
+            found.ok_or_else(|| format!("no saved output `{reference}` (unknown or expired)"))?;
+        let bytes = u64::try_from(bytes).unwrap_or_default();
+        if text.is_empty() && bytes > 0 {
+            return long_texts::read(&self.inner.path, reference, bytes, range);
+        }
         let text = String::from_utf8(text)
             .map_err(|_| format!("the saved output `{reference}` is damaged"))?;
         if <dyn Spool>::reference(&text) != reference {
@@ -66,16 +97,32 @@ impl Store {
 }
 
 /// The same text is kept once, and counts as new.
-fn keep(tx: &Transaction<'_>, reference: &str, text: &str, now: u64) -> Result<(), StoreError> {
+fn keep(
+    tx: &Transaction<'_>,
+    reference: &str,
+    text: &str,
+    bytes: u64,
+    now: u64,
+) -> Result<(), StoreError> {
     let run = |sql: &str, params: &[&dyn rusqlite::ToSql]| {
         tx.connection.prepare_cached(sql).and_then(|mut it| it.execute(params)).in_store(tx.path)
     };
-    let (bytes, kept) = (crate::writer::to_sql(text.len() as u64), crate::writer::to_sql(now));
+    let (bytes, kept) = (crate::writer::to_sql(bytes), crate::writer::to_sql(now));
     run("DELETE FROM spool WHERE reference = ?1", params![reference])?;
     run(
         "INSERT INTO spool (reference, bytes, kept, text) VALUES (?1, ?2, ?3, ?4)",
         params![reference, bytes, kept, text.as_bytes()],
     )?;
+    Ok(())
+}
+
+/// Removes the files of long texts that were dropped.
+fn sweep(tx: &Transaction<'_>) -> Result<(), StoreError> {
+    let sql = "SELECT reference FROM spool WHERE bytes > 0 AND length(text) = 0";
+    let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
+    let rows = select.query_map([], |row| row.get::<_, String>(0)).in_store(tx.path)?;
+    let kept = rows.collect::<rusqlite::Result<Vec<String>>>().in_store(tx.path)?;
+    long_texts::sweep(tx.path, |name| kept.iter().any(|it| it == name));
     Ok(())
 }
 

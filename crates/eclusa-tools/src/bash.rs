@@ -19,6 +19,7 @@ use crate::sandboxes::{CommandOrder, Ran, RunError, Sandboxes, WriteTracking, Wr
 
 mod background;
 mod directories;
+mod long_output;
 mod report;
 
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub use background::{Jobs, JobsArgs};
 
 use background::Background;
 use directories::Directories;
+use long_output::LongOutput;
 
 /// Time to run, where the call does not say (S1.17).
 const TIME: Duration = Duration::from_secs(30);
@@ -262,10 +264,27 @@ impl TypedTool for Bash {
         let writes = writes(job.only_reads_files());
         self.can_be_reviewed(writes, job.mode())?;
         let order = CommandOrder { writes, command, cwd, time, conversation, background: false };
-        let ran = run(self.sandboxes.clone(), order, self.watch.clone(), job).await;
-        let ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
-        Ok(report::output(ran, time))
+        let signals = looks_for_processes(&order.command);
+        let settings = self.sandboxes.settings();
+        let long = LongOutput::new(&settings.state, settings.keep.head);
+        let seen = (self.watch.clone(), long.clone());
+        let ran = run(self.sandboxes.clone(), order, seen, job).await;
+        let mut ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
+        if signals && self.background.is_busy(job.conversation()) {
+            ran.notes.push(ELSEWHERE.to_owned());
+        }
+        Ok(report::output(ran, time, &long))
     }
+}
+
+/// Told to a command that looks for processes, where some run that it cannot see.
+const ELSEWHERE: &str = "what runs in the background is in a sandbox of its own and is not seen \
+                         here: the tool `jobs` lists it, reads its output and ends it";
+
+/// True when a command names a program that finds or ends processes.
+fn looks_for_processes(command: &str) -> bool {
+    let programs = ["kill", "pkill", "killall", "pgrep", "pidof", "fuser", "lsof", "ps"];
+    command.split(|it: char| !it.is_alphanumeric()).any(|it| programs.contains(&it))
 }
 
 /// What becomes of what a command writes. One that only reads gets a workspace that cannot be
@@ -297,7 +316,7 @@ impl Drop for Watch {
 async fn run(
     sandboxes: Sandboxes,
     order: CommandOrder,
-    watcher: Option<Watcher>,
+    (watcher, long): (Option<Watcher>, LongOutput),
     job: &Job,
 ) -> Result<Ran, RunError> {
     let watch = Watch(Arc::default());
@@ -308,6 +327,7 @@ async fn run(
             if let Some(watcher) = &watcher {
                 watcher(bytes);
             }
+            long.add(bytes);
             // Whoever listens sees the latest; a slow one misses some, and holds up nobody.
             let _ = tell.try_send(last_line(bytes));
         };

@@ -47,6 +47,22 @@ impl Hash {
     }
 }
 
+/// The hash of bytes that come one after the other.
+#[derive(Debug, Clone, Default)]
+pub struct HashBuilder(Sha256);
+
+impl HashBuilder {
+    /// Adds these bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The hash of all of them.
+    pub fn finish(self) -> Hash {
+        Hash(self.0.finalize().into())
+    }
+}
+
 impl From<[u8; 32]> for Hash {
     fn from(bytes: [u8; 32]) -> Hash {
         Hash(bytes)

@@ -16,6 +16,7 @@ mod digest;
 mod display;
 mod durability;
 pub mod files;
+pub mod git_index;
 mod hash;
 mod undo;
 
@@ -31,7 +32,7 @@ pub use digest::digest;
 pub use display::{is_hidden, is_ignorable, one_line, visible};
 pub use durability::Durability;
 pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
-pub use hash::Hash;
+pub use hash::{Hash, HashBuilder};
 pub use undo::{
     ChangedBy, Compacted, DroppedUndo, Retention, UndoConflict, UndoEntry, UndoError, UndoStatus,
     Undone,

@@ -84,6 +84,7 @@ mod stop;
 mod tool;
 mod typed;
 mod verdict;
+mod whole_output;
 
 pub use approve::{
     Answer, Approver, GivenAnswer, Grant, GrantScope, Line, NO_COVERS, NotAsked, OnNoApprover,
@@ -101,8 +102,8 @@ pub use closures::{AsyncFnApprover, FnApprover, FnTool};
 pub use eclusa_workspace::{
     Beneath, Blocked, Bounds, Change, ChangedBy, Changes, Clash, CommitError, Committed, Compacted,
     Conflict, Content, ContentDigest, ContentKind, Contents, Diff, DroppedUndo, Durability,
-    FileError, FileNode, Files, Hash, InlineContents, IoFailure, KeepStrategy, Node, Opened,
-    OpenedDirectory, Recovered, Retention, Side, Stamp, Summary, UndoConflict, UndoEntry,
+    FileError, FileNode, Files, Hash, HashBuilder, InlineContents, IoFailure, KeepStrategy, Node,
+    Opened, OpenedDirectory, Recovered, Retention, Side, Stamp, Summary, UndoConflict, UndoEntry,
     UndoError, UndoStatus, Undone, Unrestored, Workspace, digest, files, is_hidden, is_ignorable,
     one_line, visible,
 };
@@ -140,10 +141,11 @@ pub use settings::{
     CheckSettings, Endpoint, RequiredEnforcement, ServerPermission, ServerSettings,
     WorkspaceAccess, check_server_name,
 };
-pub use spool::{MemorySpool, Spool};
+pub use spool::{MemorySpool, Spool, TextPieces};
 pub use stop::{Decider, Stop};
 pub use tool::{
     Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo, UnknownWord,
 };
 pub use typed::TypedTool;
 pub use verdict::{Decision, Policy, Reason, ReasonId, Source, Text, Verdict};
+pub use whole_output::{OutputSource, WholeOutput};

@@ -14,12 +14,14 @@ use std::{
 use serde_json::{Map, Value};
 
 use engine::Engine;
+pub(crate) use pieces::RedactedPieces;
 pub use rules::{Loaded, RuleError, SecretRule};
 
 mod engine;
 mod gitleaks;
 mod guess;
 mod names;
+mod pieces;
 mod rules;
 mod sieve;
 

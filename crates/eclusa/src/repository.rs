@@ -5,13 +5,13 @@
 
 use std::{
     collections::HashMap,
-    fs::{File, OpenOptions},
-    io::Read,
-    os::unix::fs::OpenOptionsExt,
     path::{Component, Path, PathBuf},
 };
 
-use eclusa_workspace::files::may_hold_secret;
+use eclusa_workspace::{
+    files::may_hold_secret,
+    git_index::{GitIndex, MAX_INDEX, git_directory, read_small},
+};
 
 use crate::{
     Change, Changes, Contents, Node, Side, Workspace,
@@ -19,7 +19,6 @@ use crate::{
 };
 
 mod ignored;
-mod index;
 mod objects;
 mod public;
 mod refs;
@@ -28,7 +27,6 @@ mod sha1;
 mod tests;
 
 use ignored::Ignored;
-use index::{Index, MAX_INDEX};
 
 /// How much of the contents of changes is read to see whether git has them.
 const MAX_COMPARED: u64 = 64 << 20;
@@ -85,7 +83,7 @@ struct Repository {
     tree: PathBuf,
     /// Where the workspace lies in the working tree, where that begins above.
     prefix: PathBuf,
-    index: Option<Index>,
+    index: Option<GitIndex>,
     ignored: Ignored,
 }
 
@@ -223,9 +221,9 @@ impl Repository {
         let trees = here.ancestors().take(if top { usize::MAX } else { 1 });
         let (tree, git) = trees.filter_map(|it| Some((it, git_directory(it)?))).next()?;
         let index = match read_small(&git.join("index"), MAX_INDEX) {
-            Some(bytes) => Index::parse(&bytes),
+            Some(bytes) => GitIndex::parse(&bytes),
             // Nothing was ever added.
-            None if !git.join("index").exists() => Some(Index::default()),
+            None if !git.join("index").exists() => Some(GitIndex::default()),
             None => None,
         };
         let prefix = here.strip_prefix(tree).unwrap_or(Path::new("")).to_owned();
@@ -238,19 +236,6 @@ impl Repository {
     }
 }
 
-/// The directory of the repository whose working tree begins here.
-fn git_directory(tree: &Path) -> Option<PathBuf> {
-    let git = tree.join(".git");
-    let kind = git.symlink_metadata().ok()?.file_type();
-    if kind.is_dir() {
-        return git.join("HEAD").symlink_metadata().is_ok().then_some(git);
-    }
-    let text = read_small(&git, 4096)?;
-    let text = String::from_utf8_lossy(&text);
-    let elsewhere = tree.join(text.strip_prefix("gitdir:")?.trim());
-    elsewhere.join("HEAD").is_file().then_some(elsewhere)
-}
-
 /// True for what lies in a `.git`, and for that itself.
 fn is_of_git(path: &Path) -> bool {
     path.components().any(|it| it.as_os_str().eq_ignore_ascii_case(".git"))
@@ -260,19 +245,4 @@ fn is_of_git(path: &Path) -> bool {
 fn cache_at(path: &Path) -> Option<usize> {
     let is_cache = |it: Component<'_>| EPHEMERAL.iter().any(|cache| it.as_os_str() == *cache);
     path.components().position(is_cache).map(|it| it + 1)
-}
-
-/// What is in a file, if it is one, is no link and is not too large.
-fn read_small(path: &Path, most: u64) -> Option<Vec<u8>> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(flags.bits().cast_signed());
-    let file: File = options.open(path).ok()?;
-    let known = file.metadata().ok()?;
-    if !known.is_file() || known.len() > most {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= most).then_some(bytes)
 }

@@ -10,10 +10,20 @@ use futures::future::BoxFuture;
 
 use crate::Hash;
 
+/// The pieces of a text, one after the other, or why there are no more.
+pub type TextPieces<'a> = dyn Iterator<Item = Result<String, String>> + 'a;
+
 /// Keeps texts that were cut.
 pub trait Spool: Send + Sync {
     /// Keeps a text, and says how to find it again.
     fn keep(&self, text: String) -> BoxFuture<'_, Result<String, String>>;
+
+    /// Keeps a text that comes in pieces because it is too long to be held, and says how to find
+    /// it again. It may block. One that knows no better holds all of it.
+    fn keep_pieces(&self, pieces: &mut TextPieces<'_>) -> Result<String, String> {
+        let text = pieces.collect::<Result<String, String>>()?;
+        futures::executor::block_on(self.keep(text))
+    }
 
     /// The bytes of a kept text in this range, cut to its length and to whole characters.
     fn read<'a>(
@@ -26,7 +36,12 @@ pub trait Spool: Send + Sync {
 impl dyn Spool {
     /// What a text is kept as: the same text is kept once.
     pub fn reference(text: &str) -> String {
-        let mut hex = Hash::sha256(text.as_bytes()).to_string();
+        <dyn Spool>::reference_of(Hash::sha256(text.as_bytes()))
+    }
+
+    /// What a text with this hash is kept as.
+    pub fn reference_of(hash: Hash) -> String {
+        let mut hex = hash.to_string();
         hex.truncate(24);
         format!("out-{hex}")
     }

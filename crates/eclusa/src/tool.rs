@@ -5,7 +5,7 @@ use std::{any::Any, fmt, str::FromStr, sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{Attachment, Changes, Job};
+use crate::{Attachment, Changes, Job, WholeOutput};
 
 /// One thing a model may ask to have done.
 ///
@@ -230,6 +230,8 @@ pub struct Output {
     /// What held the program that did it, if one ran: `full`, or `partial` and what was missing.
     /// It goes on record with the call.
     pub sandbox: Option<String>,
+    /// All of it, where the text is only the beginning and the end.
+    pub whole: Option<WholeOutput>,
 }
 
 impl Output {

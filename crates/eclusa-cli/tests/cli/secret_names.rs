@@ -146,3 +146,49 @@ fn public_material_is_read_and_a_refusal_names_file_and_pattern() {
     let said = format!("{}{}", ran.out, ran.err);
     assert!(said.contains("`certs/server.pem` matches `*.pem`"), "{said}");
 }
+
+/// What git tracks is no secret by its name, so that git works; what it does not track, or what
+/// holds a key, is.
+#[test]
+fn settings_that_git_tracks_are_judged_by_their_content() {
+    let world = World::new();
+    world.write("workspace/.gitignore", "local.tfvars\n");
+    world.write("workspace/envs/prod.tfvars", "instances = 6\n");
+    world.write("workspace/local.tfvars", "password = S3CR3T\n");
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{}\n", "MIIEvQIBADANBgkqhkiG9w0BAQE".repeat(4));
+    world.write("workspace/key.tfvars", &key);
+    let git = |words: &[&str]| {
+        let name = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-C"];
+        let workspace = world.path("workspace");
+        let ran = std::process::Command::new("git").args(name).arg(workspace).args(words).output();
+        assert!(ran.unwrap().status.success(), "{words:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "all"]);
+    let bash = |command: &str| {
+        let ran = world.eclusa(&["run", "bash", &json!({"command": command}).to_string()]);
+        format!("{}{}", ran.out, ran.err)
+    };
+    assert!(bash("cat envs/prod.tfvars").contains("instances = 6"));
+    assert!(!bash("cat local.tfvars; cat key.tfvars").contains("S3CR3T"));
+    assert!(!bash("python3 -c 'print(open(\"local.tfvars\").read())'").contains("S3CR3T"));
+    let read = world.eclusa(&["run", "read", r#"{"path": "envs/prod.tfvars"}"#]);
+    assert!(read.out.contains("instances = 6"), "{read:?}");
+    for name in ["local.tfvars", "key.tfvars"] {
+        let read = world.eclusa(&["run", "read", &json!({"path": name}).to_string()]);
+        assert!(read.code != 0 && !read.out.contains("S3CR3T"), "{read:?}");
+    }
+    let edit = json!({"path": "envs/prod.tfvars", "old_string": "6", "new_string": "7"});
+    let mode = ["--mode", "auto-approve", "run", "edit"];
+    let ran = world.eclusa(&[&mode[..], &[&edit.to_string()]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // An entry that was put into the index without looking at the file says nothing.
+    git(&[
+        "update-index",
+        "--add",
+        "--cacheinfo",
+        "100644,e69de29bb2d1d6434b8b29ae775ad8c2e48c5391,local.tfvars",
+    ]);
+    assert!(!bash("cat local.tfvars").contains("S3CR3T"));
+}

@@ -113,13 +113,11 @@ fn red_team_cases_hold_with_the_shipped_rules() {
             "npm install",
             "npm outdated",
             "go mod tidy",
-            "docker",
-            "kubectl",
+            "docker compose",
             "terraform plan",
             "aws",
             "gh",
             "curl -I https",
-            "redis-cli",
             "wget https",
             "cat ~/",
         ];
@@ -192,5 +190,28 @@ fn a_pattern_that_fits_a_secret_is_not_allowed() {
     for command in ["wc -l *", "cat *.rs", "ls src/*.toml", "grep -n TODO **/*.md", "ls *"] {
         let verdict = world.judge(command);
         assert_eq!(verdict.decision, Decision::Allow, "{command}: {}", verdict.why());
+    }
+}
+
+/// What an ordinary day holds besides: it is staged and nobody is asked, or it is asked about.
+#[test]
+fn ordinary_commands_that_go_elsewhere_and_come_back_are_not_asked_about() {
+    let world = World::shipped();
+    for (command, wanted) in [
+        ("cd src; cat ../README.md", Decision::Stage),
+        ("cd src && ls && cd ..", Decision::Allow),
+        ("cd src && ls ../docs", Decision::Stage),
+        ("cd ..; cat README.md", Decision::Ask),
+        ("cd src; cat ../../other/README.md", Decision::Ask),
+        ("docker ps -a", Decision::Stage),
+        ("kubectl get pods -A | head", Decision::Stage),
+        ("docker run alpine", Decision::Ask),
+        ("docker -H tcp://10.0.0.1 ps", Decision::Ask),
+        ("DOCKER_HOST=tcp://10.0.0.1 docker ps", Decision::Ask),
+        ("kubectl delete pod x", Decision::Ask),
+        ("crontab -l", Decision::Allow),
+        ("crontab new.txt", Decision::Ask),
+    ] {
+        assert_eq!(world.judge(command).decision, wanted, "{command}");
     }
 }

@@ -71,10 +71,15 @@ fn meta(reply: &Reply, data: Option<Value>) -> MetaObject {
     meta
 }
 
-/// Puts a text in the place of one that is empty: no client is sent an empty block.
-pub(crate) fn set_text(result: &mut CallToolResult, text: String) {
+/// Puts a remark of the gate's in the place of an empty text: no client is sent an empty block. It
+/// is among the notes of the result too, so that a program can tell it from what a command printed.
+pub(crate) fn set_remark(result: &mut CallToolResult, remark: String) {
+    let data = result.meta.as_mut().and_then(|it| it.0.get_mut("eclusa/data"));
+    if let Some(Value::Array(notes)) = data.and_then(|it| it.get_mut("notes")) {
+        notes.push(remark.clone().into());
+    }
     if let Some(first) = result.content.first_mut() {
-        *first = ContentBlock::text(text);
+        *first = ContentBlock::text(format!("[{remark}]"));
     }
 }
 

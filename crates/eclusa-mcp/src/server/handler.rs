@@ -275,7 +275,7 @@ impl ServerHandler for Server {
                 let mut result = answer::result(&reply, &gate.setup().registry);
                 if reply.content().trim().is_empty() {
                     let text = own_resources::silent(gate.setup(), &reply).await;
-                    answer::set_text(&mut result, text);
+                    answer::set_remark(&mut result, text);
                 }
                 Ok(result.into())
             }

@@ -49,6 +49,34 @@ async fn the_oldest_texts_make_room_and_a_record_says_so() {
     assert_eq!(store.verify(|_, _| {}).unwrap().seq, 1);
 }
 
+/// S1.22, E10: a text that nobody can hold is written and read piece by piece.
+#[tokio::test]
+async fn a_text_in_pieces_is_kept_whole_and_makes_room_like_others() {
+    let room = Room::new();
+    let kept = store(&room, 40);
+    let keep = |pieces: &[&str]| {
+        let mut pieces = pieces.iter().map(|it| Ok((*it).to_owned()));
+        kept.keep_pieces(&mut pieces)
+    };
+    let first = keep(&["grüße ", "an ", "alle, ", "überall"]).unwrap();
+    let whole = "grüße an alle, überall";
+    assert_eq!(first, <dyn Spool>::reference(whole));
+    assert_eq!(kept.read(&first, 0..usize::MAX).await.unwrap(), whole);
+    assert_eq!(kept.read(&first, 3..8).await.unwrap(), "ße ");
+    assert_eq!(kept.read(&first, 18..19).await.unwrap(), "");
+    let long = keep(&["x"; 41]).unwrap_err();
+    assert_eq!(long, "the output is longer than the 40 bytes that are saved");
+    let mut broken = [Ok("a".to_owned()), Err("the disk is gone".to_owned())].into_iter();
+    assert_eq!(kept.keep_pieces(&mut broken).unwrap_err(), "the disk is gone");
+    let second = keep(&["another one, just as ", "long"]).unwrap();
+    assert!(kept.read(&first, 0..9).await.is_err(), "dropped to make room");
+    assert_eq!(kept.read(&second, 0..7).await.unwrap(), "another");
+    // Nothing is left of what was dropped, refused or broken off.
+    let files = std::fs::read_dir(room.path().with_extension("outputs")).unwrap();
+    let names: Vec<_> = files.map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names, [second.as_str()]);
+}
+
 #[tokio::test]
 async fn a_text_that_can_never_fit_is_refused() {
     let room = Room::new();

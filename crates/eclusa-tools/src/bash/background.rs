@@ -132,6 +132,12 @@ impl Background {
         Ok(())
     }
 
+    /// True when a job of this conversation still runs.
+    pub(super) fn is_busy(&self, conversation: &str) -> bool {
+        let runs = |it: &StartedJob| locked(&it.seen).ended.is_none();
+        locked(&self.jobs).values().any(|it| it.conversation == conversation && runs(it))
+    }
+
     /// Ends every job of a conversation.
     pub(super) fn end(&self, conversation: &str) {
         locked(&self.jobs).retain(|_, job| {

@@ -2,16 +2,21 @@
 
 use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
-use eclusa::Output;
+use eclusa::{Output, WholeOutput};
 use eclusa_sandbox::{Ended, Enforcement, Exit, How, Refusal, proxy::Attempt};
 use serde_json::json;
 
+use super::LongOutput;
 use crate::sandboxes::{Ran, Sandboxes, WriteTracking};
 
 /// A command that ran to its end, or was ended.
-pub(super) fn output(ran: Ran, time: Duration) -> Output {
+pub(super) fn output(ran: Ran, time: Duration, long: &LongOutput) -> Output {
     let Ran { exit, changes, staged, notes, attempts, more_attempts, refused, live } = ran;
     let mut text = printed(&exit);
+    let whole = (exit.output.truncated() && !exit.output.is_binary())
+        .then(|| long.whole(exit.output.head(), exit.output.tail(), exit.output.total()))
+        .flatten();
+    let lost = whole.as_ref().map_or_else(|| exit.output.cut(), WholeOutput::lost);
     let mut line = |line: String| {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
@@ -42,9 +47,9 @@ pub(super) fn output(ran: Ran, time: Duration) -> Output {
         "exit_code": code,
         "signal": signal,
         "timed_out": exit.ended == Some(Ended::Time),
-        "truncated": exit.output.truncated(),
+        "truncated": lost > 0,
         "output_bytes": exit.output.total(),
-        "lost_bytes": exit.output.cut(),
+        "lost_bytes": lost,
         "execution_time_ms": u64::try_from(exit.wall.as_millis()).unwrap_or(u64::MAX),
         "cpu_time_ms": u64::try_from(exit.cpu.as_millis()).unwrap_or(u64::MAX),
         "enforcement": exit.enforcement.to_string(),
@@ -58,7 +63,8 @@ pub(super) fn output(ran: Ran, time: Duration) -> Output {
     let sandbox = Some(held(&exit.enforcement, &live));
     let mut remarks: Vec<String> = attempts.iter().map(talked).collect();
     remarks.extend(notes);
-    Output { text, data: Some(data), changes, staged, error, remarks, sandbox, ..Output::default() }
+    let data = Some(data);
+    Output { text, data, changes, staged, error, remarks, sandbox, whole, ..Output::default() }
 }
 
 /// What held it, for the record, and what could be written without being shown first.

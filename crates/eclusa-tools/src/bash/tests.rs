@@ -8,8 +8,8 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Blocked, Durability, EffectLimits, Files, Gate, GateSetup, MemoryLog, Mode,
-    NotAsked, Question, Registry, Reply, Rules, Run, ToolCall, Workspace,
+    Answer, Approver, Blocked, Durability, EffectLimits, Files, Gate, GateSetup, MemoryLog,
+    MemorySpool, Mode, NotAsked, Question, Registry, Reply, Rules, Run, ToolCall, Workspace,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -28,6 +28,7 @@ struct World {
     sandboxes: Sandboxes,
     log: Arc<MemoryLog>,
     asked: Arc<Mutex<Vec<Question>>>,
+    spool: Arc<MemorySpool>,
 }
 
 /// Always gives the same answer.
@@ -65,7 +66,9 @@ impl World {
         setup.durability = Durability::Crash;
         let asked = Arc::new(Mutex::new(Vec::new()));
         setup.approvers.push(Arc::new(Person(answer, asked.clone())));
-        World { dir, gate: Gate::new(setup), sandboxes, log, asked }
+        let spool = Arc::new(MemorySpool::default());
+        setup.spool = Some(spool.clone());
+        World { dir, gate: Gate::new(setup), sandboxes, log, asked, spool }
     }
 
     fn yes() -> World {

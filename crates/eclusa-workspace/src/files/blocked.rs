@@ -10,7 +10,7 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::{
     FileError,
-    secret_names::{self, CREDENTIALS, SECRET_NAMES},
+    secret_names::{self, CREDENTIALS, SECRET_NAMES, TRACKED_SETTINGS},
     secret_places::lies_in,
 };
 use crate::display::is_ignorable;
@@ -166,6 +166,12 @@ impl Blocked {
             Some(Judged::ByContent(pattern)) => Some(pattern),
             Some(Judged::Blocked(_)) | None => None,
         }
+    }
+
+    /// True when a file that is judged by its content is one of those that are secret unless git
+    /// tracks them.
+    pub fn must_be_tracked(&self, path: &Path) -> bool {
+        self.by_content(path).is_some_and(|it| TRACKED_SETTINGS.contains(&it))
     }
 
     /// The pattern that blocks a directory with all that is in it. Of source code about

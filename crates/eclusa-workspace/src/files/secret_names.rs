@@ -69,6 +69,9 @@ const SOURCE: [&str; 30] = [
     "swift", "ts", "tsx",
 ];
 
+/// Settings that teams keep in their repository: what git tracks of them is judged by its content.
+pub(super) const TRACKED_SETTINGS: [&str; 1] = ["*.tfvars"];
+
 /// True when a file whose name fits this shipped pattern may well be public, so that its content
 /// decides.
 pub(super) fn is_public(path: &Path, pattern: &str) -> bool {
@@ -83,6 +86,7 @@ pub(super) fn is_public(path: &Path, pattern: &str) -> bool {
             page || is_source(path) || path.iter().any(|it| it == "target")
         }
         "*.pem" => CERTIFICATES.contains(&&*name) || name.ends_with(".pub.pem"),
+        _ if TRACKED_SETTINGS.contains(&pattern) => true,
         _ => pattern.starts_with("id_") && name.ends_with(".pub"),
     }
 }

@@ -6,12 +6,14 @@ use futures::FutureExt;
 use serde_json::Value;
 
 use crate::{
-    Attachment, Hash, Output, PermissionClass, Review, ReviewError, Settled, Stop, Undo, Validated,
+    Attachment, Hash, HashBuilder, Output, PermissionClass, Review, ReviewError, Settled, Stop,
+    Undo, Validated, WholeOutput,
     audit::trail::Trail,
     gate::{
         Cut, GateSetup,
         review::{into_change, merge, review_note, reviewers_for, run_reviewer},
     },
+    redact::{RedactedPieces, Redactor},
 };
 
 /// Output that every reviewer let through: redacted, and cut to size.
@@ -96,7 +98,14 @@ pub(crate) async fn release(
     settled: Settled,
     trail: &mut Trail,
 ) -> Result<Released, Stop> {
-    let (call, output, time, unapplied) = settled.unseal();
+    let (call, mut output, time, unapplied) = settled.unseal();
+    if reviewers_for(setup, &call, |it| it.output.clone()).into_iter().next().is_some()
+        && output.whole.take().is_some()
+    {
+        // They read the beginning and the end, and nobody else may see what they have not.
+        let text = "the middle of the output was not saved: reviewers have not seen it";
+        trail.warnings.push(text.to_owned());
+    }
     let mut output = match (read(setup, &call, output, trail).await, &unapplied) {
         (Ok(output), None) => output,
         (Ok(output), Some(_)) => of_unapplied(&call, output),
@@ -104,9 +113,18 @@ pub(crate) async fn release(
         // That nothing was applied is told in any case.
         (Err(stop), Some(_)) => withheld(&stop),
     };
-    let redacted = redact(setup, &mut output);
-    let (bytes, sha256) = (output.text.len(), Hash::sha256(output.text.as_bytes()));
-    let (truncated, spool) = cut(setup, &mut output, trail).await;
+    let mut redacted = redact(setup, &mut output);
+    let (mut bytes, mut sha256) = (output.text.len(), Hash::sha256(output.text.as_bytes()));
+    let saved = match output.whole.take() {
+        Some(whole) => Some(save_whole(setup, whole).await),
+        None => None,
+    };
+    if let Some(Ok(saved)) = &saved {
+        (bytes, sha256) = (saved.bytes, saved.sha256);
+        redacted = redacted.max(saved.redacted);
+    }
+    let saved = saved.map(|it| it.map(|it| (it.reference, it.bytes)));
+    let (truncated, spool) = cut(setup, &mut output, saved, trail).await;
     Ok(Released { output, time, bytes, sha256, redacted, truncated, spool, unapplied })
 }
 
@@ -187,7 +205,12 @@ fn redact(setup: &GateSetup, output: &mut Output) -> usize {
 
 /// Cuts the output to size. What is cut is kept whole in the spool; if it cannot be kept, the
 /// text says so.
-async fn cut(setup: &GateSetup, output: &mut Output, trail: &mut Trail) -> (bool, Option<String>) {
+async fn cut(
+    setup: &GateSetup,
+    output: &mut Output,
+    saved: Option<Result<(String, usize), String>>,
+    trail: &mut Trail,
+) -> (bool, Option<String>) {
     let limit = setup.limits.output_bytes();
     let mut truncated = false;
     if let Some(data) = &output.data
@@ -205,7 +228,13 @@ async fn cut(setup: &GateSetup, output: &mut Output, trail: &mut Trail) -> (bool
         trail.warnings.push(format!("{gone} attachments were left out: too large"));
     }
     if output.text.len() <= limit {
-        return (truncated, None);
+        let Some(saved) = saved else { return (truncated, None) };
+        // It is short because the tool kept little of it.
+        output.text.push_str(&match &saved {
+            Ok((reference, all)) => format!("\n[… all {all} bytes are kept as {reference} …]\n"),
+            Err(why) => format!("\n[… the rest is lost: {why} …]\n"),
+        });
+        return (true, saved.ok().map(|it| it.0));
     }
     let whole = std::mem::take(&mut output.text);
     let (head, tail) = match setup.limits.cut {
@@ -219,15 +248,21 @@ async fn cut(setup: &GateSetup, output: &mut Output, trail: &mut Trail) -> (bool
     let tail = rest.get(gone..).unwrap_or_default();
     let mut text = String::with_capacity(limit + 200);
     text.push_str(head);
-    let kept = match &setup.spool {
-        Some(spool) => {
-            Box::pin(guarded(setup.limits.audit, async { spool.keep(whole.clone()).await })).await
+    let kept = match (saved, &setup.spool) {
+        (Some(saved), _) => saved,
+        (None, Some(spool)) => {
+            let keeping = async { spool.keep(whole.clone()).await };
+            let kept = Box::pin(guarded(setup.limits.audit, keeping)).await;
+            kept.map(|it| (it, whole.len()))
         }
-        None => Err("no spool is set up".to_owned()),
+        (None, None) => Err("no spool is set up".to_owned()),
     };
+    let all = kept.as_ref().map_or(whole.len(), |it| it.1);
+    let gone = gone + all.saturating_sub(whole.len());
+    let kept = kept.map(|it| it.0);
     text.push_str(&match &kept {
         Ok(reference) => {
-            format!("\n[… {gone} bytes cut; all {} bytes are kept as {reference} …]\n", whole.len())
+            format!("\n[… {gone} bytes cut; all {all} bytes are kept as {reference} …]\n")
         }
         Err(why) => format!("\n[… {gone} bytes cut and lost: {why} …]\n"),
     });
@@ -241,6 +276,42 @@ async fn cut(setup: &GateSetup, output: &mut Output, trail: &mut Trail) -> (bool
         trail.warnings.push(format!("the whole output could not be kept: {why}"));
     }
     (true, kept.ok())
+}
+
+/// An output that was saved without being held.
+struct SavedOutput {
+    reference: String,
+    bytes: usize,
+    sha256: Hash,
+    redacted: usize,
+}
+
+/// Moves all of a long output into the output store, redacted, piece by piece.
+async fn save_whole(setup: &GateSetup, whole: WholeOutput) -> Result<SavedOutput, String> {
+    let spool = setup.spool.clone().ok_or("no spool is set up")?;
+    let redactor = Redactor::clone(&setup.redactor);
+    let saving = move || {
+        let from = whole.open().map_err(|err| format!("it cannot be read back: {err}"))?;
+        let mut pieces = RedactedPieces::new(redactor, from);
+        let (mut bytes, mut hash) = (0, HashBuilder::default());
+        let mut seen = pieces.by_ref().inspect(|piece| {
+            if let Ok(piece) = piece {
+                bytes += piece.len();
+                hash.add(piece.as_bytes());
+            }
+        });
+        let reference = spool.keep_pieces(&mut seen)?;
+        let (sha256, redacted) = (hash.finish(), pieces.found());
+        Ok(SavedOutput { reference, bytes, sha256, redacted })
+    };
+    let saving = tokio::task::spawn_blocking(saving);
+    // It is as long as a disk may take for it, not for a record.
+    let limit = setup.limits.audit * 10;
+    match tokio::time::timeout(limit, saving).await {
+        Ok(Ok(saved)) => saved,
+        Ok(Err(_panic)) => Err("the spool crashed".to_owned()),
+        Err(_elapsed) => Err("the spool does not answer".to_owned()),
+    }
 }
 
 /// A spool that hangs or panics has not kept it, and the call goes on.

@@ -25,6 +25,7 @@ mod globs;
 mod known;
 mod places;
 mod prefix;
+mod services;
 mod variables;
 
 use places::{Where, places, uses};
@@ -256,7 +257,9 @@ fn only_reads(command: &Command, reading: &CommandProfile) -> Result<(), Refused
     let stage = |why: String| Err((Decision::Stage, why));
     if reading.needs.contains(&"host-service") && !reading.class.is_read_only() {
         let why = "needs a service outside the sandbox, so it cannot work inside it";
-        return Err((Decision::Ask, why.to_owned()));
+        // What only looks loses nothing by trying, and says at once that it cannot.
+        let decision = if services::only_looks(command) { Decision::Stage } else { Decision::Ask };
+        return Err((decision, why.to_owned()));
     }
     for class in [Class::Privilege, Class::Network] {
         if reading.class.contains(class) {
@@ -316,19 +319,22 @@ fn reaches(
         let verb = if access == Access::Write { "changes something" } else { "reads" };
         let secret = globs::may_be_secret(&word)
             .then(|| (Decision::Stage, format!("may read a file with secrets: {said}")));
-        let found =
-            places(&word, command, start, root).into_iter().filter_map(move |place| match place {
-                Where::Inside(_) | Where::Harmless => None,
-                Where::Scratch => Some((Decision::Stage, format!("uses a temporary file: {said}"))),
-                Where::Public if access == Access::Read => None,
-                Where::Public | Where::Outside => {
-                    Some((Decision::Ask, format!("{verb} outside the workspace: {said}")))
-                }
-                Where::Unknown => Some((
-                    Decision::Stage,
-                    format!("reads what is only known when it runs: {said}"),
-                )),
-            });
+        let places = places(&word, command, start, root);
+        // Where it goes wrong only if a `cd` before it failed, the sandbox lets nothing happen.
+        let stays = matches!(places.split_first(), Some((Where::Outside, rest))
+            if !rest.is_empty() && rest.iter().all(|it| matches!(it, Where::Inside(_))));
+        let asked = if stays { Decision::Stage } else { Decision::Ask };
+        let found = places.into_iter().filter_map(move |place| match place {
+            Where::Inside(_) | Where::Harmless => None,
+            Where::Scratch => Some((Decision::Stage, format!("uses a temporary file: {said}"))),
+            Where::Public if access == Access::Read => None,
+            Where::Public | Where::Outside => {
+                Some((asked, format!("{verb} outside the workspace: {said}")))
+            }
+            Where::Unknown => {
+                Some((Decision::Stage, format!("reads what is only known when it runs: {said}")))
+            }
+        });
         secret.into_iter().chain(found)
     });
     strictest(refused).map_or(Ok(()), Err)

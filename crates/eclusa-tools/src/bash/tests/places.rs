@@ -3,10 +3,11 @@
 
 use std::{fs, path::PathBuf};
 
-use eclusa::{Answer, Run, ToolCall};
+use eclusa::{Answer, Run, Spool as _, ToolCall};
+use eclusa_sandbox::Keep;
 use serde_json::json;
 
-use super::World;
+use super::{SandboxSettings, World};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tmp_lasts_for_the_conversation_and_goes_with_it() {
@@ -136,6 +137,21 @@ async fn a_host_that_was_tried_is_named() {
         reply.content()
     );
     assert_eq!(reply.data().unwrap()["network"][0]["host"], "crates.example");
+}
+
+/// S1.22, S1.32, C16, E10: memory keeps a little of it, the output store has all of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn output_beyond_what_memory_keeps_is_saved_whole() {
+    let little = |it: &mut SandboxSettings| it.keep = Keep { head: 1000, tail: 1000 };
+    let world = World::new(Answer::Once, little);
+    let reply = world.bash("seq 1 100000").await;
+    let data = reply.data().unwrap();
+    assert_eq!((&data["output_bytes"], &data["lost_bytes"]), (&json!(588_895), &json!(0)));
+    let reference = reply.spool().unwrap();
+    assert!(reply.truncated() && reply.text().contains(reference), "{}", reply.text());
+    let whole = world.spool.read(reference, 0..usize::MAX).await.unwrap();
+    let all: String = (1..=100_000).map(|n| format!("{n}\n")).collect();
+    assert!(whole == all, "{} bytes", whole.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,38 +2,39 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs::{File, OpenOptions},
+    io::Read,
+    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
-use std::os::unix::ffi::OsStrExt;
-
 /// What the index says of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct IndexEntry {
+pub struct IndexEntry {
     /// The name of its content.
-    pub(super) id: [u8; 20],
+    pub id: [u8; 20],
     /// Length of the file when git last looked, cut to 32 bits.
-    pub(super) size: u32,
+    pub size: u32,
     /// When the file had changed when git last looked, in nanoseconds since 1970.
-    pub(super) modified: i128,
+    pub modified: i128,
     /// Whether it is in conflict: a merge left several versions.
-    pub(super) unmerged: bool,
+    pub unmerged: bool,
 }
 
 /// The index, read.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Index {
+pub struct GitIndex {
     entries: BTreeMap<PathBuf, IndexEntry>,
     /// Directories whose files are in a tree that git has written: a commit has them, or had.
     written: BTreeSet<PathBuf>,
 }
 
 /// The largest index that is read.
-pub(super) const MAX_INDEX: u64 = 256 << 20;
+pub const MAX_INDEX: u64 = 256 << 20;
 
-impl Index {
+impl GitIndex {
     /// Reads an index of version 2, 3 or 4 with names of 20 bytes; `None` for anything else.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Index> {
+    pub fn parse(bytes: &[u8]) -> Option<GitIndex> {
         let mut reader = IndexReader(bytes);
         if reader.take(4)? != b"DIRC" {
             return None;
@@ -42,7 +43,7 @@ impl Index {
         if !(2..=4).contains(&version) {
             return None;
         }
-        let mut index = Index::default();
+        let mut index = GitIndex::default();
         let mut last: Vec<u8> = Vec::new();
         for _ in 0..reader.number()? {
             let (path, entry) = reader.entry(version, &mut last)?;
@@ -70,18 +71,18 @@ impl Index {
     }
 
     /// What it says of this path.
-    pub(super) fn get(&self, path: &Path) -> Option<&IndexEntry> {
+    pub fn get(&self, path: &Path) -> Option<&IndexEntry> {
         self.entries.get(path)
     }
 
     /// True when git has written the directory of this path as a tree, and nothing in it was
     /// staged since.
-    pub(super) fn is_written(&self, path: &Path) -> bool {
+    pub fn is_written(&self, path: &Path) -> bool {
         path.parent().is_some_and(|it| self.written.contains(it))
     }
 
     /// True when something beneath this directory is tracked.
-    pub(super) fn tracks_beneath(&self, path: &Path) -> bool {
+    pub fn tracks_beneath(&self, path: &Path) -> bool {
         self.entries.range(path.to_owned()..).next().is_some_and(|(it, _)| it.starts_with(path))
     }
 
@@ -102,6 +103,50 @@ impl Index {
         }
         Some(())
     }
+}
+
+/// True when git tracks this file of a workspace and has read it at some time.
+///
+/// An entry that was written into the index without looking at the file has no time: whoever cannot
+/// read a file could make one, so that it says nothing.
+#[must_use]
+pub fn is_tracked(root: &Path, beneath: &Path) -> bool {
+    let path = root.join(beneath);
+    let found = path.ancestors().skip(1).find_map(|it| Some((it, git_directory(it)?)));
+    let Some((tree, git)) = found else { return false };
+    let index = read_small(&git.join("index"), MAX_INDEX).and_then(|it| GitIndex::parse(&it));
+    let entry = index.as_ref().zip(path.strip_prefix(tree).ok()).and_then(|(it, at)| it.get(at));
+    entry.is_some_and(|it| it.modified != 0 && !it.unmerged)
+}
+
+/// The directory of the repository whose working tree begins here.
+#[must_use]
+pub fn git_directory(tree: &Path) -> Option<PathBuf> {
+    let git = tree.join(".git");
+    let kind = git.symlink_metadata().ok()?.file_type();
+    if kind.is_dir() {
+        return git.join("HEAD").symlink_metadata().is_ok().then_some(git);
+    }
+    let text = read_small(&git, 4096)?;
+    let text = String::from_utf8_lossy(&text);
+    let elsewhere = tree.join(text.strip_prefix("gitdir:")?.trim());
+    elsewhere.join("HEAD").is_file().then_some(elsewhere)
+}
+
+/// What is in a file, if it is one, is no link and is not too large.
+#[must_use]
+pub fn read_small(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits().cast_signed());
+    let file: File = options.open(path).ok()?;
+    let known = file.metadata().ok()?;
+    if !known.is_file() || known.len() > most {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= most).then_some(bytes)
 }
 
 /// What is left to read.
