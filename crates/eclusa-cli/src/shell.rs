@@ -29,6 +29,12 @@ pub(crate) fn sandboxes(
     settings.identity = commands.identity.clone();
     settings.hosts = commands.hosts.iter().chain(hosts).cloned().collect();
     settings.live = commands.live.clone();
+    let place = |it: &String| match (it.strip_prefix("~/"), &settings.home) {
+        (Some(below), Some(home)) => Some(home.join(below)),
+        (Some(_), None) => None,
+        (None, _) => Some(PathBuf::from(it)),
+    };
+    settings.writable = commands.writable.iter().filter_map(place).collect();
     settings.least = commands.least;
     settings.limits = Limits {
         memory: commands.memory,

@@ -21,6 +21,8 @@ pub struct CommandSettings {
     pub hosts: Vec<String>,
     /// Directories of the workspace, relative to it, that are written at once and not staged.
     pub live: Vec<PathBuf>,
+    /// Directories outside the workspace that are written at once: absolute, or `~/` and a path.
+    pub writable: Vec<String>,
     /// Memory, in bytes; `None`: as much as there is.
     pub memory: Option<u64>,
     /// Processes at once.
@@ -40,6 +42,7 @@ impl Default for CommandSettings {
         CommandSettings {
             hosts: Vec::new(),
             live: Vec::new(),
+            writable: Vec::new(),
             memory: Some(8 << 30),
             processes: Some(1024),
             disk: Some(8 << 30),
@@ -80,6 +83,9 @@ pub(super) struct Commands {
     pub(super) least: Option<Spanned<Keyword<RequiredEnforcement>>>,
     /// Who commits, where a repository does not say: "Ada <ada@example.org>", or "" for nobody.
     pub(super) identity: Option<Spanned<String>>,
+    /// Directories outside the workspace that are written at once, where they exist:
+    /// "~/.local/bin".
+    pub(super) writable: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 /// Puts what is said in the place of what was said below.
@@ -98,6 +104,13 @@ pub(super) fn merge(source: &mut LayerReader<'_>, below: &mut Config, file: &Com
         });
         let live = live.collect();
         set_tightening(source, &written.span, &mut commands.live, live, |new, old| {
+            has_more(new, old)
+        });
+    }
+    if let Some(written) = &file.writable {
+        let places = written.it.iter().filter_map(|it| source.keep(&it.span, outside(&it.it)));
+        let places = places.collect();
+        set_tightening(source, &written.span, &mut commands.writable, places, |new, old| {
             has_more(new, old)
         });
     }
@@ -165,6 +178,21 @@ fn is_more<T: PartialOrd>(new: &Option<T>, old: &Option<T>) -> bool {
         (Some(new), Some(old)) => new > old,
         (None, old) => old.is_some(),
         (Some(_), None) => false,
+    }
+}
+
+/// A directory outside the workspace as it is written: below the home or from the root on, and
+/// neither of them itself.
+fn outside(written: &str) -> Result<String, String> {
+    let plain = written.trim_end_matches('/');
+    let below = plain.strip_prefix("~/").or_else(|| plain.strip_prefix('/'));
+    let named = |part: &str| !part.is_empty() && part != "." && part != "..";
+    match below.filter(|it| it.split('/').all(named) && !it.contains(['*', '?', '[', '\0'])) {
+        Some(_) => Ok(plain.to_owned()),
+        None => Err(format!(
+            "`{written}` is not a directory outside the workspace; write `~/.local/bin` or \
+             `/srv/out`"
+        )),
     }
 }
 

@@ -172,6 +172,7 @@ impl Sandboxes {
                 let (capabilities, alone) = (self.capabilities(), order.background);
                 let given = self.0.caches.furnish(&mut plan, settings, capabilities, pools, alone);
                 caches = given.map_err(made)?;
+                plan.write.extend(self.writable());
             }
             (Writes::Staged, WriteTracking::Nothing) | (Writes::Real, _) => {
                 plan.write.push(settings.root.clone());
@@ -235,6 +236,15 @@ impl Sandboxes {
     fn live(&self) -> Vec<PathBuf> {
         let SandboxSettings { root, live, .. } = self.settings();
         live.iter().filter(|it| root.join(it).is_dir()).cloned().collect()
+    }
+
+    /// The directories outside the workspace that are written at once, as far as they are there and
+    /// have nothing to do with it.
+    fn writable(&self) -> impl Iterator<Item = PathBuf> {
+        let SandboxSettings { root, state, writable, .. } = self.settings();
+        let apart = |it: &Path, other: &Path| !it.starts_with(other) && !other.starts_with(it);
+        let there = writable.iter().filter_map(|it| it.canonicalize().ok());
+        there.filter(move |it| it.is_dir() && apart(it, root) && apart(it, state))
     }
 
     /// How what a command writes is kept in hand here: found out once.

@@ -141,6 +141,7 @@ identity = 'Ada <ada@example.org>'";
     for looser in [
         "hosts = ['evil.example']",
         "live = ['src']",
+        "writable = ['~/bin']",
         "processes = 65",
         "processes = 'none'",
         "disk = '2GB'",
@@ -157,6 +158,14 @@ identity = 'Ada <ada@example.org>'";
     for wrong_live in ["/etc", "..", "a/../b", "*", "src/*.rs", "", ".git", "sub/.git/hooks"] {
         let told = wrong(&format!("[commands]\nlive = ['{wrong_live}']"));
         assert!(told.contains("eclusa.toml:2:9"), "{wrong_live}: {told}");
+    }
+    assert_eq!(
+        load("[commands]\nwritable = ['~/.local/bin/']").commands.writable,
+        ["~/.local/bin"]
+    );
+    for place in ["~", "~/", "/", "", "src", "~/../x", "/a/*"] {
+        let told = wrong(&format!("[commands]\nwritable = ['{place}']"));
+        assert!(told.contains("is not a directory outside the workspace"), "{place}: {told}");
     }
     assert!(wrong("[commands]\nidentity = 'Ada'").contains("is not an identity"));
 }

@@ -90,8 +90,8 @@ fn talked(attempt: &Attempt) -> String {
 fn refusal(refusal: &Refusal) -> String {
     let grant = match refusal {
         Refusal::Write(_) => {
-            "; commands write to the workspace, to /tmp and to the caches of tools, and no setting \
-             opens other places: a person can run it outside"
+            "; commands write to the workspace, to /tmp and to the caches of tools: a person can open \
+             another directory with `commands.writable`"
         }
         Refusal::Network(Some(host)) => {
             return format!(

@@ -30,6 +30,9 @@ pub struct SandboxSettings {
     /// Directories of the workspace that are written at once and cannot be undone, where they
     /// exist.
     pub live: Vec<PathBuf>,
+    /// Directories outside the workspace that are written at once and cannot be undone, where they
+    /// exist.
+    pub writable: Vec<PathBuf>,
     /// The least that must hold a command.
     pub least: RequiredEnforcement,
     /// How much a command may use; the time is that of the call.
@@ -60,6 +63,7 @@ impl SandboxSettings {
             blocked: Blocked::default(),
             hosts: Vec::new(),
             live: Vec::new(),
+            writable: Vec::new(),
             least: RequiredEnforcement::default(),
             limits: Limits::default(),
             cgroup: None,

@@ -139,6 +139,21 @@ async fn a_host_that_was_tried_is_named() {
     assert_eq!(reply.data().unwrap()["network"][0]["host"], "crates.example");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_outside_is_written_where_a_person_has_opened_it() {
+    let outside = tempfile::tempdir().unwrap();
+    let (open, shut) = (outside.path().join("open"), outside.path().join("shut"));
+    fs::create_dir(&open).unwrap();
+    fs::create_dir(&shut).unwrap();
+    let world = World::new(Answer::Once, |it| it.writable = vec![open.clone(), "/gone".into()]);
+    let script = "for it in \"$0\" \"$1\"; do mkdir -p $it/bin; echo x > $it/bin/tool; done";
+    let command = format!("sh -c '{script}' {} {}", open.display(), shut.display());
+    let reply = world.bash(&command).await;
+    assert!(open.join("bin/tool").exists(), "{}", reply.content());
+    assert!(!shut.join("bin").exists(), "{}", reply.content());
+    assert_eq!(reply.data().unwrap()["live"], json!([open.canonicalize().unwrap()]));
+}
+
 /// S1.22, S1.32, C16, E10: memory keeps a little of it, the output store has all of it.
 #[tokio::test(flavor = "multi_thread")]
 async fn output_beyond_what_memory_keeps_is_saved_whole() {
