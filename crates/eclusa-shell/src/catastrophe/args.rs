@@ -34,7 +34,7 @@ pub(super) fn by_words(
             Some(Catastrophe::new(Verb::OpenToAll, Target::SystemFile).with_word(&file.word))
         }
         "services" | "accounts" if stops_machine(argv) => found(Verb::End, Target::Machine),
-        "crontab" => {
+        "services" if profile.program == "crontab" => {
             // What stands behind `u` is a name.
             let removes = |it: &str| it.split('u').next().is_some_and(|it| it.contains('r'));
             let mut flags = texts().filter(|it| it.starts_with('-') && !it.starts_with("--"));
