@@ -153,6 +153,7 @@ fn public_material_is_read_and_a_refusal_names_file_and_pattern() {
 fn settings_that_git_tracks_are_judged_by_their_content() {
     let world = World::new();
     world.write("workspace/.gitignore", "local.tfvars\n");
+    fs::create_dir_all(world.path("workspace/envs")).unwrap();
     world.write("workspace/envs/prod.tfvars", "instances = 6\n");
     world.write("workspace/local.tfvars", "password = S3CR3T\n");
     let key = format!("-----BEGIN PRIVATE KEY-----\n{}\n", "MIIEvQIBADANBgkqhkiG9w0BAQE".repeat(4));
