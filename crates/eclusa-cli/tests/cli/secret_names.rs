@@ -159,10 +159,12 @@ fn settings_that_git_tracks_are_judged_by_their_content() {
     let key = format!("-----BEGIN PRIVATE KEY-----\n{}\n", "MIIEvQIBADANBgkqhkiG9w0BAQE".repeat(4));
     world.write("workspace/key.tfvars", &key);
     let git = |words: &[&str]| {
-        let name = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-C"];
-        let workspace = world.path("workspace");
-        let ran = std::process::Command::new("git").args(name).arg(workspace).args(words).output();
-        assert!(ran.unwrap().status.success(), "{words:?}");
+        #[expect(clippy::disallowed_methods, reason = "the test runs git")]
+        let mut command = std::process::Command::new("git");
+        command.args(["-c", "user.name=A", "-c", "user.email=a@example.org", "-C"]);
+        command.arg(world.path("workspace")).args(words);
+        let ran = command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+        assert!(ran.status.success(), "{words:?}: {ran:?}");
     };
     git(&["init", "-q"]);
     git(&["add", "-A"]);
