@@ -146,7 +146,7 @@ fn claude_code(facts: &InstallFacts) -> Vec<SettingsEntry> {
         "type": "command", "command": line(agent, facts), "timeout": 900, "onFailure": "block",
     });
     let mut all = Vec::new();
-    let events = ["PreToolUse", "PostToolUse", "PostToolUseFailure", "SessionEnd", "ConfigChange"];
+    let events = ["PreToolUse", "PostToolUse", "PostToolUseFailure", "SessionEnd"];
     for event in events {
         let entry = match event.contains("ToolUse") {
             true => json!({"matcher": "*", "hooks": [command]}),

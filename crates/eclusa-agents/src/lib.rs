@@ -25,6 +25,7 @@ mod event;
 mod fields;
 mod install;
 mod jsonc;
+mod limits;
 mod mapped;
 
 pub use agent::{Agent, UnknownAgent};

@@ -11,6 +11,7 @@ use eclusa::Mode;
 
 use crate::screen::ColorChoice;
 
+mod agents;
 mod approvals;
 mod conversation;
 mod history;
@@ -19,6 +20,7 @@ mod policy;
 mod servers;
 mod values;
 
+pub(crate) use agents::{AgentsCommand, InstallArgs};
 pub(crate) use approvals::{ApprovalsCommand, ResumeArgs};
 pub(crate) use conversation::{ConversationCommand, FeedArgs, WireShape};
 pub(crate) use history::{
@@ -28,7 +30,6 @@ pub(crate) use history::{
 pub(crate) use mcp::{McpArgs, UpArgs, WrapArgs};
 pub(crate) use policy::{Agent, PolicyCommand};
 pub(crate) use servers::{AddArgs, Client, ServersCommand};
-
 use values::{duration, range};
 
 const EXAMPLES: &str = "\
@@ -60,7 +61,7 @@ pub(crate) struct Args {
 }
 
 /// Options of every command.
-#[derive(Debug, Clone, Group)]
+#[derive(Debug, Clone, Default, Group)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Directory that calls work in [default: the project around the current directory]
@@ -131,6 +132,8 @@ changes are shown, and applied all together or not at all. Its output and errors
 output, in order. Ends with the exit code of the command (128 and more: a signal), with 3 where the
 rules refuse it or its changes, and with 130 when it was interrupted.")]
     Exec(ExecArgs),
+    #[command(flatten)]
+    Agents(AgentsCommand),
     /// Check how well this machine can sandbox commands
     #[command(after_help = "\
 Exit codes: 0 the sandbox is complete, 1 something is missing.")]
@@ -354,8 +357,11 @@ pub(crate) struct ExecArgs {
     /// Time limit, as `90`, `90s`, `2m` or `2h` [default: none]
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) timeout: Option<Duration>,
+    /// Run what another agent's hook allowed under this name, once
+    #[arg(long, value_name = "TICKET", hide = true, conflicts_with_all = ["apply", "discard"])]
+    pub(crate) ticket: Option<String>,
     /// The command: a program and its arguments, or one word of shell text
-    #[arg(required = true, last = true, value_name = "COMMAND")]
+    #[arg(required_unless_present = "ticket", last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 

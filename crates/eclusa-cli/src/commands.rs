@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod agents;
 mod approvals;
 mod call_args;
 mod call_record;
@@ -11,6 +12,7 @@ mod demo;
 mod doctor;
 mod exec;
 mod feed;
+mod hook;
 mod init;
 mod log;
 mod log_call;
@@ -26,8 +28,10 @@ mod tools;
 mod undo;
 mod up;
 
+pub(crate) use hook::run as hook;
+
 use crate::{
-    args::{Args, Command, ConversationCommand, Global},
+    args::{Args, Command, ConversationCommand, ExecArgs, Global},
     context::AppContext,
     failure::{Exit, Failure},
     paths::Paths,
@@ -40,7 +44,11 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
     let paths = |global: &Global| Paths::find(global);
     match command {
         Command::Run(call) => run::run(&open(&global)?, call, global.json).await,
+        Command::Exec(ExecArgs { ticket: Some(ticket), command, .. }) => {
+            exec::ticket::run(&global, &ticket, &command).await
+        }
         Command::Exec(command) => exec::run(&open(&global)?, command, global.json).await,
+        Command::Agents(command) => agents::run(&global, command),
         Command::Doctor => doctor::run(&global).await,
         Command::Check(call) => check::run(&open(&global)?, call, global.json).await,
         Command::Tools { shape: Some(shape), servers, .. } => {

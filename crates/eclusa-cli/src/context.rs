@@ -38,7 +38,11 @@ pub(crate) struct AppContext {
 impl AppContext {
     /// Finds the place and reads its configuration.
     pub(crate) fn open(global: &Global) -> Result<AppContext, Failure> {
-        let paths = Paths::find(global)?;
+        AppContext::open_at(global, Paths::find(global)?)
+    }
+
+    /// Reads the configuration of a place.
+    pub(crate) fn open_at(global: &Global, paths: Paths) -> Result<AppContext, Failure> {
         let mut layers = layers(&paths)?;
         if let Some(mode) = global.mode {
             // As a layer, so that it cannot loosen what the administrator says either.
@@ -122,6 +126,15 @@ impl AppContext {
         sink: Arc<dyn AuditSink>,
     ) -> Result<GateSetup, Failure> {
         self.names_are_known(&registry)?;
+        self.bare_setup(registry, sink)
+    }
+
+    /// The same for tools that are not all there are: rules may name others.
+    pub(crate) fn bare_setup(
+        &self,
+        registry: Arc<Registry>,
+        sink: Arc<dyn AuditSink>,
+    ) -> Result<GateSetup, Failure> {
         let workspace = self.workspace()?;
         let builder = self.config.builder(&self.paths.workspace, |file| self.secret_file(file));
         let builder = builder.map_err(Failure::usage)?.registry(registry).log(sink);
@@ -144,7 +157,7 @@ impl AppContext {
     pub(crate) fn names_are_known(&self, registry: &Registry) -> Result<(), Failure> {
         let project = format!("{}:", self.paths.project().display());
         let unknown = self.config.unknown_tools(registry).into_iter();
-        for unknown in unknown.filter(|it| !ELSEWHERE.contains(&it.name.as_str())) {
+        for unknown in unknown.filter(|it| !is_elsewhere(&it.name)) {
             if !unknown.origin.starts_with(&project) {
                 return Err(Failure::usage(unknown).hint("`eclusa tools` lists the tools"));
             }
@@ -152,4 +165,9 @@ impl AppContext {
         }
         Ok(())
     }
+}
+
+/// Tools that only some commands have, those of other agents among them.
+fn is_elsewhere(tool: &str) -> bool {
+    ELSEWHERE.contains(&tool) || tool.starts_with("agent_") || tool.starts_with("agent.")
 }

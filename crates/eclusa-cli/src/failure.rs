@@ -58,6 +58,11 @@ impl Failure {
         Failure { exit: Exit::Failed, message: message.to_string(), hints: Vec::new() }
     }
 
+    /// What the rules, or somebody, said no to.
+    pub(crate) fn refused(message: impl fmt::Display) -> Failure {
+        Failure { exit: Exit::Refused, message: message.to_string(), hints: Vec::new() }
+    }
+
     /// The same, and how to fix it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hints.push(hint.into());

@@ -97,6 +97,17 @@ impl AppContext {
         bash: impl FnOnce(Files) -> T,
         people: Vec<Arc<dyn Approver>>,
     ) -> Result<Gate, Failure> {
+        self.gate_to_execute_for(store, bash, people, None)
+    }
+
+    /// The same, with a queue for questions that nobody of them can take.
+    pub(crate) fn gate_to_execute_for<T: Tool>(
+        &self,
+        store: &Store,
+        bash: impl FnOnce(Files) -> T,
+        people: Vec<Arc<dyn Approver>>,
+        queue: Option<Arc<dyn Approver>>,
+    ) -> Result<Gate, Failure> {
         let registry = self.registry_with(Arc::new(store.clone()))?;
         let bash = bash(self.files()?);
         registry.register(Registration::new(bash).replace()).map_err(Failure::usage)?;
@@ -104,13 +115,14 @@ impl AppContext {
         undo_retention::recover(&self.workspace()?, store)?;
         setup.spool = Some(Arc::new(store.clone()));
         setup.approvers = people;
+        setup.approval_queue = queue;
         setup.reviewers = self.reviewers()?;
         // Whoever typed the command can end it.
         setup.limits.time_cap = AS_LONG_AS_IT_TAKES;
         Ok(Gate::new(setup).for_run(self.run()))
     }
 
-    fn reviewers(&self) -> Result<Vec<Arc<dyn Reviewer>>, Failure> {
+    pub(crate) fn reviewers(&self) -> Result<Vec<Arc<dyn Reviewer>>, Failure> {
         reviewers::configured(&self.config, &self.paths.workspace)
     }
 }

@@ -32,20 +32,32 @@ mod since;
 mod spawn;
 mod telemetry;
 mod terminal;
+mod tickets;
 mod timestamp;
 mod token_store;
 mod trust;
 mod undo_retention;
 mod up_token;
 
-use args::{Args, Command};
+use args::{AgentsCommand, Args, Command, Global};
 use failure::{Exit, Failure};
 
 fn main() -> ExitCode {
+    // Agents start this for each of their calls: nothing is read that is not needed.
+    let mut words = std::env::args_os().skip(1);
+    if let (Some(first), Some(agent), None) = (words.next(), words.next(), words.next())
+        && first == "hook"
+        && !agent.as_encoded_bytes().starts_with(b"-")
+    {
+        return commands::hook(Global::default(), &agent.to_string_lossy());
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(err) => return explained(&err),
     };
+    if let Command::Agents(AgentsCommand::Hook { agent }) = &args.command {
+        return commands::hook(args.global, agent);
+    }
     screen::configure(args.global.color, args.global.utc);
     let ended = run(args);
     // Whatever was started has ended before we do.

@@ -18,6 +18,9 @@ use crate::{args::Global, failure::Failure};
 /// The name of a configuration file, the person's and the workspace's.
 pub(crate) const FILE: &str = "eclusa.toml";
 
+/// The directory of the state for what concerns other people's agents.
+pub(crate) const AGENTS: &str = "agents";
+
 /// Where things are.
 #[derive(Debug, Clone)]
 pub(crate) struct Paths {
@@ -36,7 +39,12 @@ pub(crate) struct Paths {
 impl Paths {
     /// Finds the workspace and the files that go with it.
     pub(crate) fn find(global: &Global) -> Result<Paths, Failure> {
-        let named = global.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
+        Paths::find_from(global, Path::new("."))
+    }
+
+    /// The same for somebody who stands in this directory.
+    pub(crate) fn find_from(global: &Global, here: &Path) -> Result<Paths, Failure> {
+        let named = global.workspace.clone().unwrap_or_else(|| here.to_owned());
         let named = named.canonicalize().ok().filter(|it| it.is_dir()).ok_or_else(|| {
             Failure::usage(format!("the workspace `{}` is not a directory", named.display()))
         })?;
@@ -44,10 +52,7 @@ impl Paths {
             true => named,
             false => project_root(&named)?,
         };
-        let state = match &global.state {
-            Some(state) => whole(state),
-            None => home("XDG_STATE_HOME", ".local/state").ok_or_else(homeless)?.join("eclusa"),
-        };
+        let state = state_directory(global)?;
         let own = home("XDG_CONFIG_HOME", ".config").map(|it| it.join("eclusa").join(FILE));
         Ok(Paths {
             store: state.join(key(&workspace)).join("eclusa.db"),
@@ -96,6 +101,11 @@ impl Paths {
         self.store.with_file_name("up-token")
     }
 
+    /// What is kept for other people's agents: of this person, in every workspace.
+    pub(crate) fn agents(&self) -> PathBuf {
+        self.state().map_or_else(|| self.store.with_file_name(AGENTS), |it| it.join(AGENTS))
+    }
+
     /// Where uses of rules are counted.
     pub(crate) fn uses(&self) -> PathBuf {
         self.store.with_file_name("uses")
@@ -123,6 +133,14 @@ impl Paths {
     /// The workspace's own configuration.
     pub(crate) fn project(&self) -> PathBuf {
         self.workspace.join(FILE)
+    }
+}
+
+/// Where logs and everything else of this person is kept.
+pub(crate) fn state_directory(global: &Global) -> Result<PathBuf, Failure> {
+    match &global.state {
+        Some(state) => Ok(whole(state)),
+        None => Ok(home("XDG_STATE_HOME", ".local/state").ok_or_else(homeless)?.join("eclusa")),
     }
 }
 

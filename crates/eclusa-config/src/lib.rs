@@ -15,6 +15,7 @@ use eclusa::{
     PreflightStep, Registry, Retention, Rule, ServerSettings,
 };
 
+pub use agents::{AgentSettings, AgentShell};
 pub use commands::CommandSettings;
 pub use error::{ConfigError, ConfigErrors};
 pub use redact::{RedactRule, RedactSettings, RedactionError};
@@ -22,6 +23,7 @@ pub use reviewers::{ReviewerSettings, ReviewsOn};
 pub use tools::CommandTool;
 pub use web::WebSettings;
 
+mod agents;
 mod builder;
 mod check;
 mod commands;
@@ -122,6 +124,8 @@ pub struct Config {
     pub web: WebSettings,
     /// What shell commands may use and reach.
     pub commands: CommandSettings,
+    /// How calls of other people's agents are treated.
+    pub agents: AgentSettings,
     /// The checks that a person has named.
     pub checks: Vec<CheckSettings>,
     /// Tools that are programs.
@@ -229,6 +233,7 @@ impl Config {
             blocked: Blocked::nothing(),
             web: WebSettings::default(),
             commands: CommandSettings::default(),
+            agents: AgentSettings::default(),
             checks: Vec::new(),
             tools: Vec::new(),
             servers: Vec::new(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use eclusa::{Decision, Matcher, PreflightStep};
 
 use crate::{
-    Config, RedactRule, Setting, commands, diagnostics,
+    Config, RedactRule, Setting, agents, commands, diagnostics,
     error::Problem,
     files, reviewers, rules,
     schema::{self, ConfigFile},
@@ -29,6 +29,7 @@ pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file
     files::merge(source, below, &file.files);
     web::merge(source, below, &file.web);
     commands::merge(source, below, &file.commands);
+    agents::merge(source, below, &file.agents);
     diagnostics::merge(source, below, &file.diagnostics);
     for written in &file.rules {
         let Some(rule) = rules::read(source, written, &below.blocked, &below.rules, &file.rules)

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
+    agents::Agents,
     commands::Commands,
     diagnostics::Diagnostics,
     files::Files,
@@ -64,6 +65,9 @@ pub(super) struct ConfigFile {
     /// What shell commands may use and reach, and how well they must be held.
     #[serde(default)]
     pub(super) commands: Commands,
+    /// How calls of other people's agents are treated, whose hooks ask before they run.
+    #[serde(default)]
+    pub(super) agents: Agents,
     /// The checks that the tool `diagnostics` runs.
     #[serde(default)]
     pub(super) diagnostics: Diagnostics,

@@ -29,7 +29,7 @@ mod setup;
 pub(crate) mod validate;
 
 pub use builder::{BuildError, GateBuilder};
-pub use setup::{Cut, GateSetup, Limits};
+pub use setup::{Cut, Delegate, GateSetup, Limits};
 
 /// The lock: a setup, and the run that calls pass it in. Cheap to clone.
 #[derive(Clone)]

@@ -109,7 +109,7 @@ pub use eclusa_workspace::{
 };
 pub use event::{Event, Events};
 pub use gate::{
-    BuildError, Cut, Gate, GateBuilder, GateSetup, Limits,
+    BuildError, Cut, Delegate, Gate, GateBuilder, GateSetup, Limits,
     execute::{Asking, Job, Raw},
     permit::Permit,
     release::Released,

@@ -28,6 +28,7 @@ use crate::{
 mod discard_policy;
 mod exit_status;
 mod stream;
+pub(super) mod ticket;
 mod typed_approval;
 
 use exit_status::{BashWithStatus, CommandStatus, StatusSlot};

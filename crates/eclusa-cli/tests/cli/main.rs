@@ -6,6 +6,7 @@
     reason = "a test that panics has failed"
 )]
 
+mod agent_settings;
 mod built_in;
 mod check;
 mod command_tools;
@@ -15,6 +16,8 @@ mod display;
 mod doctor;
 mod exec;
 mod feed;
+mod hook;
+mod hook_faults;
 mod http_reviewer;
 mod killed;
 mod log;

@@ -53,6 +53,8 @@ pub(crate) enum ChangesOutcome {
     Committing,
     /// All of them are applied.
     Committed,
+    /// They were permitted, and whoever asked applies them.
+    Delegated,
     /// Something that they rest on had changed; nothing was applied.
     Conflict,
     /// They could not be applied.
@@ -66,6 +68,7 @@ impl ChangesOutcome {
             ChangesOutcome::Discarded => "discarded",
             ChangesOutcome::Committing => "committing",
             ChangesOutcome::Committed => "committed",
+            ChangesOutcome::Delegated => "delegated",
             ChangesOutcome::Conflict => "conflict",
             ChangesOutcome::Failed => "failed",
         }

@@ -11,9 +11,10 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    Bounds, ChangeTotals, Changes, CommitError, Decision, Diff, EffectKind, EffectKinds, Effects,
-    FoldedChanges, Mode, Node, Output, PermissionClass, Preview, Raw, Reason, RepositoryFacts, Run,
-    Source, Staged, Stop, Summary, Touch, Undo, Validated, Verdict, Workspace,
+    Bounds, ChangeTotals, Changes, CommitError, Decision, Delegate, Diff, EffectKind, EffectKinds,
+    Effects, FoldedChanges, Mode, Node, Output, PermissionClass, Preview, Raw, Reason,
+    RepositoryFacts, Run, Source, Staged, Stop, Summary, Touch, Undo, Validated, Verdict,
+    Workspace,
     audit::trail::{ChangesOutcome, ChangesTrail, Trail},
     gate::{GateSetup, ask::ask_about_changes},
     one_line, repository,
@@ -238,6 +239,9 @@ async fn commit(
     number: u64,
     trail: &mut Trail,
 ) -> Result<Undo, Stop> {
+    if let Some(delegate) = &setup.delegate {
+        return hand_over(delegate, changes, number, trail).await;
+    }
     note(trail, |it| it.outcome = ChangesOutcome::Committing);
     let committing = {
         let (workspace, changes) = (workspace.clone(), changes.clone());
@@ -268,6 +272,28 @@ async fn commit(
     };
     note(trail, |it| it.outcome = outcome);
     Err(Stop::NotCommitted { conflict: outcome == ChangesOutcome::Conflict, why })
+}
+
+/// Leaves the changes to whoever asked, once what undoing them needs is kept.
+async fn hand_over(
+    delegate: &Arc<dyn Delegate>,
+    changes: &Arc<Changes>,
+    number: u64,
+    trail: &mut Trail,
+) -> Result<Undo, Stop> {
+    let (delegate, kept) = (delegate.clone(), changes.clone());
+    let keeping = tokio::task::spawn_blocking(move || delegate.hand_over(number, &kept));
+    let kept = keeping.await.unwrap_or_else(|_panic| Err("it crashed".to_owned()));
+    match kept {
+        Ok(()) => {
+            note(trail, |it| it.outcome = ChangesOutcome::Delegated);
+            Ok(undo(number, changes))
+        }
+        Err(why) => {
+            let why = format!("what undoing it needs could not be kept: {why}");
+            Err(Stop::Discarded(Box::new(Stop::denied(Decider::Gate, why))))
+        }
+    }
 }
 
 /// How the changes can be taken back.

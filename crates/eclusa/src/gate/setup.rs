@@ -6,9 +6,9 @@ use arc_swap::ArcSwap;
 
 use super::conversations::Conversations;
 use crate::{
-    Approver, ArgsInLog, AuditSink, Checkpoint, Clock, Durability, Events, Metrics, OnNoApprover,
-    Policy, PreflightStep, Questions, Redactor, Registry, Remember, ReverseThinker, ReviewCache,
-    Reviewer, Spool, SystemClock, Tally, Workspace,
+    Approver, ArgsInLog, AuditSink, Changes, Checkpoint, Clock, Durability, Events, Metrics,
+    OnNoApprover, Policy, PreflightStep, Questions, Redactor, Registry, Remember, ReverseThinker,
+    ReviewCache, Reviewer, Spool, SystemClock, Tally, Workspace,
     approve::memory::{Counter, Memory},
 };
 
@@ -73,6 +73,14 @@ impl Default for Limits {
     }
 }
 
+/// Whoever applies changes that were permitted, where that is not the gate: another agent, which
+/// asked before it writes by itself.
+pub trait Delegate: Send + Sync {
+    /// Keeps what undoing the changes of this call will need, before anybody applies them. An
+    /// error refuses the call.
+    fn hand_over(&self, call: u64, changes: &Changes) -> Result<(), String>;
+}
+
 /// Everything a gate is made of. [`GateSetup::new`] gives it safe defaults.
 pub struct GateSetup {
     /// The tools.
@@ -107,6 +115,8 @@ pub struct GateSetup {
     pub workspace: Option<Workspace>,
     /// What committed changes survive.
     pub durability: Durability,
+    /// Who applies permitted changes, where that is not the gate.
+    pub delegate: Option<Arc<dyn Delegate>>,
     /// Takes secrets out of what leaves.
     pub redactor: Arc<Redactor>,
     /// Where "always" is kept.
@@ -164,6 +174,7 @@ impl GateSetup {
             spool: None,
             workspace: None,
             durability: Durability::default(),
+            delegate: None,
             redactor: Arc::default(),
             remember: None,
             tally: Arc::new(Counter::default()),

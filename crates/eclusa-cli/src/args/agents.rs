@@ -1,0 +1,61 @@
+//! `eclusa hook`, `install`, `uninstall` and `status`, as typed.
+
+use clap::{Args as Group, Subcommand};
+
+/// The commands for other people's agents.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentsCommand {
+    /// Answer another agent's hook: one event on stdin, the verdict on stdout
+    #[command(after_help = "\
+`eclusa install AGENT` writes the line that runs this into the agent's settings. The agent then asks
+before each of its own tool calls. The call is judged by your rules and recorded; a shell command
+that may run is run in the sandbox instead (`[agents] shell = \"plain\"` switches that off).
+
+Anything that is no verdict is a denial: an event or a configuration that cannot be read, a log that
+cannot be written, a crash, more than 10 seconds. Exit code 2 then, and the reason on stderr.")]
+    Hook {
+        /// The agent: claude-code, codex, gemini, opencode, cursor, copilot or windsurf
+        agent: String,
+    },
+    /// Connect an agent: its tools ask the gate, and the gate's tools are offered to it
+    #[command(after_help = "\
+Examples:
+  eclusa install claude-code                    for you, in every project
+  eclusa install codex --project                for everybody who works in this project
+  eclusa install gemini --dry-run               show what would be written
+
+Writes hooks that ask before each of the agent's own tool calls, connects the MCP server, and lets
+its tools run without a question of the agent's own. Comments and order of the files are kept; a file
+that cannot be parsed is left alone. `eclusa uninstall` restores the files byte for byte where nobody
+has changed them since. `eclusa status` says what holds, and what you must still confirm.")]
+    Install(InstallArgs),
+    /// Take out of an agent's settings what install put in
+    Uninstall(InstallArgs),
+    /// Say for each agent what is held, by what, and what is still open
+    #[command(after_help = "\
+Levels: `managed` (only an administrator can switch it off), `hooked` (you, or the files that are
+named, can), `none`. A level says what is written in the settings; `proven` says that the real
+agent was seen to obey it here.
+
+Exit codes: 0 every agent that was asked about is held, 1 one is not.")]
+    Status {
+        /// One agent alone
+        agent: Option<String>,
+    },
+}
+
+/// Which agent, and where.
+#[derive(Debug, Group)]
+pub(crate) struct InstallArgs {
+    /// The agent: claude-code, codex, gemini, opencode, cursor, copilot, windsurf, vscode or zed
+    pub(crate) agent: String,
+    /// For you, in every project (default)
+    #[arg(long, conflicts_with_all = ["project", "managed"])]
+    pub(crate) user: bool,
+    /// For everybody who works in this project
+    #[arg(long, conflicts_with = "managed")]
+    pub(crate) project: bool,
+    /// For everybody on this machine; needs root, and nobody else can switch it off
+    #[arg(long)]
+    pub(crate) managed: bool,
+}

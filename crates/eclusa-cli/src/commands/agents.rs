@@ -1,0 +1,80 @@
+//! `eclusa install`, `uninstall` and `status`: other people's agents and their settings.
+
+use eclusa_agents::{Agent, InstallFacts};
+
+use crate::{
+    args::{AgentsCommand, Global, InstallArgs},
+    failure::{Exit, Failure},
+    screen::Screen,
+    tickets::random_name,
+};
+
+mod backup;
+mod install;
+mod settings_files;
+mod status;
+
+pub(super) fn run(global: &Global, command: AgentsCommand) -> Result<Exit, Failure> {
+    let mut screen = Screen::stdout();
+    let exit = match command {
+        // It is answered before there is a runtime.
+        AgentsCommand::Hook { .. } => Ok(Exit::Usage),
+        AgentsCommand::Install(args) => install::install(global, &args, &mut screen),
+        AgentsCommand::Uninstall(args) => install::uninstall(global, &args, &mut screen),
+        AgentsCommand::Status { agent } => status::run(global, agent.as_deref(), &mut screen),
+    }?;
+    screen.flush()?;
+    Ok(exit)
+}
+
+/// For whom something is installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    User,
+    Project,
+    Managed,
+}
+
+impl Scope {
+    const ALL: [Scope; 3] = [Scope::Managed, Scope::User, Scope::Project];
+
+    fn new(args: &InstallArgs) -> Scope {
+        match (args.project, args.managed) {
+            (true, _) => Scope::Project,
+            (_, true) => Scope::Managed,
+            _ => Scope::User,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Scope::User => "user",
+            Scope::Project => "project",
+            Scope::Managed => "managed",
+        }
+    }
+
+    /// What is written into settings for it. A file that others share names no path of this
+    /// machine.
+    fn facts(self) -> Result<InstallFacts, Failure> {
+        let program = match self {
+            Scope::Project => "eclusa".to_owned(),
+            Scope::User | Scope::Managed => {
+                let program = std::env::current_exe()?;
+                let lost = || Failure::failed("the path of this program is not UTF-8");
+                program.to_str().ok_or_else(lost)?.to_owned()
+            }
+        };
+        let nonce = random_name()?.get(..16).unwrap_or_default().to_owned();
+        Ok(InstallFacts {
+            program,
+            nonce,
+            managed: self == Scope::Managed,
+            project: self == Scope::Project,
+        })
+    }
+}
+
+fn named(agent: &str) -> Result<Agent, Failure> {
+    agent.parse().map_err(Failure::usage)
+}

@@ -1,0 +1,141 @@
+//! `eclusa install` and `uninstall`: entries go into an agent's settings, and out again.
+
+use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
+
+use super::{
+    Scope,
+    backup::{Backup, SavedFile},
+    named,
+    settings_files::{self, SettingsFile, files},
+};
+use crate::{
+    args::{Global, InstallArgs},
+    failure::{Exit, Failure},
+    screen::{Screen, note, sanitize},
+};
+
+/// Lines that are shown around those that change.
+const CONTEXT: usize = 2;
+
+pub(super) fn install(
+    global: &Global,
+    args: &InstallArgs,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    let (agent, scope) = (named(&args.agent)?, Scope::new(args));
+    let files = files(global, agent, scope)?;
+    if files.is_empty() {
+        let text = format!("{agent} has no settings for a whole {}", whole(scope));
+        return Err(Failure::usage(text).hint("leave the option out: it is then for you alone"));
+    }
+    // Everything is worked out before anything is written.
+    let mut planned = Vec::new();
+    for file in &files {
+        planned.push((file, file.installed()?));
+    }
+    let changed: Vec<&(&SettingsFile, String)> =
+        planned.iter().filter(|(file, new)| file.text.as_ref() != Some(new)).collect();
+    if changed.is_empty() {
+        screen.line(&format!("{agent} is connected already: nothing to change"))?;
+        return Ok(Exit::Done);
+    }
+    for (file, new) in &changed {
+        show(screen, file, new)?;
+    }
+    if global.dry_run {
+        note("nothing was written (--dry-run)");
+        return Ok(Exit::Done);
+    }
+    let earlier = Backup::load(global, agent, scope)?;
+    let mut backup = Backup::default();
+    for (file, new) in &planned {
+        let before = match earlier.of(&file.path) {
+            // Nobody touched it since: what was there before us is known.
+            Some(saved) if file.text.as_deref() == Some(&saved.after) => saved.before.clone(),
+            Some(_) => file.uninstalled()?,
+            None => file.text.clone(),
+        };
+        backup.files.push(SavedFile { path: file.path.clone(), before, after: new.clone() });
+    }
+    backup.save(global, agent, scope)?;
+    for (file, new) in &changed {
+        settings_files::write(&file.path, Some(new))?;
+    }
+    screen.line(&format!("{agent} is connected ({})", scope.name()))?;
+    if let Some(what) = agent.to_confirm(scope == Scope::Managed) {
+        screen.line(&format!("to confirm by you: {what}"))?;
+    }
+    for what in agent.still_open(scope == Scope::Managed) {
+        screen.line(&format!("still open: {what}"))?;
+    }
+    if agent.has_hooks() {
+        note("its other servers: `eclusa servers import` puts them behind the gate");
+    }
+    note(&format!("`eclusa uninstall {}` takes it back", args.agent));
+    Ok(Exit::Done)
+}
+
+pub(super) fn uninstall(
+    global: &Global,
+    args: &InstallArgs,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    let (agent, scope) = (named(&args.agent)?, Scope::new(args));
+    let files = files(global, agent, scope)?;
+    let backup = Backup::load(global, agent, scope)?;
+    let mut planned = Vec::new();
+    for file in files.iter().filter(|it| it.text.is_some()) {
+        let left = match backup.of(&file.path) {
+            Some(saved) if file.text.as_deref() == Some(&saved.after) => saved.before.clone(),
+            // Somebody changed it since: what is ours is taken out, and the rest stays.
+            _ => file.uninstalled()?,
+        };
+        planned.push((file, left));
+    }
+    planned.retain(|(file, left)| file.text != *left);
+    if planned.is_empty() {
+        screen.line(&format!("{agent} is not connected: nothing to take out"))?;
+        return Ok(Exit::Done);
+    }
+    for (file, left) in &planned {
+        show(screen, file, left.as_deref().unwrap_or_default())?;
+    }
+    if global.dry_run {
+        note("nothing was written (--dry-run)");
+        return Ok(Exit::Done);
+    }
+    for (file, left) in &planned {
+        settings_files::write(&file.path, left.as_deref())?;
+    }
+    Backup::forget(global, agent, scope)?;
+    screen.line(&format!("{agent} is no longer connected ({})", scope.name()))?;
+    Ok(Exit::Done)
+}
+
+fn whole(scope: Scope) -> &'static str {
+    match scope {
+        Scope::User => "person",
+        Scope::Project => "project",
+        Scope::Managed => "machine",
+    }
+}
+
+/// What changes in a file.
+fn show(screen: &mut Screen, file: &SettingsFile, new: &str) -> Result<(), Failure> {
+    screen.line(&sanitize(&format!("+++ {}", file.path.display())))?;
+    let (old, new): (Vec<&str>, Vec<&str>) = (file.text().lines().collect(), new.lines().collect());
+    let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
+    for op in group_diff_ops(ops, CONTEXT).into_iter().flatten() {
+        let (old, new) = (old.get(op.old_range()), new.get(op.new_range()));
+        let gone = old.into_iter().flatten().map(|it| ("-", it));
+        let come = new.into_iter().flatten().map(|it| ("+", it));
+        let lines: Vec<(&str, &&str)> = match op.tag() {
+            DiffTag::Equal => come.map(|(_, it)| (" ", it)).collect(),
+            DiffTag::Delete | DiffTag::Insert | DiffTag::Replace => gone.chain(come).collect(),
+        };
+        for (mark, line) in lines {
+            screen.line(&sanitize(&format!("{mark}{line}")))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! The files of an agent's settings on this machine: where they are, and what is in them.
+
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+};
+
+use eclusa_agents::{Agent, EntryFile, SettingsEntry, entries};
+
+use super::Scope;
+use crate::{args::Global, failure::Failure, paths::Paths, read_text::read_text, tickets::remove};
+
+/// A file, and what belongs into it.
+pub(super) struct SettingsFile {
+    pub(super) path: PathBuf,
+    pub(super) entries: Vec<SettingsEntry>,
+    /// What is in it; `None`: it is not there.
+    pub(super) text: Option<String>,
+}
+
+/// The files of an agent, each with everything that belongs into it.
+pub(super) fn files(
+    global: &Global,
+    agent: Agent,
+    scope: Scope,
+) -> Result<Vec<SettingsFile>, Failure> {
+    let mut files: Vec<SettingsFile> = Vec::new();
+    for entry in entries(agent, &scope.facts()?) {
+        let Some(path) = place(global, scope, entry.file)? else { continue };
+        match files.iter_mut().find(|it| it.path == path) {
+            Some(file) => file.entries.push(entry),
+            None => {
+                let text = match read_text(&path) {
+                    Ok(text) => Some(text),
+                    Err(err) if err.kind() == io::ErrorKind::NotFound => None,
+                    Err(err) => {
+                        let text = format!("`{}` cannot be read: {err}", path.display());
+                        return Err(Failure::failed(text));
+                    }
+                };
+                files.push(SettingsFile { path, entries: vec![entry], text });
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Where a file is. An agent that has no place of this scope has no file.
+fn place(global: &Global, scope: Scope, file: EntryFile) -> Result<Option<PathBuf>, Failure> {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    let home = || absolute("HOME").ok_or_else(|| Failure::usage("HOME is not set"));
+    Ok(match (scope, file) {
+        (Scope::User, EntryFile::Home(name)) => Some(home()?.join(name)),
+        (Scope::User, EntryFile::Settings(variable, otherwise, name)) => match absolute(variable) {
+            Some(directory) => Some(directory.join(name)),
+            None => Some(home()?.join(otherwise).join(name)),
+        },
+        (Scope::Project, EntryFile::Project(name)) => {
+            Some(Paths::find(global)?.workspace.join(name))
+        }
+        (Scope::Managed, EntryFile::Machine(path)) => Some(PathBuf::from(path)),
+        _ => None,
+    })
+}
+
+impl SettingsFile {
+    /// What is in it; an empty text where it is not there.
+    pub(super) fn text(&self) -> &str {
+        self.text.as_deref().unwrap_or_default()
+    }
+
+    /// The text with everything in it that belongs there.
+    pub(super) fn installed(&self) -> Result<String, Failure> {
+        self.entries.iter().try_fold(self.text().to_owned(), |text, entry| {
+            entry.add(&text).map_err(|err| self.unreadable(&err))
+        })
+    }
+
+    /// The text without it; `None` where nothing is left.
+    pub(super) fn uninstalled(&self) -> Result<Option<String>, Failure> {
+        let mut text = self.text().to_owned();
+        for entry in &self.entries {
+            match entry.remove(&text).map_err(|err| self.unreadable(&err))? {
+                Some(left) => text = left,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(text))
+    }
+
+    fn unreadable(&self, err: &eclusa_agents::EntryError) -> Failure {
+        Failure::failed(format!("`{}` was left as it is: {err}", self.path.display()))
+            .hint("fix the file, then run the command again; nothing was written")
+    }
+}
+
+/// Writes a file as a whole; `None` takes it away.
+pub(super) fn write(path: &Path, text: Option<&str>) -> Result<(), Failure> {
+    let written = match text {
+        Some(text) => crate::remember::replace(path, text),
+        None => match remove(path) {
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        },
+    };
+    written.map_err(|err| Failure::failed(format!("`{}` cannot be written: {err}", path.display())))
+}

@@ -1,0 +1,303 @@
+//! A call that another agent is about to make: judged by the same gate as our own.
+
+use std::{
+    env,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use eclusa::{
+    Answer, Approver, Decision, Incoming, Malformed, NotAsked, OnNoApprover, Origin,
+    PermissionClass, Question, Reason, Registration, Registry, Reply, Source, ToolCall,
+};
+use eclusa_agents::{HookEvent, HookVerdict, MappedCall, OurCall};
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::{
+    Asking, agent_denials, delegated,
+    open_calls::{OpenCall, digest},
+    session::Session,
+};
+use crate::tickets::Ticket;
+
+/// Texts longer than this are not repeated on the command line.
+const MAX_SHOWN: usize = 4_000;
+
+pub(super) async fn judge(
+    session: &Session,
+    event: &HookEvent,
+    asking: &Asking,
+) -> Result<HookVerdict, String> {
+    match event.mapped_call() {
+        // It passes the gate of our server.
+        MappedCall::OwnServer => Ok(HookVerdict::Allow { context: None }),
+        MappedCall::Malformed(problem) => {
+            let call = Malformed {
+                id: id(event),
+                tool: Some(event.tool.clone()),
+                problem,
+                origin: Origin::Hook,
+            };
+            let gate = session.gate(Arc::new(Registry::default()), Vec::new(), None, asking)?;
+            Ok(HookVerdict::Deny(gate.pass(call).await.content().into_owned()))
+        }
+        MappedCall::Own(own) => {
+            let call = (own.tool().to_owned(), event.input.clone());
+            plain(session, event, asking, call, delegated::own(own)).await
+        }
+        MappedCall::Server { server, tool, args } => {
+            let (name, registration) = delegated::of_server(&server, &tool);
+            plain(session, event, asking, (name, args), registration).await
+        }
+        MappedCall::Unknown { tool, args } => {
+            let (name, registration) = delegated::unknown(&tool);
+            plain(session, event, asking, (name, args), registration).await
+        }
+        MappedCall::Ours(calls) => match calls.as_slice() {
+            [OurCall { tool: "bash", args }] => shell(session, event, asking, args).await,
+            calls => several(session, event, asking, calls).await,
+        },
+    }
+}
+
+/// A call that the agent carries out by itself, where it may.
+async fn plain(
+    session: &Session,
+    event: &HookEvent,
+    asking: &Asking,
+    (name, args): (String, Value),
+    registration: Registration,
+) -> Result<HookVerdict, String> {
+    let (reply, asked) = pass(session, event, asking, (name, args), registration).await?;
+    verdict(session, event, &reply, asked)
+}
+
+/// Calls of our own tools, each of which must be allowed.
+async fn several(
+    session: &Session,
+    event: &HookEvent,
+    asking: &Asking,
+    calls: &[OurCall],
+) -> Result<HookVerdict, String> {
+    let mut last = HookVerdict::Deny("it names nothing to do".to_owned());
+    let mut question = None;
+    for OurCall { tool, args } in calls {
+        let mut args = args.clone();
+        let directory = event.directory.as_deref();
+        match args.get_mut("path") {
+            Some(Value::String(path)) => *path = session.path(path, directory),
+            _ => {
+                // Patches and searches without a place start where the agent stands.
+                let here = session.path(".", directory);
+                if matches!(*tool, "list" | "glob" | "grep")
+                    && here != "."
+                    && let Some(fields) = args.as_object_mut()
+                {
+                    fields.insert("path".to_owned(), here.into());
+                } else if *tool == "apply_patch" && here != "." && here != "./" {
+                    let (name, registration) = delegated::unknown(&event.tool);
+                    return plain(session, event, asking, (name, args), registration).await;
+                }
+            }
+        }
+        let max_size = session.ctx.config.max_file_size;
+        let registration = delegated::ours(tool, &session.files, max_size)
+            .ok_or_else(|| format!("`{tool}` is not delegated"))?;
+        let call = ((*tool).to_owned(), args);
+        let (reply, asked) = pass(session, event, asking, call, registration).await?;
+        last = verdict(session, event, &reply, asked)?;
+        match &last {
+            HookVerdict::Deny(_) => return Ok(last),
+            HookVerdict::Ask(why) => question = Some(why.clone()),
+            HookVerdict::Allow { .. } | HookVerdict::Rewrite { .. } => {}
+        }
+    }
+    Ok(question.map_or(last, HookVerdict::Ask))
+}
+
+/// A shell command: what may run, runs in our sandbox, where its changes are judged.
+async fn shell(
+    session: &Session,
+    event: &HookEvent,
+    asking: &Asking,
+    args: &Value,
+) -> Result<HookVerdict, String> {
+    let text = args.get("command").and_then(Value::as_str).unwrap_or_default();
+    let staged = event.agent.can_rewrite()
+        && !session.plain_shell(event.agent)
+        && !agent_denials::may_concern(event.agent, session.root(), text);
+    let directory = args.get("cwd").and_then(Value::as_str).unwrap_or(".");
+    let directory = session.path(directory, event.directory.as_deref());
+    let mut call = args.clone();
+    if let Some(fields) = call.as_object_mut() {
+        fields.insert("cwd".to_owned(), directory.clone().into());
+    }
+    let registration = match session.files.directory(&directory) {
+        Ok(_) => delegated::shell(staged || is_ruled(session, event, asking, &call)?),
+        Err(err) => {
+            let problem = format!("the command would start outside the workspace: {err}");
+            let bad = Malformed {
+                id: id(event),
+                tool: Some("bash".to_owned()),
+                problem,
+                origin: Origin::Hook,
+            };
+            let gate = session.gate(Arc::new(Registry::default()), Vec::new(), None, asking)?;
+            return Ok(HookVerdict::Deny(gate.pass(bad).await.content().into_owned()));
+        }
+    };
+    let call = ("bash".to_owned(), call);
+    let (reply, asked) = pass(session, event, asking, call, registration).await?;
+    let verdict = verdict(session, event, &reply, asked.clone())?;
+    if !staged || matches!(verdict, HookVerdict::Deny(_)) {
+        return Ok(verdict);
+    }
+    let ticket = Ticket {
+        client: session.client.clone(),
+        conversation: session.conversation.clone(),
+        call: id(event),
+        text: text.to_owned(),
+        directory,
+        approved: asking.has_begun() || asked.is_some(),
+        ..Ticket::new(&session.global, &session.ctx.paths.workspace)
+    };
+    Ticket::sweep(&session.ctx.paths.agents());
+    let name = ticket
+        .keep(&session.ctx.paths.agents())
+        .map_err(|err| format!("the ticket cannot be kept: {err}"))?;
+    let mut input = event.input.clone();
+    if let Some(fields) = input.as_object_mut() {
+        fields.insert("command".to_owned(), line(session, &name, text)?.into());
+    }
+    keep(session, event, &reply, &input, true)?;
+    Ok(HookVerdict::Rewrite { input, context: None, ask: asked })
+}
+
+/// True when somebody's rule allows the command. What only the defaults allow rests on the sandbox,
+/// and a plain command has none.
+fn is_ruled(
+    session: &Session,
+    event: &HookEvent,
+    asking: &Asking,
+    args: &Value,
+) -> Result<bool, String> {
+    let registry = Arc::new(Registry::default());
+    registry.register(delegated::shell(true)).map_err(|err| err.to_string())?;
+    let gate = session.gate(registry, Vec::new(), None, asking)?;
+    let call = ToolCall::new(id(event), "bash", args.clone()).from(Origin::Hook);
+    let ruled = |it: &Reason| {
+        it.decision == Decision::Allow && matches!(it.source, Source::Rule | Source::Administrator)
+    };
+    Ok(gate.check(call).is_ok_and(|(_, verdict)| {
+        verdict.decision == Decision::Allow && verdict.because.iter().any(ruled)
+    }))
+}
+
+/// What the agent runs instead of the command. The command stands there to be read; the ticket
+/// decides.
+fn line(session: &Session, ticket: &str, text: &str) -> Result<String, String> {
+    let program = env::current_exe().map_err(|err| format!("our own program is lost: {err}"))?;
+    let program = program.to_str().ok_or("the path of our program is not UTF-8")?;
+    let mut words = vec![quoted(program), "exec".to_owned()];
+    let elsewhere = session.global.state.is_some() || env::var_os("XDG_STATE_HOME").is_some();
+    if let (true, Some(state)) = (elsewhere, session.ctx.paths.state()) {
+        let state = state.to_str().ok_or("the path of the state is not UTF-8")?;
+        words.extend(["--state".to_owned(), quoted(state)]);
+    }
+    words.extend(["--ticket".to_owned(), ticket.to_owned()]);
+    if text.len() <= MAX_SHOWN {
+        words.extend(["--".to_owned(), quoted(text)]);
+    }
+    Ok(words.join(" "))
+}
+
+/// A word that every shell takes for nothing but itself.
+fn quoted(word: &str) -> String {
+    let plain = |it: char| it.is_ascii_alphanumeric() || "_-./".contains(it);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Takes one call through the gate. With the reply comes the question that the agent shall put
+/// to its person, if it shall.
+async fn pass(
+    session: &Session,
+    event: &HookEvent,
+    asking: &Asking,
+    (name, args): (String, Value),
+    registration: Registration,
+) -> Result<(Reply, Option<String>), String> {
+    let registry = Arc::new(Registry::default());
+    registry.register(registration).map_err(|err| err.to_string())?;
+    let prompt = Arc::new(AgentPrompt::default());
+    let attended = env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_none_or(|it| it != "0");
+    let queued = session.ctx.config.on_no_approver == OnNoApprover::Queue;
+    let approvers: Vec<Arc<dyn Approver>> = match event.can_ask(attended) && !queued {
+        true => vec![prompt.clone()],
+        false => Vec::new(),
+    };
+    let delegate = Arc::new(session.calls.keeper());
+    let gate = session.gate(registry, approvers, Some(delegate), asking)?;
+    let call = ToolCall::new(id(event), name, args).from(Origin::Hook);
+    let reply = gate.pass(Incoming::Call(call)).await;
+    session.keep_taint(&gate)?;
+    let asked = prompt.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Ok((reply, asked))
+}
+
+fn verdict(
+    session: &Session,
+    event: &HookEvent,
+    reply: &Reply,
+    asked: Option<String>,
+) -> Result<HookVerdict, String> {
+    if reply.is_error() || reply.refused() {
+        return Ok(HookVerdict::Deny(reply.content().into_owned()));
+    }
+    keep(session, event, reply, &event.input, false)?;
+    Ok(match asked {
+        Some(why) => HookVerdict::Ask(why),
+        None => HookVerdict::Allow { context: None },
+    })
+}
+
+/// Keeps for the event after the call what was allowed.
+fn keep(
+    session: &Session,
+    event: &HookEvent,
+    reply: &Reply,
+    input: &Value,
+    ticket: bool,
+) -> Result<(), String> {
+    let (number, input) = (reply.number(), digest(input));
+    let call = OpenCall { number, tool: event.tool.clone(), input, ticket };
+    session.calls.keep(&call).map_err(|err| format!("the call cannot be kept: {err}"))
+}
+
+fn id(event: &HookEvent) -> String {
+    event.call.clone().unwrap_or_else(|| format!("{}-{}", event.agent.name(), digest(&event.input)))
+}
+
+/// The agent's own prompt: it asks its person, after we have answered.
+#[derive(Default)]
+struct AgentPrompt(Mutex<Option<String>>);
+
+impl Approver for AgentPrompt {
+    fn name(&self) -> &str {
+        "agent-prompt"
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
+        Box::pin(async move {
+            // It can show a call, and an edit as it shows its own; not what a command changed.
+            if question.preview.is_some() && question.class != PermissionClass::File {
+                return Err(NotAsked::Unavailable("the agent cannot show changes".to_owned()));
+            }
+            let why = question.verdict.why().into_owned();
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("eclusa: {why}"));
+            Ok(Answer::Once)
+        })
+    }
+}

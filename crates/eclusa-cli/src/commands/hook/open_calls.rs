@@ -1,0 +1,114 @@
+//! What hooks keep between the event before a call and the one after it: another process gets it.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::PathBuf,
+};
+
+use eclusa::{Changes, Delegate, Hash};
+use eclusa_agents::HookEvent;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{paths::Paths, tickets::remove};
+
+/// A call that was allowed, and has not come back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OpenCall {
+    /// Its number in the log, where it has one already.
+    pub(super) number: Option<u64>,
+    /// The tool, as the agent names it.
+    pub(super) tool: String,
+    /// Digest of the input that was allowed.
+    pub(super) input: String,
+    /// True when it runs in our sandbox, which keeps a record of its own.
+    pub(super) ticket: bool,
+}
+
+/// The open calls of a session, one file each.
+#[derive(Debug)]
+pub(super) struct OpenCalls {
+    directory: PathBuf,
+    /// What the call of the event is filed under.
+    key: String,
+}
+
+impl OpenCalls {
+    /// The place of this event's call. Agents that give calls no id have their calls told apart
+    /// by tool alone: they run them one after the other.
+    pub(super) fn new(paths: &Paths, event: &HookEvent) -> OpenCalls {
+        let session = format!("{}\0{}", event.agent.name(), event.session);
+        let session = Hash::sha256(session.as_bytes()).to_string();
+        let call = event.call.as_ref().unwrap_or(&event.tool);
+        let key = Hash::sha256(call.as_bytes()).to_string();
+        OpenCalls { directory: paths.agents().join("sessions").join(session), key }
+    }
+
+    /// Keeps a call that was allowed.
+    pub(super) fn keep(&self, call: &OpenCall) -> io::Result<()> {
+        let text = serde_json::to_vec(call).map_err(io::Error::other)?;
+        self.write(&self.key, &text)
+    }
+
+    /// The call of this event, which is closed with it.
+    pub(super) fn take(&self) -> Option<OpenCall> {
+        let file = self.directory.join(&self.key);
+        let call = serde_json::from_slice(&fs::read(&file).ok()?).ok()?;
+        remove(&file).ok()?;
+        Some(call)
+    }
+
+    /// Every call of the session that never came back; the session is forgotten.
+    pub(super) fn take_all(&self) -> Vec<OpenCall> {
+        let mut all = Vec::new();
+        for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            let call = fs::read(entry.path()).ok();
+            if let Some(call) = call.and_then(|it| serde_json::from_slice::<OpenCall>(&it).ok()) {
+                all.push(call);
+            }
+            // What cannot be removed is overwritten by the next session of this name.
+            let _ = remove(&entry.path());
+        }
+        all
+    }
+
+    /// Who keeps what undoing this call will need.
+    pub(super) fn keeper(&self) -> Keeper {
+        Keeper
+    }
+
+    /// What brought text from outside into the session.
+    pub(super) fn taint(&self) -> Option<String> {
+        fs::read_to_string(self.directory.join("taint")).ok()
+    }
+
+    pub(super) fn set_taint(&self, how: &str) -> io::Result<()> {
+        match self.directory.join("taint").exists() {
+            true => Ok(()),
+            false => self.write("taint", how.as_bytes()),
+        }
+    }
+
+    fn write(&self, name: &str, text: &[u8]) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
+        let mut options = fs::OpenOptions::new();
+        let options = options.write(true).create(true).truncate(true).mode(0o600);
+        options.open(self.directory.join(name))?.write_all(text)
+    }
+}
+
+/// Changes that the agent makes by itself.
+pub(super) struct Keeper;
+
+impl Delegate for Keeper {
+    fn hand_over(&self, _: u64, _: &Changes) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A digest of a call's input.
+pub(super) fn digest(input: &Value) -> String {
+    Hash::sha256(input.to_string().as_bytes()).to_string()
+}

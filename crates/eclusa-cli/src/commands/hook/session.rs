@@ -1,0 +1,161 @@
+//! The session of another agent: its workspace, its settings, and the gate for its calls.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use eclusa::{Approver, Delegate, Files, Gate, Registry, Run};
+use eclusa_agents::{Agent, HookEvent};
+use eclusa_config::AgentShell;
+use eclusa_store::{ApprovalQueue, Store};
+use futures::future::BoxFuture;
+
+use super::{Asking, open_calls::OpenCalls};
+use crate::{args::Global, context::AppContext, paths::Paths, rule_uses::RuleUses};
+
+/// A session, as far as one hook of it knows.
+pub(super) struct Session {
+    pub(super) ctx: AppContext,
+    pub(super) global: Global,
+    pub(super) store: Store,
+    pub(super) files: Files,
+    pub(super) calls: OpenCalls,
+    /// The conversation in our records.
+    pub(super) conversation: String,
+    /// The agent with its version, where that is known.
+    pub(super) client: String,
+    /// The root as the agent spells it.
+    root: PathBuf,
+}
+
+impl Session {
+    /// Opens the session of an event. The workspace is where the session was started, and never
+    /// what a call names.
+    pub(super) fn open(global: &Global, event: &HookEvent) -> Result<Session, String> {
+        let root = root(event)?;
+        let said = |failure: crate::failure::Failure| failure.lines().join("; ");
+        let paths = Paths::find_from(global, &root).map_err(said)?;
+        let ctx = AppContext::open_at(global, paths).map_err(said)?;
+        let store = ctx.store().map_err(said)?;
+        let files = Files::open(&ctx.paths.workspace, ctx.config.blocked.clone());
+        let files = files.map_err(|err| err.to_string())?;
+        let client = match &event.version {
+            Some(version) => format!("{} {version}", event.agent.name()),
+            None => event.agent.name().to_owned(),
+        };
+        Ok(Session {
+            calls: OpenCalls::new(&ctx.paths, event),
+            conversation: format!("{}:{}", event.agent.name(), event.session),
+            global: global.clone(),
+            store,
+            files,
+            client,
+            root,
+            ctx,
+        })
+    }
+
+    /// The gate for calls of this session, with these tools.
+    pub(super) fn gate(
+        &self,
+        registry: Arc<Registry>,
+        approvers: Vec<Arc<dyn Approver>>,
+        delegate: Option<Arc<dyn Delegate>>,
+        asking: &Asking,
+    ) -> Result<Gate, String> {
+        let said = |failure: crate::failure::Failure| failure.lines().join("; ");
+        let mut setup =
+            self.ctx.bare_setup(registry, Arc::new(self.store.clone())).map_err(said)?;
+        let queue = ApprovalQueue::new(self.store.clone());
+        setup.spool = Some(Arc::new(self.store.clone()));
+        setup.approval_queue = Some(Arc::new(Queue { queue, asking: asking.clone() }));
+        setup.approvers = approvers;
+        setup.tally = Arc::new(RuleUses(self.ctx.paths.uses()));
+        setup.reviewers = self.ctx.reviewers().map_err(said)?;
+        setup.delegate = delegate;
+        let run = Run {
+            conversation: self.conversation.as_str().into(),
+            client: Some(self.client.as_str().into()),
+            dry_run: false,
+            ..self.ctx.run()
+        };
+        let gate = Gate::new(setup).for_run(run);
+        if let Some(how) = self.calls.taint() {
+            gate.bring_from_outside(&how);
+        }
+        Ok(gate)
+    }
+
+    /// The root as the agent spells it.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// True when shell commands run as the agent runs them, and not in our sandbox.
+    pub(super) fn plain_shell(&self, agent: Agent) -> bool {
+        self.ctx.config.agents.shell_of(agent.name()) == AgentShell::Plain
+    }
+
+    /// Keeps for the next process of this session that text from outside came in.
+    pub(super) fn keep_taint(&self, gate: &Gate) -> Result<(), String> {
+        match gate.taint() {
+            Some(how) => self.calls.set_taint(&how).map_err(|err| err.to_string()),
+            None => Ok(()),
+        }
+    }
+
+    /// A path as a tool of ours names it: below the workspace where it is, and as it stands
+    /// otherwise. Relative ones start where the agent stands.
+    pub(super) fn path(&self, path: &str, directory: Option<&str>) -> String {
+        let asked = Path::new(path);
+        let asked = match directory {
+            Some(directory) if asked.is_relative() => Path::new(directory).join(asked),
+            _ => asked.to_owned(),
+        };
+        let workspace = &self.ctx.paths.workspace;
+        let canonical_root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        let below = asked
+            .strip_prefix(&self.root)
+            .ok()
+            // The session may have been started below the workspace.
+            .map(|it| canonical_root.join(it))
+            .unwrap_or_else(|| asked.clone());
+        match below.strip_prefix(workspace) {
+            Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+            Ok(inside) => inside.to_string_lossy().into_owned(),
+            Err(_) => asked.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+/// Where the session was started: what the agent says of itself, or where it runs its hooks.
+fn root(event: &HookEvent) -> Result<PathBuf, String> {
+    let variable = event.agent.root_variable().and_then(env::var_os).map(PathBuf::from);
+    let named = variable.or_else(|| event.root.as_ref().map(PathBuf::from));
+    match named.filter(|it| it.is_absolute() && it.is_dir()) {
+        Some(root) => Ok(root),
+        None => env::current_dir().map_err(|err| format!("the session has no directory: {err}")),
+    }
+}
+
+/// The approval queue; while it waits there is more time.
+struct Queue {
+    queue: ApprovalQueue,
+    asking: Asking,
+}
+
+impl Approver for Queue {
+    fn name(&self) -> &str {
+        self.queue.name()
+    }
+
+    fn ask<'a>(
+        &'a self,
+        question: &'a eclusa::Question,
+    ) -> BoxFuture<'a, Result<eclusa::Answer, eclusa::NotAsked>> {
+        self.asking.begin();
+        self.queue.ask(question)
+    }
+}

@@ -1,0 +1,140 @@
+//! `eclusa install`, `uninstall` and `status`: an agent's settings, changed and changed back.
+
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::Path};
+
+use crate::world::World;
+
+/// Every file below a directory.
+fn tree(root: &Path) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    let mut left = vec![root.to_owned()];
+    while let Some(directory) = left.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            match entry.path() {
+                path if path.is_dir() => left.push(path),
+                path => {
+                    drop(all.insert(path.display().to_string(), fs::read_to_string(&path).unwrap()))
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_agent_is_connected_once_and_disconnected_byte_for_byte() {
+    let agents = [
+        "claude-code",
+        "codex",
+        "gemini",
+        "opencode",
+        "cursor",
+        "copilot",
+        "windsurf",
+        "vscode",
+        "zed",
+    ];
+    for agent in agents {
+        let world = World::new();
+        let home = world.path("home");
+        for directory in [".claude", ".codex", ".gemini"] {
+            fs::create_dir(home.join(directory)).unwrap();
+        }
+        world.write("home/.claude/settings.json", "{\n    // mine\n    \"model\": \"opus\",\n}\n");
+        world.write("home/.codex/config.toml", "# mine\nmodel = \"x\"\n");
+        world.write("home/.gemini/settings.json", "{\"theme\":\"dark\"}");
+        fs::set_permissions(home.join(".gemini/settings.json"), fs::Permissions::from_mode(0o640))
+            .unwrap();
+        let files = || {
+            let mut all = tree(&home);
+            all.extend(tree(&world.path("config")));
+            all
+        };
+        let before = files();
+        let ran = world.eclusa(&["--dry-run", "install", agent]);
+        assert_eq!((ran.code, files() == before), (0, true), "{agent} {ran:?}");
+        assert!(ran.out.contains("+++"), "{ran:?}");
+        let ran = world.eclusa(&["install", agent]);
+        assert_eq!(ran.code, 0, "{agent} {ran:?}");
+        let installed = files();
+        assert_ne!(installed, before, "{agent}");
+        let ran = world.eclusa(&["install", agent]);
+        assert!(ran.out.contains("already"), "{agent} {ran:?}");
+        assert_eq!(files(), installed, "{agent}");
+        let status = world.eclusa(&["--json", "status", agent]);
+        let hooks = !["vscode", "zed"].contains(&agent);
+        let level = if hooks { "hooked" } else { "none" };
+        assert_eq!(status.json()[0]["level"], level, "{status:?}");
+        assert_eq!(status.json()[0]["server"], true, "{status:?}");
+        assert_eq!(status.json()[0]["proven"], false);
+        assert_eq!(status.code, i32::from(!hooks));
+        let mode = fs::metadata(home.join(".gemini/settings.json")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+        let ran = world.eclusa(&["uninstall", agent]);
+        assert_eq!(ran.code, 0, "{agent} {ran:?}");
+        assert_eq!(files(), before, "{agent}");
+        assert!(world.eclusa(&["uninstall", agent]).out.contains("nothing to take out"));
+    }
+}
+
+#[test]
+fn what_was_changed_meanwhile_stays() {
+    let world = World::new();
+    fs::create_dir(world.path("home/.gemini")).unwrap();
+    let file = "home/.gemini/settings.json";
+    world.write(file, "{\n  \"theme\": \"dark\" // mine\n}\n");
+    assert_eq!(world.eclusa(&["install", "gemini"]).code, 0);
+    let edited = world.read(file).replace("\"dark\"", "\"light\"");
+    world.write(file, &edited);
+    assert_eq!(world.eclusa(&["uninstall", "gemini"]).code, 0);
+    let left = world.read(file);
+    assert!(left.contains("\"theme\": \"light\"") && left.contains("// mine"), "{left}");
+    assert!(!left.contains("eclusa"), "{left}");
+}
+
+#[test]
+fn a_file_that_cannot_be_parsed_is_left_alone_and_so_are_the_others() {
+    let world = World::new();
+    fs::create_dir(world.path("home/.codex")).unwrap();
+    world.write("home/.codex/config.toml", "model = = 1\n");
+    let ran = world.eclusa(&["install", "codex"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("config.toml") && ran.err.contains("line 1"), "{ran:?}");
+    assert_eq!(world.read("home/.codex/config.toml"), "model = = 1\n");
+    assert!(!world.path("home/.codex/hooks.json").exists());
+    let status = world.eclusa(&["status", "codex"]);
+    assert_eq!(status.code, 1);
+    assert!(status.out.contains("none") && status.out.contains("problem:"), "{status:?}");
+}
+
+/// A file that others share names no path of this machine.
+#[test]
+fn a_project_names_the_program_without_a_path() {
+    let world = World::new();
+    let ran = world.eclusa(&["install", "claude-code", "--project"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let text = world.read("workspace/.claude/settings.json");
+    assert!(text.contains("\"eclusa hook claude-code || {"), "{text}");
+    assert!(world.read("workspace/.mcp.json").contains("\"command\": \"eclusa\""));
+    assert_eq!(world.eclusa(&["status", "claude-code"]).code, 0);
+    let ran = world.eclusa(&["install", "cursor", "--managed"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert_eq!(world.eclusa(&["install", "nobody"]).code, 2);
+}
+
+/// The line that agents run says no when the program is gone.
+#[test]
+fn the_installed_line_refuses_when_the_program_is_missing() {
+    let world = World::new();
+    assert_eq!(world.eclusa(&["install", "codex"]).code, 0);
+    let settings: serde_json::Value =
+        serde_json::from_str(&world.read("home/.codex/hooks.json")).unwrap();
+    let line = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
+    let gone = line.replace(env!("CARGO_BIN_EXE_eclusa"), "/nowhere/eclusa");
+    assert_ne!(line, gone);
+    #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
+    let mut shell = std::process::Command::new("sh");
+    let output = shell.args(["-c", &gone]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("refused"));
+}

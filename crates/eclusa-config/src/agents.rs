@@ -1,0 +1,67 @@
+//! `[agents]`: how calls of other people's agents are treated that ask before they run.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    Config,
+    source::LayerReader,
+    spanned::{Keyword, KeywordSet, Spanned},
+    tighten::set_trusted_only,
+};
+
+/// Where shell commands of other agents run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AgentShell {
+    /// In our sandbox: its changes are judged, and can be undone.
+    #[default]
+    Sandbox,
+    /// As the agent runs them. What would be staged is asked about.
+    Plain,
+}
+
+impl KeywordSet for AgentShell {
+    const WORDS: &'static [(&'static str, AgentShell)] =
+        &[("sandbox", AgentShell::Sandbox), ("plain", AgentShell::Plain)];
+}
+
+/// How calls of other agents are treated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentSettings {
+    /// Where their shell commands run.
+    pub shell: AgentShell,
+    /// Agents whose shell commands run as they run them, whatever `shell` says.
+    pub plain: Vec<String>,
+}
+
+impl AgentSettings {
+    /// Where shell commands of this agent run.
+    pub fn shell_of(&self, agent: &str) -> AgentShell {
+        match self.plain.iter().any(|it| it == agent) {
+            true => AgentShell::Plain,
+            false => self.shell,
+        }
+    }
+}
+
+/// How calls of other people's agents are treated, whose hooks ask before they run.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Agents {
+    /// Where their shell commands run: in the sandbox, or as the agent runs them.
+    pub(super) shell: Option<Spanned<Keyword<AgentShell>>>,
+    /// Agents whose shell commands run as they run them, like "codex".
+    pub(super) plain: Option<Spanned<Vec<String>>>,
+}
+
+/// Puts what is said in the place of what was said below. Neither word is stricter than the other
+/// in everything, so that a project's file has no say.
+pub(super) fn merge(source: &mut LayerReader<'_>, below: &mut Config, file: &Agents) {
+    if let Some(written) = &file.shell {
+        set_trusted_only(source, &written.span, &mut below.agents.shell, written.it.0);
+    }
+    if let Some(written) = &file.plain {
+        set_trusted_only(source, &written.span, &mut below.agents.plain, written.it.clone());
+    }
+}
