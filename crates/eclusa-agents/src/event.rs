@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::{Agent, agents, fields::Fields};
+use crate::Agent;
 
 /// What an agent's hook says.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,27 +80,6 @@ impl std::error::Error for UnreadableEvent {}
 impl From<String> for UnreadableEvent {
     fn from(why: String) -> UnreadableEvent {
         UnreadableEvent(why)
-    }
-}
-
-impl Agent {
-    /// Reads what the agent's hook sent on stdin.
-    pub fn read_event(self, bytes: &[u8]) -> Result<HookEvent, UnreadableEvent> {
-        let value: Value = serde_json::from_slice(bytes)
-            .map_err(|err| UnreadableEvent(format!("it is not JSON: {err}")))?;
-        let fields = Fields::new(&value, "it")?;
-        Ok(match self {
-            Agent::ClaudeCode => agents::claude_code::read(fields)?,
-            Agent::Codex => agents::codex::read(fields)?,
-            Agent::Gemini => agents::gemini::read(fields)?,
-            Agent::Opencode => agents::opencode::read(fields)?,
-            Agent::Cursor => agents::cursor::read(fields)?,
-            Agent::Copilot => agents::copilot::read(fields)?,
-            Agent::Windsurf => agents::windsurf::read(fields)?,
-            Agent::VsCode | Agent::Zed => {
-                return Err(UnreadableEvent(format!("{self} has no hooks")));
-            }
-        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use parse::{Kind, Member, Node, parse};
+use parse::{JsonNode, Kind, Member, parse};
 
 mod edit;
 mod parse;
@@ -42,7 +42,7 @@ pub(crate) fn value_at(text: &str, path: &[&str]) -> Result<Option<Value>, Jsonc
     Ok(root.as_ref().and_then(|it| find(it, path)).map(value))
 }
 
-fn value(node: &Node) -> Value {
+fn value(node: &JsonNode) -> Value {
     match &node.kind {
         Kind::Scalar(value) => value.clone(),
         Kind::Array(items) => Value::Array(items.iter().map(value).collect()),
@@ -53,12 +53,12 @@ fn value(node: &Node) -> Value {
 }
 
 /// The node at a path of keys. Of two members of one name the later counts, as everywhere.
-fn find<'a>(node: &'a Node, path: &[&str]) -> Option<&'a Node> {
+fn find<'a>(node: &'a JsonNode, path: &[&str]) -> Option<&'a JsonNode> {
     let Some((first, rest)) = path.split_first() else { return Some(node) };
     find(&member(node, first)?.value, rest)
 }
 
-fn member<'a>(node: &'a Node, key: &str) -> Option<&'a Member> {
+fn member<'a>(node: &'a JsonNode, key: &str) -> Option<&'a Member> {
     match &node.kind {
         Kind::Object(members) => members.iter().rev().find(|it| it.key == key),
         Kind::Array(_) | Kind::Scalar(_) => None,

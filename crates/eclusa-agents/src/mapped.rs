@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Agent, HookEvent, agents, fields::Fields};
+use crate::{HookEvent, fields::Fields};
 
 /// What a call of an agent is here.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,26 +71,6 @@ pub(crate) type Mapping = Result<MappedCall, String>;
 pub(crate) const SERVER: &str = "eclusa";
 
 impl HookEvent {
-    /// What the call is in our words.
-    pub fn mapped_call(&self) -> MappedCall {
-        if let Some((server, tool)) = &self.server {
-            return server_call(server, tool, self.input.clone());
-        }
-        let mapped = Fields::new(&self.input, "the input").and_then(|input| match self.agent {
-            Agent::ClaudeCode => agents::claude_code::map(self, input),
-            Agent::Codex => agents::codex::map(self, input),
-            Agent::Gemini => agents::gemini::map(self, input),
-            Agent::Opencode => agents::opencode::map(self, input),
-            Agent::Cursor => agents::cursor::map(self, input),
-            Agent::Copilot => agents::copilot::map(self, input),
-            Agent::Windsurf => agents::windsurf::map(self, input),
-            Agent::VsCode | Agent::Zed => Ok(self.unknown()),
-        });
-        mapped.unwrap_or_else(|why| {
-            MappedCall::Malformed(format!("`{}` of {}: {why}", self.tool, self.agent))
-        })
-    }
-
     pub(crate) fn unknown(&self) -> MappedCall {
         MappedCall::Unknown { tool: self.tool.clone(), args: self.input.clone() }
     }

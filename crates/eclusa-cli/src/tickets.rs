@@ -21,7 +21,7 @@ const LIFETIME: Duration = Duration::from_secs(600);
 
 /// Leave to run one command in the sandbox, once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ticket {
+pub(crate) struct ExecTicket {
     /// The agent that asked, and its version where it is known.
     pub(crate) client: String,
     /// The session that the call belongs to.
@@ -44,10 +44,10 @@ pub(crate) struct Ticket {
     pub(crate) until: u64,
 }
 
-impl Ticket {
+impl ExecTicket {
     /// A ticket that is good from now on.
-    pub(crate) fn new(global: &Global, workspace: &Path) -> Ticket {
-        Ticket {
+    pub(crate) fn new(global: &Global, workspace: &Path) -> ExecTicket {
+        ExecTicket {
             client: String::new(),
             conversation: String::new(),
             call: String::new(),
@@ -76,7 +76,7 @@ impl Ticket {
     }
 
     /// Takes a ticket: whoever gets it is the only one. The error says why it is no good.
-    pub(crate) fn take(agents: &Path, name: &str) -> Result<Ticket, String> {
+    pub(crate) fn take(agents: &Path, name: &str) -> Result<ExecTicket, String> {
         let plain = name.len() == 32 && name.bytes().all(|it| it.is_ascii_hexdigit());
         let unknown =
             || "there is no such ticket, or it was used; have the agent ask again".to_owned();
@@ -87,7 +87,7 @@ impl Ticket {
         };
         // Of two who have read it, one can remove it.
         remove(&file).map_err(|_| unknown())?;
-        let ticket: Ticket =
+        let ticket: ExecTicket =
             serde_json::from_slice(&text).map_err(|err| format!("the ticket is damaged: {err}"))?;
         match now() <= ticket.until {
             true => Ok(ticket),

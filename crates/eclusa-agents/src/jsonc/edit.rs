@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     JsoncError, find, member,
-    parse::{Kind, Node, parse},
+    parse::{JsonNode, Kind, parse},
     value,
 };
 
@@ -78,7 +78,7 @@ pub(crate) fn remove_items(
 }
 
 /// How far a path leads, and what of it is missing.
-fn reached<'a, 'b>(root: &'a Node, path: &'b [&'b str]) -> (&'a Node, &'b [&'b str]) {
+fn reached<'a, 'b>(root: &'a JsonNode, path: &'b [&'b str]) -> (&'a JsonNode, &'b [&'b str]) {
     let (mut node, mut rest) = (root, path);
     while let Some((first, others)) = rest.split_first() {
         let Some(found) = member(node, first) else { break };
@@ -102,7 +102,7 @@ fn started(text: &str, path: &[&str], new: &Value) -> String {
 }
 
 /// The container with one more member or item, at its end.
-fn with_child(text: &str, container: &Node, key: Option<&str>, new: &Value) -> String {
+fn with_child(text: &str, container: &JsonNode, key: Option<&str>, new: &Value) -> String {
     let unit = unit(text);
     let outer = line_indent(text, container.span.start);
     let children: Vec<Range<usize>> = match &container.kind {
@@ -166,7 +166,7 @@ fn comment_end(gap: &str, from: usize) -> usize {
 }
 
 /// The text without one child of a container.
-fn without(text: &str, container: &Node, children: &[Range<usize>], start: usize) -> String {
+fn without(text: &str, container: &JsonNode, children: &[Range<usize>], start: usize) -> String {
     let index = children.iter().position(|it| it.start == start).unwrap_or_default();
     let Some(child) = children.get(index) else { return text.to_owned() };
     let close = container.span.end - 1;
@@ -252,7 +252,7 @@ fn pretty(value: &Value, indent: &str, unit: &str) -> String {
     }
 }
 
-fn misplaced(text: &str, node: &Node, what: &str) -> JsoncError {
+fn misplaced(text: &str, node: &JsonNode, what: &str) -> JsoncError {
     let before = text.get(..node.span.start).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |it| it + 1);

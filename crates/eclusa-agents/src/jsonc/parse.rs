@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 64;
 
 /// A value, and where it stands.
 #[derive(Debug, Clone)]
-pub(super) struct Node {
+pub(super) struct JsonNode {
     pub(super) span: Range<usize>,
     pub(super) kind: Kind,
 }
@@ -20,7 +20,7 @@ pub(super) struct Node {
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
     Object(Vec<Member>),
-    Array(Vec<Node>),
+    Array(Vec<JsonNode>),
     Scalar(Value),
 }
 
@@ -30,12 +30,12 @@ pub(super) struct Member {
     pub(super) key: String,
     /// Where its key begins.
     pub(super) start: usize,
-    pub(super) value: Node,
+    pub(super) value: JsonNode,
 }
 
 /// The value of a text; `None` where there are only blanks and comments.
-pub(super) fn parse(text: &str) -> Result<Option<Node>, JsoncError> {
-    let mut reader = Reader { text, at: 0 };
+pub(super) fn parse(text: &str) -> Result<Option<JsonNode>, JsoncError> {
+    let mut reader = JsonReader { text, at: 0 };
     if text.starts_with('\u{feff}') {
         reader.at = '\u{feff}'.len_utf8();
     }
@@ -51,12 +51,12 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, JsoncError> {
     }
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn rest(&self) -> &str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -93,7 +93,7 @@ impl Reader<'_> {
         }
     }
 
-    fn node(&mut self, depth: usize) -> Result<Node, JsoncError> {
+    fn node(&mut self, depth: usize) -> Result<JsonNode, JsoncError> {
         if depth > MAX_DEPTH {
             return Err(self.wrong("it is nested too deeply"));
         }
@@ -105,7 +105,7 @@ impl Reader<'_> {
             Some(_) => self.word()?,
             None => return Err(self.wrong("a value is missing")),
         };
-        Ok(Node { span: start..self.at, kind })
+        Ok(JsonNode { span: start..self.at, kind })
     }
 
     fn object(&mut self, depth: usize) -> Result<Kind, JsoncError> {

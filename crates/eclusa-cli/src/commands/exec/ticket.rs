@@ -24,7 +24,7 @@ use crate::{
     failure::{Exit, Failure},
     gates::AS_LONG_AS_IT_TAKES,
     paths, shell,
-    tickets::Ticket,
+    tickets::ExecTicket,
     undo_retention,
 };
 
@@ -36,7 +36,7 @@ pub(in crate::commands) async fn run(
     let refused = |why: String| Failure::refused(format!("not run: {why}"));
     // Only the state directory counts here: the rest comes from the ticket.
     let agents = paths::state_directory(global)?.join(paths::AGENTS);
-    let ticket = Ticket::take(&agents, name).map_err(refused)?;
+    let ticket = ExecTicket::take(&agents, name).map_err(refused)?;
     match shown {
         [] => {}
         [text] if *text == ticket.text => {}

@@ -8,7 +8,7 @@ use eclusa_agents::{HookEvent, MappedCall, ResultNote};
 use serde_json::json;
 
 use super::{Asking, delegated, open_calls::digest, session::Session};
-use crate::tickets::Ticket;
+use crate::tickets::ExecTicket;
 
 pub(super) async fn record(session: &Session, event: &HookEvent) -> Result<ResultNote, String> {
     if matches!(event.mapped_call(), MappedCall::OwnServer) {
@@ -49,7 +49,7 @@ pub(super) async fn end(session: &Session) -> Result<(), String> {
             pass(session, None, args, String::new()).await?;
         }
     }
-    Ticket::sweep(&session.ctx.paths.agents());
+    ExecTicket::sweep(&session.ctx.paths.agents());
     Ok(())
 }
 

@@ -18,7 +18,7 @@ use super::{
     open_calls::{OpenCall, digest},
     session::Session,
 };
-use crate::tickets::Ticket;
+use crate::tickets::ExecTicket;
 
 /// Texts longer than this are not repeated on the command line.
 const MAX_SHOWN: usize = 4_000;
@@ -152,16 +152,16 @@ async fn shell(
     if !staged || matches!(verdict, HookVerdict::Deny(_)) {
         return Ok(verdict);
     }
-    let ticket = Ticket {
+    let ticket = ExecTicket {
         client: session.client.clone(),
         conversation: session.conversation.clone(),
         call: id(event),
         text: text.to_owned(),
         directory,
         approved: asking.has_begun() || asked.is_some(),
-        ..Ticket::new(&session.global, &session.ctx.paths.workspace)
+        ..ExecTicket::new(&session.global, &session.ctx.paths.workspace)
     };
-    Ticket::sweep(&session.ctx.paths.agents());
+    ExecTicket::sweep(&session.ctx.paths.agents());
     let name = ticket
         .keep(&session.ctx.paths.agents())
         .map_err(|err| format!("the ticket cannot be kept: {err}"))?;

@@ -75,8 +75,8 @@ impl OpenCalls {
     }
 
     /// Who keeps what undoing this call will need.
-    pub(super) fn keeper(&self) -> Keeper {
-        Keeper
+    pub(super) fn keeper(&self) -> DelegatedEdits {
+        DelegatedEdits
     }
 
     /// What brought text from outside into the session.
@@ -100,9 +100,9 @@ impl OpenCalls {
 }
 
 /// Changes that the agent makes by itself.
-pub(super) struct Keeper;
+pub(super) struct DelegatedEdits;
 
-impl Delegate for Keeper {
+impl Delegate for DelegatedEdits {
     fn hand_over(&self, _: u64, _: &Changes) -> Result<(), String> {
         Ok(())
     }
