@@ -18,11 +18,15 @@ mod history;
 mod mcp;
 mod policy;
 mod servers;
+mod setup;
 mod values;
 
 pub(crate) use agents::{AgentsCommand, InstallArgs};
 pub(crate) use approvals::{ApprovalsCommand, ResumeArgs};
-pub(crate) use conversation::{ConversationCommand, FeedArgs, WireShape};
+pub(crate) use conversation::{
+    AskArgs, ChatArgs, ConversationCommand, ExportFormat, FeedArgs, ModelsCommand, SessionsCommand,
+    WireShape,
+};
 pub(crate) use history::{
     ChangesCommand, ChangesList, ConfigCommand, LogCommand, LogList, RedoArgs, ToolsCommand,
     UndoArgs,
@@ -30,6 +34,7 @@ pub(crate) use history::{
 pub(crate) use mcp::{McpArgs, UpArgs, WrapArgs};
 pub(crate) use policy::{Agent, PolicyCommand};
 pub(crate) use servers::{AddArgs, Client, ServersCommand};
+pub(crate) use setup::{InitArgs, ManArgs, WordKind};
 use values::{duration, range};
 
 const EXAMPLES: &str = "\
@@ -291,36 +296,6 @@ Examples:
         /// What to print
         kind: WordKind,
     },
-}
-
-/// Which manual page.
-#[derive(Debug, Group)]
-pub(crate) struct ManArgs {
-    /// A command, or `eclusa.toml` [default: the program itself]
-    #[arg(conflicts_with = "dir")]
-    pub(crate) page: Vec<String>,
-    /// Write all pages into this directory
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
-}
-
-/// What completion scripts ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum WordKind {
-    /// Names of tools
-    Tools,
-    /// Numbers of calls
-    Calls,
-    /// Ids of rules
-    Rules,
-}
-
-/// How a configuration for the project is made.
-#[derive(Debug, Group)]
-pub(crate) struct InitArgs {
-    /// Do not trust the new file: it may only add restrictions
-    #[arg(long)]
-    pub(crate) no_trust: bool,
 }
 
 /// One call.

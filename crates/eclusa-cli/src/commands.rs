@@ -2,9 +2,11 @@
 
 mod agents;
 mod approvals;
+mod ask;
 mod call_args;
 mod call_record;
 pub(crate) mod changes;
+mod chat;
 mod check;
 mod completions;
 mod config;
@@ -18,12 +20,16 @@ mod log;
 mod log_call;
 mod man;
 mod mcp;
+mod model_choice;
+mod models;
 mod output;
 mod policy;
 mod reply;
 mod resume;
 mod run;
 mod servers;
+mod session_setup;
+mod sessions;
 mod tools;
 mod undo;
 mod up;
@@ -31,7 +37,7 @@ mod up;
 pub(crate) use hook::run as hook;
 
 use crate::{
-    args::{Args, Command, ConversationCommand, ExecArgs, Global},
+    args::{Args, Command, ConversationCommand, ExecArgs, Global, ModelsCommand, SessionsCommand},
     context::AppContext,
     failure::{Exit, Failure},
     paths::Paths,
@@ -85,5 +91,14 @@ async fn conversation(global: &Global, what: ConversationCommand) -> Result<Exit
     let ctx = AppContext::open(global)?;
     match what {
         ConversationCommand::Feed(args) => feed::run(&ctx, args, global.json).await,
+        ConversationCommand::Chat(args) => chat::run(&ctx, args, global.json).await,
+        ConversationCommand::Models { what } => {
+            models::run(&ctx, what.unwrap_or(ModelsCommand::List), global.json).await
+        }
+        ConversationCommand::Ask(args) => ask::run(&ctx, args, global.json).await,
+        ConversationCommand::Sessions { what } => {
+            let what = what.unwrap_or(SessionsCommand::List { all: false });
+            sessions::run(&ctx, what, global.json).await
+        }
     }
 }

@@ -14,7 +14,7 @@ pub(crate) enum Exit {
     Usage,
     /// The call was refused.
     Refused,
-    /// It is not finished, and can be taken up again: it waits for an approval.
+    /// It is not finished, and can be taken up again: it waits for an approval, or reached a limit.
     Parked,
     /// A person ended it.
     Aborted,

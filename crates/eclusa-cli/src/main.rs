@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod archive;
 mod args;
 mod checks;
 mod command_tool;

@@ -18,6 +18,10 @@ use eclusa::{
 pub use agents::{AgentSettings, AgentShell};
 pub use commands::CommandSettings;
 pub use error::{ConfigError, ConfigErrors};
+pub use models::{
+    KeySource, ModelSettings, ModelWire, PersonaSettings, PriceSettings, ThinkingLevel,
+    TurnSettings,
+};
 pub use redact::{RedactRule, RedactSettings, RedactionError};
 pub use reviewers::{ReviewerSettings, ReviewsOn};
 pub use tools::CommandTool;
@@ -31,6 +35,7 @@ mod diagnostics;
 mod error;
 mod files;
 mod merge;
+mod models;
 mod redact;
 mod reviewers;
 mod rule_bounds;
@@ -134,6 +139,16 @@ pub struct Config {
     pub servers: Vec<ServerSettings>,
     /// Reviewers that are programs or web addresses, in the order in which they are consulted.
     pub reviewers: Vec<ReviewerSettings>,
+    /// Models that can be talked to.
+    pub models: Vec<ModelSettings>,
+    /// How they can be asked to behave.
+    pub personas: Vec<PersonaSettings>,
+    /// What one turn with a model may use.
+    pub turn: TurnSettings,
+    /// The persona, unless the command line names one.
+    pub chat_persona: Option<String>,
+    /// The model, unless the persona or the command line names one.
+    pub chat_model: Option<String>,
     settings: Vec<Setting>,
     /// What `blocked` is made of.
     blocked_patterns: Vec<String>,
@@ -238,6 +253,11 @@ impl Config {
             tools: Vec::new(),
             servers: Vec::new(),
             reviewers: Vec::new(),
+            models: Vec::new(),
+            personas: Vec::new(),
+            turn: TurnSettings::default(),
+            chat_persona: None,
+            chat_model: None,
             settings: Vec::new(),
             blocked_patterns: Vec::new(),
             cache: (Duration::ZERO, 1024),

@@ -7,7 +7,7 @@ use eclusa::{Decision, Matcher, PreflightStep};
 use crate::{
     Config, RedactRule, Setting, agents, commands, diagnostics,
     error::Problem,
-    files, reviewers, rules,
+    files, models, reviewers, rules,
     schema::{self, ConfigFile},
     servers,
     source::LayerReader,
@@ -31,6 +31,8 @@ pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file
     commands::merge(source, below, &file.commands);
     agents::merge(source, below, &file.agents);
     diagnostics::merge(source, below, &file.diagnostics);
+    models::merge(source, below, &file.models, &file.personas, &file.chat);
+    models::merge_turn(source, below, &file.limits.turn);
     for written in &file.rules {
         let Some(rule) = rules::read(source, written, &below.blocked, &below.rules, &file.rules)
         else {

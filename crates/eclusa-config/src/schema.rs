@@ -15,6 +15,7 @@ use crate::{
     commands::Commands,
     diagnostics::Diagnostics,
     files::Files,
+    models::{Chat, ModelEntry, PersonaEntry, Turn},
     reviewers::Reviewer,
     servers::Server,
     spanned::{Keyword, Spanned},
@@ -80,6 +81,15 @@ pub(super) struct ConfigFile {
     /// MCP servers behind the gate, by name.
     #[serde(default)]
     pub(super) servers: BTreeMap<String, Spanned<Server>>,
+    /// Models that can be talked to, by name.
+    #[serde(default)]
+    pub(super) models: BTreeMap<String, Spanned<ModelEntry>>,
+    /// How they can be asked to behave, by name.
+    #[serde(default)]
+    pub(super) personas: BTreeMap<String, Spanned<PersonaEntry>>,
+    /// Talking to a model.
+    #[serde(default)]
+    pub(super) chat: Chat,
     /// Reviewers that are programs or web addresses, in the order in which they are consulted.
     #[serde(default)]
     pub(super) reviewers: Vec<Spanned<Reviewer>>,
@@ -152,6 +162,9 @@ pub(super) struct Limits {
     pub(super) checkpoint: Option<Spanned<String>>,
     /// Time for a record to become durable.
     pub(super) audit: Option<Spanned<String>>,
+    /// What one turn with a model may use.
+    #[serde(default)]
+    pub(super) turn: Turn,
 }
 
 /// What a call may do to the workspace, whichever way.

@@ -17,6 +17,8 @@ mod schema;
 mod spool;
 mod store;
 mod store_records;
+mod transcript_tables;
+mod transcripts;
 mod verify;
 mod writer;
 
@@ -24,3 +26,4 @@ pub use approval_queue::ApprovalQueue;
 pub use eclusa::Durability;
 pub use error::{StoreError, VerifyError};
 pub use store::{Options, Store};
+pub use transcripts::{ConversationRow, ItemRow};

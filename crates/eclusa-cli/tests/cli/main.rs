@@ -7,6 +7,7 @@
 )]
 
 mod agent_settings;
+mod ask;
 mod built_in;
 mod check;
 mod command_tools;

@@ -1,0 +1,370 @@
+//! The conversation: write down, then act; act, then write down. Read `turn` first.
+
+use std::sync::Arc;
+
+use eclusa::{Gate, Hash, Run, Scene};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    context::{Measure, Pictures, view},
+    events::{AgentEvent, TurnEnd, TurnReport},
+    item::{ItemBody, PictureRef, TranscriptItem},
+    limits::{TurnLimits, TurnUse},
+    model::{Model, ModelReply, ModelRequest, StopReason, Usage},
+    persona::Persona,
+    transcript::{ArchiveError, ConversationHead, ConversationLock, TranscriptStore},
+};
+
+mod asking;
+mod calling;
+mod compact;
+mod inbox;
+mod opening;
+mod recover;
+
+pub use inbox::{ConversationHandle, UserMessage};
+pub use opening::{ConversationSetup, OpenError, fork};
+
+use calling::Repeats;
+use inbox::Next;
+
+/// Pictures larger than this are not sent.
+const MAX_PICTURE: usize = 5 << 20;
+
+/// A conversation with a model. One process has it at a time.
+pub struct Conversation {
+    head: ConversationHead,
+    items: Vec<TranscriptItem>,
+    gate: Gate,
+    model: Arc<dyn Model>,
+    persona: Persona,
+    store: Arc<dyn TranscriptStore>,
+    _lock: Box<dyn ConversationLock>,
+    scene: Scene,
+    limits: TurnLimits,
+    events: mpsc::UnboundedSender<AgentEvent>,
+    handle: ConversationHandle,
+    turn: u64,
+    messages: u64,
+    used: TurnUse,
+    measure: Measure,
+    pictures: Pictures,
+    compactions: u32,
+    repeats: Repeats,
+    last_text: String,
+    /// What it is opened with, until that is kept.
+    opening: Option<ItemBody>,
+}
+
+/// Why a turn cannot go on.
+enum TurnFailure {
+    /// What must be durable is not.
+    Archive(ArchiveError),
+    /// What must be on record is not, or the model gives no reply.
+    Other(String),
+    /// It has ended in a way that is no failure.
+    Ended(TurnEnd),
+}
+
+impl From<ArchiveError> for TurnFailure {
+    fn from(err: ArchiveError) -> TurnFailure {
+        TurnFailure::Archive(err)
+    }
+}
+
+impl Conversation {
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.head.id
+    }
+
+    /// What is known of it.
+    pub fn head(&self) -> &ConversationHead {
+        &self.head
+    }
+
+    /// Everything that was kept so far.
+    pub fn items(&self) -> &[TranscriptItem] {
+        &self.items
+    }
+
+    /// The way in, for whoever speaks while it works.
+    pub fn handle(&self) -> ConversationHandle {
+        self.handle.clone()
+    }
+
+    /// Lives until the handle closes it: a turn for everything that is said.
+    pub async fn run(mut self) -> Conversation {
+        loop {
+            match self.handle.next().await {
+                Next::Turn(words) => drop(self.turn(words).await),
+                Next::Compact => self.compact_now().await,
+                Next::Close => return self,
+            }
+        }
+    }
+
+    /// Makes what the model is shown smaller, outside of a turn.
+    pub async fn compact(&mut self) {
+        self.compact_now().await;
+    }
+
+    /// One turn: from what a person said to where the model stops asking.
+    pub async fn turn(&mut self, words: UserMessage) -> TurnReport {
+        let end = match self.take_turn(words).await {
+            Ok(end) | Err(TurnFailure::Ended(end)) => end,
+            Err(TurnFailure::Archive(err)) => TurnEnd::Failed(err.to_string()),
+            Err(TurnFailure::Other(what)) => TurnEnd::Failed(what),
+        };
+        self.end(end).await
+    }
+
+    async fn take_turn(&mut self, words: UserMessage) -> Result<TurnEnd, TurnFailure> {
+        let cancel = self.begin_turn();
+        self.hear(words).await?; // kept before anything leaves
+        loop {
+            self.take_what_waits().await?; // typed meanwhile goes in here
+            let request = self.request().await?; // made smaller if it must be
+            let tokens = self.measure.tokens(self.model.body(&request).len());
+            if let Some(limit) = self.used.passes(&self.limits, self.model.profile(), tokens) {
+                return Ok(TurnEnd::Limit(limit));
+            }
+            let said = self.ask(&request, &cancel).await?; // streamed, retried; whole or not at all
+            let why = said.why;
+            let asked = self.keep_message(said).await?; // words, thoughts, calls: one transaction
+            match why {
+                // The gate; each answer is kept when it is there.
+                _ if !asked.is_empty() => self.pass(asked, &cancel).await?,
+                StopReason::Calls | StopReason::Done => return Ok(TurnEnd::Done),
+                StopReason::Paused => {}
+                StopReason::Window => self.make_room_or_end(&cancel).await?,
+                StopReason::Length => return Ok(TurnEnd::Length),
+                StopReason::Refused => return Ok(TurnEnd::Refused),
+            }
+            if cancel.is_cancelled() {
+                return Ok(TurnEnd::Interrupted);
+            }
+            if self.repeats.stuck() {
+                return Ok(TurnEnd::Stuck);
+            }
+        }
+    }
+
+    fn begin_turn(&mut self) -> CancellationToken {
+        self.turn += 1;
+        self.used = TurnUse::new();
+        self.compactions = 0;
+        self.repeats = Repeats::default();
+        self.last_text.clear();
+        let cancel = self.handle.begin();
+        let run = Run {
+            conversation: self.head.id.as_str().into(),
+            turn: self.turn,
+            cancel: cancel.clone(),
+            mode: self.persona.mode_within(self.gate.run().mode),
+            tools: self.persona.tools.as_ref().map(|it| it.iter().cloned().collect()),
+            ..self.gate.run().clone()
+        };
+        self.gate = self.gate.for_run(run);
+        cancel
+    }
+
+    /// Takes in what a person said: redacted, its pictures kept, and marked if it is not theirs.
+    async fn hear(&mut self, words: UserMessage) -> Result<(), TurnFailure> {
+        if let Some(how) = &words.outside {
+            self.gate.bring_from_outside(how);
+        }
+        let (text, secrets) = self.redacted(&words.text);
+        if secrets > 0 {
+            let what = if secrets == 1 { "a secret was" } else { "secrets were" };
+            self.tell(AgentEvent::Notice(format!(
+                "{what} taken out of your words before they were kept or sent"
+            )));
+        }
+        let mut pictures = Vec::new();
+        for (media_type, bytes) in words.pictures {
+            if bytes.len() > MAX_PICTURE {
+                self.tell(AgentEvent::Notice(
+                    "a picture of more than 5 MB was left out".to_owned(),
+                ));
+                continue;
+            }
+            pictures.push(self.keep_picture(media_type, bytes).await?);
+        }
+        if self.head.title.is_empty() {
+            self.head.title = title(&text);
+        }
+        self.tell(AgentEvent::Heard(text.clone()));
+        self.keep(vec![(ItemBody::Person { text, pictures }, None)]).await?;
+        Ok(())
+    }
+
+    async fn take_what_waits(&mut self) -> Result<(), TurnFailure> {
+        for words in self.handle.take_now() {
+            self.hear(words).await?;
+        }
+        Ok(())
+    }
+
+    /// The next request: what the model is shown now, and the tools there are now.
+    async fn request(&mut self) -> Result<ModelRequest, TurnFailure> {
+        self.make_room().await?;
+        Ok(self.plain_request(true))
+    }
+
+    fn plain_request(&self, with_tools: bool) -> ModelRequest {
+        let profile = self.model.profile();
+        let view = view(&self.head.id, &self.items, profile, &self.pictures);
+        let tools = match profile.declares {
+            Some(shape) if with_tools => self.declared(shape),
+            _ => None,
+        };
+        ModelRequest {
+            system: view.system,
+            messages: view.messages,
+            tools,
+            conversation: self.head.id.clone(),
+            replies_so_far: view.replies,
+        }
+    }
+
+    /// Keeps a message of the model, whole: its words, and its calls before any of them passes.
+    async fn keep_message(
+        &mut self,
+        said: ModelReply,
+    ) -> Result<Vec<eclusa::Incoming>, TurnFailure> {
+        self.messages += 1;
+        let message = Some(self.messages);
+        let profile = self.model.profile();
+        let blocks = said.blocks.map(|blocks| {
+            json!({"wire": profile.wire, "model": profile.model, "blocks": blocks}).to_string()
+        });
+        let (text, _) = self.redacted(&said.text);
+        let thoughts = said.thoughts.map(|it| self.redacted(&it).0);
+        self.last_text.clone_from(&text);
+        self.tell(AgentEvent::Message(text.clone()));
+        let mut items = vec![(ItemBody::Model { text, thoughts }, blocks)];
+        for asked in &said.asked {
+            let call = self.call_item(asked);
+            if let ItemBody::Call { id, name, args, reason } = &call {
+                self.tell(AgentEvent::Call {
+                    id: id.clone(),
+                    tool: name.clone(),
+                    args: args.clone(),
+                    reason: reason.clone(),
+                });
+            }
+            items.push((call, None));
+        }
+        let log_at = self.store.log_head()?;
+        self.keep_at(items, message, Some(log_at)).await?;
+        Ok(said.asked)
+    }
+
+    /// Keeps entries, all or none: they are durable when this returns.
+    async fn keep(&mut self, items: Vec<(ItemBody, Option<String>)>) -> Result<(), ArchiveError> {
+        self.keep_at(items, None, None).await
+    }
+
+    async fn keep_at(
+        &mut self,
+        bodies: Vec<(ItemBody, Option<String>)>,
+        message: Option<u64>,
+        log_at: Option<u64>,
+    ) -> Result<(), ArchiveError> {
+        let at = self.gate.setup().clock.unix_ms();
+        let first = self.items.last().map_or(1, |it| it.seq + 1);
+        let items: Vec<TranscriptItem> = (first..)
+            .zip(bodies)
+            .map(|(seq, (body, blocks))| TranscriptItem {
+                seq,
+                turn: self.turn,
+                message,
+                at,
+                body,
+                blocks,
+                log_at,
+            })
+            .collect();
+        self.head.touched = at;
+        self.head.taint = self.gate.taint().map(|it| it.to_string());
+        self.store.append(self.head.clone(), items.clone()).await?;
+        self.items.extend(items);
+        Ok(())
+    }
+
+    async fn keep_picture(
+        &mut self,
+        media_type: String,
+        bytes: Arc<[u8]>,
+    ) -> Result<PictureRef, ArchiveError> {
+        let sha256 = Hash::sha256(&bytes).to_string();
+        self.store.keep_picture(sha256.clone(), bytes.clone()).await?;
+        self.pictures.insert(sha256.clone(), bytes);
+        Ok(PictureRef { sha256, media_type })
+    }
+
+    /// The turn is over, whatever way: people are told, and the archive knows what it cost.
+    async fn end(&mut self, end: TurnEnd) -> TurnReport {
+        if let TurnEnd::Limit(_) | TurnEnd::Stuck | TurnEnd::Failed(_) = &end {
+            let text = match &end {
+                TurnEnd::Limit(what) => format!("the turn ended at a limit: {what}"),
+                TurnEnd::Failed(what) => format!("the turn failed: {what}"),
+                _ => "the turn ended: the same calls had the same answers five times".to_owned(),
+            };
+            let text = self.redacted(&text).0;
+            // An archive that failed before may fail again; the report says so.
+            drop(self.keep(vec![(ItemBody::Notice { text }, None)]).await);
+        }
+        let profile = self.model.profile();
+        let report = TurnReport {
+            end,
+            text: self.last_text.clone(),
+            requests: self.used.requests,
+            usage: self.used.usage,
+            cost: profile.price.is_some().then_some(self.used.cost),
+            currency: profile.price.as_ref().map(|it| it.currency.clone()),
+            context: self.measure.tokens(self.model.body(&self.plain_request(true)).len()),
+            taint: self.gate.taint().map(|it| it.to_string()),
+        };
+        self.tell(AgentEvent::Ended(report.clone()));
+        report
+    }
+
+    fn redacted(&self, text: &str) -> (String, usize) {
+        let (text, count) = self.gate.setup().redactor.text(text);
+        (text.into_owned(), count)
+    }
+
+    fn tell(&self, event: AgentEvent) {
+        // An error means that nobody watches.
+        drop(self.events.send(event));
+    }
+
+    /// Counts a reply, for the turn and for the whole conversation.
+    fn count(&mut self, usage: &Usage) {
+        let profile = self.model.profile();
+        self.used.count(usage, profile);
+        let before = |name: &str| self.head.usage.get(name).and_then(Value::as_u64).unwrap_or(0);
+        let cost = profile.price.as_ref().map_or(0, |it| it.cost(usage));
+        self.head.usage = json!({
+            "input": before("input") + usage.input,
+            "cache_read": before("cache_read") + usage.cache_read,
+            "cache_write": before("cache_write") + usage.cache_write,
+            "output": before("output") + usage.output,
+            "cost": before("cost") + cost,
+            "currency": profile.price.as_ref().map(|it| it.currency.as_str()),
+        });
+    }
+}
+
+/// The beginning of the first words, in one line.
+fn title(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(60) {
+        Some((end, _)) => line.get(..end).unwrap_or_default().to_owned() + "…",
+        None => line,
+    }
+}

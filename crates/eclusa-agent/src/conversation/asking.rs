@@ -1,0 +1,118 @@
+//! Asking the model: on record before it is sent, streamed, sent again where that may help.
+
+use eclusa::{Hash, SentRequest};
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use super::{Conversation, TurnFailure};
+use crate::{
+    events::{AgentEvent, TurnEnd},
+    item::ItemBody,
+    model::{Delta, ModelError, ModelErrorKind, ModelReply, ModelRequest},
+    retry::Retries,
+};
+
+impl Conversation {
+    /// Asks for the next message: it comes whole or not at all. What was said until an
+    /// interruption is kept; a call or a thought that was cut off is not.
+    pub(super) async fn ask(
+        &mut self,
+        request: &ModelRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ModelReply, TurnFailure> {
+        match self.ask_heard(request, cancel).await? {
+            Ok(reply) => Ok(reply),
+            Err(heard) => {
+                if !heard.trim().is_empty() {
+                    let text = self.redacted(&heard).0;
+                    self.last_text.clone_from(&text);
+                    self.keep(vec![(ItemBody::Partial { text }, None)]).await?;
+                }
+                Err(TurnFailure::Ended(TurnEnd::Interrupted))
+            }
+        }
+    }
+
+    /// The same, for whoever is asked to sum up while something else is asked.
+    pub(super) fn ask_boxed<'a>(
+        &'a mut self,
+        request: &'a ModelRequest,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<ModelReply, TurnFailure>> {
+        Box::pin(self.ask(request, cancel))
+    }
+
+    /// The reply, or what had come of it when the turn was interrupted.
+    async fn ask_heard(
+        &mut self,
+        request: &ModelRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Result<ModelReply, String>, TurnFailure> {
+        let mut retries = Retries::new();
+        let mut request = request.clone();
+        let mut shortened = false;
+        loop {
+            let body = self.model.body(&request);
+            let bytes = body.len();
+            self.record_sent(&body).await?;
+            self.used.requests += 1;
+            let mut heard = String::new();
+            let events = self.events.clone();
+            let mut hear = |delta: Delta| {
+                let event = match delta {
+                    Delta::Text(text) => {
+                        heard.push_str(&text);
+                        AgentEvent::Text(text)
+                    }
+                    Delta::Thought(text) => AgentEvent::Thought(text),
+                };
+                // An error means that nobody watches.
+                drop(events.send(event));
+            };
+            let model = self.model.clone();
+            let asked = tokio::select! {
+                biased;
+                () = cancel.cancelled() => None,
+                asked = model.ask(body, &mut hear) => Some(asked),
+            };
+            let err = match asked {
+                None => return Ok(Err(heard)),
+                Some(Ok(reply)) => {
+                    self.measure.learn(bytes, &reply.usage);
+                    self.count(&reply.usage);
+                    return Ok(Ok(reply));
+                }
+                Some(Err(err)) => err,
+            };
+            if err.kind == ModelErrorKind::TooLong && !shortened {
+                shortened = true;
+                self.make_room_or_end(cancel).await?;
+                request = self.plain_request(request.tools.is_some());
+                continue;
+            }
+            let why = self.redacted(&err.what).0;
+            let failed = |err: ModelError| TurnFailure::Other(err.what);
+            let wait = retries.after(ModelError { what: why.clone(), ..err }).map_err(failed)?;
+            self.tell(AgentEvent::Retry { why, wait });
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = cancel.cancelled() => return Ok(Err(String::new())),
+            }
+        }
+    }
+
+    /// What leaves the machine is an effect: it is on record first.
+    async fn record_sent(&self, body: &[u8]) -> Result<(), TurnFailure> {
+        let profile = self.model.profile();
+        let sent = SentRequest {
+            model: &profile.model,
+            host: &profile.host,
+            bytes: body.len(),
+            sha256: Hash::sha256(body),
+        };
+        let recorded = self.gate.record_sent(&sent).await;
+        recorded.map(drop).map_err(|err| {
+            TurnFailure::Other(format!("the log cannot be written ({err}), so nothing was sent"))
+        })
+    }
+}

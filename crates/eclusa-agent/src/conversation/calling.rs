@@ -1,0 +1,176 @@
+//! The calls of a message: through the gate, each answer kept when it is there.
+
+use std::sync::Arc;
+
+use eclusa::{Attachment, Incoming, PermissionClass, Reply, Shape, Stop, WhichTools};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{Conversation, TurnFailure};
+use crate::{
+    events::{AgentEvent, CallOutcome, TurnEnd},
+    item::{AnswerItem, ItemBody},
+};
+
+/// So many equal calls with equal answers in a row are enough.
+const MAX_REPEATS: u32 = 5;
+
+/// How often the same call had the same answer, in a row.
+#[derive(Debug, Default)]
+pub(super) struct Repeats {
+    last: Option<(String, String)>,
+    count: u32,
+}
+
+impl Repeats {
+    fn note(&mut self, call: String, answer: String) {
+        let now = Some((call, answer));
+        self.count = if self.last == now { self.count + 1 } else { 1 };
+        self.last = now;
+    }
+
+    pub(super) fn stuck(&self) -> bool {
+        self.count >= MAX_REPEATS
+    }
+}
+
+impl Conversation {
+    /// Passes the calls of one message. Every one of them is answered, and every answer kept, also
+    /// when the turn is interrupted meanwhile: nothing that passes the gate is dropped.
+    pub(super) async fn pass(
+        &mut self,
+        asked: Vec<Incoming>,
+        cancel: &CancellationToken,
+    ) -> Result<(), TurnFailure> {
+        let names: Vec<String> = asked.iter().map(described).collect();
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let gate = self.gate.clone();
+        let passing =
+            gate.pass_all_telling(asked, move |place, reply| drop(tell.send((place, reply))));
+        let keeping = async {
+            let (mut aborted, mut failed) = (false, None);
+            while let Some((place, reply)) = told.recv().await {
+                aborted |= reply.aborted();
+                let call = names.get(place).cloned().unwrap_or_default();
+                self.repeats.note(call, reply.content().into_owned());
+                if let Err(err) = self.keep_answer(&reply).await {
+                    // Nothing more happens than what is on its way.
+                    cancel.cancel();
+                    failed.get_or_insert(err);
+                }
+            }
+            (aborted, failed)
+        };
+        let ((), (aborted, failed)) = tokio::join!(passing, keeping);
+        match failed {
+            Some(err) => Err(err.into()),
+            None if aborted => Err(TurnFailure::Ended(TurnEnd::Aborted)),
+            None => Ok(()),
+        }
+    }
+
+    async fn keep_answer(&mut self, reply: &Reply) -> Result<(), crate::transcript::ArchiveError> {
+        let mut pictures = Vec::new();
+        for attachment in reply.attachments() {
+            if let Attachment::Image(media) = attachment
+                && media.bytes.len() <= super::MAX_PICTURE
+            {
+                let kept = self.keep_picture(media.media_type.clone(), media.bytes.clone());
+                pictures.push(kept.await?);
+            }
+        }
+        let output = match reply.error() {
+            Some(_) => reply.output().unwrap_or_default(),
+            None => reply.text(),
+        };
+        let answer = AnswerItem {
+            id: reply.id().to_owned(),
+            tool: reply.tool().to_owned(),
+            output: output.to_owned(),
+            error: reply.error().map(str::to_owned),
+            truncated: reply.truncated(),
+            time_ms: u64::try_from(reply.run_time().as_millis()).unwrap_or(u64::MAX),
+            code: reply.code().to_owned(),
+            number: reply.number(),
+            pictures,
+            outside: self.outside(reply),
+        };
+        self.keep(vec![(ItemBody::Answer(answer), None)]).await?;
+        self.tell(AgentEvent::Answered(outcome(reply)));
+        Ok(())
+    }
+
+    /// Where an output came from, if from outside.
+    fn outside(&self, reply: &Reply) -> Option<String> {
+        if reply.output().is_none_or(str::is_empty) {
+            return None;
+        }
+        let tool = self.gate.setup().registry.get(reply.tool())?;
+        match (tool.server(), tool.class()) {
+            (Some(server), _) => Some(format!("the server {server}")),
+            (None, PermissionClass::Web) => Some("the web".to_owned()),
+            (None, _) => None,
+        }
+    }
+
+    /// A call as it is kept: its arguments redacted.
+    pub(super) fn call_item(&self, asked: &Incoming) -> ItemBody {
+        match asked {
+            Incoming::Call(call) => ItemBody::Call {
+                id: call.id.clone(),
+                name: call.tool.clone(),
+                args: self.gate.setup().redactor.value(&call.args).0.into_owned(),
+                reason: call.reason.as_deref().map(|it| self.redacted(it).0),
+            },
+            Incoming::Malformed(bad) => ItemBody::Call {
+                id: bad.id.clone(),
+                name: bad.tool.clone().unwrap_or_default(),
+                args: Value::Null,
+                reason: None,
+            },
+        }
+    }
+
+    /// The tools there are now, for a model that declares them.
+    pub(super) fn declared(&self, shape: Shape) -> Option<Arc<Value>> {
+        let registry = &self.gate.setup().registry;
+        let which = match &self.persona.tools {
+            Some(names) => {
+                WhichTools::Only(names.iter().filter(|it| registry.has(it)).cloned().collect())
+            }
+            None => WhichTools::All,
+        };
+        registry.declare(shape, &which, &self.scene).ok()
+    }
+}
+
+/// A call in one line, to tell whether it is the same again.
+fn described(asked: &Incoming) -> String {
+    match asked {
+        Incoming::Call(call) => format!("{} {}", call.tool, call.args),
+        Incoming::Malformed(bad) => bad.problem.clone(),
+    }
+}
+
+fn outcome(reply: &Reply) -> CallOutcome {
+    let unasked = match reply.stop() {
+        Some(Stop::NoApprover | Stop::ApprovalExpired) => true,
+        Some(Stop::Discarded(because)) => {
+            matches!(**because, Stop::NoApprover | Stop::ApprovalExpired)
+        }
+        _ => false,
+    };
+    CallOutcome {
+        id: reply.id().to_owned(),
+        tool: reply.tool().to_owned(),
+        code: reply.code().to_owned(),
+        error: reply.error().map(str::to_owned),
+        output: reply.output().unwrap_or_default().to_owned(),
+        refused: reply.refused(),
+        unasked,
+        number: reply.number(),
+        changed: reply.undo().is_some(),
+        time: reply.time(),
+    }
+}

@@ -1,0 +1,273 @@
+//! How a conversation begins: new, resumed, or forked from another.
+
+use std::{
+    hash::{BuildHasher, Hasher, RandomState},
+    sync::Arc,
+};
+
+use eclusa::{Event, Gate, Run, Scene};
+use tokio::sync::mpsc;
+
+use super::{Conversation, ConversationHandle, calling::Repeats, recover::lost_answers};
+use crate::{
+    context::{Measure, Pictures},
+    events::AgentEvent,
+    item::{ItemBody, PictureRef, TranscriptItem},
+    limits::{TurnLimits, TurnUse},
+    model::Model,
+    persona::Persona,
+    transcript::{ArchiveError, ConversationHead, TranscriptStore},
+};
+
+/// What a conversation is made of. All of it comes from the program and its person, nothing from a
+/// model, a tool or a pasted text.
+pub struct ConversationSetup {
+    /// The gate that every call passes.
+    pub gate: Gate,
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// How it is asked to behave.
+    pub persona: Persona,
+    /// Where the conversation is kept.
+    pub store: Arc<dyn TranscriptStore>,
+    /// What a turn may use.
+    pub limits: TurnLimits,
+    /// Where it takes place, for descriptions of tools.
+    pub scene: Scene,
+    /// The system text.
+    pub system: String,
+    /// What the project says.
+    pub project: Option<String>,
+}
+
+/// Why a conversation cannot be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// There is none of that name.
+    #[error("there is no session `{0}`; `eclusa sessions` lists them")]
+    Unknown(String),
+    /// Another process has it.
+    #[error(
+        "the session `{0}` is open in another process; `eclusa sessions fork {0}` makes a copy"
+    )]
+    Taken(String),
+    /// The archive cannot be read or written.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+}
+
+/// The events of a conversation, for whoever watches it.
+type Events = mpsc::UnboundedReceiver<AgentEvent>;
+
+impl Conversation {
+    /// Begins a conversation.
+    pub async fn open(setup: ConversationSetup) -> Result<(Conversation, Events), OpenError> {
+        let now = setup.gate.setup().clock.unix_ms();
+        let mut head = ConversationHead {
+            persona: setup.persona.name.clone(),
+            model: setup.model.profile().name.clone(),
+            created: now,
+            touched: now,
+            ..ConversationHead::default()
+        };
+        claim(&*setup.store, &mut head).await?;
+        let (mut conversation, events) = Conversation::with(setup, head, Vec::new())?;
+        conversation.tell_opened(false);
+        Ok((conversation.begun().await?, events))
+    }
+
+    /// Goes on with a conversation. Nothing is run: calls that were left open are answered with
+    /// what the log knows of them.
+    pub async fn resume(
+        setup: ConversationSetup,
+        id: &str,
+    ) -> Result<(Conversation, Events), OpenError> {
+        let head = setup.store.head(id).await?.ok_or_else(|| OpenError::Unknown(id.to_owned()))?;
+        let (mut conversation, events) = Conversation::with(setup, head, Vec::new())?;
+        // Read once nobody else can append.
+        conversation.items = conversation.store.items(id).await?;
+        let last = conversation.items.last();
+        conversation.turn = last.map_or(0, |it| it.turn);
+        conversation.messages =
+            conversation.items.iter().filter_map(|it| it.message).max().unwrap_or_default();
+        conversation.load_pictures().await?;
+        if let Some(taint) = conversation.head.taint.clone() {
+            conversation.gate.bring_from_outside(&taint);
+        }
+        conversation.tell_opened(true);
+        if conversation.recover().await? {
+            conversation.tell(AgentEvent::Notice(
+                "calls that were under way when the session ended were answered from the log; nothing was run again".to_owned(),
+            ));
+        }
+        Ok((conversation.begun().await?, events))
+    }
+
+    fn with(
+        setup: ConversationSetup,
+        head: ConversationHead,
+        items: Vec<TranscriptItem>,
+    ) -> Result<(Conversation, Events), OpenError> {
+        let lock = setup.store.lock(&head.id)?.ok_or_else(|| OpenError::Taken(head.id.clone()))?;
+        let (events, heard) = mpsc::unbounded_channel();
+        let run = Run {
+            conversation: head.id.as_str().into(),
+            mode: setup.persona.mode_within(setup.gate.run().mode),
+            ..setup.gate.run().clone()
+        };
+        let gate = setup.gate.for_run(run);
+        watch(&gate, &events);
+        let mut conversation = Conversation {
+            head,
+            items,
+            gate,
+            model: setup.model,
+            persona: setup.persona,
+            store: setup.store,
+            _lock: lock,
+            scene: setup.scene,
+            limits: setup.limits,
+            events,
+            handle: ConversationHandle::default(),
+            turn: 0,
+            messages: 0,
+            used: TurnUse::new(),
+            measure: Measure::default(),
+            pictures: Pictures::default(),
+            compactions: 0,
+            repeats: Repeats::default(),
+            last_text: String::new(),
+            opening: None,
+        };
+        let system = conversation.redacted(&setup.system).0;
+        let project = setup.project.map(|it| conversation.redacted(&it).0);
+        let (model, persona) =
+            (conversation.model.profile().name.clone(), conversation.persona.name.clone());
+        conversation.opening = Some(ItemBody::Opened { system, project, model, persona });
+        Ok((conversation, heard))
+    }
+
+    /// Keeps what it is opened with, unless that is what it was opened with before.
+    async fn begun(mut self) -> Result<Conversation, OpenError> {
+        let last = self.items.iter().rev().find(|it| matches!(it.body, ItemBody::Opened { .. }));
+        if let Some(opening) = self.opening.take()
+            && last.is_none_or(|it| it.body != opening)
+        {
+            (self.head.model, self.head.persona) =
+                (self.model.profile().name.clone(), self.persona.name.clone());
+            self.keep(vec![(opening, None)]).await?;
+        }
+        Ok(self)
+    }
+
+    fn tell_opened(&mut self, resumed: bool) {
+        self.tell(AgentEvent::Opened {
+            session: self.head.id.clone(),
+            model: self.model.profile().name.clone(),
+            persona: self.persona.name.clone(),
+            resumed,
+        });
+    }
+
+    /// Pictures that the model may be shown again.
+    async fn load_pictures(&mut self) -> Result<(), ArchiveError> {
+        let of = |item: &TranscriptItem| -> Vec<PictureRef> {
+            match &item.body {
+                ItemBody::Person { pictures, .. } => pictures.clone(),
+                ItemBody::Answer(answer) => answer.pictures.clone(),
+                _ => Vec::new(),
+            }
+        };
+        let wanted: Vec<PictureRef> = self.items.iter().flat_map(of).collect();
+        for picture in wanted {
+            if let Some(bytes) = self.store.picture(&picture.sha256).await? {
+                self.pictures.insert(picture.sha256, bytes);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies a conversation up to and including a turn, and gives the copy's id. The original stays
+/// as it is, and may be open elsewhere.
+pub async fn fork(
+    store: &dyn TranscriptStore,
+    id: &str,
+    turn: Option<u64>,
+    now: u64,
+) -> Result<String, OpenError> {
+    let head = store.head(id).await?.ok_or_else(|| OpenError::Unknown(id.to_owned()))?;
+    let mut items = store.items(id).await?;
+    items.retain(|it| turn.is_none_or(|turn| it.turn <= turn));
+    // A call that the original is still waiting for has no answer in the copy.
+    let answers = lost_answers(store, id, &items)?;
+    let (next, turn) = items.last().map_or((1, 0), |it| (it.seq + 1, it.turn));
+    items.extend((next..).zip(answers).map(|(seq, body)| TranscriptItem {
+        seq,
+        turn,
+        message: None,
+        at: now,
+        body,
+        blocks: None,
+        log_at: None,
+    }));
+    let mut copy = ConversationHead {
+        parent: Some(id.to_owned()),
+        created: now,
+        touched: now,
+        turns: 0,
+        calls: 0,
+        ..head
+    };
+    claim(store, &mut copy).await?;
+    let id = copy.id.clone();
+    store.append(copy, items).await?;
+    Ok(id)
+}
+
+/// Gives the conversation an id that nobody has.
+async fn claim(store: &dyn TranscriptStore, head: &mut ConversationHead) -> Result<(), OpenError> {
+    for _ in 0..32 {
+        head.id = new_id();
+        if store.create(head.clone()).await? {
+            return Ok(());
+        }
+    }
+    Err(ArchiveError("no free id for a session was found".to_owned()).into())
+}
+
+/// Six letters and digits, none of which looks like another.
+fn new_id() -> String {
+    const LETTERS: &[u8; 32] = b"23456789abcdefghjkmnpqrstuvwxyz0";
+    // The standard library's hasher is keyed at random, which is all that is needed here.
+    let mut random = RandomState::new().build_hasher().finish();
+    let mut letter = || {
+        let place = usize::try_from(random % 32).unwrap_or_default();
+        random /= 32;
+        char::from(LETTERS.get(place).copied().unwrap_or(b'2'))
+    };
+    std::iter::repeat_with(&mut letter).take(6).collect()
+}
+
+/// Tells whoever watches what the gate says of the calls of this conversation.
+fn watch(gate: &Gate, events: &mpsc::UnboundedSender<AgentEvent>) {
+    let (own, events) = (gate.run().conversation.clone(), events.clone());
+    gate.setup().events.overhear(move |event| {
+        let (conversation, id, detail) = match event {
+            Event::Queued { conversation, call, .. } => {
+                (conversation, call, "waits for another question".to_owned())
+            }
+            Event::Asked { conversation, call, .. } => {
+                (conversation, call, "a person is asked".to_owned())
+            }
+            Event::Started { conversation, call, .. } => (conversation, call, "runs".to_owned()),
+            Event::Progress { conversation, call, detail, .. } => {
+                (conversation, call, detail.clone())
+            }
+            _ => return,
+        };
+        if *conversation == own {
+            drop(events.send(AgentEvent::Progress { id: id.clone(), detail }));
+        }
+    });
+}

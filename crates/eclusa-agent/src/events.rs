@@ -1,0 +1,155 @@
+//! What a conversation tells whoever watches it. No listener slows it down.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::model::Usage;
+
+/// Something that happened in a conversation. Texts are somebody else's words: whoever shows them
+/// makes them harmless first.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentEvent {
+    /// The conversation is open.
+    Opened {
+        /// Its id.
+        session: String,
+        /// The model, as the configuration calls it.
+        model: String,
+        /// The persona.
+        persona: String,
+        /// Whether it was there before.
+        resumed: bool,
+    },
+    /// The person's words went in: those that were typed while it worked as well.
+    Heard(String),
+    /// More words of the model.
+    Text(String),
+    /// More of its reasoning.
+    Thought(String),
+    /// A message is whole and kept: its words, for whoever did not follow them.
+    Message(String),
+    /// What has come of this message does not count: it is asked for again.
+    Retry {
+        /// Why.
+        why: String,
+        /// After how long.
+        wait: Duration,
+    },
+    /// The model asks for a tool.
+    Call {
+        /// The model's id for the call.
+        id: String,
+        /// The tool.
+        tool: String,
+        /// The arguments, redacted.
+        args: Value,
+        /// Why the model says it wants this.
+        reason: Option<String>,
+    },
+    /// A call is shown to a person, or runs, or says how far it is.
+    Progress {
+        /// The model's id for the call.
+        id: String,
+        /// What it is at.
+        detail: String,
+    },
+    /// A call was answered.
+    Answered(CallOutcome),
+    /// The model is shown less of the conversation from now on.
+    Compacted {
+        /// Estimated tokens before.
+        before: u64,
+        /// And after.
+        after: u64,
+        /// The model's summary, where one was made.
+        summary: Option<String>,
+    },
+    /// People should know this.
+    Notice(String),
+    /// The turn is over.
+    Ended(TurnReport),
+}
+
+/// How a call was answered, in brief.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallOutcome {
+    /// The model's id for the call.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// The stable code of the outcome.
+    pub code: String,
+    /// Why it failed or was refused.
+    pub error: Option<String>,
+    /// What it produced.
+    pub output: String,
+    /// True when somebody or something said no.
+    pub refused: bool,
+    /// True when it was refused because nobody could be asked.
+    pub unasked: bool,
+    /// The number of the call in the log.
+    pub number: Option<u64>,
+    /// Whether it changed something that can be undone.
+    pub changed: bool,
+    /// From its arrival to its answer.
+    pub time: Duration,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// The model has said what it wanted to say.
+    Done,
+    /// It had written as much as it may in one reply.
+    Length,
+    /// The model, or its provider, refuses.
+    Refused,
+    /// A limit of the turn was reached. It can be resumed.
+    Limit(String),
+    /// The same calls with the same answers again and again.
+    Stuck,
+    /// A person ended the turn at a question.
+    Aborted,
+    /// A person interrupted it.
+    Interrupted,
+    /// The model, the archive or the log failed.
+    Failed(String),
+}
+
+impl TurnEnd {
+    /// The word for it in outputs.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            TurnEnd::Done => "done",
+            TurnEnd::Length => "length",
+            TurnEnd::Refused => "refused",
+            TurnEnd::Limit(_) => "limit",
+            TurnEnd::Stuck => "stuck",
+            TurnEnd::Aborted => "aborted",
+            TurnEnd::Interrupted => "interrupted",
+            TurnEnd::Failed(_) => "failed",
+        }
+    }
+}
+
+/// What a turn came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnReport {
+    /// How it ended.
+    pub end: TurnEnd,
+    /// The model's last words.
+    pub text: String,
+    /// How many requests it took.
+    pub requests: u64,
+    /// Tokens of this turn.
+    pub usage: Usage,
+    /// What they cost, in millionths of the currency, where the price is known.
+    pub cost: Option<u64>,
+    /// The currency.
+    pub currency: Option<String>,
+    /// How full the model's window is, in tokens, by estimate.
+    pub context: u64,
+    /// What brought text from outside into the conversation.
+    pub taint: Option<String>,
+}

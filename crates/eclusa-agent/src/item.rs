@@ -1,0 +1,317 @@
+//! One entry of a transcript: what was said, called, answered or noted, and its face as JSON.
+
+use serde_json::{Map, Value, json};
+
+use crate::timestamp;
+
+/// One entry of a transcript. Entries are appended and never changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TranscriptItem {
+    /// Its place in the conversation, from 1.
+    pub seq: u64,
+    /// The turn, from 1; 0 is before the first.
+    pub turn: u64,
+    /// Which message of the model it is part of.
+    pub message: Option<u64>,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// What it is. Redacted: this is what is shown, exported and searched.
+    pub body: ItemBody,
+    /// What the model sent, byte for byte, to be sent back to the same wire and model; never
+    /// exported.
+    pub blocks: Option<String>,
+    /// The end of the log when the message was kept: its calls are recorded after it.
+    pub log_at: Option<u64>,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ItemBody {
+    /// The conversation began, or was given another model, persona or system text.
+    Opened {
+        /// The system text.
+        system: String,
+        /// What the project says, shown to the model as the first message of the user.
+        project: Option<String>,
+        /// The model, as it is called in the configuration.
+        model: String,
+        /// The persona.
+        persona: String,
+    },
+    /// A person spoke.
+    Person {
+        /// The words.
+        text: String,
+        /// Pictures that came with them, by digest.
+        pictures: Vec<PictureRef>,
+    },
+    /// The model spoke. One message has one of these, before its calls.
+    Model {
+        /// The words.
+        text: String,
+        /// Its reasoning, as far as it was told.
+        thoughts: Option<String>,
+    },
+    /// The model asked for a tool.
+    Call {
+        /// The model's id for it.
+        id: String,
+        /// The tool, in the model's word.
+        name: String,
+        /// The arguments; `null` when they could not be read.
+        args: Value,
+        /// Why the model says it wants this.
+        reason: Option<String>,
+    },
+    /// A call was answered.
+    Answer(AnswerItem),
+    /// Words of the model that were cut off by an interruption.
+    Partial {
+        /// The words.
+        text: String,
+    },
+    /// From here on the model is shown less of what lies before `cut`.
+    Summary {
+        /// Stands for everything before `cut`. `None`: only long outputs before it are left out.
+        text: Option<String>,
+        /// The first entry that is shown as it is.
+        cut: u64,
+    },
+    /// Something that people should know. The model is not told.
+    Notice {
+        /// The sentence.
+        text: String,
+    },
+}
+
+/// How a call was answered.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AnswerItem {
+    /// The model's id for the call.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it produced.
+    pub output: String,
+    /// Why it failed or was refused.
+    pub error: Option<String>,
+    /// Whether the output is less than it produced.
+    pub truncated: bool,
+    /// How long the tool ran.
+    pub time_ms: u64,
+    /// The stable code of the outcome.
+    pub code: String,
+    /// The number of the call in the log.
+    pub number: Option<u64>,
+    /// Pictures, by digest.
+    pub pictures: Vec<PictureRef>,
+    /// Where the output came from, if from outside: `the web: example.org`.
+    pub outside: Option<String>,
+}
+
+/// A picture that is kept once, by its digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PictureRef {
+    /// SHA-256, in hexadecimal.
+    pub sha256: String,
+    /// Its type, such as `image/png`.
+    pub media_type: String,
+}
+
+impl ItemBody {
+    /// The word for it in the archive.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            ItemBody::Opened { .. } => "opened",
+            ItemBody::Person { .. } | ItemBody::Model { .. } => "said",
+            ItemBody::Call { .. } => "call",
+            ItemBody::Answer(_) => "answer",
+            ItemBody::Partial { .. } => "partial",
+            ItemBody::Summary { .. } => "summary",
+            ItemBody::Notice { .. } => "notice",
+        }
+    }
+
+    /// Whose words it holds: `system`, `user`, `assistant` or `tool`.
+    pub fn role(&self) -> &'static str {
+        match self {
+            ItemBody::Opened { .. } | ItemBody::Notice { .. } | ItemBody::Summary { .. } => {
+                "system"
+            }
+            ItemBody::Person { .. } => "user",
+            ItemBody::Model { .. } | ItemBody::Call { .. } | ItemBody::Partial { .. } => {
+                "assistant"
+            }
+            ItemBody::Answer(_) => "tool",
+        }
+    }
+
+    /// All of its words, for a search.
+    pub fn words(&self) -> String {
+        match self {
+            ItemBody::Opened { .. } => String::new(),
+            ItemBody::Person { text, .. }
+            | ItemBody::Model { text, .. }
+            | ItemBody::Partial { text }
+            | ItemBody::Notice { text } => text.clone(),
+            ItemBody::Call { name, args, .. } => format!("{name} {args}"),
+            ItemBody::Answer(it) => match &it.error {
+                Some(error) => format!("{error}\n{}", it.output),
+                None => it.output.clone(),
+            },
+            ItemBody::Summary { text, .. } => text.clone().unwrap_or_default(),
+        }
+    }
+}
+
+impl TranscriptItem {
+    /// The entry as one JSON object (S1.49): what is kept, exported and read back.
+    pub fn json(&self, conversation: &str) -> Value {
+        let mut fields = Map::new();
+        let mut set = |name: &str, value: Value| {
+            if !value.is_null() {
+                fields.insert(name.to_owned(), value);
+            }
+        };
+        set("v", 1.into());
+        set("id", format!("{conversation}.{}", self.seq).into());
+        set("turn", self.turn.into());
+        set("message", self.message.into());
+        set("timestamp", timestamp::iso(self.at).into());
+        set("role", self.body.role().into());
+        set("kind", self.body.kind().into());
+        match &self.body {
+            ItemBody::Opened { system, project, model, persona } => {
+                set("content", system.as_str().into());
+                set("project", project.as_deref().into());
+                set("model", model.as_str().into());
+                set("persona", persona.as_str().into());
+            }
+            ItemBody::Person { text, pictures: all } => {
+                set("content", text.as_str().into());
+                set("pictures", pictures(all));
+            }
+            ItemBody::Model { text, thoughts } => {
+                set("content", text.as_str().into());
+                set("thoughts", thoughts.as_deref().into());
+            }
+            ItemBody::Call { id, name, args, reason } => {
+                let call = json!({"id": id, "name": name, "args": args, "reason": reason});
+                set("content", "".into());
+                set("tool_call", call);
+            }
+            ItemBody::Answer(it) => set("tool_result", it.json()),
+            ItemBody::Partial { text } | ItemBody::Notice { text } => {
+                set("content", text.as_str().into());
+            }
+            ItemBody::Summary { text, cut } => {
+                set("content", text.as_deref().into());
+                set("cut", (*cut).into());
+            }
+        }
+        Value::Object(fields)
+    }
+
+    /// Reads an entry back; what only the archive knows (`blocks`, `log_at`) is not in it.
+    pub fn from_json(value: &Value) -> Option<TranscriptItem> {
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        let number = |name: &str| value.get(name).and_then(Value::as_u64);
+        let content = text("content");
+        let body = match (text("kind")?.as_str(), text("role")?.as_str()) {
+            ("opened", _) => ItemBody::Opened {
+                system: content?,
+                project: text("project"),
+                model: text("model")?,
+                persona: text("persona")?,
+            },
+            ("said", "user") => {
+                ItemBody::Person { text: content?, pictures: read_pictures(value.get("pictures")) }
+            }
+            ("said", _) => ItemBody::Model { text: content?, thoughts: text("thoughts") },
+            ("call", _) => {
+                let call = value.get("tool_call")?;
+                let of = |name: &str| call.get(name).and_then(Value::as_str).map(str::to_owned);
+                ItemBody::Call {
+                    id: of("id")?,
+                    name: of("name")?,
+                    args: call.get("args").cloned().unwrap_or_default(),
+                    reason: of("reason"),
+                }
+            }
+            ("answer", _) => ItemBody::Answer(AnswerItem::from_json(value.get("tool_result")?)?),
+            ("partial", _) => ItemBody::Partial { text: content? },
+            ("summary", _) => ItemBody::Summary { text: content, cut: number("cut")? },
+            ("notice", _) => ItemBody::Notice { text: content? },
+            _ => return None,
+        };
+        Some(TranscriptItem {
+            seq: text("id")?.rsplit_once('.')?.1.parse().ok()?,
+            turn: number("turn")?,
+            message: number("message"),
+            at: timestamp::from_iso(&text("timestamp")?)?,
+            body,
+            blocks: None,
+            log_at: None,
+        })
+    }
+}
+
+impl AnswerItem {
+    fn json(&self) -> Value {
+        let mut result = json!({
+            "id": self.id,
+            "tool_name": self.tool,
+            "success": self.error.is_none(),
+            "output": self.output,
+            "truncated": self.truncated,
+            "execution_time_ms": self.time_ms,
+            "code": self.code,
+            "number": self.number,
+        });
+        if let Some(fields) = result.as_object_mut() {
+            if let Some(error) = &self.error {
+                fields.insert("error".to_owned(), error.as_str().into());
+            }
+            if let Some(outside) = &self.outside {
+                fields.insert("outside".to_owned(), outside.as_str().into());
+            }
+            if !self.pictures.is_empty() {
+                fields.insert("pictures".to_owned(), pictures(&self.pictures));
+            }
+        }
+        result
+    }
+
+    fn from_json(value: &Value) -> Option<AnswerItem> {
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(AnswerItem {
+            id: text("id")?,
+            tool: text("tool_name")?,
+            output: text("output")?,
+            error: text("error"),
+            truncated: value.get("truncated").and_then(Value::as_bool)?,
+            time_ms: value.get("execution_time_ms").and_then(Value::as_u64)?,
+            code: text("code")?,
+            number: value.get("number").and_then(Value::as_u64),
+            pictures: read_pictures(value.get("pictures")),
+            outside: text("outside"),
+        })
+    }
+}
+
+fn pictures(all: &[PictureRef]) -> Value {
+    if all.is_empty() {
+        return Value::Null;
+    }
+    let one = |it: &PictureRef| json!({"sha256": it.sha256, "media_type": it.media_type});
+    all.iter().map(one).collect()
+}
+
+fn read_pictures(value: Option<&Value>) -> Vec<PictureRef> {
+    let all = value.and_then(Value::as_array).into_iter().flatten();
+    all.filter_map(|it| {
+        let text = |name: &str| it.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(PictureRef { sha256: text("sha256")?, media_type: text("media_type")? })
+    })
+    .collect()
+}

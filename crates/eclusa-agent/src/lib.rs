@@ -1,0 +1,36 @@
+//! The conversation with a model: write down, then act; act, then write down.
+//!
+//! A [`Conversation`] asks a [`Model`], keeps what it said, passes its calls through the gate of
+//! `eclusa`, keeps each answer, and asks again. Everything is kept in a [`TranscriptStore`] before what
+//! follows from it, so that a session can be resumed after a kill at any point without repeating an
+//! effect. Whoever watches gets [`AgentEvent`]s; whoever speaks meanwhile has a [`ConversationHandle`].
+//!
+//! No terminal, no database, no environment: the program brings them.
+
+mod context;
+mod conversation;
+mod events;
+mod http;
+mod item;
+mod limits;
+pub mod model;
+mod persona;
+mod retry;
+mod script;
+mod timestamp;
+pub mod transcript;
+mod wire;
+
+pub use context::{SystemText, project_words, system_text};
+pub use conversation::{
+    Conversation, ConversationHandle, ConversationSetup, OpenError, UserMessage, fork,
+};
+pub use events::{AgentEvent, CallOutcome, TurnEnd, TurnReport};
+pub use http::HttpModel;
+pub use item::{AnswerItem, ItemBody, PictureRef, TranscriptItem};
+pub use limits::{TurnLimits, money};
+pub use model::Model;
+pub use persona::Persona;
+pub use script::ScriptModel;
+pub use transcript::{ConversationHead, MemoryTranscripts, TranscriptStore};
+pub use wire::{Thinking, WireKind, WireSettings};

@@ -1,0 +1,78 @@
+//! What one turn may use: requests, tokens, money, time. Checked before each request.
+
+use std::time::{Duration, Instant};
+
+use crate::model::{ModelProfile, Usage};
+
+/// What one turn may use. `None` is no limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnLimits {
+    /// Requests to the model.
+    pub requests: Option<u64>,
+    /// Tokens, read and written.
+    pub tokens: Option<u64>,
+    /// Money, in millionths of the currency.
+    pub money: Option<u64>,
+    /// Time from the first request.
+    pub time: Option<Duration>,
+}
+
+impl Default for TurnLimits {
+    fn default() -> TurnLimits {
+        TurnLimits { requests: Some(100), tokens: None, money: None, time: None }
+    }
+}
+
+/// What a turn has used so far.
+#[derive(Debug, Clone)]
+pub(crate) struct TurnUse {
+    pub(crate) began: Instant,
+    pub(crate) requests: u64,
+    pub(crate) usage: Usage,
+    pub(crate) cost: u64,
+}
+
+impl TurnUse {
+    pub(crate) fn new() -> TurnUse {
+        TurnUse { began: Instant::now(), requests: 0, usage: Usage::default(), cost: 0 }
+    }
+
+    /// Counts a reply.
+    pub(crate) fn count(&mut self, usage: &Usage, model: &ModelProfile) {
+        self.usage.add(usage);
+        if let Some(price) = &model.price {
+            self.cost = self.cost.saturating_add(price.cost(usage));
+        }
+    }
+
+    /// The limit that a request of about so many tokens would pass, in words.
+    pub(crate) fn passes(
+        &self,
+        limits: &TurnLimits,
+        model: &ModelProfile,
+        tokens: u64,
+    ) -> Option<String> {
+        let expected = Usage { input: tokens, ..Usage::default() };
+        let price = model.price.as_ref().map_or(0, |it| it.cost(&expected));
+        if let Some(most) = limits.requests.filter(|it| self.requests >= *it) {
+            return Some(format!("{most} requests in one turn (limits.turn.requests)"));
+        }
+        let used = self.usage.total().saturating_add(tokens);
+        if let Some(most) = limits.tokens.filter(|it| used > *it) {
+            return Some(format!("{most} tokens in one turn (limits.turn.tokens)"));
+        }
+        if let Some(most) = limits.money.filter(|it| self.cost.saturating_add(price) > *it) {
+            return Some(format!("{} in one turn (limits.turn.money)", money(most)));
+        }
+        if let Some(most) = limits.time.filter(|it| self.began.elapsed() >= *it) {
+            return Some(format!("{} s in one turn (limits.turn.time)", most.as_secs()));
+        }
+        None
+    }
+}
+
+/// Millionths of a currency, as people write them.
+pub fn money(micros: u64) -> String {
+    let cents = micros.div_ceil(10_000);
+    format!("{}.{:02}", cents / 100, cents % 100)
+}

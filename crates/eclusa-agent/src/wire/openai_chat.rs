@@ -1,0 +1,207 @@
+//! OpenAI Chat Completions, and the many servers that speak it.
+
+use std::collections::BTreeMap;
+
+use eclusa::{Incoming, parse::openai_chat};
+use serde_json::{Value, json};
+
+use super::{StreamReader, Thinking, WireSettings, count, cut, data_url, in_stream, object};
+use crate::model::{Delta, ModelError, ModelReply, ModelRequest, StopReason, Usage, ViewMessage};
+
+pub(super) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
+    let mut messages = vec![json!({"role": "system", "content": request.system})];
+    let is_user = |it: &ViewMessage| matches!(it, ViewMessage::User { .. });
+    let last = request.messages.iter().rposition(is_user).unwrap_or_default();
+    for (place, message) in request.messages.iter().enumerate() {
+        // Reasoning goes back within its turn and no longer.
+        messages.extend(as_messages(message, place > last));
+    }
+    let mut body = json!({
+        "model": settings.model,
+        "messages": messages,
+        "stream": true,
+        "stream_options": {"include_usage": true},
+    });
+    // Servers that are merely compatible know neither of the newer names.
+    let original = settings.url.starts_with("https://api.openai.com");
+    let effort = match settings.thinking {
+        Thinking::Off => None,
+        Thinking::Low => Some("low"),
+        Thinking::Medium => Some("medium"),
+        Thinking::High => Some("high"),
+    };
+    if let Some(fields) = body.as_object_mut() {
+        let most = if original { "max_completion_tokens" } else { "max_tokens" };
+        fields.insert(most.to_owned(), settings.output.into());
+        if original {
+            fields.insert("prompt_cache_key".to_owned(), request.conversation.as_str().into());
+        }
+        if let Some(effort) = effort {
+            fields.insert("reasoning_effort".to_owned(), effort.into());
+        }
+        if let Some(tools) =
+            request.tools.as_ref().filter(|it| it.as_array().is_some_and(|it| !it.is_empty()))
+        {
+            fields.insert("tools".to_owned(), Value::clone(tools));
+        }
+    }
+    body
+}
+
+fn as_messages(message: &ViewMessage, in_turn: bool) -> Vec<Value> {
+    match message {
+        ViewMessage::User { text, pictures } if pictures.is_empty() => {
+            match text.trim().is_empty() {
+                true => Vec::new(),
+                false => vec![json!({"role": "user", "content": text})],
+            }
+        }
+        ViewMessage::User { text, pictures } => {
+            let words = Some(text).filter(|it| !it.trim().is_empty());
+            let words = words.map(|it| json!({"type": "text", "text": it}));
+            let pictures = pictures.iter().map(|(kind, bytes)| {
+                json!({"type": "image_url", "image_url": {"url": data_url(kind, bytes)}})
+            });
+            let content: Vec<Value> = words.into_iter().chain(pictures).collect();
+            vec![json!({"role": "user", "content": content})]
+        }
+        ViewMessage::Assistant { blocks: Some(blocks), .. } => {
+            let mut message = Value::clone(blocks);
+            if let (false, Some(fields)) = (in_turn, message.as_object_mut()) {
+                fields.remove("reasoning_content");
+            }
+            let empty = message.get("content").is_none_or(Value::is_null)
+                && message.get("tool_calls").is_none();
+            if empty { Vec::new() } else { vec![message] }
+        }
+        ViewMessage::Assistant { text, calls, .. } => {
+            let words = Some(text).filter(|it| !it.trim().is_empty());
+            if words.is_none() && calls.is_empty() {
+                return Vec::new();
+            }
+            let call = |it: &crate::model::ViewCall| {
+                let name = if it.name.is_empty() { "unknown" } else { it.name.as_str() };
+                let function = json!({"name": name, "arguments": object(&it.args).to_string()});
+                json!({"id": it.id, "type": "function", "function": function})
+            };
+            let mut message = json!({"role": "assistant", "content": words});
+            if let (false, Some(fields)) = (calls.is_empty(), message.as_object_mut()) {
+                fields.insert("tool_calls".to_owned(), calls.iter().map(call).collect());
+            }
+            vec![message]
+        }
+        ViewMessage::Answers(all) => openai_chat::results(all),
+    }
+}
+
+/// Reads one streamed response.
+#[derive(Default)]
+pub(super) struct ChatReader {
+    calls: openai_chat::Stream,
+    asked: Vec<Incoming>,
+    text: String,
+    thoughts: String,
+    stop: Option<String>,
+    usage: Usage,
+    /// The calls as they came: name and arguments.
+    raw: BTreeMap<u64, (String, String)>,
+}
+
+impl StreamReader for ChatReader {
+    fn push(
+        &mut self,
+        chunk: &Value,
+        hear: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<(), ModelError> {
+        if let Some(error) = chunk.get("error").filter(|it| !it.is_null()) {
+            return Err(in_stream(error));
+        }
+        self.asked.extend(self.calls.push(chunk));
+        let text = |pointer: &str| {
+            let found = chunk.pointer(pointer).and_then(Value::as_str);
+            found.filter(|it| !it.is_empty()).map(str::to_owned)
+        };
+        if let Some(part) = text("/choices/0/delta/content") {
+            self.text.push_str(&part);
+            hear(Delta::Text(part));
+        }
+        if let Some(part) = text("/choices/0/delta/reasoning_content") {
+            self.thoughts.push_str(&part);
+            hear(Delta::Thought(part));
+        }
+        let calls = chunk.pointer("/choices/0/delta/tool_calls").and_then(Value::as_array);
+        for call in calls.into_iter().flatten() {
+            let last = self.raw.keys().last().copied().unwrap_or(0);
+            let index = call.get("index").and_then(Value::as_u64).unwrap_or(last);
+            let part = |pointer: &str| {
+                call.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+            };
+            let (name, arguments) = self.raw.entry(index).or_default();
+            name.push_str(&part("/function/name"));
+            arguments.push_str(&part("/function/arguments"));
+        }
+        if let Some(why) = text("/choices/0/finish_reason") {
+            self.stop = Some(why);
+        }
+        if let Some(usage) = chunk.get("usage").filter(|it| it.is_object()) {
+            let cached = count(usage, "/prompt_tokens_details/cached_tokens").unwrap_or(0);
+            self.usage = Usage {
+                input: count(usage, "/prompt_tokens").unwrap_or(0).saturating_sub(cached),
+                cache_read: cached,
+                cache_write: 0,
+                output: count(usage, "/completion_tokens").unwrap_or(0),
+                reasoning: count(usage, "/completion_tokens_details/reasoning_tokens").unwrap_or(0),
+            };
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<ModelReply, ModelError> {
+        let Some(stop) = self.stop.take() else { return Err(cut()) };
+        self.asked.extend(self.calls.finish());
+        let why = match stop.as_str() {
+            "length" => StopReason::Length,
+            "content_filter" => StopReason::Refused,
+            _ if self.asked.is_empty() => StopReason::Done,
+            _ => StopReason::Calls,
+        };
+        let mut message = json!({
+            "role": "assistant",
+            "content": Some(&self.text).filter(|it| !it.trim().is_empty()),
+        });
+        if let Some(fields) = message.as_object_mut() {
+            if !self.asked.is_empty() {
+                fields.insert("tool_calls".to_owned(), sent_back(&self.asked, &self.raw));
+            }
+            if !self.thoughts.is_empty() {
+                fields.insert("reasoning_content".to_owned(), self.thoughts.as_str().into());
+            }
+        }
+        Ok(ModelReply {
+            text: self.text,
+            thoughts: Some(self.thoughts).filter(|it| !it.is_empty()),
+            asked: self.asked,
+            blocks: Some(message),
+            why,
+            usage: self.usage,
+        })
+    }
+}
+
+/// The calls as they go back: under the ids that their answers have, with arguments that can be
+/// read.
+fn sent_back(asked: &[Incoming], raw: &BTreeMap<u64, (String, String)>) -> Value {
+    let mut raw = raw.values();
+    let one = |it: &Incoming| {
+        let (name, arguments) = raw.next().cloned().unwrap_or_default();
+        let name = match it {
+            Incoming::Call(call) => call.tool.clone(),
+            Incoming::Malformed(_) if name.is_empty() => "unknown".to_owned(),
+            Incoming::Malformed(_) => name,
+        };
+        let readable = serde_json::from_str::<Value>(&arguments).is_ok_and(|it| it.is_object());
+        let arguments = if readable { arguments } else { "{}".to_owned() };
+        json!({"id": it.id(), "type": "function", "function": {"name": name, "arguments": arguments}})
+    };
+    asked.iter().map(one).collect()
+}

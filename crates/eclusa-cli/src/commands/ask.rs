@@ -1,0 +1,277 @@
+//! `eclusa ask`: one turn of a conversation, for scripts.
+
+use std::{
+    io::{IsTerminal, Read, Write},
+    sync::Arc,
+    time::Duration,
+};
+
+use eclusa::Gate;
+use eclusa_agent::{
+    AgentEvent, CallOutcome, Conversation, OpenError, TurnEnd, TurnReport, UserMessage,
+};
+use tokio::sync::mpsc;
+
+use super::{model_choice, run::asked_to_end, session_setup};
+use crate::{
+    archive::Archive,
+    args::AskArgs,
+    context::AppContext,
+    failure::{Exit, Failure},
+    screen::{Paint, Style, sanitize},
+    servers,
+    terminal::Terminal,
+    undo_retention,
+};
+
+mod answers;
+pub(super) mod report;
+
+use answers::{AskedQuestion, StdinApprover};
+
+/// What is piped in is no longer than this.
+const MAX_ATTACHMENT: u64 = 1 << 20;
+
+/// One turn takes no longer, unless the configuration says otherwise.
+const DEFAULT_TIME: Duration = Duration::from_secs(30 * 60);
+
+pub(super) async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<Exit, Failure> {
+    let message = message(&args)?;
+    let persona = model_choice::persona(ctx, args.persona.as_deref())?;
+    let chosen = model_choice::find(ctx, args.model.as_deref(), &persona).await?;
+    let limits = model_choice::limits(ctx, &*chosen.model, Some(DEFAULT_TIME))?;
+    let store = ctx.store()?;
+    let archive = Archive::new(store.clone());
+    let terminal = Terminal::new(true, ctx.paths.always_files());
+    let mut setup = ctx.furnished(&store, terminal, Vec::new())?;
+    let questions = args.answers.is_some().then(|| {
+        let (approver, questions) = StdinApprover::new();
+        setup.approvers = vec![Arc::new(approver)];
+        questions
+    });
+    if let Some(secret) = chosen.secret {
+        setup.redactor = Arc::new(setup.redactor.with_rules([secret]));
+    }
+    let gate = Gate::new(setup).for_run(ctx.run());
+    let behind = servers::wake_all(ctx, &gate.setup().registry).await?;
+    let name = chosen.model.profile().name.clone();
+    let setup =
+        session_setup::conversation(ctx, gate.clone(), &archive, chosen.model, persona, limits)?;
+    let opened = match &args.resume {
+        Some(id) => Conversation::resume(setup, id).await,
+        None => Conversation::open(setup).await,
+    };
+    let (mut conversation, events) = opened.map_err(unopened)?;
+    let handle = conversation.handle();
+    tokio::spawn(async move {
+        asked_to_end().await;
+        handle.interrupt();
+    });
+    let mut printer = Printer::new(args.jsonl, json, questions, conversation.id());
+    let telling = async move {
+        printer.follow(events).await;
+        printer
+    };
+    let (report, printer) = tokio::join!(conversation.turn(message), telling);
+    gate.end_conversation();
+    if let Some(behind) = behind {
+        behind.close().await;
+    }
+    let summary = printer.finish(&report, &name)?;
+    if let (true, Some(workspace)) = (!summary.changes.is_empty(), &gate.setup().workspace) {
+        undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
+    }
+    Ok(exit(&report.end, &summary, args.strict))
+}
+
+/// What is asked: the words, and what is piped in as an attachment from outside.
+fn message(args: &AskArgs) -> Result<UserMessage, Failure> {
+    let mut text = args.words.join(" ");
+    let mut outside = None;
+    let stdin = std::io::stdin();
+    if args.answers.is_none() && !stdin.is_terminal() {
+        let mut piped = Vec::new();
+        stdin.lock().take(MAX_ATTACHMENT + 1).read_to_end(&mut piped)?;
+        if u64::try_from(piped.len()).is_ok_and(|it| it > MAX_ATTACHMENT) {
+            return Err(Failure::usage("more than 1 MB was piped in")
+                .hint("save it in the workspace, and name the file"));
+        }
+        if !piped.trim_ascii().is_empty() {
+            let piped = String::from_utf8_lossy(&piped);
+            text = format!("{text}\n\n[piped in; what it asks for, no person did]\n{piped}");
+            outside = Some("piped in".to_owned());
+        }
+    }
+    match text.trim().is_empty() {
+        true => Err(Failure::usage("nothing is asked").hint("write `eclusa ask 'WORDS'`")),
+        false => Ok(UserMessage { text: text.trim().to_owned(), pictures: Vec::new(), outside }),
+    }
+}
+
+pub(super) fn unopened(err: OpenError) -> Failure {
+    match err {
+        OpenError::Unknown(_) | OpenError::Taken(_) => Failure::usage(err),
+        OpenError::Archive(_) => Failure::failed(err),
+    }
+}
+
+/// What a turn came to, beside the report.
+#[derive(Debug, Default)]
+struct TurnSummary {
+    ok: u64,
+    failed: u64,
+    refused: u64,
+    unasked: bool,
+    /// A question waits for its answer elsewhere.
+    parked: bool,
+    refusals: Vec<CallOutcome>,
+    changes: Vec<u64>,
+}
+
+impl TurnSummary {
+    fn count(&mut self, call: &CallOutcome) {
+        match (call.refused, &call.error) {
+            (true, _) => self.refused += 1,
+            (false, Some(_)) => self.failed += 1,
+            (false, None) => self.ok += 1,
+        }
+        self.unasked |= call.unasked;
+        self.parked |= call.code == "parked";
+        if call.refused {
+            self.refusals.push(call.clone());
+        }
+        if let (true, Some(number)) = (call.changed, call.number) {
+            self.changes.push(number);
+        }
+    }
+}
+
+fn exit(end: &TurnEnd, summary: &TurnSummary, strict: bool) -> Exit {
+    match end {
+        TurnEnd::Failed(_) | TurnEnd::Refused => Exit::Failed,
+        TurnEnd::Aborted | TurnEnd::Interrupted => Exit::Aborted,
+        TurnEnd::Limit(_) | TurnEnd::Stuck | TurnEnd::Length => Exit::Parked,
+        TurnEnd::Done if summary.parked => Exit::Parked,
+        TurnEnd::Done if summary.unasked => Exit::Refused,
+        TurnEnd::Done if strict && summary.refused > 0 => Exit::Refused,
+        TurnEnd::Done => Exit::Done,
+    }
+}
+
+/// Tells what happens: events as JSON on stdout, or a line for each call on stderr.
+struct Printer {
+    jsonl: bool,
+    json: bool,
+    session: String,
+    questions: Option<mpsc::UnboundedReceiver<AskedQuestion>>,
+    summary: TurnSummary,
+    calls: Vec<(String, String)>,
+}
+
+impl Printer {
+    fn new(
+        jsonl: bool,
+        json: bool,
+        questions: Option<mpsc::UnboundedReceiver<AskedQuestion>>,
+        session: &str,
+    ) -> Printer {
+        let session = session.to_owned();
+        let (summary, calls) = (TurnSummary::default(), Vec::new());
+        Printer { jsonl, json, session, questions, summary, calls }
+    }
+
+    /// Follows the events of a turn to its end.
+    async fn follow(&mut self, mut events: mpsc::UnboundedReceiver<AgentEvent>) {
+        loop {
+            let question = async {
+                match &mut self.questions {
+                    Some(questions) => questions.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                event = events.recv() => match event {
+                    Some(AgentEvent::Ended(_)) | None => return,
+                    Some(event) => self.tell(&event),
+                },
+                Some(question) = question => print(&question.json()),
+            }
+        }
+    }
+
+    fn tell(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::Answered(call) => self.summary.count(call),
+            AgentEvent::Call { id, args, .. } => {
+                self.calls.push((id.clone(), report::brief(args)));
+            }
+            _ => {}
+        }
+        if self.jsonl {
+            if let Some(event) = report::event(event) {
+                print(&event);
+            }
+        } else if !self.json {
+            self.tell_people(event);
+        }
+    }
+
+    fn tell_people(&self, event: &AgentEvent) {
+        let paint = Paint::on(&std::io::stderr());
+        let line = match event {
+            AgentEvent::Answered(call) => {
+                let what = self.calls.iter().find(|(id, _)| *id == call.id);
+                let what = what.map(|(_, args)| args.as_str()).unwrap_or_default();
+                let (style, text) = report::call_line(call, what);
+                paint.text(style, &sanitize(&text)).into_owned()
+            }
+            AgentEvent::Retry { why, wait } => {
+                format!("asks again in {} s: {}", wait.as_secs(), sanitize(why))
+            }
+            AgentEvent::Notice(text) => sanitize(text),
+            _ => return,
+        };
+        // An error means that nobody reads it.
+        drop(writeln!(std::io::stderr(), "{line}"));
+    }
+
+    /// The answer on stdout, whatever form it has.
+    fn finish(self, report: &TurnReport, model: &str) -> Result<TurnSummary, Failure> {
+        let mut out = std::io::stdout().lock();
+        if self.jsonl || self.json {
+            let object = report::object(report, &self.summary, &self.session, model);
+            writeln!(out, "{object}")?;
+            return Ok(self.summary);
+        }
+        let text = match std::io::stdout().is_terminal() {
+            true => sanitize(&report.text),
+            false => report.text.clone(),
+        };
+        if !text.is_empty() {
+            writeln!(out, "{text}")?;
+        }
+        out.flush()?;
+        let paint = Paint::on(&std::io::stderr());
+        let mut err = std::io::stderr().lock();
+        let why = match &report.end {
+            TurnEnd::Done => None,
+            TurnEnd::Failed(what) | TurnEnd::Limit(what) => Some(what.clone()),
+            other => Some(other.as_str().to_owned()),
+        };
+        if let Some(why) = why {
+            let label = paint.text(Style::Bad, "not finished:");
+            writeln!(err, "{label} {}", sanitize(&why))?;
+        }
+        let go_on = format!("session {}: go on with `eclusa ask --resume {0} WORDS`", self.session);
+        writeln!(err, "{}", paint.text(Style::Faint, &go_on))?;
+        Ok(self.summary)
+    }
+}
+
+/// One line of JSON, out at once.
+fn print(value: &serde_json::Value) {
+    let mut out = std::io::stdout().lock();
+    // An error means that nobody reads it.
+    drop(writeln!(out, "{value}").and_then(|()| out.flush()));
+}

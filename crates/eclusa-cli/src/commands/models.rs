@@ -1,0 +1,104 @@
+//! `eclusa models`: whom to talk to, and whether that works.
+
+use std::sync::Arc;
+
+use eclusa_agent::{
+    Persona,
+    model::{Delta, ModelRequest, ViewMessage},
+};
+use eclusa_config::KeySource;
+use serde_json::json;
+
+use super::model_choice;
+use crate::{
+    args::ModelsCommand,
+    context::AppContext,
+    failure::{Exit, Failure},
+    screen::{Screen, Style, sanitize},
+};
+
+pub(super) async fn run(
+    ctx: &AppContext,
+    what: ModelsCommand,
+    json: bool,
+) -> Result<Exit, Failure> {
+    match what {
+        ModelsCommand::List => list(ctx, json),
+        ModelsCommand::Test { name } => test(ctx, &name).await,
+    }
+}
+
+fn list(ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
+    let mut screen = Screen::stdout();
+    let mut rows = vec![["MODEL", "WIRE", "NAME THERE", "KEY"].map(str::to_owned).to_vec()];
+    for it in &ctx.config.models {
+        let key = match &it.key {
+            None => "none".to_owned(),
+            Some(KeySource::Env(name)) => {
+                let set = std::env::var_os(name).is_some_and(|it| !it.is_empty());
+                format!("{name} ({})", if set { "set" } else { "not set" })
+            }
+            Some(KeySource::Command(command)) => command.join(" "),
+        };
+        let wire = format!("{:?}", it.wire).to_lowercase();
+        if json {
+            screen.json(&json!({"name": it.name, "wire": wire, "model": it.model, "url": it.url, "window": it.window, "output": it.output}))?;
+        }
+        rows.push(vec![it.name.clone(), wire, it.model.clone(), key]);
+    }
+    if !json {
+        match rows.len() {
+            1 => screen.line("no models yet: add a `[models.NAME]` to your eclusa.toml (docs/models.md has them to copy), or use `--model script:FILE`")?,
+            _ => screen.headed_table(&rows)?,
+        }
+        screen.line("")?;
+        let shipped = Persona::coder();
+        let own = ctx.config.personas.iter().map(|it| (&it.name, &it.description));
+        for (name, description) in own.chain([(&shipped.name, &shipped.description)]) {
+            screen.line(&format!("persona {}: {}", sanitize(name), sanitize(description)))?;
+        }
+    }
+    screen.flush()?;
+    Ok(Exit::Done)
+}
+
+/// One request, and what came of it. No tool is declared, so nothing can be called.
+async fn test(ctx: &AppContext, name: &str) -> Result<Exit, Failure> {
+    let chosen = model_choice::find(ctx, Some(name), &Persona::coder()).await?;
+    let model: Arc<_> = chosen.model;
+    let words = "Answer with the one word: ready".to_owned();
+    let request = ModelRequest {
+        system: "You answer with one word.".to_owned(),
+        messages: vec![ViewMessage::User { text: words, pictures: Vec::new() }],
+        conversation: "test".to_owned(),
+        ..ModelRequest::default()
+    };
+    let mut pieces = 0;
+    let mut hear = |_: Delta| pieces += 1;
+    let asked = model.ask(model.body(&request), &mut hear).await;
+    let mut screen = Screen::stdout();
+    let exit = match asked {
+        Ok(reply) => {
+            let usage = reply.usage;
+            screen.styled(
+                Style::Good,
+                &format!("`{name}` answers: {}", sanitize(reply.text.trim())),
+            )?;
+            screen.line(&format!(
+                "{pieces} pieces, {} tokens read, {} written",
+                usage.read(),
+                usage.output
+            ))?;
+            Exit::Done
+        }
+        Err(err) => {
+            screen.styled(
+                Style::Bad,
+                &format!("`{name}` does not answer: {}", sanitize(&err.what)),
+            )?;
+            Exit::Failed
+        }
+    };
+    screen.flush()?;
+    Ok(exit)
+}

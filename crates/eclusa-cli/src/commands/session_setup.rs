@@ -1,0 +1,68 @@
+//! What `ask` and `chat` share: a conversation, put together from the configuration.
+
+use std::{io::Read, path::Path, sync::Arc};
+
+use eclusa::{Files, Gate, Scene, parse::fenced};
+use eclusa_agent::{
+    ConversationSetup, Model, Persona, SystemText, TurnLimits, project_words, system_text,
+};
+
+use crate::{archive::Archive, context::AppContext, failure::Failure, since};
+
+/// No file of the project is read further than this.
+const MAX_PROJECT_FILE: u64 = 64 << 10;
+
+/// A conversation with this model behind this gate.
+pub(super) fn conversation(
+    ctx: &AppContext,
+    gate: Gate,
+    archive: &Archive,
+    model: Arc<dyn Model>,
+    persona: Persona,
+    limits: TurnLimits,
+) -> Result<ConversationSetup, Failure> {
+    let profile = model.profile();
+    let scene = Scene { model: Some(profile.model.clone()), ..ctx.scene() };
+    let registry = &gate.setup().registry;
+    let instruction = profile.declares.is_none().then(|| {
+        let mut tools = registry.visible();
+        if let Some(names) = &persona.tools {
+            tools.retain(|it| names.iter().any(|name| name == it.name()));
+        }
+        fenced::instruction(&tools, &scene)
+    });
+    let system = system_text(&SystemText {
+        persona: &persona,
+        mode: persona.mode_within(gate.run().mode),
+        workspace: &scene.workspace,
+        system: std::env::consts::OS,
+        today: since::now(),
+        instruction: instruction.as_deref(),
+    });
+    let project = project(ctx)?;
+    Ok(ConversationSetup {
+        gate,
+        model,
+        persona,
+        store: Arc::new(archive.clone()),
+        limits,
+        scene,
+        system,
+        project,
+    })
+}
+
+/// What the project says, as far as it may be read: links lead nowhere, blocked files stay blocked.
+fn project(ctx: &AppContext) -> Result<Option<String>, Failure> {
+    let root = &ctx.paths.workspace;
+    let files = Files::open(root, ctx.config.blocked.clone()).map_err(Failure::failed)?;
+    let here = std::env::current_dir().and_then(|it| it.canonicalize());
+    let here = here.unwrap_or_else(|_| root.clone());
+    let read = |path: &Path| {
+        let opened = files.file(path.to_str()?).ok()?;
+        let mut bytes = Vec::new();
+        opened.file.take(MAX_PROJECT_FILE).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned()).filter(|it| !it.trim().is_empty())
+    };
+    Ok(project_words(root, &here, read))
+}

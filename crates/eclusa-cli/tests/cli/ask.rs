@@ -1,0 +1,175 @@
+//! `ask` and `sessions` with a scripted model: what is printed, kept, resumed and taken back.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::Stdio,
+};
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+fn call(tool: &str, args: Value) -> String {
+    format!("```tool\n{}\n```\n", json!({"name": tool, "args": args}))
+}
+
+/// A script that writes a file and says so.
+fn writes(world: &World) -> String {
+    let script = format!(
+        "## says\nI write it.\n{}## expects \"success\":true\n## says\nWritten.\n## says\nAgain.\n",
+        call("write", json!({"path": "a.txt", "content": "one\n"}))
+    );
+    let path = world.write("script.md", &script);
+    format!("script:{}", path.display())
+}
+
+#[test]
+fn one_job_in_a_script() {
+    let world = World::new();
+    let model = writes(&world);
+    let ran = world.eclusa(&["--mode", "auto-approve", "ask", "--model", &model, "write", "it"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Written.\n"), "{ran:?}");
+    assert!(ran.err.contains("✓ write") && ran.err.contains("--resume"), "{ran:?}");
+    assert_eq!(world.read("workspace/a.txt"), "one\n");
+    let events: Vec<Value> = world.records().iter().map(|it| it["event"].clone()).collect();
+    assert_eq!(events, ["sent", "started", "ended", "sent"]);
+}
+
+#[test]
+fn programs_get_one_object_or_one_event_a_line() {
+    let world = World::new();
+    let model = writes(&world);
+    let ran = world.eclusa(&["--json", "--mode", "auto-approve", "ask", "--model", &model, "go"]);
+    let object = ran.json();
+    assert_eq!(
+        (&object["ended"], &object["text"], &object["calls"]["ok"], &object["requests"]),
+        (&"done".into(), &"Written.".into(), &1.into(), &2.into())
+    );
+    assert_eq!(object["changes"].as_array().unwrap().len(), 1);
+    let ran = world.eclusa(&["--mode", "auto-approve", "ask", "--jsonl", "--model", &model, "go"]);
+    let lines: Vec<Value> = ran.out.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let kinds: Vec<&str> = lines.iter().map(|it| it["event"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["opened", "text", "call", "answer", "text", "ended"], "{ran:?}");
+}
+
+#[test]
+fn what_nobody_could_be_asked_about_is_exit_code_3() {
+    let world = World::new();
+    let script = format!(
+        "## says\nI push.\n{}## says\nIt was refused.\n",
+        call("bash", json!({"command": "git push"}))
+    );
+    let model = format!("script:{}", world.write("script.md", &script).display());
+    let ran = world.eclusa(&["--json", "ask", "--model", &model, "go"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert_eq!(ran.json()["refusals"][0]["tool"], "bash", "{ran:?}");
+    // A script that ends early is a model that fails, and the session is still there.
+    let ran = world.eclusa(&["ask", "--model", &model, "--resume", "nobody", "go"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let ran = world.eclusa(&["ask", "--model", "nothing", "go"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let ran = world.eclusa(&["ask", "--model", &model]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+}
+
+#[test]
+fn questions_are_answered_over_stdin_by_their_binding() {
+    let world = World::new();
+    let script = format!(
+        "## says\nI write.\n{}## says\nDone.\n",
+        call("write", json!({"path": "a.txt", "content": "x\n"}))
+    );
+    let model = format!("script:{}", world.write("script.md", &script).display());
+    let mut command = world.command(&[
+        "--mode",
+        "confirm-all",
+        "ask",
+        "--jsonl",
+        "--answers",
+        "stdin",
+        "--model",
+        &model,
+        "go",
+    ]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let (mut asked, mut last) = (0, Value::Null);
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        last = serde_json::from_str(&line.unwrap()).unwrap();
+        if last["event"] == "question" {
+            asked += 1;
+            assert!(!last["lines"].as_array().unwrap().is_empty());
+            writeln!(stdin, "{}", json!({"binding": "another", "answer": "abort"})).unwrap();
+            writeln!(stdin, "{}", json!({"binding": last["binding"], "answer": "once"})).unwrap();
+        }
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!((last["ended"].as_str(), asked), (Some("done"), 1));
+    assert_eq!(world.read("workspace/a.txt"), "x\n");
+}
+
+#[test]
+fn sessions_are_listed_shown_searched_exported_resumed_forked_and_removed() {
+    let world = World::new();
+    let model = writes(&world);
+    let yes = ["--mode", "auto-approve"];
+    let ask = |more: &[&str]| {
+        let args: Vec<&str> =
+            yes.iter().chain(&["--json", "ask", "--model", &model]).chain(more).copied().collect();
+        world.eclusa(&args).json()
+    };
+    let first = ask(&["write", "the", "file"]);
+    let id = first["session"].as_str().unwrap().to_owned();
+    let second = ask(&["--resume", &id, "and", "again"]);
+    assert_eq!((&second["text"], &second["session"]), (&"Again.".into(), &first["session"]));
+    let listed = world.eclusa(&["sessions"]).out;
+    assert!(listed.contains(&id) && listed.contains("write the file"), "{listed}");
+    let shown = world.eclusa(&["sessions", "show", &id, "--check"]);
+    assert!(
+        shown.out.contains("```tool_result")
+            && shown.out.contains("1 outputs are as the log has them"),
+        "{shown:?}"
+    );
+    assert!(world.eclusa(&["sessions", "search", "written"]).out.contains(&id));
+    let html = world.eclusa(&["sessions", "export", &id, "--format", "html"]).out;
+    assert!(html.contains("default-src 'none'"), "{html}");
+    let lines = world.eclusa(&["sessions", "export", &id, "--format", "jsonl"]).out;
+    assert!(lines.lines().all(|it| serde_json::from_str::<Value>(it).is_ok()), "{lines}");
+    assert!(
+        world.eclusa(&["sessions", "export", &id, "--format", "json"]).json()["items"].is_array()
+    );
+    // A copy from before the first turn, and the file is gone with it.
+    let forked = world.eclusa(&["sessions", "fork", &id, "--at", "0", "--undo"]);
+    assert_eq!((forked.code, world.path("workspace/a.txt").exists()), (0, false), "{forked:?}");
+    assert_eq!(world.eclusa(&["sessions", "rm", &id]).code, 0);
+    assert_eq!(world.eclusa(&["sessions", "show", &id]).code, 2);
+    assert_eq!(world.eclusa(&["log", "verify"]).code, 0);
+}
+
+#[test]
+fn what_is_piped_in_comes_along_and_counts_as_text_from_outside() {
+    let world = World::new();
+    let script = "## expects diff --git\n## says\nLooks fine.\n";
+    let model = format!("script:{}", world.write("script.md", script).display());
+    let ran = world.piped(&["ask", "--model", &model, "review"], "diff --git a b\n");
+    assert_eq!(ran.out, "Looks fine.\n", "{ran:?}");
+    let head = world.eclusa(&["--json", "sessions"]).json();
+    assert_eq!(head["taint"], "piped in");
+}
+
+#[test]
+fn the_project_speaks_as_the_first_message_and_links_lead_nowhere() {
+    let world = World::new();
+    world.write("workspace/AGENTS.md", "Use tabs here.");
+    let script = "## expects Use tabs here.\n## says\nYes.\n";
+    let model = format!("script:{}", world.write("script.md", script).display());
+    assert_eq!(world.eclusa(&["ask", "--model", &model, "hi"]).out, "Yes.\n");
+    std::fs::remove_file(world.path("workspace/AGENTS.md")).unwrap();
+    world.write("secret.txt", "nobody reads this");
+    std::os::unix::fs::symlink(world.path("secret.txt"), world.path("workspace/AGENTS.md"))
+        .unwrap();
+    let ran = world.eclusa(&["ask", "--model", &model, "hi"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(!ran.err.contains("nobody reads"), "{ran:?}");
+}
