@@ -12,6 +12,11 @@ pub trait Checkpoint: Send + Sync {
 }
 
 /// Someone who argues the other side of a call before it runs.
+///
+/// It suits calls that choose between strategies, fail in ways that are not plain, or rest on
+/// systems whose schema may shift. It does not suit what is mechanical: reading a file, arithmetic,
+/// well-defined records made, read, changed and deleted (S3.37). A tool asks for it
+/// ([`Facts::needs_reverse_thinking`](crate::Facts::needs_reverse_thinking)).
 pub trait ReverseThinker: Send + Sync {
     /// Thinks it through. An error, a panic or silence stops the call.
     fn think<'a>(

@@ -33,11 +33,13 @@ fn sources_are_found() {
 
 #[test]
 fn files_are_short_introduced_and_named() {
+    // S1.8
     none(rust().flat_map(shape::complaints).collect());
 }
 
 #[test]
 fn each_token_is_made_in_one_file_and_cannot_be_conjured_up() {
+    // S0.30
     none(tokens::complaints(&SOURCES));
 }
 
@@ -61,6 +63,7 @@ fn unsafe_code_is_in_the_sandbox_alone() {
 
 #[test]
 fn the_library_has_no_environment_process_network_or_terminal() {
+    // S3.8
     none(rust().flat_map(bans::library).collect());
 }
 
@@ -86,17 +89,20 @@ fn files_and_constants_have_plain_names() {
 
 #[test]
 fn crates_depend_one_way() {
+    // S1.66
     none(rooms::direction(&rooms::manifests(&SOURCES).unwrap()));
 }
 
 #[test]
 fn every_dependency_is_accounted_for() {
+    // S2.17
     let manifests = rooms::manifests(&SOURCES).unwrap();
     none(rooms::accounted(&manifests, page("docs/dependencies.md")));
 }
 
 #[test]
 fn the_mission_table_is_whole_and_names_tests_that_exist() {
+    // C35
     none(mission::complaints(page("docs/mission.md"), &SOURCES));
 }
 

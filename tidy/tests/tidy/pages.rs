@@ -3,6 +3,7 @@
 
 use std::{fs, sync::Arc};
 
+use eclusa::catalogue::{Language, sentence};
 use eclusa::{
     Clock, Decision, Facts, Gate, GateSetup, Hash, Head, Job, MemoryLog, Output, PermissionClass,
     Policy, Reason, Record, Registry, Run, Scene, Source, ToolCall, ToolError, Touch, TypedTool,
@@ -138,6 +139,7 @@ fn every_field_of_a_record_is_described() {
     }
 }
 
+/// C30: codes are stable and described, and each has a sentence in the languages of the seeds.
 #[test]
 fn every_outcome_is_described() {
     struct Codes(Vec<String>);
@@ -164,5 +166,14 @@ fn every_outcome_is_described() {
     assert!(codes.0.len() > 20, "{:?}", codes.0);
     for code in codes.0 {
         assert!(page.contains(&format!("| `{code}` |")), "`{code}` is not described");
+        for language in [Language::Portuguese, Language::Spanish] {
+            let there = code == "ok" || sentence(&code, language).is_some();
+            assert!(there, "`{code}` has no sentence in {language:?}");
+        }
     }
+    // What the seeds quote is there word for word.
+    assert_eq!(sentence("unknown_tool", Language::Spanish), Some("Tool no encontrada"));
+    assert_eq!(sentence("unknown_tool", Language::Portuguese), Some("ferramenta desconhecida"));
+    assert_eq!(Language::from_locale("pt_BR.UTF-8"), Some(Language::Portuguese));
+    assert_eq!(Language::from_locale("en_US"), None);
 }

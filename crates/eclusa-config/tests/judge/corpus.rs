@@ -27,6 +27,7 @@ fn holds(must: &str, decision: Decision) -> bool {
 
 #[test]
 fn shell_cases_hold_with_the_shipped_rules() {
+    // S1.27
     let world = World::shipped();
     let mut wrong = Vec::new();
     let mut benign = BTreeMap::<String, (usize, usize)>::new();

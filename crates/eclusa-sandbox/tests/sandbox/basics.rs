@@ -6,6 +6,7 @@ use crate::world::{World, capabilities, is_root, run};
 
 #[test]
 fn this_machine_holds_everything() {
+    // S1.61, S1.62, S1.63
     let capabilities = capabilities();
     assert_eq!(capabilities.enforcement(), Enforcement::Full, "{:?}", capabilities.because());
     let level = if is_root() {

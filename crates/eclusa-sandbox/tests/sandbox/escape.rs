@@ -37,6 +37,7 @@ fn call(number: libc::c_long, arguments: &str) -> String {
 
 #[test]
 fn writing_outside() {
+    // S1.18
     refused("echo x > $OUT/new", &[READ_ONLY, DENIED]);
     refused("echo x >> $OUT/out.txt", &[READ_ONLY, DENIED]);
     refused("truncate -s 0 $OUT/out.txt", &[READ_ONLY, DENIED]);
@@ -59,6 +60,7 @@ fn metadata_outside() {
 
 #[test]
 fn links_to_the_outside() {
+    // C26
     refused("ln -s $OUT/out.txt link; echo x > link", &[READ_ONLY, DENIED]);
     refused("ln $OUT/out.txt hard", &["cross-device", "Cross-device", READ_ONLY, DENIED]);
     refused("ln -s $OUT dir; touch dir/new", &[READ_ONLY, DENIED]);

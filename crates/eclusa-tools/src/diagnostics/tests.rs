@@ -239,6 +239,7 @@ fn named_checks() -> Rule {
 
 #[test]
 fn c7_the_model_chooses_a_name_and_never_a_command() {
+    // S2.31
     let (world, says) = (World::new(), Says::default());
     let all = |args| pass(&world, &says, vec![named_checks()], args);
     assert!(!all(json!({})).is_error());

@@ -29,6 +29,7 @@ fn an_edit_shows_the_lines_around_it() {
 
 #[test]
 fn c18_the_other_names_lead_to_the_same_tools() {
+    // S2.8
     let world = World::new();
     let work = world.work("");
     for name in ["edit", "Edit", "edit_file", "str_replace", "FileEdit"] {

@@ -295,7 +295,7 @@ async fn a_tool_that_changes_while_a_person_thinks_is_not_run() {
 
 #[tokio::test]
 async fn modes_decide_when_people_are_asked() {
-    // S1.14, S2.1, S2.2, S2.4, S2.21, S4.38-S4.40, C2
+    // S1.14, S2.1, S2.2, S2.4, S2.21, S4.38-S4.40, C2, S2.7, S2.18
     let asked = |mode, tool, text| async move {
         let world = world().person([Answer::Once]).mode(mode).close();
         let reply = world.gate.pass(call(tool, text)).await;

@@ -11,7 +11,7 @@ const RAN: &str = "started ended:ok";
 
 #[tokio::test]
 async fn an_allowed_call_runs_and_is_on_record() {
-    // S0.17, S4.26, S4.33-S4.35
+    // S0.17, S4.26, S4.33-S4.35, S2.16
     check(world(), call("echo", "ls"), "did: ls", RAN).await;
     check(world(), call("bash", "ls"), "did: ls", RAN).await;
 }
@@ -259,7 +259,7 @@ async fn outcomes_and_destructive_calls_are_counted() {
 
 #[tokio::test]
 async fn events_tell_the_story_and_hold_nothing_up() {
-    // S2.13, S3.5, S3.41, C28
+    // S2.13, S3.5, S3.41, C28, S2.26
     let world = world().person([Answer::Once]).close();
     let mut events = world.gate.setup().events.listen();
     let overheard = Arc::new(Mutex::new(Vec::new()));

@@ -143,7 +143,7 @@ async fn reverse_thinking_can_ask_for_a_person() {
 
 #[tokio::test]
 async fn the_order_of_the_passes_is_configurable() {
-    // S3.35, C10, C23
+    // S3.35, C10, C23, S3.38
     use PreflightStep::{Approval, Checkpoint, ReverseThinking};
     struct Everything(TestTool);
     impl Tool for Everything {

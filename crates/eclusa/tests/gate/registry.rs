@@ -102,6 +102,7 @@ fn a_tool_without_facts_is_assumed_to_be_the_worst() {
 
 #[test]
 fn a_foreign_tool_can_raise_what_is_demanded_and_never_lower_it() {
+    // S3.24
     // S3.44, S4.48, C20, C21, invariant 9
     let registry = Registry::new();
     let read_only = || Named {

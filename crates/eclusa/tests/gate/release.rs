@@ -24,6 +24,7 @@ async fn output(world: World, text: &str) -> (Reply, Closed) {
 
 #[tokio::test]
 async fn exactly_at_the_limit_is_not_cut() {
+    // S1.60
     // S1.22, S1.32, E10: "did: " and 35 more are 40 bytes.
     let (reply, _) = output(with_limit(40, Cut::Head), &"x".repeat(35)).await;
     assert!(!reply.truncated() && reply.spool().is_none());
@@ -85,7 +86,7 @@ async fn without_a_spool_the_loss_is_said() {
 
 #[tokio::test]
 async fn secrets_are_taken_out_of_text_structure_records_and_events() {
-    // S0.25, C28
+    // S0.25, C28, A13
     let token = format!("ghp_{}", "A1b2C3d4E5f6".repeat(3));
     let mut world = world();
     world.setup.limits.output = 1000;

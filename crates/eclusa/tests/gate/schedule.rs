@@ -43,6 +43,7 @@ async fn no_more_than_the_limit_run_at_once() {
 
 #[tokio::test]
 async fn one_failure_leaves_its_siblings_alone() {
+    // S4.37
     // S0.18, S1.41, W4, E4, A11: each call is independent.
     let mut calls = vec![("echo", "x"); 50];
     calls[17] = ("fail", "x");

@@ -87,6 +87,7 @@ const WHY: &str = "changes discarded, nothing was applied: denied by a person: n
 
 #[tokio::test]
 async fn c34_what_ran_is_told_when_its_changes_are_discarded() {
+    // S1.34
     let place = Place::new(Vec::new(), |_| {});
     let reply = place.build(json!({"say": "3 tests passed"})).await;
     assert_eq!((reply.code(), reply.refused()), ("changes_discarded", true));

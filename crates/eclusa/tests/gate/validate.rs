@@ -234,7 +234,7 @@ async fn s4_50_a_null_for_what_is_optional_means_that_it_is_not_given() {
 
 #[tokio::test]
 async fn typed_tools_have_the_schema_of_their_arguments() {
-    // S4.4, S3.1, S3.3
+    // S4.4, S3.1, S3.3, S1.9
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Args {
         word: String,

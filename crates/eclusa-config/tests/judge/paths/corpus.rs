@@ -183,6 +183,7 @@ fn swaps(json: &Value) -> Vec<Option<Swap>> {
 /// S4.10 to S4.17, facts F: the corpus of paths, races included, in both ways of opening beneath.
 #[test]
 fn every_case_of_the_corpus_of_paths() {
+    // S4.15
     let (mut faults, mut run, mut no_rights) = (Vec::new(), 0, 0);
     for json in CASES.lines().map(|it| serde_json::from_str::<Value>(it).unwrap()) {
         let id = json["id"].as_str().unwrap();

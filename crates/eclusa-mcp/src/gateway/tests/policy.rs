@@ -13,6 +13,7 @@ use super::*;
 
 #[tokio::test]
 async fn s4_51_the_server_is_called_by_its_own_name_in_every_pair_of_eras() {
+    // S4.47
     for eras in ERAS {
         let stage = Scene::new(eras).open().await;
         let tools = stage.client.list_all_tools().await.unwrap();

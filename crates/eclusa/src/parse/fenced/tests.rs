@@ -63,6 +63,7 @@ fn p3_s1_36_blocks_come_in_order() {
 
 #[test]
 fn s1_2_the_fields_of_a_call() {
+    // P13
     let call = only_call(BLOCK);
     assert_eq!(call.tool, "ls");
     assert_eq!(call.reason.as_deref(), Some("look"));

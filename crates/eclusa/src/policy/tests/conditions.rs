@@ -168,6 +168,7 @@ fn c8_shell_text_can_be_denied_by_its_looks() {
 /// C5: path rules run for reads too. One path is enough to deny, all are needed to allow.
 #[test]
 fn c5_paths_of_a_call() {
+    // S1.19
     let denies = |globs: &[&str]| [rule(Deny).path(globs).unwrap()];
     let reads = |paths: &[&str]| Fake::new(ReadOnly).touching(paths.iter().map(|it| read(it)));
     assert_eq!(decided(&denies(&["*.pem"]), &reads(&["a", "b/c.pem"]), json!({})), Deny);

@@ -1,0 +1,279 @@
+//! Items of the mission as the mission says them, where other tests show only a part.
+
+use std::{
+    fmt::Write as _,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use eclusa::*;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::world::{Counters, TestTool, call, world};
+
+/// Notes what happened, and how often the tool had run by then.
+type Notes = Arc<Mutex<Vec<(&'static str, usize)>>>;
+
+#[tokio::test]
+async fn s0_17_the_order_is_call_review_run_review_answer() {
+    let mut world = world();
+    let notes = Notes::default();
+    let note = |what: &'static str| {
+        let (notes, counters) = (notes.clone(), world.counters.clone());
+        move || notes.lock().unwrap().push((what, counters.ran.load(SeqCst)))
+    };
+    let (before, after) = (note("input"), note("output"));
+    world.setup.reviewers = vec![
+        Arc::new(FnReviewer::input("before", move |_| {
+            before();
+            Ok(true)
+        })),
+        Arc::new(FnReviewer::output("after", move |_, _: &Output| {
+            after();
+            Ok::<_, ReviewError>(Review::<Output>::Approve)
+        })),
+    ];
+    let world = world.close();
+    let reply = world.gate.pass(call("echo", "a")).await;
+    assert_eq!(reply.text(), "did: a");
+    assert_eq!(*notes.lock().unwrap(), [("input", 0), ("output", 1)]);
+    assert_eq!(world.events(), "started ended:ok");
+}
+
+#[test]
+fn s0_20_blocking_and_asynchronous_callers_get_the_same_review() {
+    type Said = fn() -> Result<Review<Value>, ReviewError>;
+    let cases: [Said; 4] = [
+        || Ok(Review::Approve),
+        || Ok(Review::Deny("no".to_owned())),
+        || Ok(Review::Modify(json!({"text": "other"}))),
+        || Err(ReviewError("it broke".to_owned())),
+    ];
+    for said in cases {
+        let closed = || world().reviewer(FnReviewer::input("one", move |_| said())).close();
+        let blocking = closed();
+        let reply = blocking.gate.pass_blocking(call("echo", "a")).unwrap();
+        let waiting = closed();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let other = runtime.block_on(waiting.gate.pass(call("echo", "a")));
+        assert_eq!((reply.code(), reply.content()), (other.code(), other.content()));
+        assert_eq!((blocking.ran(), blocking.events()), (waiting.ran(), waiting.events()));
+    }
+}
+
+#[test]
+fn s0_21_s2_29_the_types_of_review_and_approval_are_at_the_root() {
+    let named = |it: &str| it.starts_with("eclusa::");
+    for name in [
+        std::any::type_name::<eclusa::Review<Value>>(),
+        std::any::type_name::<eclusa::ReviewError>(),
+        std::any::type_name::<dyn eclusa::Reviewer>().trim_start_matches("dyn "),
+        std::any::type_name::<eclusa::Question>(),
+        std::any::type_name::<eclusa::Answer>(),
+        std::any::type_name::<dyn eclusa::Approver>().trim_start_matches("dyn "),
+    ] {
+        assert!(named(name), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn s0_28_what_review_costs_is_in_the_reply_apart_from_the_run() {
+    let slow = FnReviewer::input("slow", |_| {
+        std::thread::sleep(Duration::from_millis(30));
+        Ok(true)
+    });
+    let world = world().reviewer(slow).close();
+    let reply = world.gate.pass(call("echo", "a")).await;
+    assert!(reply.time() >= reply.run_time() + Duration::from_millis(30), "{reply:?}");
+}
+
+/// Hears what the gate tells a trace.
+struct TraceListener(Arc<Mutex<Vec<String>>>);
+
+impl tracing::Subscriber for TraceListener {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, values: &tracing::span::Record<'_>) {
+        let mut line = FieldLine(String::new());
+        values.record(&mut line);
+        self.0.lock().unwrap().push(line.0);
+    }
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut line = FieldLine(String::new());
+        event.record(&mut line);
+        self.0.lock().unwrap().push(line.0);
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+struct FieldLine(String);
+
+impl tracing::field::Visit for FieldLine {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        let _ = write!(self.0, "{}={value:?} ", field.name());
+    }
+}
+
+#[tokio::test]
+async fn s0_33_the_trace_has_decision_modification_and_reason_of_each_review() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let _listening = tracing::subscriber::set_default(TraceListener(heard.clone()));
+    let changes = FnReviewer::input("two", |_| Ok(Review::Modify(json!({"text": "b"}))));
+    world().reviewer(changes).close().gate.pass(call("echo", "a")).await;
+    let denies = FnReviewer::input("three", |_| Ok(Review::<Value>::Deny("not today".to_owned())));
+    world().reviewer(denies).close().gate.pass(call("echo", "a")).await;
+    let heard = heard.lock().unwrap().join("\n");
+    let after = digest(&json!({"text": "b"})).to_string();
+    let modified = heard.lines().find(|it| it.contains("\"modify\"")).unwrap_or_default();
+    assert!(modified.contains("two") && modified.contains(&after), "{heard}");
+    let denied = heard.lines().find(|it| it.contains("\"deny\"")).unwrap_or_default();
+    assert!(denied.contains("three") && denied.contains("not today"), "{heard}");
+    assert!(heard.contains("eclusa.outcome=\"denied_by_review\""), "{heard}");
+}
+
+#[tokio::test]
+async fn s1_10_s4_29_whether_to_ask_depends_on_the_arguments_and_policy_decides() {
+    let world = world().person([Answer::Once]).close();
+    assert_eq!(world.gate.pass(call("bash", "a")).await.code(), "ok");
+    assert_eq!(world.questions(), 0);
+    assert_eq!(world.gate.pass(call("bash", "git x")).await.code(), "ok");
+    assert_eq!(world.questions(), 1);
+    assert_eq!(world.gate.pass(call("bash", "rm x")).await.code(), "denied_by_policy");
+    assert_eq!((world.questions(), world.ran()), (1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn s1_45_a_call_has_thirty_seconds() {
+    let mut world = world();
+    world.setup.limits.time = Limits::default().time;
+    let world = world.close();
+    let began = tokio::time::Instant::now();
+    let reply = world.gate.pass(call("hang", "x")).await;
+    assert_eq!(reply.code(), "timed_out");
+    assert!(began.elapsed() >= Duration::from_secs(30), "{:?}", began.elapsed());
+    assert!(reply.content().contains("30 s"), "{}", reply.content());
+}
+
+/// A handler that notes what it is asked and whether anything ran by then.
+struct Handler {
+    says: bool,
+    counters: Arc<Counters>,
+    asked: Mutex<Vec<(String, Value, usize)>>,
+}
+
+impl Approver for Handler {
+    fn name(&self) -> &str {
+        "handler"
+    }
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
+        let ran = self.counters.ran.load(SeqCst);
+        let asked = (question.tool.clone(), question.args.clone(), ran);
+        self.asked.lock().unwrap().push(asked);
+        let answer = if self.says { Answer::Once } else { Answer::No(String::new()) };
+        Box::pin(std::future::ready(Ok(answer)))
+    }
+}
+
+/// S2.3, S2.5, S2.6, S2.22, S2.23, S2.24: attended, a sensitive call pauses, the handler gets the
+/// tool and its parameters, true runs it and false does not.
+#[tokio::test]
+async fn s2_22_attended_a_call_pauses_and_the_handler_decides() {
+    for says in [true, false] {
+        let mut world = world();
+        let counters = world.counters.clone();
+        let handler = Arc::new(Handler { says, counters, asked: Mutex::default() });
+        world.setup.approvers.push(handler.clone());
+        let world = world.close();
+        let reply = world.gate.pass(call("bash", "git x")).await;
+        let args = json!({"count": 1, "text": "git x"});
+        assert_eq!(*handler.asked.lock().unwrap(), [("bash".to_owned(), args, 0)]);
+        assert_eq!(world.ran(), usize::from(says));
+        assert_eq!(reply.code(), if says { "ok" } else { "denied_by_person" });
+    }
+}
+
+#[tokio::test]
+async fn s2_4_one_gate_asks_in_one_run_and_not_in_another() {
+    let world = world().person([Answer::Once]).close();
+    let unattended = Run { mode: Mode::AutoApprove, ..world.gate.run().clone() };
+    let unattended = world.gate.for_run(unattended);
+    assert_eq!(unattended.pass(call("bash", "default x")).await.code(), "ok");
+    assert_eq!(world.questions(), 0);
+    assert_eq!(world.gate.pass(call("bash", "default x")).await.code(), "ok");
+    assert_eq!(world.questions(), 1);
+    assert_eq!(unattended.pass(call("bash", "default x")).await.code(), "ok");
+    assert_eq!(world.questions(), 1);
+}
+
+/// The seed's default was to approve; C2 overrules it.
+#[test]
+fn s2_21_c2_without_an_option_sensitive_calls_are_asked_about() {
+    assert_eq!(Run::default().mode, Mode::ConfirmSensitive);
+    assert_eq!(Mode::default(), Mode::ConfirmSensitive);
+}
+
+struct Thinker(Arc<AtomicUsize>);
+
+impl ReverseThinker for Thinker {
+    fn think<'a>(
+        &'a self,
+        _: &'a Validated,
+        _: &'a Verdict,
+    ) -> BoxFuture<'a, Result<ReverseThinkingReport, String>> {
+        self.0.fetch_add(1, SeqCst);
+        Box::pin(std::future::ready(Ok(ReverseThinkingReport {
+            hidden_assumptions: Vec::new(),
+            failure_scenarios: Vec::new(),
+            verdict: Advice::Proceed,
+            verdict_reason: String::new(),
+        })))
+    }
+}
+
+#[tokio::test]
+async fn s3_36_nobody_argues_about_a_tool_that_did_not_ask_for_it() {
+    let mut world = world();
+    let thought = Arc::new(AtomicUsize::new(0));
+    world.setup.reverse_thinker = Some(Arc::new(Thinker(thought.clone())));
+    let world = world.close();
+    for tool in ["echo", "look", "bash", "nest"] {
+        world.gate.pass(call(tool, "a")).await;
+    }
+    assert_eq!(thought.load(SeqCst), 0);
+    world.gate.pass(call("choose", "a")).await;
+    assert_eq!(thought.load(SeqCst), 1);
+    assert!(!Facts::default().needs_reverse_thinking);
+}
+
+/// The engine is the only way in and never raises: whatever comes in, an answer comes out.
+#[tokio::test]
+async fn s4_26_every_call_is_answered_whatever_it_is() {
+    let world = world();
+    let early = TestTool { name: "panic early", counters: world.counters.clone() };
+    world.setup.registry.add(early).unwrap();
+    let world = world.close();
+    let mut calls = vec![
+        ToolCall::new("", "", Value::Null),
+        ToolCall::new("x", "nope", json!([1])),
+        ToolCall::new("x", "echo", json!("not an object")),
+        ToolCall::new("x", "echo", json!({"text": 1})),
+        call("bash", "policy panics"),
+    ];
+    calls.extend(["panic", "panic early", "fail", "bash", "nest"].map(|it| call(it, "rm a")));
+    for call in calls {
+        let reply = world.gate.pass(call).await;
+        assert!(!reply.code().is_empty() && !reply.content().is_empty(), "{reply:?}");
+        assert!(reply.receipt().is_some(), "{reply:?}");
+    }
+    world.log.verify().unwrap();
+}
