@@ -149,7 +149,8 @@ impl Room {
 #[expect(clippy::disallowed_methods, reason = "the benchmark starts what it measures")]
 fn command(program: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(program);
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.args(args).env("ECLUSA_EXAMPLE_TOOLS", "true");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     command
 }
 

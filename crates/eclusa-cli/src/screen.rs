@@ -12,12 +12,11 @@ use rustix::termios::tcgetwinsize;
 
 use crate::{since, timestamp::Timestamp};
 
-mod diff;
+pub(crate) mod diff_lines;
 pub(crate) mod layout;
+pub(crate) mod spinner;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use diff::diff_style;
 
 /// When colours are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]

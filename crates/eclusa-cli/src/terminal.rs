@@ -16,13 +16,14 @@ use futures::future::BoxFuture;
 
 use prompt::{AlwaysRules, Prompt};
 
-use crate::remember::Everywhere;
+use crate::{remember::Everywhere, screen::spinner};
 
 mod checkpoint;
 mod edit;
 mod fit;
 mod key_reader;
 mod pager;
+mod pick;
 mod prompt;
 
 /// The terminal that this program was started on.
@@ -68,6 +69,7 @@ impl Terminal {
             NotAsked::Unavailable(why) | NotAsked::Unread(why) | NotAsked::Failed(why) => why,
             NotAsked::Parked(id) => format!("it waits for approval {id}"),
         })?;
+        let _terminal = spinner::pause();
         let mut keys = key_reader::KeyReader::new(input, Arc::default());
         let mut ask = || {
             keys.settle()?;

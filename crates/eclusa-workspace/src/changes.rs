@@ -18,9 +18,11 @@ pub use summary::Summary;
 mod content;
 mod diff;
 mod digest;
+mod line_ends;
 mod lines;
 mod names;
 mod person;
+mod subset;
 mod summary;
 #[cfg(test)]
 pub(crate) mod tests;

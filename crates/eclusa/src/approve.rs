@@ -1,6 +1,6 @@
 //! Putting a question to a person: the question, the answers, and who carries it.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -99,6 +99,9 @@ pub struct Question {
     pub class: PermissionClass,
     /// The final arguments: what is approved is what is run.
     pub args: Value,
+    /// The arguments as they are shown, where they hold secrets: those are masked. `None`: as they
+    /// are.
+    pub shown_args: Option<Value>,
     /// What the call would touch.
     pub touches: Vec<Touch>,
     /// Why a person is asked.
@@ -136,6 +139,9 @@ pub struct Preview {
     pub diff: String,
     /// True when nothing was left out: no lines for want of room, and no contents that have none.
     pub whole: bool,
+    /// The paths that can be applied alone, and what is shown of each; empty where only all of the
+    /// changes together make sense.
+    pub choices: Vec<(PathBuf, String)>,
 }
 
 /// What a person said.
@@ -147,6 +153,8 @@ pub enum Answer {
     Session,
     /// Go ahead, and never ask again for [`Question::grant`].
     Always,
+    /// Apply the changes of these paths alone ([`Preview::choices`]), and discard the others.
+    Only(Vec<PathBuf>),
     /// Do this instead; it is validated, reviewed and judged like any other call.
     Edit(Value),
     /// Do not, and tell the model this.
@@ -162,6 +170,7 @@ impl Answer {
             Answer::Once => "once",
             Answer::Session => "session",
             Answer::Always => "always",
+            Answer::Only(_) => "only",
             Answer::Edit(_) => "edit",
             Answer::No(_) => "no",
             Answer::Abort => "abort",

@@ -22,6 +22,7 @@ mod conversations;
 pub(crate) mod execute;
 mod judge;
 pub(crate) mod permit;
+mod picked;
 pub(crate) mod release;
 pub(crate) mod review;
 pub(crate) mod settle;

@@ -63,6 +63,7 @@ mod approve;
 mod attachment;
 mod audit;
 mod call;
+pub mod catalogue;
 mod closures;
 mod event;
 mod gate;

@@ -24,6 +24,7 @@ mod names;
 mod pieces;
 mod rules;
 mod sieve;
+mod words;
 
 #[cfg(test)]
 mod tests;

@@ -92,6 +92,9 @@ pub(crate) enum ChangesCommand {
         /// Its number [default: the latest]
         #[arg(value_parser = call_number)]
         call: Option<u64>,
+        /// Show every file, also what git did and what it ignores
+        #[arg(long)]
+        all: bool,
     },
     /// What one call did, as a patch that `git apply` takes
     Diff {

@@ -1,6 +1,6 @@
 //! One call, put together from its records.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use eclusa::{Record, one_line};
 use serde_json::{Map, Value, json};
@@ -211,12 +211,30 @@ impl CallRecord {
         if let Some(approval) = changes.get("approval") {
             lines.push(asked(approval));
         }
-        let paths: Vec<&str> = items("paths").filter_map(Value::as_str).collect();
+        let text = |it: &Value, name: &str| Some(it.get(name)?.as_str()?.to_owned());
+        let mut named: Vec<String> = items("folded").filter_map(|it| text(it, "text")).collect();
+        let folded: Vec<String> = items("folded").filter_map(|it| text(it, "path")).collect();
+        let of_git = named.len() > folded.len();
         let count = changes.get("count").and_then(Value::as_u64).unwrap_or_default();
-        let more = count.saturating_sub(paths.len() as u64);
+        let listed: Vec<&str> = items("paths").filter_map(Value::as_str).collect();
+        let more = count.saturating_sub(listed.len() as u64);
+        // What a line stands for is not named path by path.
+        let is_folded = |path: &str| {
+            folded.iter().any(|it| Path::new(path).starts_with(it))
+                || of_git && path.split('/').any(|it| it == ".git")
+        };
+        named.extend(listed.into_iter().filter(|it| !is_folded(it)).map(str::to_owned));
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let outcome = changes.get("outcome").and_then(Value::as_str).unwrap_or_default();
-        lines.push(format!("{outcome}: {}{more}", paths.join(", ")));
+        let outcome = match changes.get("outcome").and_then(Value::as_str).unwrap_or_default() {
+            "committed" => "applied",
+            "committing" => "being applied",
+            other => other,
+        };
+        lines.push(format!("{outcome}: {}{more}", named.join(", ")));
+        let declined: Vec<&str> = items("declined").filter_map(Value::as_str).collect();
+        if !declined.is_empty() {
+            lines.push(format!("discarded by a person: {}", declined.join(", ")));
+        }
         lines
     }
 

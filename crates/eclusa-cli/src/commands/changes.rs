@@ -7,12 +7,15 @@ use serde_json::{Value, json};
 use super::{log_call::LogCall, undo::unknown};
 
 mod discarded;
+mod folded;
+
+use folded::FoldedLines;
 
 use crate::{
     args::{ChangesCommand, ChangesList},
     context::AppContext,
     failure::{Exit, Failure},
-    screen::{Screen, Style, diff_style, sanitize},
+    screen::{Screen, Style, diff_lines, sanitize},
     timestamp::Timestamp,
     undo_retention,
 };
@@ -35,7 +38,7 @@ pub(super) fn run(
     }
     if !ctx.paths.undo().exists() {
         return match what {
-            ChangesCommand::Show { call: Some(call) }
+            ChangesCommand::Show { call: Some(call), .. }
             | ChangesCommand::Diff { call: Some(call) } => Err(unknown(call)),
             _ if json => Ok(Exit::Done),
             _ => {
@@ -49,12 +52,24 @@ pub(super) fn run(
     undo_retention::recover(&book.workspace, &book.store)?;
     match what {
         ChangesCommand::List(list) => book.list(list.count, json, &mut screen)?,
-        ChangesCommand::Show { call } => book.show(call, false, json, &mut screen)?,
-        ChangesCommand::Diff { call } => book.show(call, true, json, &mut screen)?,
+        ChangesCommand::Show { call, all } => {
+            book.show(call, Details { patch: false, all }, json, &mut screen)?;
+        }
+        ChangesCommand::Diff { call } => {
+            book.show(call, Details { patch: true, all: true }, json, &mut screen)?;
+        }
         ChangesCommand::Compact => book.compact(ctx, json, &mut screen)?,
     }
     screen.flush()?;
     Ok(Exit::Done)
+}
+
+/// How much of a call is shown.
+struct Details {
+    /// As a patch.
+    patch: bool,
+    /// Every file, also what is told in a line otherwise.
+    all: bool,
 }
 
 /// What was changed, and the log that says by whom.
@@ -82,11 +97,16 @@ impl Book {
                 screen.json(&value)?;
                 continue;
             }
+            let folded = FoldedLines::read(&self.store, entry)?;
+            let rest = folded.without(&changes);
+            let rest = rest.iter().map(|it| it.path.to_string_lossy().into_owned());
+            let named: Vec<String> = folded.lines.iter().cloned().chain(rest).collect();
             // A name cannot make lines of its own.
-            let shown = paths.iter().take(MAX_PATHS).map(|it| one_line(it));
+            let shown = named.iter().take(MAX_PATHS).map(|it| one_line(it));
+            let more = named.len().saturating_sub(MAX_PATHS);
             let mut named = shown.collect::<Vec<_>>().join(", ");
-            if paths.len() > MAX_PATHS {
-                named.push_str(&format!(" and {} more", paths.len() - MAX_PATHS));
+            if more > 0 {
+                named.push_str(&format!(" and {more} more"));
             }
             rows.push(vec![
                 entry.call.to_string(),
@@ -109,7 +129,7 @@ impl Book {
     fn show(
         &self,
         call: Option<u64>,
-        patch: bool,
+        Details { patch, all }: Details,
         json: bool,
         screen: &mut Screen,
     ) -> Result<(), Failure> {
@@ -136,7 +156,7 @@ impl Book {
         if patch {
             for line in diff.unified().lines() {
                 let line = screen.sanitize_on_terminal(line).into_owned();
-                screen.verbatim(diff_style(&line), &line)?;
+                screen.verbatim(diff_lines::style(&line), &line)?;
             }
             return Ok(());
         }
@@ -144,8 +164,21 @@ impl Book {
         screen.styled(Style::Strong, &title)?;
         let time = screen.time(Timestamp(past.at));
         screen.line(&format!("  {time}, {}", diff.summary()))?;
-        for line in diff.shown().lines() {
-            screen.verbatim(diff_style(line), &format!("  {}", sanitize(line)))?;
+        let folded = match all {
+            true => FoldedLines::default(),
+            false => FoldedLines::read(&self.store, entry)?,
+        };
+        for line in &folded.lines {
+            screen.styled(Style::Strong, &format!("  * {}", sanitize(line)))?;
+        }
+        let shown = folded.without(&changes);
+        let shown = Diff::of(&shown, &self.workspace, Bounds::default()).shown();
+        for line in screen.paint.diff(&shown.lines().collect::<Vec<_>>()) {
+            screen.verbatim(Style::Plain, &format!("  {line}"))?;
+        }
+        if !folded.lines.is_empty() {
+            let text = format!("`eclusa changes show {} --all` shows every file", entry.call);
+            screen.styled(Style::Faint, &format!("  {text}"))?;
         }
         Ok(())
     }

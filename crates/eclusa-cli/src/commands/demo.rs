@@ -3,10 +3,11 @@
 //! Nothing is played: the text is parsed as it streams, the calls pass a real gate, and what is
 //! told of each is read back from its record.
 
-use std::{io::Write, path::Path, sync::Arc};
+use std::{fs::File, io::Write, path::Path, sync::Arc};
 
 use eclusa::{
-    Bounds, Diff, FnReviewer, Gate, Incoming, Origin, Reply, Review, Run, ToolCall, Workspace,
+    Bounds, Diff, FnReviewer, Gate, Incoming, Origin, Reply, Review, Run, ToolCall,
+    Workspace,
     parse::fenced::{Fenced, Options, Piece},
 };
 use eclusa_config::{Config, Layer};
@@ -29,6 +30,13 @@ const CONVERSATION: &str = include_str!("demo/conversation.md");
 const DRY_RUN: &str = include_str!("demo/dry-run.md");
 /// The rules of the demo, on top of the shipped defaults.
 const RULES: &str = include_str!("demo/eclusa.toml");
+
+/// What is in the scratch workspace at first.
+const FILES: [(&str, &str); 3] = [
+    ("boats.txt", include_str!("demo/workspace/boats.txt")),
+    ("gates.txt", include_str!("demo/workspace/gates.txt")),
+    ("lock.log", include_str!("demo/workspace/lock.log")),
+];
 
 /// Models stream a few characters at a time.
 const CHUNK: usize = 7;
@@ -57,7 +65,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     )?;
     let dry = gate.for_run(Run { dry_run: true, ..gate.run().clone() });
     stage.play(&dry, DRY_RUN).await?;
-    stage.say("And what was changed is taken back: `eclusa undo`, which is a call of its own.")?;
+    stage.say("And the latest change is undone: `eclusa undo`, which is a call of its own.")?;
     let durability = ctx.config.commit_durability;
     let back = ctx.gate_to_take_back(
         &store,
@@ -73,6 +81,9 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
 fn furnished(global: &Global, scratch: &Path) -> Result<AppContext, Failure> {
     let workspace = scratch.join("workspace");
     std::fs::create_dir(&workspace)?;
+    for (name, text) in FILES {
+        File::create(workspace.join(name))?.write_all(text.as_bytes())?;
+    }
     let config = Config::load(&[Layer::of_person("demo", RULES)]).map_err(Failure::failed)?;
     Ok(AppContext {
         mode: global.mode.unwrap_or(config.mode),
@@ -194,7 +205,9 @@ impl DemoStage<'_> {
                 Style::Warn
             }
         };
-        for (number, line) in reply.content().lines().enumerate() {
+        let content = reply.content();
+        let content = if content.is_empty() { "(no output)".into() } else { content };
+        for (number, line) in content.lines().enumerate() {
             let sign = if number == 0 { '←' } else { ' ' };
             self.screen.styled(style, &sanitize(&format!("  {sign} {line}")))?;
         }
@@ -207,8 +220,9 @@ impl DemoStage<'_> {
     fn changed(&mut self, number: u64) -> Result<(), Failure> {
         let changes = self.workspace.changes(number).map_err(Failure::failed)?;
         let diff = Diff::of(&changes, self.workspace, Bounds::default());
-        for line in diff.shown().lines() {
-            self.screen.styled(diff_style(line), &sanitize(&format!("    {line}")))?;
+        let shown = diff.shown();
+        for line in self.screen.paint.diff(&shown.lines().collect::<Vec<_>>()) {
+            self.screen.verbatim(Style::Plain, &format!("    {line}"))?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use eclusa::{Mode, Origin, Redactor, Reply, Run, ToolCall};
+use eclusa::{Mode, Origin, Reply, Run, ToolCall};
 use eclusa_tools::Bash;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use crate::{
     context::AppContext,
     failure::{Exit, Failure},
     gates::AS_LONG_AS_IT_TAKES,
-    screen::{self, Screen},
+    screen::{self, Screen, spinner::Spinner},
     shell, telemetry,
     terminal::Terminal,
     undo_retention,
@@ -72,18 +72,20 @@ pub(super) async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<
         gate = gate.for_run(Run { mode, ..gate.run().clone() });
     }
     cancel_on_signal(gate.run().cancel.clone());
-    let mut call = json!({"command": command});
+    let mut call = json!({"command": &command});
     if let (Some(cwd), Some(fields)) = (below(&ctx.paths.workspace), call.as_object_mut()) {
         fields.insert("cwd".to_owned(), cwd.into());
     }
     let call = ToolCall::new(id(), "bash", call).from(Origin::Person);
+    let waiting = Spinner::start(&command);
     let reply = gate.pass(call).await;
+    drop(waiting);
     telemetry::answered(&reply);
     stream.finish();
     let ended = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
     let report = ExecReport { reply: &reply, ended, seen: person.seen() };
     match json {
-        true => report.as_json(&gate.setup().redactor)?,
+        true => report.as_json()?,
         false => report.print(),
     }
     if let (Some(_), Some(workspace)) = (reply.undo(), &gate.setup().workspace) {
@@ -129,14 +131,10 @@ struct ExecReport<'a> {
 }
 
 impl ExecReport<'_> {
-    fn as_json(&self, redactor: &Redactor) -> Result<(), Failure> {
+    fn as_json(&self) -> Result<(), Failure> {
         let mut value = reply::as_json(self.reply);
         if let Some(fields) = value.as_object_mut() {
             fields.insert("settled".to_owned(), self.settled().into());
-            if let (Some(ended), true) = (&self.ended, self.reply.refused()) {
-                fields.insert("output".to_owned(), redactor.text(&ended.text).0.into());
-                fields.insert("data".to_owned(), redactor.value(&ended.data).0.into_owned());
-            }
             if let Some(preview) = &self.seen.preview {
                 let preview = json!({"summary": preview.summary, "diff": preview.diff});
                 fields.insert("preview".to_owned(), preview);

@@ -8,7 +8,7 @@ use crate::{
     args::RunArgs,
     context::AppContext,
     failure::{Exit, Failure},
-    screen::Screen,
+    screen::{Screen, spinner::Spinner},
     servers, telemetry,
     terminal::Terminal,
     undo_retention,
@@ -22,6 +22,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     let gate = ctx.gate(&store, terminal)?;
     let gate = gate.for_run(Run { park: call.park, ..gate.run().clone() });
     cancel_on_signal(gate.run().cancel.clone());
+    let waiting = Spinner::start(&call.tool);
     let behind = servers::wake(ctx, &gate.setup().registry, &call.tool).await?;
     let call = ToolCall {
         reason: call.reason,
@@ -32,6 +33,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     if let Some(behind) = behind {
         behind.close().await;
     }
+    drop(waiting);
     telemetry::answered(&reply);
     let mut screen = Screen::stdout();
     match json {
@@ -55,7 +57,8 @@ pub(super) fn id() -> String {
     format!("cli-{:x}-{:x}", since.unwrap_or_default().as_micros(), std::process::id())
 }
 
-/// Ctrl-C and a polite end take the call back: it is answered and recorded like any other.
+/// Ctrl-C, a polite end and a terminal that goes away take the call back: it is answered and
+/// recorded like any other.
 pub(super) fn cancel_on_signal(cancel: CancellationToken) {
     tokio::spawn(async move {
         asked_to_end().await;
@@ -63,17 +66,24 @@ pub(super) fn cancel_on_signal(cancel: CancellationToken) {
     });
 }
 
-/// Resolves at Ctrl-C and at a polite end.
+/// True when whoever started the program wants it to outlive the terminal, as `nohup` does.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
+    // The first signal is the lowest bit.
+    ignored.and_then(|it| u64::from_str_radix(it.trim(), 16).ok()).is_some_and(|it| it & 1 == 1)
+}
+
+/// Resolves at Ctrl-C, at a polite end, and when the terminal goes away.
 pub(super) async fn asked_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
-    let terminated = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
-        }
+    let received = async |kind: SignalKind| match signal(kind) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
     };
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
-        () = terminated => {}
+        () = received(SignalKind::terminate()) => {}
+        () = received(SignalKind::hangup()), if !ignores_hangup() => {}
     }
 }

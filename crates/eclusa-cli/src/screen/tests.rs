@@ -41,3 +41,24 @@ fn the_widest_column_is_cut_and_programs_get_all_of_it() {
     // There is an end to cutting.
     assert_eq!(table(&rows, Some(1)).len(), 2);
 }
+
+#[test]
+fn the_words_that_differ_are_marked_in_both_lines() {
+    use super::diff_lines::changed_words;
+    let lines = ["@@ -1 +1 @@", "- let count = 1;", "+ let count = 20;", "  same", "+ new"];
+    let marked: Vec<Option<&str>> = changed_words(&lines)
+        .into_iter()
+        .zip(lines)
+        .map(|(mark, line)| mark.map(|it| &line[it]))
+        .collect();
+    assert_eq!(marked, [None, Some("1"), Some("20"), None, None]);
+    // Lines that have little in common, or no counterpart, are not marked.
+    for lines in [&["- one thing", "+ quite another"][..], &["- a b", "- c d", "+ a x"]] {
+        assert!(changed_words(lines).iter().all(Option::is_none), "{lines:?}");
+    }
+    // A word that only goes is marked where it was.
+    let marks = changed_words(&["- a big boat", "+ a boat"]);
+    assert_eq!(marks, [Some(4..8), None]);
+    let painted = Paint(true).diff(&["- größe 数 a", "+ größe 数 b"]);
+    assert_eq!(painted[1], "\x1b[32m+ größe 数 \x1b[7mb\x1b[27m\x1b[0m");
+}

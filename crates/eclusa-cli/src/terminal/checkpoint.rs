@@ -10,6 +10,8 @@ use std::{
 use eclusa::{Checkpoint, NotAsked, Validated, one_line, visible};
 use futures::future::BoxFuture;
 
+use crate::screen::spinner;
+
 use super::{
     GivenUp, Terminal,
     key_reader::{KeyReader, TypedLine},
@@ -39,6 +41,7 @@ impl Checkpoint for Terminal {
 
 /// True when the person typed the name of the tool and nothing else.
 fn ask(tool: &str, args: &str, tty: OwnedFd, given_up: Arc<AtomicBool>) -> io::Result<bool> {
+    let _terminal = spinner::pause();
     let mut keys = KeyReader::new(tty, given_up);
     let mut out = io::stderr().lock();
     let shown = one_line(tool);

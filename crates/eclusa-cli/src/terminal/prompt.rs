@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     remember::{self, Everywhere},
-    screen::{Paint, Style, diff_style, layout, size_of},
+    screen::{Paint, Style, diff_lines, layout, size_of, spinner},
 };
 
 /// How wide a terminal is that does not say.
@@ -32,12 +32,12 @@ pub(super) struct AlwaysRules {
 
 /// One question, put to a person.
 pub(super) struct Prompt {
-    question: Question,
+    pub(super) question: Question,
     keys: KeyReader,
     rules: AlwaysRules,
-    paint: Paint,
-    columns: usize,
-    rows: Option<usize>,
+    pub(super) paint: Paint,
+    pub(super) columns: usize,
+    pub(super) rows: Option<usize>,
 }
 
 /// A line of a question, as it is on the screen.
@@ -61,6 +61,7 @@ impl Prompt {
 
     /// Asks until there is an answer. Enter alone is none; the end of the input is a no.
     pub(super) fn ask(mut self) -> io::Result<Answer> {
+        let _terminal = spinner::pause();
         let whole = self.show()?;
         self.keys.settle()?;
         loop {
@@ -79,6 +80,7 @@ impl Prompt {
                 "a" if self.can_always() => self.always()?,
                 "e" if self.question.preview.is_none() => self.edited()?,
                 "d" if self.question.preview.is_some() => self.page()?,
+                "p" if !self.choices_of_files().is_empty() => self.pick()?,
                 "q" => Some(Answer::Abort),
                 "?" | "h" => self.help()?,
                 "" => self.say(Style::Warn, "Please type y or n (? for help)")?,
@@ -109,6 +111,9 @@ impl Prompt {
         if self.question.preview.is_none() {
             choices.push("e");
         }
+        if !self.choices_of_files().is_empty() {
+            choices.push("p");
+        }
         if !whole {
             choices.push("d");
         }
@@ -127,7 +132,7 @@ impl Prompt {
                 continue;
             }
             let style = match (line.role, &line.text) {
-                (Role::Change, Some(text)) => diff_style(text),
+                (Role::Change, Some(text)) => diff_lines::style(text),
                 (Role::Warning, _) => Style::Warn,
                 (Role::Tool | Role::Title, None) => Style::Strong,
                 _ => Style::Plain,
@@ -139,13 +144,31 @@ impl Prompt {
         shown
     }
 
+    /// The lines in their colours, with the words marked in which lines of files differ.
+    fn painted(&self, lines: &[ShownLine]) -> Vec<String> {
+        const BAR: &str = "│ ";
+        let behind_bar = |(role, _, line): &ShownLine| {
+            let bar = line.find(BAR).filter(|_| *role == Role::Change);
+            bar.map_or(line.len(), |at| at + BAR.len())
+        };
+        let texts: Vec<&str> =
+            lines.iter().map(|it| it.2.get(behind_bar(it)..).unwrap_or_default()).collect();
+        let marks = diff_lines::changed_words(&texts);
+        let painted = lines.iter().zip(marks).map(|(line, mark)| {
+            let before = behind_bar(line);
+            let mark = mark.map(|it| it.start + before..it.end + before);
+            self.paint.marked(line.1, &line.2, mark).into_owned()
+        });
+        painted.collect()
+    }
+
     /// Shows the question, as much of its changes as fits the screen. True when that was all.
     fn show(&self) -> io::Result<bool> {
         let mut out = io::stderr().lock();
         writeln!(out)?;
         let (lines, left_out) = fit(self.lines(), self.rows);
-        for (_, style, line) in &lines {
-            writeln!(out, "{}", self.paint.text(*style, line))?;
+        for line in self.painted(&lines) {
+            writeln!(out, "{line}")?;
         }
         if let Some(grant) = &self.question.grant {
             let text = format!("s: {grant}, for the rest of this session");
@@ -160,8 +183,8 @@ impl Prompt {
     /// All of it, in the person's pager.
     fn page(&mut self) -> io::Result<Option<Answer>> {
         let mut text = String::new();
-        for (_, style, line) in self.lines() {
-            text.push_str(&self.paint.text(style, &line));
+        for line in self.painted(&self.lines()) {
+            text.push_str(&line);
             text.push('\n');
         }
         let paged = pager::show(&text);
@@ -174,7 +197,7 @@ impl Prompt {
     }
 
     /// Asks for a line; `None` when there will be none.
-    fn read(&mut self, prompt: &str) -> io::Result<Option<String>> {
+    pub(super) fn read(&mut self, prompt: &str) -> io::Result<Option<String>> {
         let mut out = io::stderr().lock();
         write!(out, "{}", self.paint.text(Style::Strong, prompt))?;
         out.flush()?;
@@ -188,14 +211,18 @@ impl Prompt {
         })
     }
 
-    fn say(&self, style: Style, text: &str) -> io::Result<Option<Answer>> {
+    pub(super) fn write_line(&self, line: &str) -> io::Result<()> {
+        writeln!(io::stderr(), "{line}")
+    }
+
+    pub(super) fn say(&self, style: Style, text: &str) -> io::Result<Option<Answer>> {
         for line in layout::wrap(text, self.columns) {
             writeln!(io::stderr(), "{}", self.paint.text(style, &line))?;
         }
         Ok(None)
     }
 
-    fn no(&mut self) -> io::Result<Answer> {
+    pub(super) fn no(&mut self) -> io::Result<Answer> {
         let reason = self.read("Why? (shown to the model; may be empty) ")?;
         Ok(Answer::No(reason.unwrap_or_default()))
     }
@@ -248,6 +275,9 @@ impl Prompt {
         }
         if self.question.preview.is_some() {
             self.say(Style::Plain, "  d  show all of the changes")?;
+        }
+        if !self.choices_of_files().is_empty() {
+            self.say(Style::Plain, "  p  pick: yes or no to each file; the rest is discarded")?;
         }
         Ok(None)
     }

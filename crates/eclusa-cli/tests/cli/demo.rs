@@ -1,92 +1,59 @@
 //! `eclusa demo`: the transcript that a new person sees first.
 
-use insta::assert_snapshot;
-
 use crate::{prompt::Person, world::World};
 
+/// The page that shows it is what it prints, so that nobody meets another demo than they read of.
 #[test]
-fn the_demo_shows_every_gate_and_ends_with_a_chain_that_holds() {
+fn the_demo_shows_every_gate_and_the_readme_shows_the_demo() {
     let world = World::with("mode = \"yolo\" # the demo does not care\n");
-    assert_snapshot!(world.transcript(&[&["demo"]]), @r###"
-    $ eclusa demo
-    A model streams text with calls in it. Each call passes the gate; what follows it is its record.
-
-    First I look at the clock.
-
-      → time {}
-        allow: it only looks (defaults)
-      ← <time>
-
-    Now I celebrate, perhaps a little too much.
-
-      → echo {"text":"hooray","times":50}
-        at-most-three (input): modify
-        arguments now: {"text":"hooray","times":3}
-        allow: it only looks (defaults)
-      ← hooray
-        hooray
-        hooray
-
-    Then I write something down.
-
-      → note {"text":"the lock works"}
-        allow: notes about the lock are welcome (demo:9)
-        committed: notes.txt
-        made notes.txt, mode 0644, +1 -0
-        @@ -0,0 +1 @@
-        + the lock works
-      ← added a line to `notes.txt`
-
-    And something that nobody has allowed.
-
-      → note {"text":"nobody has looked at the ladder"}
-        stage: its changes are reviewed before they are applied (defaults)
-        ask: its changes are reviewed before they are applied: `notes.txt` (defaults)
-        asked: no_approver (nobody)
-        discarded: notes.txt
-      ← changes discarded, nothing was applied: they need approval and nobody can be asked; a person can run it in a terminal, add an allow rule, or choose another mode
-
-    And this I should not write down at all.
-
-      → note {"text":"the password is swordfish"}
-        deny: secrets do not belong in notes (demo:3)
-      ← denied by policy: secrets do not belong in notes (demo:3); nothing was run
-
-    The same gate, as a dry run: everything is decided, nothing is done, nobody is asked.
-
-    What would happen if I wrote down one more thing?
-
-      → note {"text":"one more thing"}
-        stage: its changes are reviewed before they are applied (defaults)
-      ← dry run, nothing was done: note({"text":"one more thing"}) would run with its changes staged, because its changes are reviewed before they are applied (defaults)
-
-    And what was changed is taken back: `eclusa undo`, which is a call of its own.
-
-      → undo {"calls":[3]}
-        ask: it does not say which files it touches (defaults)
-        asked: once (command line)
-        deleted notes.txt, +0 -1
-        @@ -1 +0,0 @@
-        - the lock works
-      ← undone: call 3
-          notes.txt
-
-    log: OK: 10 records, the chain is intact; head <hash>
-    exit 0
-    "###);
+    let ran = world.eclusa(&["demo"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let (_, shown) = readme.split_once("```text\nA model streams").unwrap();
+    let (shown, _) = shown.split_once("\n```").unwrap();
+    let shown = world.plain(&format!("A model streams{shown}\n"));
+    assert_eq!(world.plain(&ran.out), shown, "README.md shows another demo");
+    for (what, sign) in [
+        ("a command that asks nobody", "only reads in the workspace"),
+        ("one whose changes are asked about", "discarded: gates.txt"),
+        ("a secret", "[redacted:"),
+        ("a disaster", "denied by policy: `rm -rf ~ /`"),
+        ("a reviewer", "at-most-three (input): modify"),
+        ("undo", "undone: call"),
+        ("the log", "the chain is intact"),
+    ] {
+        assert!(ran.out.contains(sign), "{what} is missing: {}", ran.out);
+    }
+    assert!(!ran.out.contains("correct-horse"), "{}", ran.out);
     // It leaves nothing behind.
     assert!(!world.path("state/eclusa").exists());
-    assert_eq!(world.read("workspace/notes.txt"), "");
+    assert_eq!(std::fs::read_dir(world.path("workspace")).unwrap().count(), 0);
 }
 
 #[test]
 fn the_demo_asks_on_a_terminal() {
     let world = World::new();
     let mut person = Person::runs(&world, &["demo"]);
-    person.sees("+ nobody has looked at the ladder");
+    person.sees("+ upper: open");
     person.answers("y");
     let (code, seen) = person.ends();
     assert_eq!(code, 0, "{seen}");
-    assert!(seen.contains("committed: notes.txt") && seen.contains("undone: call"), "{seen}");
+    assert!(seen.contains("applied: gates.txt") && seen.contains("undone: call"), "{seen}");
     assert!(seen.contains("the chain is intact"), "{seen}");
+}
+
+/// The demo's tools are in the demo and nowhere else.
+#[test]
+fn the_toys_are_in_the_demo_alone() {
+    let world = World::new();
+    for args in [&["tools", "list"][..], &["run", "echo", r#"{"text": "x"}"#]] {
+        let output = world.command(args).env_remove("ECLUSA_EXAMPLE_TOOLS").output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert!(!out.lines().any(|it| it.starts_with("echo") || it == "x"), "{out}");
+        assert_eq!(output.status.code(), Some(if args[0] == "tools" { 0 } else { 3 }), "{out}");
+    }
+    let mut command = world.command(&["demo"]);
+    let ran = command.env_remove("ECLUSA_EXAMPLE_TOOLS").output().unwrap();
+    assert!(String::from_utf8(ran.stdout).unwrap().contains("← hooray"));
 }

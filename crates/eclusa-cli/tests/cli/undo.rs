@@ -20,7 +20,7 @@ fn notes(world: &World) -> String {
 }
 
 /// What becomes of each call, by number.
-fn statuses(world: &World) -> Vec<(u64, String)> {
+pub(crate) fn statuses(world: &World) -> Vec<(u64, String)> {
     let ran = world.eclusa(&["--json", "changes"]);
     let read = |line: &str| {
         let it: Value = serde_json::from_str(line).unwrap();
@@ -347,7 +347,7 @@ fn what_changed_is_in_the_log_and_as_json() {
     let world = World::new();
     let call = note(&world, "one").to_string();
     let log = world.eclusa(&["log", "show", &call]);
-    assert!(log.out.contains("committed: notes.txt"), "{log:?}");
+    assert!(log.out.contains("applied: notes.txt"), "{log:?}");
     let shown = world.eclusa(&["--json", "changes", "show", &call]).json();
     assert_eq!((&shown["tool"], &shown["status"]), (&"note".into(), &"committed".into()));
     assert_eq!(shown["changes"]["v"], 1, "{shown}");

@@ -15,6 +15,7 @@ impl AnswerColumns<'_> {
     pub(super) fn new(answer: &Answer) -> AnswerColumns<'_> {
         let (edit, reason) = match answer {
             Answer::Edit(args) => (Some(args.to_string()), None),
+            Answer::Only(paths) => (Some(serde_json::json!(paths).to_string()), None),
             Answer::No(why) => (None, Some(why.as_str())),
             Answer::Once | Answer::Session | Answer::Always | Answer::Abort => (None, None),
         };
@@ -34,6 +35,7 @@ pub(super) fn from_columns(
         "once" => Some(Answer::Once),
         "session" => Some(Answer::Session),
         "always" => Some(Answer::Always),
+        "only" => serde_json::from_str(&edit?).ok().map(Answer::Only),
         "edit" => serde_json::from_str::<Value>(&edit?).ok().map(Answer::Edit),
         "no" => Some(Answer::No(reason.unwrap_or_default())),
         "abort" => Some(Answer::Abort),

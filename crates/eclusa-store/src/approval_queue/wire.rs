@@ -19,6 +19,9 @@ struct Wire<'a> {
     server: Option<Cow<'a, str>>,
     class: Cow<'a, str>,
     args: Cow<'a, Value>,
+    /// The arguments with their secrets masked, where they hold any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    masked: Option<Cow<'a, Value>>,
     touches: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     decision: Cow<'a, str>,
     because: Vec<Because<'a>>,
@@ -86,6 +89,7 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
         server: question.server.as_ref().map(Cow::from),
         class: question.class.as_str().into(),
         args: Cow::Borrowed(&question.args),
+        masked: question.shown_args.as_ref().map(Cow::Borrowed),
         touches: question.touches.iter().map(touch_out).collect(),
         decision: question.verdict.decision.as_str().into(),
         because: question.verdict.because.iter().map(because_out).collect(),
@@ -150,6 +154,7 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
         server: wire.server.map(Cow::into_owned),
         class: wire.class.parse::<PermissionClass>()?,
         args: wire.args.into_owned(),
+        shown_args: wire.masked.map(Cow::into_owned),
         touches: wire.touches.into_iter().map(touch_in).collect::<Result<_, _>>()?,
         verdict: Verdict { decision: decision_in(&wire.decision)?, because: because? },
         reason: wire.reason.map(Cow::into_owned),
@@ -159,6 +164,8 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
             summary: it.summary.into_owned(),
             diff: it.diff.into_owned(),
             whole: it.whole,
+            // From elsewhere all of it is answered for at once.
+            choices: Vec::new(),
         }),
         binding: wire.binding.into_owned(),
         grant: wire.grant.map(grant_in).transpose()?,

@@ -21,6 +21,7 @@ pub(crate) fn question(time: Duration) -> Question {
         server: Some("far-away".to_owned()),
         class: PermissionClass::Shell,
         args: json!({ "command": "rm -rf build/", "n": 1.5 }),
+        shown_args: Some(json!({ "command": "rm -rf [redacted:x]", "n": 1.5 })),
         touches: vec![Touch::Run("rm -rf build/".to_owned()), Touch::Unknown],
         verdict: Verdict::from_reasons(vec![Reason {
             decision: Decision::Ask,
@@ -40,6 +41,7 @@ pub(crate) fn question(time: Duration) -> Question {
             summary: "1 file changed, +1 -0".to_owned(),
             diff: "made a\n+ x\n".to_owned(),
             whole: true,
+            choices: Vec::new(),
         }),
         binding: "b1".to_owned(),
         grant: Some(Grant {

@@ -1,12 +1,13 @@
 //! Changes as a person sees them before saying yes: nothing hidden, nothing that passes for
 //! something else, and never more than can be read.
 
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write, path::PathBuf};
 
 use super::{
     Diff, Node,
     content::bytes,
     diff::{Body, Part},
+    line_ends::LineEnds,
     lines::{Compared, Sign},
     names::readable,
 };
@@ -31,6 +32,23 @@ impl Diff<'_> {
     }
 }
 
+impl Diff<'_> {
+    /// What is shown of each path that can be picked alone ([`Changes::choices`]), in that order.
+    ///
+    /// [`Changes::choices`]: super::Changes::choices
+    pub fn shown_choices(&self) -> Vec<(PathBuf, String)> {
+        let mut page = PageLines { out: String::new(), room: self.bounds.shown, whole: true };
+        let mut shown = Vec::new();
+        for path in self.changes.choices() {
+            for part in self.parts.iter().filter(|it| it.change.path == path) {
+                page.part(part);
+            }
+            shown.push((path.to_owned(), std::mem::take(&mut page.out)));
+        }
+        shown
+    }
+}
+
 struct PageLines {
     out: String,
     /// How many bytes of lines may still be shown.
@@ -51,13 +69,14 @@ impl PageLines {
 
     fn lines(&mut self, compared: &Compared, old: &str, new: &str) {
         let (mut added, mut removed) = (0, 0);
+        let ends_told = LineEnds::told(LineEnds::of(old), LineEnds::of(new)).is_some();
         for hunk in &compared.hunks {
             if self.room == 0 {
                 break;
             }
             let _ = writeln!(self.out, "{}", hunk.range());
             hunk.each(old, new, |sign, line| {
-                let fits = self.line(sign, line);
+                let fits = self.line(sign, line, ends_told);
                 added += u64::from(fits && sign == Sign::Added);
                 removed += u64::from(fits && sign == Sign::Removed);
                 fits
@@ -66,13 +85,21 @@ impl PageLines {
         let (added, removed) = (compared.added - added, compared.removed - removed);
         if added + removed > 0 {
             self.whole = false;
-            let _ = writeln!(self.out, "# left out here, for want of room: +{added} -{removed}");
+            let lines = |count: u64, what: &str| match count {
+                0 => None,
+                1 => Some(format!("1 more {what} line")),
+                count => Some(format!("{count} more {what} lines")),
+            };
+            let left_out = [lines(added, "added"), lines(removed, "removed")];
+            let left_out: Vec<String> = left_out.into_iter().flatten().collect();
+            let _ = writeln!(self.out, "# … {}", left_out.join(", "));
         }
     }
 
-    /// Writes a line, unless there is no room for it.
-    fn line(&mut self, sign: Sign, line: &str) -> bool {
+    /// Writes a line, unless there is no room for it. How it ends may have been told already.
+    fn line(&mut self, sign: Sign, line: &str, end_told: bool) -> bool {
         let (text, whole) = match line.strip_suffix('\n') {
+            Some(text) if end_told => (text.strip_suffix('\r').unwrap_or(text), true),
             Some(text) => (text, true),
             None => (line, false),
         };
@@ -89,9 +116,17 @@ impl PageLines {
     }
 }
 
+/// How a tab is drawn: it moves nothing out of sight.
+const TAB: &str = "→   ";
+
 /// A line with everything visible. Spaces that it begins with are seen, because it stands behind
-/// a sign.
+/// a sign. Tabs are drawn, unless the line has what they are drawn with.
 fn behind_a_sign(line: &str) -> String {
+    let drawn = match line.contains('\t') && !line.contains(TAB) {
+        true => Cow::Owned(line.replace('\t', TAB)),
+        false => Cow::Borrowed(line),
+    };
+    let line = drawn.as_ref();
     let shown = one_line(&format!("|{line}"));
     match shown.strip_prefix('|') {
         Some(shown) => shown.to_owned(),
@@ -164,6 +199,11 @@ fn heading(part: &Part<'_>) -> String {
     }
     if let (Body::Text { compared, .. }, true) = (&part.body, part.is_file()) {
         let _ = write!(text, ", +{} -{}", compared.added, compared.removed);
+    }
+    if let (Body::Text { old, new, .. }, true) = (&part.body, part.is_file())
+        && let Some(ends) = LineEnds::told(LineEnds::of(old), LineEnds::of(new))
+    {
+        let _ = write!(text, ", {ends}");
     }
     text
 }

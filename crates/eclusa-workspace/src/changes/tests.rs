@@ -8,6 +8,7 @@ mod faces;
 mod git;
 mod lines;
 mod properties;
+mod subset;
 pub(crate) mod trees;
 
 pub(crate) fn file(content: &str, mode: u32) -> Option<Node> {

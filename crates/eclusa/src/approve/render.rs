@@ -6,10 +6,10 @@
 //! visible ([`visible`](crate::visible)); what the gate says never does. Nothing is left out,
 //! however long it is.
 //!
-//! Secrets in arguments are shown, not masked. A person answers for the exact bytes that will
-//! run, and a mask over part of a command is a place to hide another command. What leaves the
-//! machine unasked (records, events, the model's reply) is redacted; this is seen by the person
-//! whose secret it is.
+//! Secrets in arguments are masked where they are plain words ([`Redactor::masked_words`]): what
+//! runs has them whole, and nothing that a shell could act on is ever behind a mask.
+//!
+//! [`Redactor::masked_words`]: crate::Redactor::masked_words
 
 use std::fmt;
 
@@ -17,7 +17,9 @@ use serde_json::Value;
 
 use crate::{PermissionClass, Preview, Question, ReverseThinkingReport, Touch, one_line, visible};
 
+mod decoded;
 mod html;
+mod international;
 mod json;
 mod lines;
 mod spelling;
@@ -115,12 +117,12 @@ pub fn render(question: &Question) -> Rendered {
             changes(preview, &mut page);
             // What a file tool was told is in its changes, line by line.
             if question.class != PermissionClass::File {
-                arguments(&question.args, &mut page);
+                arguments(shown_args(question), &mut page);
                 spellings(question, &mut page);
             }
         }
         None => {
-            arguments(&question.args, &mut page);
+            arguments(shown_args(question), &mut page);
             spellings(question, &mut page);
             touches(question, &mut page);
         }
@@ -137,6 +139,11 @@ pub fn render(question: &Question) -> Rendered {
     Rendered { lines: page.lines }
 }
 
+/// The arguments, secrets in them masked.
+fn shown_args(question: &Question) -> &Value {
+    question.shown_args.as_ref().unwrap_or(&question.args)
+}
+
 fn tool(question: &Question, page: &mut lines::Page) {
     let from = match (&question.server, server_in(&question.tool)) {
         (Some(server), _) => format!(" from server {}", name(server)),
@@ -145,7 +152,8 @@ fn tool(question: &Question, page: &mut lines::Page) {
     };
     page.line(Role::Tool, format!("tool: {}{from}", name(&question.tool)));
     page.line(Role::Class, format!("class: {}", question.class));
-    if question.destructive {
+    // What is shown before it is applied, and undone if it must be, is not hard to take back.
+    if question.destructive && question.preview.is_none() {
         page.line(Role::Warning, "warning: what this tool does is hard to take back".to_owned());
     }
 }
@@ -208,13 +216,34 @@ fn unbarred(text: &str) -> String {
     one_line(text).replace('│', "\\u{2502}")
 }
 
-/// What escapes in shell text spell: `$'\x72\x6d'` is `rm`.
+/// What is written in another form than it is meant: hosts that are not ASCII, and in shell text
+/// what escapes spell (`$'\x72\x6d'` is `rm`) and what encoded words say.
 fn spellings(question: &Question, page: &mut lines::Page) {
     let Value::Object(fields) = &question.args else { return };
+    let texts = fields.iter().filter_map(|(key, value)| Some((key, value.as_str()?)));
+    let hosts: Vec<_> = texts
+        .clone()
+        .flat_map(|(key, text)| international::hosts(text).into_iter().map(move |it| (key, it)))
+        .map(|(key, (host, ascii))| (name(key), format!("{} ⟨is⟩ {ascii}", visible(&host))))
+        .collect();
+    if !hosts.is_empty() {
+        page.title("hosts that are not ASCII:");
+        page.block(Role::Warning, hosts);
+    }
     if question.class != PermissionClass::Shell {
         return;
     }
-    let texts = fields.iter().filter_map(|(key, value)| Some((key, value.as_str()?)));
+    let decoded: Vec<_> = texts
+        .clone()
+        .flat_map(|(key, text)| decoded::decoded(text).into_iter().map(move |it| (key, it)))
+        .map(|(key, (word, says))| {
+            (name(key), format!("{} ⟨says⟩ {}", visible(&word), visible(&says)))
+        })
+        .collect();
+    if !decoded.is_empty() {
+        page.title("encoded:");
+        page.block(Role::Warning, decoded);
+    }
     let spelled: Vec<_> = texts
         .flat_map(|(key, text)| spelling::spelled(text).into_iter().map(move |it| (key, it)))
         .map(|(key, (from, to))| {

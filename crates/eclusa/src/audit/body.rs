@@ -205,6 +205,10 @@ pub(crate) struct ChangesNote<'a> {
     count: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    declined: Vec<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    folded: Vec<FoldedNote<'a>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     kinds: &'a BTreeMap<&'static str, usize>,
     outcome: &'static str,
@@ -219,10 +223,37 @@ impl<'a> ChangesNote<'a> {
             because: Because(it.verdict.as_ref().map(|it| (&*it.because, redactor))),
             count: it.count,
             decision: it.verdict.as_ref().map(|it| it.decision.as_str()),
+            declined: it.declined.iter().map(|it| redactor.text(it).0).collect(),
+            folded: it
+                .folded
+                .iter()
+                .take(MAX_FOLDED)
+                .map(|it| FoldedNote::new(it, redactor))
+                .collect(),
             kinds: &it.kinds,
             outcome: it.outcome.as_str(),
             paths: it.paths.iter().map(|it| redactor.text(it).0).collect(),
             sha256: Hex(it.digest),
+        }
+    }
+}
+
+/// How many lines a record has for changes that are told in a line each.
+const MAX_FOLDED: usize = 32;
+
+/// Changes that are told in a line.
+#[derive(Debug, Serialize)]
+struct FoldedNote<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Cow<'a, str>>,
+    text: Cow<'a, str>,
+}
+
+impl<'a> FoldedNote<'a> {
+    fn new((text, path): &'a (String, Option<String>), redactor: &Redactor) -> FoldedNote<'a> {
+        FoldedNote {
+            path: path.as_ref().map(|it| redactor.text(it).0),
+            text: redactor.text(text).0,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of a call so far, collected on its way through the gates.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use serde_json::Value;
 
@@ -41,6 +41,10 @@ pub(crate) struct ChangesTrail {
     /// How many of them are of each kind.
     pub(crate) kinds: BTreeMap<&'static str, usize>,
     pub(crate) approval: Option<Approval>,
+    /// What is told in a line each: the line, and the path it is about if it is about one.
+    pub(crate) folded: Vec<(String, Option<String>)>,
+    /// The first paths that a person left out when they picked some.
+    pub(crate) declined: Vec<String>,
     pub(crate) outcome: ChangesOutcome,
 }
 
@@ -88,8 +92,23 @@ impl ChangesTrail {
             verdict: None,
             kinds: BTreeMap::new(),
             approval: None,
+            folded: Vec::new(),
+            declined: Vec::new(),
             outcome: ChangesOutcome::Discarded,
         }
+    }
+
+    /// A person picked these of the changes: what is said of them is about these from now on.
+    pub(crate) fn pick(
+        &mut self,
+        changes: &Changes,
+        declined: &[PathBuf],
+        kinds: BTreeMap<&'static str, usize>,
+    ) {
+        let ChangesTrail { digest, count, paths, .. } = ChangesTrail::new(changes);
+        (self.digest, self.count, self.paths, self.kinds) = (digest, count, paths, kinds);
+        let named = declined.iter().take(Self::MAX_PATHS);
+        self.declined = named.map(|it| it.to_string_lossy().into_owned()).collect();
     }
 }
 

@@ -1,6 +1,6 @@
 //! The person's turn: who is asked, what the answer means, and what is remembered of it.
 
-use std::panic::AssertUnwindSafe;
+use std::{borrow::Cow, panic::AssertUnwindSafe, path::PathBuf};
 
 use futures::FutureExt;
 use serde_json::Value;
@@ -81,6 +81,8 @@ fn parked(stop: &Stop) -> Option<u64> {
 ///
 /// An earlier answer for the tool covers them where only the defaults ask. What a rule over
 /// effects asks about was not seen when that answer was given.
+///
+/// The paths that are to be applied, where the person picked some; `None`: all of them.
 pub(crate) async fn ask_about_changes(
     setup: &GateSetup,
     run: &Run,
@@ -88,7 +90,7 @@ pub(crate) async fn ask_about_changes(
     verdict: Verdict,
     preview: Preview,
     trail: &mut Trail,
-) -> Result<(), Stop> {
+) -> Result<Option<Vec<PathBuf>>, Stop> {
     let by_default = |it: &Reason| it.decision < Decision::Ask || it.source == Source::Default;
     let plain = verdict.because.iter().all(by_default);
     let grant = plain.then(|| grant_for(setup, call, Some(&verdict))).flatten();
@@ -103,7 +105,7 @@ pub(crate) async fn ask_about_changes(
     };
     if let Some(by) = covered() {
         noted(trail, "remembered", by, None);
-        return Ok(());
+        return Ok(None);
     }
     // What a person has not seen in full is not allowed for good.
     let whole = preview.whole;
@@ -124,19 +126,30 @@ pub(crate) async fn ask_about_changes(
         }
         Ok(Heard::Remembered(by)) => {
             noted(trail, "remembered", by, None);
-            return Ok(());
+            return Ok(None);
         }
         Ok(Heard::Said(said)) => said,
     };
     noted(trail, said.answer.word(), said.by.clone(), said.question);
-    let yes = matches!(said.answer, Answer::Once | Answer::Session | Answer::Always);
+    let yes = said.answer.is_yes() && !matches!(said.answer, Answer::Edit(_));
     emit_approval_event(setup, call, yes, &said.by);
     match said.answer {
         Answer::Edit(_) => {
             let why = "the changes are made already, and cannot be edited";
             Err(Stop::denied(Decider::Approver(said.by), why))
         }
-        answer => remember_answer(setup, run, answer, grant, trail),
+        Answer::Only(picked) => {
+            let offered = question.preview.map(|it| it.choices).unwrap_or_default();
+            let is_offered = |it: &PathBuf| offered.iter().any(|(path, _)| path == it);
+            match !picked.is_empty() && picked.iter().all(is_offered) {
+                true => Ok(Some(picked)),
+                false => {
+                    let why = "the changes that were picked are not among those that were shown";
+                    Err(Stop::denied(Decider::Approver(said.by), why))
+                }
+            }
+        }
+        answer => remember_answer(setup, run, answer, grant, trail).map(|()| None),
     }
 }
 
@@ -208,6 +221,10 @@ fn apply_answer(
     emit_approval_event(setup, call, yes, &by);
     match answer {
         Answer::Edit(args) => return Ok(Approved::Edited(args)),
+        Answer::Only(_) => {
+            let why = "it has not run, so there are no changes to pick from";
+            return Err(Stop::denied(Decider::Approver(by), why));
+        }
         answer => remember_answer(setup, run, answer, grant, trail)?,
     }
     still_bound(setup, run, call)?;
@@ -236,7 +253,10 @@ fn remember_answer(
                     .push(format!("approved this once, but `always` could not be kept: {why}"));
             }
         }
-        (Answer::Once | Answer::Session | Answer::Always | Answer::Edit(_), _) => {}
+        (
+            Answer::Once | Answer::Session | Answer::Always | Answer::Only(_) | Answer::Edit(_),
+            _,
+        ) => {}
     }
     Ok(())
 }
@@ -278,6 +298,10 @@ fn question(
         server: call.server().map(str::to_owned),
         class: call.class(),
         args: call.args().clone(),
+        shown_args: match setup.redactor.masked_words(call.args()) {
+            Cow::Owned(masked) => Some(masked),
+            Cow::Borrowed(_) => None,
+        },
         touches: call.touches().to_vec(),
         verdict: trail.verdict.clone().unwrap_or_else(|| Verdict::from_reasons(Vec::new())),
         reason: call.reason().map(str::to_owned),

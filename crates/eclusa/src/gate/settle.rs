@@ -11,12 +11,12 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    Bounds, ChangeTotals, Changes, CommitError, Decision, Delegate, Diff, EffectKind, EffectKinds,
-    Effects, FoldedChanges, Mode, Node, Output, PermissionClass, Preview, Raw, Reason,
+    Bounds, ChangeTotals, Changes, CommitError, Decision, Delegate, Diff, EffectGroup, EffectKind,
+    EffectKinds, Effects, FoldedChanges, Mode, Node, Output, PermissionClass, Preview, Raw, Reason,
     RepositoryFacts, Run, Source, Staged, Stop, Summary, Touch, Undo, Validated, Verdict,
     Workspace,
     audit::trail::{ChangesOutcome, ChangesTrail, Trail},
-    gate::{GateSetup, ask::ask_about_changes},
+    gate::{GateSetup, ask::ask_about_changes, picked::PickedPart},
     one_line, repository,
     stop::Decider,
 };
@@ -63,7 +63,14 @@ pub(crate) async fn settle(
         let settled = Box::pin(settling).await;
         drop_staging(staged).await;
         match settled {
-            Ok(undo) => output.undo = Some(undo),
+            Ok((undo, declined)) => {
+                output.undo = Some(undo);
+                // The model must not take for done what a person left out.
+                if let Some(told) = declined {
+                    let gap = if output.text.is_empty() { "" } else { "\n" };
+                    output.text = format!("{told}{gap}{}", output.text);
+                }
+            }
             Err(stop) => {
                 output.undo = None;
                 unapplied = Some(stop);
@@ -84,6 +91,7 @@ struct RanCall<'a> {
 }
 
 /// Judges, asks and commits, in this order. Whatever ends it early leaves the workspace as it was.
+/// Where a person picked some of the changes, the text says which were discarded.
 async fn judge_and_commit(
     setup: &GateSetup,
     run: &Run,
@@ -91,7 +99,7 @@ async fn judge_and_commit(
     staged: Option<Staged>,
     number: Option<u64>,
     trail: &mut Trail,
-) -> Result<Undo, Stop> {
+) -> Result<(Undo, Option<String>), Stop> {
     let discarded = |stop| Stop::Discarded(Box::new(stop));
     let denied = |why: &str| discarded(Stop::denied(Decider::Gate, why));
     let (Some(workspace), Some(number)) = (&setup.workspace, number) else {
@@ -114,21 +122,32 @@ async fn judge_and_commit(
     note(trail, |it| {
         it.verdict = Some(verdict.clone());
         it.kinds = kinds.counts();
+        it.folded = folded.groups.iter().map(EffectGroup::as_note).collect();
     });
+    let mut part = None;
     match decision {
         Decision::Deny => return Err(discarded(Stop::denied(Decider::Policy, why))),
         Decision::Ask => {
             let groups: Vec<String> = folded.groups.iter().map(ToString::to_string).collect();
+            // What git did hangs together: its commits hold what the files hold.
+            let separable = !kinds.iter().any(|it| matches!(it, EffectKind::Git(_)));
             let preview = compare(workspace, &shown, move |diff| {
                 let (shown, whole) = diff.shown_whole();
                 let summary = summary_line(&groups, &diff.summary());
-                Preview { summary, diff: with_remarks(&remarks, &groups, &shown), whole }
+                let choices = if separable { diff.shown_choices() } else { Vec::new() };
+                Preview { summary, diff: with_remarks(&remarks, &groups, &shown), whole, choices }
             });
             let preview = preview.await.ok_or_else(|| denied("the comparison crashed"))?;
             let asking = ask_about_changes(setup, run, call, verdict, preview, trail);
-            asking.await.map_err(discarded)?;
-            // While a person thought, the rules may have changed.
-            let verdict = judge(trail);
+            part = match asking.await.map_err(discarded)? {
+                Some(picked) => Some(PickedPart::new(workspace, changes, &shown, picked).await),
+                None => None,
+            };
+            // While a person thought, the rules may have changed; and a part is another change.
+            let verdict = match &part {
+                Some(it) => judged(setup, run, call, &it.changes, (&it.facts, lines), trail),
+                None => judge(trail),
+            };
             if verdict.decision == Decision::Deny {
                 return Err(discarded(Stop::denied(Decider::Policy, verdict.why())));
             }
@@ -138,9 +157,14 @@ async fn judge_and_commit(
     if run.cancel.is_cancelled() {
         return Err(discarded(Stop::Cancelled { ran: true }));
     }
-    let undo = commit(setup, workspace, changes, staged, number, trail).await?;
+    let applied = part.as_ref().map_or(changes, |it| &it.changes);
+    if let Some(part) = &part {
+        let kinds = effect_kinds(setup, call, &part.changes, &part.facts);
+        note(trail, |it| it.pick(&part.changes, &part.declined, kinds.counts()));
+    }
+    let undo = commit(setup, workspace, applied, staged, number, trail).await?;
     setup.live.conversations.changed(run, &shown, lines, decision == Decision::Ask);
-    Ok(undo)
+    Ok((undo, part.map(|it| it.told())))
 }
 
 /// What the rules say of the changes. A policy that panics has denied.
@@ -331,7 +355,7 @@ async fn compare<T: Send + 'static>(
 
 /// What git knows of the changes, read away from the threads that calls pass on. Where that fails,
 /// nothing is known.
-async fn facts(workspace: &Workspace, changes: &Arc<Changes>) -> RepositoryFacts {
+pub(super) async fn facts(workspace: &Workspace, changes: &Arc<Changes>) -> RepositoryFacts {
     let (workspace, changes) = (workspace.clone(), changes.clone());
     let reading = tokio::task::spawn_blocking(move || repository::facts(&workspace, &changes));
     reading.await.unwrap_or_default()

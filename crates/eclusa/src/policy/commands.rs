@@ -344,10 +344,28 @@ fn writes(kind: RedirectKind) -> bool {
     matches!(kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite)
 }
 
-/// What led to a class.
+/// What a command does that is of this class, and what led to that where it is not the command
+/// itself: `uses the network`, ``changes files (`-i` of `sed`)``.
 fn why(reading: &CommandProfile, class: Class) -> String {
-    let reason = reading.why.iter().find(|it| it.class == class);
-    reason.map_or_else(|| class.name().to_owned(), |it| it.what.clone())
+    let does = match class {
+        Class::Reveals => "shows more than files",
+        Class::Writes => "changes files",
+        Class::RunsCode => "runs other code",
+        Class::Network => "uses the network",
+        Class::Privilege => "asks for more rights",
+        Class::Destructive => "deletes or overwrites",
+        Class::Sweeping => "works on everything beneath",
+        Class::Unknown => "is not known",
+    };
+    let what = reading.why.iter().find(|it| it.class == class).map(|it| it.what.as_str());
+    // The name of the command stands before this.
+    let is_name =
+        |it: &str| it.starts_with('`') && it.ends_with('`') && it.matches('`').count() == 2;
+    match what.filter(|it| !is_name(it)) {
+        Some(what) if class == Class::Unknown => what.to_owned(),
+        Some(what) => format!("{does} ({what})"),
+        None => does.to_owned(),
+    }
 }
 
 /// A command, as it is named in a reason.

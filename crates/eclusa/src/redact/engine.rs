@@ -88,6 +88,17 @@ impl Engine {
         (Cow::Owned(format!("{OPEN}{UNREADABLE}]")), count + 1)
     }
 
+    /// The text with a mark in the place of those secrets that may be masked. It looks once:
+    /// what stands around a mark is shown as it is.
+    pub(super) fn masked<'a>(&self, text: &'a str, may: impl Fn(&str) -> bool) -> Cow<'a, str> {
+        let mut found = self.find(text);
+        found.retain(|it| text.get(it.range.clone()).is_some_and(&may));
+        match found.is_empty() {
+            true => Cow::Borrowed(text),
+            false => Cow::Owned(self.replace(text, &found)),
+        }
+    }
+
     /// True when the text is a mark and nothing else.
     pub(super) fn is_mark(&self, text: &str) -> bool {
         text.starts_with(OPEN)

@@ -12,7 +12,6 @@ use serde_json::Value;
 /// What a command left with.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CommandStatus {
-    pub(super) text: String,
     pub(super) data: Value,
 }
 
@@ -60,7 +59,7 @@ impl TypedTool for BashWithStatus {
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {
         let output = TypedTool::run(&self.bash, args, job).await?;
         let data = output.data.clone().unwrap_or_default();
-        let ended = CommandStatus { text: output.text.clone(), data };
+        let ended = CommandStatus { data };
         *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
         Ok(output)
     }

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::screen::sanitize;
+use crate::screen::{sanitize, spinner};
 
 /// Standard output, written to while the command runs.
 pub(super) struct Stream {
@@ -21,6 +21,7 @@ impl Stream {
 
     /// Writes some of it. That nobody reads it does not end the command.
     pub(super) fn write(&self, bytes: &[u8]) {
+        spinner::written(bytes);
         let mut out = io::stdout().lock();
         if !self.terminal {
             let _ = out.write_all(bytes).and_then(|()| out.flush());

@@ -9,7 +9,7 @@ use eclusa::{Answer, Approver, NotAsked, Preview, Question, Touch};
 use futures::future::BoxFuture;
 
 use crate::{
-    screen::{Paint, diff_style, note, sanitize},
+    screen::{Paint, note, sanitize},
     terminal::Terminal,
 };
 
@@ -62,8 +62,8 @@ impl TerminalPerson {
         let mut err = io::stderr().lock();
         let paint = Paint::on(&err);
         writeln!(err, "{}", sanitize(&preview.summary))?;
-        for line in preview.diff.lines() {
-            writeln!(err, "{}", paint.text(diff_style(line), &sanitize(line)))?;
+        for line in paint.diff(&preview.diff.lines().collect::<Vec<_>>()) {
+            writeln!(err, "{line}")?;
         }
         Ok(())
     }

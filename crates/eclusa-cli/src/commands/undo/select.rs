@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use eclusa::{Registry, UndoEntry, UndoStatus, Workspace};
+use eclusa::{Registry, UndoEntry, UndoError, UndoStatus, Workspace};
 use eclusa_store::Store;
 
 use crate::{
@@ -46,6 +46,7 @@ pub(super) fn find(
     let standing: Vec<&UndoEntry> = entries.iter().filter(stands).collect();
     let last = standing.iter().rev().find(|it| it.status == UndoStatus::Committed);
     let last = || last.ok_or_else(|| nothing(&standing));
+    let undoable = |calls: Vec<u64>| undoable(workspace, calls);
     let beyond = |from: u64, belongs: &dyn Fn(&LogCall) -> bool| -> Result<_, Failure> {
         let mut beyond = Vec::new();
         for past in LogCall::since(store, from)? {
@@ -58,11 +59,27 @@ pub(super) fn find(
     Ok(match which {
         Selection::Calls(calls) => Selected { calls, beyond: Vec::new() },
         Selection::Last => {
-            let last = last()?;
+            let first = last()?.call;
             // What cannot be undone and came later is passed over, and told.
-            let later = standing.iter().filter(|it| it.sequence > last.sequence);
-            let beyond = later.map(|it| (it.call, why(it))).collect();
-            Selected { calls: vec![last.call], beyond }
+            let mut beyond = Vec::new();
+            let mut found = None;
+            for entry in standing.iter().rev() {
+                match (&entry.status, workspace.would_undo(&[entry.call])) {
+                    (UndoStatus::Committed, Ok(_)) => {
+                        found = Some(entry.call);
+                        break;
+                    }
+                    (UndoStatus::Committed, Err(err)) => {
+                        beyond.push((entry.call, in_the_way(&err)))
+                    }
+                    _ => beyond.push((entry.call, why(entry))),
+                }
+            }
+            match found {
+                Some(call) => Selected { calls: vec![call], beyond },
+                // It says itself what is in its way.
+                None => Selected { calls: vec![first], beyond: Vec::new() },
+            }
         }
         Selection::Turn => {
             let last = LogCall::find(store, last()?.call)?;
@@ -74,7 +91,9 @@ pub(super) fn find(
                 }
             }
             let first = calls.iter().min().copied().unwrap_or(last.number);
-            Selected { calls, beyond: beyond(first, &belongs)? }
+            let (calls, mut passed) = undoable(calls);
+            passed.extend(beyond(first, &belongs)?);
+            Selected { calls, beyond: passed }
         }
         Selection::Since(when) => {
             let from = match when {
@@ -90,9 +109,41 @@ pub(super) fn find(
             if calls.is_empty() {
                 return Err(nothing(&standing));
             }
-            Selected { calls, beyond: beyond(from, &|_| true)? }
+            let (calls, mut passed) = undoable(calls);
+            passed.extend(beyond(from, &|_| true)?);
+            Selected { calls, beyond: passed }
         }
     })
+}
+
+/// Of these calls, the latest first, those that can be undone together; and the others, with what
+/// is in their way. All of them where none can be: then the undo itself says why.
+fn undoable(workspace: &Workspace, calls: Vec<u64>) -> (Vec<u64>, Vec<(u64, String)>) {
+    let conflicts = |calls: &[u64]| match workspace.would_undo(calls) {
+        Err(err @ UndoError::Conflicts(_)) => Some(in_the_way(&err)),
+        _ => None,
+    };
+    if conflicts(&calls).is_none() {
+        return (calls, Vec::new());
+    }
+    let (mut good, mut passed) = (Vec::new(), Vec::new());
+    for call in &calls {
+        good.push(*call);
+        if let Some(why) = conflicts(&good) {
+            good.pop();
+            passed.push((*call, why));
+        }
+    }
+    match good.is_empty() {
+        true => (calls, Vec::new()),
+        false => (good, passed),
+    }
+}
+
+/// What is in the way of an undo, as the reason for passing it over.
+fn in_the_way(err: &UndoError) -> String {
+    let text = err.to_string();
+    text.strip_prefix("nothing was undone, because ").map_or(text.clone(), str::to_owned)
 }
 
 /// The undo that brings something back when it is taken back: this one, that of this call, or the

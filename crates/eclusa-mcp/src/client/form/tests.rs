@@ -11,6 +11,7 @@ pub(crate) fn question() -> Question {
         server: None,
         class: PermissionClass::File,
         args: json!({"path": "a.txt"}),
+        shown_args: None,
         touches: Vec::new(),
         verdict: Verdict::from_reasons(Vec::new()),
         reason: None,
@@ -46,6 +47,7 @@ fn the_diff_is_part_of_the_question() {
         summary: "1 file changed".to_owned(),
         diff: "+ new line".to_owned(),
         whole: true,
+        choices: Vec::new(),
     };
     let form = Form::of(&Question { preview: Some(preview), ..question() });
     assert!(form.message.contains("│ + new line"), "{}", form.message);

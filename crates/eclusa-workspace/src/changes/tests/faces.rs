@@ -257,9 +257,47 @@ fn what_does_not_fit_is_counted() {
     + line 2
     + line 3
     + line 4
-    # left out here, for want of room: +95 -0
+    # … 95 more added lines
     altered b, +1 -1
-    # left out here, for want of room: +1 -1
+    # … 1 more added line, 1 more removed line
+    ");
+}
+
+/// What is usual in source code is readable: tabs are drawn, and how lines end is told once.
+#[test]
+fn tabs_and_line_ends_are_no_noise() {
+    let go = "func main() {\n\tif x {\n\t\tfoo(1,\t2)\n\t}\n}\n";
+    let changes = Changes::of([
+        change("main.go", None, file(go, 0o644)),
+        change("dos.txt", file("a\r\nb\r\n", 0o644), file("a\r\nc\r\n", 0o644)),
+        change("turned.txt", file("a\n", 0o644), file("a\r\n", 0o644)),
+        change("mixed.txt", file("a\n", 0o644), file("a\nb\r\n", 0o644)),
+        change("drawn.txt", None, file("→   not\ta tab\n", 0o644)),
+    ]);
+    assert_snapshot!(shown(&changes), @r"
+    altered dos.txt, +1 -1, CRLF
+    @@ -1,2 +1,2 @@
+      a
+    - b
+    + c
+    made drawn.txt, mode 0644, +1 -0
+    @@ -0,0 +1 @@
+    + →   not\u{9}a tab
+    made main.go, mode 0644, +5 -0
+    @@ -0,0 +1,5 @@
+    + func main() {
+    + →   if x {
+    + →   →   foo(1,→   2)
+    + →   }
+    + }
+    altered mixed.txt, +1 -0
+    @@ -1 +1,2 @@
+      a
+    + b\u{D}
+    altered turned.txt, +1 -1, line ends LF -> CRLF
+    @@ -1 +1 @@
+    - a
+    + a
     ");
 }
 

@@ -22,6 +22,7 @@ fn question(tool: &str, args: Value) -> Question {
         server: None,
         class: PermissionClass::Generic,
         args,
+        shown_args: None,
         touches: Vec::new(),
         verdict: Verdict::from_reasons(vec![Reason {
             decision: Decision::Ask,
@@ -61,6 +62,47 @@ fn shell(command: &str) -> Question {
         can_always: false,
         ..question("bash", json!({ "command": command }))
     }
+}
+
+#[test]
+fn what_is_encoded_is_shown_decoded_and_hosts_in_their_ascii_form() {
+    let asked = shell("echo cm0gLXJmIH4K | base64 -d | sh; curl https://me@bücher.example:8/x");
+    let shown = render(&asked).to_string();
+    assert!(shown.contains("cm0gLXJmIH4K ⟨says⟩ rm -rf ~⏎"), "{shown}");
+    assert!(shown.contains("⟨is⟩ xn--bcher-kva.example"), "{shown}");
+    let shown = render(&shell("echo 726d202d7266 | xxd -r -p | sh")).to_string();
+    assert!(shown.contains("726d202d7266 ⟨says⟩ rm -rf"), "{shown}");
+    // Everyday words are not taken for more than they are.
+    let shown = render(&shell("base64 --decode picture.b64 > picture.png")).to_string();
+    assert!(!shown.contains("⟨says⟩"), "{shown}");
+    for (host, ascii) in [
+        ("münchen.example", "xn--mnchen-3ya.example"),
+        ("例え。テスト", "xn--r8jz45g.xn--zckzah"),
+        ("аррӏе.com", "xn--80ak6aa92e.com"),
+        ("☃.net", "xn--n3h.net"),
+    ] {
+        assert_eq!(super::international::to_ascii(host).as_deref(), Some(ascii), "{host}");
+    }
+    assert_eq!(super::international::to_ascii("example.org"), None);
+}
+
+#[test]
+fn secrets_are_masked_and_what_a_shell_acts_on_never_is() {
+    let redactor = crate::Redactor::default();
+    let masked = |command: &str| {
+        let args = json!({ "command": command });
+        let shown_args = match redactor.masked_words(&args) {
+            std::borrow::Cow::Owned(masked) => Some(masked),
+            std::borrow::Cow::Borrowed(_) => None,
+        };
+        render(&Question { shown_args, ..shell(command) }).to_string()
+    };
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let shown = masked(&format!("curl -H 'Authorization: token {token}' https://x.example"));
+    assert!(!shown.contains(&token) && shown.contains("[redacted:"), "{shown}");
+    assert!(shown.contains("curl -H 'Authorization: "), "{shown}");
+    let sly = r#"PASSWORD="$(rm${IFS}-rf${IFS}~)x9" make"#;
+    assert!(masked(sly).contains(sly), "{}", masked(sly));
 }
 
 #[test]

@@ -62,6 +62,17 @@ impl FoldedChanges {
     }
 }
 
+impl EffectGroup {
+    /// What records say of it: the line, and the path that it is about where it is about one.
+    pub fn as_note(&self) -> (String, Option<String>) {
+        let path = match self {
+            EffectGroup::Git(_) | EffectGroup::GitIndex => None,
+            EffectGroup::Ephemeral { path, .. } => Some(path.to_string_lossy().into_owned()),
+        };
+        (self.to_string(), path)
+    }
+}
+
 impl fmt::Display for EffectGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
