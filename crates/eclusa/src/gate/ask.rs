@@ -10,7 +10,7 @@ use crate::{
     Answer, Decision, Event, Grant, NotAsked, OnNoApprover, Preview, Question, Reason, ReasonId,
     Run, Said, Source, Stop, Validated, Verdict,
     audit::{body::Approval, trail::Trail},
-    gate::{GateSetup, judge::judge},
+    gate::{GateSetup, judge::judge, picked},
     stop::Decider,
 };
 
@@ -138,17 +138,9 @@ pub(crate) async fn ask_about_changes(
             let why = "the changes are made already, and cannot be edited";
             Err(Stop::denied(Decider::Approver(said.by), why))
         }
-        Answer::Only(picked) => {
-            let offered = question.preview.map(|it| it.choices).unwrap_or_default();
-            let is_offered = |it: &PathBuf| offered.iter().any(|(path, _)| path == it);
-            match !picked.is_empty() && picked.iter().all(is_offered) {
-                true => Ok(Some(picked)),
-                false => {
-                    let why = "the changes that were picked are not among those that were shown";
-                    Err(Stop::denied(Decider::Approver(said.by), why))
-                }
-            }
-        }
+        Answer::Only(paths) => picked::offered(question.preview, paths)
+            .map(Some)
+            .map_err(|why| Stop::denied(Decider::Approver(said.by), why)),
         answer => remember_answer(setup, run, answer, grant, trail).map(|()| None),
     }
 }

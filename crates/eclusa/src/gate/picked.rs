@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::settle::facts;
-use crate::{Changes, RepositoryFacts, Workspace, one_line};
+use crate::{Changes, Preview, RepositoryFacts, Workspace, one_line};
 
 /// What a person picked, and what they left out.
 pub(super) struct PickedPart {
@@ -17,6 +17,19 @@ pub(super) struct PickedPart {
     pub(super) facts: RepositoryFacts,
     /// The paths that a person left out, as they were shown.
     pub(super) declined: Vec<PathBuf>,
+}
+
+/// The paths that a person picked, if all of them were offered.
+pub(super) fn offered(
+    preview: Option<Preview>,
+    picked: Vec<PathBuf>,
+) -> Result<Vec<PathBuf>, &'static str> {
+    let choices = preview.map(|it| it.choices).unwrap_or_default();
+    let is_offered = |it: &PathBuf| choices.iter().any(|(path, _)| path == it);
+    match !picked.is_empty() && picked.iter().all(is_offered) {
+        true => Ok(picked),
+        false => Err("the changes that were picked are not among those that were shown"),
+    }
 }
 
 impl PickedPart {

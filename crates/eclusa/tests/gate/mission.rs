@@ -1,7 +1,6 @@
 //! Items of the mission as the mission says them, where other tests show only a part.
 
 use std::{
-    fmt::Write as _,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
@@ -13,7 +12,7 @@ use eclusa::*;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::world::{Counters, TestTool, call, world};
+use crate::world::{Counters, call, world};
 
 /// Notes what happened, and how often the tool had run by then.
 type Notes = Arc<Mutex<Vec<(&'static str, usize)>>>;
@@ -89,56 +88,6 @@ async fn s0_28_what_review_costs_is_in_the_reply_apart_from_the_run() {
     let world = world().reviewer(slow).close();
     let reply = world.gate.pass(call("echo", "a")).await;
     assert!(reply.time() >= reply.run_time() + Duration::from_millis(30), "{reply:?}");
-}
-
-/// Hears what the gate tells a trace.
-struct TraceListener(Arc<Mutex<Vec<String>>>);
-
-impl tracing::Subscriber for TraceListener {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-        true
-    }
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-    fn record(&self, _: &tracing::span::Id, values: &tracing::span::Record<'_>) {
-        let mut line = FieldLine(String::new());
-        values.record(&mut line);
-        self.0.lock().unwrap().push(line.0);
-    }
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-    fn event(&self, event: &tracing::Event<'_>) {
-        let mut line = FieldLine(String::new());
-        event.record(&mut line);
-        self.0.lock().unwrap().push(line.0);
-    }
-    fn enter(&self, _: &tracing::span::Id) {}
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
-struct FieldLine(String);
-
-impl tracing::field::Visit for FieldLine {
-    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
-        let _ = write!(self.0, "{}={value:?} ", field.name());
-    }
-}
-
-#[tokio::test]
-async fn s0_33_the_trace_has_decision_modification_and_reason_of_each_review() {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let _listening = tracing::subscriber::set_default(TraceListener(heard.clone()));
-    let changes = FnReviewer::input("two", |_| Ok(Review::Modify(json!({"text": "b"}))));
-    world().reviewer(changes).close().gate.pass(call("echo", "a")).await;
-    let denies = FnReviewer::input("three", |_| Ok(Review::<Value>::Deny("not today".to_owned())));
-    world().reviewer(denies).close().gate.pass(call("echo", "a")).await;
-    let heard = heard.lock().unwrap().join("\n");
-    let after = digest(&json!({"text": "b"})).to_string();
-    let modified = heard.lines().find(|it| it.contains("\"modify\"")).unwrap_or_default();
-    assert!(modified.contains("two") && modified.contains(&after), "{heard}");
-    let denied = heard.lines().find(|it| it.contains("\"deny\"")).unwrap_or_default();
-    assert!(denied.contains("three") && denied.contains("not today"), "{heard}");
-    assert!(heard.contains("eclusa.outcome=\"denied_by_review\""), "{heard}");
 }
 
 #[tokio::test]
@@ -258,10 +207,7 @@ async fn s3_36_nobody_argues_about_a_tool_that_did_not_ask_for_it() {
 /// The engine is the only way in and never raises: whatever comes in, an answer comes out.
 #[tokio::test]
 async fn s4_26_every_call_is_answered_whatever_it_is() {
-    let world = world();
-    let early = TestTool { name: "panic early", counters: world.counters.clone() };
-    world.setup.registry.add(early).unwrap();
-    let world = world.close();
+    let world = world().close();
     let mut calls = vec![
         ToolCall::new("", "", Value::Null),
         ToolCall::new("x", "nope", json!([1])),
@@ -269,7 +215,7 @@ async fn s4_26_every_call_is_answered_whatever_it_is() {
         ToolCall::new("x", "echo", json!({"text": 1})),
         call("bash", "policy panics"),
     ];
-    calls.extend(["panic", "panic early", "fail", "bash", "nest"].map(|it| call(it, "rm a")));
+    calls.extend(["panic", "fail", "bash", "nest"].map(|it| call(it, "rm a")));
     for call in calls {
         let reply = world.gate.pass(call).await;
         assert!(!reply.code().is_empty() && !reply.content().is_empty(), "{reply:?}");
