@@ -23,6 +23,7 @@ pub(crate) mod execute;
 mod judge;
 pub(crate) mod permit;
 mod picked;
+mod question;
 pub(crate) mod release;
 pub(crate) mod review;
 pub(crate) mod settle;

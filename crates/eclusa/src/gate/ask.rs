@@ -1,6 +1,6 @@
 //! The person's turn: who is asked, what the answer means, and what is remembered of it.
 
-use std::{borrow::Cow, panic::AssertUnwindSafe, path::PathBuf};
+use std::{panic::AssertUnwindSafe, path::PathBuf};
 
 use futures::FutureExt;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::{
     Answer, Decision, Event, Grant, NotAsked, OnNoApprover, Preview, Question, Reason, ReasonId,
     Run, Said, Source, Stop, Validated, Verdict,
     audit::{body::Approval, trail::Trail},
-    gate::{GateSetup, judge::judge, picked},
+    gate::{GateSetup, judge::judge, picked, question::question},
     stop::Decider,
 };
 
@@ -274,39 +274,6 @@ fn grant_for(setup: &GateSetup, call: &Validated, verdict: Option<&Verdict>) -> 
     let workspace = setup.workspace.as_ref().map(|it| it.root());
     let plain = verdict.is_none_or(|it| !it.because.iter().any(tainted));
     plain.then(|| Grant::covering(call, workspace))
-}
-
-/// Everything that a person is shown.
-fn question(
-    setup: &GateSetup,
-    run: &Run,
-    call: &Validated,
-    trail: &Trail,
-    grant: Option<Grant>,
-) -> Question {
-    Question {
-        call: call.id().to_owned(),
-        tool: call.name().to_owned(),
-        server: call.server().map(str::to_owned),
-        class: call.class(),
-        args: call.args().clone(),
-        shown_args: match setup.redactor.masked_words(call.args()) {
-            Cow::Owned(masked) => Some(masked),
-            Cow::Borrowed(_) => None,
-        },
-        touches: call.touches().to_vec(),
-        verdict: trail.verdict.clone().unwrap_or_else(|| Verdict::from_reasons(Vec::new())),
-        reason: call.reason().map(str::to_owned),
-        destructive: call.facts().destructive,
-        reverse_thinking: trail.reverse_thinking.clone(),
-        preview: None,
-        binding: call.binding().to_string(),
-        can_always: setup.live.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
-        grant,
-        principal: run.principal.to_string(),
-        conversation: run.conversation.to_string(),
-        time: setup.limits.approval,
-    }
 }
 
 /// Puts the question to each approver in turn, until one can reach somebody.

@@ -1,0 +1,38 @@
+//! The question about a call: everything that a person is shown comes from here.
+
+use std::borrow::Cow;
+
+use crate::{Grant, Question, Run, Validated, Verdict, audit::trail::Trail, gate::GateSetup};
+
+/// Everything that a person is shown.
+pub(super) fn question(
+    setup: &GateSetup,
+    run: &Run,
+    call: &Validated,
+    trail: &Trail,
+    grant: Option<Grant>,
+) -> Question {
+    Question {
+        call: call.id().to_owned(),
+        tool: call.name().to_owned(),
+        server: call.server().map(str::to_owned),
+        class: call.class(),
+        args: call.args().clone(),
+        shown_args: match setup.redactor.masked_words(call.args()) {
+            Cow::Owned(masked) => Some(masked),
+            Cow::Borrowed(_) => None,
+        },
+        touches: call.touches().to_vec(),
+        verdict: trail.verdict.clone().unwrap_or_else(|| Verdict::from_reasons(Vec::new())),
+        reason: call.reason().map(str::to_owned),
+        destructive: call.facts().destructive,
+        reverse_thinking: trail.reverse_thinking.clone(),
+        preview: None,
+        binding: call.binding().to_string(),
+        can_always: setup.live.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
+        grant,
+        principal: run.principal.to_string(),
+        conversation: run.conversation.to_string(),
+        time: setup.limits.approval,
+    }
+}
