@@ -6,8 +6,7 @@
 use std::{fs::File, io::Write, path::Path, sync::Arc};
 
 use eclusa::{
-    Bounds, Diff, FnReviewer, Gate, Incoming, Origin, Reply, Review, Run, ToolCall,
-    Workspace,
+    Bounds, Diff, FnReviewer, Gate, Incoming, Origin, Reply, Review, Run, ToolCall, Workspace,
     parse::fenced::{Fenced, Options, Piece},
 };
 use eclusa_config::{Config, Layer};
@@ -20,7 +19,7 @@ use crate::{
     context::AppContext,
     failure::{Exit, Failure},
     paths::Paths,
-    screen::{Screen, Style, diff_style, sanitize},
+    screen::{Screen, Style, sanitize},
     terminal::Terminal,
 };
 
