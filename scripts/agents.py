@@ -66,7 +66,7 @@ class Model(BaseHTTPRequestHandler):
         elif path.endswith("/messages"):
             self.messages(wanted)
         elif path.endswith("/responses"):
-            self.responses(wanted)
+            self.openai(wanted)
         elif path.endswith("/chat/completions"):
             self.chat(wanted)
         else:
@@ -100,7 +100,7 @@ class Model(BaseHTTPRequestHandler):
             {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage},
             {"type": "message_stop"})])
 
-    def responses(self, wanted):
+    def openai(self, wanted):
         offered = [it.get("name") for it in wanted.get("tools") or []]
         items = wanted.get("input") if isinstance(wanted.get("input"), list) else []
         results = [it.get("output") for it in items if it.get("type") == "function_call_output"]
