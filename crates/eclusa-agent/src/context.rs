@@ -157,7 +157,7 @@ impl Shown<'_> {
     }
 
     /// The pictures, or a line that says why they are not there.
-    fn look_up(&self, wanted: &[PictureRef]) -> (Vec<(String, Arc<[u8]>)>, String) {
+    fn look_up(&self, wanted: &[PictureRef]) -> (Vec<Picture>, String) {
         let (mut found, mut missing) = (Vec::new(), String::new());
         for it in wanted {
             match self.pictures.get(&it.sha256) {
@@ -174,6 +174,9 @@ impl Shown<'_> {
         (found, missing)
     }
 }
+
+/// Media type and bytes.
+type Picture = (String, Arc<[u8]>);
 
 #[cfg(test)]
 mod tests;

@@ -63,7 +63,7 @@ pub fn html(head: &ConversationHead, items: &[TranscriptItem], thoughts: bool) -
 
 fn section(page: &mut String, class: &str, who: &str, text: &str) {
     let (who, text) = (escaped(who), escaped(text.trim_end()));
-    let _ = write!(page, "<section class=\"{class}\"><h2>{who}</h2><pre>{text}</pre></section>\n");
+    let _ = writeln!(page, "<section class=\"{class}\"><h2>{who}</h2><pre>{text}</pre></section>");
 }
 
 fn escaped(text: &str) -> String {

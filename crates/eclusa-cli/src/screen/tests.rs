@@ -49,7 +49,7 @@ fn the_words_that_differ_are_marked_in_both_lines() {
     let marked: Vec<Option<&str>> = changed_words(&lines)
         .into_iter()
         .zip(lines)
-        .map(|(mark, line)| mark.map(|it| &line[it]))
+        .map(|(mark, line)| mark.and_then(|it| line.get(it)))
         .collect();
     assert_eq!(marked, [None, Some("1"), Some("20"), None, None]);
     // Lines that have little in common, or no counterpart, are not marked.

@@ -165,6 +165,7 @@ fn the_project_speaks_as_the_first_message_and_links_lead_nowhere() {
     let script = "## expects Use tabs here.\n## says\nYes.\n";
     let model = format!("script:{}", world.write("script.md", script).display());
     assert_eq!(world.eclusa(&["ask", "--model", &model, "hi"]).out, "Yes.\n");
+    #[expect(clippy::disallowed_methods, reason = "the test puts a link in its place")]
     std::fs::remove_file(world.path("workspace/AGENTS.md")).unwrap();
     world.write("secret.txt", "nobody reads this");
     std::os::unix::fs::symlink(world.path("secret.txt"), world.path("workspace/AGENTS.md"))

@@ -24,7 +24,7 @@ impl Runner for Nobody {
 fn registered() -> Arc<Registry> {
     let world = World::new();
     let files = Files::open(&world.root(), Blocked::default()).unwrap();
-    let settings = SandboxSettings::new(&world.root(), &world.state());
+    let settings = SandboxSettings::new(world.root(), world.state());
     let registry = Arc::new(Registry::new());
     let tools = BuiltInTools {
         files: files.clone(),
