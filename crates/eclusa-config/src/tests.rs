@@ -61,6 +61,9 @@ fn the_shipped_defaults_have_every_plain_key() {
                 // The older way to write `effects.delete`.
                 None if path == "effects.allow_delete" => {}
                 None if path.starts_with("diagnostics.") => {}
+                // Whom to talk to, and for how long: the person or the command says it.
+                None if path.starts_with("chat.") || path == "limits.turn.time" => {}
+                None if ["models", "personas"].contains(&&*path) => {}
                 None if ["rules", "tools", "servers", "reviewers", "redact.rules"]
                     .contains(&&*path) => {}
                 None => into.push(path),
