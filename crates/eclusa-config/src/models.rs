@@ -147,8 +147,8 @@ pub struct TurnSettings {
     pub tokens: Option<u64>,
     /// Money, in millionths of the model's currency.
     pub money: Option<u64>,
-    /// Time; the inner `None` is no limit, the outer that nobody said anything.
-    pub time: Option<Option<Duration>>,
+    /// Time.
+    pub time: Option<Duration>,
 }
 
 impl Default for TurnSettings {
@@ -291,12 +291,12 @@ pub(super) fn merge(
             });
         }
     }
-    if let Some(persona) = &chat.persona {
-        let new = Some(persona.it.clone());
-        set_trusted_only(source, &persona.span, &mut below.chat_persona, new);
+    let said = |it: &str| Some(it.to_owned()).filter(|it| !it.is_empty());
+    if let Some(it) = &chat.persona {
+        set_trusted_only(source, &it.span, &mut below.chat_persona, said(&it.it));
     }
-    if let Some(model) = &chat.model {
-        set_trusted_only(source, &model.span, &mut below.chat_model, Some(model.it.clone()));
+    if let Some(it) = &chat.model {
+        set_trusted_only(source, &it.span, &mut below.chat_model, said(&it.it));
     }
 }
 
@@ -371,10 +371,7 @@ pub(super) fn merge_turn(source: &mut LayerReader<'_>, below: &mut Config, file:
             text => units::time(text).map(Some),
         };
         if let Some(time) = source.keep(&written.span, time) {
-            let looser = |new: &Option<Option<Duration>>, old: &Option<Option<Duration>>| {
-                looser(&new.flatten(), &old.flatten())
-            };
-            set_tightening(source, &written.span, &mut limits.time, Some(time), looser);
+            set_tightening(source, &written.span, &mut limits.time, time, looser);
         }
     }
 }

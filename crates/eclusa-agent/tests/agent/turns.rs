@@ -9,6 +9,7 @@ use crate::world::*;
 
 #[tokio::test]
 async fn a_turn_goes_from_the_words_to_the_last_message_and_everything_is_kept_in_order() {
+    // S1.46, S1.48
     let world = world();
     let script = says("I look.", &[("look", "a"), ("look", "b")])
         + "## expects did b\n"
@@ -230,6 +231,7 @@ async fn a_full_window_is_made_smaller_by_a_summary_and_the_turn_goes_on() {
 
 #[tokio::test]
 async fn exports_hold_everything_and_json_is_read_back() {
+    // S1.49, S1.50, S1.51
     let world = world();
     let (_, conversation) =
         world.turn(&(says("I <look>.", &[("no", "`a`")]) + &says("Done.", &[]))).await;

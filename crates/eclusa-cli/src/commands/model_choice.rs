@@ -198,7 +198,7 @@ pub(super) fn limits(
         requests: turn.requests,
         tokens: turn.tokens,
         money: turn.money,
-        time: turn.time.unwrap_or(time),
+        time: turn.time.or(time),
     })
 }
 

@@ -111,6 +111,7 @@ fn questions_are_answered_over_stdin_by_their_binding() {
 
 #[test]
 fn sessions_are_listed_shown_searched_exported_resumed_forked_and_removed() {
+    // S1.52
     let world = World::new();
     let model = writes(&world);
     let yes = ["--mode", "auto-approve"];

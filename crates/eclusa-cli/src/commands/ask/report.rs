@@ -85,11 +85,8 @@ pub(in crate::commands) fn call_line(call: &CallOutcome, args: &str) -> (Style, 
         (Some(_), false) => (Style::Warn, '!'),
     };
     let number = call.number.map(|it| format!("  #{it}")).unwrap_or_default();
-    let why = call.error.as_deref().and_then(|it| it.lines().next()).unwrap_or_default();
-    let rest = match why {
-        "" => format!("{} ms", call.time.as_millis()),
-        why => why.to_owned(),
-    };
+    let first = call.error.as_deref().and_then(|it| it.lines().next());
+    let rest = first.map_or_else(|| format!("{} ms", call.time.as_millis()), str::to_owned);
     (style, format!("  {sign} {:<6} {args}  {rest}{number}", call.tool))
 }
 
