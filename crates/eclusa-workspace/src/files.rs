@@ -27,7 +27,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{Node, git_index};
+use crate::Node;
 
 mod beneath;
 mod blocked;
@@ -368,17 +368,6 @@ impl Files {
             return Err(FileError::SecretContent { asked, pattern, holds });
         }
         Ok(Some(Opened::new(file, place.path.clone(), &stat)))
-    }
-
-    /// The pattern that an open file fits, and what makes it secret, if its content does.
-    fn judge_content(&self, path: &Path, file: &File) -> Option<(&str, &'static str)> {
-        let pattern = self.0.blocked.by_content(path)?;
-        if self.0.blocked.must_be_tracked(path) && !git_index::is_tracked(self.root(), path) {
-            return Some((pattern, "settings that git does not track"));
-        }
-        // What cannot be read here is not shown either.
-        let holds = secret_in_file(file).unwrap_or(Some("what cannot be read"))?;
-        Some((pattern, holds))
     }
 
     fn handle(&self) -> BorrowedFd<'_> {

@@ -3,12 +3,13 @@
 use std::{
     fs::File,
     io::{self, Read},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use rustix::fs::{Stat, fstat};
 
-use crate::{Content, ContentDigest, FileNode, Stamp};
+use super::{Files, secret_content::secret_in_file};
+use crate::{Content, ContentDigest, FileNode, Stamp, git_index};
 
 /// Content that is not held is hashed in pieces of this size.
 const PIECE: usize = 128 * 1024;
@@ -99,5 +100,18 @@ pub(crate) fn stamp(stat: &Stat) -> Stamp {
         size: u64::try_from(stat.st_size).unwrap_or_default(),
         modified: nanoseconds(stat.st_mtime as i128, stat.st_mtime_nsec as i128),
         changed: nanoseconds(stat.st_ctime as i128, stat.st_ctime_nsec as i128),
+    }
+}
+
+impl Files {
+    /// The pattern that an open file fits, and what makes it secret, if its content does.
+    pub(super) fn judge_content(&self, path: &Path, file: &File) -> Option<(&str, &'static str)> {
+        let pattern = self.0.blocked.by_content(path)?;
+        if self.0.blocked.must_be_tracked(path) && !git_index::is_tracked(self.root(), path) {
+            return Some((pattern, "settings that git does not track"));
+        }
+        // What cannot be read here is not shown either.
+        let holds = secret_in_file(file).unwrap_or(Some("what cannot be read"))?;
+        Some((pattern, holds))
     }
 }
