@@ -10,6 +10,7 @@ fn world() -> World {
     world
 }
 
+/// S1.65: the text comes from elsewhere, and so did the instruction.
 #[test]
 fn s1_36_fenced_calls_pass_and_their_results_come_back_as_blocks() {
     let world = world();
