@@ -65,10 +65,10 @@ async def main():
     with tempfile.TemporaryDirectory() as directory:
         world = World(directory)
         stdio = StdioServerParameters(
-            command=ECLUSA, args=["mcp"], env=world.env, cwd=world.workspace
+            command=ECLUSA, args=["mcp", "--example-tools"], env=world.env, cwd=world.workspace
         )
         up = subprocess.Popen(
-            [ECLUSA, "up", "--same-user", "--trust-client-answers", "--listen", "127.0.0.1:0"],
+            [ECLUSA, "up", "--example-tools", "--same-user", "--trust-client-answers", "--listen", "127.0.0.1:0"],
             env=world.env, cwd=world.workspace, stdout=subprocess.PIPE, text=True,
         )
         url = re.search(r"http://\S+", up.stdout.readline()).group()

@@ -46,9 +46,9 @@ async function drive(name, transport) {
   console.log(`typescript, ${name}: ok`);
 }
 
-const up = spawn(eclusa, ["up", "--same-user", "--trust-client-answers", "--listen", "127.0.0.1:0"], { env, cwd: workspace });
+const up = spawn(eclusa, ["up", "--example-tools", "--same-user", "--trust-client-answers", "--listen", "127.0.0.1:0"], { env, cwd: workspace });
 try {
-  await drive("stdio", new StdioClientTransport({ command: eclusa, args: ["mcp"], env, cwd: workspace }));
+  await drive("stdio", new StdioClientTransport({ command: eclusa, args: ["mcp", "--example-tools"], env, cwd: workspace }));
   const line = await new Promise((told) => up.stdout.once("data", (it) => told(String(it))));
   await drive("http", new StreamableHTTPClientTransport(new URL(line.match(/http:\S+/)[0])));
 } finally {
