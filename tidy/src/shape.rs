@@ -32,6 +32,9 @@ pub fn complaints(source: &Source) -> Vec<String> {
     if says.split_whitespace().count() < 3 {
         wrong.push(format!("{path}: the first line must be `//! ` and say what the file is for"));
     }
+    if text.lines().any(|it| it == "mod tests {") {
+        wrong.push(format!("{path}: tests stand in a file of their own, `mod tests;`"));
+    }
     for part in path.split('/') {
         let stem = part.strip_suffix(".rs").unwrap_or(part);
         if is_drawer(stem) {

@@ -75,7 +75,7 @@ pub(super) fn read(
 ) -> Option<ServerSettings> {
     let (span, it) = (&it.span, &it.it);
     let before = source.count();
-    source.keep(span, check_server_name(name));
+    source.keep(span, check_server_name(name).map_err(|err| err.to_string()));
     check_env(source, &it.env);
     if let (Some(_), Some(first)) = (&it.url, it.env.first()) {
         let text = "a server over HTTP has no environment";

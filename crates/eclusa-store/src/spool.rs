@@ -1,6 +1,6 @@
 //! Texts that were too long for a model: kept whole, up to a size, the oldest dropped first.
 
-use std::ops::Range;
+use std::{io, ops::Range};
 
 use eclusa::{Spool, TextPieces};
 use futures::future::BoxFuture;
@@ -13,12 +13,14 @@ mod long_texts;
 use long_texts::LongText;
 
 impl Spool for Store {
-    fn keep(&self, text: String) -> BoxFuture<'_, Result<String, String>> {
+    fn keep(&self, text: String) -> BoxFuture<'_, io::Result<String>> {
         Box::pin(async move {
             let (room, now) = (self.inner.options.spool_bytes, self.inner.options.clock.unix_ms());
             let bytes = text.len() as u64;
             if bytes > room {
-                return Err(format!("the output has {bytes} bytes, and at most {room} are saved"));
+                return Err(too_long(format!(
+                    "the output has {bytes} bytes, and at most {room} are saved"
+                )));
             }
             let reference = <dyn Spool>::reference(&text);
             let kept = reference.clone();
@@ -26,18 +28,22 @@ impl Spool for Store {
                 keep(tx, &kept, &text, bytes, now)?;
                 make_room(tx, room, now)
             });
-            keeping.await.map_err(|err| err.to_string())?;
+            keeping.await.map_err(io::Error::other)?;
             Ok(reference)
         })
     }
 
-    fn keep_pieces(&self, pieces: &mut TextPieces<'_>) -> Result<String, String> {
+    fn keep_pieces(&self, pieces: &mut TextPieces<'_>) -> io::Result<String> {
         let (room, now) = (self.inner.options.spool_bytes, self.inner.options.clock.unix_ms());
-        let failed = |err: std::io::Error| format!("the output cannot be saved: {err}");
+        let failed = |err: io::Error| {
+            io::Error::new(err.kind(), format!("the output cannot be saved: {err}"))
+        };
         let mut text = LongText::begin(&self.inner.path).map_err(failed)?;
         for piece in pieces {
             if text.add(&piece?).map_err(failed)? > room {
-                return Err(format!("the output is longer than the {room} bytes that are saved"));
+                return Err(too_long(format!(
+                    "the output is longer than the {room} bytes that are saved"
+                )));
             }
         }
         let (reference, bytes) = text.finish().map_err(failed)?;
@@ -48,7 +54,7 @@ impl Spool for Store {
             make_room(tx, room, now)?;
             sweep(tx)
         });
-        keeping.map_err(|err| err.to_string())?;
+        keeping.map_err(io::Error::other)?;
         Ok(reference)
     }
 
@@ -56,14 +62,14 @@ impl Spool for Store {
         &'a self,
         reference: &'a str,
         range: Range<usize>,
-    ) -> BoxFuture<'a, Result<String, String>> {
+    ) -> BoxFuture<'a, io::Result<String>> {
         let (store, wanted) = (self.clone(), reference.to_owned());
         Box::pin(async move {
             let read = move || store.spooled(&wanted, range);
             match tokio::runtime::Handle::try_current() {
                 Ok(runtime) => {
                     let read = runtime.spawn_blocking(read).await;
-                    read.unwrap_or_else(|_| Err("reading it failed".to_owned()))
+                    read.unwrap_or_else(|_| Err(io::Error::other("reading it failed")))
                 }
                 Err(_) => read(),
             }
@@ -72,7 +78,7 @@ impl Spool for Store {
 }
 
 impl Store {
-    fn spooled(&self, reference: &str, range: Range<usize>) -> Result<String, String> {
+    fn spooled(&self, reference: &str, range: Range<usize>) -> io::Result<String> {
         let found: Option<(Vec<u8>, i64)> = self
             .reader()
             .prepare_cached("SELECT text, bytes FROM spool WHERE reference = ?1")
@@ -80,20 +86,27 @@ impl Store {
                 select.query_row([reference], |row| Ok((row.get(0)?, row.get(1)?))).optional()
             })
             .in_store(&self.inner.path)
-            .map_err(|err| err.to_string())?;
-        let (text, bytes) =
-            found.ok_or_else(|| format!("no saved output `{reference}` (unknown or expired)"))?;
+            .map_err(io::Error::other)?;
+        let (text, bytes) = found.ok_or_else(|| <dyn Spool>::unknown(reference))?;
         let bytes = u64::try_from(bytes).unwrap_or_default();
         if text.is_empty() && bytes > 0 {
             return long_texts::read(&self.inner.path, reference, bytes, range);
         }
-        let text = String::from_utf8(text)
-            .map_err(|_| format!("the saved output `{reference}` is damaged"))?;
+        let text = String::from_utf8(text).map_err(|_| damaged(reference))?;
         if <dyn Spool>::reference(&text) != reference {
-            return Err(format!("the saved output `{reference}` is damaged"));
+            return Err(damaged(reference));
         }
         Ok(<dyn Spool>::slice(&text, range).to_owned())
     }
+}
+
+fn damaged(reference: &str) -> io::Error {
+    let what = format!("the saved output `{reference}` is damaged");
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+fn too_long(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, what)
 }
 
 /// The same text is kept once, and counts as new.

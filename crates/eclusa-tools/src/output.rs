@@ -81,7 +81,8 @@ impl TypedTool for PagedOutput {
         let limit = limit.max(CHARACTER);
         // One character more than is shown tells whether there is more.
         let end = offset.saturating_add(limit + CHARACTER);
-        let mut text = self.spool.read(&reference, offset..end).await.map_err(ToolError::new)?;
+        let read = self.spool.read(&reference, offset..end).await;
+        let mut text = read.map_err(|err| ToolError::new(err.to_string()))?;
         let shown = one_line(&reference);
         if text.is_empty() {
             return Err(ToolError::new(format!(

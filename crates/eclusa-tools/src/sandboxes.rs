@@ -17,7 +17,7 @@ use eclusa::RequiredEnforcement;
 use eclusa_sandbox::{
     Enforcement, HostCapabilities, Identity, Limits, Plan, Sandbox, StagingMethod,
     git_environment_of, personal_git_settings,
-    proxy::{Hosts, Proxy},
+    proxy::{HostRule, Hosts, Proxy},
 };
 
 mod attempts;
@@ -97,8 +97,8 @@ pub struct CommandOrder {
 
 impl Sandboxes {
     /// Sandboxes with these settings. An entry of `hosts` that cannot be read is an error.
-    pub fn new(settings: SandboxSettings) -> Result<Sandboxes, String> {
-        let hosts = Hosts::new(&settings.hosts).map_err(|err| err.to_string())?;
+    pub fn new(settings: SandboxSettings) -> Result<Sandboxes, HostRule> {
+        let hosts = Hosts::new(&settings.hosts)?;
         let survey = Survey::new(&settings.root, settings.blocked.clone());
         let pools = LayerPools::new(&settings.state, &settings.scratch);
         let conversations = Conversations::new(&settings.state);

@@ -130,8 +130,8 @@ pub use policy::{
 pub use preflight::{Advice, Checkpoint, PreflightStep, ReverseThinker, ReverseThinkingReport};
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{
-    ExtraArgs, MANY_TOOLS, Registered, Registration, Registry, RegistryError, SearchHit, Shape,
-    WhichTools, check_schema, check_tool_name,
+    ExtraArgs, MANY_TOOLS, Registered, Registration, Registry, RegistryError, SchemaError,
+    SearchHit, Shape, WhichTools, check_schema, check_tool_name,
 };
 pub use result::{CallResult, ResultShape};
 pub use review::{
@@ -139,8 +139,8 @@ pub use review::{
 };
 pub use run::{CallNesting, Mode, Run};
 pub use settings::{
-    CheckSettings, Endpoint, RequiredEnforcement, ServerPermission, ServerSettings,
-    WorkspaceAccess, check_server_name,
+    CheckSettings, Endpoint, RequiredEnforcement, ServerNameError, ServerPermission,
+    ServerSettings, WorkspaceAccess, check_server_name,
 };
 pub use spool::{MemorySpool, Spool, TextPieces};
 pub use stop::{Decider, Stop};

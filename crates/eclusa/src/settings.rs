@@ -125,14 +125,14 @@ pub enum ServerPermission {
 /// The most that a server's name may have: it is a part of each of its tools' names.
 const MAX_NAME: usize = 32;
 
+/// A name that no server can have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a name for a server: use 1 to {MAX_NAME} letters, digits, `_` or `-`")]
+pub struct ServerNameError(String);
+
 /// Checks a name for a server: it is going to be a part of the names of its tools.
-pub fn check_server_name(name: &str) -> Result<(), String> {
+pub fn check_server_name(name: &str) -> Result<(), ServerNameError> {
     let fits = (1..=MAX_NAME).contains(&name.len())
         && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-".contains(&it));
-    match fits {
-        true => Ok(()),
-        false => Err(format!(
-            "`{name}` is not a name for a server: use 1 to {MAX_NAME} letters, digits, `_` or `-`"
-        )),
-    }
+    if fits { Ok(()) } else { Err(ServerNameError(name.to_owned())) }
 }

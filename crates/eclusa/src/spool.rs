@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    io,
     ops::Range,
     sync::{Mutex, PoisonError},
 };
@@ -11,17 +12,20 @@ use futures::future::BoxFuture;
 use crate::Hash;
 
 /// The pieces of a text, one after the other, or why there are no more.
-pub type TextPieces<'a> = dyn Iterator<Item = Result<String, String>> + 'a;
+pub type TextPieces<'a> = dyn Iterator<Item = io::Result<String>> + 'a;
 
 /// Keeps texts that were cut.
+///
+/// Its errors: [`io::ErrorKind::NotFound`] for what was never kept or was dropped since,
+/// [`io::ErrorKind::InvalidData`] for what was altered, any other where the disk or its owner failed.
 pub trait Spool: Send + Sync {
     /// Keeps a text, and says how to find it again.
-    fn keep(&self, text: String) -> BoxFuture<'_, Result<String, String>>;
+    fn keep(&self, text: String) -> BoxFuture<'_, io::Result<String>>;
 
     /// Keeps a text that comes in pieces because it is too long to be held, and says how to find
     /// it again. It may block. One that knows no better holds all of it.
-    fn keep_pieces(&self, pieces: &mut TextPieces<'_>) -> Result<String, String> {
-        let text = pieces.collect::<Result<String, String>>()?;
+    fn keep_pieces(&self, pieces: &mut TextPieces<'_>) -> io::Result<String> {
+        let text = pieces.collect::<io::Result<String>>()?;
         futures::executor::block_on(self.keep(text))
     }
 
@@ -30,7 +34,7 @@ pub trait Spool: Send + Sync {
         &'a self,
         reference: &'a str,
         range: Range<usize>,
-    ) -> BoxFuture<'a, Result<String, String>>;
+    ) -> BoxFuture<'a, io::Result<String>>;
 }
 
 impl dyn Spool {
@@ -46,6 +50,12 @@ impl dyn Spool {
         format!("out-{hex}")
     }
 
+    /// The error for a reference under which nothing is kept.
+    pub fn unknown(reference: &str) -> io::Error {
+        let what = format!("no saved output `{reference}` (unknown or expired)");
+        io::Error::new(io::ErrorKind::NotFound, what)
+    }
+
     /// The part of a text in this range of bytes, cut to its length and to whole characters.
     pub fn slice(text: &str, range: Range<usize>) -> &str {
         let start = text.ceil_char_boundary(range.start.min(text.len()));
@@ -59,7 +69,7 @@ impl dyn Spool {
 pub struct MemorySpool(Mutex<HashMap<String, String>>);
 
 impl Spool for MemorySpool {
-    fn keep(&self, text: String) -> BoxFuture<'_, Result<String, String>> {
+    fn keep(&self, text: String) -> BoxFuture<'_, io::Result<String>> {
         let reference = <dyn Spool>::reference(&text);
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.insert(reference.clone(), text);
@@ -70,10 +80,10 @@ impl Spool for MemorySpool {
         &'a self,
         reference: &'a str,
         range: Range<usize>,
-    ) -> BoxFuture<'a, Result<String, String>> {
+    ) -> BoxFuture<'a, io::Result<String>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = kept.get(reference).map(|text| <dyn Spool>::slice(text, range).to_owned());
-        let text = text.ok_or_else(|| format!("nothing is kept as `{reference}`"));
+        let text = text.ok_or_else(|| <dyn Spool>::unknown(reference));
         Box::pin(std::future::ready(text))
     }
 }

@@ -34,6 +34,12 @@ fn files_that_do_not_say_what_they_are_for() {
 }
 
 #[test]
+fn tests_within_the_file() {
+    complains(&shape_of("a/b.rs", &format!("{FIRST}#[cfg(test)]\nmod tests {{\n}}\n")), "own");
+    assert_eq!(shape_of("a/b.rs", &format!("{FIRST}mod tests;\n")), Vec::<String>::new());
+}
+
+#[test]
 fn drawers() {
     for path in ["a/utils.rs", "a/cli_util.rs", "a/common/mod.rs", "helpers/x.rs", "a/test-misc.rs"]
     {

@@ -16,8 +16,8 @@ pub(super) async fn run(
     range: Option<Range<usize>>,
 ) -> Result<Exit, Failure> {
     let store = paths.log()?;
-    let text = store.read(reference, range.unwrap_or(0..usize::MAX)).await.map_err(|what| {
-        Failure::failed(what).hint("replies and `eclusa log show` name references")
+    let text = store.read(reference, range.unwrap_or(0..usize::MAX)).await.map_err(|err| {
+        Failure::failed(err.to_string()).hint("replies and `eclusa log show` name references")
     })?;
     let mut screen = Screen::stdout();
     screen.foreign(&text)?;

@@ -44,7 +44,7 @@ pub(crate) async fn read(setup: &GateSetup, uri: &str) -> Result<ReadResourceRes
     let (reference, range) = rest.split_once('?').unwrap_or((rest, ""));
     let range = bytes(range).ok_or_else(|| unknown("a range is written ?range=A..B"))?;
     let spool = setup.spool.as_ref().ok_or_else(|| unknown("nothing is kept here"))?;
-    let text = spool.read(reference, range).await.map_err(|why| unknown(&why))?;
+    let text = spool.read(reference, range).await.map_err(|err| unknown(&err.to_string()))?;
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]))
 }
 

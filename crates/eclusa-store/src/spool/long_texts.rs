@@ -88,8 +88,8 @@ pub(super) fn read(
     reference: &str,
     bytes: u64,
     range: Range<usize>,
-) -> Result<String, String> {
-    let damaged = || format!("the saved output `{reference}` is damaged");
+) -> io::Result<String> {
+    let damaged = || super::damaged(reference);
     let file = File::open(place(store).join(reference)).map_err(|_| damaged())?;
     if file.metadata().map(|it| it.len()).ok() != Some(bytes) {
         return Err(damaged());

@@ -77,7 +77,7 @@ async fn what_is_not_kept_and_what_lies_beyond_the_end_is_an_error() {
     let reference = spool.keep("short".to_owned()).await.unwrap();
     let gate = paging(&spool);
     let reply = pass(&gate, "output", json!({"reference": "out-none"})).await;
-    assert_eq!(reply.error(), Some("nothing is kept as `out-none`"));
+    assert_eq!(reply.error(), Some("no saved output `out-none` (unknown or expired)"));
     let args = json!({"reference": reference, "offset": 5});
     let said = pass(&gate, "output", args).await.content().to_string();
     assert!(said.contains("is at byte 5 or after it; use a smaller `offset`"), "{said}");

@@ -1,6 +1,6 @@
 //! Sixth gate: may the model see this? The only file that makes a [`Released`].
 
-use std::{borrow::Cow, panic::AssertUnwindSafe, time::Duration};
+use std::{borrow::Cow, io, panic::AssertUnwindSafe, time::Duration};
 
 use futures::FutureExt;
 use serde_json::Value;
@@ -300,7 +300,7 @@ async fn save_whole(setup: &GateSetup, whole: WholeOutput) -> Result<SavedOutput
                 hash.add(piece.as_bytes());
             }
         });
-        let reference = spool.keep_pieces(&mut seen)?;
+        let reference = spool.keep_pieces(&mut seen).map_err(|err| err.to_string())?;
         let (sha256, redacted) = (hash.finish(), pieces.found());
         Ok(SavedOutput { reference, bytes, sha256, redacted })
     };
@@ -317,10 +317,10 @@ async fn save_whole(setup: &GateSetup, whole: WholeOutput) -> Result<SavedOutput
 /// A spool that hangs or panics has not kept it, and the call goes on.
 async fn guarded(
     limit: Duration,
-    keeping: impl Future<Output = Result<String, String>>,
+    keeping: impl Future<Output = io::Result<String>>,
 ) -> Result<String, String> {
     match tokio::time::timeout(limit, AssertUnwindSafe(keeping).catch_unwind()).await {
-        Ok(Ok(kept)) => kept,
+        Ok(Ok(kept)) => kept.map_err(|err| err.to_string()),
         Ok(Err(_panic)) => Err("the spool crashed".to_owned()),
         Err(_elapsed) => Err("the spool does not answer".to_owned()),
     }

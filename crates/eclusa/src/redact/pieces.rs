@@ -1,6 +1,6 @@
 //! A long text without its secrets, piece by piece: memory does not grow with it.
 
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 
 use super::Redactor;
 
@@ -32,14 +32,17 @@ impl RedactedPieces {
         self.found
     }
 
-    fn fill(&mut self) -> Result<(), String> {
+    fn fill(&mut self) -> io::Result<()> {
         let mut buffer = vec![0; 64 << 10];
         while !self.ended && self.rest.len() < PIECE + AROUND {
             match self.from.read(&mut buffer) {
                 Ok(0) => self.ended = true,
                 Ok(read) => self.rest.extend_from_slice(buffer.get(..read).unwrap_or_default()),
                 Err(err) if err.kind() == ErrorKind::Interrupted => {}
-                Err(err) => return Err(format!("the output cannot be read back: {err}")),
+                Err(err) => {
+                    let what = format!("the output cannot be read back: {err}");
+                    return Err(io::Error::new(err.kind(), what));
+                }
             }
         }
         Ok(())
@@ -75,9 +78,9 @@ impl RedactedPieces {
 }
 
 impl Iterator for RedactedPieces {
-    type Item = Result<String, String>;
+    type Item = io::Result<String>;
 
-    fn next(&mut self) -> Option<Result<String, String>> {
+    fn next(&mut self) -> Option<io::Result<String>> {
         if let Err(err) = self.fill() {
             self.ended = true;
             self.rest.clear();

@@ -29,9 +29,14 @@ const MAX_VIOLATIONS: usize = 20;
 /// Patterns of foreign schemas are compiled by a linear engine, up to this size.
 const PATTERN_BYTES: usize = 1 << 20;
 
+/// What is wrong with a schema.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SchemaError(String);
+
 /// Checks whether a schema of arguments can be used for a tool.
-pub fn check_schema(schema: &Value) -> Result<(), String> {
-    Arguments::new(schema.clone(), ExtraArgs::Refuse, &[], &[]).map(drop)
+pub fn check_schema(schema: &Value) -> Result<(), SchemaError> {
+    Arguments::new(schema.clone(), ExtraArgs::Refuse, &[], &[]).map(drop).map_err(SchemaError)
 }
 
 impl Arguments {

@@ -166,20 +166,20 @@ async fn a_clock_that_crashes_or_jumps_loses_no_call() {
 struct BadSpool(Fault);
 
 impl Spool for BadSpool {
-    fn keep(&self, _: String) -> BoxFuture<'_, Result<String, String>> {
+    fn keep(&self, _: String) -> BoxFuture<'_, std::io::Result<String>> {
         match self.0 {
             Fault::Panics => panic!("spool"),
             fault => Box::pin(async move {
                 match fault {
                     Fault::Hangs => std::future::pending().await,
                     Fault::WriterGone => panic!("spool, later"),
-                    _ => Err("disk full".to_owned()),
+                    _ => Err(std::io::Error::other("disk full")),
                 }
             }),
         }
     }
-    fn read<'a>(&'a self, _: &'a str, _: Range<usize>) -> BoxFuture<'a, Result<String, String>> {
-        Box::pin(async { Err("never kept".to_owned()) })
+    fn read<'a>(&'a self, _: &'a str, _: Range<usize>) -> BoxFuture<'a, std::io::Result<String>> {
+        Box::pin(async { Err(std::io::Error::other("never kept")) })
     }
 }
 
