@@ -104,5 +104,7 @@ async fn a_store_for_reading_keeps_nothing() {
     let room = Room::new();
     drop(store(&room, 1000));
     let reader = Store::open_read_only(&room.path()).unwrap();
-    assert!(reader.keep("x".to_owned()).await.unwrap_err().to_string().contains("for reading only"));
+    assert!(
+        reader.keep("x".to_owned()).await.unwrap_err().to_string().contains("for reading only")
+    );
 }
