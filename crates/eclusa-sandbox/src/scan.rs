@@ -23,7 +23,7 @@ use rustix::fs::{Mode, OFlags};
 pub use conflict::{Clash, Conflict};
 pub use discard::discard;
 pub(crate) use discard::empty;
-pub use effects::{Effect, Effects, FileNode, Kind, Moment, Node, Note, Special, Stamp};
+pub use effects::{Effect, Effects, Kind, Moment, Note, ScannedFile, ScannedNode, Special};
 
 mod conflict;
 mod discard;

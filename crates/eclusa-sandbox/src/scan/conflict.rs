@@ -8,7 +8,7 @@ use std::{
 use rustix::{fs::OFlags, io::Errno};
 
 use super::{
-    Effect, Effects, LayerScan, Node, Note, ScanError,
+    Effect, Effects, LayerScan, Note, ScanError, ScannedNode,
     handle::{self, Look, Sort},
 };
 
@@ -75,12 +75,14 @@ impl LayerScan {
         };
         let since = now.stamp.changed > self.began.0;
         Ok(match (before, now.sort) {
-            (Node::File(file), Sort::File) => (file.stamp != now.stamp).then_some(Clash::Altered),
-            (Node::Directory { mode }, Sort::Directory) => {
+            (ScannedNode::File(file), Sort::File) => {
+                (file.stamp != now.stamp).then_some(Clash::Altered)
+            }
+            (ScannedNode::Directory { mode }, Sort::Directory) => {
                 (*mode != now.mode).then_some(Clash::Altered)
             }
-            (Node::Link { .. }, Sort::Link) => since.then_some(Clash::Altered),
-            (Node::Other(was), Sort::Other(is)) if *was == is => None,
+            (ScannedNode::Link { .. }, Sort::Link) => since.then_some(Clash::Altered),
+            (ScannedNode::Other(was), Sort::Other(is)) if *was == is => None,
             _ => Some(Clash::Replaced),
         })
     }

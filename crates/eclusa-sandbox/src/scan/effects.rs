@@ -2,6 +2,8 @@
 
 use std::{ffi::OsString, path::Path, path::PathBuf};
 
+use eclusa_workspace::{ContentDigest, Stamp};
+
 /// Everything that a command did to one tree: at most one effect for each path, sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Effects {
@@ -22,18 +24,18 @@ pub struct Effect {
     /// Where it was, when it was moved here. The path it came from has an effect of its own.
     pub from: Option<PathBuf>,
     /// What was there. `None`: nothing.
-    pub before: Option<Node>,
+    pub before: Option<ScannedNode>,
     /// What is there now. `None`: nothing.
-    pub after: Option<Node>,
+    pub after: Option<ScannedNode>,
     /// What the two nodes do not say.
     pub notes: Vec<Note>,
 }
 
-/// Something that has a place in a tree.
+/// Something that has a place in a tree: a node of the workspace, or what no change can hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Node {
+pub enum ScannedNode {
     /// A file.
-    File(FileNode),
+    File(ScannedFile),
     /// A directory. What is in it has effects of its own.
     Directory {
         /// Permission bits.
@@ -50,9 +52,9 @@ pub enum Node {
 
 /// A file: what is in it, and how to recognise it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileNode {
+pub struct ScannedFile {
     /// BLAKE3 of the content. `None`: it could not be read, and a note says why.
-    pub digest: Option<[u8; 32]>,
+    pub digest: Option<ContentDigest>,
     /// Length of the content.
     pub size: u64,
     /// Permission bits, set-user-id and the like included.
@@ -70,21 +72,6 @@ pub enum Special {
     Socket,
     /// A device.
     Device,
-}
-
-/// What tells one state of a file from another without reading it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
-    /// The device.
-    pub device: u64,
-    /// The inode.
-    pub inode: u64,
-    /// Length.
-    pub size: u64,
-    /// Last change of the content, in nanoseconds since 1970.
-    pub modified: i128,
-    /// Last change of content or metadata, in nanoseconds since 1970.
-    pub changed: i128,
 }
 
 /// A moment on the clock of a filesystem, in nanoseconds since 1970. That clock is coarser than
@@ -158,13 +145,15 @@ impl Effect {
             (_, None) => Kind::Deleted,
             (_, Some(_)) if self.from.is_some() => Kind::Moved,
             (None, Some(_)) => Kind::Made,
-            (Some(Node::File(was)), Some(Node::File(is))) if was.digest == is.digest => {
+            (Some(ScannedNode::File(was)), Some(ScannedNode::File(is)))
+                if was.digest == is.digest =>
+            {
                 Kind::Metadata
             }
             (Some(was), Some(is)) if std::mem::discriminant(was) != std::mem::discriminant(is) => {
                 Kind::Replaced
             }
-            (Some(Node::Directory { .. }), Some(_)) => Kind::Metadata,
+            (Some(ScannedNode::Directory { .. }), Some(_)) => Kind::Metadata,
             (Some(_), Some(_)) => Kind::Altered,
         }
     }
@@ -173,8 +162,8 @@ impl Effect {
     pub fn obstacle(&self) -> Option<String> {
         let sides = [&self.before, &self.after];
         let special = sides.into_iter().flatten().find_map(|it| match it {
-            Node::Other(special) => Some(special.article()),
-            Node::File(_) | Node::Directory { .. } | Node::Link { .. } => None,
+            ScannedNode::Other(special) => Some(special.article()),
+            ScannedNode::File(_) | ScannedNode::Directory { .. } | ScannedNode::Link { .. } => None,
         });
         let unread = self.notes.iter().find_map(|it| match it {
             Note::Unread(why) => Some(format!("it cannot be read: {why}")),
@@ -184,11 +173,11 @@ impl Effect {
     }
 }
 
-impl Node {
+impl ScannedNode {
     /// True when nobody could tell one from the other by looking: the same kind, content and mode.
-    pub fn same(&self, other: &Node) -> bool {
+    pub fn same(&self, other: &ScannedNode) -> bool {
         match (self, other) {
-            (Node::File(a), Node::File(b)) => {
+            (ScannedNode::File(a), ScannedNode::File(b)) => {
                 a.digest.is_some() && a.digest == b.digest && a.mode == b.mode
             }
             (a, b) => a == b,
@@ -196,10 +185,12 @@ impl Node {
     }
 
     /// The file, if it is one.
-    pub fn file(&self) -> Option<&FileNode> {
+    pub fn file(&self) -> Option<&ScannedFile> {
         match self {
-            Node::File(file) => Some(file),
-            Node::Directory { .. } | Node::Link { .. } | Node::Other(_) => None,
+            ScannedNode::File(file) => Some(file),
+            ScannedNode::Directory { .. } | ScannedNode::Link { .. } | ScannedNode::Other(_) => {
+                None
+            }
         }
     }
 }

@@ -11,12 +11,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use eclusa_workspace::{ContentDigest, Stamp};
 use rustix::{
     fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, SeekFrom, Stat},
     io::{Errno, Result},
 };
 
-use super::{Moment, Special, Stamp};
+use super::{Moment, Special};
 
 /// What is at a name.
 #[derive(Debug, Clone, Copy)]
@@ -154,7 +155,7 @@ pub(crate) fn target(dir: impl AsFd, name: &OsStr) -> Result<PathBuf> {
 
 /// The digest of this much of a file, read through a buffer of fixed size. Where more has been
 /// added since, its stamp tells. Holes are not read: their zeros are known.
-pub(crate) fn digest(mut file: &File, size: u64) -> io::Result<[u8; 32]> {
+pub(crate) fn digest(mut file: &File, size: u64) -> io::Result<ContentDigest> {
     let mut hasher = blake3::Hasher::new();
     let mut at = 0;
     while at < size {
@@ -178,7 +179,7 @@ pub(crate) fn digest(mut file: &File, size: u64) -> io::Result<[u8; 32]> {
             break;
         }
     }
-    Ok(*hasher.finalize().as_bytes())
+    Ok(ContentDigest(*hasher.finalize().as_bytes()))
 }
 
 fn zeros(hasher: &mut blake3::Hasher, mut count: u64) {

@@ -10,8 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use eclusa_workspace::{ContentDigest, Stamp};
+
 use super::{
-    Effect, Kind, Node, Stamp,
+    Effect, Kind, ScannedNode,
     handle::{Look, Marks, Sort},
 };
 
@@ -90,21 +92,21 @@ fn name(entry: &Effect) -> Option<&OsStr> {
 enum Trace {
     File { size: u64, modified: i128 },
     Link { target: PathBuf, modified: i128 },
-    Content([u8; 32]),
+    Content(ContentDigest),
 }
 
 /// Copied from below, with the same size and time.
-fn copied(node: &Node, stamp: Option<&Stamp>) -> Option<Trace> {
+fn copied(node: &ScannedNode, stamp: Option<&Stamp>) -> Option<Trace> {
     let modified = stamp?.modified;
     match node {
-        Node::File(file) => Some(Trace::File { size: file.size, modified }),
-        Node::Link { target } => Some(Trace::Link { target: target.clone(), modified }),
-        Node::Directory { .. } | Node::Other(_) => None,
+        ScannedNode::File(file) => Some(Trace::File { size: file.size, modified }),
+        ScannedNode::Link { target } => Some(Trace::Link { target: target.clone(), modified }),
+        ScannedNode::Directory { .. } | ScannedNode::Other(_) => None,
     }
 }
 
 /// The same content. That of an empty file says nothing.
-fn content(node: &Node, _: Option<&Stamp>) -> Option<Trace> {
+fn content(node: &ScannedNode, _: Option<&Stamp>) -> Option<Trace> {
     let file = node.file().filter(|it| it.size > 0)?;
     file.digest.map(Trace::Content)
 }

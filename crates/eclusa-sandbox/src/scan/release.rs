@@ -8,7 +8,7 @@ use rustix::{
 };
 
 use super::{
-    Effects, FileNode, LayerScan, Node, ScanError,
+    Effects, LayerScan, ScanError, ScannedFile, ScannedNode,
     handle::{self, Look, Marks},
 };
 
@@ -24,17 +24,17 @@ impl LayerScan {
         for entry in &mut effects.entries {
             let path = &entry.path;
             match &mut entry.after {
-                Some(Node::File(file)) => self.free(path, file)?,
-                Some(Node::Directory { .. }) => {
+                Some(ScannedNode::File(file)) => self.free(path, file)?,
+                Some(ScannedNode::Directory { .. }) => {
                     self.open_up(path).map_err(ScanError::at("open", path))?;
                 }
-                Some(Node::Link { .. } | Node::Other(_)) | None => {}
+                Some(ScannedNode::Link { .. } | ScannedNode::Other(_)) | None => {}
             }
         }
         Ok(())
     }
 
-    fn free(&self, path: &Path, file: &mut FileNode) -> Result<(), ScanError> {
+    fn free(&self, path: &Path, file: &mut ScannedFile) -> Result<(), ScanError> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(ScanError::Disturbed(path.to_owned()));
         };
@@ -81,7 +81,7 @@ impl LayerScan {
 
 /// True when this is what was read. Its last change may be younger: shared files are freed at each
 /// of their names, and a directory that was shut had to be opened.
-fn is_still(look: &Look, file: &FileNode) -> bool {
+fn is_still(look: &Look, file: &ScannedFile) -> bool {
     let (now, then) = (look.stamp, file.stamp);
     let same = (now.device, now.inode, now.size) == (then.device, then.inode, then.size);
     same && now.modified == then.modified && look.mode == file.mode

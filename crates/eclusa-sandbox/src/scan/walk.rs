@@ -10,7 +10,7 @@ use std::{
 use rustix::{fs::OFlags, io::Errno};
 
 use super::{
-    Effect, Effects, FileNode, LayerScan, Node, Note, ScanError,
+    Effect, Effects, LayerScan, Note, ScanError, ScannedFile, ScannedNode,
     handle::{self, Look, Marks, Sort},
     moves::{self, Moves},
     shut::{Readable, Shut},
@@ -198,7 +198,7 @@ impl Walk<'_> {
         look: &Look,
         path: &Path,
         notes: &mut Vec<Note>,
-    ) -> Result<Node, ScanError> {
+    ) -> Result<ScannedNode, ScanError> {
         if look.sort != Sort::Directory {
             if look.stamp.changed > self.layer.began.0 {
                 notes.push(Note::Since);
@@ -219,7 +219,7 @@ impl Walk<'_> {
         look: &Look,
         path: &Path,
         notes: &mut Vec<Note>,
-    ) -> Result<Node, ScanError> {
+    ) -> Result<ScannedNode, ScanError> {
         if look.sort != Sort::Directory && look.links > 1 {
             notes.push(Note::Shared { names: look.links });
         }
@@ -256,11 +256,11 @@ fn node(
     name: &OsStr,
     look: &Look,
     notes: &mut Vec<Note>,
-) -> rustix::io::Result<Node> {
+) -> rustix::io::Result<ScannedNode> {
     Ok(match look.sort {
-        Sort::Directory => Node::Directory { mode: look.mode },
-        Sort::Link => Node::Link { target: handle::target(dir, name)? },
-        Sort::Other(special) => Node::Other(special),
+        Sort::Directory => ScannedNode::Directory { mode: look.mode },
+        Sort::Link => ScannedNode::Link { target: handle::target(dir, name)? },
+        Sort::Other(special) => ScannedNode::Other(special),
         Sort::File => {
             let read =
                 handle::open_file(dir, name).map_err(std::io::Error::from).and_then(|file| {
@@ -272,7 +272,7 @@ fn node(
                 notes.push(Note::Unread(err.to_string()));
                 (look.stamp, None)
             });
-            Node::File(FileNode { digest, size: stamp.size, mode: look.mode, stamp })
+            ScannedNode::File(ScannedFile { digest, size: stamp.size, mode: look.mode, stamp })
         }
     })
 }

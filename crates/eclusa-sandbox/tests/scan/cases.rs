@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::ffi::OsStrExt, path::Path};
 
-use eclusa_sandbox::scan::{Bounds, Effects, Kind, Node, Note, ScanError, Special};
+use eclusa_sandbox::scan::{Bounds, Effects, Kind, Note, ScanError, ScannedNode, Special};
 
 use crate::overlay::{Mounter, World, mounters, on, words};
 
@@ -119,7 +119,7 @@ fn modes_of_files_and_directories_are_told() {
     check(START, "chmod 755 a; chmod 700 d", &["Metadata a", "Metadata d"]);
     let world = World::new(mounters()[0], "echo x > a; chmod 4755 a");
     let effects = world.run("chmod 755 a").scan();
-    let modes = |node: &Option<Node>| node.as_ref().unwrap().file().unwrap().mode;
+    let modes = |node: &Option<ScannedNode>| node.as_ref().unwrap().file().unwrap().mode;
     let effect = on(&effects, "a");
     assert_eq!((modes(&effect.before), modes(&effect.after)), (0o4755, 0o755));
 }
@@ -163,7 +163,7 @@ fn what_its_owner_may_not_read_is_read_back_and_stays_shut() {
 fn restamped(mut effects: Effects, other: &Effects) -> Effects {
     for (mine, theirs) in effects.entries.iter_mut().zip(&other.entries) {
         let nodes = (&mut mine.after, &theirs.after);
-        if let (Some(Node::File(mine)), Some(Node::File(theirs))) = nodes {
+        if let (Some(ScannedNode::File(mine)), Some(ScannedNode::File(theirs))) = nodes {
             mine.stamp.changed = theirs.stamp.changed;
         }
     }
@@ -177,8 +177,8 @@ fn pipes_and_sockets_are_told_and_never_committed() {
         let script = "mkfifo p; rm b; mkfifo b; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'";
         let effects = world.run(script).scan();
         assert_eq!(words(&effects), ["Replaced b", "Made p", "Made s"]);
-        assert_eq!(on(&effects, "p").after, Some(Node::Other(Special::Pipe)));
-        assert_eq!(on(&effects, "s").after, Some(Node::Other(Special::Socket)));
+        assert_eq!(on(&effects, "p").after, Some(ScannedNode::Other(Special::Pipe)));
+        assert_eq!(on(&effects, "s").after, Some(ScannedNode::Other(Special::Socket)));
         assert!(on(&effects, "b").obstacle().unwrap().contains("a pipe"));
     }
 }
@@ -189,7 +189,7 @@ fn devices_are_told_and_not_taken_for_deletions() {
         let world = World::new(Mounter::Root, START);
         let effects = world.run("mknod zero c 1 5; mknod disk b 0 0; rm a; mknod a c 1 3").scan();
         assert_eq!(words(&effects), ["Replaced a", "Made disk", "Made zero"]);
-        assert_eq!(on(&effects, "disk").after, Some(Node::Other(Special::Device)));
+        assert_eq!(on(&effects, "disk").after, Some(ScannedNode::Other(Special::Device)));
     }
 }
 
@@ -354,7 +354,7 @@ fn h14_holes_have_the_digest_of_the_zeros_that_they_are() {
         let digest = |name: &str| {
             let entry = effects.entries.iter().find(|it| it.path == Path::new(name)).unwrap();
             match &entry.after {
-                Some(Node::File(file)) => file.digest.unwrap(),
+                Some(ScannedNode::File(file)) => file.digest.unwrap(),
                 other => panic!("{other:?}"),
             }
         };

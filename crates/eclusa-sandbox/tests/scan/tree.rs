@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use eclusa_sandbox::scan::{Effects, Node};
+use eclusa_sandbox::scan::{Effects, ScannedNode};
 
 /// What somebody sees who looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,11 +63,11 @@ pub(crate) fn told(effects: &Effects) -> Differences {
         .collect()
 }
 
-fn seen(node: &Node) -> Seen {
+fn seen(node: &ScannedNode) -> Seen {
     match node {
-        Node::File(file) => Seen::File { mode: file.mode, digest: file.digest.unwrap() },
-        Node::Directory { mode } => Seen::Directory { mode: *mode },
-        Node::Link { target } => Seen::Link { target: target.clone() },
-        Node::Other(_) => Seen::Other,
+        ScannedNode::File(file) => Seen::File { mode: file.mode, digest: file.digest.unwrap().0 },
+        ScannedNode::Directory { mode } => Seen::Directory { mode: *mode },
+        ScannedNode::Link { target } => Seen::Link { target: target.clone() },
+        ScannedNode::Other(_) => Seen::Other,
     }
 }

@@ -5,10 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use eclusa::{Change, Changes, Content, ContentDigest, FileNode, Node, Staged, Stamp};
+use eclusa::{Change, Changes, Content, FileNode, Node, Staged};
 use eclusa_sandbox::{
     Layer,
-    scan::{self, Effect, Effects, Note},
+    scan::{Effect, Effects, Note, ScannedNode},
 };
 
 /// How many notes are told.
@@ -100,24 +100,18 @@ fn change(staged: impl Fn(&Path) -> Option<PathBuf>, effect: Effect) -> Option<C
 }
 
 /// The node, unless it is one that has no place in changes.
-fn node(node: scan::Node, content: Content) -> Option<Node> {
+fn node(node: ScannedNode, content: Content) -> Option<Node> {
     Some(match node {
-        scan::Node::Directory { mode } => Node::Directory { mode },
-        scan::Node::Link { target } => Node::Link { target },
-        scan::Node::File(file) => Node::File(FileNode {
-            digest: ContentDigest(file.digest?),
+        ScannedNode::Directory { mode } => Node::Directory { mode },
+        ScannedNode::Link { target } => Node::Link { target },
+        ScannedNode::File(file) => Node::File(FileNode {
+            digest: file.digest?,
             size: file.size,
             mode: file.mode,
             content,
-            stamp: Some(Stamp {
-                device: file.stamp.device,
-                inode: file.stamp.inode,
-                size: file.stamp.size,
-                modified: file.stamp.modified,
-                changed: file.stamp.changed,
-            }),
+            stamp: Some(file.stamp),
         }),
-        scan::Node::Other(_) => return None,
+        ScannedNode::Other(_) => return None,
     })
 }
 
