@@ -189,6 +189,8 @@ fn commits(rounds: usize, state: &Path) -> Told {
         time: Duration::from_secs(120),
         conversation: None,
         background: false,
+        hidden: eclusa::HiddenPaths::nothing(),
+        hosts: Default::default(),
     };
     let script = "cd d7; for f in f*; do echo more >> $f; done";
     let (mut plain, mut scans, mut commits) = (Vec::new(), Vec::new(), Vec::new());

@@ -58,10 +58,10 @@ pub(super) fn read(
             CommandCondition::Beginnings(all) => rule.commands(all),
             CommandCondition::Tests(tests) => rule.command(all_of(tests)?),
         });
-        let reach = it.path.is_some() || it.domain.is_some() || it.access.is_some();
+        let reach = it.path.is_some() || it.access.is_some();
         if rule.decision() == Decision::Allow && reach {
-            let text = "a rule that allows commands says nothing of paths or hosts";
-            let help = "leave `path`, `access` and `domain` out, or say with `effects` what may come of it";
+            let text = "a rule that allows commands says nothing of paths";
+            let help = "leave `path` and `access` out, or say with `effects` what may come of it";
             source.wrong(Problem::new(&condition.span, text).help(help));
         }
     }

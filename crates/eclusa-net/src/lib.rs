@@ -14,12 +14,14 @@
 //! assert!(Endpoint::parse("https://example.com@evil.example/").is_err());
 //! ```
 
+mod access;
 mod address;
 mod endpoint;
 mod host;
 mod pattern;
 mod range;
 
+pub use access::{ClosedHosts, HostAccess, HostSet};
 pub use address::{AddressError, MAX_ADDRESSES, judge_addresses};
 pub use endpoint::Endpoint;
 pub use host::{Host, HostError, split_port};

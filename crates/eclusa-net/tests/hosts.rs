@@ -1,7 +1,8 @@
 //! Hosts and patterns in odd spellings: read in one way, or not at all.
 
 use eclusa_net::{
-    AddressError, Endpoint, Host, HostError, HostPattern, judge_addresses, split_port,
+    AddressError, ClosedHosts, Endpoint, Host, HostAccess, HostError, HostPattern, HostSet,
+    judge_addresses, split_port,
 };
 
 #[test]
@@ -118,4 +119,36 @@ fn one_bad_address_among_good_ones_is_a_no() {
     assert_eq!(judge_addresses(many, 443, |_| false), Err(AddressError::TooMany));
     let private = "127.0.0.1:80".parse().unwrap();
     assert!(judge_addresses(ips(&["127.0.0.1"]), 80, |it| it == private).is_ok());
+}
+
+/// What a rule denies is closed whoever opens it; a person's yes outweighs a rule that asks.
+#[test]
+fn what_rules_and_people_say_of_hosts_is_weighed() {
+    let endpoint = |text: &str| Endpoint::parse(text).unwrap();
+    let set = |patterns: &[&str]| HostSet::parse(patterns).unwrap();
+    let closed = |patterns: &[&str]| ClosedHosts { hosts: set(patterns), unless: Vec::new() };
+    let access = HostAccess {
+        denied: vec![ClosedHosts {
+            unless: vec![set(&["c.evil.test"])],
+            ..closed(&["*.evil.test"])
+        }],
+        granted: ["a.evil.test", "asked.test"].map(|it| HostPattern::parse(it).unwrap()).into(),
+        asked: vec![closed(&["asked.test", "other.test"])],
+        opened: vec![set(&["open.test", "other.test"])],
+    };
+    for (host, allowed, permitted) in [
+        ("https://a.evil.test/", true, false),
+        ("https://b.evil.test:8443/", true, false),
+        ("https://c.evil.test/", true, true),
+        ("https://c.evil.test/", false, false),
+        ("https://asked.test/", false, true),
+        ("https://other.test/", true, false),
+        ("https://open.test/", false, true),
+        ("https://open.test:8443/", false, false),
+        ("https://plain.test/", true, true),
+        ("https://plain.test/", false, false),
+    ] {
+        assert_eq!(access.permits(&endpoint(host), allowed), permitted, "{host} {allowed}");
+    }
+    assert!(!HostAccess::nothing().permits(&endpoint("https://a.test:1/"), true));
 }

@@ -106,6 +106,9 @@ pub enum Refusal {
     /// No rule allows the host.
     #[error("`{0}` is not among the hosts that this command may reach")]
     Host(String),
+    /// A rule closes the host, whatever else allows it.
+    #[error("a rule denies `{0}`")]
+    Rule(String),
     /// The host has an address that is not public.
     #[error("`{host}` has the address {address}, which is {what}")]
     Special {

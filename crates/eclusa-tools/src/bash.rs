@@ -7,8 +7,8 @@ use std::{
 };
 
 use eclusa::{
-    Facts, Files, Job, Mode, Output, PermissionClass, RequiredEnforcement, Scene, ToolError, Touch,
-    TypedTool, one_line, only_reads_files,
+    Decision, Facts, Files, Job, Mode, Output, PermissionClass, RequiredEnforcement, Scene,
+    ToolError, Touch, TypedTool, one_line, only_reads_files,
 };
 use eclusa_sandbox::Cancel;
 use schemars::JsonSchema;
@@ -19,6 +19,7 @@ use crate::sandboxes::{CommandOrder, Ran, RunError, Sandboxes, WriteTracking, Wr
 
 mod background;
 mod directories;
+mod hosts;
 mod long_output;
 mod report;
 
@@ -240,13 +241,13 @@ impl TypedTool for Bash {
 
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {
         let cwd = self.start(job.conversation(), args.cwd.as_deref())?;
-        let left = job.deadline().saturating_duration_since(std::time::Instant::now());
         let asked = args.timeout_ms.or(args.timeout).map_or(self.time, Duration::from_millis);
-        // It ends before the gate gives it up, so that its output and its changes are kept.
-        let left = left.saturating_sub(MARGIN.min(left / 10));
-        let time = asked.min(left.max(Duration::from_millis(1)));
+        let time = time_left(asked, job);
         let command = args.command;
         let conversation = Some(job.conversation().to_owned());
+        // What a rule wants a person asked about was asked about, as far as the text tells.
+        let hidden = job.hidden().from(Decision::Deny).beside(&self.files);
+        let hosts = job.host_access();
         if args.background {
             self.can_be_reviewed(Writes::Staged, job.mode())?;
             let order = CommandOrder {
@@ -256,6 +257,8 @@ impl TypedTool for Bash {
                 time: Duration::MAX,
                 conversation,
                 background: true,
+                hidden,
+                hosts,
             };
             let id = self.background.start(job.conversation(), order);
             let id = id.map_err(|err| ToolError::new(err.to_string()))?;
@@ -263,18 +266,27 @@ impl TypedTool for Bash {
         }
         let writes = writes(job.only_reads_files());
         self.can_be_reviewed(writes, job.mode())?;
-        let order = CommandOrder { writes, command, cwd, time, conversation, background: false };
-        let signals = looks_for_processes(&order.command);
-        let settings = self.sandboxes.settings();
-        let long = LongOutput::new(&settings.state, settings.keep.head);
-        let seen = (self.watch.clone(), long.clone());
-        let ran = run(self.sandboxes.clone(), order, seen, job).await;
-        let mut ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
+        let signals = looks_for_processes(&command);
+        let why = hidden.clone();
+        let background = false;
+        let order =
+            CommandOrder { writes, command, cwd, time, conversation, background, hidden, hosts };
+        let (mut ran, long, opened) = self.run_with_hosts(order, job).await?;
         if signals && self.background.is_busy(job.conversation()) {
             ran.notes.push(ELSEWHERE.to_owned());
         }
-        Ok(report::output(ran, time, &long))
+        let root = self.files.root();
+        let ruled_out = |it: &Path| why.why(it.strip_prefix(root).unwrap_or(it));
+        Ok(report::output(ran, time, &long, &opened, ruled_out))
     }
+}
+
+/// How long a command may run: it ends before the gate gives it up, so that its output and its
+/// changes are kept.
+fn time_left(asked: Duration, job: &Job) -> Duration {
+    let left = job.deadline().saturating_duration_since(std::time::Instant::now());
+    let left = left.saturating_sub(MARGIN.min(left / 10));
+    asked.min(left.max(Duration::from_millis(1)))
 }
 
 /// Told to a command that looks for processes, where some run that it cannot see.

@@ -9,11 +9,12 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
-use eclusa::RequiredEnforcement;
+use eclusa::{HiddenPaths, RequiredEnforcement};
+use eclusa_net::HostAccess;
 use eclusa_sandbox::{
     Enforcement, HostCapabilities, Identity, Limits, Plan, Sandbox, StagingMethod,
     git_environment_of, personal_git_settings,
@@ -53,6 +54,8 @@ struct Inner {
     /// The harmless part of the person's own git configuration.
     git_settings: OnceLock<Vec<(String, String)>>,
     survey: Survey,
+    /// The same with what rules hide from commands, as the last command had it.
+    ruled_survey: Mutex<Option<Arc<Survey>>>,
     pools: LayerPools,
     conversations: Conversations,
     caches: Caches,
@@ -93,18 +96,23 @@ pub struct CommandOrder {
     pub conversation: Option<String>,
     /// Whether it goes on while other commands run.
     pub background: bool,
+    /// What rules hide from it.
+    pub hidden: HiddenPaths,
+    /// What rules and a person say of the hosts that it may reach.
+    pub hosts: HostAccess,
 }
 
 impl Sandboxes {
     /// Sandboxes with these settings. An entry of `hosts` that cannot be read is an error.
     pub fn new(settings: SandboxSettings) -> Result<Sandboxes, HostRule> {
         let hosts = Hosts::new(&settings.hosts)?;
-        let survey = Survey::new(&settings.root, settings.blocked.clone());
+        let survey = Survey::new(&settings.root, settings.blocked.clone(), HiddenPaths::nothing());
         let pools = LayerPools::new(&settings.state, &settings.scratch);
         let conversations = Conversations::new(&settings.state);
         let caches = Caches::new(&settings.state);
         Ok(Sandboxes(Arc::new(Inner {
             survey,
+            ruled_survey: Mutex::default(),
             pools,
             conversations,
             caches,
@@ -143,8 +151,9 @@ impl Sandboxes {
     ) -> Result<Running, RunError> {
         let settings = self.settings();
         let mut plan = Plan::bash(&order.command, &order.cwd);
-        let found = self.0.survey.look();
-        plan.env = self.environment(&order.cwd, &found);
+        let found = self.look(&order.hidden);
+        plan.env = self.environment(&order.cwd, &found, order.hosts.opens_any());
+        let ruled_out = found.by_rules.len();
         plan.hide = self.hidden(found);
         plan.hosts = settings.hosts.clone();
         plan.limits = Limits { wall: Some(order.time), ..settings.limits.clone() };
@@ -190,9 +199,10 @@ impl Sandboxes {
             plan.network = conversation.network(self.capabilities());
         }
         let mut sandbox = Sandbox::spawn(&plan, self.capabilities(), progress)?;
-        let network = sandbox.take_listener().map(|listener| self.serve(listener)).transpose()?;
+        let serve = |listener| self.serve(listener, &order.hosts);
+        let network = sandbox.take_listener().map(serve).transpose()?;
         let root = settings.root.clone();
-        Ok(Running { sandbox, plan, root, kept, network, caches, conversation })
+        Ok(Running { sandbox, plan, root, kept, network, caches, conversation, ruled_out })
     }
 
     /// Removes what processes that died have left behind, and says how much that was.
@@ -227,7 +237,7 @@ impl Sandboxes {
     #[doc(hidden)]
     pub fn surveyed(&self) -> usize {
         let found = self.0.survey.look();
-        let environment = self.environment(&self.settings().root, &found);
+        let environment = self.environment(&self.settings().root, &found, false);
         environment.len() + self.hidden(found).len()
     }
 
@@ -263,6 +273,25 @@ impl Sandboxes {
         self.hidden(self.0.survey.look())
     }
 
+    /// What is in the workspace now that a command must not see.
+    fn look(&self, rules: &HiddenPaths) -> Found {
+        if rules.is_nothing() {
+            return self.0.survey.look();
+        }
+        let survey = {
+            let mut last = self.0.ruled_survey.lock().unwrap_or_else(PoisonError::into_inner);
+            match last.as_ref().filter(|it| it.rules().same_as(rules)) {
+                Some(survey) => survey.clone(),
+                None => {
+                    let SandboxSettings { root, blocked, .. } = self.settings();
+                    let new = Survey::new(root, blocked.clone(), rules.clone());
+                    last.insert(Arc::new(new)).clone()
+                }
+            }
+        };
+        survey.look()
+    }
+
     /// What is hidden: what the settings say, and the secrets that are there now.
     fn hidden(&self, found: Found) -> Vec<PathBuf> {
         let SandboxSettings { root, home, hide, .. } = self.settings();
@@ -270,11 +299,17 @@ impl Sandboxes {
         // Home may lie in the workspace, and the workspace in a place of secrets.
         hidden.retain(|it| !root.starts_with(it));
         hidden.extend(found.hidden);
+        hidden.extend(found.by_rules);
         hidden.extend(hide.iter().cloned());
         hidden
     }
 
-    fn environment(&self, cwd: &Path, found: &Found) -> Vec<(OsString, OsString)> {
+    fn environment(
+        &self,
+        cwd: &Path,
+        found: &Found,
+        opens_hosts: bool,
+    ) -> Vec<(OsString, OsString)> {
         let SandboxSettings { root, env, hosts, identity, home, .. } = self.settings();
         let identity = identity.as_ref().map(|(name, email)| Identity { name, email });
         let mut env = env.clone();
@@ -286,7 +321,7 @@ impl Sandboxes {
         if !env.iter().any(|(name, _)| name == "HOME") {
             env.push(("HOME".into(), "/tmp".into()));
         }
-        if hosts.is_empty() {
+        if hosts.is_empty() && !opens_hosts {
             // Nothing answers, so that trying again is of no use.
             for name in ["CARGO_NET_RETRY", "PIP_RETRIES", "npm_config_fetch_retries"] {
                 env.push((name.into(), "0".into()));
@@ -295,11 +330,16 @@ impl Sandboxes {
         env
     }
 
-    fn serve(&self, listener: std::os::fd::OwnedFd) -> Result<Network, RunError> {
+    fn serve(
+        &self,
+        listener: std::os::fd::OwnedFd,
+        access: &HostAccess,
+    ) -> Result<Network, RunError> {
         let attempts = Attempts::default();
         let noted = attempts.clone();
         let report = move |attempt| noted.add(attempt);
-        let serving = Proxy::new(self.0.hosts.clone(), report).serve(listener);
+        let serving =
+            Proxy::new(self.0.hosts.clone().under(access.clone()), report).serve(listener);
         let path = PathBuf::from("the proxy");
         let serving = serving.map_err(|source| RunError::Layer { path, source })?;
         Ok(Network { serving, attempts })

@@ -17,6 +17,7 @@ use crate::{
 };
 
 mod ask;
+mod ask_hosts;
 mod builder;
 mod conversations;
 pub(crate) mod execute;

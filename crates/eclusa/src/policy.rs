@@ -5,6 +5,8 @@
 
 use std::{borrow::Cow, path::Path};
 
+use eclusa_net::HostAccess;
+
 use crate::{Decision, PermissionClass, Policy, Reason, Source, Touch, Validated, Verdict};
 
 pub use commands::only_reads_files;
@@ -26,6 +28,7 @@ pub use visibility::HiddenPaths;
 pub(crate) use commands::Script;
 #[cfg(test)]
 pub(crate) use commands::texts_read;
+pub(crate) use host_access::{named_hosts, written_hosts};
 pub(crate) use paths::Root;
 pub(crate) use rule::Subject;
 
@@ -40,6 +43,7 @@ mod effects;
 mod error;
 mod example;
 mod explain;
+mod host_access;
 mod index;
 mod matcher;
 mod names;
@@ -194,6 +198,10 @@ impl Policy for Rules {
 
     fn judge_host(&self, call: &Validated, host: &str) -> Verdict {
         Rules::judge_host(self, call, host)
+    }
+
+    fn host_access(&self, call: &Validated) -> HostAccess {
+        self.host_access_of(call)
     }
 }
 

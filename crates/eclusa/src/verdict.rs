@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use eclusa_net::HostAccess;
+
 use crate::{ContextNeeds, EffectKind, EffectKinds, Effects, Explanation, HiddenPaths, Validated};
 
 /// How strict an answer is. The strictest of all that apply wins.
@@ -248,6 +250,12 @@ pub trait Policy: Send + Sync {
     /// tools that come upon paths which the call did not name.
     fn hidden(&self, _call: &Validated) -> HiddenPaths {
         HiddenPaths::nothing()
+    }
+
+    /// What is said of the hosts that a command reaches while it runs, beside what the settings of
+    /// its sandbox allow: a host that is denied here is never reached.
+    fn host_access(&self, _call: &Validated) -> HostAccess {
+        HostAccess::default()
     }
 
     /// Judges a call that was permitted and is sent on to another host.

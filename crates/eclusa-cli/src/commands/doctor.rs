@@ -67,6 +67,8 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         time: Duration::from_secs(20),
         conversation: None,
         background: false,
+        hidden: eclusa::HiddenPaths::nothing(),
+        hosts: Default::default(),
     };
     let ran = sandboxes.start(&order, |_| {}).and_then(eclusa_tools::Running::wait);
     let caps = ran.as_ref().ok().map(|it| (it.exit.caps.memory, it.exit.caps.processes));

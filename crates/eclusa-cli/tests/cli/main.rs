@@ -35,6 +35,7 @@ mod prompt;
 mod questions;
 mod queue;
 mod reviewers;
+mod rules_hold;
 mod run;
 mod screens;
 mod secret_names;

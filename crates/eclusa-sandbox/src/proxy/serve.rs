@@ -47,6 +47,9 @@ fn serve(proxy: &Proxy, client: &TcpStream, ticket: &Ticket) -> Result<(), Refus
     let Some((head, early)) = read_head(proxy, client)? else { return Ok(()) };
     let RequestHead { host, port, way, .. } = &head;
     ticket.asks(&host.to_string(), *port, *way);
+    if proxy.hosts.closes(host, *port, *way) {
+        return Err(Refusal::Rule(host.to_string()));
+    }
     if !proxy.hosts.allow(host, *port, *way) {
         return Err(Refusal::Host(host.to_string()));
     }

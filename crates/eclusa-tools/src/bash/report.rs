@@ -1,6 +1,10 @@
 //! What the model and programs are told of a command that ran.
 
-use std::{fmt::Write as _, path::PathBuf, time::Duration};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use eclusa::{Output, WholeOutput};
 use eclusa_sandbox::{Ended, Enforcement, Exit, How, Refusal, proxy::Attempt};
@@ -9,9 +13,18 @@ use serde_json::json;
 use super::LongOutput;
 use crate::sandboxes::{Ran, Sandboxes, WriteTracking};
 
-/// A command that ran to its end, or was ended.
-pub(super) fn output(ran: Ran, time: Duration, long: &LongOutput) -> Output {
-    let Ran { exit, changes, staged, notes, attempts, more_attempts, refused, live } = ran;
+/// A command that ran to its end, or was ended. `long` has its output as far as it was kept,
+/// `opened` are the hosts that a person opened while it ran; `ruled_out` says why a rule hides a
+/// path, if one does.
+pub(super) fn output(
+    ran: Ran,
+    time: Duration,
+    long: &LongOutput,
+    opened: &[String],
+    ruled_out: impl Fn(&Path) -> Option<String>,
+) -> Output {
+    let hidden_paths = ran.ruled_out;
+    let Ran { exit, changes, staged, notes, attempts, more_attempts, refused, live, .. } = ran;
     let mut text = printed(&exit);
     let whole = (exit.output.truncated() && !exit.output.is_binary())
         .then(|| long.whole(exit.output.head(), exit.output.tail(), exit.output.total()))
@@ -37,8 +50,13 @@ pub(super) fn output(ran: Ran, time: Duration, long: &LongOutput) -> Output {
     }
     // What went through the proxy is known exactly.
     let seen = |it: &&Refusal| !matches!(it, Refusal::Network(_)) || attempts.is_empty();
-    let refused: Vec<String> = refused.iter().filter(seen).map(refusal).collect();
+    let refused: Vec<String> =
+        refused.iter().filter(seen).map(|it| refusal(it, &ruled_out)).collect();
     refused.iter().for_each(|it| line(it.clone()));
+    if hidden_paths > 0 && failure(&exit, time).is_some() {
+        let are = if hidden_paths == 1 { "path is" } else { "paths are" };
+        line(format!("{hidden_paths} {are} hidden from commands by rules"));
+    }
     let (code, signal) = match exit.how {
         How::Code(code) => (Some(code), None),
         How::Signal(signal) => (None, Some(signal)),
@@ -60,7 +78,11 @@ pub(super) fn output(ran: Ran, time: Duration, long: &LongOutput) -> Output {
         "live": live,
     });
     let error = failure(&exit, time);
-    let sandbox = Some(held(&exit.enforcement, &live));
+    let mut sandbox = held(&exit.enforcement, &live);
+    if !opened.is_empty() {
+        let _ = write!(sandbox, "; a person opened {}", opened.join(", "));
+    }
+    let sandbox = Some(sandbox);
     let mut remarks: Vec<String> = attempts.iter().map(talked).collect();
     remarks.extend(notes);
     let data = Some(data);
@@ -87,7 +109,7 @@ fn talked(attempt: &Attempt) -> String {
 }
 
 /// What the sandbox did not let it do, and the smallest grant that would.
-fn refusal(refusal: &Refusal) -> String {
+fn refusal(refusal: &Refusal, ruled_out: impl Fn(&Path) -> Option<String>) -> String {
     let grant = match refusal {
         Refusal::Write(_) => {
             "; commands write to the workspace, to /tmp and to the caches of tools: a person can open \
@@ -99,7 +121,10 @@ fn refusal(refusal: &Refusal) -> String {
             );
         }
         Refusal::Network(None) => "; a person can name hosts in `commands.hosts`",
-        Refusal::Hidden(_) => ": it holds secrets, and no setting shows it to commands",
+        Refusal::Hidden(path) => match ruled_out(path) {
+            Some(why) => return format!("refused: {refusal}: {why}"),
+            None => ": it holds secrets, and no setting shows it to commands",
+        },
         Refusal::Limit("memory") => "; a person can raise `commands.memory`",
         Refusal::Limit("the number of processes") => "; a person can raise `commands.processes`",
         Refusal::Read(_) | Refusal::Limit(_) | Refusal::Call(_) => "",

@@ -23,6 +23,8 @@ pub struct Running {
     /// Held until it has ended.
     pub(super) caches: Option<CacheLayers>,
     pub(super) conversation: Option<Arc<Conversation>>,
+    /// How many paths rules hide from it.
+    pub(super) ruled_out: usize,
 }
 
 /// What keeps the effects of a command that runs.
@@ -56,6 +58,8 @@ pub struct Ran {
     /// Directories that it could write at once: relative to the workspace, or the workspace
     /// itself.
     pub live: Vec<PathBuf>,
+    /// How many paths of the workspace rules hid from it.
+    pub ruled_out: usize,
 }
 
 /// Why a command was not run, or why what it did cannot be told.
@@ -116,9 +120,10 @@ impl Running {
             true => Vec::new(),
             false => refusals(&complaints(&exit), &self.plan),
         };
+        let ruled_out = self.ruled_out;
         let live = self.plan.stage.into_iter().flat_map(|it| it.live);
         let live = live.chain(self.plan.write).collect();
-        Ok(Ran { exit, changes, staged, notes, attempts, more_attempts, refused, live })
+        Ok(Ran { exit, changes, staged, notes, attempts, more_attempts, refused, live, ruled_out })
     }
 }
 

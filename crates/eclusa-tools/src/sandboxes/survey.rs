@@ -15,11 +15,14 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use eclusa::Blocked;
+use eclusa::{Blocked, HiddenPaths};
 use eclusa_sandbox::is_secret;
 
 /// The clocks of filesystems are coarser than this at no setting.
 const COARSE: Duration = Duration::from_millis(100);
+
+/// The most paths that rules hide one by one. Beyond that, what they lie in is hidden.
+const MAX_HIDDEN: usize = 1000;
 
 /// Directories that hold programs of others, with keys for tests and certificates for everybody:
 /// names alone say nothing there. What a person has blocked is hidden there too.
@@ -33,6 +36,8 @@ pub(super) struct Survey {
     blocked: Blocked,
     /// What a person has blocked beyond what everybody has.
     own: Blocked,
+    /// What rules hide from the command.
+    rules: HiddenPaths,
     known: Mutex<HashMap<PathBuf, Directory>>,
 }
 
@@ -41,6 +46,8 @@ pub(super) struct Survey {
 pub(super) struct Found {
     /// What must be hidden.
     pub(super) hidden: Vec<PathBuf>,
+    /// What rules hide besides.
+    pub(super) by_rules: Vec<PathBuf>,
     /// Directories that git takes for a working tree or for a repository.
     pub(super) trees: Vec<PathBuf>,
 }
@@ -53,6 +60,7 @@ struct Directory {
     settled: bool,
     inner: Vec<PathBuf>,
     hidden: Vec<PathBuf>,
+    by_rules: Vec<PathBuf>,
     tree: bool,
 }
 
@@ -63,9 +71,15 @@ fn stamp(it: &fs::Metadata) -> Stamp {
 }
 
 impl Survey {
-    pub(super) fn new(root: &Path, blocked: Blocked) -> Survey {
+    /// What a workspace has that nobody may see, and what rules hide from commands.
+    pub(super) fn new(root: &Path, blocked: Blocked, rules: HiddenPaths) -> Survey {
         let own = blocked.own();
-        Survey { root: root.to_owned(), blocked, own, known: Mutex::default() }
+        Survey { root: root.to_owned(), blocked, own, rules, known: Mutex::default() }
+    }
+
+    /// What it was made to hide besides.
+    pub(super) fn rules(&self) -> &HiddenPaths {
+        &self.rules
     }
 
     /// What is there now.
@@ -91,13 +105,51 @@ impl Survey {
                 },
             };
             found.hidden.extend_from_slice(&directory.hidden);
+            found.by_rules.extend_from_slice(&directory.by_rules);
             pending.extend_from_slice(&directory.inner);
             if directory.tree {
                 found.trees.push(path.clone());
             }
             known.insert(path, directory);
         }
+        found.by_rules = self.bounded(found.by_rules);
         found
+    }
+
+    /// So many that each can be covered: where there are more, the directories that they lie in.
+    fn bounded(&self, mut hidden: Vec<PathBuf>) -> Vec<PathBuf> {
+        while hidden.len() > MAX_HIDDEN {
+            let before = hidden.len();
+            let wider = |it: &PathBuf| match it.parent() {
+                Some(parent) if parent != self.root => parent.to_owned(),
+                _ => it.clone(),
+            };
+            let deepest = hidden.iter().map(|it| it.iter().count()).max().unwrap_or_default();
+            hidden = hidden
+                .iter()
+                .map(|it| if it.iter().count() == deepest { wider(it) } else { it.clone() })
+                .collect();
+            hidden.sort();
+            hidden.dedup_by(|later, earlier| later.starts_with(&*earlier));
+            let top = self.root.iter().count() + 1;
+            if hidden.len() == before && hidden.iter().all(|it| it.iter().count() <= top) {
+                break;
+            }
+        }
+        hidden
+    }
+
+    /// True when rules hide an entry of the workspace from commands.
+    fn is_ruled_out(&self, inner: &Path, at: &Path, kind: fs::FileType) -> bool {
+        if self.rules.is_nothing() {
+            return false;
+        }
+        if kind.is_dir() {
+            return self.rules.hides_all_of(inner);
+        }
+        // A link is covered by covering what it leads to, and nothing is left without the workspace.
+        let upwards = || at.canonicalize().is_ok_and(|it| self.root.starts_with(it));
+        self.rules.hides(inner) && !(kind.is_symlink() && upwards())
     }
 
     /// Reads one directory.
@@ -107,6 +159,7 @@ impl Survey {
             settled: is_past(about),
             inner: Vec::new(),
             hidden: Vec::new(),
+            by_rules: Vec::new(),
             tree: false,
         };
         let beneath = path.strip_prefix(&self.root).unwrap_or(path);
@@ -123,17 +176,21 @@ impl Survey {
             let at = path.join(&name);
             let secret = !foreign && is_secret(&self.blocked, &inner, &at, kind.is_dir());
             if secret || self.own.by(&inner).is_some() {
-                directory.hidden.push(path.join(&name));
-            } else if kind.is_dir() && self.enters(&name) {
-                directory.inner.push(path.join(&name));
+                directory.hidden.push(at);
+            } else if self.is_ruled_out(&inner, &at, kind) {
+                directory.by_rules.push(at);
+            } else if kind.is_dir() && self.enters(&name, &inner) {
+                directory.inner.push(at);
             }
         }
         directory.tree |= head && config;
         Ok(directory)
     }
 
-    fn enters(&self, name: &OsStr) -> bool {
-        !is_skipped(name) || !self.own.patterns().is_empty()
+    fn enters(&self, name: &OsStr, inner: &Path) -> bool {
+        !is_skipped(name)
+            || !self.own.patterns().is_empty()
+            || (!self.rules.is_nothing() && self.rules.may_hide_below(inner))
     }
 }
 

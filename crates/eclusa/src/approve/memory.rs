@@ -7,7 +7,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{Decision, Hash, PermissionClass, Rule, Touch, Validated, policy::Root};
+use crate::{
+    Decision, Hash, PermissionClass, Rule, Touch, Validated,
+    policy::{Root, written_hosts},
+};
 
 /// What a remembered answer covers: calls of one tool, as it is now, and for a shell only the
 /// very same text. What is kept for always is narrower still: see [`GrantScope`].
@@ -66,7 +69,12 @@ impl Grant {
         match &self.scope {
             Some(it) if !it.commands.is_empty() => {
                 let commands = it.commands.iter().map(|it| it.trim_end_matches(" $").to_owned());
-                format!("`{}` with exactly {}", self.tool, list(&commands.collect::<Vec<_>>()))
+                let commands = list(&commands.collect::<Vec<_>>());
+                let hosts = match it.hosts.is_empty() {
+                    true => String::new(),
+                    false => format!(", which may reach {}", list(&it.hosts)),
+                };
+                format!("`{}` with exactly {commands}{hosts}", self.tool)
             }
             Some(it) if !it.paths.is_empty() => {
                 format!("`{}` for {}", self.tool, list(&it.paths))
@@ -95,6 +103,8 @@ impl GrantScope {
                 for script in call.scripts() {
                     scope.commands.extend(script.exactly()?);
                 }
+                // The rule opens what the answer opened.
+                scope.hosts = written_hosts(call);
                 (!scope.commands.is_empty()).then_some(scope)
             }
             PermissionClass::File => {

@@ -22,6 +22,8 @@ pub(crate) struct Trail {
     pub(crate) review_questions: Vec<(String, String)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) approval: Option<Approval>,
+    /// Whether a person said yes to the call as it stands, now or before.
+    pub(crate) approved: bool,
     pub(crate) reverse_thinking: Option<ReverseThinkingReport>,
     pub(crate) checkpoint: Option<String>,
     pub(crate) warnings: Vec<String>,
@@ -124,6 +126,7 @@ impl Trail {
             review_questions: Vec::new(),
             verdict: None,
             approval: None,
+            approved: false,
             reverse_thinking: None,
             checkpoint: None,
             warnings: Vec::new(),

@@ -25,9 +25,11 @@ pub(crate) enum Approved {
 }
 
 /// What asking brought.
-enum Heard {
+pub(super) enum Heard {
     /// Somebody answered.
     Said(Said),
+    /// Nobody was there, and the settings say that the call runs anyway.
+    Unasked(Said),
     /// While the call waited, another answer came to cover it.
     Remembered(String),
 }
@@ -43,7 +45,10 @@ pub(crate) async fn ask(
 ) -> Result<Approved, Stop> {
     let grant = grant_for(setup, call, trail.verdict.as_ref());
     let covered = || covering(setup, run, grant.as_ref());
-    let remembered = |trail: &mut Trail, by| note(trail, call, "remembered", by, None);
+    let remembered = |trail: &mut Trail, by| {
+        trail.approved = true;
+        note(trail, call, "remembered", by, None);
+    };
     if let Some(by) = covered() {
         remembered(trail, by);
         return Ok(Approved::Yes);
@@ -60,6 +65,11 @@ pub(crate) async fn ask(
             Ok(Approved::Yes)
         }
         Ok(Heard::Said(said)) => apply_answer(setup, run, call, question.grant, said, trail),
+        Ok(Heard::Unasked(said)) => {
+            let applied = apply_answer(setup, run, call, question.grant, said, trail);
+            trail.approved = false;
+            applied
+        }
     }
 }
 
@@ -128,7 +138,7 @@ pub(crate) async fn ask_about_changes(
             noted(trail, "remembered", by, None);
             return Ok(None);
         }
-        Ok(Heard::Said(said)) => said,
+        Ok(Heard::Said(said) | Heard::Unasked(said)) => said,
     };
     noted(trail, said.answer.word(), said.by.clone(), said.question);
     let yes = said.answer.is_yes() && !matches!(said.answer, Answer::Edit(_));
@@ -190,7 +200,7 @@ async fn ask_someone(
             });
             tracing::warn!(tool = call.name(), "{warning}");
             let by = "no_handler".to_owned();
-            Ok(Heard::Said(Said { answer: Answer::Once, by, question: None }))
+            Ok(Heard::Unasked(Said { answer: Answer::Once, by, question: None }))
         }
         Err(Stop::NoApprover) => Err(tainted::refusal(question).unwrap_or(Stop::NoApprover)),
         answered => answered,
@@ -210,6 +220,7 @@ fn apply_answer(
     note(trail, call, answer.word(), by.clone(), question);
     let yes = matches!(answer, Answer::Once | Answer::Session | Answer::Always);
     trail.approval.iter_mut().for_each(|it| it.opens = yes);
+    trail.approved = yes;
     emit_approval_event(setup, call, yes, &by);
     match answer {
         Answer::Edit(args) => return Ok(Approved::Edited(args)),
@@ -277,7 +288,7 @@ fn grant_for(setup: &GateSetup, call: &Validated, verdict: Option<&Verdict>) -> 
 }
 
 /// Puts the question to each approver in turn, until one can reach somebody.
-async fn ask_approvers(
+pub(super) async fn ask_approvers(
     setup: &GateSetup,
     run: &Run,
     call: &Validated,
@@ -369,7 +380,12 @@ fn note(
 }
 
 /// Tells whoever is listening how the question ended.
-fn emit_approval_event(setup: &GateSetup, call: &Validated, approved: bool, source: &str) {
+pub(super) fn emit_approval_event(
+    setup: &GateSetup,
+    call: &Validated,
+    approved: bool,
+    source: &str,
+) {
     setup.events.send(|| Event::ToolApproval {
         conversation: call.context().conversation.clone().unwrap_or_default(),
         call: call.id().to_owned(),

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use eclusa_net::HostAccess;
 use futures::FutureExt;
 use serde_json::Value;
 use tokio::{
@@ -17,12 +18,15 @@ use tokio::{
 
 use crate::{
     CallNesting, Decision, Event, Gate, HiddenPaths, Mode, Origin, Output, Permit, Reply, Run,
-    Stop, ToolCall, Touch, Validated, audit::ledger::Started,
+    Stop, ToolCall, Touch, Validated, audit::ledger::Started, gate::ask_hosts::ask_about_hosts,
+    policy::named_hosts,
 };
 
 /// A permit being used. Tools get this and nothing else.
 pub struct Job {
     call: Validated,
+    /// Whether a person said yes to the call.
+    approved: bool,
     gate: Gate,
     start: Option<u64>,
     until: watch::Sender<Instant>,
@@ -69,6 +73,38 @@ impl Job {
     /// paths asks [`hidden`](Job::hidden) once.
     pub fn is_hidden(&self, path: &Path) -> bool {
         self.hidden().hides(path)
+    }
+
+    /// Which hosts this call may reach while it runs, as far as rules and people say: for a sandbox,
+    /// which holds a command to them. Hosts that the call names are granted where a person said yes
+    /// to it; no mode answers for one.
+    pub fn host_access(&self) -> HostAccess {
+        let policy = self.gate.setup().live.policy.load();
+        let access = catch_unwind(AssertUnwindSafe(|| policy.host_access(&self.call)));
+        // A policy that panics has closed everything.
+        let mut access = access.unwrap_or_else(|_panic| HostAccess::nothing());
+        if self.approved {
+            access.granted = named_hosts(&self.call);
+        }
+        if self.gate.run().mode == Mode::Yolo {
+            access.asked.clear();
+        }
+        access
+    }
+
+    /// True when a person said yes to this call, now or before.
+    pub fn is_approved(&self) -> bool {
+        self.approved
+    }
+
+    /// Asks a person whether this call may run again with these hosts open (`example.com`, with
+    /// `:port` where that is not the usual one). The time that takes is not the tool's.
+    pub async fn ask_for_hosts(&self, hosts: &[String]) -> bool {
+        let asking = self.asking();
+        let (setup, run) = (self.gate.setup(), self.gate.run());
+        let answered = ask_about_hosts(setup, run, &self.call, hosts).await;
+        drop(asking);
+        answered.unwrap_or(false)
     }
 
     /// Whether this call, which was sent on to another host, may talk to it (`example.com`, with
@@ -206,6 +242,7 @@ pub(crate) async fn execute(
     _: Started,
 ) -> Result<Raw, Stop> {
     let run = gate.run();
+    let approved = permit.is_approved();
     let call = permit.into_call();
     let limits = &gate.setup().limits;
     let wanted = call.call().time.or_else(|| call.tool().tool().time(call.args()));
@@ -219,7 +256,8 @@ pub(crate) async fn execute(
         return Err(Stop::TooLate);
     }
     let until = watch::Sender::new(until);
-    let job = Job { call, gate: gate.clone(), start, until, aborted: AtomicBool::new(false) };
+    let (gate, aborted) = (gate.clone(), AtomicBool::new(false));
+    let job = Job { call, approved, gate, start, until, aborted };
     // The call of `run` itself may panic too, before there is a future to poll.
     let work = AssertUnwindSafe(async { job.call.tool().tool().run(&job).await }).catch_unwind();
     let ran = tokio::select! {

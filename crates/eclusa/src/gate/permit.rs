@@ -23,12 +23,19 @@ use crate::{
 #[must_use = "a permit that is not run should be recorded as such"]
 pub struct Permit {
     call: Reviewed,
+    /// Whether a person said yes to it, now or before.
+    approved: bool,
 }
 
 impl Permit {
     /// The call this permit is for.
     pub fn call(&self) -> &Validated {
         self.call.call()
+    }
+
+    /// Whether a person said yes to exactly this call, now or before.
+    pub(crate) fn is_approved(&self) -> bool {
+        self.approved
     }
 
     /// Spends the permit. Visible to the crate, called by `execute.rs` alone (tidy holds that).
@@ -53,6 +60,7 @@ pub(crate) async fn decide(
 ) -> Result<Permit, Stop> {
     for _ in 0..=MAX_EDITS {
         let verdict = judge(setup, run, call.call());
+        trail.approved = false;
         let verdict =
             trail.verdict.insert(asked_by_reviewers(&trail.review_questions, run, verdict));
         if run.dry_run {
@@ -67,7 +75,7 @@ pub(crate) async fn decide(
             return Err(Stop::denied(Decider::Policy, why));
         }
         match pass_all(setup, run, call.call(), trail).await? {
-            Approved::Yes => return Ok(Permit { call }),
+            Approved::Yes => return Ok(Permit { call, approved: trail.approved }),
             Approved::Edited(args) => {
                 let edited = call.with_args(args, trail)?;
                 call = Box::pin(review(setup, edited, trail)).await?;

@@ -12,6 +12,19 @@ pub(super) fn question(
     trail: &Trail,
     grant: Option<Grant>,
 ) -> Question {
+    let verdict = trail.verdict.clone().unwrap_or_else(|| Verdict::from_reasons(Vec::new()));
+    let reverse_thinking = trail.reverse_thinking.clone();
+    Question { reverse_thinking, ..question_with(setup, run, call, verdict, grant) }
+}
+
+/// The same for a verdict, before or beside what the call has been through.
+pub(super) fn question_with(
+    setup: &GateSetup,
+    run: &Run,
+    call: &Validated,
+    verdict: Verdict,
+    grant: Option<Grant>,
+) -> Question {
     Question {
         call: call.id().to_owned(),
         tool: call.name().to_owned(),
@@ -23,10 +36,10 @@ pub(super) fn question(
             Cow::Borrowed(_) => None,
         },
         touches: call.touches().to_vec(),
-        verdict: trail.verdict.clone().unwrap_or_else(|| Verdict::from_reasons(Vec::new())),
+        verdict,
         reason: call.reason().map(str::to_owned),
         destructive: call.facts().destructive,
-        reverse_thinking: trail.reverse_thinking.clone(),
+        reverse_thinking: None,
         preview: None,
         binding: call.binding().to_string(),
         can_always: setup.live.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),

@@ -235,8 +235,16 @@ impl Script {
         // All are matched: what is staged for one reason is asked about for another.
         let (decision, text) = strictest(judged.into_iter().filter_map(Result::err))
             .unwrap_or_else(|| (Decision::Allow, "only reads in the workspace".to_owned()));
-        let text = format!("{} {text}", said(command)).into();
-        Reason { decision, source: Source::Default, origin: "commands".into(), text }
+        let mut text = format!("{} {text}", said(command));
+        if decision == Decision::Ask && reading.class.contains(Class::Network) {
+            let hosts: Vec<String> =
+                self.hosts_of(command, reading).map(|it| quoted(&it)).collect();
+            if !hosts.is_empty() {
+                text = format!("{text}; a yes opens {} for this call", hosts.join(", "));
+            }
+        }
+        let (source, origin) = (Source::Default, "commands".into());
+        Reason { decision, source, origin, text: text.into() }
     }
 }
 

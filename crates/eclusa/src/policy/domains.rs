@@ -1,7 +1,7 @@
 //! Hosts in words alone: who is meant by a text, and which patterns name them. Nothing here asks
 //! a name server; which addresses a name has is the business of whoever connects.
 
-use eclusa_net::{Endpoint, HostPattern};
+use eclusa_net::{Endpoint, HostSet};
 
 use super::matcher::Holds;
 
@@ -11,8 +11,7 @@ use super::matcher::Holds;
 /// port. Exceptions are read the other way.
 #[derive(Debug, Clone)]
 pub(crate) struct Domains {
-    any: Vec<HostPattern>,
-    but: Vec<HostPattern>,
+    hosts: HostSet,
     tightens: bool,
 }
 
@@ -23,31 +22,25 @@ impl Domains {
         patterns: impl IntoIterator<Item = S>,
         tightens: bool,
     ) -> Result<Domains, String> {
-        let (mut any, mut but) = (Vec::new(), Vec::new());
-        for pattern in patterns {
-            match pattern.as_ref().strip_prefix('!') {
-                Some(exception) => but.push(read(exception)?),
-                None => any.push(read(pattern.as_ref())?),
-            }
-        }
-        match any.is_empty() {
+        let hosts = HostSet::parse(patterns)
+            .map_err(|(written, err)| format!("`{written}` is not a host: {err}"))?;
+        match hosts.is_empty() {
             true => Err("there is no host here to match; write `*` for all hosts".to_owned()),
-            false => Ok(Domains { any, but, tightens }),
+            false => Ok(Domains { hosts, tightens }),
         }
     }
 
     /// Whether a text names one of the hosts. What nobody can read is in doubt.
     pub(crate) fn fit(&self, text: &str) -> Holds {
         let Ok(endpoint) = Endpoint::parse(text) else { return Holds::Doubt };
-        let fits = |it: &HostPattern, wide: bool| match wide {
-            true => it.concerns(&endpoint),
-            false => it.covers(&endpoint),
-        };
-        let any = self.any.iter().any(|it| fits(it, self.tightens));
-        (any && !self.but.iter().any(|it| fits(it, !self.tightens))).into()
+        match self.tightens {
+            true => self.hosts.concerns(&endpoint).into(),
+            false => self.hosts.covers(&endpoint).into(),
+        }
     }
-}
 
-fn read(written: &str) -> Result<HostPattern, String> {
-    HostPattern::parse(written).map_err(|err| format!("`{written}` is not a host: {err}"))
+    /// The hosts, for whoever connects.
+    pub(crate) fn hosts(&self) -> &HostSet {
+        &self.hosts
+    }
 }

@@ -175,6 +175,16 @@ impl Globs {
 }
 
 impl Globs {
+    /// True when something beneath a directory may fit, exceptions aside.
+    pub(crate) fn may_fit_below(&self, directory: &Path) -> bool {
+        self.any.may_fit_below(directory)
+    }
+
+    /// True when an exception may be about something beneath a directory.
+    pub(crate) fn may_except_below(&self, directory: &Path) -> bool {
+        self.but.may_fit_below(directory)
+    }
+
     /// The glob that a path fits, as short as it can be written.
     pub(crate) fn pattern(&self, path: &Path) -> Option<String> {
         let set = self.any.built.get_or_init(|| GlobSet::new(&self.any.globs).ok()).as_ref()?;
@@ -194,6 +204,23 @@ impl Set {
             let _ = self.built.set(Some(set));
         }
         Ok(self)
+    }
+
+    /// Part by part, as far as the globs say exactly which.
+    fn may_fit_below(&self, directory: &Path) -> bool {
+        let names: Vec<_> =
+            directory.iter().map(|it| it.to_string_lossy().to_lowercase()).collect();
+        self.globs.iter().any(|glob| {
+            for (part, name) in glob.glob().split('/').zip(&names) {
+                if part.contains(['*', '?', '[', '{', '\\']) || !part.is_ascii() {
+                    return true;
+                }
+                if !part.eq_ignore_ascii_case(name) {
+                    return false;
+                }
+            }
+            true
+        })
     }
 
     fn fit(&self, path: &Path) -> Option<bool> {

@@ -3,7 +3,9 @@
 
 use std::{fmt, path::Path, sync::Arc};
 
-use super::{Access, Rule, Rules, Subject, floors, rule::Paths, taint, unruled};
+use super::{
+    Access, Rule, Rules, Subject, floors, host_access::run_touches, rule::Paths, taint, unruled,
+};
 use crate::{Decision, Files, Reason, Source, Touch, Validated, Verdict};
 
 /// The paths that a call may not look at although they lie beneath what it was permitted: rules
@@ -13,9 +15,41 @@ use crate::{Decision, Files, Reason, Source, Touch, Validated, Verdict};
 /// thread. A clone is the same.
 #[derive(Clone, Default)]
 pub struct HiddenPaths {
-    rules: Arc<[(Decision, Arc<Paths>)]>,
+    rules: Arc<[HidingRule]>,
     from: Option<Decision>,
     all: bool,
+}
+
+/// A rule that hides paths.
+#[derive(Clone)]
+struct HidingRule {
+    decision: Decision,
+    paths: Arc<Paths>,
+    /// Paths that other rules make an exception for.
+    unless: Vec<Arc<Paths>>,
+    reason: Reason,
+}
+
+impl HidingRule {
+    fn hides(&self, path: &Path) -> bool {
+        self.paths.fit(path, false) && !self.unless.iter().any(|it| it.fit(path, false))
+    }
+
+    /// True when something that lies beneath a directory may be shown although the directory is
+    /// hidden.
+    fn may_show_below(&self, directory: &Path) -> bool {
+        self.paths.may_except_below(directory)
+            || self.unless.iter().any(|it| it.may_fit_below(directory))
+    }
+
+    fn same_as(&self, other: &HidingRule) -> bool {
+        let same = |one: &Arc<Paths>, other: &Arc<Paths>| {
+            Arc::ptr_eq(one, other) || matches!((&**one, &**other), (Paths::All, Paths::All))
+        };
+        same(&self.paths, &other.paths)
+            && self.unless.len() == other.unless.len()
+            && self.unless.iter().zip(&other.unless).all(|(one, other)| same(one, other))
+    }
 }
 
 impl HiddenPaths {
@@ -37,15 +71,49 @@ impl HiddenPaths {
 
     /// True when the call may not look at this path, which is relative to the workspace.
     pub fn hides(&self, path: &Path) -> bool {
-        let counts = |decision: &Decision| self.from.is_none_or(|from| *decision >= from);
-        self.all || self.rules.iter().any(|(decision, it)| counts(decision) && it.fit(path, false))
+        self.all || self.counting().any(|it| it.hides(path))
+    }
+
+    /// The rules that count.
+    fn counting(&self) -> impl Iterator<Item = &HidingRule> {
+        let from = self.from;
+        self.rules.iter().filter(move |it| from.is_none_or(|from| it.decision >= from))
+    }
+
+    /// True when the call may not look at a directory as a whole: no exception shows anything in it.
+    pub fn hides_all_of(&self, directory: &Path) -> bool {
+        let hides = |it: &HidingRule| it.hides(directory) && !it.may_show_below(directory);
+        self.all || self.counting().any(hides)
+    }
+
+    /// True when the call may be barred from something beneath a directory.
+    pub fn may_hide_below(&self, directory: &Path) -> bool {
+        self.all || self.counting().any(|it| it.paths.may_fit_below(directory))
+    }
+
+    /// Why a path is hidden, if a rule hides it.
+    pub fn why(&self, path: &Path) -> Option<String> {
+        self.counting().find(|it| it.hides(path)).map(|it| it.reason.to_string())
+    }
+
+    /// True when it hides the same, by the same rules.
+    pub fn same_as(&self, other: &HiddenPaths) -> bool {
+        let (mut own, mut others) = (self.counting(), other.counting());
+        self.all == other.all
+            && loop {
+                match (own.next(), others.next()) {
+                    (None, None) => break true,
+                    (Some(one), Some(other)) if one.same_as(other) => {}
+                    _ => break false,
+                }
+            }
     }
 
     /// The same, for whoever leaves out the blocked files of this workspace anyway: a rule that is
     /// about the very same files need not be asked again about every name.
     #[must_use]
     pub fn beside(self, files: &Files) -> HiddenPaths {
-        let new = |it: &&(Decision, Arc<Paths>)| match &*it.1 {
+        let new = |it: &&HidingRule| match &*it.paths {
             Paths::Blocked { all, .. } => !files.blocked().same_as(all),
             Paths::Globs(_) | Paths::All => true,
         };
@@ -55,7 +123,7 @@ impl HiddenPaths {
 
     /// True when it hides nothing, whatever is asked.
     pub fn is_nothing(&self) -> bool {
-        !self.all && self.rules.is_empty()
+        !self.all && self.counting().next().is_none()
     }
 }
 
@@ -76,7 +144,8 @@ impl Rules {
     pub(super) fn hidden_from(&self, call: &Validated) -> HiddenPaths {
         let paths = floors(call, &self.root, &mut Vec::new());
         let asked = self.subject(call, call.touches(), &paths);
-        let found = self.subject(call, &[], &[]);
+        let runs = run_touches(call);
+        let found = self.subject(call, &runs, &[]);
         let hides = |rule: &&Rule| {
             rule.decision() >= Decision::Ask
                 && rule.is_about_reading()
@@ -85,9 +154,22 @@ impl Rules {
                 && rule.concerns(&found)
                 && (rule.decision() == Decision::Deny || !rule.applies(&asked))
         };
-        let rules = self.rules.iter().filter(hides);
-        let rules = rules.map(|rule| (rule.decision(), rule.paths().unwrap_or_else(all_paths)));
+        let rules = self.rules.iter().filter(hides).filter_map(|rule| self.hiding(rule, &found));
         HiddenPaths { rules: rules.collect(), ..HiddenPaths::default() }
+    }
+
+    /// What a rule hides, without what others except; nothing where one excepts all of it.
+    fn hiding(&self, rule: &Rule, found: &Subject<'_>) -> Option<HidingRule> {
+        let mut unless = Vec::new();
+        for other in self.excepting(rule, found) {
+            match other.paths() {
+                Some(paths) => unless.push(paths),
+                None if other.hosts().is_some() || other.is_about_paths() => {}
+                None => return None,
+            }
+        }
+        let paths = rule.paths().unwrap_or_else(all_paths);
+        Some(HidingRule { decision: rule.decision(), paths, unless, reason: rule.reason() })
     }
 
     /// What is said of this call, were it to talk to this host.

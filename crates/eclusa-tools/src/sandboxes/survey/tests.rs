@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use eclusa::{Blocked, files::SECRET_NAMES};
+use eclusa::{Blocked, HiddenPaths, files::SECRET_NAMES};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -27,7 +27,7 @@ fn hidden(survey: &Survey, root: &Path) -> Vec<String> {
 
 fn fresh(root: &Path, own: &[&str]) -> Vec<String> {
     let blocked = Blocked::new(SECRET_NAMES.iter().chain(own));
-    hidden(&Survey::new(root, blocked.unwrap()), root)
+    hidden(&Survey::new(root, blocked.unwrap(), HiddenPaths::nothing()), root)
 }
 
 #[test]
@@ -52,7 +52,8 @@ fn repositories_are_found_at_any_depth() {
     for path in ["one/.git/HEAD", "a/b/c/d/two/.git", "bare/HEAD", "bare/config", "none/HEAD"] {
         write(&dir.path().join(path), "x");
     }
-    let mut trees = Survey::new(dir.path(), Blocked::nothing()).look().trees;
+    let mut trees =
+        Survey::new(dir.path(), Blocked::nothing(), HiddenPaths::nothing()).look().trees;
     trees.sort();
     assert_eq!(trees, ["a/b/c/d/two", "bare", "one"].map(|it| dir.path().join(it)));
 }
@@ -89,14 +90,14 @@ proptest! {
     fn what_changed_is_seen(rounds in prop::collection::vec(prop::collection::vec(line(), 1..8), 1..5)) {
         let dir = TempDir::new().unwrap();
         let own = Blocked::new(SECRET_NAMES.iter().chain(&["*.secret"])).unwrap();
-        let survey = Survey::new(dir.path(), own.clone());
+        let survey = Survey::new(dir.path(), own.clone(), HiddenPaths::nothing());
         for round in rounds {
             // Until what was found is old enough to be remembered.
             std::thread::sleep(super::COARSE * 2);
             survey.look();
             prop_assert!(survey.known.lock().unwrap().values().all(|it| it.settled));
             round.into_iter().for_each(|line| act(dir.path(), line));
-            let fresh = hidden(&Survey::new(dir.path(), own.clone()), dir.path());
+            let fresh = hidden(&Survey::new(dir.path(), own.clone(), HiddenPaths::nothing()), dir.path());
             prop_assert_eq!(hidden(&survey, dir.path()), fresh);
         }
     }

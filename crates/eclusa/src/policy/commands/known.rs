@@ -5,8 +5,11 @@ use eclusa_shell::{
     programs::{Class, CommandProfile},
 };
 
-use super::{Script, Where, places, uses};
-use crate::policy::{Access, Root};
+use super::{Fit, Script, Where, places, uses};
+use crate::{
+    Decision,
+    policy::{Access, Root, Rule, Subject, host_access::written},
+};
 
 impl Script {
     /// True when one of its commands is one of these programs.
@@ -31,13 +34,37 @@ impl Script {
 
     /// The hosts that its commands name, as far as they are known.
     pub(in crate::policy) fn hosts(&self) -> impl Iterator<Item = String> {
-        let named = self.commands().flat_map(|(command, it)| {
-            // Addresses among the words of what talks to other machines, whatever they are to it.
-            let talks = it.class.contains(Class::Network);
-            let others = command.words.iter().skip(1).filter(move |it| talks && is_address(it));
-            it.hosts.iter().chain(others)
-        });
-        named.filter_map(|it| it.text()).map(|it| host_of(&it).to_owned())
+        self.commands().flat_map(|(command, profile)| hosts_named(command, profile))
+    }
+
+    /// The hosts that one of its commands names, each once, as a rule would write them.
+    pub(super) fn hosts_of(
+        &self,
+        command: &Command,
+        profile: &CommandProfile,
+    ) -> impl Iterator<Item = String> {
+        let mut hosts: Vec<String> =
+            hosts_named(command, profile).filter_map(|it| written(&it)).collect();
+        hosts.sort();
+        hosts.dedup();
+        hosts.into_iter()
+    }
+
+    /// True when one of its commands may be one that a rule names.
+    pub(in crate::policy) fn may_run(&self, rule: &Rule) -> bool {
+        self.commands().any(|(command, it)| rule.names_command(command, it) > Fit::No)
+    }
+
+    /// True when a rule covers every command of it that does more than read in the workspace, and at
+    /// least one.
+    pub(in crate::policy) fn runs_only(&self, rule: &Rule, subject: &Subject<'_>) -> bool {
+        let covered = |(command, it): (&Command, &CommandProfile)| {
+            rule.fits_command(subject, command, it) == Fit::Yes
+        };
+        let free = |(command, it): (&Command, &CommandProfile)| {
+            self.default(command, it, subject.root).decision == Decision::Allow
+        };
+        self.commands().any(covered) && self.commands().all(|it| covered(it) || free(it))
     }
 
     /// True when one of its commands is a command of git that the table knows.
@@ -64,6 +91,18 @@ impl Script {
             })
         })
     }
+}
+
+/// The hosts that a command names, as it writes them.
+fn hosts_named<'a>(
+    command: &'a Command,
+    profile: &'a CommandProfile,
+) -> impl Iterator<Item = String> + 'a {
+    // Addresses among the words of what talks to other machines, whatever they are to it.
+    let talks = profile.class.contains(Class::Network);
+    let others = command.words.iter().skip(1).filter(move |it| talks && is_address(it));
+    let named = profile.hosts.iter().chain(others);
+    named.filter_map(|it| it.text()).map(|it| host_of(&it).to_owned())
 }
 
 /// `ssh://host/x`, or `me@host:x`.

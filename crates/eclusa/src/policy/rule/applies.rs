@@ -48,14 +48,24 @@ impl Rule {
         command: &Command,
         reading: &CommandProfile,
     ) -> Fit {
+        match self.names_command(command, reading) {
+            fit if fit > Fit::No && self.concerns(call) && self.reaches(call) => fit,
+            _ => Fit::No,
+        }
+    }
+
+    /// How far a command is one of those that it names, whatever else it asks.
+    #[cfg(feature = "shell")]
+    pub(in crate::policy) fn names_command(
+        &self,
+        command: &Command,
+        reading: &CommandProfile,
+    ) -> Fit {
         let fits = self.commands.iter().map(|it| match self.tightens() {
             true => it.concerns(command, reading),
             false => it.covers(command),
         });
-        match fits.max() {
-            Some(fit) if fit > Fit::No && self.concerns(call) && self.reaches(call) => fit,
-            _ => Fit::No,
-        }
+        fits.max().unwrap_or(Fit::No)
     }
 
     /// Whether it applies.
@@ -102,16 +112,20 @@ impl Rule {
             }
             false if !paths && hosts.is_none() => true,
             false => {
+                // A command that a rule names reaches no other hosts than the rule does: the sandbox
+                // holds it to them.
+                let runs = self.is_about_commands() && !paths;
                 // What else the call touches, the rule says nothing about.
                 let covered = |it: &Touch| match it {
                     Touch::Read(_) | Touch::Write(_) => paths,
                     Touch::Fetch(host) => hosts.is_some_and(|it| it.fit(host) == Holds::Yes),
-                    Touch::Run(_) | Touch::Unknown => false,
+                    Touch::Run(_) => runs,
+                    Touch::Unknown => false,
                 };
                 let fetches = |it: &Touch| matches!(it, Touch::Fetch(_));
                 call.touches.iter().all(covered)
                     && (!paths || (!call.paths.is_empty() && call.paths.iter().all(fits)))
-                    && (hosts.is_none() || call.touches.iter().any(fetches))
+                    && (hosts.is_none() || runs || call.touches.iter().any(fetches))
             }
         }
     }

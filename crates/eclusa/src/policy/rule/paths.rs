@@ -1,4 +1,4 @@
-//! Which paths a rule is about.
+//! Which paths a rule is about: globs, blocked files, or all.
 
 use std::{path::Path, sync::Arc};
 
@@ -28,6 +28,23 @@ impl Paths {
             Paths::Globs(globs) => globs.fit(path),
             Paths::Blocked { all, .. } => blocked_by(all, path, changed).is_some(),
             Paths::All => true,
+        }
+    }
+
+    /// True when it may be about something beneath a directory.
+    pub(crate) fn may_fit_below(&self, directory: &Path) -> bool {
+        match self {
+            Paths::Globs(globs) => globs.may_fit_below(directory),
+            Paths::Blocked { .. } | Paths::All => true,
+        }
+    }
+
+    /// True when it may make an exception beneath a directory.
+    pub(crate) fn may_except_below(&self, directory: &Path) -> bool {
+        match self {
+            Paths::Globs(globs) => globs.may_except_below(directory),
+            Paths::Blocked { .. } => true,
+            Paths::All => false,
         }
     }
 

@@ -2,10 +2,20 @@
 
 use std::{borrow::Cow, path::Path};
 
+use eclusa_net::HostSet;
+
 use super::{Access, Paths, Rule, Subject, blocked_by};
-use crate::{Reason, policy::PathFacts};
+use crate::{
+    Reason,
+    policy::{PathFacts, domains::Domains},
+};
 
 impl Rule {
+    /// The hosts that it is about, if it is about hosts.
+    pub(in crate::policy) fn hosts(&self) -> Option<&HostSet> {
+        self.domains.as_ref().map(Domains::hosts)
+    }
+
     /// True when it is about the files that nobody may see.
     pub(in crate::policy) fn is_about_blocked(&self) -> bool {
         matches!(self.paths.as_deref(), Some(Paths::Blocked { .. }))

@@ -1,0 +1,169 @@
+//! Rules hold for shell commands: paths that are denied are hidden, hosts that are denied are not
+//! reached, and a yes opens the hosts that the question names. Addresses are of a network that nobody
+//! has, so that nothing depends on one.
+
+use serde_json::json;
+
+use crate::{prompt::Person, world::World};
+
+fn bash(command: &str) -> String {
+    json!({ "command": command }).to_string()
+}
+
+const NO_DATA: &str = r#"
+mode = "yolo"
+[[rules]]
+id = "no-data"
+decision = "deny"
+path = ["data/**", "!data/public.txt"]
+reason = "customers are nobody's business"
+[[rules]]
+decision = "allow"
+path = "data/open/**"
+except = "no-data"
+"#;
+
+/// A world with data that a rule denies.
+fn with_data() -> World {
+    let world = World::with(NO_DATA);
+    for name in ["data/open", "data/deep/er"] {
+        std::fs::create_dir_all(world.path("workspace").join(name)).unwrap();
+    }
+    world.write("workspace/data/customers.csv", "name\nAda Lovelace\n");
+    world.write("workspace/data/deep/er/more.csv", "Ada again\n");
+    world.write("workspace/data/public.txt", "Everybody knows\n");
+    world.write("workspace/data/open/list.csv", "Opened\n");
+    world
+}
+
+#[test]
+fn a1_2_what_a_rule_denies_to_read_is_hidden_from_commands() {
+    let world = with_data();
+    for command in [
+        "cat d*/*.csv",
+        "grep -rh A . ; true",
+        "cat $(find . -name '*.csv')",
+        "python3 -c \"print(open('da' + 'ta/customers.csv').read())\"",
+        "cp -r data /tmp/copy; cat /tmp/copy/* /tmp/copy/deep/er/*",
+    ] {
+        let ran = world.eclusa(&["run", "bash", &bash(command)]);
+        assert!(!ran.out.contains("Ada") && !ran.err.contains("Ada"), "{command}: {ran:?}");
+    }
+    let open = "python3 -c \"[print(open('da' + it).read()) for it in ('ta/public.txt', 'ta/open/list.csv')]\"";
+    let ran = world.eclusa(&["run", "bash", &bash(open)]);
+    assert!(ran.out.contains("Everybody") && ran.out.contains("Opened"), "{ran:?}");
+    // What is named is denied before anything runs, with the rule's own reason.
+    let ran = world.eclusa(&["exec", "--", "cat data/customers.csv"]);
+    assert!(ran.code == 3 && ran.err.contains("nobody's business"), "{ran:?}");
+    // A pattern that comes to nothing is explained.
+    let ran = world.eclusa(&["run", "bash", &bash("cat d*/deep/*/*.csv")]);
+    assert!(ran.code != 0 && ran.out.contains("hidden from commands by rules"), "{ran:?}");
+}
+
+#[test]
+fn what_rules_hide_may_change_between_commands() {
+    let world = World::with("mode = \"yolo\"\n");
+    world.write("workspace/a.secretive", "Ada\n");
+    let cat = bash("cat *.secretive");
+    assert!(world.eclusa(&["run", "bash", &cat]).out.contains("Ada"));
+    world.write(
+        "config/eclusa/eclusa.toml",
+        "mode = \"yolo\"\n[[rules]]\ndecision = \"deny\"\npath = \"*.secretive\"\n",
+    );
+    assert!(!world.eclusa(&["run", "bash", &cat]).out.contains("Ada"));
+}
+
+/// A program that asks the proxy for an address, of which no text tells.
+const FETCH: &str = "import sys, urllib.request\n\
+    try: urllib.request.urlopen('http://' + sys.argv[1] + '/', timeout=30)\n\
+    except Exception as err: print(err)\n";
+
+#[test]
+fn a1_1_domain_rules_hold_in_the_proxy() {
+    let world = World::with(
+        r#"
+mode = "yolo"
+[commands]
+hosts = ["192.0.2.7", "192.0.2.17"]
+[[rules]]
+id = "closed"
+decision = "deny"
+domain = ["192.0.2.7", "192.0.2.17"]
+[[rules]]
+decision = "allow"
+domain = "192.0.2.17"
+except = "closed"
+[[rules]]
+decision = "allow"
+domain = "192.0.2.8"
+"#,
+    );
+    world.write("workspace/fetch.py", FETCH);
+    let fetch = |host: &str| {
+        let ran = world.eclusa(&["run", "bash", &bash(&format!("python3 fetch.py {host}"))]);
+        ran.out
+    };
+    let denied = fetch("192.0.2.7");
+    assert!(denied.contains("a rule denies `192.0.2.7`"), "{denied}");
+    assert!(!denied.contains("commands.hosts"), "no setting opens it: {denied}");
+    // Through the rules; only then is the address looked at.
+    for open in ["192.0.2.8", "192.0.2.17"] {
+        let ran = fetch(open);
+        assert!(ran.contains(&format!("`{open}` has the address")), "{ran}");
+    }
+    let other = fetch("192.0.2.9");
+    assert!(other.contains("not among the hosts"), "{other}");
+    // And in the verdict.
+    let ran = world.eclusa(&["check", "bash", &bash("curl -sS https://192.0.2.7/")]);
+    assert!(ran.out.starts_with("deny"), "{ran:?}");
+}
+
+/// A rule about a command and a host allows exactly that, and opens it.
+#[test]
+fn a_rule_for_a_command_and_a_host_opens_the_host_for_that_command() {
+    let world = World::with(
+        "[[rules]]\ndecision = \"allow\"\ncommand = \"curl\"\ndomain = \"192.0.2.8\"\n",
+    );
+    let ran = world.eclusa(&["run", "bash", &bash("curl -sS http://192.0.2.8/x")]);
+    assert!(ran.out.contains("`192.0.2.8` has the address"), "{ran:?}");
+    let ran = world.eclusa(&["run", "bash", &bash("curl -sS http://192.0.2.8/ http://192.0.2.9/")]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    let ran = world.eclusa(&["run", "bash", &bash("curl -sS http://192.0.2.8/ && ./other")]);
+    assert!(!ran.out.contains("has the address"), "{ran:?}");
+}
+
+#[test]
+fn a_yes_opens_the_hosts_that_the_question_names_and_no_others() {
+    let world = World::new();
+    let command = bash("curl -sS http://192.0.2.8/ -o /dev/null");
+    let mut person = Person::runs(&world, &["run", "bash", &command]);
+    person.sees("192.0.2.8");
+    person.answers("y");
+    let (_, seen) = person.ends();
+    assert!(seen.contains("has the address"), "{seen}");
+    // A mode answers for nobody here.
+    let ran = world.eclusa(&["--mode", "yolo", "run", "bash", &command]);
+    assert!(ran.out.contains("not among the hosts"), "{ran:?}");
+}
+
+/// Hosts that nobody could know before are asked about when they were tried.
+#[test]
+fn hosts_that_an_approved_command_tried_are_asked_about_and_opened() {
+    let world = World::with("[[rules]]\ndecision = \"ask\"\ncommand = \"python3\"\n");
+    world.write("workspace/fetch.py", &format!("{FETCH}print('ran'); sys.exit(1)\n"));
+    let command = bash("python3 fetch.py 192.0.2.8");
+    let mut person = Person::runs(&world, &["run", "bash", &command]);
+    person.answers("y");
+    person.sees("it tried to reach `192.0.2.8`");
+    person.answers("y");
+    let (_, seen) = person.ends();
+    assert!(seen.contains("has the address"), "{seen}");
+    let end = world.records().into_iter().rfind(|it| it["event"] == "ended").unwrap();
+    assert!(end["sandbox"].as_str().unwrap().contains("a person opened 192.0.2.8"), "{end}");
+    let mut person = Person::runs(&world, &["run", "bash", &command]);
+    person.answers("y");
+    person.sees("it tried to reach");
+    person.answers("n");
+    let (_, seen) = person.ends();
+    assert!(seen.contains("not among the hosts"), "{seen}");
+}

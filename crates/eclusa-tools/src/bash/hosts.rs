@@ -1,0 +1,56 @@
+//! A command that a person said yes to and that fails for want of a host: the host is asked about,
+//! and the command runs again.
+
+use eclusa::{Job, ToolError};
+use eclusa_net::HostPattern;
+use eclusa_sandbox::{How, proxy::Attempt};
+
+use super::{Bash, LongOutput, run, time_left};
+use crate::sandboxes::{CommandOrder, Ran, WriteTracking, Writes};
+
+/// How often a person is asked about hosts for one command.
+const MAX_HOST_QUESTIONS: u32 = 3;
+
+impl Bash {
+    /// Runs a command. Where a person said yes to it and it failed for hosts that it could not reach,
+    /// they are asked about those, and it runs again: what the first run changed is thrown away. The
+    /// hosts that were opened so come with what it did.
+    pub(super) async fn run_with_hosts(
+        &self,
+        mut order: CommandOrder,
+        job: &Job,
+    ) -> Result<(Ran, LongOutput, Vec<String>), ToolError> {
+        let settings = self.sandboxes.settings();
+        let staged = order.writes == Writes::Staged
+            && self.sandboxes.write_tracking() == WriteTracking::Overlay;
+        let mut questions = if staged && job.is_approved() { MAX_HOST_QUESTIONS } else { 0 };
+        let mut opened: Vec<String> = Vec::new();
+        loop {
+            let long = LongOutput::new(&settings.state, settings.keep.head);
+            let seen = (self.watch.clone(), long.clone());
+            let ran = run(self.sandboxes.clone(), order.clone(), seen, job).await;
+            let ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
+            let wanted = hosts_wanted(&ran, &opened);
+            if questions == 0 || wanted.is_empty() || !job.ask_for_hosts(&wanted).await {
+                return Ok((ran, long, opened));
+            }
+            questions -= 1;
+            let patterns = wanted.iter().filter_map(|it| HostPattern::parse(it).ok());
+            order.hosts.granted.extend(patterns);
+            opened.extend(wanted);
+            order.time = time_left(order.time, job);
+        }
+    }
+}
+
+/// The hosts that a command which failed was not let through to, and that a person could open.
+fn hosts_wanted(ran: &Ran, opened: &[String]) -> Vec<String> {
+    if ran.exit.how == How::Code(0) {
+        return Vec::new();
+    }
+    let mut hosts: Vec<String> = ran.attempts.iter().filter_map(Attempt::grant).collect();
+    hosts.retain(|it| !opened.contains(it));
+    hosts.sort();
+    hosts.dedup();
+    hosts
+}
