@@ -30,6 +30,7 @@ pub(crate) use commands::Script;
 pub(crate) use commands::texts_read;
 pub(crate) use host_access::{named_hosts, written_hosts};
 pub(crate) use paths::Root;
+pub(crate) use quote::plainly;
 pub(crate) use rule::Subject;
 
 #[cfg(feature = "shell")]
@@ -48,6 +49,7 @@ mod index;
 mod matcher;
 mod names;
 mod paths;
+mod quote;
 mod rule;
 mod taint;
 #[cfg(test)]
@@ -275,11 +277,11 @@ fn floors<'a>(
         match root.place(path) {
             PathLocation::Inside(path) => paths.push((access, path)),
             PathLocation::Outside => {
-                let text = format!("`{}` is outside the workspace", path.escape_debug());
+                let text = format!("`{}` is outside the workspace", plainly(path));
                 because.push(Reason { text: text.into(), ..deny("workspace") });
             }
             PathLocation::Nowhere => {
-                let text = format!("`{}` does not say which file it means", path.escape_debug());
+                let text = format!("`{}` does not say which file it means", plainly(path));
                 because.push(Reason { text: text.into(), ..deny("workspace") });
             }
         }

@@ -164,6 +164,16 @@ fn hosts_that_an_approved_command_tried_are_asked_about_and_opened() {
     person.answers("y");
     person.sees("it tried to reach");
     person.answers("n");
+    person.sees("Why?");
+    person.types("");
     let (_, seen) = person.ends();
     assert!(seen.contains("not among the hosts"), "{seen}");
+}
+
+#[test]
+fn reasons_quote_what_was_written() {
+    let world = World::new();
+    let ran = world.eclusa(&["check", "bash", &bash("npm install 'left pad' \"it's\"")]);
+    assert!(ran.out.contains("'left pad' \"it's\""), "{ran:?}");
+    assert!(!ran.out.contains("\\'"), "{ran:?}");
 }

@@ -7,6 +7,7 @@ use crate::{
         ask::{Heard, ask_approvers, emit_approval_event},
         question::question_with,
     },
+    policy::plainly,
 };
 
 /// Asks whether a call may run again with these hosts open. A yes is for this call and these hosts;
@@ -41,7 +42,7 @@ pub(crate) async fn ask_about_hosts(
 }
 
 fn question(setup: &GateSetup, run: &Run, call: &Validated, hosts: &[String]) -> Question {
-    let named: Vec<String> = hosts.iter().map(|it| format!("`{}`", it.escape_debug())).collect();
+    let named: Vec<String> = hosts.iter().map(|it| format!("`{}`", plainly(it))).collect();
     let text = format!(
         "it tried to reach {}; a yes runs it again with exactly that open",
         named.join(", ")

@@ -9,7 +9,8 @@ use std::{
 };
 
 use crate::{
-    ChangeTotals, Changes, Decision, JudgeContext, Run, Source, Validated, Verdict, gate::GateSetup,
+    ChangeTotals, Changes, Decision, JudgeContext, Run, Source, Validated, Verdict,
+    gate::GateSetup, policy::plainly,
 };
 
 /// What is kept of the conversations, by their names.
@@ -107,7 +108,7 @@ pub(crate) fn bring_from_outside(setup: &GateSetup, run: &Run, how: Arc<str>) {
 /// Marks the conversation when a call that is about to run brings text from outside into it.
 pub(crate) fn mark_tainted(setup: &GateSetup, run: &Run, call: &Validated) {
     if let Some(how) = setup.live.policy.load().taint_source(call) {
-        let text = format!("{how} (`{}`)", call.name().escape_debug());
+        let text = format!("{how} (`{}`)", plainly(call.name()));
         bring_from_outside(setup, run, text.into());
     }
 }

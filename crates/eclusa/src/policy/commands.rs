@@ -15,6 +15,7 @@ use eclusa_shell::{
 
 use super::{
     Access, Allowed, Root, Rules,
+    quote::{quoted, shortened},
     rule::{Rule, Subject},
     taint, without_excepted,
 };
@@ -33,9 +34,6 @@ pub(crate) use prefix::{Fit, Prefix};
 
 /// What becomes of a command that does more than read in the workspace, and why.
 type Refused = (Decision, String);
-
-/// How much of a command a reason quotes.
-const QUOTED: usize = 80;
 
 /// Files that everybody may write to, because nothing is kept there.
 const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/2"];
@@ -391,17 +389,5 @@ fn named(command: &Command) -> String {
             (None, None) => "an empty command".to_owned(),
         },
         false => words.join(" "),
-    }
-}
-
-fn quoted(text: &str) -> String {
-    format!("`{}`", shortened(text))
-}
-
-fn shortened(text: &str) -> String {
-    let text = text.escape_debug().to_string();
-    match text.char_indices().nth(QUOTED) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text,
     }
 }

@@ -14,7 +14,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Access, JudgeContext, PathLocation, Rule, Rules, Script, Subject, reason, scripts,
+    Access, JudgeContext, PathLocation, Rule, Rules, Script, Subject, plainly, reason, scripts,
     without_excepted,
 };
 use crate::{
@@ -349,7 +349,7 @@ fn stands_in(change: &Change) -> bool {
 
 /// `a`, `b` and 2 more
 fn listed(paths: &[&Path]) -> String {
-    let name = |path: &&Path| format!("`{}`", path.to_string_lossy().escape_debug());
+    let name = |path: &&Path| format!("`{}`", plainly(&path.to_string_lossy()));
     let named: Vec<String> = paths.iter().take(MAX_LISTED).map(name).collect();
     match paths.len().saturating_sub(MAX_LISTED) {
         0 => named.join(", "),

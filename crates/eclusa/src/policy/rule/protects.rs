@@ -7,7 +7,7 @@ use eclusa_net::HostSet;
 use super::{Access, Paths, Rule, Subject, blocked_by};
 use crate::{
     Reason,
-    policy::{PathFacts, domains::Domains},
+    policy::{PathFacts, domains::Domains, plainly},
 };
 
 impl Rule {
@@ -52,7 +52,7 @@ impl Rule {
         };
         let named = call.paths.iter().find(fits).and_then(|(_, path)| {
             let pattern = paths.pattern(Path::new(&**path), call.changed)?;
-            Some(format!("{}: `{}` matches `{pattern}`", reason.text, path.escape_debug()))
+            Some(format!("{}: `{}` matches `{pattern}`", reason.text, plainly(path)))
         });
         match named {
             Some(text) => Reason { text: text.into(), ..reason },
