@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use crate::source::Source;
 
 /// Our crates, and which of our crates each may depend on. A new room gets a line here.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("eclusa-net", &[]),
     ("eclusa-shell", &["eclusa-net"]),
     ("eclusa-workspace", &[]),
@@ -19,6 +19,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
         &["eclusa", "eclusa-net", "eclusa-shell", "eclusa-sandbox", "eclusa-workspace"],
     ),
     ("eclusa-store", &["eclusa", "eclusa-workspace"]),
+    ("eclusa-approvals", &["eclusa"]),
     ("eclusa-mcp", &["eclusa", "eclusa-net", "eclusa-workspace"]),
     ("eclusa-agent", &["eclusa"]),
     ("eclusa-agents", &[]),
@@ -27,6 +28,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
         &[
             "eclusa",
             "eclusa-agent",
+            "eclusa-approvals",
             "eclusa-agents",
             "eclusa-config",
             "eclusa-mcp",

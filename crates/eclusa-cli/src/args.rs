@@ -22,7 +22,7 @@ mod setup;
 mod values;
 
 pub(crate) use agents::{AgentsCommand, InstallArgs};
-pub(crate) use approvals::{ApprovalsCommand, ResumeArgs};
+pub(crate) use approvals::{ApprovalsCommand, ResumeArgs, ServeArgs};
 pub(crate) use conversation::{
     AskArgs, ChatArgs, ConversationCommand, ExportFormat, FeedArgs, ModelsCommand, SessionsCommand,
     WireShape,

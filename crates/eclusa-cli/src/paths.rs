@@ -106,6 +106,11 @@ impl Paths {
         self.state().map_or_else(|| self.store.with_file_name(AGENTS), |it| it.join(AGENTS))
     }
 
+    /// Who may answer approvals on the page, and with which keys: in every workspace.
+    pub(crate) fn people(&self) -> PathBuf {
+        self.state().map_or_else(|| self.store.with_file_name("people"), |it| it.join("people"))
+    }
+
     /// Where uses of rules are counted.
     pub(crate) fn uses(&self) -> PathBuf {
         self.store.with_file_name("uses")

@@ -17,6 +17,8 @@ pub(crate) struct WorkspaceQueue {
     /// Whether it is the workspace that the command was called for.
     pub(crate) here: bool,
     pub(crate) queue: ApprovalQueue,
+    /// What the queue is kept in, and the log besides.
+    pub(crate) store: Store,
 }
 
 impl WorkspaceQueue {
@@ -32,26 +34,12 @@ impl WorkspaceQueue {
 /// All of them: this workspace first. A workspace whose log cannot be opened is told and left out,
 /// unless it is this one.
 pub(crate) fn all(paths: &Paths) -> Result<Vec<WorkspaceQueue>, Failure> {
-    let here = paths.store.parent().map(PathBuf::from).unwrap_or_default();
+    let here = paths.store.parent().and_then(|it| it.file_name()).unwrap_or_default();
     let mut found = Vec::new();
     if paths.store.exists() {
         found.push(open(&paths.store, true)?);
     }
-    let entries = here.parent().map(fs::read_dir).and_then(Result::ok);
-    let mut others: Vec<PathBuf> =
-        entries.into_iter().flatten().flatten().map(|it| it.path()).collect();
-    others.sort();
-    let file = paths.store.file_name().unwrap_or_default();
-    for directory in others.into_iter().filter(|it| *it != here) {
-        let store = directory.join(file);
-        if !store.is_file() {
-            continue;
-        }
-        match open(&store, false) {
-            Ok(queue) => found.push(queue),
-            Err(failure) => crate::screen::note(&failure.lines().join("; ")),
-        }
-    }
+    found.extend(others(paths, |key| key.as_bytes() == here.as_encoded_bytes()));
     let names: Vec<String> = found.iter().map(|it| it.name.clone()).collect();
     for queue in &mut found {
         if names.iter().filter(|it| **it == queue.name).count() > 1 {
@@ -59,6 +47,28 @@ pub(crate) fn all(paths: &Paths) -> Result<Vec<WorkspaceQueue>, Failure> {
         }
     }
     Ok(found)
+}
+
+/// The queues of all workspaces but those that are known. One that cannot be opened is told.
+pub(crate) fn others(paths: &Paths, known: impl Fn(&str) -> bool) -> Vec<WorkspaceQueue> {
+    let entries = paths.state().map(fs::read_dir).and_then(Result::ok);
+    let mut directories: Vec<PathBuf> =
+        entries.into_iter().flatten().flatten().map(|it| it.path()).collect();
+    directories.sort();
+    let file = paths.store.file_name().unwrap_or_default();
+    let mut found = Vec::new();
+    for directory in directories {
+        let key = directory.file_name().unwrap_or_default().to_string_lossy();
+        let store = directory.join(file);
+        if known(&key) || !store.is_file() {
+            continue;
+        }
+        match open(&store, false) {
+            Ok(queue) => found.push(queue),
+            Err(failure) => crate::screen::note(&failure.lines().join("; ")),
+        }
+    }
+    found
 }
 
 fn open(path: &std::path::Path, here: bool) -> Result<WorkspaceQueue, Failure> {
@@ -72,7 +82,14 @@ fn open(path: &std::path::Path, here: bool) -> Result<WorkspaceQueue, Failure> {
     let name = named.map_or(called, |it| it.to_string_lossy().into_owned());
     // A colon would make a reference that means something else.
     let name = name.replace(|it: char| it == ':' || it.is_control() || it.is_whitespace(), "_");
-    Ok(WorkspaceQueue { key, name, directory, here, queue: ApprovalQueue::new(store) })
+    Ok(WorkspaceQueue {
+        key,
+        name,
+        directory,
+        here,
+        queue: ApprovalQueue::new(store.clone()),
+        store,
+    })
 }
 
 /// The queue and the number that a reference names.

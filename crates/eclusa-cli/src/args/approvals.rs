@@ -1,5 +1,7 @@
 //! `eclusa approvals` and `eclusa resume`, as typed.
 
+use std::net::SocketAddr;
+
 use clap::{Args as Group, Subcommand};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -11,6 +13,7 @@ Examples:
   eclusa approvals no 12 'not on a Friday'      refuse it, and tell the model why
   eclusa approvals edit 12 command='make test'  run this instead, if the rules allow it
   eclusa approvals revoke 12                    take a yes back that was not used yet
+  eclusa approvals serve                        the same, and the log, in a browser
 
 A number means an approval of this workspace; `NAME:NUMBER`, as the list shows it, one of another.
 Calls wait here with on_no_approver = \"queue\", or with `eclusa run --park`. A yes is kept for five
@@ -83,6 +86,19 @@ pub(crate) enum ApprovalsCommand {
         /// Which one, as `list` shows it
         approval: String,
     },
+    /// Serve the page where approvals are answered; prints a link that works once
+    Serve(ServeArgs),
+}
+
+/// Where the page is served.
+#[derive(Debug, Group)]
+pub(crate) struct ServeArgs {
+    /// Address and port to listen on
+    #[arg(long, default_value = "127.0.0.1:8378", value_name = "ADDRESS")]
+    pub(crate) listen: SocketAddr,
+    /// Another address that the page is reached by, with TLS in front of it; repeatable
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Vec<String>,
 }
 
 /// Which calls to take up again.

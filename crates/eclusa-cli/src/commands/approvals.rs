@@ -8,6 +8,8 @@ use eclusa::{
 use rustix::termios::tcgetwinsize;
 use serde_json::json;
 
+mod serve;
+
 use super::{call_args, run::asked_to_end};
 use crate::{
     args::{ApprovalsCommand, Global},
@@ -20,6 +22,10 @@ use crate::{
 };
 
 pub(super) async fn run(global: &Global, what: Option<ApprovalsCommand>) -> Result<Exit, Failure> {
+    let what = match what {
+        Some(ApprovalsCommand::Serve(args)) => return serve::run(global, args).await,
+        what => what,
+    };
     let queues = queues::all(&Paths::find(global)?)?;
     let mut screen = Screen::stdout();
     let default = ApprovalsCommand::List { count: 20, after: 0 };
@@ -54,6 +60,7 @@ pub(super) async fn run(global: &Global, what: Option<ApprovalsCommand>) -> Resu
         ApprovalsCommand::Abort { approval } => {
             say(queues, &approval, false, Answer::Abort, "aborted", &mut screen)?;
         }
+        ApprovalsCommand::Serve(_) => {}
         ApprovalsCommand::Revoke { approval } => {
             let (queue, id) = queues::find(queues, &approval)?;
             queue.queue.revoke(id, &person::name()).map_err(failed)?;

@@ -201,7 +201,7 @@ impl Book {
     }
 }
 
-fn status(entry: &UndoEntry) -> String {
+pub(in crate::commands) fn status(entry: &UndoEntry) -> String {
     match &entry.status {
         UndoStatus::Committed => "applied".to_owned(),
         UndoStatus::Undone { by } => format!("undone by {by}"),

@@ -2,8 +2,10 @@
 
 use crate::{
     args::{Global, PolicyCommand},
+    context::AppContext,
     failure::{Exit, Failure},
     screen::Screen,
+    since::Since,
 };
 
 mod agent_rules;
@@ -22,6 +24,15 @@ pub(super) mod try_rule;
 pub(super) fn rule_ids(config: &eclusa_config::Config) -> Vec<String> {
     let ids = layers::rules(config).iter().filter_map(|it| it.id()).collect::<Vec<_>>();
     ids.into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}
+
+/// Rules that would have saved questions in the last week, for a page.
+pub(super) fn suggestions(
+    ctx: &AppContext,
+    count: usize,
+) -> Result<Vec<(String, usize, String)>, Failure> {
+    let week = Since::Ago(std::time::Duration::from_secs(7 * 86_400));
+    suggest::recent(ctx, week, count)
 }
 
 pub(super) fn run(global: &Global, what: PolicyCommand) -> Result<Exit, Failure> {

@@ -38,6 +38,19 @@ pub(super) async fn run(ctx: &AppContext, args: UndoArgs, json: bool) -> Result<
     back.pass("undo", call, &meant, planned).await
 }
 
+/// Undoes one call for somebody who does not sit at this terminal; says what was done.
+pub(super) async fn one(ctx: &AppContext, call: u64) -> Result<String, Failure> {
+    let back = UndoSession::open(ctx, false)?;
+    let which = Selection::Calls(vec![call]);
+    let meant = select::find(which, &back.workspace, &back.store, &*ctx.registry()?)?;
+    let call = ToolCall::new(id(), "undo", json!({"calls": meant.calls})).from(Origin::Person);
+    let reply = back.gate.pass(call).await;
+    match reply.is_error() {
+        true => Err(Failure::failed(reply.content())),
+        false => Ok(one_line(reply.text())),
+    }
+}
+
 pub(super) async fn redo(ctx: &AppContext, args: RedoArgs, json: bool) -> Result<Exit, Failure> {
     let back = UndoSession::open(ctx, json)?;
     let undo = select::undo_of(args.call, &back.workspace)?;

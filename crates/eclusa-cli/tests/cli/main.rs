@@ -7,6 +7,7 @@
 )]
 
 mod agent_settings;
+mod approvals_page;
 mod ask;
 mod built_in;
 mod check;

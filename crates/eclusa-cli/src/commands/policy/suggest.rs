@@ -39,32 +39,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let ctx = AppContext::open(global)?;
     let calls = log_calls::calls(&ctx.paths.log()?, since)?;
-    let gate = ctx.judge()?;
-    let now: Vec<&'static str> = calls.all.iter().map(|it| it.again(&gate)).collect();
-    let mut candidates = BTreeSet::new();
-    for (call, now) in calls.all.iter().zip(&now) {
-        if ["ask", "stage"].contains(now)
-            && said_yes(call)
-            && let Ok(explanation) = gate.explain(call.call())
-        {
-            candidates.extend(rules(&explanation));
-        }
-    }
-    let mut proposals = Vec::new();
-    for toml in candidates {
-        if let Some(proposal) = tried(&ctx, toml, &calls.all, &now) {
-            proposals.push(proposal);
-        }
-    }
-    proposals.sort_by_key(|it| std::cmp::Reverse(it.saved.len()));
-    // A rule that saves no question which an earlier one leaves is no news.
-    let mut covered: BTreeSet<u64> = BTreeSet::new();
-    proposals.retain(|it| {
-        let news = it.saved.iter().any(|call| !covered.contains(call));
-        covered.extend(&it.saved);
-        news
-    });
-    proposals.truncate(count);
+    let proposals = proposals(&ctx, &calls.all, count)?;
     for Proposal { toml, saved, example } in &proposals {
         if global.json {
             screen.json(&json!({"rule": toml, "questions": saved.len(), "calls": saved}))?;
@@ -84,6 +59,52 @@ pub(super) fn run(
         ))?;
     }
     Ok(Exit::Done)
+}
+
+/// Rules of the last days for a page: the rule, how many questions it saves, and one of them.
+pub(super) fn recent(
+    ctx: &AppContext,
+    since: Since,
+    count: usize,
+) -> Result<Vec<(String, usize, String)>, Failure> {
+    let calls = log_calls::calls(&ctx.paths.log()?, Some(since))?;
+    let found = proposals(ctx, &calls.all, count)?;
+    Ok(found.into_iter().map(|it| (it.toml, it.saved.len(), it.example)).collect())
+}
+
+/// The rules that save most, each with something that those before it leave.
+fn proposals(
+    ctx: &AppContext,
+    calls: &[LoggedCall],
+    count: usize,
+) -> Result<Vec<Proposal>, Failure> {
+    let gate = ctx.judge()?;
+    let now: Vec<&'static str> = calls.iter().map(|it| it.again(&gate)).collect();
+    let mut candidates = BTreeSet::new();
+    for (call, now) in calls.iter().zip(&now) {
+        if ["ask", "stage"].contains(now)
+            && said_yes(call)
+            && let Ok(explanation) = gate.explain(call.call())
+        {
+            candidates.extend(rules(&explanation));
+        }
+    }
+    let mut proposals = Vec::new();
+    for toml in candidates {
+        if let Some(proposal) = tried(ctx, toml, calls, &now) {
+            proposals.push(proposal);
+        }
+    }
+    proposals.sort_by_key(|it| std::cmp::Reverse(it.saved.len()));
+    // A rule that saves no question which an earlier one leaves is no news.
+    let mut covered: BTreeSet<u64> = BTreeSet::new();
+    proposals.retain(|it| {
+        let news = it.saved.iter().any(|call| !covered.contains(call));
+        covered.extend(&it.saved);
+        news
+    });
+    proposals.truncate(count);
+    Ok(proposals)
 }
 
 fn said_yes(call: &LoggedCall) -> bool {

@@ -215,6 +215,48 @@ fn mcp_a_client_is_told_to_come_back_when_a_person_takes_long() {
     assert_eq!(world.read("workspace/notes.txt"), "hello\n");
 }
 
+/// An id outlives the server: `wait` of the next one finds the question, still open or answered
+/// meanwhile, and the call runs once.
+#[test]
+fn mcp_wait_finds_its_call_after_a_restart() {
+    let world = World::with("on_no_approver = \"queue\"\n");
+    let start = || Client::modern_with(&world, &["mcp", "--patience", "300ms"], json!({}));
+    let killed = |mut client: Client| {
+        client.child.kill().unwrap();
+        client.child.wait().unwrap();
+    };
+    let queued = || world.eclusa(&["--json", "approvals"]);
+    let mut client = start();
+    let told = client.call("note", json!({"text": "hello"}));
+    let id = told["_meta"]["eclusa/id"].as_str().unwrap().to_owned();
+    wait_until("the question is in the approval queue", || !queued().out.is_empty());
+    // Whoever is told to wait while the question is queued can come back to any server.
+    let told = client.call("wait", json!({"id": id}));
+    assert_eq!(told["_meta"]["eclusa/id"], id.as_str(), "{told}");
+    killed(client);
+    let mut client = start();
+    let told = client.call("wait", json!({"id": id}));
+    assert_eq!(told["_meta"]["eclusa/id"], id.as_str(), "{told}");
+    let waiting = queued();
+    assert_eq!(waiting.out.lines().count(), 1, "one question, whoever waits for it: {waiting:?}");
+    killed(client);
+    assert_eq!(world.read("workspace/notes.txt"), "");
+    let number = waiting.json()["id"].to_string();
+    assert_eq!(world.eclusa(&["approvals", "yes", &number]).code, 0);
+    let mut client = start();
+    let mut result = client.call("wait", json!({"id": id}));
+    while result["_meta"]["eclusa/code"] == "waiting" {
+        result = client.call("wait", json!({"id": id}));
+    }
+    assert_eq!(result["isError"], false, "{result}");
+    let again = json!({"name": "wait", "arguments": {"id": id}});
+    assert_eq!(client.ask("tools/call", again.clone())["error"]["code"], -32602);
+    // Nor does the next server run it again.
+    killed(client);
+    assert_eq!(start().ask("tools/call", again)["error"]["code"], -32602);
+    assert_eq!(world.read("workspace/notes.txt"), "hello\n");
+}
+
 #[test]
 fn mcp_a_question_that_nobody_comes_back_to_holds_no_other_up() {
     let world = World::new();

@@ -1,0 +1,17 @@
+//! The page where people answer pending approvals, read the log and see what agents did.
+//!
+//! It is a server of its own, with a port and sessions of its own: what an agent holds opens
+//! nothing here. A cookie reads; an answer is signed by a key that a browser made when it was
+//! paired, and that never leaves it ([`People`]). What the page can look at is given to it as
+//! [`Workspaces`].
+
+mod page;
+mod people;
+mod proof;
+mod server;
+mod workspaces;
+
+pub use people::{KeyKind, People, PeopleError, Person, PersonKey};
+pub use proof::{BadSignature, undo_statement, verify};
+pub use server::{Page, serve};
+pub use workspaces::{CallEffects, Suggestion, WorkspaceEntry, Workspaces};

@@ -1,0 +1,139 @@
+//! The inbox: what waits in all workspaces, identical ones together, and one of them in full.
+
+use eclusa::{QuestionPage, QueuedQuestion, one_line};
+use serde_json::Value;
+
+use super::{
+    View,
+    html::{Html, span},
+    layout, question,
+};
+use crate::workspaces::WorkspaceEntry;
+
+/// So many of each workspace are shown.
+const PAGE: usize = 100;
+
+/// Identical questions of one workspace.
+struct Group {
+    workspace: usize,
+    first: QueuedQuestion,
+    count: usize,
+}
+
+/// The inbox, with one question in full: the one that is named, or the first.
+pub(crate) async fn inbox(view: &View, named: Option<(&str, u64)>) -> Option<String> {
+    let workspaces = view.workspaces.list();
+    let now = now();
+    let search = view.parameter("q").to_lowercase();
+    let (mut groups, mut pending): (Vec<Group>, u64) = (Vec::new(), 0);
+    let mut more = false;
+    for (at, workspace) in workspaces.iter().enumerate() {
+        let Some(questions) = view.workspaces.questions(&workspace.key) else { continue };
+        pending = pending.saturating_add(questions.pending().await.unwrap_or_default());
+        let page = QuestionPage { after: 0, limit: PAGE };
+        let waiting = questions.list(page).await.unwrap_or_default();
+        more |= waiting.len() == PAGE;
+        for queued in waiting {
+            let text = format!("{} {} {}", queued.question.tool, headline(&queued), workspace.name);
+            if !text.to_lowercase().contains(&search) {
+                continue;
+            }
+            let same = |it: &&mut Group| {
+                it.workspace == at && it.first.question.binding == queued.question.binding
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.count += 1,
+                None => groups.push(Group { workspace: at, first: queued, count: 1 }),
+            }
+        }
+    }
+    groups.sort_by_key(|it| it.first.created);
+    let first = groups.first().and_then(|it| Some((workspaces.get(it.workspace)?, it.first.id)));
+    let open = match named {
+        Some((key, id)) => Some((workspaces.iter().find(|it| it.key == key)?, id)),
+        None => first,
+    };
+    let mut body = Html::default();
+    body.raw("<div class=\"inbox\"><section class=\"list\" aria-label=\"Pending approvals\">");
+    search_form(view.parameter("q"), "Search what waits", &mut body);
+    list(&groups, &workspaces, open, now, &mut body);
+    if more {
+        body.raw("<p class=\"faint\">More wait: answer some, or search.</p>");
+    }
+    body.raw("</section><section class=\"detail\" aria-live=\"off\">");
+    match open {
+        Some((workspace, id)) => body.raw(full(view, workspace, id, now).await?.as_str()),
+        None => body.raw("<div class=\"empty card\"><img src=\"/icon.svg\" alt=\"\" width=\"64\" height=\"64\"><h1>Nothing waits</h1><p>New questions appear here by themselves.</p></div>"),
+    };
+    body.raw("</section></div>");
+    let title = format!("Inbox ({pending})");
+    Some(layout(view, "inbox", &title, Some(pending), &body))
+}
+
+async fn full(view: &View, workspace: &WorkspaceEntry, id: u64, now: u64) -> Option<Html> {
+    let questions = view.workspaces.questions(&workspace.key)?;
+    let queued = questions.get(id).await.ok()?;
+    let identical = questions.identical(id).await.unwrap_or_default();
+    let queue = questions.queue().await.ok()?;
+    Some(question::question(workspace, &queue, &view.person, &queued, &identical, now))
+}
+
+pub(super) fn search_form(value: &str, label: &str, body: &mut Html) {
+    body.raw(
+        "<form class=\"search\" role=\"search\"><input id=\"search\" type=\"search\" name=\"q\"",
+    );
+    body.element(" aria-label=\"", label, "\"").element(" placeholder=\"", label, "\"");
+    body.element(" value=\"", value, "\"></form>");
+}
+
+fn list(
+    groups: &[Group],
+    workspaces: &[WorkspaceEntry],
+    open: Option<(&WorkspaceEntry, u64)>,
+    now: u64,
+    body: &mut Html,
+) {
+    if groups.is_empty() {
+        body.raw("<p class=\"faint\">No pending approvals.</p>");
+        return;
+    }
+    body.raw("<ol class=\"rows\">");
+    for group in groups {
+        let Some(workspace) = workspaces.get(group.workspace) else { continue };
+        let queued = &group.first;
+        let current = open.is_some_and(|(it, id)| it.key == workspace.key && id == queued.id);
+        body.raw("<li><a class=\"row\"").element(" href=\"/inbox/", &workspace.key, "/");
+        body.text(queued.id).raw("\"").raw(if current { " aria-current=\"true\"" } else { "" });
+        body.raw("><span class=\"top\">").element("<span class=\"number\">", queued.id, "</span>");
+        body.element("<span class=\"tool\">", &queued.question.tool, "</span>");
+        if group.count > 1 {
+            body.element("<span class=\"times\">×", group.count, "</span>");
+        }
+        body.element("<span class=\"where\">", &workspace.name, "</span>");
+        body.element("<time data-expires=\"", queued.expires, "\">");
+        body.text(span(queued.expires.saturating_sub(now))).raw(" left</time></span>");
+        body.element("<span class=\"what\" dir=\"ltr\">", headline(queued), "</span>");
+        if queued.asker_away {
+            body.raw("<span class=\"away\">nobody waits</span>");
+        }
+        body.raw("</a></li>");
+    }
+    body.raw("</ol>");
+}
+
+/// What a question is about, in one line.
+pub(super) fn headline(queued: &QueuedQuestion) -> String {
+    let question = &queued.question;
+    let args = question.shown_args.as_ref().unwrap_or(&question.args);
+    let said = match (args.get("command").and_then(Value::as_str), &question.preview) {
+        (Some(command), _) => command.to_owned(),
+        (None, Some(preview)) => preview.summary.clone(),
+        (None, None) => args.to_string(),
+    };
+    one_line(&said).chars().take(160).collect()
+}
+
+pub(super) fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}

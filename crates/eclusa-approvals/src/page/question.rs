@@ -1,0 +1,149 @@
+//! One question: what the one renderer makes of it, and the answers.
+
+use eclusa::{Grant, QuestionState, QueuedQuestion, Role, render};
+
+use super::{html::Html, html::ago, html::span, offers};
+use crate::workspaces::WorkspaceEntry;
+
+/// The question in full, with the answers that it offers.
+pub(super) fn question(
+    workspace: &WorkspaceEntry,
+    queue: &str,
+    person: &str,
+    queued: &QueuedQuestion,
+    identical: &[u64],
+    now: u64,
+) -> Html {
+    let asked = &queued.question;
+    let offers = offers(asked);
+    let pending = queued.state == QuestionState::Pending;
+    let mut html = Html::default();
+    html.raw("<article id=\"question\" class=\"question card\" aria-labelledby=\"question-title\"");
+    html.element(" data-workspace=\"", &workspace.key, "\"");
+    html.element(" data-queue=\"", queue, "\"").element(" data-person=\"", person, "\"");
+    html.element(" data-id=\"", queued.id, "\"").element(" data-binding=\"", &asked.binding, "\"");
+    let ids: Vec<String> = identical.iter().map(u64::to_string).collect();
+    html.element(" data-identical=\"", ids.join(","), "\"");
+    html.raw(if pending { " data-pending" } else { "" }).raw(">");
+    html.raw("<div class=\"head\"><h1 id=\"question-title\">");
+    html.element("<span class=\"number\">", queued.id, "</span> ");
+    html.element("<span class=\"tool\">", &asked.tool, "</span></h1>");
+    html.element("<span class=\"state ", queued.state, "\">")
+        .text(queued.state)
+        .raw("</span></div>");
+    html.raw("<p class=\"facts\">asked ").text(ago(queued.created, now));
+    html.element(" by <b>", &asked.principal, "</b>");
+    html.element(" in <b>", &workspace.name, "</b>");
+    if pending {
+        html.element(" · <time data-expires=\"", queued.expires, "\">");
+        html.text(span(queued.expires.saturating_sub(now))).raw(" left</time>");
+    }
+    let short: String = asked.binding.chars().take(8).collect();
+    html.element(" · binding <code>", short, "</code></p>");
+    if queued.asker_away && queued.state.is_open() {
+        html.raw("<p class=\"note\">Nobody waits for it now: a yes is kept for five minutes, for whoever asks the same again.</p>");
+    }
+    if let Some(by) = &queued.decided_by {
+        html.element("<p class=\"note\"><b>", by, "</b> answered ");
+        html.element("<b>", queued.answer.as_deref().unwrap_or_default(), "</b>");
+        html.element(" by ", queued.proof.map_or("word", eclusa::Proof::as_str), "");
+        if let Some(reason) = queued.reason.as_ref().filter(|it| !it.is_empty()) {
+            html.element(": “", reason, "”");
+        }
+        html.raw("</p>");
+    }
+    lines(queued, &mut html);
+    if pending {
+        answers(queued, &offers, identical.len(), &mut html);
+    } else if queued.state == QuestionState::Approved {
+        html.raw("<div class=\"answers\"><button type=\"button\" data-revoke class=\"no\">Take the yes back</button></div>");
+    }
+    html.raw("</article>");
+    html
+}
+
+/// The lines of the one renderer. The letters of a terminal's prompt mean nothing here.
+fn lines(queued: &QueuedQuestion, html: &mut Html) {
+    let lines = render(&queued.question).lines;
+    let next = lines.iter().skip(1).map(|it| Some(it.role)).chain([None]);
+    html.raw(
+        "<pre class=\"lines\" dir=\"ltr\" translate=\"no\" tabindex=\"0\" aria-label=\"The call\">",
+    );
+    for (line, next) in lines.iter().zip(next) {
+        let title = line.role == Role::Title && next == Some(Role::Answer);
+        if title || line.role == Role::Answer {
+            continue;
+        }
+        html.raw("<span class=\"line ").raw(line.role.as_str());
+        let sign = line.text.as_deref().filter(|_| line.role == Role::Change);
+        html.raw(match sign.and_then(|it| it.chars().next()) {
+            Some('+') => " add",
+            Some('-') => " del",
+            _ => "",
+        });
+        html.raw("\">");
+        match &line.text {
+            None => html.text(&line.label),
+            Some(text) => html
+                .element("<span class=\"label\">", &line.label, "</span> │ ")
+                .element("<bdi dir=\"ltr\">", text, "</bdi>"),
+        };
+        html.raw("</span>\n");
+    }
+    html.raw("</pre>");
+}
+
+/// The answers, by button and by key.
+fn answers(queued: &QueuedQuestion, offers: &super::Offers, identical: usize, html: &mut Html) {
+    let asked = &queued.question;
+    html.raw("<div class=\"answers\" role=\"group\" aria-label=\"Answers\">");
+    html.raw("<button type=\"button\" data-answer=\"once\" class=\"yes\"><kbd>y</kbd> Yes, once</button>");
+    if identical > 1 {
+        html.element(
+            "<button type=\"button\" data-all class=\"yes\"><kbd>Y</kbd> Yes to all ",
+            identical,
+            "</button>",
+        );
+    }
+    if offers.session {
+        html.raw("<button type=\"button\" data-answer=\"session\"><kbd>s</kbd> For this session</button>");
+    }
+    if offers.always {
+        html.raw("<button type=\"button\" data-open=\"always\"><kbd>a</kbd> Always…</button>");
+    }
+    if offers.edit {
+        html.raw("<button type=\"button\" data-open=\"edit\"><kbd>e</kbd> Edit…</button>");
+    }
+    html.raw("<button type=\"button\" data-open=\"no\" class=\"no\"><kbd>n</kbd> No…</button>");
+    html.raw("<button type=\"button\" data-abort class=\"no\"><kbd>q</kbd> No, end the turn</button></div>");
+    html.raw("<form class=\"panel\" data-panel=\"no\" hidden><label for=\"reason\">What to tell the agent</label>");
+    html.raw("<input id=\"reason\" name=\"reason\" autocomplete=\"off\" maxlength=\"2000\" placeholder=\"Why not, and what instead\">");
+    if identical > 1 {
+        html.element(
+            "<label class=\"check\"><input type=\"checkbox\" id=\"no-all\"> to all ",
+            identical,
+            " identical ones</label>",
+        );
+    }
+    html.raw("<button class=\"no\">Say no</button></form>");
+    if offers.edit {
+        html.raw("<form class=\"panel\" data-panel=\"edit\" hidden><label for=\"edit\">Arguments to run instead; rules and reviewers look at them like at any others</label>");
+        let args = serde_json::to_string_pretty(&asked.args).unwrap_or_default();
+        html.element(
+            "<textarea id=\"edit\" name=\"edit\" spellcheck=\"false\" rows=\"8\">",
+            args,
+            "</textarea>",
+        );
+        html.raw("<button class=\"yes\">Run this instead</button></form>");
+    }
+    if let Some(grant) = asked.grant.as_ref().filter(|_| offers.always) {
+        html.raw("<form class=\"panel\" data-panel=\"always\" hidden><p>Never ask again for ");
+        html.element("<b>", Grant::describe_always(grant), "</b>, in this workspace.</p>");
+        html.raw("<button class=\"yes\">Always allow this</button></form>");
+    }
+    html.raw("<noscript><p class=\"note\">Answers are signed by the script of this page. Without it: <code>eclusa approvals yes ");
+    html.text(queued.id).raw("</code></p></noscript>");
+}
+
+#[cfg(test)]
+mod tests;

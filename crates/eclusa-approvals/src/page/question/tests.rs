@@ -1,0 +1,123 @@
+//! The corpus of spoofed prompts on the page: what somebody else wrote is text, and all of it.
+
+use std::time::Duration;
+
+use eclusa::{Decision, Grant, GrantScope, PermissionClass, Question, Reason, Source, Verdict};
+use serde_json::Value;
+
+use super::*;
+
+const CASES: &str = include_str!("../../../../../tests/corpus/prompt-spoof.jsonl");
+
+fn queued(case: &Value) -> QueuedQuestion {
+    let tool = case["tool"].as_str().unwrap().to_owned();
+    let question = Question {
+        call: "c1".to_owned(),
+        tool: tool.clone(),
+        server: None,
+        class: PermissionClass::Generic,
+        args: case["args"].clone(),
+        shown_args: None,
+        touches: Vec::new(),
+        verdict: Verdict::from_reasons(vec![Reason {
+            decision: Decision::Ask,
+            source: Source::Rule,
+            origin: "eclusa.toml:7".into(),
+            text: "asked about".into(),
+        }]),
+        reason: case["reason"].as_str().map(str::to_owned),
+        destructive: false,
+        reverse_thinking: None,
+        preview: None,
+        binding: "b1".to_owned(),
+        grant: Some(Grant {
+            tool,
+            revision: "r1".to_owned(),
+            args: None,
+            scope: Some(GrantScope::default()),
+        }),
+        can_always: true,
+        principal: "me".to_owned(),
+        conversation: "talk".to_owned(),
+        time: Duration::from_secs(60),
+    };
+    QueuedQuestion {
+        id: 7,
+        question,
+        created: 1,
+        expires: 2,
+        state: QuestionState::Pending,
+        asker_away: false,
+        answer: None,
+        decided_by: None,
+        proof: None,
+        decided_at: None,
+        reason: None,
+        taken_at: None,
+    }
+}
+
+fn page(queued: &QueuedQuestion) -> String {
+    let (key, name) = ("k".to_owned(), "w".to_owned());
+    let workspace = WorkspaceEntry { key, name, directory: None };
+    question(&workspace, "q", "ann", queued, &[7, 8], 1).into_string()
+}
+
+/// What the element with the call shows, and the source of everything else.
+fn split(page: &str) -> (String, String) {
+    let (before, rest) = page.split_once("<pre class=\"lines\"").unwrap();
+    let (lines, after) = rest.split_once("</pre>").unwrap();
+    let mut shown = String::new();
+    let mut inside = false;
+    for c in lines.split_once('>').unwrap().1.chars() {
+        match c {
+            '<' => inside = true,
+            '>' => inside = false,
+            c if !inside => shown.push(c),
+            _ => {}
+        }
+    }
+    let named = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+    let shown = named.iter().fold(shown, |text, (from, to)| text.replace(from, to));
+    (shown, format!("{before}{after}"))
+}
+
+/// attacks.md D: a page shows what will run, and obeys none of it.
+#[test]
+fn no_case_of_the_corpus_fools_the_page() {
+    let empty = serde_json::json!({"tool": "bash", "args": {"command": "x"}});
+    let tags = |page: &str| page.matches('<').count();
+    let mut seen = 0;
+    for case in CASES.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        seen += 1;
+        let page = page(&queued(&case));
+        let (shown, rest) = split(&page);
+        let strings = |list: &Value| -> Vec<String> {
+            list.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
+        };
+        let id = &case["id"];
+        for bad in strings(&case["must_not_contain"]) {
+            // Markup is harmless as the text of an element; what a terminal or an eye obeys is not.
+            let text = bad.contains('<');
+            assert!(text || !shown.contains(&bad), "{id}: shows {bad:?}");
+            assert!(!page.contains(&bad) || !text, "{id}: has {bad:?} as markup");
+        }
+        for good in strings(&case["must_contain"]) {
+            assert!(shown.contains(&good), "{id}: lacks {good:?} in {shown}");
+        }
+        assert!(!rest.chars().any(|c| c.is_control() && c != '\n'), "{id}: a control character");
+        assert!(tags(&rest) == tags(&split(&self::page(&queued(&empty))).1), "{id}: more elements");
+    }
+    assert!(seen >= 30, "the corpus is not there");
+}
+
+#[test]
+fn what_holds_a_secret_is_masked_and_not_offered_for_editing() {
+    let mut queued = queued(&serde_json::json!({
+        "tool": "bash", "args": {"command": "login s3cr3t"},
+    }));
+    assert!(page(&queued).contains("data-open=\"edit\""));
+    queued.question.shown_args = Some(serde_json::json!({"command": "login ****"}));
+    let page = page(&queued);
+    assert!(!page.contains("s3cr3t") && !page.contains("data-open=\"edit\""), "{page}");
+}

@@ -1,0 +1,89 @@
+//! Sessions: the conversations that the log knows, and what waits in each.
+
+use std::collections::BTreeMap;
+
+use eclusa::QuestionPage;
+
+use super::{
+    View,
+    calls::newest,
+    html::{Html, ago},
+    inbox::now,
+    layout,
+};
+
+/// So many calls of each workspace are looked through.
+const LOOKED_AT: usize = 500;
+
+/// What is known of one conversation.
+#[derive(Default)]
+struct Talk {
+    client: String,
+    principal: String,
+    last: u64,
+    calls: usize,
+    asked: usize,
+    denied: usize,
+    changed: usize,
+    waiting: usize,
+}
+
+/// The conversations of all workspaces, the latest first.
+pub(crate) async fn sessions(view: &View) -> Option<String> {
+    let mut rows: Vec<(String, String, Talk)> = Vec::new();
+    for workspace in view.workspaces.list() {
+        let mut talks: BTreeMap<String, Talk> = BTreeMap::new();
+        if let Some(log) = view.workspaces.log(&workspace.key) {
+            for call in newest(&*log, None, LOOKED_AT, |_| true).0 {
+                let talk = talks.entry(call.text("conversation").to_owned()).or_default();
+                talk.last = talk.last.max(call.at());
+                talk.calls += 1;
+                talk.asked += usize::from(call.approval().is_some());
+                talk.denied += usize::from(call.is_denied());
+                talk.changed += usize::from(call.fields.contains_key("changes"));
+                if talk.client.is_empty() {
+                    talk.client = call.text("client").to_owned();
+                }
+                if talk.principal.is_empty() {
+                    talk.principal = call.text("principal").to_owned();
+                }
+            }
+        }
+        if let Some(questions) = view.workspaces.questions(&workspace.key) {
+            let page = QuestionPage { after: 0, limit: 1_000 };
+            for queued in questions.list(page).await.unwrap_or_default() {
+                let talk = talks.entry(queued.question.conversation.clone()).or_default();
+                talk.waiting += 1;
+                talk.last = talk.last.max(queued.created);
+            }
+        }
+        rows.extend(talks.into_iter().map(|(name, talk)| (workspace.name.clone(), name, talk)));
+    }
+    rows.sort_by_key(|it| std::cmp::Reverse(it.2.last));
+    let mut body = Html::default();
+    body.raw("<div class=\"wide\"><h1>Sessions</h1>");
+    if rows.is_empty() {
+        body.raw("<p class=\"faint\">No calls yet.</p></div>");
+        return Some(layout(view, "sessions", "Sessions", None, &body));
+    }
+    body.raw("<div class=\"scroll\"><table class=\"calls\"><thead><tr><th scope=\"col\">Session</th><th scope=\"col\">Workspace</th><th scope=\"col\">Client</th><th scope=\"col\">For</th><th scope=\"col\">Last call</th><th scope=\"col\" class=\"right\">Calls</th><th scope=\"col\" class=\"right\">Asked</th><th scope=\"col\" class=\"right\">Refused</th><th scope=\"col\" class=\"right\">Changed files</th><th scope=\"col\" class=\"right\">Waiting</th></tr></thead><tbody>");
+    let now = now();
+    for (workspace, name, talk) in rows {
+        body.element("<tr><td><code>", name, "</code></td>").element("<td>", workspace, "</td>");
+        body.element("<td>", talk.client, "</td>").element("<td>", talk.principal, "</td>");
+        body.element("<td class=\"faint nowrap\">", ago(talk.last, now), "</td>");
+        for number in [talk.calls, talk.asked, talk.denied, talk.changed] {
+            body.element("<td class=\"right\">", number, "</td>");
+        }
+        match talk.waiting {
+            0 => body.raw("<td class=\"right faint\">0</td></tr>"),
+            some => body.element(
+                "<td class=\"right\"><span class=\"count\">",
+                some,
+                "</span></td></tr>",
+            ),
+        };
+    }
+    body.raw("</tbody></table></div></div>");
+    Some(layout(view, "sessions", "Sessions", None, &body))
+}

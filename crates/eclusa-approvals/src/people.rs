@@ -1,0 +1,204 @@
+//! Who may answer, and with which keys: a file that only its owner reads and writes.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use eclusa::Hash;
+use serde::{Deserialize, Serialize};
+
+/// What sort of key it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyKind {
+    /// A P-256 key that a browser keeps and does not give away.
+    Browser,
+    /// An Ed25519 key in a file.
+    File,
+}
+
+/// A key of a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersonKey {
+    /// Its name: the first digits of the digest of its public part.
+    pub id: String,
+    /// What sort of key it is.
+    pub kind: KeyKind,
+    /// The public part, in base64.
+    pub public: String,
+    /// What its owner calls it: a browser, a machine.
+    pub label: String,
+    /// When it was added, in milliseconds since 1970.
+    pub added: u64,
+    /// When it was taken away again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<u64>,
+}
+
+impl PersonKey {
+    /// A key that counts from now on.
+    pub fn new(kind: KeyKind, public: String, label: String, added: u64) -> PersonKey {
+        let digest = Hash::sha256(public.as_bytes()).to_string();
+        let id = digest.chars().take(16).collect();
+        PersonKey { id, kind, public, label, added, revoked: None }
+    }
+}
+
+/// Somebody who may answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Person {
+    /// The name that goes on record.
+    pub name: String,
+    /// The keys.
+    #[serde(default)]
+    pub keys: Vec<PersonKey>,
+}
+
+/// Why the people cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum PeopleError {
+    /// The file.
+    #[error("cannot use `{}`: {err}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        err: io::Error,
+    },
+    /// It is not what it should be.
+    #[error("`{}` is not a list of people: {why}", path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// There is no such key.
+    #[error("there is no key `{0}`")]
+    UnknownKey(String),
+    /// Somebody else has it, or it was removed.
+    #[error("the key `{0}` is somebody else's, or was removed; make another one")]
+    KeyTaken(String),
+}
+
+/// The people who may answer, in a file. Read anew each time: another process may change it.
+#[derive(Debug)]
+pub struct People {
+    path: PathBuf,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct PeopleFile {
+    version: u8,
+    people: Vec<Person>,
+}
+
+impl People {
+    /// The people in this file. It is made when the first is added.
+    pub fn new(path: PathBuf) -> People {
+        People { path }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Result<Vec<Person>, PeopleError> {
+        self.read().map(|it| it.people)
+    }
+
+    /// A key that counts, and whose it is.
+    pub fn key(&self, id: &str) -> Result<Option<(String, PersonKey)>, PeopleError> {
+        let people = self.read()?.people;
+        let all = people.into_iter().flat_map(|it| {
+            let name = it.name;
+            it.keys.into_iter().map(move |key| (name.clone(), key))
+        });
+        let mut counts = all.filter(|(_, key)| key.revoked.is_none());
+        Ok(counts.find(|(_, key)| key.id == id))
+    }
+
+    /// Whether this key was registered once and taken away again.
+    pub fn is_removed(&self, id: &str) -> Result<bool, PeopleError> {
+        let people = self.read()?.people;
+        let mut keys = people.iter().flat_map(|it| &it.keys);
+        Ok(keys.any(|it| it.id == id && it.revoked.is_some()))
+    }
+
+    /// Adds a key of a person, who need not be known yet. A key that is there already stays as it
+    /// is; one of somebody else, or one that was removed, is refused.
+    pub fn add(&self, person: &str, key: PersonKey) -> Result<(), PeopleError> {
+        let _writing = self.lock()?;
+        let mut file = self.read()?;
+        let mut keys = file.people.iter().flat_map(|it| it.keys.iter().map(|key| (&it.name, key)));
+        if let Some((name, known)) = keys.find(|(_, it)| it.id == key.id) {
+            return match name == person && known.revoked.is_none() {
+                true => Ok(()),
+                false => Err(PeopleError::KeyTaken(key.id)),
+            };
+        }
+        let known = file.people.iter().position(|it| it.name == person);
+        match known.and_then(|at| file.people.get_mut(at)) {
+            Some(person) => person.keys.push(key),
+            None => file.people.push(Person { name: person.to_owned(), keys: vec![key] }),
+        }
+        self.write(&file)
+    }
+
+    /// Takes a key away: what it signs from now on does not count.
+    pub fn revoke(&self, id: &str, now: u64) -> Result<(), PeopleError> {
+        let _writing = self.lock()?;
+        let mut file = self.read()?;
+        let mut keys = file.people.iter_mut().flat_map(|it| &mut it.keys);
+        let key = keys.find(|it| it.id == id && it.revoked.is_none());
+        key.ok_or_else(|| PeopleError::UnknownKey(id.to_owned()))?.revoked = Some(now);
+        self.write(&file)
+    }
+
+    fn read(&self) -> Result<PeopleFile, PeopleError> {
+        let text = match fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(PeopleFile::default()),
+            Err(err) => return Err(PeopleError::File { path: self.path.clone(), err }),
+        };
+        serde_json::from_str(&text).map_err(|err| PeopleError::Unreadable {
+            path: self.path.clone(),
+            why: err.to_string(),
+        })
+    }
+
+    /// The whole file in place of the old one, or the old one.
+    fn write(&self, file: &PeopleFile) -> Result<(), PeopleError> {
+        let failed = |err: io::Error| PeopleError::File { path: self.path.clone(), err };
+        let file = PeopleFile { version: 1, people: file.people.clone() };
+        let text = serde_json::to_string_pretty(&file).map_err(io::Error::other).map_err(failed)?;
+        replace(&self.path, &text).map_err(failed)
+    }
+
+    /// Nobody else, in this process or another, changes the file while this is kept.
+    fn lock(&self) -> Result<File, PeopleError> {
+        let failed = |err: io::Error| PeopleError::File { path: self.path.clone(), err };
+        let file = private(&self.path.with_extension("lock")).map_err(failed)?;
+        file.lock().map_err(failed)?;
+        Ok(file)
+    }
+}
+
+/// A file that only its owner reads and writes, made if it is not there.
+fn private(path: &Path) -> io::Result<File> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file of the program's own, outside workspaces")]
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let next = path.with_extension("new");
+    let mut file = private(&next)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&next, path)
+}

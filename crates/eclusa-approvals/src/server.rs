@@ -1,0 +1,226 @@
+//! The server of the page: a port of its own, where a cookie reads and only a key answers.
+
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header::{CONTENT_TYPE, HeaderValue, LOCATION},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{net::TcpListener, sync::Semaphore};
+
+use crate::{page, people::People, workspaces::Workspaces};
+
+mod answers;
+mod buckets;
+mod guard;
+mod live;
+mod requests;
+mod sessions;
+
+use buckets::Buckets;
+use guard::{Guard, Refusal};
+use live::Live;
+use sessions::{Session, Sessions};
+
+/// How many connections are served at once.
+const MAX_CONNECTIONS: usize = 128;
+
+/// How many pages are made at once.
+const MAX_RENDERING: usize = 8;
+
+/// How long a connection lasts; a page that listens for news opens another one.
+const CONNECTION_TIME: Duration = Duration::from_secs(15 * 60);
+
+/// How long a browser may take to send the head of a request.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// What the page is made of.
+pub struct Page {
+    /// What it shows.
+    pub workspaces: Arc<dyn Workspaces>,
+    /// Who may answer, with which keys.
+    pub people: People,
+    /// Whom a link lets in.
+    pub person: String,
+    /// Other addresses that it is reached by, such as `https://approvals.example`: something in
+    /// front of it speaks TLS.
+    pub urls: Vec<String>,
+}
+
+/// Everything that a request needs.
+struct Server {
+    workspaces: Arc<dyn Workspaces>,
+    people: People,
+    guard: Guard,
+    sessions: Sessions,
+    live: Live,
+    answers: Buckets,
+    failures: Buckets,
+    rendering: Semaphore,
+}
+
+/// Serves the page until `stop` resolves. `ready` is told the link that lets the person in, once.
+pub async fn serve(
+    page: Page,
+    listener: TcpListener,
+    ready: impl FnOnce(&str) -> io::Result<()>,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let address: SocketAddr = listener.local_addr()?;
+    let secure = page.urls.first().is_some_and(|it| it.starts_with("https://"));
+    let sessions = Sessions::new(address.port(), secure);
+    let code = sessions.link(&page.person)?;
+    let base = match page.urls.first() {
+        Some(url) => url.trim_end_matches('/').to_owned(),
+        None => format!("http://localhost:{}", address.port()),
+    };
+    let server = Arc::new(Server {
+        guard: Guard::new(address.port(), &page.urls),
+        live: Live::start(page.workspaces.clone()),
+        workspaces: page.workspaces,
+        people: page.people,
+        sessions,
+        answers: Buckets::new(10, Duration::from_secs(1)),
+        failures: Buckets::new(5, Duration::from_secs(60)),
+        rendering: Semaphore::new(MAX_RENDERING),
+    });
+    ready(&format!("{base}/pair#{code}"))?;
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    tokio::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => return Ok(()),
+        };
+        let Ok((stream, _)) = accepted else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        // Beyond that, whoever comes is turned away at once.
+        let Ok(slot) = room.clone().try_acquire_owned() else { continue };
+        let server = server.clone();
+        tokio::spawn(async move {
+            let answer = service_fn(move |request| {
+                let server = server.clone();
+                async move { Ok::<_, Infallible>(server.answer(request).await) }
+            });
+            let mut http = http1::Builder::new();
+            http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+            let serving = http.serve_connection(TokioIo::new(stream), answer);
+            // An error means that the browser went away, or took too long.
+            drop(tokio::time::timeout(CONNECTION_TIME, serving).await);
+            drop(slot);
+        });
+    }
+}
+
+impl Server {
+    async fn answer(&self, request: Request<Incoming>) -> Answer {
+        let mut answer = match self.guard.check(request.method(), request.headers()) {
+            Err(Refusal::Host) => {
+                text(StatusCode::FORBIDDEN, "this is not the host that was meant")
+            }
+            Err(Refusal::Origin) => text(StatusCode::FORBIDDEN, "only our own page may do this"),
+            Err(Refusal::Type) => text(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this must be JSON"),
+            Ok(()) => self.route(request).await,
+        };
+        guard::protect(&mut answer);
+        answer
+    }
+
+    async fn route(&self, request: Request<Incoming>) -> Answer {
+        let path = request.uri().path().to_owned();
+        let parts: Vec<&str> = path.split('/').filter(|it| !it.is_empty()).collect();
+        match (request.method(), &parts[..]) {
+            (&Method::GET, ["pair"]) => return html(page::pair()),
+            (&Method::GET, ["approvals.css"]) => return file("text/css", page::STYLE),
+            (&Method::GET, ["approvals.js"]) => return file("text/javascript", page::SCRIPT),
+            (&Method::GET, ["icon.svg"]) => return file("image/svg+xml", page::ICON),
+            (&Method::POST, ["api", "pair"]) => return self.pair(request).await,
+            _ => {}
+        }
+        let Some(session) = self.sessions.find(request.headers()) else {
+            return html_with(StatusCode::UNAUTHORIZED, page::stranger());
+        };
+        match (request.method(), &parts[..]) {
+            (&Method::GET, []) => redirect("/inbox"),
+            (&Method::GET, ["events"]) => self.live.stream(),
+            (&Method::GET, _) => {
+                let query = requests::query(request.uri().query().unwrap_or_default());
+                let (workspaces, person) = (self.workspaces.clone(), session.person);
+                self.render(page::View { workspaces, person, query }, path).await
+            }
+            (&Method::POST, ["api", what]) => self.write(what, request, &session).await,
+            _ => missing(),
+        }
+    }
+
+    /// Makes a page where it holds nobody up: reading a long log takes a while.
+    async fn render(&self, view: page::View, path: String) -> Answer {
+        let Ok(_turn) = self.rendering.acquire().await else { return missing() };
+        let runtime = tokio::runtime::Handle::current();
+        let rendering = move || runtime.block_on(page::render(&view, &path));
+        match tokio::task::spawn_blocking(rendering).await {
+            Ok(Some(page)) => html(page),
+            Ok(None) => missing(),
+            Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "this page cannot be made"),
+        }
+    }
+
+    async fn write(&self, what: &str, request: Request<Incoming>, session: &Session) -> Answer {
+        if !self.answers.take(&session.person, std::time::Instant::now()) {
+            return text(StatusCode::TOO_MANY_REQUESTS, "too many answers at once; wait a second");
+        }
+        match what {
+            "answer" => self.give_answer(request, session).await,
+            "revoke" => self.revoke(request, session).await,
+            "undo" => self.undo(request, session).await,
+            _ => missing(),
+        }
+    }
+}
+
+fn html(page: String) -> Answer {
+    html_with(StatusCode::OK, page)
+}
+
+fn html_with(status: StatusCode, page: String) -> Answer {
+    content(status, "text/html; charset=utf-8", page.into())
+}
+
+fn file(kind: &'static str, text: &'static str) -> Answer {
+    let mut answer = content(StatusCode::OK, kind, Bytes::from_static(text.as_bytes()));
+    let kind = format!("{kind}; charset=utf-8");
+    if let Ok(kind) = HeaderValue::from_str(&kind) {
+        answer.headers_mut().insert(CONTENT_TYPE, kind);
+    }
+    answer
+}
+
+pub(crate) fn text(status: StatusCode, text: &str) -> Answer {
+    content(status, "text/plain; charset=utf-8", format!("{text}\n").into())
+}
+
+fn missing() -> Answer {
+    html_with(StatusCode::NOT_FOUND, page::missing())
+}
+
+fn redirect(to: &'static str) -> Answer {
+    let mut answer = text(StatusCode::SEE_OTHER, to);
+    answer.headers_mut().insert(LOCATION, HeaderValue::from_static(to));
+    answer
+}
+
+pub(crate) fn content(status: StatusCode, kind: &'static str, body: Bytes) -> Answer {
+    let mut answer = Response::new(Full::new(body).boxed_unsync());
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    answer
+}

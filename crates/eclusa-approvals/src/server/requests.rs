@@ -1,0 +1,35 @@
+//! What a request says: its query, and a body of bounded size.
+
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::{Request, StatusCode, body::Incoming};
+use serde::de::DeserializeOwned;
+
+use super::{Answer, text};
+
+/// The largest body, in bytes.
+const MAX_BODY: usize = 256 * 1024;
+
+/// How long a browser may take to send it.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The parameters of a query; of those that are given twice, the first.
+pub(super) fn query(text: &str) -> Vec<(String, String)> {
+    url::form_urlencoded::parse(text.as_bytes()).into_owned().take(32).collect()
+}
+
+/// The body, which must be this and nothing else.
+pub(super) async fn json<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Answer> {
+    let body = Limited::new(request.into_body(), MAX_BODY).collect();
+    let body = match tokio::time::timeout(BODY_TIMEOUT, body).await {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(err)) if err.is::<LengthLimitError>() => {
+            return Err(text(StatusCode::PAYLOAD_TOO_LARGE, "this request is too large"));
+        }
+        Ok(Err(_)) => return Err(text(StatusCode::BAD_REQUEST, "the request was not sent whole")),
+        Err(_) => return Err(text(StatusCode::REQUEST_TIMEOUT, "the request came too slowly")),
+    };
+    serde_json::from_slice(&body)
+        .map_err(|err| text(StatusCode::BAD_REQUEST, &format!("this cannot be read: {err}")))
+}

@@ -1,0 +1,65 @@
+//! What the page can look at: the workspaces of a person, with their questions and their log.
+
+use std::sync::Arc;
+
+use eclusa::{Log, Questions};
+use futures::future::BoxFuture;
+
+/// A workspace, as lists name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceEntry {
+    /// What no other workspace is called; stands in addresses.
+    pub key: String,
+    /// What people call it.
+    pub name: String,
+    /// Where it is, if that is known.
+    pub directory: Option<String>,
+}
+
+/// What a call changed, and whether that still holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallEffects {
+    /// The changes, as people read them.
+    pub diff: String,
+    /// What has become of them: `applied`, `undone` and so on.
+    pub status: String,
+    /// Whether they can be undone.
+    pub can_undo: bool,
+}
+
+/// A rule that would have saved questions, tried on the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion {
+    /// The rule, as it would stand in a file.
+    pub rule: String,
+    /// How many questions it would have saved.
+    pub saved: usize,
+    /// One of the calls.
+    pub example: String,
+}
+
+/// The workspaces of a person, whatever holds them.
+pub trait Workspaces: Send + Sync {
+    /// All of them. One that cannot be read is left out.
+    fn list(&self) -> Vec<WorkspaceEntry>;
+
+    /// The questions of one.
+    fn questions(&self, key: &str) -> Option<Arc<dyn Questions>>;
+
+    /// The log of one.
+    fn log(&self, key: &str) -> Option<Arc<dyn Log>>;
+
+    /// What a call changed; `None` where nothing of it is kept.
+    fn effects(&self, key: &str, call: u64) -> Option<CallEffects>;
+
+    /// Undoes what a call changed, as a call of this person through the gate. Says what was done.
+    fn undo<'a>(
+        &'a self,
+        key: &'a str,
+        call: u64,
+        person: &'a str,
+    ) -> BoxFuture<'a, Result<String, String>>;
+
+    /// Rules that would have saved questions, the best first.
+    fn suggestions(&self, key: &str) -> Vec<Suggestion>;
+}

@@ -1,0 +1,161 @@
+//! `eclusa approvals serve`: the page where approvals are answered, on a port of its own.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use eclusa::{Bounds, Diff, Log, Questions, UndoStatus};
+use eclusa_approvals::{
+    CallEffects, Page, People, Suggestion, WorkspaceEntry, Workspaces, serve as serve_page,
+};
+use futures::future::BoxFuture;
+use tokio::net::TcpListener;
+
+use super::super::{changes, policy, run::asked_to_end, undo};
+use crate::{
+    args::{Global, ServeArgs},
+    context::AppContext,
+    failure::{Exit, Failure},
+    paths::Paths,
+    person,
+    queues::{self, WorkspaceQueue},
+    screen::Screen,
+};
+
+/// How long suggestions are kept: to find them, the whole log is judged again.
+const SUGGESTIONS_KEPT: Duration = Duration::from_secs(120);
+
+/// So many suggestions are shown of each workspace.
+const MAX_SUGGESTIONS: usize = 5;
+
+pub(super) async fn run(global: &Global, args: ServeArgs) -> Result<Exit, Failure> {
+    let paths = Paths::find(global)?;
+    let local: SocketAddr = args.listen;
+    if !local.ip().is_loopback() {
+        return Err(Failure::usage(format!("`{local}` can be reached from other machines")).hint(
+            "listen on 127.0.0.1, let something in front of it speak TLS, and name its address \
+             with `--url https://NAME`",
+        ));
+    }
+    for url in &args.url {
+        let plain = |it: &url::Url| it.path() == "/" && it.query().is_none() && it.has_host();
+        let https = url::Url::parse(url).is_ok_and(|it| it.scheme() == "https" && plain(&it));
+        if !https {
+            return Err(Failure::usage(format!("`{url}` is not an address of the page"))
+                .hint("write `--url https://NAME`, without a path"));
+        }
+    }
+    let listener = TcpListener::bind(local)
+        .await
+        .map_err(|err| Failure::failed(format!("`{local}` cannot be listened on: {err}")))?;
+    let page = Page {
+        people: People::new(paths.people()),
+        workspaces: Arc::new(PersonWorkspaces::new(global.clone(), paths)),
+        person: person::name(),
+        urls: args.url,
+    };
+    let ready = |link: &str| {
+        let mut screen = Screen::stdout();
+        screen.line("approvals are answered at this link; it works once, within ten minutes:")?;
+        screen.verbatim(crate::screen::Style::Strong, link)?;
+        screen.flush()
+    };
+    serve_page(page, listener, ready, asked_to_end()).await?;
+    Ok(Exit::Done)
+}
+
+/// The workspaces of this person. New ones are found while the page is served.
+struct PersonWorkspaces {
+    global: Global,
+    paths: Paths,
+    known: Mutex<BTreeMap<String, Arc<WorkspaceQueue>>>,
+    suggested: Mutex<BTreeMap<String, (Instant, Vec<Suggestion>)>>,
+}
+
+impl PersonWorkspaces {
+    fn new(global: Global, paths: Paths) -> PersonWorkspaces {
+        PersonWorkspaces { global, paths, known: Mutex::default(), suggested: Mutex::default() }
+    }
+
+    fn find(&self, key: &str) -> Option<Arc<WorkspaceQueue>> {
+        lock(&self.known).get(key).cloned()
+    }
+
+    /// What a command in that workspace would work with.
+    fn context(&self, key: &str) -> Option<AppContext> {
+        let directory: PathBuf = self.find(key)?.directory.clone()?;
+        let global = Global { workspace: Some(directory), ..self.global.clone() };
+        AppContext::open(&global).ok()
+    }
+}
+
+impl Workspaces for PersonWorkspaces {
+    fn list(&self) -> Vec<WorkspaceEntry> {
+        let mut known = lock(&self.known);
+        for queue in queues::others(&self.paths, |key| known.contains_key(key)) {
+            known.insert(queue.key.clone(), Arc::new(queue));
+        }
+        let entry = |it: &Arc<WorkspaceQueue>| WorkspaceEntry {
+            key: it.key.clone(),
+            name: it.name.clone(),
+            directory: it.directory.as_ref().map(|it| it.display().to_string()),
+        };
+        known.values().map(entry).collect()
+    }
+
+    fn questions(&self, key: &str) -> Option<Arc<dyn Questions>> {
+        Some(Arc::new(self.find(key)?.queue.clone()))
+    }
+
+    fn log(&self, key: &str) -> Option<Arc<dyn Log>> {
+        Some(Arc::new(self.find(key)?.store.clone()))
+    }
+
+    fn effects(&self, key: &str, call: u64) -> Option<CallEffects> {
+        let ctx = self.context(key)?;
+        if !ctx.paths.undo().exists() {
+            return None;
+        }
+        let workspace = ctx.workspace().ok()?;
+        let entry = workspace.entries().ok()?.into_iter().find(|it| it.call == call)?;
+        let changed = workspace.changes(call).ok()?;
+        let diff = Diff::of(&changed, &workspace, Bounds::default()).shown();
+        let can_undo = entry.status == UndoStatus::Committed;
+        Some(CallEffects { diff, status: changes::status(&entry), can_undo })
+    }
+
+    fn undo<'a>(
+        &'a self,
+        key: &'a str,
+        call: u64,
+        _person: &'a str,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let ctx = self.context(key).ok_or("nobody knows where this workspace is")?;
+            undo::one(&ctx, call).await.map_err(|failure| failure.lines().join("; "))
+        })
+    }
+
+    fn suggestions(&self, key: &str) -> Vec<Suggestion> {
+        let kept = lock(&self.suggested).get(key).cloned();
+        if let Some((_, found)) = kept.filter(|it| it.0.elapsed() < SUGGESTIONS_KEPT) {
+            return found;
+        }
+        let Some(ctx) = self.context(key) else { return Vec::new() };
+        let found = policy::suggestions(&ctx, MAX_SUGGESTIONS).unwrap_or_default();
+        let found: Vec<Suggestion> = found
+            .into_iter()
+            .map(|(rule, saved, example)| Suggestion { rule, saved, example })
+            .collect();
+        lock(&self.suggested).insert(key.to_owned(), (Instant::now(), found.clone()));
+        found
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

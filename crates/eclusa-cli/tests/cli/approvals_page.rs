@@ -1,0 +1,298 @@
+//! The approvals page through its port: who gets in, what answers, and every way that does not.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    process::{Child, ChildStdout, Stdio},
+    time::Duration,
+};
+
+use aws_lc_rs::{
+    rand::SystemRandom,
+    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// A running page.
+struct Served {
+    child: Child,
+    _out: BufReader<ChildStdout>,
+    port: u16,
+    code: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+struct Got {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+/// A browser that was paired.
+struct Browser<'a> {
+    served: &'a Served,
+    cookie: String,
+    pair: EcdsaKeyPair,
+}
+
+impl Served {
+    fn start(world: &World) -> Served {
+        let mut command = world.command(&["approvals", "serve", "--listen", "127.0.0.1:0"]);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("/pair#") {
+            line.clear();
+            assert!(out.read_line(&mut line).unwrap() > 0, "it ended");
+        }
+        let (address, code) = line.trim().split_once("/pair#").unwrap();
+        let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
+        Served { child, _out: out, port, code: code.to_owned() }
+    }
+
+    /// Sends a request as it is, but for the host, which is ours unless it is given.
+    fn send(&self, first: &str, headers: &[(&str, &str)], body: &str) -> Got {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut head = format!("{first} HTTP/1.1\r\nconnection: close\r\n");
+        if !headers.iter().any(|it| it.0 == "host") {
+            head.push_str(&format!("host: localhost:{}\r\n", self.port));
+        }
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !first.starts_with("GET") {
+            head.push_str(&format!("content-length: {}\r\n", body.len()));
+        }
+        stream.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
+        let mut text = Vec::new();
+        // A refusal may close before everything was read.
+        drop(stream.read_to_end(&mut text));
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split(' ').nth(1).and_then(|it| it.parse().ok()).unwrap_or(0);
+        Got { status, head: head.to_lowercase(), body: body.to_owned() }
+    }
+
+    fn origin(&self) -> String {
+        format!("http://localhost:{}", self.port)
+    }
+
+    /// What our own page would post.
+    fn post(&self, path: &str, cookie: &str, body: &Value) -> Got {
+        let origin = self.origin();
+        let headers = [
+            ("origin", origin.as_str()),
+            ("sec-fetch-site", "same-origin"),
+            ("content-type", "application/json"),
+            ("cookie", cookie),
+        ];
+        self.send(&format!("POST {path}"), &headers, &body.to_string())
+    }
+
+    fn pair(&self) -> Browser<'_> {
+        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
+        let public = STANDARD.encode(pair.public_key().as_ref());
+        let body = json!({"code": self.code, "public": public, "label": "test"});
+        let got = self.post("/api/pair", "", &body);
+        assert_eq!(got.status, 200, "{got:?}");
+        let cookie = got.head.lines().find_map(|it| it.strip_prefix("set-cookie: ")).unwrap();
+        assert!(cookie.contains("httponly") && cookie.contains("samesite=strict"), "{cookie}");
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        Browser { served: self, cookie, pair }
+    }
+}
+
+impl Browser<'_> {
+    fn get(&self, path: &str) -> Got {
+        self.served.send(&format!("GET {path}"), &[("cookie", &self.cookie)], "")
+    }
+
+    fn sign(&self, text: &str) -> String {
+        STANDARD.encode(self.pair.sign(&SystemRandom::new(), text.as_bytes()).unwrap())
+    }
+
+    /// The attributes of the question that a page shows.
+    fn shown(&self, path: &str) -> [String; 4] {
+        let page = self.get(path).body;
+        ["data-workspace", "data-queue", "data-binding", "data-person"].map(|name| {
+            let (_, rest) =
+                page.split_once(&format!("{name}=\"")).unwrap_or_else(|| panic!("{page}"));
+            rest.split('"').next().unwrap().to_owned()
+        })
+    }
+
+    /// An answer that is signed as it should be; each part can be changed after that.
+    fn answer(&self, id: u64, word: &str) -> Value {
+        let [workspace, queue, binding, person] = self.shown("/inbox");
+        let expires = now() + 60_000;
+        let statement = json!({
+            "answer": word, "binding": binding, "edit_sha256": null, "expires": expires,
+            "person": person, "questions": [id], "queue": queue, "reason_sha256": null,
+        });
+        let signature = self.sign(&format!("eclusa answer v1\n{statement}"));
+        json!({
+            "workspace": workspace, "questions": [id], "binding": binding, "answer": word,
+            "expires": expires, "signature": signature,
+        })
+    }
+}
+
+fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    u64::try_from(since.as_millis()).unwrap()
+}
+
+fn parked(world: &World, text: &str) {
+    let args = json!({ "text": text }).to_string();
+    assert_eq!(world.eclusa(&["run", "--park", "note", &args]).code, 4);
+}
+
+#[test]
+fn nobody_gets_in_without_the_link_which_works_once() {
+    let world = World::new();
+    parked(&world, "hello");
+    let served = Served::start(&world);
+    for path in ["/", "/inbox", "/log", "/sessions", "/metrics", "/events", "/inbox/x/1"] {
+        let got = served.send(&format!("GET {path}"), &[], "");
+        assert_eq!(got.status, 401, "{path}: {got:?}");
+        assert!(!got.body.contains("hello"));
+        assert!(got.head.contains("content-security-policy: default-src 'none'"), "{}", got.head);
+        assert!(got.head.contains("cache-control: no-store"));
+    }
+    let forged = json!({"code": "0".repeat(48), "public": "BAAA", "label": ""});
+    assert_eq!(served.post("/api/pair", "", &forged).status, 400);
+    let browser = served.pair();
+    let inbox = browser.get("/inbox");
+    assert_eq!(inbox.status, 200);
+    assert!(inbox.body.contains("hello"), "{}", inbox.body);
+    let public = STANDARD.encode(browser.pair.public_key().as_ref());
+    let again = json!({"code": served.code, "public": public, "label": ""});
+    assert_eq!(served.post("/api/pair", "", &again).status, 403);
+    let other = served.send("GET /inbox", &[("cookie", "eclusa-approvals-1=x")], "");
+    assert_eq!(other.status, 401);
+}
+
+#[test]
+fn other_hosts_other_pages_and_other_forms_are_refused() {
+    let world = World::new();
+    parked(&world, "hello");
+    let served = Served::start(&world);
+    let browser = served.pair();
+    let port = served.port;
+    for host in ["evil.example", "localhost", "localhost:1", &format!("evil.example:{port}")] {
+        let got = served.send("GET /inbox", &[("host", host), ("cookie", &browser.cookie)], "");
+        assert_eq!(got.status, 403, "{host}");
+    }
+    let body = browser.answer(1, "once").to_string();
+    let origin = served.origin();
+    let other = format!("http://localhost:{}", port.wrapping_add(1));
+    let ours = [
+        ("origin", origin.as_str()),
+        ("sec-fetch-site", "same-origin"),
+        ("content-type", "application/json"),
+    ];
+    for (at, value, status) in [
+        (0, other.as_str(), 403),
+        (0, "null", 403),
+        (1, "cross-site", 403),
+        (1, "same-site", 403),
+        (2, "text/plain", 415),
+        (2, "application/x-www-form-urlencoded", 415),
+    ] {
+        let mut headers = ours.to_vec();
+        headers[at].1 = value;
+        headers.push(("cookie", &browser.cookie));
+        assert_eq!(served.send("POST /api/answer", &headers, &body).status, status, "{value}");
+    }
+    for method in ["GET", "PUT", "DELETE"] {
+        let got = served.send(&format!("{method} /api/answer"), &[("cookie", &browser.cookie)], "");
+        assert!([403, 404].contains(&got.status), "{method}: {got:?}");
+    }
+    let large = json!({"edit": "x".repeat(300 * 1024)});
+    assert_eq!(served.post("/api/answer", &browser.cookie, &large).status, 413);
+    let waiting = world.eclusa(&["--json", "approvals"]);
+    assert_eq!(waiting.out.lines().count(), 1, "it still waits");
+}
+
+#[test]
+fn a_cookie_reads_and_only_the_key_answers_exactly_what_it_signed() {
+    let world = World::new();
+    parked(&world, "hello");
+    parked(&world, "world");
+    let served = Served::start(&world);
+    let browser = served.pair();
+    let right = browser.answer(1, "once");
+    let with = |key: &str, value: Value| {
+        let mut changed = right.clone();
+        changed[key] = value;
+        served.post("/api/answer", &browser.cookie, &changed).status
+    };
+    let stranger = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
+    let other = stranger.sign(&SystemRandom::new(), b"eclusa answer v1").unwrap();
+    assert_eq!(with("questions", json!([2])), 403, "another question");
+    assert_eq!(with("answer", json!("abort")), 403, "another answer");
+    assert_eq!(with("signature", json!(STANDARD.encode(other))), 403, "another key");
+    assert_eq!(with("expires", json!(1)), 403, "too old");
+    assert_eq!(with("workspace", json!("../x")), 404);
+    assert_eq!(with("extra", json!(1)), 400);
+    assert_eq!(served.post("/api/answer", "", &right).status, 401, "no cookie");
+    assert_eq!(world.eclusa(&["--json", "approvals"]).out.lines().count(), 2);
+    let got = served.post("/api/answer", &browser.cookie, &right);
+    assert_eq!(got.status, 200, "{got:?}");
+    let ran = world.eclusa(&["resume", "1"]);
+    assert_eq!((ran.code, world.read("workspace/notes.txt")), (0, "hello\n".to_owned()), "{ran:?}");
+    let answered = world.records().into_iter().find(|it| it["event"] == "answered").unwrap();
+    assert_eq!(answered["approval"]["proof"], "key");
+    assert_eq!(answered["approval"]["by"], "tester");
+    // The same again is the same; a signed answer opens nothing twice.
+    assert_eq!(served.post("/api/answer", &browser.cookie, &right).status, 200);
+    assert_eq!(world.eclusa(&["resume", "1"]).code, 1);
+}
+
+#[test]
+fn texts_stay_texts_and_every_page_is_there() {
+    let world = World::new();
+    parked(&world, "<script>alert(1)</script>\"'&\u{202e}");
+    world.eclusa(&["run", "time"]);
+    let served = Served::start(&world);
+    let browser = served.pair();
+    let inbox = browser.get("/inbox").body;
+    assert!(
+        inbox.contains("&lt;script&gt;alert(1)") && !inbox.contains("<script>alert"),
+        "{inbox}"
+    );
+    assert!(!inbox.contains('\u{202e}'), "what turns text around is visible");
+    let found = browser.get("/inbox?q=%3Cscript%22%3E").body;
+    assert!(found.contains("&lt;script&quot;&gt;") && found.contains("No pending approvals"));
+    let log = browser.get("/log?outcome=good&tool=time").body;
+    assert!(log.contains("<span class=\"tool\">time</span>"), "{log}");
+    let row = log.split("href=\"/log/").nth(1).unwrap().split('"').next().unwrap();
+    let call = browser.get(&format!("/log/{row}"));
+    assert!(call.status == 200 && call.body.contains("<h2>Records</h2>"), "{}", call.body);
+    assert!(browser.get("/sessions").body.contains("command-line"));
+    let metrics = browser.get("/metrics").body;
+    assert!(metrics.contains("<svg") && metrics.contains("What asks most"), "{metrics}");
+    assert_eq!(browser.get("/nowhere").status, 404);
+    assert_eq!(browser.get("/log/x/1").status, 404);
+    for (path, kind) in [("/approvals.js", "text/javascript"), ("/approvals.css", "text/css")] {
+        let got = served.send(&format!("GET {path}"), &[], "");
+        assert!(got.status == 200 && got.head.contains(kind), "{}", got.head);
+    }
+}
