@@ -13,5 +13,5 @@ mod workspaces;
 
 pub use people::{KeyKind, People, PeopleError, Person, PersonKey};
 pub use proof::{BadSignature, undo_statement, verify};
-pub use server::{Page, serve};
+pub use server::{ApprovalsPage, serve};
 pub use workspaces::{CallEffects, Suggestion, WorkspaceEntry, Workspaces};

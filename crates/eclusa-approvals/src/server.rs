@@ -42,7 +42,7 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// What the page is made of.
-pub struct Page {
+pub struct ApprovalsPage {
     /// What it shows.
     pub workspaces: Arc<dyn Workspaces>,
     /// Who may answer, with which keys.
@@ -55,7 +55,7 @@ pub struct Page {
 }
 
 /// Everything that a request needs.
-struct Server {
+struct PageServer {
     workspaces: Arc<dyn Workspaces>,
     people: People,
     guard: Guard,
@@ -68,7 +68,7 @@ struct Server {
 
 /// Serves the page until `stop` resolves. `ready` is told the link that lets the person in, once.
 pub async fn serve(
-    page: Page,
+    page: ApprovalsPage,
     listener: TcpListener,
     ready: impl FnOnce(&str) -> io::Result<()>,
     stop: impl Future<Output = ()>,
@@ -81,7 +81,7 @@ pub async fn serve(
         Some(url) => url.trim_end_matches('/').to_owned(),
         None => format!("http://localhost:{}", address.port()),
     };
-    let server = Arc::new(Server {
+    let server = Arc::new(PageServer {
         guard: Guard::new(address.port(), &page.urls),
         live: Live::start(page.workspaces.clone()),
         workspaces: page.workspaces,
@@ -121,7 +121,7 @@ pub async fn serve(
     }
 }
 
-impl Server {
+impl PageServer {
     async fn answer(&self, request: Request<Incoming>) -> Answer {
         let mut answer = match self.guard.check(request.method(), request.headers()) {
             Err(Refusal::Host) => {

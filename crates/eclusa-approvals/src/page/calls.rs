@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// One call: everything that its records say of it.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(super) struct RecordedCall {
     pub(super) number: u64,
     /// The fields of its first record, and over them those of its end.
     pub(super) fields: Map<String, Value>,
@@ -15,7 +15,7 @@ pub(super) struct Call {
     pub(super) records: Vec<(u64, String, String)>,
 }
 
-impl Call {
+impl RecordedCall {
     pub(super) fn text(&self, key: &str) -> &str {
         self.fields.get(key).and_then(Value::as_str).unwrap_or_default()
     }
@@ -71,8 +71,8 @@ impl Call {
 }
 
 /// The calls that these records are about, oldest first, and the answers among them.
-pub(super) fn gather(records: &[Record]) -> (Vec<Call>, Vec<Map<String, Value>>) {
-    let mut calls: BTreeMap<u64, Call> = BTreeMap::new();
+pub(super) fn gather(records: &[Record]) -> (Vec<RecordedCall>, Vec<Map<String, Value>>) {
+    let mut calls: BTreeMap<u64, RecordedCall> = BTreeMap::new();
     let mut answers = Vec::new();
     for record in records {
         let Ok(Value::Object(body)) = serde_json::from_str(&record.body) else { continue };
@@ -86,7 +86,7 @@ pub(super) fn gather(records: &[Record]) -> (Vec<Call>, Vec<Map<String, Value>>)
             _ => continue,
         }
         let number = body.get("start").and_then(Value::as_u64).unwrap_or(record.seq);
-        let call = calls.entry(number).or_insert_with(|| Call {
+        let call = calls.entry(number).or_insert_with(|| RecordedCall {
             number,
             fields: Map::new(),
             records: Vec::new(),
@@ -114,12 +114,12 @@ pub(super) fn newest(
     log: &dyn Log,
     before: Option<u64>,
     limit: usize,
-    matches: impl Fn(&Call) -> bool,
-) -> (Vec<Call>, Option<u64>) {
+    matches: impl Fn(&RecordedCall) -> bool,
+) -> (Vec<RecordedCall>, Option<u64>) {
     let head = log.head().map(|it| it.seq).unwrap_or_default();
     let mut end = before.unwrap_or(u64::MAX).min(head.saturating_add(1));
     let stop = end.saturating_sub(MAX_LOOKED_AT);
-    let mut found: Vec<Call> = Vec::new();
+    let mut found: Vec<RecordedCall> = Vec::new();
     let mut records: Vec<Record> = Vec::new();
     while end > 1 && end > stop {
         let from = end.saturating_sub(CHUNK).max(1);

@@ -14,7 +14,7 @@ use crate::workspaces::WorkspaceEntry;
 const PAGE: usize = 100;
 
 /// Identical questions of one workspace.
-struct Group {
+struct IdenticalQuestions {
     workspace: usize,
     first: QueuedQuestion,
     count: usize,
@@ -25,7 +25,7 @@ pub(crate) async fn inbox(view: &View, named: Option<(&str, u64)>) -> Option<Str
     let workspaces = view.workspaces.list();
     let now = now();
     let search = view.parameter("q").to_lowercase();
-    let (mut groups, mut pending): (Vec<Group>, u64) = (Vec::new(), 0);
+    let (mut groups, mut pending): (Vec<IdenticalQuestions>, u64) = (Vec::new(), 0);
     let mut more = false;
     for (at, workspace) in workspaces.iter().enumerate() {
         let Some(questions) = view.workspaces.questions(&workspace.key) else { continue };
@@ -38,12 +38,12 @@ pub(crate) async fn inbox(view: &View, named: Option<(&str, u64)>) -> Option<Str
             if !text.to_lowercase().contains(&search) {
                 continue;
             }
-            let same = |it: &&mut Group| {
+            let same = |it: &&mut IdenticalQuestions| {
                 it.workspace == at && it.first.question.binding == queued.question.binding
             };
             match groups.iter_mut().find(same) {
                 Some(group) => group.count += 1,
-                None => groups.push(Group { workspace: at, first: queued, count: 1 }),
+                None => groups.push(IdenticalQuestions { workspace: at, first: queued, count: 1 }),
             }
         }
     }
@@ -54,7 +54,7 @@ pub(crate) async fn inbox(view: &View, named: Option<(&str, u64)>) -> Option<Str
         None => first,
     };
     let mut body = Html::default();
-    body.raw("<div class=\"inbox\"><section class=\"list\" aria-label=\"Pending approvals\">");
+    body.raw("<div class=\"columns\"><section class=\"list\" aria-label=\"Pending approvals\">");
     search_form(view.parameter("q"), "Search what waits", &mut body);
     list(&groups, &workspaces, open, now, &mut body);
     if more {
@@ -87,7 +87,7 @@ pub(super) fn search_form(value: &str, label: &str, body: &mut Html) {
 }
 
 fn list(
-    groups: &[Group],
+    groups: &[IdenticalQuestions],
     workspaces: &[WorkspaceEntry],
     open: Option<(&WorkspaceEntry, u64)>,
     now: u64,
@@ -125,9 +125,12 @@ fn list(
 pub(super) fn headline(queued: &QueuedQuestion) -> String {
     let question = &queued.question;
     let args = question.shown_args.as_ref().unwrap_or(&question.args);
-    let said = match (args.get("command").and_then(Value::as_str), &question.preview) {
-        (Some(command), _) => command.to_owned(),
+    let first = ["command", "path", "url", "pattern", "text"];
+    let said = first.iter().find_map(|it| args.get(it)).and_then(Value::as_str);
+    let said = match (said, &question.preview) {
+        (Some(said), Some(preview)) => format!("{said}: {}", preview.summary),
         (None, Some(preview)) => preview.summary.clone(),
+        (Some(said), None) => said.to_owned(),
         (None, None) => args.to_string(),
     };
     one_line(&said).chars().take(160).collect()

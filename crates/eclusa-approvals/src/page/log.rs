@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     View,
-    calls::{Call, gather, newest},
+    calls::{RecordedCall, gather, newest},
     html::{Html, ago, span},
     inbox::now,
     layout,
@@ -22,12 +22,12 @@ pub(crate) fn log(view: &View) -> Option<String> {
     let (tool, outcome) = (view.parameter("tool"), view.parameter("outcome"));
     let search = view.parameter("q").to_lowercase();
     let before: Option<u64> = view.parameter("before").parse().ok();
-    let matches = |call: &Call| {
+    let matches = |call: &RecordedCall| {
         (tool.is_empty() || call.text("tool") == tool)
             && (outcome.is_empty() || call.kind() == outcome || call.code() == outcome)
             && call.contains(&search)
     };
-    let mut rows: Vec<(&WorkspaceEntry, Call)> = Vec::new();
+    let mut rows: Vec<(&WorkspaceEntry, RecordedCall)> = Vec::new();
     let mut older = None;
     for workspace in workspaces.iter().filter(|it| wanted.is_empty() || it.key == wanted) {
         let Some(log) = view.workspaces.log(&workspace.key) else { continue };
@@ -81,7 +81,7 @@ fn filters(view: &View, workspaces: &[WorkspaceEntry], body: &mut Html) {
     body.element(" value=\"", view.parameter("tool"), "\"><button>Filter</button></form>");
 }
 
-fn table(rows: &[(&WorkspaceEntry, Call)], several: bool, now: u64, body: &mut Html) {
+fn table(rows: &[(&WorkspaceEntry, RecordedCall)], several: bool, now: u64, body: &mut Html) {
     if rows.is_empty() {
         body.raw("<p class=\"faint\">No calls.</p>");
         return;
@@ -170,7 +170,7 @@ fn json(value: &Value, body: &mut Html) {
 }
 
 /// The rules that led to the decision.
-fn why(call: &Call, body: &mut Html) {
+fn why(call: &RecordedCall, body: &mut Html) {
     let changes = call.fields.get("changes").and_then(|it| it.get("because"));
     let because = [call.fields.get("because"), changes];
     let reasons: Vec<&Value> =
@@ -187,7 +187,7 @@ fn why(call: &Call, body: &mut Html) {
     body.raw("</ul>");
 }
 
-fn approval(call: &Call, body: &mut Html) {
+fn approval(call: &RecordedCall, body: &mut Html) {
     let Some(approval) = call.approval() else { return };
     let text = |key: &str| approval.get(key).and_then(Value::as_str).unwrap_or_default();
     body.element("<h2>Approval</h2><p><b>", text("by"), "</b> answered ");

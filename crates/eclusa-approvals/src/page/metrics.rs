@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     View,
-    calls::{Call, gather},
+    calls::{RecordedCall, gather},
     html::{Html, span},
     inbox::now,
     layout,
@@ -70,12 +70,12 @@ pub(crate) fn metrics(view: &View) -> Option<String> {
     Some(layout(view, "metrics", "Metrics", None, &body))
 }
 
-fn was_asked(call: &Call) -> bool {
+fn was_asked(call: &RecordedCall) -> bool {
     let answer = call.approval().and_then(|it| it.get("answer")).and_then(Value::as_str);
     answer.is_some_and(|it| it != "remembered")
 }
 
-fn numbers(calls: &[Call], waits: &[(u64, u64)], body: &mut Html) {
+fn numbers(calls: &[RecordedCall], waits: &[(u64, u64)], body: &mut Html) {
     let mut took: Vec<u64> = calls.iter().filter_map(|it| it.number_of("ms")).collect();
     let mut waited: Vec<u64> = waits.iter().map(|it| it.1).collect();
     let asked = calls.iter().filter(|it| was_asked(it)).count();
@@ -99,8 +99,8 @@ fn numbers(calls: &[Call], waits: &[(u64, u64)], body: &mut Html) {
     body.raw("</dl>");
 }
 
-fn plots(calls: &[Call], waits: &[(u64, u64)], now: u64, body: &mut Html) {
-    let first = calls.iter().map(Call::at).filter(|it| *it > 0).min().unwrap_or(now);
+fn plots(calls: &[RecordedCall], waits: &[(u64, u64)], now: u64, body: &mut Html) {
+    let first = calls.iter().map(RecordedCall::at).filter(|it| *it > 0).min().unwrap_or(now);
     // The shortest step that covers everything: a minute, an hour, a day, or more.
     let length = now.saturating_sub(first).max(1);
     let step = [60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000]
@@ -160,7 +160,7 @@ fn plots(calls: &[Call], waits: &[(u64, u64)], now: u64, body: &mut Html) {
 }
 
 /// What people are asked about most.
-fn most_asked(calls: &[Call], body: &mut Html) {
+fn most_asked(calls: &[RecordedCall], body: &mut Html) {
     let mut asked: BTreeMap<String, (usize, String)> = BTreeMap::new();
     for call in calls.iter().filter(|it| was_asked(it)) {
         let changes = call.fields.get("changes").and_then(|it| it.get("because"));

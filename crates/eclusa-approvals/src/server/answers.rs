@@ -14,7 +14,7 @@ use hyper::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, Server, Session, content, requests, text};
+use super::{Answer, PageServer, Session, content, requests, text};
 use crate::{
     people::{KeyKind, PersonKey},
     proof::{is_browser_key, undo_statement, verify},
@@ -56,7 +56,7 @@ struct Taken {
     signature: String,
 }
 
-impl Server {
+impl PageServer {
     /// Exchanges a link for a cookie, and registers the key of the browser.
     pub(super) async fn pair(&self, request: Request<Incoming>) -> Answer {
         if !self.failures.take("pair", Instant::now()) {

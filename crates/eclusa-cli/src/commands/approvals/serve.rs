@@ -10,7 +10,7 @@ use std::{
 
 use eclusa::{Bounds, Diff, Log, Questions, UndoStatus};
 use eclusa_approvals::{
-    CallEffects, Page, People, Suggestion, WorkspaceEntry, Workspaces, serve as serve_page,
+    ApprovalsPage, CallEffects, People, Suggestion, WorkspaceEntry, Workspaces, serve as serve_page,
 };
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
@@ -52,7 +52,7 @@ pub(super) async fn run(global: &Global, args: ServeArgs) -> Result<Exit, Failur
     let listener = TcpListener::bind(local)
         .await
         .map_err(|err| Failure::failed(format!("`{local}` cannot be listened on: {err}")))?;
-    let page = Page {
+    let page = ApprovalsPage {
         people: People::new(paths.people()),
         workspaces: Arc::new(PersonWorkspaces::new(global.clone(), paths)),
         person: person::name(),
