@@ -1,14 +1,20 @@
-//! In which era a server is talked to: what is known of it, and what was settled.
+//! In which era a server is talked to: what is known of it, what was settled, and the second
+//! connection for clients of the other era.
 
 use std::sync::{
-    Mutex, MutexGuard, PoisonError,
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
     atomic::{AtomicBool, Ordering},
 };
 
+use eclusa::ServerPermission;
 use rmcp::model::DiscoverResult;
 use tokio::sync::{Notify, OnceCell};
 
-use crate::era::Era;
+use super::upstream::Upstream;
+use crate::{
+    client::{CLIENT, Client},
+    era::Era,
+};
 
 /// The era of a server, as far as it is known.
 #[derive(Default)]
@@ -20,10 +26,41 @@ pub(super) struct EraChoice {
     both: AtomicBool,
     change: Notify,
     /// Filled by the first call.
-    pub(super) settled: OnceCell<()>,
+    settled: OnceCell<()>,
+    /// The era that every start begins with, for a second connection.
+    fixed: Option<Era>,
+    /// The connection that has the catalogues, for a second one.
+    first: Weak<Upstream>,
+    /// The connection in the other era, once a client needed it.
+    second: OnceLock<Arc<Upstream>>,
 }
 
 impl EraChoice {
+    /// For a second connection to a server.
+    fn fixed(era: Era, first: &Arc<Upstream>) -> EraChoice {
+        EraChoice { fixed: Some(era), first: Arc::downgrade(first), ..EraChoice::default() }
+    }
+
+    /// The era that a start begins with. What was known is forgotten until the start has shown it.
+    pub(super) fn take_known(&self) -> Option<Era> {
+        self.fixed.or_else(|| self.known().take())
+    }
+
+    /// True for a second connection: it lists nothing when it starts.
+    pub(super) fn is_second(&self) -> bool {
+        self.fixed.is_some()
+    }
+
+    /// The connection that has the catalogues, for a second one.
+    pub(super) fn first(&self) -> Option<Arc<Upstream>> {
+        self.first.upgrade()
+    }
+
+    /// The second connection, if there is one.
+    pub(super) fn second(&self) -> Option<&Arc<Upstream>> {
+        self.second.get()
+    }
+
     pub(super) fn known(&self) -> MutexGuard<'_, Option<Era>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -45,5 +82,56 @@ impl EraChoice {
     /// Waits until the server shall be started again.
     pub(super) async fn changed(&self) {
         self.change.notified().await;
+    }
+}
+
+impl Upstream {
+    /// The connection that serves the client of this call.
+    ///
+    /// A server that speaks both eras is talked to in the era of the client that first calls it. A
+    /// client that needs the other era gets a second connection: a client of the newer era asks and
+    /// is asked in ways that the older does not have, and a server that asks with requests of its
+    /// own can do so in the older era alone. Where the server cannot be started twice, the first
+    /// connection serves everybody.
+    pub(super) async fn for_caller(self: &Arc<Upstream>) -> Arc<Upstream> {
+        let client = CLIENT.try_with(Client::clone).ok();
+        let Some(wanted) = client.as_ref().and_then(|it| self.era_for(it)) else {
+            self.era.settled.get_or_init(|| std::future::ready(())).await;
+            return self.clone();
+        };
+        self.era.settled.get_or_init(|| self.settle(wanted)).await;
+        let spoken = self.connection().await.ok().map(|it| it.era);
+        if spoken.is_none_or(|it| it == wanted) || !self.era.speaks_both() {
+            return self.clone();
+        }
+        let start = || self.start_second(EraChoice::fixed(wanted, self));
+        let second = self.era.second.get_or_init(start);
+        // One for each era: the first connection may have come back in the other era meanwhile.
+        let fits = second.connection().await.is_ok_and(|it| it.era == wanted);
+        if fits { second.clone() } else { self.clone() }
+    }
+
+    /// The era that a client needs; `None` where either will do.
+    fn era_for(&self, client: &Client) -> Option<Era> {
+        use ServerPermission::{Elicitation, Roots, Sampling};
+        let may_ask = [Elicitation, Sampling, Roots].into_iter().any(|it| self.settings.may(it));
+        match client.profile.era {
+            Era::Stateless => Some(Era::Stateless),
+            Era::Legacy => (client.profile.can_be_asked() && may_ask).then_some(Era::Legacy),
+        }
+    }
+
+    /// Before the first call: a server that speaks both eras is started again in the older one, if
+    /// that is wanted.
+    async fn settle(&self, wanted: Era) {
+        let up = self.connection().await;
+        if wanted == Era::Legacy
+            && up.is_ok_and(|it| it.era == Era::Stateless)
+            && self.era.speaks_both()
+        {
+            *self.era.known() = Some(Era::Legacy);
+            self.starting();
+            self.era.change();
+        }
     }
 }

@@ -176,7 +176,6 @@ impl Upstream {
         job: &Job,
     ) -> Result<UpstreamAnswer, ToolError> {
         let client = CLIENT.try_with(Client::clone).ok();
-        self.settle_era(client.as_ref()).await;
         let connection = self.connection().await.map_err(ToolError::new)?;
         let (ask, questions) = mpsc::channel(BACKLOG);
         let guard = self.guard(job, client.clone(), ask);

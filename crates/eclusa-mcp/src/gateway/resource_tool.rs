@@ -100,7 +100,7 @@ impl Tool for ResourceTool {
                     UpstreamRequest::Prompt(text("name").to_owned(), args)
                 }
             };
-            let given = self.upstream.send(&request, job).await?;
+            let given = self.upstream.for_caller().await.send(&request, job).await?;
             let mut output = match given.said {
                 ServerResult::ReadResourceResult(it) => resource(it),
                 ServerResult::GetPromptResult(it) => prompt(it),

@@ -144,6 +144,23 @@ impl Scene {
         let gateway = Gateway::open(servers, world);
         let opened = StartedGate { gate: Gate::new(setup), gateway: Some(gateway.clone()) };
         let shared = ServerState::new(Startup::ready(opened), WaitLimits::default()).unwrap();
+        let (client, person) = self.connect(shared.clone(), self.client).await;
+        Stage { client, person, gateway, log, shared }
+    }
+
+    /// Another client of the same gateway.
+    async fn join(&self, stage: &Stage, era: Era) -> Stage {
+        let (client, person) = self.connect(stage.shared.clone(), era).await;
+        let (gateway, log, shared) =
+            (stage.gateway.clone(), stage.log.clone(), stage.shared.clone());
+        Stage { client, person, gateway, log, shared }
+    }
+
+    async fn connect(
+        &self,
+        shared: Arc<ServerState>,
+        era: Era,
+    ) -> (RunningService<RoleClient, Person>, Person) {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (read, write) = tokio::io::split(theirs);
         let pipe = Pipe::new(read, write, shared.clone());
@@ -153,7 +170,7 @@ impl Scene {
             can: serde_json::from_value(self.can.clone()).unwrap(),
             heard: Arc::default(),
         };
-        let lifecycle = match self.client {
+        let lifecycle = match era {
             Era::Old => ClientLifecycleMode::Initialize,
             Era::New => ClientLifecycleMode::Discover {
                 preferred_versions: vec![ProtocolVersion::V_2026_07_28],
@@ -161,7 +178,7 @@ impl Scene {
         };
         let ends = tokio::io::split(ours);
         let client = serve_client_with_lifecycle(person.clone(), ends, lifecycle).await.unwrap();
-        Stage { client, person, gateway, log }
+        (client, person)
     }
 }
 
@@ -171,6 +188,7 @@ struct Stage {
     person: Person,
     gateway: Arc<Gateway>,
     log: Arc<MemoryLog>,
+    shared: Arc<ServerState>,
 }
 
 impl Stage {

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Endpoint, Job, Output, ServerPermission, ServerSettings, ToolError};
+use eclusa::{Endpoint, Job, Output, ServerSettings, ToolError};
 use rmcp::{
     RoleClient,
     model::{LoggingLevel, ProgressNotificationParam, ProgressToken, ServerResult},
@@ -35,7 +35,7 @@ use super::{
     sanitize::sanitize,
     tools::{ListedTool, ToolCatalogue},
 };
-use crate::{client::Client, era::Era};
+use crate::era::Era;
 
 /// How long a server that ended is left alone, at first and at most.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
@@ -58,6 +58,7 @@ pub(super) struct Upstream {
     pub(super) spread: Broadcaster,
     pub(super) log_rate: RateLimit,
     pub(super) era: EraChoice,
+    ending: CancellationToken,
     again: tokio::sync::Notify,
     starts: AtomicU32,
     tracker: TaskTracker,
@@ -100,7 +101,7 @@ pub struct ServerStatus {
     pub down: Option<String>,
     /// What it says about itself, if it is up.
     pub about: Option<ServerInfo>,
-    /// How often it was started.
+    /// How often it was started, in either era.
     pub starts: u32,
     /// Its tools, as it last told them.
     pub tools: Vec<ListedTool>,
@@ -116,6 +117,24 @@ impl Upstream {
         spread: Broadcaster,
         ending: CancellationToken,
     ) -> Arc<Upstream> {
+        let (watched, era) = (Watched::default(), EraChoice::default());
+        Upstream::supervised(settings, world, (spread, watched), era, ending)
+    }
+
+    /// Starts a second connection to the same server. What is watched is watched at both.
+    pub(super) fn start_second(&self, era: EraChoice) -> Arc<Upstream> {
+        let (settings, world) = (self.settings.clone(), self.world.clone());
+        let news = (self.spread.clone(), self.watched.clone());
+        Upstream::supervised(settings, world, news, era, self.ending.clone())
+    }
+
+    fn supervised(
+        settings: ServerSettings,
+        world: Arc<GatewaySetup>,
+        (spread, watched): (Broadcaster, Watched),
+        era: EraChoice,
+        ending: CancellationToken,
+    ) -> Arc<Upstream> {
         let upstream = Arc::new(Upstream {
             settings,
             world,
@@ -124,10 +143,11 @@ impl Upstream {
             in_flight: InFlightCalls::default(),
             told: Mutex::default(),
             catalogue: Mutex::default(),
-            watched: Watched::default(),
+            watched,
             spread,
             log_rate: RateLimit::default(),
-            era: EraChoice::default(),
+            era,
+            ending,
             again: tokio::sync::Notify::new(),
             starts: AtomicU32::new(0),
             tracker: TaskTracker::new(),
@@ -136,7 +156,7 @@ impl Upstream {
         upstream.tracker.spawn(async move {
             tokio::select! {
                 () = supervised.clone().supervise() => {}
-                () = ending.cancelled() => {}
+                () = supervised.ending.cancelled() => {}
             }
             supervised.down("it was ended");
         });
@@ -155,6 +175,9 @@ impl Upstream {
     /// Waits until it is gone.
     pub(super) async fn gone(&self) {
         self.tracker.wait().await;
+        if let Some(second) = self.era.second() {
+            second.tracker.wait().await;
+        }
     }
 
     pub(super) fn condition(&self) -> ServerStatus {
@@ -167,7 +190,8 @@ impl Upstream {
             name: self.settings.name.clone(),
             down,
             about,
-            starts: self.starts.load(Ordering::Relaxed),
+            starts: self.starts.load(Ordering::Relaxed)
+                + self.era.second().map_or(0, |it| it.starts.load(Ordering::Relaxed)),
             tools: self.told().tools.clone(),
             remarks: Vec::new(),
         }
@@ -209,17 +233,23 @@ impl Upstream {
     }
 
     /// Calls a tool by the name that the server knows (S4.51).
-    pub(super) async fn call(&self, tool: &str, job: &Job) -> Result<Output, ToolError> {
+    pub(super) async fn call(
+        self: &Arc<Upstream>,
+        tool: &str,
+        job: &Job,
+    ) -> Result<Output, ToolError> {
         let request = UpstreamRequest::Call(tool.to_owned(), job.args().as_object().cloned());
+        let serving = self.for_caller().await;
         let began = std::time::Instant::now();
-        self.clear_last_error();
-        let given = self.send(&request, job).await.map_err(|err| self.explain_error(err, began))?;
+        serving.clear_last_error();
+        let given = serving.send(&request, job).await;
+        let given = given.map_err(|err| serving.explain_error(err, began))?;
         let mut output = match given.said {
             ServerResult::CallToolResult(result) => result::output(&self.settings.name, result),
             _ => return Err(ToolError::new(self.no_result())),
         };
         if let Some(error) = &mut output.error
-            && let Some(why) = self.sandbox_hint(&output.text, began)
+            && let Some(why) = serving.sandbox_hint(&output.text, began)
         {
             *error = format!("{error}: {why}");
         }
@@ -246,27 +276,8 @@ impl Upstream {
         self.again.notify_one();
     }
 
-    /// Before a server that speaks both eras works on its first call: the client that makes it
-    /// decides. A server that asks with requests of its own can do so in the older era alone, and
-    /// a client of the older era that can be asked is asked in no other way.
-    pub(super) async fn settle_era(&self, client: Option<&Client>) {
-        let older = client.is_some_and(|it| {
-            it.profile.era == Era::Legacy && it.profile.can_be_asked() && self.may_ask()
-        });
-        let settle = async {
-            let up = self.connection().await;
-            if older && up.is_ok_and(|it| it.era == Era::Stateless) && self.era.speaks_both() {
-                *self.era.known() = Some(Era::Legacy);
-                self.state.send_replace(State::Starting);
-                self.era.change();
-            }
-        };
-        self.era.settled.get_or_init(|| settle).await;
-    }
-
-    fn may_ask(&self) -> bool {
-        use ServerPermission::{Elicitation, Roots, Sampling};
-        [Elicitation, Sampling, Roots].into_iter().any(|it| self.settings.may(it))
+    pub(super) fn starting(&self) {
+        self.state.send_replace(State::Starting);
     }
 
     fn down(&self, why: &str) {
@@ -312,7 +323,9 @@ impl Upstream {
                 () = self.again.notified() => {
                     // One that tells of changes without end is not asked without end.
                     sleep_until(listed_at + RELIST_PAUSE).await;
-                    let listed = timeout(self.settings.start, self.list(&connection.peer)).await;
+                    // What a second connection tells of is in the catalogues of the first.
+                    let lists = self.era.first().unwrap_or_else(|| self.clone());
+                    let listed = timeout(self.settings.start, lists.list(&connection.peer)).await;
                     let late = || Err("it did not tell its tools in time".to_owned());
                     if let Err(why) = listed.unwrap_or_else(|_| late()) {
                         return Some(why);
@@ -334,7 +347,7 @@ impl Upstream {
     async fn begin(self: &Arc<Upstream>) -> Result<Started, String> {
         let (last_error, began) = (LastError::default(), Instant::now());
         self.starts.fetch_add(1, Ordering::Relaxed);
-        let known = self.era.known().take();
+        let known = self.era.take_known();
         let lifecycle = Era::lifecycle(known);
         let handler = UpstreamHandler { upstream: Arc::downgrade(self) };
         let (running, process, sandbox, denied_access) = match &self.settings.reach {
@@ -352,7 +365,9 @@ impl Upstream {
             }
         };
         let peer = running.peer().clone();
-        self.list(&peer).await.map_err(|err| last_error.take().unwrap_or(err))?;
+        if !self.era.is_second() {
+            self.list(&peer).await.map_err(|err| last_error.take().unwrap_or(err))?;
+        }
         // What was wrong on the way is not any more.
         let _ = last_error.take();
         let about = ServerInfo::new(&peer, sandbox.as_deref(), began.elapsed()).into();

@@ -184,3 +184,46 @@ async fn a_server_that_asks_with_requests_can_ask_a_client_of_the_older_era() {
     assert_eq!(stage.call(&theirs("ask"), json!({})).await.is_error, Some(true));
     assert_eq!(stage.condition().starts, 1);
 }
+
+/// In the newer era the fixture seals a state into its question, and says so; the older era has none.
+const SEALS: &str = "test_input_required_result_request_state";
+
+#[tokio::test]
+async fn clients_of_both_eras_share_a_server_that_speaks_both() {
+    for (first, second) in [(Era::Old, Era::New), (Era::New, Era::Old)] {
+        let scene = Scene::new((first, Era::New));
+        let one = scene.open().await;
+        let other = scene.join(&one, second).await;
+        let check = async |stage: &Stage, era: Era| {
+            let said = text(&stage.call(&theirs(SEALS), json!({})).await);
+            assert!(said.contains("\"ok\":true"), "{first:?} first, {era:?}: {said}");
+            assert_eq!(said.contains("state-ok"), era == Era::New, "{first:?} first: {said}");
+        };
+        check(&one, first).await;
+        check(&other, second).await;
+        check(&one, first).await;
+        // A client that cannot be asked is served by either.
+        let starts = one.condition().starts;
+        assert_eq!(starts, if first == Era::Old { 3 } else { 2 });
+        let mut mute = Scene::new((Era::Old, Era::New));
+        mute.can = json!({});
+        let third = mute.join(&one, Era::Old).await;
+        assert!(!third.call(&theirs("test_simple_text"), json!({})).await.is_error.unwrap());
+        assert_eq!(one.condition().starts, starts);
+        one.gateway.close().await;
+    }
+}
+
+/// Each connection has its own state here, as two processes have.
+#[tokio::test]
+async fn a_second_connection_tells_of_changed_lists() {
+    let server = || fixture::Fixture::new(Arc::new(fixture::State::new(false)));
+    let scene = Scene::with(Era::New, server);
+    let newer = scene.open().await;
+    newer.call(&theirs(SEALS), json!({})).await;
+    let older = scene.join(&newer, Era::Old).await;
+    let tools = older.client.list_all_tools().await.unwrap().len();
+    older.call(&theirs("test_trigger_tool_change"), json!({})).await;
+    older.heard("other tools").await;
+    assert_ne!(older.client.list_all_tools().await.unwrap().len(), tools);
+}
