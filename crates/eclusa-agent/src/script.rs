@@ -14,7 +14,7 @@
 //! ````
 //!
 //! `says` is a message, and its `tool` blocks are calls. `expects` must be in what the model was told
-//! since its last message. `fails` and `breaks` are faults before the next message: a status, and a
+//! since its last message, `system` in its system text. `fails` and `breaks` are faults before the next message: a status, and a
 //! stream that is cut.
 
 use std::{
@@ -48,6 +48,7 @@ pub struct ScriptModel {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct ScriptedMessage {
     expects: Vec<String>,
+    system: Vec<String>,
     faults: Vec<Fault>,
     says: Option<String>,
 }
@@ -115,6 +116,13 @@ impl ScriptModel {
         let Some(text) = step.and_then(|it| it.says.as_deref()) else {
             return Err(ModelError::fatal("the script has ended"));
         };
+        let system = request.get("system").and_then(Value::as_str).unwrap_or_default();
+        if let Some(missing) =
+            step.and_then(|it| it.system.iter().find(|it| !system.contains(it.as_str())))
+        {
+            let what = format!("the script expects `{missing}` in the system text: {system}");
+            return Err(ModelError::fatal(what));
+        }
         for expected in step.iter().flat_map(|it| &it.expects) {
             if !told.contains(expected.as_str()) {
                 let what =
@@ -237,6 +245,7 @@ fn read(script: &str) -> Result<(u64, Vec<ScriptedMessage>), String> {
                 saying = true;
             }
             ("expects", text) if !text.is_empty() => step.expects.push(text.to_owned()),
+            ("system", text) if !text.is_empty() => step.system.push(text.to_owned()),
             ("breaks", "") => step.faults.push(Fault::Break),
             ("fails", status) => {
                 let wrong = |_| format!("line {number}: `{status}` is not a status such as 529");
@@ -244,7 +253,7 @@ fn read(script: &str) -> Result<(u64, Vec<ScriptedMessage>), String> {
             }
             _ => {
                 return Err(format!(
-                    "line {number}: `## {heading}` is not known; write `says`, `expects TEXT`, `fails STATUS` or `breaks`"
+                    "line {number}: `## {heading}` is not known; write `says`, `expects TEXT`, `system TEXT`, `fails STATUS` or `breaks`"
                 ));
             }
         }

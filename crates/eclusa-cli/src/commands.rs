@@ -91,7 +91,7 @@ async fn conversation(global: &Global, what: ConversationCommand) -> Result<Exit
     let ctx = AppContext::open(global)?;
     match what {
         ConversationCommand::Feed(args) => feed::run(&ctx, args, global.json).await,
-        ConversationCommand::Chat(args) => chat::run(&ctx, args, global.json).await,
+        ConversationCommand::Chat(args) => chat::run(global, args).await,
         ConversationCommand::Models { what } => {
             models::run(&ctx, what.unwrap_or(ModelsCommand::List), global.json).await
         }

@@ -9,6 +9,7 @@ use clap::Parser;
 
 mod archive;
 mod args;
+mod chat;
 mod checks;
 mod command_tool;
 mod commands;

@@ -95,6 +95,12 @@ impl Paint {
         })
     }
 
+    /// No colours.
+    #[cfg(test)]
+    pub(crate) fn never() -> Paint {
+        Paint(false)
+    }
+
     /// The text in its colour.
     pub(crate) fn text<'a>(self, style: Style, text: &'a str) -> Cow<'a, str> {
         match style.code() {

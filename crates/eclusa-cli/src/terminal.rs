@@ -14,6 +14,8 @@ use std::{
 use eclusa::{Answer, Approver, NotAsked, Question};
 use futures::future::BoxFuture;
 
+pub(crate) use edit::edit_text;
+pub(crate) use pager::show as page;
 use prompt::{AlwaysRules, Prompt};
 
 use crate::{remember::Everywhere, screen::spinner};

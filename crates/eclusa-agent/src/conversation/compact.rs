@@ -86,7 +86,9 @@ impl Conversation {
             }
             Err(TurnFailure::Archive(err)) => self.tell(AgentEvent::Notice(err.to_string())),
             Err(TurnFailure::Other(what)) => self.tell(AgentEvent::Notice(what)),
-            Err(TurnFailure::Ended(_)) => {}
+            Err(TurnFailure::Ended(_)) => {
+                self.tell(AgentEvent::Notice("the summary was interrupted".to_owned()));
+            }
         }
     }
 

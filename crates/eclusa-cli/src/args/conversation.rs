@@ -30,9 +30,12 @@ Examples:
   eclusa chat                                   with the model of the configuration
   eclusa chat --model script:FILE               without a network
   eclusa chat --last                            go on with the latest session
+  eclusa chat --plain                           labelled lines, for screen readers
 
-Labelled lines: `model:` is the model, `tool:` a call, `answer:` what came of it, `note:` what you should
-know. Questions are asked where calls need them. /help lists the commands; Ctrl+C interrupts.";
+Enter sends, Alt+Enter or Ctrl+J begins a new line. While the model works, Enter queues your words for its
+next request, Tab for after the turn, and Up takes them back. Esc interrupts. Questions are asked where
+calls need them. Ctrl+G opens the input in your editor, Ctrl+T the transcript, Ctrl+O the last output.
+/help lists the commands; Ctrl+C twice leaves, and the session is kept.";
 
 const SESSIONS_EXAMPLES: &str = "\
 Examples:
@@ -87,6 +90,9 @@ pub(crate) struct ChatArgs {
     /// Go on with the latest session of this workspace
     #[arg(long)]
     pub(crate) last: bool,
+    /// Labelled lines without motion; the default where there is no terminal, and for TERM=dumb
+    #[arg(long)]
+    pub(crate) plain: bool,
 }
 
 /// What to do with models.

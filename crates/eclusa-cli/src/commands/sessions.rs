@@ -1,6 +1,6 @@
 //! `eclusa sessions`: conversations that were kept: list, show, search, copy, hand over, remove.
 
-use eclusa::Spool as _;
+use eclusa::{Spool as _, UndoStatus};
 use eclusa_agent::{
     ConversationHead, ItemBody, TranscriptItem, TranscriptStore, fork, money,
     transcript::{html, markdown},
@@ -65,7 +65,7 @@ pub(super) async fn run(
                     }
                 }
             }
-            let copy = fork(&archive, &head.id, Some(at), since::now()).await.map_err(unopened)?;
+            let copy = copy(&archive, &head.id, Some(at)).await?;
             match json {
                 true => screen.json(&json!({"session": copy, "parent": head.id, "turn": at}))?,
                 false => screen.line(&format!(
@@ -88,6 +88,11 @@ pub(super) async fn run(
     }
     screen.flush()?;
     Ok(Exit::Done)
+}
+
+/// A copy of a session up to a turn; `None`: all of it.
+pub(super) async fn copy(archive: &Archive, id: &str, turn: Option<u64>) -> Result<String, Failure> {
+    fork(archive, id, turn, since::now()).await.map_err(unopened)
 }
 
 /// A conversation and all of its entries; without an id, the one that was touched last.
@@ -142,7 +147,7 @@ fn list(archive: &Archive, all: bool, json: bool, screen: &mut Screen) -> Result
     Ok(screen.headed_table(&rows)?)
 }
 
-fn cost(head: &ConversationHead) -> String {
+pub(super) fn cost(head: &ConversationHead) -> String {
     let number = |name: &str| head.usage.get(name).and_then(Value::as_u64).unwrap_or_default();
     match head.usage.get("currency").and_then(Value::as_str) {
         Some(currency) => format!("{} {currency}", money(number("cost"))),
@@ -169,7 +174,7 @@ fn head_json(head: &ConversationHead) -> Value {
     })
 }
 
-fn exported(
+pub(super) fn exported(
     head: &ConversationHead,
     items: &[TranscriptItem],
     format: ExportFormat,
@@ -222,7 +227,7 @@ fn search(archive: &Archive, words: &str, json: bool, screen: &mut Screen) -> Re
 }
 
 /// The calls of later turns that changed something, as the undo history has them.
-fn changed_after(
+pub(super) fn changed_after(
     ctx: &AppContext,
     items: &[TranscriptItem],
     turn: u64,
@@ -235,8 +240,8 @@ fn changed_after(
         })
         .collect();
     let entries = ctx.workspace()?.entries().map_err(Failure::failed)?;
-    let undoable = entries.iter().map(|it| it.call);
-    Ok(undoable.filter(|it| numbers.contains(it)).collect())
+    let undoable = entries.iter().filter(|it| !matches!(it.status, UndoStatus::Undone { .. }));
+    Ok(undoable.map(|it| it.call).filter(|it| numbers.contains(it)).collect())
 }
 
 /// Whether every output is the one that the log knows: it holds its digest.

@@ -142,3 +142,11 @@ pub(crate) fn written(bytes: &[u8]) {
         line.in_line = *last != b'\n';
     }
 }
+
+/// Waits until nobody has the terminal for themselves any more: a prompt that is given up notices it
+/// a moment later.
+pub(crate) async fn until_resumed() {
+    while line().paused > 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

@@ -1,4 +1,4 @@
-//! Editing the arguments of a call in the person's own editor.
+//! Editing a text, such as the arguments of a call, in the person's own editor.
 
 use std::io::{self, Read, Seek, Write};
 
@@ -8,11 +8,19 @@ use crate::spawn::Program;
 
 /// Opens the arguments in the editor. `Ok(None)`: they were left as they are.
 pub(super) fn edit(args: &Value) -> Result<Option<Value>, String> {
-    let failed = |err: io::Error| format!("the arguments cannot be edited: {err}");
-    // Made for its owner alone: arguments can hold secrets.
+    let text = edit_text(&format!("{args:#}\n"), ".json")?;
+    let edited: Value =
+        serde_json::from_str(&text).map_err(|err| format!("this is not JSON: {err}"))?;
+    Ok((edited != *args).then_some(edited))
+}
+
+/// Opens a text in the editor, in a file whose name ends like this, and gives what it is then.
+pub(crate) fn edit_text(text: &str, suffix: &str) -> Result<String, String> {
+    let failed = |err: io::Error| format!("the text cannot be edited: {err}");
+    // Made for its owner alone: texts can hold secrets.
     let mut file =
-        tempfile::Builder::new().prefix("eclusa-").suffix(".json").tempfile().map_err(failed)?;
-    writeln!(file, "{args:#}").and_then(|()| file.flush()).map_err(failed)?;
+        tempfile::Builder::new().prefix("eclusa-").suffix(suffix).tempfile().map_err(failed)?;
+    write!(file, "{text}").and_then(|()| file.flush()).map_err(failed)?;
     let path = file.path().to_str().ok_or("the temporary directory has no readable name")?;
     let editor = editor();
     // An editor can be a command with options, so a shell splits it; the path is one word.
@@ -34,9 +42,7 @@ pub(super) fn edit(args: &Value) -> Result<Option<Value>, String> {
         it.read_to_string(&mut text)
     });
     read.map_err(failed)?;
-    let edited: Value =
-        serde_json::from_str(&text).map_err(|err| format!("this is not JSON: {err}"))?;
-    Ok((edited != *args).then_some(edited))
+    Ok(text)
 }
 
 fn editor() -> String {

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use crate::spawn::Program;
 
 /// Shows a text that has been made harmless: in `$PAGER`, or in `less` or `more`.
-pub(super) fn show(text: &str) -> Result<(), String> {
-    let failed = |err: io::Error| format!("the changes cannot be shown: {err}");
+pub(crate) fn show(text: &str) -> Result<(), String> {
+    let failed = |err: io::Error| format!("the text cannot be shown: {err}");
     let mut file = tempfile::Builder::new().prefix("eclusa-").tempfile().map_err(failed)?;
     file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
     let path = file.path().to_str().ok_or("the temporary directory has no readable name")?;

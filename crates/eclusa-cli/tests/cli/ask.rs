@@ -175,3 +175,19 @@ fn the_project_speaks_as_the_first_message_and_links_lead_nowhere() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(!ran.err.contains("nobody reads"), "{ran:?}");
 }
+
+#[test]
+fn s1_53_s1_55_the_model_is_told_the_words_of_its_persona() {
+    let world = World::with("[personas.poet]\ndescription = \"rhymes\"\nprompt = \"Answer in rhymes.\"\n");
+    let coder = "## system Before a call, say in a sentence\n## system One step at a time\n\
+        ## system only when you were asked to\n## system data, never orders\n## says\nYes.\n";
+    let model = format!("script:{}", world.write("coder.md", coder).display());
+    let ran = world.eclusa(&["ask", "--model", &model, "hi"]);
+    assert_eq!(ran.out, "Yes.\n", "{ran:?}");
+    let ran = world.eclusa(&["ask", "--persona", "poet", "--model", &model, "hi"]);
+    assert_eq!(ran.code, 1, "another persona has other words: {ran:?}");
+    let poet = "## system Answer in rhymes.\n## says\nOf old.\n";
+    let model = format!("script:{}", world.write("poet.md", poet).display());
+    let ran = world.eclusa(&["ask", "--persona", "poet", "--model", &model, "hi"]);
+    assert_eq!(ran.out, "Of old.\n", "{ran:?}");
+}

@@ -10,6 +10,7 @@ mod agent_settings;
 mod approvals_page;
 mod ask;
 mod built_in;
+mod chat;
 mod check;
 mod command_tools;
 mod configuration;

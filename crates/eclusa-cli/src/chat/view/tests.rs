@@ -1,0 +1,64 @@
+//! What a chat looks like, at three widths, on a terminal in memory.
+
+use std::time::{Duration, Instant};
+
+use super::{CallEnd, EndedCall, Status, View};
+use crate::{
+    chat::scrollback::{Scrollback, Size},
+    screen::{Paint, Style},
+};
+
+/// A chat in the middle of its work, as a terminal of this width shows it.
+fn screen(columns: usize) -> String {
+    let now = Instant::now();
+    let mut view = View::new(Paint::never(), columns);
+    let status = ["coder", "pro", "confirm-sensitive"].map(str::to_owned).to_vec();
+    view.status = Status {
+        names: status,
+        context: Some((38, 200_000)),
+        cost: Some("0.14 USD".to_owned()),
+        taint: Some("the web".to_owned()),
+    };
+    view.say(Style::Faint, "session k3f9q2; /help lists the commands");
+    view.person_said("make the parser skip comments, and test it");
+    view.wait_for("waiting for the model", now);
+    view.model_wrote("I look at the **parser** first.\n");
+    let time = Duration::from_millis(3);
+    for (id, tool, about, outcome, note, number) in [
+        ("1", "read", "src/parse.rs", CallEnd::Done, "", 41),
+        ("2", "bash", "cargo add nom", CallEnd::Refused, "denied: no network", 43),
+    ] {
+        view.call_began(id, tool, about, now);
+        view.call_ended(id, &EndedCall { outcome, note, time, number: Some(number) });
+    }
+    view.call_began("3", "bash", "cargo test parse", now);
+    view.call_progress("3", "running 31 tests");
+    view.set_queued(vec!["also update the changelog".to_owned()]);
+    for it in "and then the docs, please\nall of them".chars() {
+        view.composer.insert(it);
+    }
+    let (finished, block) = view.frame(now + Duration::from_secs(12));
+    let mut terminal = avt::Terminal::new(columns, 20).unwrap();
+    let mut drawn = Vec::new();
+    Scrollback::new(&mut drawn).draw(&finished, &block, Size { columns, rows: 20 }).unwrap();
+    terminal.feed(std::str::from_utf8(&drawn).unwrap());
+    let cursor = terminal.cursor_position();
+    let lines = terminal.primary_screen().text();
+    let lines: Vec<&str> = lines.iter().map(|it| it.trim_end()).collect();
+    format!("{}\ncursor: {}, {}", lines.join("\n").trim_end(), cursor.row, cursor.col)
+}
+
+#[test]
+fn a_chat_on_a_narrow_terminal() {
+    insta::assert_snapshot!(screen(40), @"");
+}
+
+#[test]
+fn a_chat_on_a_usual_terminal() {
+    insta::assert_snapshot!(screen(80), @"");
+}
+
+#[test]
+fn a_chat_on_a_wide_terminal() {
+    insta::assert_snapshot!(screen(200), @"");
+}

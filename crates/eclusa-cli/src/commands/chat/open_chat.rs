@@ -1,0 +1,123 @@
+//! A conversation that is open: its task, the way in, and everything that ends with it.
+
+use std::sync::Arc;
+
+use eclusa::{Gate, Mode, Run};
+use eclusa_agent::{AgentEvent, Conversation, ConversationHandle, TranscriptItem};
+use eclusa_mcp::Gateway;
+use tokio::{sync::mpsc::UnboundedReceiver, task::JoinHandle};
+
+use super::{
+    hand_over::{HandOverRequests, lend_terminal},
+    model_choice, session_setup, sessions, unopened,
+};
+use crate::{
+    archive::Archive, args::Global, context::AppContext, failure::Failure, servers,
+    terminal::Terminal,
+};
+
+/// What a chat is opened with. Commands of the person change it, nothing else does.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ChatChoice {
+    pub(super) model: Option<String>,
+    pub(super) persona: Option<String>,
+    pub(super) mode: Option<Mode>,
+    /// The session to go on with.
+    pub(super) resume: Option<String>,
+    /// Go on with the latest one.
+    pub(super) last: bool,
+}
+
+/// A conversation that is open.
+pub(super) struct OpenChat {
+    pub(super) ctx: AppContext,
+    /// For the person's own calls: they belong to the same conversation.
+    pub(super) gate: Gate,
+    pub(super) archive: Archive,
+    pub(super) id: String,
+    /// Model, persona and mode.
+    pub(super) names: [String; 3],
+    /// How many tokens the model can look at.
+    pub(super) window: u64,
+    /// What was there when it was opened.
+    pub(super) before: Vec<TranscriptItem>,
+    pub(super) handle: ConversationHandle,
+    pub(super) events: UnboundedReceiver<AgentEvent>,
+    conversation: Option<JoinHandle<Conversation>>,
+    behind: Option<Arc<Gateway>>,
+}
+
+impl OpenChat {
+    /// Opens a conversation. Questions go to the terminal, which `lender` may have to give away first.
+    pub(super) async fn open(
+        global: &Global,
+        choice: &ChatChoice,
+        lender: Option<&HandOverRequests>,
+    ) -> Result<OpenChat, Failure> {
+        // The mode is a layer of the configuration: what the administrator says holds.
+        let ctx = AppContext::open(&Global { mode: choice.mode, ..global.clone() })?;
+        let persona = model_choice::persona(&ctx, choice.persona.as_deref())?;
+        let chosen = model_choice::find(&ctx, choice.model.as_deref(), &persona).await?;
+        let limits = model_choice::limits(&ctx, &*chosen.model, None)?;
+        let store = ctx.store()?;
+        let archive = Archive::new(store.clone());
+        let terminal = Terminal::new(true, ctx.paths.always_files());
+        let mut setup = ctx.furnished(&store, terminal, Vec::new())?;
+        if let Some(lender) = lender {
+            lend_terminal(&mut setup, lender);
+        }
+        if let Some(secret) = chosen.secret {
+            setup.redactor = Arc::new(setup.redactor.with_rules([secret]));
+        }
+        // Whoever sits here is asked for as long as it takes.
+        setup.limits.approval = crate::gates::AS_LONG_AS_IT_TAKES;
+        let gate = Gate::new(setup).for_run(ctx.run());
+        let behind = servers::wake_all(&ctx, &gate.setup().registry).await?;
+        let mode = persona.mode_within(gate.run().mode);
+        let names =
+            [persona.name.clone(), chosen.model.profile().name.clone(), mode.to_string()];
+        let window = chosen.model.profile().window;
+        let (model, gate_of_model) = (chosen.model, gate.clone());
+        let setup =
+            session_setup::conversation(&ctx, gate_of_model, &archive, model, persona, limits)?;
+        let resume = match (&choice.resume, choice.last) {
+            (Some(id), _) => Some(id.clone()),
+            (None, true) => Some(sessions::read(&archive, None).await?.0.id),
+            (None, false) => None,
+        };
+        let opened = match &resume {
+            Some(id) => Conversation::resume(setup, id).await,
+            None => Conversation::open(setup).await,
+        };
+        let (conversation, events) = opened.map_err(unopened)?;
+        let id = conversation.id().to_owned();
+        let run = Run { conversation: id.as_str().into(), mode, ..gate.run().clone() };
+        Ok(OpenChat {
+            gate: gate.for_run(run),
+            ctx,
+            archive,
+            id,
+            names,
+            window,
+            before: conversation.items().to_vec(),
+            handle: conversation.handle(),
+            events,
+            conversation: Some(tokio::spawn(conversation.run())),
+            behind,
+        })
+    }
+
+    /// Ends it: what runs is interrupted and answered, and others may open the session.
+    pub(super) async fn close(&mut self) {
+        self.handle.interrupt();
+        self.handle.close();
+        if let Some(conversation) = self.conversation.take() {
+            // An error means that it panicked: what was kept until then is there.
+            drop(conversation.await);
+        }
+        self.gate.end_conversation();
+        if let Some(behind) = self.behind.take() {
+            behind.close().await;
+        }
+    }
+}
