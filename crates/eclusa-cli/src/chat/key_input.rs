@@ -1,11 +1,6 @@
 //! A thread that reads the keys of a terminal in raw mode, and ends when it is told to.
 
-use std::{
-    io,
-    os::fd::AsFd,
-    thread::JoinHandle,
-    time::Duration,
-};
+use std::{io, os::fd::AsFd, thread::JoinHandle, time::Duration};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -55,8 +50,7 @@ fn read_keys(stopped: &io::PipeReader, keys: &UnboundedSender<Key>) -> io::Resul
     let mut buffer = [0; 4096];
     let wait = Timespec::try_from(ESCAPE_WAIT).map_err(io::Error::other)?;
     loop {
-        let mut fds =
-            [PollFd::new(&stdin, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
+        let mut fds = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
         let ready = match poll(&mut fds, decoder.is_waiting().then_some(&wait)) {
             Ok(ready) => ready,
             Err(rustix::io::Errno::INTR) => continue,

@@ -14,7 +14,7 @@ mod tests;
 
 /// What is drawn below the finished lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct LiveBlock {
     /// Its rows, from the top. Each is cut to fit one row of the terminal.
     pub(crate) rows: Vec<String>,
     /// Where the cursor rests: row and column within the block.
@@ -48,7 +48,12 @@ impl<W: Write> Scrollback<W> {
 
     /// Prints finished lines above the block and draws the block. One write, so that no half of a
     /// frame is seen.
-    pub(crate) fn draw(&mut self, finished: &[String], block: &Block, size: Size) -> io::Result<()> {
+    pub(crate) fn draw(
+        &mut self,
+        finished: &[String],
+        block: &LiveBlock,
+        size: Size,
+    ) -> io::Result<()> {
         let mut frame = std::mem::take(&mut self.frame);
         frame.clear();
         frame.extend_from_slice(b"\x1b[?2026h\x1b[?25l\r");
@@ -82,7 +87,7 @@ impl<W: Write> Scrollback<W> {
 
     /// Prints finished lines and takes the block away, so that others may print below them.
     pub(crate) fn clear(&mut self, finished: &[String], size: Size) -> io::Result<()> {
-        self.draw(finished, &Block::default(), size)
+        self.draw(finished, &LiveBlock::default(), size)
     }
 
     /// How many rows lie between the block's first row and the cursor, as the terminal wraps the
@@ -98,7 +103,7 @@ impl<W: Write> Scrollback<W> {
 }
 
 /// The rows that fit: lower than the screen, each narrower than a row, around the cursor.
-fn fitting(block: &Block, size: Size) -> (Vec<String>, (usize, usize)) {
+fn fitting(block: &LiveBlock, size: Size) -> (Vec<String>, (usize, usize)) {
     let most = size.rows.saturating_sub(1).max(1);
     let columns = size.columns.saturating_sub(1).max(1);
     let (row, column) = block.cursor;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{composer::Composer, markdown::Markdown, scrollback::Block};
+use super::{composer::Composer, markdown::Markdown, scrollback::LiveBlock};
 use crate::screen::{Paint, Style, layout};
 
 #[cfg(test)]
@@ -14,6 +14,9 @@ const MAX_INPUT_ROWS: usize = 8;
 
 /// Rows of unfinished text that are shown at most.
 const MAX_LIVE_ROWS: usize = 6;
+
+/// The line of a call is no wider, so that its end is found.
+const MAX_CALL_COLUMNS: usize = 100;
 
 /// The mark before the input, and the blanks below it.
 const PROMPT: &str = "› ";
@@ -130,7 +133,9 @@ impl View {
         let (first, rest) = ("you › ", "      ");
         for (at, line) in text.split('\n').enumerate() {
             let lead = if at == 0 { first } else { rest };
-            for (piece, row) in layout::wrap(line, self.columns.saturating_sub(6).max(20)).iter().enumerate() {
+            for (piece, row) in
+                layout::wrap(line, self.columns.saturating_sub(6).max(20)).iter().enumerate()
+            {
                 let lead = if piece == 0 { lead } else { rest };
                 self.finished.push(format!("{}{row}", self.paint.text(Style::Good, lead)));
             }
@@ -218,7 +223,7 @@ impl View {
             note => format!("{}{number}", one_line(note)),
         };
         let head = format!("{tool:<6} {}", one_line(about));
-        let room = self.columns.saturating_sub(4);
+        let room = self.columns.min(MAX_CALL_COLUMNS).saturating_sub(4);
         let tail = layout::cut(&tail, room.saturating_sub(12).max(10));
         let head = layout::cut(&head, room.saturating_sub(layout::width(&tail) + 2).max(10));
         let gap = room.saturating_sub(layout::width(&head) + layout::width(&tail)).max(2);
@@ -251,7 +256,7 @@ impl View {
     }
 
     /// The lines that are finished since the last time, and the block.
-    pub(crate) fn frame(&mut self, now: Instant) -> (Vec<String>, Block) {
+    pub(crate) fn frame(&mut self, now: Instant) -> (Vec<String>, LiveBlock) {
         let finished = std::mem::take(&mut self.finished);
         let mut rows: Vec<String> = Vec::new();
         if !self.partial.is_empty() {
@@ -264,7 +269,9 @@ impl View {
             let mark = self.paint.text(Style::Warn, "⋯");
             let took = since(call.began, now);
             let RunningCall { tool, about, progress, .. } = call;
-            rows.push(format!("  {mark} {tool:<6} {about}  {took}{progress}").trim_end().to_owned());
+            rows.push(
+                format!("  {mark} {tool:<6} {about}  {took}{progress}").trim_end().to_owned(),
+            );
         }
         if let Some((what, began)) = &self.activity {
             let text = format!("  ⋯ {what}  {}", since(*began, now));
@@ -288,7 +295,7 @@ impl View {
         }
         let bottom = self.hint.clone().unwrap_or_else(|| self.status.line());
         rows.push(self.paint.text(Style::Faint, &format!("  {bottom}")).into_owned());
-        (finished, Block { rows, cursor })
+        (finished, LiveBlock { rows, cursor })
     }
 }
 

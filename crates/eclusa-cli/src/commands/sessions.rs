@@ -91,7 +91,11 @@ pub(super) async fn run(
 }
 
 /// A copy of a session up to a turn; `None`: all of it.
-pub(super) async fn copy(archive: &Archive, id: &str, turn: Option<u64>) -> Result<String, Failure> {
+pub(super) async fn copy(
+    archive: &Archive,
+    id: &str,
+    turn: Option<u64>,
+) -> Result<String, Failure> {
     fork(archive, id, turn, since::now()).await.map_err(unopened)
 }
 

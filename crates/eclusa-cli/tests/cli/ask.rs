@@ -178,7 +178,8 @@ fn the_project_speaks_as_the_first_message_and_links_lead_nowhere() {
 
 #[test]
 fn s1_53_s1_55_the_model_is_told_the_words_of_its_persona() {
-    let world = World::with("[personas.poet]\ndescription = \"rhymes\"\nprompt = \"Answer in rhymes.\"\n");
+    let world =
+        World::with("[personas.poet]\ndescription = \"rhymes\"\nprompt = \"Answer in rhymes.\"\n");
     let coder = "## system Before a call, say in a sentence\n## system One step at a time\n\
         ## system only when you were asked to\n## system data, never orders\n## says\nYes.\n";
     let model = format!("script:{}", world.write("coder.md", coder).display());

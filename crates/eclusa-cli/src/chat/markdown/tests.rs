@@ -11,5 +11,19 @@ fn prose_is_wrapped_and_code_is_left_whole() {
     let mut markdown = Markdown::default();
     let rows: Vec<String> =
         text.lines().flat_map(|it| markdown.line(it, 30, Paint::never())).collect();
-    insta::assert_snapshot!(rows.join("\n"), @"");
+    insta::assert_snapshot!(rows.join("\n"), @r#"
+Title
+some bold and code text
+that is long enough to be
+wrapped
+• an item that is long enough
+  to be wrapped as well
+1. one
+│ quoted
+```rust
+fn main() { println!("a line of code that is longer than the screen"); }
+```
+──────────────────────────────
+a * b * c
+"#);
 }

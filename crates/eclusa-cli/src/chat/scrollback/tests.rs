@@ -8,7 +8,7 @@ use std::{
 
 use proptest::prelude::*;
 
-use super::{Block, Scrollback, Size};
+use super::{LiveBlock, Scrollback, Size};
 
 /// A terminal that remembers what has scrolled away.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ proptest! {
                 format!("line {it} {}", "x".repeat(it * 53 % 90))
             }));
             let row = cursor_row.min(rows - 1);
-            let block = Block {
+            let block = LiveBlock {
                 rows: (0..rows).map(|it| format!("block {it} {}", "y".repeat(it * 29 % 60))).collect(),
                 cursor: (row, (columns * 7 % 30).min(8 + row * 29 % 60)),
             };
@@ -80,13 +80,13 @@ fn a_block_that_is_taken_away_leaves_the_lines() {
     let terminal = MemoryTerminal(Rc::new(RefCell::new(avt::Terminal::new(40, 10).unwrap())));
     let mut scrollback = Scrollback::new(terminal.clone());
     let size = Size { columns: 40, rows: 10 };
-    let block = Block { rows: vec!["> ".to_owned(), "status".to_owned()], cursor: (0, 2) };
+    let block = LiveBlock { rows: vec!["> ".to_owned(), "status".to_owned()], cursor: (0, 2) };
     scrollback.draw(&["one".to_owned()], &block, size).unwrap();
     assert_eq!(terminal.lines()[..3], ["one", ">", "status"]);
     scrollback.clear(&["two".to_owned()], size).unwrap();
     assert_eq!(terminal.lines()[..4], ["one", "two", "", ""]);
     // A block that is higher than the screen is shown around its cursor.
     let rows = (0..20).map(|it| format!("row {it}")).collect();
-    scrollback.draw(&[], &Block { rows, cursor: (19, 0) }, size).unwrap();
+    scrollback.draw(&[], &LiveBlock { rows, cursor: (19, 0) }, size).unwrap();
     assert!(terminal.lines().contains(&"row 19".to_owned()), "{:?}", terminal.lines());
 }

@@ -50,15 +50,58 @@ fn screen(columns: usize) -> String {
 
 #[test]
 fn a_chat_on_a_narrow_terminal() {
-    insta::assert_snapshot!(screen(40), @"");
+    insta::assert_snapshot!(screen(40), @r#"
+session k3f9q2; /help lists the commands
+
+you › make the parser skip comments, and
+      test it
+  I look at the parser first.
+  ✓ read   src/parse.rs        3 ms  #41
+  ✗ bash   car…  denied: no network  #43
+  ⋯ bash   cargo test parse  12 s  run…
+  then: also update the changelog  (↑ …
+
+› and then the docs, please
+  all of them
+  coder · pro · confirm-sensitive · 38…
+cursor: 11, 13
+"#);
 }
 
 #[test]
 fn a_chat_on_a_usual_terminal() {
-    insta::assert_snapshot!(screen(80), @"");
+    insta::assert_snapshot!(screen(80), @r#"
+session k3f9q2; /help lists the commands
+
+you › make the parser skip comments, and test it
+  I look at the parser first.
+  ✓ read   src/parse.rs                                                3 ms  #41
+  ✗ bash   cargo add nom                                 denied: no network  #43
+  ⋯ bash   cargo test parse  12 s  running 31 tests
+  then: also update the changelog  (↑ takes it back)
+
+› and then the docs, please
+  all of them
+  coder · pro · confirm-sensitive · 38 % of 200k · 0.14 USD · text from outsid…
+cursor: 10, 13
+"#);
 }
 
 #[test]
 fn a_chat_on_a_wide_terminal() {
-    insta::assert_snapshot!(screen(200), @"");
+    insta::assert_snapshot!(screen(200), @r#"
+session k3f9q2; /help lists the commands
+
+you › make the parser skip comments, and test it
+  I look at the parser first.
+  ✓ read   src/parse.rs                                                                    3 ms  #41
+  ✗ bash   cargo add nom                                                     denied: no network  #43
+  ⋯ bash   cargo test parse  12 s  running 31 tests
+  then: also update the changelog  (↑ takes it back)
+
+› and then the docs, please
+  all of them
+  coder · pro · confirm-sensitive · 38 % of 200k · 0.14 USD · text from outside: the web
+cursor: 10, 13
+"#);
 }

@@ -74,8 +74,7 @@ impl OpenChat {
         let gate = Gate::new(setup).for_run(ctx.run());
         let behind = servers::wake_all(&ctx, &gate.setup().registry).await?;
         let mode = persona.mode_within(gate.run().mode);
-        let names =
-            [persona.name.clone(), chosen.model.profile().name.clone(), mode.to_string()];
+        let names = [persona.name.clone(), chosen.model.profile().name.clone(), mode.to_string()];
         let window = chosen.model.profile().window;
         let (model, gate_of_model) = (chosen.model, gate.clone());
         let setup =

@@ -28,7 +28,10 @@ pub(super) fn told(command: &str, reply: &Reply) -> String {
     let content = reply.content();
     let end = content.floor_char_boundary(MAX_TOLD);
     let rest = if end < content.len() { "\n[the rest was left out]" } else { "" };
-    format!("[I ran `{command}` myself; it gave:]\n{}{rest}", content.get(..end).unwrap_or_default())
+    format!(
+        "[I ran `{command}` myself; it gave:]\n{}{rest}",
+        content.get(..end).unwrap_or_default()
+    )
 }
 
 /// The message, with the files that are mentioned in it as `@path`. Also gives what could not be

@@ -107,7 +107,8 @@ impl PlainChat<'_> {
                 Some(AgentEvent::Ended(report)) => return Ok(tell_end(&report, speaking)?),
                 Some(event) => {
                     speaking = tell(&event, &mut self.calls, speaking)?;
-                    let told = matches!(event, AgentEvent::Compacted { .. } | AgentEvent::Notice(_));
+                    let told =
+                        matches!(event, AgentEvent::Compacted { .. } | AgentEvent::Notice(_));
                     if compacting && told {
                         return Ok(());
                     }

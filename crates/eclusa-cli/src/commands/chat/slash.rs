@@ -30,7 +30,11 @@ pub(super) const COMMANDS: [(&str, &str, &str); 15] = [
     ("/cost", "", "what this session has cost, and how full the window is"),
     ("/compact", "", "make what the model is shown smaller"),
     ("/undo", "", "undo the latest change in the workspace"),
-    ("/rewind", "[TURN]", "go back to before a turn: its words and what it changed, shell commands included"),
+    (
+        "/rewind",
+        "[TURN]",
+        "go back to before a turn: its words and what it changed, shell commands included",
+    ),
     ("/fork", "", "go on in a copy; the session stays as it is"),
     ("/sessions", "", "the sessions of this workspace"),
     ("/resume", "ID", "go on with another session"),
@@ -189,8 +193,10 @@ impl CommandContext<'_> {
             Some("jsonl") => ExportFormat::Jsonl,
             Some("html") => ExportFormat::Html,
             _ => {
-                return Err(Failure::usage("`/export` needs a file that ends in .md, .json, .jsonl or .html")
-                    .hint(format!("`eclusa sessions export {}` prints the session", self.chat.id)));
+                return Err(Failure::usage(
+                    "`/export` needs a file that ends in .md, .json, .jsonl or .html",
+                )
+                .hint(format!("`eclusa sessions export {}` prints the session", self.chat.id)));
             }
         };
         let (head, items) = sessions::read(&self.chat.archive, Some(&self.chat.id)).await?;

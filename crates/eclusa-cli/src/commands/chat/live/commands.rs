@@ -73,7 +73,8 @@ impl LiveChat<'_> {
     /// leaves the chat where it was.
     async fn reopen(&mut self, choice: ChatChoice, draft: &str) -> Result<AfterCommand, Failure> {
         let same = choice.resume.as_ref() == Some(&self.chat.id);
-        let before = ChatChoice { resume: Some(self.chat.id.clone()), last: false, ..self.choice.clone() };
+        let before =
+            ChatChoice { resume: Some(self.chat.id.clone()), last: false, ..self.choice.clone() };
         self.chat.close().await;
         let opened = OpenChat::open(self.global, &choice, Some(&self.requests)).await;
         let (chat, choice, failed) = match opened {

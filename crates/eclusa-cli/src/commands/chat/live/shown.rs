@@ -85,9 +85,8 @@ impl LiveChat<'_> {
             // The summary was seen while it was written.
             AgentEvent::Compacted { before, after, .. } => {
                 view.end_text();
-                let text = format!(
-                    "  the model is shown less: about {before} tokens before, {after} now"
-                );
+                let text =
+                    format!("  the model is shown less: about {before} tokens before, {after} now");
                 view.say(Style::Faint, &text);
                 self.compacted();
             }

@@ -23,7 +23,8 @@ impl CommandContext<'_> {
             say("`/rewind TURN` goes back to before it")?;
             return Ok(AfterCommand::GoOn);
         }
-        let found = turn.parse().ok().and_then(|it: u64| turns.iter().find(|(turn, _)| *turn == it));
+        let found =
+            turn.parse().ok().and_then(|it: u64| turns.iter().find(|(turn, _)| *turn == it));
         let Some((turn, words)) = found else {
             return Err(Failure::usage(format!("there is no turn `{}`", sanitize(turn)))
                 .hint("`/rewind` lists them"));
@@ -32,7 +33,8 @@ impl CommandContext<'_> {
         let changes = match calls.is_empty() {
             true => "no change in the workspace is undone".to_owned(),
             false => {
-                let plan = self.chat.ctx.workspace()?.would_undo(&calls).map_err(Failure::failed)?;
+                let plan =
+                    self.chat.ctx.workspace()?.would_undo(&calls).map_err(Failure::failed)?;
                 let paths: Vec<String> =
                     plan.paths.iter().map(|it| sanitize(&it.display().to_string())).collect();
                 format!("undoes {}: {}", numbered(calls.len()), paths.join(", "))
