@@ -57,12 +57,12 @@ pub(crate) enum EntryChange {
     Whole { text: String },
 }
 
-/// A program in single quotes, for a shell.
-fn quoted(program: &str) -> String {
+/// A word that every shell takes for nothing but itself.
+pub fn shell_quoted(word: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "_-./".contains(it);
-    match program.chars().all(plain) {
-        true => program.to_owned(),
-        false => format!("'{}'", program.replace('\'', r"'\''")),
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 
@@ -70,7 +70,7 @@ fn quoted(program: &str) -> String {
 fn line(agent: Agent, facts: &InstallFacts) -> String {
     format!(
         "{} hook {} || {{ echo 'eclusa: the hook did not run, so the call is refused' >&2; exit 2; }}",
-        quoted(&facts.program),
+        shell_quoted(&facts.program),
         agent.name()
     )
 }

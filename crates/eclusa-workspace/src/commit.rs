@@ -28,6 +28,7 @@ use rustix::{
 
 use crate::{Changes, Durability};
 
+mod adopt;
 mod apply;
 mod attributes;
 mod check;

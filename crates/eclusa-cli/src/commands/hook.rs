@@ -22,9 +22,10 @@ use crate::args::Global;
 mod after;
 mod agent_denials;
 mod before;
-mod delegated;
+pub(super) mod delegated;
 mod open_calls;
-mod session;
+pub(super) mod pre_images;
+pub(super) mod session;
 
 use session::Session;
 

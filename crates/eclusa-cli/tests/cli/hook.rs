@@ -193,6 +193,41 @@ fn edits_are_judged_by_what_they_would_become() {
 }
 
 #[test]
+fn edits_that_an_agent_makes_itself_can_be_undone() {
+    let world = World::with(
+        "[[rules]]\ndecision = \"allow\"\ntool = [\"write\", \"edit\", \"undo\"]\npath = \"**\"\n",
+    );
+    world.write("workspace/a.txt", "one\ntwo\n");
+    let file = world.path("workspace/a.txt");
+    let edit = json!({"file_path": file, "old_string": "one", "new_string": "1"});
+    // Allowed, and never made: a person said no in the agent.
+    assert_eq!(decision(&claude(&world, &before(&world, "Edit", edit.clone()))).0, "allow");
+    // Allowed and made.
+    assert_eq!(decision(&claude(&world, &before(&world, "Edit", edit.clone()))).0, "allow");
+    world.write("workspace/a.txt", "1\ntwo\n");
+    let after = event(&world, "PostToolUse", "Edit", edit);
+    assert_eq!(claude(&world, &after).code, 0);
+    let end = world.records().pop().unwrap();
+    let number = end["args"]["of"].as_u64().unwrap();
+    assert_eq!(end["args"]["undo"], json!([number]), "{end}");
+    // A new file in a new directory.
+    let new = world.path("workspace/dir/new.txt");
+    let write = json!({"file_path": new, "content": "x"});
+    assert_eq!(decision(&claude(&world, &before(&world, "Write", write.clone()))).0, "allow");
+    std::fs::create_dir(world.path("workspace/dir")).unwrap();
+    world.write("workspace/dir/new.txt", "x");
+    claude(&world, &event(&world, "PostToolUse", "Write", write));
+    let shown = world.eclusa(&["changes", "show", &number.to_string()]);
+    assert!(shown.out.contains("- one") && shown.out.contains("+ 1"), "{shown:?}");
+    for _ in 0..2 {
+        let undone = world.eclusa(&["undo"]);
+        assert_eq!(undone.code, 0, "{undone:?}");
+    }
+    assert_eq!(world.read("workspace/a.txt"), "one\ntwo\n");
+    assert!(!world.path("workspace/dir").exists());
+}
+
+#[test]
 fn what_came_back_is_recorded_redacted_and_compared() {
     let world = World::new();
     world.write("workspace/a.txt", "one\n");

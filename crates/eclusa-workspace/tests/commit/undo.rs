@@ -194,3 +194,42 @@ fn naming_a_workspace_makes_nothing_until_something_changes() {
     other.undo(2, &[1], eclusa_workspace::Durability::Crash).unwrap();
     assert!(!root.join("a").exists());
 }
+
+/// Somebody else has made the changes: they are kept as if we had.
+#[test]
+fn u_changes_of_somebody_else_are_adopted_and_undone() {
+    let world = World::new();
+    world.write("a", "0");
+    world.write("gone", "0");
+    let changes =
+        [("a", file("1")), ("gone", None), ("dir", directory(0o755)), ("dir/new", file("1"))];
+    // What was there is held: nobody could read it afterwards.
+    let changes = changes.map(|(path, after)| {
+        let mut change = world.change(path, after);
+        if let Some(Node::File(file)) = &mut change.before {
+            *file = eclusa_workspace::FileNode::new(fs::read(world.path(path)).unwrap(), file.mode);
+        }
+        change
+    });
+    let changes = eclusa_workspace::Changes::of(changes);
+    let before = world.tree();
+    // Not made yet: nothing is kept.
+    let err = world.workspace.adopt(7, &changes, CRASH).unwrap_err();
+    assert!(matches!(err, eclusa_workspace::CommitError::Conflicts(_)), "{err}");
+    assert!(world.is_clean() && statuses(&world).is_empty());
+    world.write("a", "1");
+    fs::remove_file(world.path("gone")).unwrap();
+    world.write("dir/new", "1");
+    let made = world.tree();
+    world.workspace.adopt(7, &changes, Durability::PowerLoss).unwrap();
+    assert_eq!(world.tree(), made, "adopting changes nothing in the workspace");
+    assert!(world.is_clean());
+    assert_eq!(statuses(&world), [(7, UndoStatus::Committed)]);
+    assert_eq!(world.workspace.changes(7).unwrap().len(), 4);
+    let twice = world.workspace.adopt(7, &changes, CRASH).unwrap_err();
+    assert!(matches!(twice, eclusa_workspace::CommitError::Twice(7)), "{twice}");
+    world.workspace.undo(8, &[7], CRASH).unwrap();
+    assert_eq!(world.tree(), before);
+    world.workspace.redo(9, Some(8), CRASH).unwrap();
+    assert_eq!(world.tree(), made);
+}

@@ -1,5 +1,6 @@
 //! A call that another agent has made: its end goes on record, its output is reviewed and
-//! redacted, and whether it was the call that was allowed is looked at.
+//! redacted, its edits can be undone from here on, and whether it was the call that was allowed is
+//! looked at.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use eclusa::{Origin, Registry, ToolCall};
 use eclusa_agents::{HookEvent, MappedCall, ResultNote};
 use serde_json::json;
 
-use super::{Asking, delegated, open_calls::digest, session::Session};
+use super::{Asking, delegated, open_calls::digest, pre_images, session::Session};
 use crate::tickets::ExecTicket;
 
 pub(super) async fn record(session: &Session, event: &HookEvent) -> Result<ResultNote, String> {
@@ -22,11 +23,13 @@ pub(super) async fn record(session: &Session, event: &HookEvent) -> Result<Resul
         Some(call) if call.ticket => return Ok(ResultNote::default()),
         Some(_) => "ended",
     };
+    let undo = pre_images::adopt(session);
     let text = event.result.as_ref().map(|it| it.text.clone()).unwrap_or_default();
     let failed = event.result.as_ref().is_some_and(|it| it.failed);
     let args = json!({
         "tool": event.tool, "outcome": outcome, "failed": failed,
         "of": call.as_ref().and_then(|it| it.number),
+        "undo": undo.as_ref().ok().filter(|it| !it.is_empty()), "not_undoable": undo.as_ref().err(),
     });
     let seen = pass(session, event.call.clone(), args, text.clone()).await?;
     let context = match outcome {

@@ -6,16 +6,17 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Decision, Incoming, Malformed, NotAsked, OnNoApprover, Origin,
-    PermissionClass, Question, Reason, Registration, Registry, Reply, Source, ToolCall,
+    Answer, Approver, Incoming, Malformed, NotAsked, OnNoApprover, Origin, PermissionClass,
+    Question, Registration, Registry, Reply, ToolCall,
 };
-use eclusa_agents::{HookEvent, HookVerdict, MappedCall, OurCall};
+use eclusa_agents::{HookEvent, HookVerdict, MappedCall, OurCall, shell_quoted};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::{
     Asking, agent_denials, delegated,
     open_calls::{OpenCall, digest},
+    pre_images::DelegatedEdits,
     session::Session,
 };
 use crate::tickets::ExecTicket;
@@ -79,6 +80,7 @@ async fn several(
     asking: &Asking,
     calls: &[OurCall],
 ) -> Result<HookVerdict, String> {
+    session.calls.forget_pre_images();
     let mut last = HookVerdict::Deny("it names nothing to do".to_owned());
     let mut question = None;
     for OurCall { tool, args } in calls {
@@ -173,8 +175,7 @@ async fn shell(
     Ok(HookVerdict::Rewrite { input, context: None, ask: asked })
 }
 
-/// True when somebody's rule allows the command. What only the defaults allow rests on the sandbox,
-/// and a plain command has none.
+/// True when somebody's rule allows the command, and not the defaults alone.
 fn is_ruled(
     session: &Session,
     event: &HookEvent,
@@ -185,12 +186,7 @@ fn is_ruled(
     registry.register(delegated::shell(true)).map_err(|err| err.to_string())?;
     let gate = session.gate(registry, Vec::new(), None, asking)?;
     let call = ToolCall::new(id(event), "bash", args.clone()).from(Origin::Hook);
-    let ruled = |it: &Reason| {
-        it.decision == Decision::Allow && matches!(it.source, Source::Rule | Source::Administrator)
-    };
-    Ok(gate.check(call).is_ok_and(|(_, verdict)| {
-        verdict.decision == Decision::Allow && verdict.because.iter().any(ruled)
-    }))
+    Ok(delegated::is_allowed_by_a_rule(&gate, call))
 }
 
 /// What the agent runs instead of the command. The command stands there to be read; the ticket
@@ -198,26 +194,17 @@ fn is_ruled(
 fn line(session: &Session, ticket: &str, text: &str) -> Result<String, String> {
     let program = env::current_exe().map_err(|err| format!("our own program is lost: {err}"))?;
     let program = program.to_str().ok_or("the path of our program is not UTF-8")?;
-    let mut words = vec![quoted(program), "exec".to_owned()];
+    let mut words = vec![shell_quoted(program), "exec".to_owned()];
     let elsewhere = session.global.state.is_some() || env::var_os("XDG_STATE_HOME").is_some();
     if let (true, Some(state)) = (elsewhere, session.ctx.paths.state()) {
         let state = state.to_str().ok_or("the path of the state is not UTF-8")?;
-        words.extend(["--state".to_owned(), quoted(state)]);
+        words.extend(["--state".to_owned(), shell_quoted(state)]);
     }
     words.extend(["--ticket".to_owned(), ticket.to_owned()]);
     if text.len() <= MAX_SHOWN {
-        words.extend(["--".to_owned(), quoted(text)]);
+        words.extend(["--".to_owned(), shell_quoted(text)]);
     }
     Ok(words.join(" "))
-}
-
-/// A word that every shell takes for nothing but itself.
-fn quoted(word: &str) -> String {
-    let plain = |it: char| it.is_ascii_alphanumeric() || "_-./".contains(it);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 /// Takes one call through the gate. With the reply comes the question that the agent shall put
@@ -238,7 +225,7 @@ async fn pass(
         true => vec![prompt.clone()],
         false => Vec::new(),
     };
-    let delegate = Arc::new(session.calls.keeper());
+    let delegate = Arc::new(DelegatedEdits::new(session));
     let gate = session.gate(registry, approvers, Some(delegate), asking)?;
     let call = ToolCall::new(id(event), name, args).from(Origin::Hook);
     let reply = gate.pass(Incoming::Call(call)).await;

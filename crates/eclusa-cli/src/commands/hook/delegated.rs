@@ -3,8 +3,8 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    ExtraArgs, Facts, FileError, Files, Job, Output, PermissionClass, Registration, Scene, Tool,
-    ToolError, Touch,
+    Decision, ExtraArgs, Facts, FileError, Files, Gate, Job, Output, PermissionClass, Reason,
+    Registration, Scene, Source, Tool, ToolCall, ToolError, Touch,
 };
 use eclusa_agents::AgentOwn;
 use eclusa_tools::{
@@ -100,7 +100,7 @@ fn refused(err: FileError) -> Result<Output, ToolError> {
 }
 
 /// One of our tools by its name.
-pub(super) fn ours(tool: &str, files: &Files, max_size: u64) -> Option<Registration> {
+pub(in crate::commands) fn ours(tool: &str, files: &Files, max_size: u64) -> Option<Registration> {
     let context = || FileToolContext::new(files.clone()).max_size(max_size);
     let inner: Arc<dyn Tool> = match tool {
         "write" => Arc::new(Write::new(context())),
@@ -170,7 +170,7 @@ fn facts(class: PermissionClass) -> Facts {
 }
 
 /// `bash`. `staged`: what may run will run in our sandbox, so that its changes are judged there.
-pub(super) fn shell(staged: bool) -> Registration {
+pub(in crate::commands) fn shell(staged: bool) -> Registration {
     let schema = json!({
         "type": "object",
         "properties": {"command": {"type": "string", "minLength": 1}, "cwd": {"type": "string"}},
@@ -186,6 +186,17 @@ pub(super) fn shell(staged: bool) -> Registration {
         schema,
         touches,
         text: String::new(),
+    })
+}
+
+/// True when somebody's rule allows a command. What only the defaults allow rests on the sandbox,
+/// and a command that an agent runs by itself has none.
+pub(in crate::commands) fn is_allowed_by_a_rule(gate: &Gate, call: ToolCall) -> bool {
+    let ruled = |it: &Reason| {
+        it.decision == Decision::Allow && matches!(it.source, Source::Rule | Source::Administrator)
+    };
+    gate.check(call).is_ok_and(|(_, verdict)| {
+        verdict.decision == Decision::Allow && verdict.because.iter().any(ruled)
     })
 }
 
@@ -208,14 +219,14 @@ pub(super) fn of_server(server: &str, tool: &str) -> (String, Registration) {
 
 /// A tool that nobody knows: every path, address and command in its arguments is judged, and a
 /// person is asked in any case.
-pub(super) fn unknown(tool: &str) -> (String, Registration) {
+pub(in crate::commands) fn unknown(tool: &str) -> (String, Registration) {
     let name = format!("agent.{}", plain(tool));
     let facts = Facts { sensitive: true, ..facts(PermissionClass::Generic) };
     (name.clone(), open(name, facts, worst))
 }
 
 /// What came of a call, as a record with the output in it.
-pub(super) fn result(text: String) -> Registration {
+pub(in crate::commands) fn result(text: String) -> Registration {
     let facts = Facts {
         read_only: true,
         audit_operation: "result".to_owned(),

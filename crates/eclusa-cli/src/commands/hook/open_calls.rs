@@ -7,11 +7,12 @@ use std::{
     path::PathBuf,
 };
 
-use eclusa::{Changes, Delegate, Hash};
+use eclusa::Hash;
 use eclusa_agents::HookEvent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::pre_images::PreImages;
 use crate::{paths::Paths, tickets::remove};
 
 /// A call that was allowed, and has not come back.
@@ -28,7 +29,7 @@ pub(super) struct OpenCall {
 }
 
 /// The open calls of a session, one file each.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct OpenCalls {
     directory: PathBuf,
     /// What the call of the event is filed under.
@@ -74,9 +75,25 @@ impl OpenCalls {
         all
     }
 
-    /// Who keeps what undoing this call will need.
-    pub(super) fn keeper(&self) -> DelegatedEdits {
-        DelegatedEdits
+    /// What was there before the edits of this event's call; nothing for a call without edits.
+    pub(super) fn pre_images(&self) -> Vec<PreImages> {
+        let text = fs::read(self.directory.join(self.pre_images_name())).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    pub(super) fn keep_pre_images(&self, all: &[PreImages]) -> io::Result<()> {
+        let text = serde_json::to_vec(all).map_err(io::Error::other)?;
+        self.write(&self.pre_images_name(), &text)
+    }
+
+    /// Those of a call that never came back must not be taken for those of the next.
+    pub(super) fn forget_pre_images(&self) {
+        // Where there is no such file there is nothing to forget.
+        let _ = remove(&self.directory.join(self.pre_images_name()));
+    }
+
+    fn pre_images_name(&self) -> String {
+        format!("{}.before", self.key)
     }
 
     /// What brought text from outside into the session.
@@ -96,15 +113,6 @@ impl OpenCalls {
         let mut options = fs::OpenOptions::new();
         let options = options.write(true).create(true).truncate(true).mode(0o600);
         options.open(self.directory.join(name))?.write_all(text)
-    }
-}
-
-/// Changes that the agent makes by itself.
-pub(super) struct DelegatedEdits;
-
-impl Delegate for DelegatedEdits {
-    fn hand_over(&self, _: u64, _: &Changes) -> Result<(), String> {
-        Ok(())
     }
 }
 

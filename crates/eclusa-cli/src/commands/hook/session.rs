@@ -106,27 +106,36 @@ impl Session {
         }
     }
 
-    /// A path as a tool of ours names it: below the workspace where it is, and as it stands
-    /// otherwise. Relative ones start where the agent stands.
+    /// A path as a tool of ours names it. Relative ones start where the agent stands.
     pub(super) fn path(&self, path: &str, directory: Option<&str>) -> String {
-        let asked = Path::new(path);
-        let asked = match directory {
-            Some(directory) if asked.is_relative() => Path::new(directory).join(asked),
-            _ => asked.to_owned(),
-        };
-        let workspace = &self.ctx.paths.workspace;
-        let canonical_root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
-        let below = asked
-            .strip_prefix(&self.root)
-            .ok()
-            // The session may have been started below the workspace.
-            .map(|it| canonical_root.join(it))
-            .unwrap_or_else(|| asked.clone());
-        match below.strip_prefix(workspace) {
-            Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
-            Ok(inside) => inside.to_string_lossy().into_owned(),
-            Err(_) => asked.to_string_lossy().into_owned(),
-        }
+        path_in_workspace(&self.root, &self.ctx.paths.workspace, path, directory)
+    }
+}
+
+/// A path as a tool of ours names it: below the workspace where it is, and as it stands otherwise.
+/// `root` is where the session was started, as the agent spells it.
+pub(in crate::commands) fn path_in_workspace(
+    root: &Path,
+    workspace: &Path,
+    path: &str,
+    directory: Option<&str>,
+) -> String {
+    let asked = Path::new(path);
+    let asked = match directory {
+        Some(directory) if asked.is_relative() => Path::new(directory).join(asked),
+        _ => asked.to_owned(),
+    };
+    let canonical_root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let below = asked
+        .strip_prefix(root)
+        .ok()
+        // The session may have been started below the workspace.
+        .map(|it| canonical_root.join(it))
+        .unwrap_or_else(|| asked.clone());
+    match below.strip_prefix(workspace) {
+        Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+        Ok(inside) => inside.to_string_lossy().into_owned(),
+        Err(_) => asked.to_string_lossy().into_owned(),
     }
 }
 

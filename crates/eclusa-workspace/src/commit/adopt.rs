@@ -1,0 +1,109 @@
+//! Takes over changes that somebody else has made: what was there before is kept, so that they can
+//! be undone like our own.
+
+use std::path::Path;
+
+use super::{
+    CommitError, Committed, Intent, IoFailure, Workspace, check,
+    op::{self, Item, Op, Source, StepKind},
+    parents::Parents,
+    prepare,
+    recover::{call as call_of, names},
+    transaction::{Transaction, conflicts},
+};
+use crate::{Changes, Durability, commit::journal::Head};
+
+impl Workspace {
+    /// Keeps what was there before these changes, which somebody else has made: the call can be
+    /// undone afterwards. `before` of each change holds its content.
+    ///
+    /// What is there now is compared with what the changes say first: anything else is a conflict,
+    /// and then nothing is kept.
+    pub fn adopt(
+        &self,
+        call: u64,
+        changes: &Changes,
+        durability: Durability,
+    ) -> Result<Committed, CommitError> {
+        let items = op::plan(changes)?;
+        self.ready()?;
+        self.keep_out(changes)?;
+        let (paths, aside) = (changes.len(), self.aside());
+        if items.is_empty() {
+            return Ok(Committed { call, paths, aside });
+        }
+        let mut held = self.hold()?;
+        let dirs = self.dirs()?;
+        let sync = durability == Durability::PowerLoss;
+        let number = held.next(sync).map_err(IoFailure::at("number", self.state()))?;
+        let intent = Intent { call, undoes: &[], irreversible: None };
+        let head = Head::new(number, &intent, aside);
+        let list =
+            || Ok(names(&dirs.done, self.state())?.iter().filter_map(|it| call_of(it)).collect());
+        let ended = match held.has_made(call, number, list) {
+            Err(fault) => Err(CommitError::Failed(fault)),
+            Ok(true) => Err(CommitError::Twice(call)),
+            Ok(false) => {
+                let steps: Vec<Op> = items.into_iter().map(|it| it.op).collect();
+                let begun = Transaction::begin(self, &dirs, &head);
+                begun.and_then(|txn| keep(&txn, &head, steps, changes, sync))
+            }
+        };
+        if ended.is_ok() {
+            held.made(call);
+        }
+        held.rest(0).map_err(IoFailure::at("unlock", self.state()))?;
+        ended.map(|()| Committed { call, paths, aside })
+    }
+}
+
+/// Fills the slots with what was there, writes the journal of steps that are taken already, and
+/// files the transaction away.
+fn keep(
+    txn: &Transaction<'_>,
+    head: &Head,
+    mut steps: Vec<Op>,
+    changes: &Changes,
+    sync: bool,
+) -> Result<(), CommitError> {
+    let kept = fill(txn, &mut steps, changes, sync).and_then(|()| {
+        txn.workspace.step("journal");
+        let filed = txn.write_taken(head, &steps, sync);
+        filed.map_err(|err| IoFailure::at("keep", txn.workspace.state())(err).into())
+    });
+    if kept.is_err() {
+        txn.discard(false);
+    }
+    txn.remove_stage();
+    kept
+}
+
+fn fill(
+    txn: &Transaction<'_>,
+    steps: &mut [Op],
+    changes: &Changes,
+    sync: bool,
+) -> Result<(), CommitError> {
+    let root = &txn.dirs.root;
+    // What the steps would have made is what must be there.
+    let made = |op: &Op| Op { act: StepKind::Mode, old: op.new.clone(), ..op.clone() };
+    let mut now: Vec<Op> = steps.iter().map(made).collect();
+    conflicts(check::contents(now.iter_mut(), &mut Parents::new(root))?)?;
+    let mut parents = Parents::new(root);
+    for (op, now) in steps.iter_mut().zip(now) {
+        op.new = now.old;
+        if op.other.is_some() || !matches!(op.act, StepKind::Swap | StepKind::Take) {
+            continue;
+        }
+        txn.workspace.step("prepare");
+        let put = Op { act: StepKind::Put, old: None, new: op.old.clone(), ..op.clone() };
+        let mut item = Item { source: old_content(changes, &op.path), op: put };
+        prepare::slot(&mut item, &txn.own, &mut parents, sync)?;
+        op.old = item.op.new;
+    }
+    Ok(())
+}
+
+fn old_content<'a>(changes: &'a Changes, path: &Path) -> Option<Source<'a>> {
+    changes.get(path)?.before.as_ref()?.file()?.bytes().map(Source::Bytes)
+}
