@@ -39,6 +39,17 @@ pub(crate) enum PolicyCommand {
         /// The file: settings.json, *.rules, config.toml, a policy file or opencode.json
         file: PathBuf,
     },
+    /// Show where another agent's own rules about commands are looser or stricter than yours
+    #[command(after_help = "\
+Commands are made from the words of both sides in eighteen spellings (behind `env`, inside
+`bash -c`, with operators), and judged by your rules and by a model of how the agent reads its own.
+Exit codes: 0 nothing is looser there, 1 something is.")]
+    Compare {
+        /// Whose settings: claude-code, codex or opencode
+        agent: Agent,
+        /// The file: settings.json, *.rules or opencode.json
+        file: PathBuf,
+    },
     /// Convert your rules to another agent's permission settings
     Export {
         /// For whom

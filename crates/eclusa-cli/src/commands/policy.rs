@@ -9,9 +9,10 @@ use crate::{
 };
 
 mod agent_rules;
+mod compare;
 mod examples;
 mod export;
-pub(super) mod import;
+mod import;
 mod layers;
 mod lint;
 mod log_calls;
@@ -43,6 +44,7 @@ pub(super) fn run(global: &Global, what: PolicyCommand) -> Result<Exit, Failure>
         PolicyCommand::Replay { file, since } => replay::run(global, &file, since, &mut screen),
         PolicyCommand::Suggest { since, count } => suggest::run(global, since, count, &mut screen),
         PolicyCommand::Import { agent, file } => import::run(global, agent, &file, &mut screen),
+        PolicyCommand::Compare { agent, file } => compare::run(global, agent, &file, &mut screen),
         PolicyCommand::Export { agent } => export::run(global, agent, &mut screen),
     }?;
     screen.flush()?;

@@ -1,6 +1,7 @@
 //! What other agents' permission settings come to in this language. Where something cannot be said
 //! exactly, a rule that tightens becomes wider and a rule that allows becomes narrower or is left.
 
+use eclusa::Decision;
 use eclusa_config::{Config, Layer};
 
 use super::rule_toml::RuleToml;
@@ -17,6 +18,54 @@ pub(super) struct ImportedRules {
     pub(super) rules: Vec<(String, RuleToml)>,
     /// What could not be carried over.
     pub(super) left: Vec<Skipped>,
+    /// The rules about commands as they were read, in their order.
+    pub(super) commands: Vec<CommandRule>,
+}
+
+/// A rule about commands, as another agent has it.
+pub(super) struct CommandRule {
+    pub(super) decision: Decision,
+    /// What it was.
+    pub(super) from: String,
+    pub(super) pattern: CommandPattern,
+}
+
+/// Which commands a rule is about.
+pub(super) enum CommandPattern {
+    All,
+    Begins(Vec<String>),
+    Exact(String),
+    Glob(String),
+}
+
+impl CommandRule {
+    fn new(decision: &str, from: &str, shell: &Shell<'_>) -> Option<CommandRule> {
+        let decision = match decision {
+            "allow" => Decision::Allow,
+            "ask" => Decision::Ask,
+            _ => Decision::Deny,
+        };
+        let pattern = match shell {
+            Shell::All => CommandPattern::All,
+            Shell::Begins(words) => CommandPattern::Begins(words.clone()),
+            Shell::Exact(text) => CommandPattern::Exact((*text).to_owned()),
+            Shell::Glob(glob) => CommandPattern::Glob((*glob).to_owned()),
+            Shell::Regex(_) => return None,
+        };
+        Some(CommandRule { decision, from: from.to_owned(), pattern })
+    }
+
+    /// The words that it begins with, if it says any.
+    pub(super) fn words(&self) -> Option<String> {
+        match &self.pattern {
+            CommandPattern::All => None,
+            CommandPattern::Begins(words) => Some(words.join(" ")),
+            CommandPattern::Exact(text) => Some(text.clone()),
+            CommandPattern::Glob(glob) => {
+                glob.split('*').next().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty())
+            }
+        }
+    }
 }
 
 /// Something that could not be carried over.
@@ -66,8 +115,18 @@ impl ImportedRules {
         self.left.push(Skipped { what: what.into(), why: why.to_owned(), looser });
     }
 
+    /// Notes a rule about shell commands that is carried over in another way.
+    pub(super) fn command(&mut self, from: &str, decision: &str, shell: &Shell<'_>) {
+        self.commands.extend(CommandRule::new(decision, from, shell));
+    }
+
     /// A rule about shell commands.
     pub(super) fn shell(&mut self, from: &str, decision: &str, shell: Shell<'_>) {
+        self.command(from, decision, &shell);
+        self.shell_rule(from, decision, shell);
+    }
+
+    fn shell_rule(&mut self, from: &str, decision: &str, shell: Shell<'_>) {
         let rule = RuleToml::new(decision);
         let allows = decision == "allow";
         match shell {
@@ -92,7 +151,7 @@ impl ImportedRules {
             }
             Shell::Exact(text) => {
                 let words = text.split_whitespace().map(str::to_owned).collect();
-                self.shell(from, decision, Shell::Begins(words));
+                self.shell_rule(from, decision, Shell::Begins(words));
             }
             Shell::Glob(_) if allows => {
                 self.left(

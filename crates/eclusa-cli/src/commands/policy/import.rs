@@ -16,7 +16,6 @@ use crate::{
 mod claude;
 mod codex;
 mod gemini;
-pub(in crate::commands) mod jsonc;
 mod opencode;
 mod starlark;
 
@@ -26,17 +25,7 @@ pub(super) fn run(
     file: &Path,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let text = crate::read_text::read_text(file)
-        .map_err(|err| Failure::usage(format!("`{}` cannot be read: {err}", file.display())))?;
-    let brought = match agent {
-        Agent::ClaudeCode => claude::read(&text),
-        Agent::Codex => codex::read(&text),
-        Agent::Gemini => gemini::read(&text),
-        Agent::Opencode => opencode::read(&text),
-    };
-    let mut brought = brought.map_err(|why| {
-        Failure::usage(format!("`{}` cannot be read as settings of {agent}: {why}", file.display()))
-    })?;
+    let mut brought = read(agent, file)?;
     brought.keep_readable();
     let toml = toml(&brought, agent, file);
     Config::load(&[Layer::of_person("import", toml.as_str())]).map_err(config_layers::unusable)?;
@@ -50,6 +39,21 @@ pub(super) fn run(
     let (carried, left) = (brought.rules.len(), brought.left.len());
     note(&format!("{carried} carried over, {left} not"));
     Ok(Exit::Done)
+}
+
+/// What an agent's settings come to here.
+pub(super) fn read(agent: Agent, file: &Path) -> Result<ImportedRules, Failure> {
+    let text = crate::read_text::read_text(file)
+        .map_err(|err| Failure::usage(format!("`{}` cannot be read: {err}", file.display())))?;
+    let brought = match agent {
+        Agent::ClaudeCode => claude::read(&text),
+        Agent::Codex => codex::read(&text),
+        Agent::Gemini => gemini::read(&text),
+        Agent::Opencode => opencode::read(&text),
+    };
+    brought.map_err(|why| {
+        Failure::usage(format!("`{}` cannot be read as settings of {agent}: {why}", file.display()))
+    })
 }
 
 /// The rules, and in comments what is not among them.

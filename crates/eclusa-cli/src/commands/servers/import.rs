@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::{add::file, settings};
 use crate::{
     args::Client,
-    commands::policy::import::jsonc,
     context::AppContext,
     failure::{Exit, Failure},
     screen::{Screen, Style, sanitize},
@@ -65,7 +64,7 @@ pub(super) fn run(
         };
         let value = match source.is_toml() {
             true => toml::read(&text),
-            false => jsonc::read(&text),
+            false => eclusa_agents::read_jsonc(&text).map_err(|err| err.to_string()),
         };
         let value = value.map_err(wrong)?;
         if from_file.is_some() && source.servers(&value).is_empty() {

@@ -1,19 +1,17 @@
 //! Gemini CLI: `tools` of settings.json, and the rules of its policy files.
 
+use eclusa_agents::read_jsonc;
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::{
-    super::{
-        agent_rules::{ImportedRules, Shell},
-        layers::texts,
-    },
-    jsonc,
+use super::super::{
+    agent_rules::{ImportedRules, Shell},
+    layers::texts,
 };
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     if text.trim_start().starts_with(['{', '/']) {
-        return settings(&jsonc::read(text)?);
+        return settings(&read_jsonc(text).map_err(|err| err.to_string())?);
     }
     let document: DocumentMut = text.parse().map_err(|err| format!("{err}"))?;
     let rules = document.get("rule").and_then(Item::as_array_of_tables);

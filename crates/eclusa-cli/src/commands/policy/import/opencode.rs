@@ -1,18 +1,16 @@
 //! opencode: `permission` of opencode.json. The last pattern that fits decides there; here the
 //! strictest does, so what comes first and is stricter stays stricter.
 
+use eclusa_agents::read_jsonc;
 use serde_json::{Map, Value};
 
-use super::{
-    super::{
-        agent_rules::{ImportedRules, Shell},
-        rule_toml::RuleToml,
-    },
-    jsonc,
+use super::super::{
+    agent_rules::{ImportedRules, Shell},
+    rule_toml::RuleToml,
 };
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
-    let settings = jsonc::read(text)?;
+    let settings = read_jsonc(text).map_err(|err| err.to_string())?;
     let mut brought = ImportedRules::default();
     match settings.get("permission") {
         Some(Value::String(decision)) => everything(&mut brought, decision),
@@ -86,6 +84,7 @@ fn of_patterns(brought: &mut ImportedRules, tool: &str, patterns: &Map<String, V
             ("bash", "ask" | "deny") if all && !allowed.is_empty() => {
                 // Whatever is not made of the beginnings that are allowed, and plain words.
                 let regex = others(&allowed);
+                brought.command(&from, decision, &Shell::All);
                 brought.rule(&from, RuleToml::new(decision).unless("command", &regex));
             }
             ("bash", _) if all => brought.shell(&from, decision, Shell::All),
