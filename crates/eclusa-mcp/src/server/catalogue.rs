@@ -104,14 +104,20 @@ fn annotations(tool: &Registered) -> ToolAnnotations {
     };
     // What another server says of its tool is not believed.
     let foreign = !tool.is_trusted();
+    let looks = facts.read_only && !foreign;
     let mut hints = ToolAnnotations::new()
-        .read_only(facts.read_only && !foreign)
+        .read_only(looks)
         .destructive(facts.destructive || foreign)
         .open_world(open || foreign);
-    // What only looks can be repeated: of ours that is known already.
     if tool.server().is_some() {
-        hints = hints.idempotent(facts.read_only && !foreign);
+        hints = hints.idempotent(looks);
         hints.title = Some(title(tool.name()));
+        return hints;
+    }
+    // Ours say what the protocol does not assume anyway: lists are read by models.
+    match looks {
+        true => hints.destructive_hint = None,
+        false => hints.read_only_hint = None,
     }
     hints
 }

@@ -82,7 +82,9 @@ fn hints_follow_the_facts_and_nobody_elses_word() {
     let tools = tools(&registry, None, true);
     let hints = |name: &str| {
         let hints = tools.iter().find(|it| it.name == name).unwrap().annotations.clone().unwrap();
-        [hints.read_only_hint, hints.destructive_hint, hints.open_world_hint].map(Option::unwrap)
+        // As the protocol has it: what only looks destroys nothing, and what does not say so writes.
+        let looks = hints.read_only_hint.unwrap_or(false);
+        [looks, hints.destructive_hint.unwrap_or(!looks), hints.open_world_hint.unwrap_or(true)]
     };
     assert_eq!(hints("looks"), [true, false, false]);
     assert_eq!(hints("shell"), [false, false, true]);
