@@ -64,6 +64,11 @@ impl SettingsEntry {
         }
     }
 
+    /// True when this entry is a hook, before calls or after them.
+    pub fn is_hook(&self) -> bool {
+        matches!(self.change, EntryChange::JsonHook { .. })
+    }
+
     /// True when this entry connects our server.
     pub fn is_server(&self) -> bool {
         match &self.change {

@@ -17,6 +17,7 @@
 //! # Ok::<(), eclusa_agents::UnreadableEvent>(())
 //! ```
 
+mod acp;
 mod agent;
 mod agents;
 mod answer;
@@ -28,9 +29,10 @@ mod jsonc;
 mod limits;
 mod mapped;
 
+pub use acp::{acp_call, acp_is_yes, acp_permission_answer, acp_question, acp_wrap_servers};
 pub use agent::{Agent, UnknownAgent};
 pub use answer::{HookOutput, HookVerdict, ResultNote};
-pub use entries::{EntryFile, InstallFacts, SettingsEntry, entries};
+pub use entries::{EntryFile, InstallFacts, SettingsEntry, entries, shell_quoted};
 pub use event::{HookEvent, HookEventKind, ToolResult, UnreadableEvent};
 pub use install::{EntryError, EntryState};
 pub use jsonc::{JsoncError, read as read_jsonc};

@@ -21,7 +21,7 @@ mod servers;
 mod setup;
 mod values;
 
-pub(crate) use agents::{AgentsCommand, InstallArgs};
+pub(crate) use agents::{AcpArgs, AgentsCommand, InstallArgs};
 pub(crate) use approvals::{ApprovalsCommand, ResumeArgs, ServeArgs};
 pub(crate) use conversation::{
     AskArgs, ChatArgs, ConversationCommand, ExportFormat, FeedArgs, ModelsCommand, SessionsCommand,

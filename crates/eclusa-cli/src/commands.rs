@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod acp;
 mod agents;
 mod approvals;
 mod ask;
@@ -54,7 +55,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
             exec::ticket::run(&global, &ticket, &command).await
         }
         Command::Exec(command) => exec::run(&open(&global)?, command, global.json).await,
-        Command::Agents(command) => agents::run(&global, command),
+        Command::Agents(command) => agents::run(&global, command).await,
         Command::Doctor => doctor::run(&global).await,
         Command::Check(call) => check::run(&open(&global)?, call, global.json).await,
         Command::Tools { shape: Some(shape), servers, .. } => {

@@ -1,4 +1,4 @@
-//! `eclusa hook`, `install`, `uninstall` and `status`, as typed.
+//! `eclusa hook`, `install`, `uninstall`, `status` and `acp`, as typed.
 
 use clap::{Args as Group, Subcommand};
 
@@ -34,14 +34,45 @@ has changed them since. `eclusa status` says what holds, and what you must still
     /// Say for each agent what is held, by what, and what is still open
     #[command(after_help = "\
 Levels: `managed` (only an administrator can switch it off), `hooked` (you, or the files that are
-named, can), `none`. A level says what is written in the settings; `proven` says that the real
-agent was seen to obey it here.
+named, can), `watched` (it tells of its calls afterwards, and nothing stops them), `none`. A level
+says what is written in the settings; `proven` says that the real agent was seen to obey it here.
 
-Exit codes: 0 every agent that was asked about is held, 1 one is not.")]
+--prove starts the agent three times, with a copy of your settings in a home of its own and a
+scripted model on loopback: a command that a rule allows must run, one that a rule denies must not,
+and with eclusa missing none may. Your key is not used. It is kept until the agent's program or its
+settings change. Works with claude-code, codex, gemini and opencode.
+
+Exit codes: 0 every agent that was asked about is held (with --prove: and proven), 1 one is not.")]
     Status {
         /// One agent alone
         agent: Option<String>,
+        /// Start the real agent with a scripted model on loopback, and see whether it obeys
+        #[arg(long)]
+        prove: bool,
     },
+    /// Stand between an editor and an agent that speak the Agent Client Protocol
+    #[command(after_help = "\
+Put this where the editor has the agent's command, for example in Zed's settings:
+  \"agent_servers\": {\"Gemini\": {\"command\": \"eclusa\", \"args\": [\"acp\", \"--\", \"gemini\", \"--acp\"]}}
+
+What the agent asks its editor for passes the gate: permissions, files that the editor reads and
+writes, commands in the editor's terminals, which run in the sandbox. Questions are shown by the
+editor. The servers of a session are put behind `eclusa mcp --wrap`. Everything else passes as it is.
+What the agent does by itself without asking is not held by this: `eclusa install` hooks it.
+
+Exit codes: 0 the editor or the agent ended, 1 the agent failed.")]
+    Acp(AcpArgs),
+}
+
+/// Which agent stands behind us.
+#[derive(Debug, Clone, Group)]
+pub(crate) struct AcpArgs {
+    /// Leave the servers of a session as they are, in front of the gate
+    #[arg(long)]
+    pub(crate) plain_servers: bool,
+    /// The agent and its arguments
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<String>,
 }
 
 /// Which agent, and where.

@@ -11,17 +11,25 @@ use crate::{
 
 mod backup;
 mod install;
+mod prove;
 mod settings_files;
 mod status;
 
-pub(super) fn run(global: &Global, command: AgentsCommand) -> Result<Exit, Failure> {
+pub(super) async fn run(global: &Global, command: AgentsCommand) -> Result<Exit, Failure> {
+    let command = match command {
+        // It has stdout for itself.
+        AgentsCommand::Acp(args) => return super::acp::run(global, args).await,
+        other => other,
+    };
     let mut screen = Screen::stdout();
     let exit = match command {
-        // It is answered before there is a runtime.
-        AgentsCommand::Hook { .. } => Ok(Exit::Usage),
+        // They are seen to elsewhere: a hook is answered before there is a runtime.
+        AgentsCommand::Hook { .. } | AgentsCommand::Acp(_) => Ok(Exit::Usage),
         AgentsCommand::Install(args) => install::install(global, &args, &mut screen),
         AgentsCommand::Uninstall(args) => install::uninstall(global, &args, &mut screen),
-        AgentsCommand::Status { agent } => status::run(global, agent.as_deref(), &mut screen),
+        AgentsCommand::Status { agent, prove } => {
+            status::run(global, agent.as_deref(), prove, &mut screen).await
+        }
     }?;
     screen.flush()?;
     Ok(exit)

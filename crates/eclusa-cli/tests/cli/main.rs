@@ -6,7 +6,9 @@
     reason = "a test that panics has failed"
 )]
 
+mod acp;
 mod agent_settings;
+mod agent_trials;
 mod approvals_page;
 mod ask;
 mod built_in;

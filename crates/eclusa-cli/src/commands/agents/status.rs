@@ -1,5 +1,6 @@
 //! `eclusa status`: what is held in each agent, by what, and what is still open. It says no more
-//! than what stands in the settings; nothing is called proven that was not tried here.
+//! than what stands in the settings; nothing is called proven that was not tried here, with this
+//! program of the agent and these settings.
 
 use std::path::PathBuf;
 
@@ -8,6 +9,7 @@ use serde_json::json;
 
 use super::{
     Scope, named,
+    prove::{self, Proof},
     settings_files::{SettingsFile, files},
 };
 use crate::{
@@ -20,7 +22,11 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     None,
+    /// It tells of its calls afterwards.
+    Watched,
+    /// It asks before its calls; its person can switch that off.
     Hooked,
+    /// Only an administrator can switch it off.
     Managed,
 }
 
@@ -28,6 +34,7 @@ impl Level {
     fn name(self) -> &'static str {
         match self {
             Level::None => "none",
+            Level::Watched => "watched",
             Level::Hooked => "hooked",
             Level::Managed => "managed",
         }
@@ -46,18 +53,29 @@ struct AgentStatus {
     problems: Vec<String>,
     /// Whether it has settings here at all.
     seen: bool,
+    /// What was tried here, and is as it was then.
+    proof: Option<Proof>,
+    /// Why a trial has proven nothing.
+    unproven: Option<String>,
 }
 
-pub(super) fn run(
+pub(super) async fn run(
     global: &Global,
     agent: Option<&str>,
+    prove: bool,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     let agents = match agent {
         Some(agent) => vec![named(agent)?],
         None => Agent::ALL.to_vec(),
     };
-    let all = agents.into_iter().map(|it| look(global, it)).collect::<Result<Vec<_>, _>>()?;
+    let mut all = agents.into_iter().map(|it| look(global, it)).collect::<Result<Vec<_>, _>>()?;
+    for status in all.iter_mut().filter(|it| prove && (agent.is_some() || it.holds())) {
+        match prove::prove(global, status.agent).await {
+            Ok(proof) => status.proof = Some(proof),
+            Err(why) => (status.proof, status.unproven) = (None, Some(why)),
+        }
+    }
     match global.json {
         true => screen.json(&json!(all.iter().map(AgentStatus::json).collect::<Vec<_>>()))?,
         false => {
@@ -70,7 +88,10 @@ pub(super) fn run(
         }
     }
     let asked = |it: &&AgentStatus| agent.is_some() || it.seen;
-    let held = all.iter().filter(asked).all(|it| it.level > Level::None && it.problems.is_empty());
+    let held = all
+        .iter()
+        .filter(asked)
+        .all(|it| it.holds() && it.problems.is_empty() && (!prove || it.proof.is_some()));
     Ok(if held { Exit::Done } else { Exit::Failed })
 }
 
@@ -82,11 +103,13 @@ fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
         server: false,
         problems: Vec::new(),
         seen: false,
+        proof: prove::kept(global, agent),
+        unproven: None,
     };
     for scope in Scope::ALL {
         // Outside a project there are no files of one.
         let Ok(files) = files(global, agent, scope) else { continue };
-        let mut gates = Vec::new();
+        let (mut gates, mut told) = (Vec::new(), false);
         for file in &files {
             for entry in &file.entries {
                 let state = status.state_of(file, entry);
@@ -95,12 +118,17 @@ fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
                     && (entry.is_gate() || entry.is_server());
                 if entry.is_gate() {
                     gates.push((file, state));
+                } else {
+                    told |= entry.is_hook() && state == Some(EntryState::Present);
                 }
             }
         }
         let present = |it: &&(&SettingsFile, _)| it.1 == Some(EntryState::Present);
         let held = gates.iter().filter(present).count();
         if held == 0 {
+            if told {
+                status.level = status.level.max(Level::Watched);
+            }
             continue;
         }
         if held < gates.len() {
@@ -116,6 +144,11 @@ fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
 }
 
 impl AgentStatus {
+    /// True when its calls are stopped where rules say so.
+    fn holds(&self) -> bool {
+        self.level >= Level::Hooked
+    }
+
     fn state_of(&mut self, file: &SettingsFile, entry: &SettingsEntry) -> Option<EntryState> {
         let path = file.path.display();
         match entry.state(file.text()) {
@@ -141,13 +174,15 @@ impl AgentStatus {
     }
 
     fn to_confirm(&self) -> Option<&'static str> {
-        let held = self.level > Level::None;
+        let held = self.holds();
         self.agent.to_confirm(self.level == Level::Managed).filter(|_| held)
     }
 
     fn open(&self) -> &'static [&'static str] {
         match self.level {
-            Level::None if self.agent.has_hooks() => &["its own tools run without eclusa"],
+            Level::None | Level::Watched if self.agent.has_hooks() => {
+                &["its own tools run without eclusa"]
+            }
             level => self.agent.still_open(level == Level::Managed),
         }
     }
@@ -159,7 +194,9 @@ impl AgentStatus {
             "by": self.by,
             "server": self.server,
             "tried": self.agent.is_tried(),
-            "proven": false,
+            "proven": self.proof.is_some() && self.holds(),
+            "proven_with": self.proof.as_ref().map(|it| &it.version),
+            "not_proven": self.unproven,
             "to_confirm": self.to_confirm(),
             "open": self.open(),
             "problems": self.problems,
@@ -167,11 +204,14 @@ impl AgentStatus {
     }
 
     fn print(&self, screen: &mut Screen) -> Result<(), Failure> {
-        let proof = match self.level {
-            Level::None => "",
-            _ => "  (not proven here)",
+        let proof = match (&self.proof, &self.unproven) {
+            (_, Some(why)) => format!("  (not proven: {why})"),
+            _ if !self.holds() => String::new(),
+            (Some(proof), None) => format!("  (proven here with {})", proof.version),
+            (None, None) => "  (not proven here)".to_owned(),
         };
-        screen.line(&format!("{:<12} {}{proof}", self.agent.name(), self.level.name()))?;
+        let line = format!("{:<12} {}{proof}", self.agent.name(), self.level.name());
+        screen.line(&sanitize(&line))?;
         for file in &self.by {
             screen.line(&sanitize(&format!("  by {}", file.display())))?;
         }

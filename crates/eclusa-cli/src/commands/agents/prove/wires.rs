@@ -1,0 +1,193 @@
+//! What a scripted model says in the four languages that agents speak with models: one tool call,
+//! and after its result a last word.
+
+use serde_json::{Value, json};
+
+/// The call that the model makes.
+#[derive(Debug, Clone)]
+pub(super) struct ScriptedCall {
+    /// The tool, as the agent names it.
+    pub(super) tool: &'static str,
+    pub(super) args: Value,
+}
+
+/// An answer of the model, ready to be sent.
+pub(super) struct WireAnswer {
+    pub(super) content_type: &'static str,
+    pub(super) body: String,
+    /// True when the request brought the result of a tool.
+    pub(super) brought_result: bool,
+}
+
+impl ScriptedCall {
+    /// The answer to a request of an agent.
+    pub(super) fn answer(&self, path: &str, request: &Value) -> WireAnswer {
+        if path.ends_with("count_tokens") || path.ends_with(":countTokens") {
+            return plain(&json!({"input_tokens": 1, "totalTokens": 1}));
+        }
+        if path.ends_with("/messages") {
+            self.messages(request)
+        } else if path.ends_with("/responses") {
+            self.responses(request)
+        } else if path.ends_with("/chat/completions") {
+            self.chat(request)
+        } else if path.contains("enerateContent") {
+            self.generate_content(request, path.contains("stream"))
+        } else {
+            plain(&json!({"object": "list", "data": [], "models": []}))
+        }
+    }
+
+    /// Whether to make the call now: the tool is offered, and has not been called yet.
+    fn is_due<'a>(&self, offered: impl IntoIterator<Item = &'a Value>, had: bool) -> bool {
+        !had && offered.into_iter().any(|it| it.as_str() == Some(self.tool))
+    }
+
+    /// Anthropic.
+    fn messages(&self, request: &Value) -> WireAnswer {
+        let offered = list(request, "tools").iter().filter_map(|it| it.get("name"));
+        let blocks = list(request, "messages").iter().flat_map(|it| list(it, "content"));
+        let had = has_kind(blocks, "tool_result");
+        let usage = json!({"input_tokens": 1, "output_tokens": 1});
+        let (block, delta, stop) = match self.is_due(offered, had) {
+            true => (
+                json!({"type": "tool_use", "id": "toolu_proof", "name": self.tool, "input": {}}),
+                json!({"type": "input_json_delta", "partial_json": self.args.to_string()}),
+                "tool_use",
+            ),
+            false => (
+                json!({"type": "text", "text": ""}),
+                json!({"type": "text_delta", "text": "done"}),
+                "end_turn",
+            ),
+        };
+        let mut message = json!({
+            "id": "msg_proof", "type": "message", "role": "assistant", "content": [],
+            "model": request.get("model"), "stop_reason": null, "stop_sequence": null,
+            "usage": usage,
+        });
+        if request.get("stream") != Some(&Value::Bool(true)) {
+            if let Some(fields) = message.as_object_mut() {
+                fields.insert("content".into(), json!([{"type": "text", "text": "done"}]));
+                fields.insert("stop_reason".into(), "end_turn".into());
+            }
+            return WireAnswer { brought_result: had, ..plain(&message) };
+        }
+        let ended = json!({"stop_reason": stop, "stop_sequence": null});
+        let events = [
+            json!({"type": "message_start", "message": message}),
+            json!({"type": "content_block_start", "index": 0, "content_block": block}),
+            json!({"type": "content_block_delta", "index": 0, "delta": delta}),
+            json!({"type": "content_block_stop", "index": 0}),
+            json!({"type": "message_delta", "delta": ended, "usage": usage}),
+            json!({"type": "message_stop"}),
+        ];
+        stream(&events, had)
+    }
+
+    /// OpenAI, responses.
+    fn responses(&self, request: &Value) -> WireAnswer {
+        let offered = list(request, "tools").iter().filter_map(|it| it.get("name"));
+        let had = has_kind(list(request, "input"), "function_call_output");
+        let item = match self.is_due(offered, had) {
+            true => json!({
+                "type": "function_call", "id": "fc_proof", "call_id": "call_proof",
+                "name": self.tool, "arguments": self.args.to_string(), "status": "completed",
+            }),
+            false => json!({
+                "type": "message", "role": "assistant", "id": "msg_proof", "status": "completed",
+                "content": [{"type": "output_text", "text": "done", "annotations": []}],
+            }),
+        };
+        let response = |status: &str, output: Value| {
+            let usage = json!({"input_tokens": 1, "output_tokens": 1, "total_tokens": 2});
+            json!({
+                "id": "resp_proof", "object": "response", "status": status, "output": output,
+                "usage": usage,
+            })
+        };
+        let events = [
+            json!({"type": "response.created", "response": response("in_progress", json!([]))}),
+            json!({"type": "response.output_item.added", "output_index": 0, "item": item}),
+            json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
+            json!({"type": "response.completed", "response": response("completed", json!([item]))}),
+        ];
+        stream(&events, had)
+    }
+
+    /// OpenAI, chat completions.
+    fn chat(&self, request: &Value) -> WireAnswer {
+        let offered = list(request, "tools").iter();
+        let offered = offered.filter_map(|it| it.get("function")?.get("name"));
+        let tool_message = |it: &Value| it.get("role").and_then(Value::as_str) == Some("tool");
+        let had = list(request, "messages").iter().any(tool_message);
+        let (delta, finish) = match self.is_due(offered, had) {
+            true => {
+                let function = json!({"name": self.tool, "arguments": self.args.to_string()});
+                let call =
+                    json!({"index": 0, "id": "call_1", "type": "function", "function": function});
+                (json!({"role": "assistant", "tool_calls": [call]}), "tool_calls")
+            }
+            false => (json!({"role": "assistant", "content": "done"}), "stop"),
+        };
+        let chunk = |delta: Value, finish: Option<&str>| {
+            let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+            json!({
+                "id": "chat-proof", "object": "chat.completion.chunk", "created": 1,
+                "model": "scripted", "choices": [choice],
+            })
+        };
+        let mut answer = stream(&[chunk(delta, None), chunk(json!({}), Some(finish))], had);
+        answer.body.push_str("data: [DONE]\n\n");
+        answer
+    }
+
+    /// Gemini.
+    fn generate_content(&self, request: &Value, streamed: bool) -> WireAnswer {
+        let tools = list(request, "tools").iter();
+        let offered = tools.flat_map(|it| list(it, "functionDeclarations"));
+        let offered = offered.filter_map(|it| it.get("name"));
+        let mut parts = list(request, "contents").iter().flat_map(|it| list(it, "parts"));
+        let had = parts.any(|it| it.get("functionResponse").is_some());
+        let part = match self.is_due(offered, had) {
+            true => json!({"functionCall": {"name": self.tool, "args": self.args}}),
+            false => json!({"text": "done"}),
+        };
+        let content = json!({"role": "model", "parts": [part]});
+        let answer = json!({
+            "candidates": [{"content": content, "finishReason": "STOP"}],
+            "usageMetadata":
+                {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
+        });
+        match streamed {
+            true => stream(&[answer], had),
+            false => WireAnswer { brought_result: had, ..plain(&answer) },
+        }
+    }
+}
+
+/// The list under a key; an empty one where there is none.
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn has_kind<'a>(items: impl IntoIterator<Item = &'a Value>, kind: &str) -> bool {
+    items.into_iter().any(|it| it.get("type").and_then(Value::as_str) == Some(kind))
+}
+
+fn plain(value: &Value) -> WireAnswer {
+    let body = value.to_string();
+    WireAnswer { content_type: "application/json", body, brought_result: false }
+}
+
+/// Server-sent events; those with a `type` are named by it.
+fn stream(events: &[Value], brought_result: bool) -> WireAnswer {
+    let mut body = String::new();
+    for event in events {
+        if let Some(name) = event.get("type").and_then(Value::as_str) {
+            body.push_str(&format!("event: {name}\n"));
+        }
+        body.push_str(&format!("data: {event}\n\n"));
+    }
+    WireAnswer { content_type: "text/event-stream", body, brought_result }
+}

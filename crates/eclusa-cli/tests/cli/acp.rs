@@ -1,0 +1,210 @@
+//! `eclusa acp`: between an editor, which the test plays, and an agent that is a script.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::{Child, ChildStdin, Stdio},
+    sync::mpsc::{Receiver, channel},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::world::{Ran, World};
+
+/// Makes the request that the prompt says, and tells the answer. Everything else it does as agents do.
+const AGENT: &str = r#"#!/usr/bin/env python3
+import json, sys
+def send(**message):
+    print(json.dumps(dict(message, jsonrpc="2.0")), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    params = message.get("params", {})
+    if message.get("method") == "initialize":
+        send(id=message["id"], result={"protocolVersion": 1, "agentInfo": {"name": "scripted", "version": "7"}})
+    elif message.get("method") == "session/new":
+        send(id=message["id"], result={"sessionId": "s1"})
+        send(method="_servers", params=params["mcpServers"])
+    elif message.get("method") == "session/prompt":
+        for wanted in json.loads(params["prompt"][0]["text"]):
+            send(**wanted)
+    elif message.get("method") == "_plain":
+        print('{"jsonrpc":"2.0",  "method":"_plain", "params":[1.50]}', flush=True)
+    elif "method" not in message:
+        send(method="_answer", params=message)
+"#;
+
+/// The editor's side.
+struct Editor {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Editor {
+    fn open(world: &World) -> Editor {
+        let agent = world.program("agent", AGENT);
+        let mut command = world.command(&["acp", "--", agent.to_str().unwrap()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (send, lines) = channel();
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let input = child.stdin.take().unwrap();
+        let mut editor = Editor { child, input, lines };
+        editor.send(&json!({"id": 0, "method": "initialize", "params": {"protocolVersion": 1}}));
+        assert_eq!(editor.next()["result"]["agentInfo"]["name"], "scripted");
+        let servers = json!([{"name": "git", "command": "mcp-git", "args": ["-v"],
+            "env": [{"name": "TOKEN", "value": "x"}]}]);
+        let params = json!({"cwd": world.path("workspace"), "mcpServers": servers});
+        editor.send(&json!({"id": 1, "method": "session/new", "params": params}));
+        assert_eq!(editor.next()["result"]["sessionId"], "s1");
+        let wrapped = editor.next()["params"][0].clone();
+        let expected =
+            json!(["mcp", "--wrap", "--name", "git", "--env", "TOKEN", "--", "mcp-git", "-v"]);
+        assert_eq!(wrapped["args"], expected, "{wrapped}");
+        assert!(wrapped["command"].as_str().unwrap().ends_with("/eclusa"), "{wrapped}");
+        editor
+    }
+
+    fn send(&mut self, message: &Value) {
+        let mut message = message.clone();
+        message["jsonrpc"] = "2.0".into();
+        writeln!(self.input, "{message}").unwrap();
+    }
+
+    fn line(&mut self) -> String {
+        self.lines.recv_timeout(Duration::from_secs(120)).unwrap()
+    }
+
+    fn next(&mut self) -> Value {
+        serde_json::from_str(&self.line()).unwrap()
+    }
+
+    /// Has the agent send this.
+    fn agent_sends(&mut self, messages: Value) {
+        let prompt = json!([{"type": "text", "text": messages.to_string()}]);
+        let params = json!({"sessionId": "s1", "prompt": prompt});
+        self.send(&json!({"id": 2, "method": "session/prompt", "params": params}));
+    }
+
+    /// Has the agent make this request, with the id `a`.
+    fn agent_asks(&mut self, method: &str, mut params: Value) {
+        params["sessionId"] = "s1".into();
+        self.agent_sends(json!([{"id": "a", "method": method, "params": params}]));
+    }
+
+    /// The answer that the agent got.
+    fn answer(&mut self) -> Value {
+        let told = self.next();
+        assert_eq!(told["method"], "_answer", "{told}");
+        assert_eq!(told["params"]["id"], "a", "{told}");
+        told["params"].clone()
+    }
+
+    fn permission(&mut self, call: Value) {
+        let options = json!([
+            {"optionId": "forever", "name": "Always", "kind": "allow_always"},
+            {"optionId": "go", "name": "Yes", "kind": "allow_once"},
+            {"optionId": "stop", "name": "No", "kind": "reject_once"},
+        ]);
+        let params = json!({"toolCall": call, "options": options});
+        self.agent_asks("session/request_permission", params);
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn permissions_are_judged_and_people_asked_in_the_editor() {
+    let world = World::new();
+    let mut editor = Editor::open(&world);
+    let call = |command: &str| {
+        json!({"toolCallId": "t1", "title": "harmless", "kind": "execute", "rawInput":
+            {"command": command}})
+    };
+    editor.permission(call("rm -rf /"));
+    assert_eq!(editor.answer()["result"]["outcome"]["optionId"], "stop");
+    for (said, given) in [("eclusa-allow", "go"), ("eclusa-reject", "stop"), ("forever", "stop")] {
+        editor.permission(call("npm publish"));
+        let asked = editor.next();
+        assert_eq!(asked["method"], "session/request_permission", "{asked}");
+        let shown = asked["params"]["toolCall"].to_string();
+        assert!(shown.contains("bash: npm publish") && !shown.contains("harmless"), "{shown}");
+        let outcome = json!({"outcome": {"outcome": "selected", "optionId": said}});
+        editor.send(&json!({"id": asked["id"], "result": outcome}));
+        assert_eq!(editor.answer()["result"]["outcome"]["optionId"], given);
+    }
+    // What the agent calls a command without saying it.
+    editor.permission(json!({"toolCallId": "t2", "title": "ls", "kind": "execute"}));
+    let asked = editor.next();
+    editor.send(&json!({"id": asked["id"], "result": {"outcome": {"outcome": "cancelled"}}}));
+    assert_eq!(editor.answer()["result"]["outcome"]["optionId"], "stop");
+    // Nobody was asked about this one.
+    let update = json!({"sessionUpdate": "tool_call", "toolCallId": "t9", "title": "secretly",
+        "status": "completed"});
+    let params = json!({"sessionId": "s1", "update": update});
+    editor.agent_sends(json!([{"method": "session/update", "params": params}]));
+    assert_eq!(editor.next()["method"], "session/update");
+    crate::world::wait_until("it is on record", || {
+        let unasked =
+            |it: &Value| it["args"]["outcome"] == "unasked" && it["client"] == "scripted 7";
+        world.records().iter().any(unasked)
+    });
+}
+
+#[test]
+fn files_and_terminals_of_the_editor_pass_the_gate() {
+    let world = World::with(
+        "[[rules]]\ndecision = \"allow\"\ntool = [\"write\", \"undo\"]\npath = \"**\"\n\n\
+         [[rules]]\ndecision = \"allow\"\ncommand = \"printenv\"\n",
+    );
+    world.write("workspace/a.txt", "one\n");
+    world.write("workspace/.env", "KEY=1\n");
+    let mut editor = Editor::open(&world);
+    let path = |name: &str| json!(world.path("workspace").join(name));
+    editor.agent_asks("fs/read_text_file", json!({"path": path(".env")}));
+    let denied = editor.answer();
+    assert!(denied["error"]["message"].as_str().unwrap().starts_with("eclusa: "), "{denied}");
+    editor.agent_asks("fs/read_text_file", json!({"path": path("a.txt")}));
+    let asked = editor.next();
+    assert_eq!((&asked["method"], &asked["id"]), (&"fs/read_text_file".into(), &"a".into()));
+    editor.send(&json!({"id": "a", "result": {"content": "one\n"}}));
+    assert_eq!(editor.answer()["result"]["content"], "one\n");
+    // The editor writes, and it can be undone.
+    editor.agent_asks("fs/write_text_file", json!({"path": path("a.txt"), "content": "two\n"}));
+    let asked = editor.next();
+    assert_eq!(asked["params"]["content"], "two\n", "{asked}");
+    world.write("workspace/a.txt", "two\n");
+    editor.send(&json!({"id": asked["id"], "result": null}));
+    assert!(editor.answer().get("error").is_none());
+    let undone = world.eclusa(&["undo"]);
+    assert_eq!((undone.code, world.read("workspace/a.txt")), (0, "one\n".to_owned()), "{undone:?}");
+    // A command is run by our sandbox, variables and all.
+    let env = json!([{"name": "GREETING", "value": "it's me"}]);
+    let params = json!({"command": "printenv", "args": ["GREETING"], "env": env});
+    editor.agent_asks("terminal/create", params);
+    let asked = editor.next();
+    let args: Vec<String> = serde_json::from_value(asked["params"]["args"].clone()).unwrap();
+    assert!(args.contains(&"--ticket".to_owned()) && asked["params"].get("env").is_none());
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let ran: Ran = world.eclusa(&args);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "it's me\n"), "{ran:?}");
+    editor.send(&json!({"id": "a", "result": {"terminalId": "x"}}));
+    assert_eq!(editor.answer()["result"]["terminalId"], "x");
+    // Several in one, and a request that cannot be answered, go nowhere; the rest is as it was.
+    let evil = json!({"method": "terminal/create", "params": {"sessionId": "s1", "command": "id"}});
+    editor.agent_sends(json!([evil]));
+    editor.send(&json!({"method": "_plain"}));
+    assert_eq!(editor.line(), r#"{"jsonrpc":"2.0",  "method":"_plain", "params":[1.50]}"#);
+}
