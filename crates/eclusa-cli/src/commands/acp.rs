@@ -45,8 +45,8 @@ pub(super) async fn run(global: &Global, args: AcpArgs) -> Result<Exit, Failure>
     let (to_agent, _) = writer(input);
     let link = Arc::new(EditorLink::new(to_editor));
     let proxy = Arc::new(Proxy::new(global.clone(), args, link, to_agent));
-    let mut editor = Lines::new(tokio::io::stdin());
-    let mut agent = Lines::new(output);
+    let mut editor = MessageReader::new(tokio::io::stdin());
+    let mut agent = MessageReader::new(output);
     let ended = loop {
         tokio::select! {
             line = editor.next() => match line? {
@@ -102,16 +102,16 @@ fn writer(
     (send, written)
 }
 
-/// Lines that come in, newline included.
-struct Lines<R> {
+/// Messages that come in, a line each.
+struct MessageReader<R> {
     reader: BufReader<R>,
     /// What has been read of a line, should the reading be given up in the middle of it.
     begun: Vec<u8>,
 }
 
-impl<R: tokio::io::AsyncRead + Unpin> Lines<R> {
-    fn new(reader: R) -> Lines<R> {
-        Lines { reader: BufReader::new(reader), begun: Vec::new() }
+impl<R: tokio::io::AsyncRead + Unpin> MessageReader<R> {
+    fn new(reader: R) -> MessageReader<R> {
+        MessageReader { reader: BufReader::new(reader), begun: Vec::new() }
     }
 
     /// The next line; `None` at the end. Can be given up at any time.

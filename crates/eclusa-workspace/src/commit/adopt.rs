@@ -1,7 +1,13 @@
 //! Takes over changes that somebody else has made: what was there before is kept, so that they can
 //! be undone like our own.
 
-use std::path::Path;
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    path::Path,
+};
+
+use rustix::fs::{Mode, OFlags};
 
 use super::{
     CommitError, Committed, Intent, IoFailure, Workspace, check,
@@ -11,7 +17,7 @@ use super::{
     recover::{call as call_of, names},
     transaction::{Transaction, conflicts},
 };
-use crate::{Changes, Durability, commit::journal::Head};
+use crate::{Changes, Durability, commit::journal};
 
 impl Workspace {
     /// Keeps what was there before these changes, which somebody else has made: the call can be
@@ -37,7 +43,7 @@ impl Workspace {
         let sync = durability == Durability::PowerLoss;
         let number = held.next(sync).map_err(IoFailure::at("number", self.state()))?;
         let intent = Intent { call, undoes: &[], irreversible: None };
-        let head = Head::new(number, &intent, aside);
+        let head = journal::Head::new(number, &intent, aside);
         let list =
             || Ok(names(&dirs.done, self.state())?.iter().filter_map(|it| call_of(it)).collect());
         let ended = match held.has_made(call, number, list) {
@@ -57,11 +63,38 @@ impl Workspace {
     }
 }
 
+impl Transaction<'_> {
+    /// Journals steps that somebody else has taken, as taken, and files the transaction away. The
+    /// journal is whole or not there: nothing that is in it is ever taken back by a recovery.
+    fn write_taken(&self, head: &journal::Head, ops: &[Op], sync: bool) -> io::Result<()> {
+        let mut text = journal::begin(head, ops.iter())?;
+        text.extend(journal::finish(ops.iter())?);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.own, "journal.new", flags, Mode::from_raw_mode(0o600))?;
+        let mut file = File::from(file);
+        file.write_all(&text)?;
+        if sync {
+            file.sync_data()?;
+        }
+        rustix::fs::renameat(&self.own, "journal.new", &self.own, "journal")?;
+        if sync {
+            rustix::fs::fsync(&self.own)?;
+        }
+        self.workspace.step("done");
+        self.file_away()?;
+        if sync {
+            rustix::fs::fsync(&self.dirs.open)?;
+            rustix::fs::fsync(&self.dirs.done)?;
+        }
+        Ok(())
+    }
+}
+
 /// Fills the slots with what was there, writes the journal of steps that are taken already, and
 /// files the transaction away.
 fn keep(
     txn: &Transaction<'_>,
-    head: &Head,
+    head: &journal::Head,
     mut steps: Vec<Op>,
     changes: &Changes,
     sync: bool,

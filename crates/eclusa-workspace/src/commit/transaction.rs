@@ -257,36 +257,6 @@ impl<'a> Transaction<'a> {
         Ok(file)
     }
 
-    /// Journals steps that somebody else has taken, as taken, and files the transaction away. The
-    /// journal is whole or not there: nothing that is in it is ever taken back by a recovery.
-    pub(super) fn write_taken(
-        &self,
-        head: &journal::Head,
-        ops: &[Op],
-        sync: bool,
-    ) -> io::Result<()> {
-        let mut text = journal::begin(head, ops.iter())?;
-        text.extend(journal::finish(ops.iter())?);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.own, "journal.new", flags, Mode::from_raw_mode(0o600))?;
-        let mut file = File::from(file);
-        file.write_all(&text)?;
-        if sync {
-            file.sync_data()?;
-        }
-        rustix::fs::renameat(&self.own, "journal.new", &self.own, "journal")?;
-        if sync {
-            rustix::fs::fsync(&self.own)?;
-        }
-        self.workspace.step("done");
-        self.file_away()?;
-        if sync {
-            rustix::fs::fsync(&self.dirs.open)?;
-            rustix::fs::fsync(&self.dirs.done)?;
-        }
-        Ok(())
-    }
-
     fn apply_steps(
         &self,
         applier: &mut Applier<'_>,
