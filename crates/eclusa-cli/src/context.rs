@@ -61,8 +61,17 @@ impl AppContext {
 
     /// Opens the log, and makes it if it is not there.
     pub(crate) fn store(&self) -> Result<Store, Failure> {
+        self.store_for(false)
+    }
+
+    /// The same for one call of many, each of which has a process of its own.
+    pub(crate) fn store_for_one_call(&self) -> Result<Store, Failure> {
+        self.store_for(true)
+    }
+
+    fn store_for(&self, one_call: bool) -> Result<Store, Failure> {
         let durability = self.config.durability;
-        let options = Options { durability, ..Options::default() };
+        let options = Options { durability, one_call, ..Options::default() };
         let store = Store::open(&self.paths.store, options).map_err(Failure::failed)?;
         if let Err(err) = store.set_workspace(&self.paths.workspace.to_string_lossy()) {
             tracing::warn!("lists of approvals cannot say where this workspace is: {err}");

@@ -19,7 +19,12 @@ pub(crate) const AS_LONG_AS_IT_TAKES: Duration = Duration::from_secs(365 * 86_40
 impl AppContext {
     /// A gate that can say what it would do, and keeps no record.
     pub(crate) fn judge(&self) -> Result<Gate, Failure> {
-        let setup = self.setup(self.registry()?, Arc::new(MemoryLog::default()))?;
+        self.judge_with(self.registry()?)
+    }
+
+    /// The same for these tools.
+    pub(crate) fn judge_with(&self, registry: Arc<Registry>) -> Result<Gate, Failure> {
+        let setup = self.setup(registry, Arc::new(MemoryLog::default()))?;
         Ok(Gate::new(setup).for_run(self.run()))
     }
 

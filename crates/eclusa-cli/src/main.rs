@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         && first == "hook"
         && !agent.as_encoded_bytes().starts_with(b"-")
     {
+        eclusa_sandbox::share_memory();
         return commands::hook(Global::default(), &agent.to_string_lossy());
     }
     let args = match Args::try_parse() {
@@ -75,7 +76,11 @@ fn main() -> ExitCode {
 
 fn run(args: Args) -> Result<Exit, Failure> {
     let telemetry = telemetry::start(args.global.verbose)?;
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let mut runtime = match &args.command {
+        // Answers and ends: other threads would have nothing to do.
+        Command::Check(_) => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
     if let Command::Mcp(_) = &args.command {
         // One client on a pipe. Waking a second thread at each of its messages, to find nothing to
         // do, takes longer than most calls; what takes long has threads of its own anyway.

@@ -53,7 +53,7 @@ impl ProgramTools<'_> {
             diagnostics,
         };
         register_all(&registry, tools).map_err(Failure::usage)?;
-        let approve = Registration::new(eclusa_mcp::Approve).deferred();
+        let approve = Registration::new(eclusa_mcp::Approve).deferred().lazy();
         registry.register(approve).map_err(Failure::usage)?;
         if self.examples {
             examples::add(&registry, self.files).map_err(Failure::usage)?;

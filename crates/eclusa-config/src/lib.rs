@@ -205,7 +205,6 @@ impl Config {
     /// The configuration that follows from the shipped defaults and these layers, lowest first,
     /// or everything that is wrong in any of them.
     pub fn load(layers: &[Layer]) -> Result<Config, ConfigErrors> {
-        let schema = Config::schema();
         let mut config = Config::built_in();
         let mut errors = Vec::new();
         let defaults = Layer::of_person("defaults", Config::DEFAULTS);
@@ -214,7 +213,7 @@ impl Config {
         for (depth, layer) in [&defaults].into_iter().chain(others).chain(top).enumerate() {
             let mut source = LayerReader::new(layer);
             source.shipped = depth == 0;
-            if let Some((written, settings)) = source.read(&schema) {
+            if let Some((written, settings)) = source.read() {
                 merge::merge_layer(&mut source, &mut config, &written);
                 let mut settings = source.taken(settings);
                 if depth == 0 {
@@ -266,7 +265,7 @@ impl Config {
 
     /// The JSON Schema of a configuration file. Files are checked against this very schema.
     pub fn schema() -> serde_json::Value {
-        schema::schema()
+        schema::shared().clone()
     }
 
     /// Every value, and where it comes from.

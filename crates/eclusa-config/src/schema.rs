@@ -1,7 +1,7 @@
 //! A configuration file as written. These types are its schema too: what they say of their
 //! fields is what the schema says.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use eclusa::{
     ArgsInLog, Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass, PreflightStep,
@@ -95,8 +95,14 @@ pub(super) struct ConfigFile {
     pub(super) reviewers: Vec<Spanned<Reviewer>>,
 }
 
-/// The schema of a configuration file. TOML has no null, so neither has it.
-pub(super) fn schema() -> Value {
+/// The schema of a configuration file, made when the first of somebody's files is read.
+pub(super) fn shared() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(schema);
+    &SCHEMA
+}
+
+/// TOML has no null, so neither has the schema.
+fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12();
     let mut schema = settings.into_generator().into_root_schema_for::<ConfigFile>().to_value();
     without_null(&mut schema);

@@ -3,17 +3,12 @@
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
-use crate::{
-    ConfigError, Layer, Setting, Trust, check,
-    error::{Problem, place},
-    spanned,
-};
+use crate::{ConfigError, Layer, Setting, Trust, check, error::Problem, schema, spanned};
 
 /// A setting, and the place of its value.
 pub(super) type Placed = (Range<usize>, Setting);
@@ -21,10 +16,13 @@ pub(super) type Placed = (Range<usize>, Setting);
 /// A file that is being read.
 pub(super) struct LayerReader<'a> {
     pub(super) trust: Trust,
-    /// It is ours and the same in every copy of the program: a test tries its examples.
+    /// It is ours and the same in every copy of the program: a test holds it against the schema
+    /// and tries its examples.
     pub(super) shipped: bool,
     name: &'a str,
     text: &'a str,
+    /// Where its lines end.
+    line_ends: Vec<usize>,
     problems: Vec<Problem>,
     /// The places of values that are not taken, because a stricter one stands.
     passed: Vec<Range<usize>>,
@@ -37,31 +35,30 @@ impl<'a> LayerReader<'a> {
             shipped: false,
             name: &layer.name,
             text: &layer.text,
+            line_ends: layer.text.match_indices('\n').map(|(at, _)| at).collect(),
             problems: Vec::new(),
             passed: Vec::new(),
         }
     }
 
     /// The file as written and its plain settings, or nothing when it has mistakes.
-    pub(super) fn read<T: DeserializeOwned>(&mut self, schema: &Value) -> Option<(T, Vec<Placed>)> {
+    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Option<(T, Vec<Placed>)> {
         let (tree, errors) = DeTable::parse_recoverable(self.text);
         for error in errors {
             let span = error.span().unwrap_or_default();
             let message = error.message().trim().replace('\n', ", ");
             self.problems.push(Problem::new(&span, message));
         }
-        if self.problems.is_empty() {
-            self.problems = check::check(schema, &tree);
+        if self.problems.is_empty() && !self.shipped {
+            self.problems = check::check(schema::shared(), &tree);
         }
         if !self.problems.is_empty() {
             return None;
         }
-        match toml::from_str(self.text) {
-            Ok(written) => {
-                let mut settings = Vec::new();
-                self.plain(tree.get_ref(), "", &mut settings);
-                Some((written, settings))
-            }
+        let mut settings = Vec::new();
+        self.plain(tree.get_ref(), "", &mut settings);
+        match T::deserialize(toml::Deserializer::from(tree)) {
+            Ok(written) => Some((written, settings)),
             Err(error) => {
                 let span = error.span().unwrap_or_default();
                 self.problems.push(Problem::new(&span, error.message()));
@@ -97,7 +94,8 @@ impl<'a> LayerReader<'a> {
 
     /// `file:line` of a place.
     pub(super) fn origin(&self, span: &Range<usize>) -> String {
-        format!("{}:{}", self.name, place(self.text, span.start).0)
+        let line = self.line_ends.partition_point(|end| *end < span.start) + 1;
+        format!("{}:{line}", self.name)
     }
 
     /// How many problems there are so far.

@@ -100,7 +100,7 @@ fn the_examples_of_the_shipped_rules_hold() {
     let tried = |text: &str| {
         let layer = Layer { text: text.to_owned(), ..layer.clone() };
         let (mut source, mut config) = (super::LayerReader::new(&layer), Config::built_in());
-        let (written, _) = source.read::<super::schema::ConfigFile>(&Config::schema()).unwrap();
+        let (written, _) = source.read::<super::schema::ConfigFile>().unwrap();
         super::merge::merge_layer(&mut source, &mut config, &written);
         source.into_errors()
     };

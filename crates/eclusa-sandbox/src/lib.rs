@@ -40,6 +40,7 @@ mod init;
 #[cfg(enforced)]
 mod kernel;
 mod layer_pool;
+mod memory;
 #[cfg(enforced)]
 pub mod notify;
 mod output;
@@ -51,6 +52,8 @@ mod portable;
 mod probe;
 pub mod proxy;
 mod reach;
+#[cfg(enforced)]
+mod recall;
 mod refusal;
 mod resource_caps;
 #[cfg(enforced)]
@@ -69,14 +72,17 @@ pub use environment::clean_environment;
 pub use exit::{DirRenames, Ended, Exit, How};
 pub use git::{Identity, git_environment, git_environment_of, personal_git_settings};
 pub use layer_pool::{Layer, LayerPool};
+pub use memory::share_memory;
 pub use output::Output;
 pub use overlay_hazards::{OverlayHazard, overlay_hazards};
 pub use plan::{Hold, Keep, Limits, Plan, PrivateMount, SYSTEM_ROOTS, Staging};
 #[cfg(not(enforced))]
-pub use portable::{Sandbox, SharedNetwork, probe};
+pub use portable::{Sandbox, SharedNetwork, forget, probe, recall_or_probe};
 #[cfg(enforced)]
 pub use probe::probe;
 pub use reach::{Cancel, Pipes, Sent};
+#[cfg(enforced)]
+pub use recall::{forget, recall_or_probe};
 pub use refusal::{Refusal, refusals};
 pub use resource_caps::{Cap, Caps, delegated_group};
 #[cfg(enforced)]

@@ -26,6 +26,15 @@ pub fn probe(_state: &Path) -> HostCapabilities {
     }
 }
 
+/// The same: there is nothing to remember.
+#[must_use]
+pub fn recall_or_probe(state: &Path) -> HostCapabilities {
+    probe(state)
+}
+
+/// Nothing was remembered.
+pub fn forget(_state: &Path) {}
+
 fn unable(capabilities: &HostCapabilities) -> SandboxError {
     let enforcement = capabilities.enforcement();
     SandboxError::Unable { lacking: Missing::Namespaces, enforcement }

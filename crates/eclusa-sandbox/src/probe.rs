@@ -14,17 +14,7 @@ use crate::step::{SandboxError, Step};
 /// are made there and removed.
 #[must_use]
 pub fn probe(state: &Path) -> HostCapabilities {
-    let filter = libc::SECCOMP_RET_ERRNO;
-    let known = kernel::seccomp_knows(filter);
-    let mut capabilities = HostCapabilities {
-        namespaces: Namespaces::None,
-        overlay: false,
-        proc: false,
-        landlock: kernel::landlock_version(),
-        seccomp: known,
-        notify: known && kernel::seccomp_knows(libc::SECCOMP_RET_USER_NOTIF),
-        because: None,
-    };
+    let mut capabilities = kernel_features();
     for namespaces in [Namespaces::Root, Namespaces::User] {
         if namespaces == Namespaces::Root && !rustix::process::geteuid().is_root() {
             continue;
@@ -34,6 +24,20 @@ pub fn probe(state: &Path) -> HostCapabilities {
         }
     }
     in_place(capabilities)
+}
+
+/// What the kernel says of itself; whether it lets this process use it is found by trying.
+pub(crate) fn kernel_features() -> HostCapabilities {
+    let known = kernel::seccomp_knows(libc::SECCOMP_RET_ERRNO);
+    HostCapabilities {
+        namespaces: Namespaces::None,
+        overlay: false,
+        proc: false,
+        landlock: kernel::landlock_version(),
+        seccomp: known,
+        notify: known && kernel::seccomp_knows(libc::SECCOMP_RET_USER_NOTIF),
+        because: None,
+    }
 }
 
 /// What there is with namespaces, if there are namespaces. What fails is left out, and the rest

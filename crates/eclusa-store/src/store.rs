@@ -28,6 +28,9 @@ pub struct Options {
     pub busy: Duration,
     /// How many bytes the spool keeps; beyond, the oldest texts are dropped, and a record says so.
     pub spool_bytes: u64,
+    /// For a process that writes little and ends: what is in the write-ahead log is left to the next
+    /// one, as long as it is short. Moving it to its place takes more syncs than a record.
+    pub one_call: bool,
     /// Tells the time for questions in the approval queue and for the records that the store writes itself.
     pub clock: Arc<dyn Clock>,
 }
@@ -38,6 +41,7 @@ impl Default for Options {
             durability: Durability::default(),
             busy: Duration::from_secs(5),
             spool_bytes: 256 << 20,
+            one_call: false,
             clock: Arc::new(SystemClock),
         }
     }
@@ -82,6 +86,9 @@ impl Store {
         let path = &std::path::absolute(path).in_store(path)?;
         directory::prepare(path)?;
         let connection = schema::open_to_write(path, options.durability, options.busy)?;
+        if options.one_call {
+            schema::leave_short_log(&connection, path)?;
+        }
         let reader = schema::open_to_read(path, options.busy)?;
         let (queue, jobs) = mpsc::channel();
         let (shared, writer) = writer::start(connection, path.to_owned(), options.busy, jobs)?;

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use eclusa::{Files, Registration, Registry, RegistryError, Scene, Spool};
+use eclusa::{Files, Registration, Registry, RegistryError, Scene, Spool, Tool};
 
 use crate::{
     ApplyPatch, Bash, Delete, EditFile, FileToolContext, MakeDir, Move, MultiEdit, PagedOutput,
@@ -37,22 +37,22 @@ pub struct BuiltInTools {
 /// The registry is held weakly by the tool that searches it.
 pub fn register_all(registry: &Arc<Registry>, tools: BuiltInTools) -> Result<(), RegistryError> {
     let files = tools.files;
-    registry.add(List::new(files.clone()))?;
-    registry.add(Glob::new(files.clone()))?;
-    registry.add(Grep::new(files.clone()))?;
-    registry.add(WebFetch::new(Fetcher::new(HostRules::every_host(), tools.web)))?;
+    add(registry, List::new(files.clone()))?;
+    add(registry, Glob::new(files.clone()))?;
+    add(registry, Grep::new(files.clone()))?;
+    add(registry, WebFetch::new(Fetcher::new(HostRules::every_host(), tools.web)))?;
     if let Some(diagnostics) = tools.diagnostics {
-        registry.add(diagnostics)?;
+        add(registry, diagnostics)?;
     }
     let context = FileToolContext::new(files.clone()).max_size(tools.max_file_size);
     register_file_tools(registry, &context)?;
-    registry.add(PagedOutput::new(tools.spool))?;
-    registry.add(ToolSearch::new(registry, tools.scene))?;
-    registry.add(Todo::new())?;
+    add(registry, PagedOutput::new(tools.spool))?;
+    add(registry, ToolSearch::new(registry, tools.scene))?;
+    add(registry, Todo::new())?;
     if let Some(sandboxes) = tools.sandboxes {
         let bash = Bash::new(sandboxes, files).time(tools.command_time);
-        registry.register(Registration::new(bash.jobs()))?;
-        registry.register(Registration::new(bash))?;
+        add(registry, bash.jobs())?;
+        add(registry, bash)?;
     }
     Ok(())
 }
@@ -62,12 +62,17 @@ pub fn register_file_tools(
     registry: &Registry,
     context: &FileToolContext,
 ) -> Result<(), RegistryError> {
-    registry.add(Read::new(context.files.clone()).read_tracker(context.read_tracker()))?;
-    registry.add(Write::new(context.clone()))?;
-    registry.add(EditFile::new(context.clone()))?;
-    registry.add(MultiEdit::new(context.clone()))?;
-    registry.add(ApplyPatch::new(context.clone()))?;
-    registry.add(Delete::new(context.clone()))?;
-    registry.add(Move::new(context.clone()))?;
-    registry.add(MakeDir::new(context.clone()))
+    add(registry, Read::new(context.files.clone()).read_tracker(context.read_tracker()))?;
+    add(registry, Write::new(context.clone()))?;
+    add(registry, EditFile::new(context.clone()))?;
+    add(registry, MultiEdit::new(context.clone()))?;
+    add(registry, ApplyPatch::new(context.clone()))?;
+    add(registry, Delete::new(context.clone()))?;
+    add(registry, Move::new(context.clone()))?;
+    add(registry, MakeDir::new(context.clone()))
+}
+
+/// Adds one of our tools. A test has tried all their schemas.
+fn add(registry: &Registry, tool: impl Tool) -> Result<(), RegistryError> {
+    registry.register(Registration::new(tool).lazy())
 }

@@ -16,7 +16,7 @@ use std::{
 use eclusa::{HiddenPaths, RequiredEnforcement};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::{
-    Enforcement, HostCapabilities, Identity, Limits, Plan, Sandbox, StagingMethod,
+    Enforcement, HostCapabilities, Identity, Limits, Plan, Sandbox, SandboxError, StagingMethod,
     git_environment_of, personal_git_settings,
     proxy::{HostRule, Hosts, Proxy},
 };
@@ -129,12 +129,12 @@ impl Sandboxes {
         &self.0.settings
     }
 
-    /// What this machine can hold a command to: found by trying, once.
+    /// What this machine can hold a command to: found by trying, once until it is started again.
     pub fn capabilities(&self) -> &HostCapabilities {
         self.0.capabilities.get_or_init(|| {
             // Where it cannot be made, the self-test says that nothing can be staged.
             let _ = private(&self.0.settings.state);
-            eclusa_sandbox::probe(&self.0.settings.state)
+            eclusa_sandbox::recall_or_probe(&self.0.settings.state)
         })
     }
 
@@ -198,7 +198,12 @@ impl Sandboxes {
             conversation.furnish(&mut plan);
             plan.network = conversation.network(self.capabilities());
         }
-        let mut sandbox = Sandbox::spawn(&plan, self.capabilities(), progress)?;
+        let spawned = Sandbox::spawn(&plan, self.capabilities(), progress);
+        if let Err(SandboxError::Step { .. }) = &spawned {
+            // What was found may be true no longer: the next process looks again.
+            eclusa_sandbox::forget(&settings.state);
+        }
+        let mut sandbox = spawned?;
         let serve = |listener| self.serve(listener, &order.hosts);
         let network = sandbox.take_listener().map(serve).transpose()?;
         let root = settings.root.clone();

@@ -35,6 +35,7 @@ mod case;
 mod error;
 mod follow;
 mod hold;
+mod lazy_globs;
 mod links;
 mod listing;
 mod near;

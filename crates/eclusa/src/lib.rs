@@ -131,7 +131,7 @@ pub use preflight::{Advice, Checkpoint, PreflightStep, ReverseThinker, ReverseTh
 pub use redact::{Loaded, Redactor, RuleError, SecretRule};
 pub use registry::{
     ExtraArgs, MANY_TOOLS, Registered, Registration, Registry, RegistryError, SchemaError,
-    SearchHit, Shape, WhichTools, check_schema, check_tool_name,
+    SearchHit, Shape, WhichTools, check_lazy_schema, check_schema, check_tool_name,
 };
 pub use result::{CallResult, ResultShape};
 pub use review::{

@@ -33,13 +33,13 @@ mod tests;
 const BY_NAME: &str = "secret-by-name";
 
 /// The shipped rules, read once and shared by all.
-static SHIPPED: LazyLock<Arc<Engine>> = LazyLock::new(|| {
-    Arc::new(match rules::own(include_str!("redact/secrets.toml")) {
+static SHIPPED: LazyLock<Engine> = LazyLock::new(|| {
+    match rules::own(include_str!("redact/secrets.toml")) {
         Ok(rules) => Engine::new(rules),
         // INVARIANT: a test reads the shipped rules. Should they ever not be readable, everything
         // is redacted rather than nothing.
         Err(_) => Engine::all(),
-    })
+    }
 });
 
 /// Finds secrets and puts a mark in their place.
@@ -47,33 +47,50 @@ static SHIPPED: LazyLock<Arc<Engine>> = LazyLock::new(|| {
 /// The default knows the shipped rules and costs nothing to make.
 #[derive(Clone)]
 pub struct Redactor {
-    /// `None`: nothing is redacted.
-    engine: Option<Arc<Engine>>,
+    rules: RuleSet,
+}
+
+/// What a redactor looks for.
+#[derive(Clone)]
+enum RuleSet {
+    /// Nothing.
+    None,
+    /// The shipped rules, which are read when the first text comes.
+    Shipped,
+    /// Others besides.
+    Own(Arc<Engine>),
 }
 
 impl Default for Redactor {
     fn default() -> Redactor {
-        Redactor { engine: Some(SHIPPED.clone()) }
+        Redactor { rules: RuleSet::Shipped }
     }
 }
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rules = self.engine.as_ref().map_or(0, |engine| engine.rules().len());
-        f.debug_struct("Redactor").field("rules", &rules).finish()
+        f.debug_struct("Redactor").field("rules", &self.rules().len()).finish()
     }
 }
 
 impl Redactor {
     /// Redacts nothing, for programs that see to it themselves.
     pub fn off() -> Redactor {
-        Redactor { engine: None }
+        Redactor { rules: RuleSet::None }
+    }
+
+    fn engine(&self) -> Option<&Engine> {
+        match &self.rules {
+            RuleSet::None => None,
+            RuleSet::Shipped => Some(&SHIPPED),
+            RuleSet::Own(engine) => Some(engine),
+        }
     }
 
     /// The same, with more rules. Those that it had come first where several find the same.
     pub fn with_rules(&self, rules: impl IntoIterator<Item = SecretRule>) -> Redactor {
-        let known = self.engine.iter().flat_map(|engine| engine.rules()).cloned();
-        Redactor { engine: Some(Arc::new(Engine::new(known.chain(rules).collect()))) }
+        let known = self.rules().iter().cloned();
+        Redactor { rules: RuleSet::Own(Arc::new(Engine::new(known.chain(rules).collect()))) }
     }
 
     /// The shipped rules, and those in a text in our own format ([`SecretRule::from_toml`]).
@@ -83,12 +100,12 @@ impl Redactor {
 
     /// The rules it knows, for people who want to read them.
     pub fn rules(&self) -> &[SecretRule] {
-        self.engine.as_ref().map_or(&[], |engine| engine.rules())
+        self.engine().map_or(&[], |engine| engine.rules())
     }
 
     /// The text without its secrets, and how many there were. Borrowed when there were none.
     pub fn text<'a>(&self, text: &'a str) -> (Cow<'a, str>, usize) {
-        match &self.engine {
+        match self.engine() {
             Some(engine) => engine.redact(text),
             None => (Cow::Borrowed(text), 0),
         }
@@ -100,7 +117,7 @@ impl Redactor {
     /// `apiKey`, `X-Auth-Token`) go (S0.25). Names of fields stay as they are, unless they
     /// contain a secret themselves.
     pub fn value<'a>(&self, value: &'a Value) -> (Cow<'a, Value>, usize) {
-        let changed = self.engine.as_ref().and_then(|engine| walk(engine, value, false));
+        let changed = self.engine().and_then(|engine| walk(engine, value, false));
         match changed {
             Some((value, count)) => (Cow::Owned(value), count),
             None => (Cow::Borrowed(value), 0),

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::{Stop, Tool};
 
-pub use arguments::{SchemaError, check_schema};
+pub use arguments::{SchemaError, check_lazy_schema, check_schema};
 pub use declare::{Shape, WhichTools};
 pub use registered::{ExtraArgs, Registered, Registration, check_tool_name};
 pub use search::SearchHit;

@@ -53,7 +53,7 @@ fn one(ctx: &AppContext, gate: &Gate, call: ToolCall, json: bool) -> Result<Exit
     let mut screen = Screen::stdout();
     let refused = match gate.explain(call.clone()) {
         Ok(explanation) => {
-            let change = rule_hint::smallest(ctx, &call, &explanation);
+            let change = rule_hint::smallest(ctx, &gate.setup().registry, &call, &explanation);
             match json {
                 true => screen.json(&render::as_json(&explanation, &change))?,
                 false => render::print(&explanation, &change, &mut screen)?,

@@ -125,9 +125,11 @@ fn hold(must: &[&str], more: usize, kept: impl Fn(Decision) -> bool) {
     assert!(texts.len() > 40, "{} texts", texts.len());
     let mut dice = Dice(5);
     let mut wrong = Vec::new();
+    let holds: Vec<bool> = texts.iter().map(|it| kept(world.judge(it).decision)).collect();
     for round in 0..more {
-        let text = &texts[dice.below(texts.len())];
-        if !kept(world.judge(text).decision) {
+        let at = dice.below(texts.len());
+        let text = &texts[at];
+        if !holds[at] {
             continue;
         }
         let mut new = text.clone();

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -153,8 +154,8 @@ fn trap(root: &Path, way: &Way, disguise: &str) -> Option<OsString> {
     let evil = root.join("evil.sh");
     std::fs::write(&evil, format!("#!/bin/sh\ntouch {}/MARK\n", root.display())).unwrap();
     let ws = root.join("ws");
-    let copy = format!("chmod +x evil.sh; cp -a {} ws", template().display());
-    assert!(shell(&copy, root, &[]).status.success());
+    std::fs::set_permissions(&evil, std::fs::Permissions::from_mode(0o755)).unwrap();
+    copy(template(), &ws);
     let mut name = OsString::from(if way.named { "evil" } else { "" });
     let mut before = Vec::new();
     let settings = way.settings.replace("EVIL", &format!("{}", evil.display()));
@@ -221,12 +222,27 @@ fn trap(root: &Path, way: &Way, disguise: &str) -> Option<OsString> {
     Some(name)
 }
 
+/// Copies a directory. Starting a program for it would take longer than git does.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&from, &to),
+            false => std::fs::copy(&from, &to).map(drop).unwrap(),
+        }
+    }
+}
+
 /// A repository with a change and a branch that conflicts, made once.
 fn template() -> &'static Path {
     static MADE: OnceLock<tempfile::TempDir> = OnceLock::new();
     let made = MADE.get_or_init(|| {
         let made = tempfile::tempdir().unwrap();
-        let setup = "git init -q -b main; echo 1 > f; git add f; git commit -qm 1
+        // Without what git puts into every new repository, which would be copied some hundred times.
+        let setup = "git init -q --template= -b main; mkdir -p .git/info
+            echo 1 > f; git add f; git commit -qm 1
             git switch -qc side; echo side > f; git commit -qam side; git switch -q main; echo main > f
             git commit -qam main; echo 2 > f";
         assert!(shell(setup, made.path(), &[]).status.success());

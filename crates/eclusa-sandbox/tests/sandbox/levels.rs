@@ -6,7 +6,7 @@ use std::time::Duration;
 use eclusa_sandbox::{
     Ended, Enforcement, HostCapabilities, How, Missing, Plan, Sandbox, SandboxError, StagingMethod,
 };
-use eclusa_sandbox::{probe, test_support};
+use eclusa_sandbox::{forget, probe, recall_or_probe, test_support};
 
 use crate::world::{World, test_root};
 
@@ -31,6 +31,53 @@ fn what_a_self_test_left_behind_is_swept_and_a_running_one_is_not() {
     }
     let _ = probe(state.path());
     assert!(!old.exists() && new.exists() && other.exists());
+}
+
+/// A directory that only a self-test would remove.
+fn leave_stale(state: &std::path::Path) -> std::path::PathBuf {
+    let stale = state.join(".probe-1-1");
+    std::fs::create_dir_all(&stale).unwrap();
+    let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
+    std::fs::File::open(&stale).unwrap().set_modified(hour).unwrap();
+    stale
+}
+
+#[test]
+fn what_a_self_test_found_is_recalled_where_nothing_has_changed() {
+    let state = tempfile::tempdir_in(test_root()).unwrap();
+    let file = state.path().join(".capabilities");
+    let found = recall_or_probe(state.path());
+    assert_eq!(found, probe(state.path()));
+    assert!(file.exists() && found.enforcement() == Enforcement::Full, "{found:?}");
+    let stale = leave_stale(state.path());
+    assert_eq!(recall_or_probe(state.path()), found);
+    assert!(stale.exists(), "there was another self-test");
+    // Another boot, another user, another word.
+    let text = std::fs::read_to_string(&file).unwrap();
+    for (part, other) in [("-", "+"), ("Uid:", "Uid:\t7"), ("\nroot", "\nnone"), ("\nuser", "")] {
+        if !text.contains(part) {
+            continue;
+        }
+        std::fs::write(&file, text.replace(part, other)).unwrap();
+        let stale = leave_stale(state.path());
+        assert_eq!(recall_or_probe(state.path()), found);
+        assert!(!stale.exists(), "`{part}` was believed");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    }
+    forget(state.path());
+    assert!(!file.exists());
+}
+
+#[test]
+fn what_another_process_could_do_is_not_believed_of_one_that_cannot() {
+    let state = tempfile::tempdir_in(test_root()).unwrap();
+    let _ = recall_or_probe(state.path());
+    test_support::overlays().unwrap();
+    let found = recall_or_probe(state.path());
+    assert_eq!(found.enforcement(), Enforcement::Partial(vec![Missing::Staging]));
+    forget(state.path());
+    let _ = recall_or_probe(state.path());
+    assert!(!state.path().join(".capabilities").exists(), "what lacks something is kept");
 }
 
 fn refused(plan: &Plan, capabilities: &HostCapabilities) -> Missing {

@@ -69,3 +69,29 @@ async fn callers_who_write_themselves_and_callers_who_wait_share_one_chain() {
     }
     assert_eq!(stores[0].verify(|_, _| {}).unwrap().seq, 32 * 20 * 2);
 }
+
+#[tokio::test]
+async fn a_process_for_one_call_leaves_a_short_log_and_moves_a_long_one() {
+    let room = Room::new();
+    let wal = room.path().with_extension("db-wal");
+    let mut last = 0;
+    let mut call = async |bytes: usize| {
+        let options =
+            Options { one_call: true, durability: Durability::PowerLoss, ..room.options() };
+        let store = Store::open(&room.path(), options).unwrap();
+        let written = store.append(started(&"x".repeat(bytes))).await.unwrap();
+        last += 1;
+        assert_eq!(written.seq, last);
+        store.close().unwrap();
+    };
+    call(10).await;
+    call(10).await;
+    assert!(wal.exists(), "it was moved");
+    // Whoever reads finds what is in it.
+    assert_eq!(Store::open_read_only(&room.path()).unwrap().verify(|_, _| {}).unwrap().seq, 2);
+    call(300 << 10).await;
+    assert!(wal.metadata().unwrap().len() > 256 << 10);
+    call(10).await;
+    assert!(!wal.exists(), "it was left");
+    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 4);
+}

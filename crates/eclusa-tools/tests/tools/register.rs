@@ -41,6 +41,23 @@ fn registered() -> Arc<Registry> {
 }
 
 #[test]
+fn the_schema_of_every_tool_can_be_used_when_its_first_call_comes() {
+    for tool in registered().list() {
+        let usable = eclusa::check_lazy_schema(tool.schema());
+        assert_eq!(usable, Ok(()), "{}: {}", tool.name(), tool.schema());
+    }
+    for newer in [
+        json!({"properties": {"a": {"prefixItems": [{"type": "string"}]}}}),
+        json!({"unevaluatedProperties": false}),
+        json!({"properties": {"a": {"$ref": "#/$defs/a", "minLength": 2}}, "$defs": {"a": {}}}),
+    ] {
+        assert!(eclusa::check_lazy_schema(&newer).is_err(), "{newer}");
+    }
+    let named = json!({"properties": {"prefixItems": {"type": "string"}}});
+    assert_eq!(eclusa::check_lazy_schema(&named), Ok(()));
+}
+
+#[test]
 fn the_page_of_tools_names_exactly_the_registered_ones() {
     let page = include_str!("../../../../docs/tools.md");
     let heads = page.lines().filter_map(|it| it.strip_prefix("## "));

@@ -6,10 +6,11 @@ use std::{
     sync::LazyLock,
 };
 
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder};
 
 use super::{
     FileError,
+    lazy_globs::LazyGlobs,
     secret_names::{self, CREDENTIALS, SECRET_NAMES, TRACKED_SETTINGS},
     secret_places::lies_in,
 };
@@ -28,12 +29,12 @@ pub struct Blocked {
     written: Vec<String>,
     patterns: Vec<String>,
     /// What fits: one glob for each pattern, then others that belong to the patterns in `of`.
-    own: GlobSet,
+    own: LazyGlobs,
     /// For each glob of `own`, its pattern.
     of: Vec<usize>,
     /// What fits, and everything below it: the quick answer for the many files that do not.
-    any: GlobSet,
-    but: GlobSet,
+    any: LazyGlobs,
+    but: LazyGlobs,
     /// The patterns could not be read: everything is blocked.
     all: bool,
     /// Places that no exception opens, relative to the workspace, and how they are called.
@@ -66,7 +67,7 @@ impl Default for Blocked {
 impl Blocked {
     /// Blocks nothing.
     pub fn nothing() -> Blocked {
-        let empty = GlobSet::empty;
+        let empty = LazyGlobs::default;
         let (own, any, but) = (empty(), empty(), empty());
         let (written, patterns, of) = (Vec::new(), Vec::new(), Vec::new());
         Blocked { written, patterns, own, of, any, but, all: false, places: Vec::new() }
@@ -75,34 +76,41 @@ impl Blocked {
     /// Blocks what these patterns fit.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Blocked, FileError> {
         let mut blocked = Blocked::nothing();
-        let (mut own, mut any) = (GlobSetBuilder::new(), GlobSetBuilder::new());
-        let mut but = GlobSetBuilder::new();
+        let (mut own, mut any, mut but) = (Vec::new(), Vec::new(), Vec::new());
+        // What somebody has written is put together here too, so that its mistakes are told.
+        let mut added = Vec::new();
         for pattern in patterns {
             let pattern = pattern.as_ref();
             blocked.written.push(pattern.to_owned());
             if let Some(exception) = pattern.strip_prefix('!') {
-                but.add(glob(&anywhere(exception)?, false)?);
+                but.push(glob(&anywhere(exception)?, false)?);
                 continue;
             }
             let whole = anywhere(pattern)?;
             let above = whole.strip_suffix("/**").or_else(|| whole.strip_suffix("/*"));
             for it in [Some(whole.as_str()), above.filter(|it| *it != "**")].into_iter().flatten() {
-                own.add(glob(it, true)?);
-                any.add(glob(it, true)?).add(glob(&format!("{it}/**"), true)?);
+                let fits = glob(it, true)?;
+                let below = glob(&format!("{it}/**"), true)?;
+                if !SECRET_NAMES.contains(&pattern) {
+                    added.extend([fits.clone(), below.clone()]);
+                }
+                own.push(fits.clone());
+                any.extend([fits, below]);
                 blocked.of.push(blocked.patterns.len());
             }
             blocked.patterns.push(pattern.to_owned());
         }
-        let built = |set: GlobSetBuilder| {
-            set.build()
-                .map_err(|err| wrong(err.glob().unwrap_or_default(), &err.kind().to_string()))
-        };
-        Ok(Blocked { own: built(own)?, any: built(any)?, but: built(but)?, ..blocked })
+        for globs in [&added, &but] {
+            LazyGlobs::try_build(globs)
+                .map_err(|err| wrong(err.glob().unwrap_or_default(), &err.kind().to_string()))?;
+        }
+        let (own, any, but) = (LazyGlobs::new(own), LazyGlobs::new(any), LazyGlobs::new(but));
+        Ok(Blocked { own, any, but, ..blocked })
     }
 
     /// Blocks what these patterns fit; what the library ships is made only once.
     pub fn known_or_new(patterns: &[String]) -> Result<Blocked, FileError> {
-        match SHIPPED.written == patterns {
+        match patterns.iter().eq(SECRET_NAMES) {
             true => Ok(Blocked::default()),
             false => Blocked::new(patterns),
         }
@@ -121,7 +129,7 @@ impl Blocked {
 
     /// The same without what the library ships: what a person has added. Exceptions stay.
     pub fn own(&self) -> Blocked {
-        let own = |it: &&String| it.starts_with('!') || !SHIPPED.written.contains(it);
+        let own = |it: &&String| it.starts_with('!') || !SECRET_NAMES.contains(&it.as_str());
         // Each was read before.
         let own = Blocked::new(self.written.iter().filter(own));
         let own = own.unwrap_or_else(|_| Blocked { all: true, ..Blocked::nothing() });
@@ -203,7 +211,7 @@ impl Blocked {
         let mut above: Vec<&Path> = path.ancestors().filter(|it| *it != Path::new("")).collect();
         above.reverse();
         for it in above {
-            if it == path && self.but.is_match(it) {
+            if it == path && self.but.is_sound() && self.but.is_match(it) {
                 continue;
             }
             let fits = self.own.matches(it);

@@ -13,7 +13,7 @@ use super::{Redactor, engine::Engine, names};
 impl Redactor {
     /// The value with the secrets masked that are plain words; everything else is shown.
     pub fn masked_words<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
-        match self.engine.as_ref().and_then(|engine| walk(engine, value, false)) {
+        match self.engine().and_then(|engine| walk(engine, value, false)) {
             Some(masked) => Cow::Owned(masked),
             None => Cow::Borrowed(value),
         }

@@ -1,7 +1,9 @@
 //! The arguments of one tool: its schema compiled once, defaults, and what is not for the model.
 
+use std::sync::OnceLock;
+
 use jsonschema::{
-    PatternOptions, Validator,
+    Draft, PatternOptions, Validator,
     error::{TypeKind, ValidationErrorKind},
 };
 use serde_json::{Map, Value, json};
@@ -12,7 +14,9 @@ use crate::parse::json::{self, kind};
 /// What is known of the arguments of one tool.
 pub(crate) struct Arguments {
     shown: Value,
-    validator: Validator,
+    schema: Value,
+    /// What the schema demands, or why that cannot be told: then no arguments are right.
+    validator: OnceLock<Result<Validator, String>>,
     defaults: Defaults,
     hidden: Vec<String>,
     extra: ExtraArgs,
@@ -39,6 +43,57 @@ pub fn check_schema(schema: &Value) -> Result<(), SchemaError> {
     Arguments::new(schema.clone(), ExtraArgs::Refuse, &[], &[]).map(drop).map_err(SchemaError)
 }
 
+/// Checks whether a schema of arguments can be used for a tool that is registered as
+/// [`lazy`](crate::Registration::lazy): it can be read, and it says nothing that draft 7 does not
+/// know and would pass over.
+pub fn check_lazy_schema(schema: &Value) -> Result<(), SchemaError> {
+    check_schema(schema)?;
+    let schema = closed(schema.clone(), ExtraArgs::Refuse).map_err(SchemaError)?;
+    compiled(&schema, Draft::Draft7).map_err(SchemaError)?;
+    match newer_keyword(&schema) {
+        Some(keyword) => Err(SchemaError(format!("`{keyword}` is newer than draft 7"))),
+        None => Ok(()),
+    }
+}
+
+/// A keyword that draft 7 does not know, outside of names of arguments.
+fn newer_keyword(schema: &Value) -> Option<&str> {
+    const NEWER: [&str; 11] = [
+        "$anchor",
+        "$dynamicAnchor",
+        "$dynamicRef",
+        "$vocabulary",
+        "dependentRequired",
+        "dependentSchemas",
+        "maxContains",
+        "minContains",
+        "prefixItems",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    ];
+    // In draft 7 nothing counts that stands beside a reference.
+    let fields = match schema {
+        Value::Object(fields) if fields.contains_key("$ref") && fields.len() > 1 => {
+            let documented = |it: &String| matches!(it.as_str(), "$ref" | "description" | "title");
+            if !fields.keys().all(|it| documented(it) || it == "default") {
+                return Some("$ref");
+            }
+            fields
+        }
+        Value::Object(fields) => fields,
+        Value::Array(items) => return items.iter().find_map(newer_keyword),
+        _ => return None,
+    };
+    fields.iter().find_map(|(name, inner)| match name.as_str() {
+        name if NEWER.contains(&name) => Some(name),
+        "properties" | "patternProperties" | "$defs" | "definitions" => {
+            inner.as_object().into_iter().flatten().find_map(|(_, it)| newer_keyword(it))
+        }
+        "const" | "default" | "enum" | "examples" => None,
+        _ => newer_keyword(inner),
+    })
+}
+
 impl Arguments {
     pub(crate) fn new(
         schema: Value,
@@ -46,12 +101,19 @@ impl Arguments {
         hidden: &[String],
         aliases: &[(String, String)],
     ) -> Result<Arguments, String> {
+        let arguments = Arguments::lazy(schema, extra, hidden, aliases)?;
+        let validator = compiled(&arguments.schema, Draft::Draft202012)?;
+        Ok(Arguments { validator: OnceLock::from(Ok(validator)), ..arguments })
+    }
+
+    /// The same, compiled when the first arguments come.
+    pub(super) fn lazy(
+        schema: Value,
+        extra: ExtraArgs,
+        hidden: &[String],
+        aliases: &[(String, String)],
+    ) -> Result<Arguments, String> {
         let schema = closed(schema, extra)?;
-        let validator = jsonschema::options()
-            .with_draft(jsonschema::Draft::Draft202012)
-            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
-            .build(&schema)
-            .map_err(|err| err.to_string())?;
         let properties = schema.get("properties").and_then(Value::as_object);
         let known: Vec<String> =
             properties.map(|it| it.keys().cloned().collect()).unwrap_or_default();
@@ -62,13 +124,29 @@ impl Arguments {
         Ok(Arguments {
             defaults: Defaults::from_schema(&schema, &schema, 0),
             shown: without(&schema, hidden),
-            validator,
+            validator: OnceLock::new(),
+            schema,
             hidden: hidden.to_vec(),
             extra,
             known,
             aliases,
             absent,
         })
+    }
+
+    /// Arguments of a tool whose schema cannot be used: none are right.
+    pub(super) fn unusable(problem: String) -> Arguments {
+        Arguments {
+            shown: json!({"type": "object"}),
+            schema: Value::Null,
+            validator: OnceLock::from(Err(problem)),
+            defaults: Defaults::default(),
+            hidden: Vec::new(),
+            extra: ExtraArgs::Refuse,
+            known: Vec::new(),
+            aliases: Vec::new(),
+            absent: Vec::new(),
+        }
     }
 
     pub(crate) fn declared(&self) -> &Value {
@@ -135,12 +213,20 @@ impl Arguments {
 
     /// Everything that is wrong with the arguments, or nothing.
     pub(crate) fn check(&self, args: &Value) -> Result<(), String> {
-        if self.validator.is_valid(args) {
+        // Of the two drafts this one is read several times faster.
+        let validator = self.validator.get_or_init(|| compiled(&self.schema, Draft::Draft7));
+        let validator = match validator {
+            Ok(validator) => validator,
+            Err(problem) => {
+                return Err(format!("the schema of the tool cannot be used: {problem}"));
+            }
+        };
+        if validator.is_valid(args) {
             return Ok(());
         }
         let mut said: Vec<String> = Vec::new();
         let mut more = 0usize;
-        for error in self.validator.iter_errors(args) {
+        for error in validator.iter_errors(args) {
             let sentence = violation(&error);
             match said.len() {
                 MAX_VIOLATIONS.. => more += 1,
@@ -153,6 +239,19 @@ impl Arguments {
         }
         Err(said.join("; "))
     }
+}
+
+fn compiled(schema: &Value, draft: Draft) -> Result<Validator, String> {
+    let options = jsonschema::options().with_draft(draft);
+    // From 2019 on formats only describe.
+    let options = match draft {
+        Draft::Draft7 => options.should_validate_formats(false),
+        _ => options,
+    };
+    options
+        .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
+        .build(schema)
+        .map_err(|err| err.to_string())
 }
 
 /// The optional arguments whose type is said, and is not null. Models fill in every argument that

@@ -1,7 +1,7 @@
 //! One tool as the registry keeps it, and what the embedding program says about it.
 
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -20,6 +20,7 @@ pub struct Registration {
     deferred: bool,
     unlisted: bool,
     when_many: bool,
+    lazy: bool,
     extra: ExtraArgs,
     hidden: Vec<String>,
 }
@@ -54,6 +55,7 @@ impl Registration {
             deferred: false,
             unlisted: false,
             when_many: false,
+            lazy: false,
             extra: ExtraArgs::default(),
             hidden: Vec::new(),
         }
@@ -99,6 +101,15 @@ impl Registration {
         Registration { when_many: true, ..self }
     }
 
+    /// Its schema is looked at when somebody asks for it, and compiled for its first call, by the
+    /// rules of draft 7. For tools whose schemas a test has tried ([`check_lazy_schema`]): one that
+    /// cannot be used is not told here, and every call of the tool is refused.
+    ///
+    /// [`check_lazy_schema`]: crate::check_lazy_schema
+    pub fn lazy(self) -> Registration {
+        Registration { lazy: true, ..self }
+    }
+
     /// What happens to arguments that the schema does not name.
     pub fn extra(self, extra: ExtraArgs) -> Registration {
         Registration { extra, ..self }
@@ -119,7 +130,6 @@ pub struct Registered {
     class: PermissionClass,
     server: Option<String>,
     trusted: bool,
-    revision: String,
     operation: String,
     review: ReviewConfig,
     deferred: bool,
@@ -127,8 +137,16 @@ pub struct Registered {
     when_many: bool,
     /// Set once a search has found it.
     found: AtomicBool,
+    extra: ExtraArgs,
+    hidden: Vec<String>,
+    declared: OnceLock<Declared>,
+}
+
+/// What a tool says of its arguments and results.
+struct Declared {
     arguments: Arguments,
     output_schema: Option<Value>,
+    revision: String,
 }
 
 impl Registered {
@@ -138,17 +156,11 @@ impl Registered {
         for name in std::iter::once(name).chain(facts.aliases.iter().map(String::as_str)) {
             check_tool_name(name)?;
         }
-        let schema = it.tool.input_schema();
-        let revision = revision(&*it.tool, &schema, &facts);
-        // What a server says of its tools is not believed, so it renames nothing.
-        let aliases = if it.server.is_some() { &[][..] } else { &facts.arg_aliases };
-        let arguments = Arguments::new(schema, it.extra, &it.hidden, aliases)
-            .map_err(|problem| RegistryError::BadSchema { tool: name.to_owned(), problem })?;
-        let declared = facts.class.unwrap_or(PermissionClass::Generic);
+        let class = facts.class.unwrap_or(PermissionClass::Generic);
         let foreign = it.server.is_some();
-        Ok(Registered {
+        let registered = Registered {
             name: name.to_owned(),
-            class: match declared {
+            class: match class {
                 PermissionClass::ReadOnly if foreign => PermissionClass::Generic,
                 class => class,
             },
@@ -160,16 +172,59 @@ impl Registered {
             },
             server: it.server,
             trusted: it.trusted,
-            revision,
             review: it.review,
             deferred: it.deferred,
             unlisted: it.unlisted,
             when_many: it.when_many,
             found: AtomicBool::new(false),
-            arguments,
-            output_schema: it.tool.output_schema(),
+            extra: it.extra,
+            hidden: it.hidden,
+            declared: OnceLock::new(),
             tool: it.tool,
+        };
+        if !it.lazy {
+            let declared = registered.declare(Arguments::new).map_err(|problem| {
+                RegistryError::BadSchema { tool: registered.name.clone(), problem }
+            })?;
+            let _ = registered.declared.set(declared);
+        }
+        Ok(registered)
+    }
+
+    /// Reads what the tool says of its arguments and results.
+    fn declare(
+        &self,
+        read: impl FnOnce(Value, ExtraArgs, &[String], &[(String, String)]) -> Result<Arguments, String>,
+    ) -> Result<Declared, String> {
+        let schema = self.tool.input_schema();
+        let revision = self.digest(&schema);
+        // What a server says of its tools is not believed, so it renames nothing.
+        let aliases = if self.server.is_some() { &[][..] } else { &self.facts.arg_aliases };
+        let arguments = read(schema, self.extra, &self.hidden, aliases)?;
+        Ok(Declared { arguments, output_schema: self.tool.output_schema(), revision })
+    }
+
+    fn declared(&self) -> &Declared {
+        self.declared.get_or_init(|| {
+            self.declare(Arguments::lazy).unwrap_or_else(|problem| Declared {
+                arguments: Arguments::unusable(problem),
+                output_schema: None,
+                revision: self.digest(&Value::Null),
+            })
         })
+    }
+
+    /// A digest of everything that says what a call of the tool means.
+    fn digest(&self, schema: &Value) -> String {
+        let hash: Hash = digest(&json!({
+            "name": self.tool.name(),
+            "revision": self.tool.revision(),
+            "schema": schema,
+            "class": self.facts.class.map(PermissionClass::as_str),
+        }));
+        let mut hex = hash.to_string();
+        hex.truncate(16);
+        hex
     }
 
     /// Its name.
@@ -199,7 +254,7 @@ impl Registered {
 
     /// Changes whenever the tool may do something else: approvals are bound to it.
     pub fn revision(&self) -> &str {
-        &self.revision
+        &self.declared().revision
     }
 
     /// The word for what it does in the audit log.
@@ -219,12 +274,12 @@ impl Registered {
 
     /// The schema of its arguments, as models see it.
     pub fn schema(&self) -> &Value {
-        self.arguments.declared()
+        self.arguments().declared()
     }
 
     /// The schema of its structured result, where that says everything that the text says.
     pub fn output_schema(&self) -> Option<&Value> {
-        self.output_schema.as_ref()
+        self.declared().output_schema.as_ref()
     }
 
     /// True when models see it only after a search has found it, and none has.
@@ -255,7 +310,7 @@ impl Registered {
     }
 
     pub(crate) fn arguments(&self) -> &Arguments {
-        &self.arguments
+        &self.declared().arguments
     }
 }
 
@@ -264,19 +319,6 @@ pub fn check_tool_name(name: &str) -> Result<(), RegistryError> {
     let fits = (1..=128).contains(&name.len())
         && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(&it));
     if fits { Ok(()) } else { Err(RegistryError::BadName(name.to_owned())) }
-}
-
-/// A digest of everything that says what a call of the tool means.
-fn revision(tool: &dyn Tool, schema: &Value, facts: &Facts) -> String {
-    let hash: Hash = digest(&json!({
-        "name": tool.name(),
-        "revision": tool.revision(),
-        "schema": schema,
-        "class": facts.class.map(PermissionClass::as_str),
-    }));
-    let mut hex = hash.to_string();
-    hex.truncate(16);
-    hex
 }
 
 /// The tool's own word for what it does, or a guess from its name.

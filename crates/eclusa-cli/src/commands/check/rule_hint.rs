@@ -1,7 +1,11 @@
 //! The smallest rule that would change what becomes of a call. Every proposal is tried: the rule is
 //! laid over the configuration as if it had been written, and the call is judged again.
 
-use eclusa::{Decision, ExplainedCommand, ExplainedRule, Explanation, Source, ToolCall, Touch};
+use std::sync::Arc;
+
+use eclusa::{
+    Decision, ExplainedCommand, ExplainedRule, Explanation, Registry, Source, ToolCall, Touch,
+};
 use serde_json::Value;
 
 use crate::{
@@ -23,14 +27,19 @@ pub(super) enum RuleHint {
 }
 
 /// The narrowest proposal that works.
-pub(super) fn smallest(ctx: &AppContext, call: &ToolCall, explanation: &Explanation) -> RuleHint {
+pub(super) fn smallest(
+    ctx: &AppContext,
+    registry: &Arc<Registry>,
+    call: &ToolCall,
+    explanation: &Explanation,
+) -> RuleHint {
     let now = explanation.verdict.decision;
     let proposals = match now {
         Decision::Allow => tighter(explanation),
         Decision::Stage | Decision::Ask | Decision::Deny => looser(call, explanation),
     };
     for toml in proposals {
-        let Some(decision) = try_rule::decision(ctx, &toml, call) else { continue };
+        let Some(decision) = try_rule::decision(ctx, registry, &toml, call) else { continue };
         let changed = match now {
             Decision::Allow => decision > now,
             Decision::Stage | Decision::Ask | Decision::Deny => decision < now,

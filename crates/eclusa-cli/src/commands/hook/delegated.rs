@@ -120,7 +120,7 @@ pub(in crate::commands) fn ours(tool: &str, files: &Files, max_size: u64) -> Opt
         "web_fetch" => Work::Nothing,
         _ => Work::Look(files.clone()),
     };
-    Some(Registration::new(DelegatedTool { inner, work }))
+    Some(Registration::new(DelegatedTool { inner, work }).lazy())
 }
 
 /// A tool that is known by what it is like and nothing else.
@@ -187,6 +187,7 @@ pub(in crate::commands) fn shell(staged: bool) -> Registration {
         touches,
         text: String::new(),
     })
+    .lazy()
 }
 
 /// True when somebody's rule allows a command. What only the defaults allow rests on the sandbox,
@@ -236,13 +237,13 @@ pub(in crate::commands) fn result(text: String) -> Registration {
     let name = "agent_result".to_owned();
     let touches = |_: &Value| Vec::new();
     let tool = AgentTool { name, facts, schema, touches, text };
-    Registration::new(tool).extra(ExtraArgs::Keep)
+    Registration::new(tool).extra(ExtraArgs::Keep).lazy()
 }
 
 fn open(name: String, facts: Facts, touches: fn(&Value) -> Vec<Touch>) -> Registration {
     let schema = json!({"type": "object"});
     let tool = AgentTool { name, facts, schema, touches, text: String::new() };
-    Registration::new(tool).extra(ExtraArgs::Keep)
+    Registration::new(tool).extra(ExtraArgs::Keep).lazy()
 }
 
 /// Everything that arguments of an unknown tool may mean.

@@ -38,7 +38,7 @@ impl Session {
         let said = |failure: crate::failure::Failure| failure.lines().join("; ");
         let paths = Paths::find_from(global, &root).map_err(said)?;
         let ctx = AppContext::open_at(global, paths).map_err(said)?;
-        let store = ctx.store().map_err(said)?;
+        let store = ctx.store_for_one_call().map_err(said)?;
         let files = Files::open(&ctx.paths.workspace, ctx.config.blocked.clone());
         let files = files.map_err(|err| err.to_string())?;
         let client = match &event.version {

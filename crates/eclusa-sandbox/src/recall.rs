@@ -1,0 +1,98 @@
+//! The result of the self-test, kept for the next process: a self-test takes longer than most of
+//! what a short command does besides.
+//!
+//! What was found holds for one boot of the machine, one user and one confinement of the caller, so
+//! all of these stand in the file, and another one is not believed. It decides nothing by itself:
+//! every sandbox takes each of its steps again and refuses where one fails, and then the file goes.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::capabilities::{HostCapabilities, Namespaces};
+use crate::probe::{kernel_features, probe};
+
+/// The file in the state directory.
+const FILE: &str = ".capabilities";
+/// Longer than any such file.
+const MAX_FILE: u64 = 4096;
+
+/// The same as [`probe`], from what an earlier process has found where nothing has changed since.
+/// Only a result that lacks nothing is kept.
+#[must_use]
+pub fn recall_or_probe(state: &Path) -> HostCapabilities {
+    let Some(circumstances) = circumstances(state) else { return probe(state) };
+    if let Some(known) = recall(state, &circumstances) {
+        return known;
+    }
+    let found = probe(state);
+    if found.because.is_none() && found.missing().is_empty() {
+        // Whoever cannot keep it finds it again.
+        let _ = keep(state, &circumstances, &found);
+    }
+    found
+}
+
+/// Lets the next process find out for itself.
+#[expect(clippy::disallowed_methods, reason = "its own file, in the state directory")]
+pub fn forget(state: &Path) {
+    let _ = fs::remove_file(state.join(FILE));
+}
+
+fn recall(state: &Path, circumstances: &str) -> Option<HostCapabilities> {
+    let text = text(&state.join(FILE))?;
+    let (kept, namespaces) = text.rsplit_once('\n')?;
+    let namespaces = match namespaces {
+        "user" => Namespaces::User,
+        "root" => Namespaces::Root,
+        _ => return None,
+    };
+    let all = HostCapabilities { namespaces, overlay: true, proc: true, ..kernel_features() };
+    (kept == circumstances && all.missing().is_empty()).then_some(all)
+}
+
+#[expect(clippy::disallowed_methods, reason = "its own file, in the state directory")]
+fn keep(state: &Path, circumstances: &str, found: &HostCapabilities) -> std::io::Result<()> {
+    let namespaces = match found.namespaces {
+        Namespaces::User => "user",
+        Namespaces::Root => "root",
+        Namespaces::None => return Ok(()),
+    };
+    let beside = state.join(format!("{FILE}-{}", std::process::id()));
+    let mut options = File::options();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    file.write_all(format!("{circumstances}\n{namespaces}").as_bytes())?;
+    fs::rename(&beside, state.join(FILE))
+}
+
+/// Everything that the result depends on, or nothing where that cannot be told.
+fn circumstances(state: &Path) -> Option<String> {
+    let version = env!("CARGO_PKG_VERSION");
+    let boot = text(Path::new("/proc/sys/kernel/random/boot_id"))?;
+    let device = state.metadata().ok()?.dev();
+    let link = |name: &str| fs::read_link(PathBuf::from("/proc/thread-self/ns").join(name)).ok();
+    let (user, mounts) = (link("user")?, link("mnt")?);
+    // Which user, capabilities, filters and promises this process has been started with.
+    let status = text(Path::new("/proc/thread-self/status"))?;
+    let held = ["Uid:", "Gid:", "Groups:", "Cap", "NoNewPrivs:", "Seccomp"];
+    let held = status.lines().filter(|line| held.iter().any(|name| line.starts_with(name)));
+    let held: Vec<&str> = held.collect();
+    let label = text(Path::new("/proc/thread-self/attr/current")).unwrap_or_default();
+    Some(format!(
+        "{version} {} {device} {} {} {}\n{}",
+        boot.trim(),
+        user.display(),
+        mounts.display(),
+        label.trim_end_matches(['\0', '\n']),
+        held.join("\n"),
+    ))
+}
+
+/// A small text.
+fn text(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    let file = File::open(path).ok()?;
+    file.take(MAX_FILE).read_to_string(&mut text).ok()?;
+    Some(text)
+}
