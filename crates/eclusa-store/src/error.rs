@@ -91,6 +91,9 @@ pub enum VerifyError {
     /// It is not whole.
     #[error(transparent)]
     Broken(#[from] eclusa::Broken),
+    /// The record that it was to be checked from is not there.
+    #[error("no record has the hash {0}")]
+    NotNoted(eclusa::Hash),
     /// It could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,7 +1,8 @@
-//! Checks the whole chain against the place where it is known to end, in constant memory.
+//! Checks the chain against the place where it is known to end, in constant memory: all of it, or
+//! what came after a record that somebody has noted.
 
 use eclusa::{Broken, Draft, Hash, Head, Record, Verifier};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::{Store, StoreError, VerifyError, error::InStore, schema, writer};
 
@@ -13,18 +14,41 @@ impl Store {
     /// many are done.
     ///
     /// What others append meanwhile is not looked at, and they are not held up.
-    pub fn verify(&self, mut progress: impl FnMut(u64, u64)) -> Result<Head, VerifyError> {
+    pub fn verify(&self, progress: impl FnMut(u64, u64)) -> Result<Head, VerifyError> {
+        self.verify_after(None, progress).map(|(_, head)| head)
+    }
+
+    /// Checks every record after the one with this hash, which somebody has noted when everything up
+    /// to it was checked, and says which that is. A hash that is not there is an error: the end of
+    /// the log was cut off or replaced since.
+    pub fn verify_since(
+        &self,
+        noted: Hash,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<(Head, Head), VerifyError> {
+        self.verify_after(Some(noted), progress)
+    }
+
+    fn verify_after(
+        &self,
+        noted: Option<Hash>,
+        mut progress: impl FnMut(u64, u64),
+    ) -> Result<(Head, Head), VerifyError> {
         let path = &self.inner.path;
         let mut connection = schema::open_to_read(path, self.inner.options.busy)?;
         // One snapshot for the head, the records and the index.
         let snapshot = connection.transaction().in_store(path)?;
         let known = writer::stored_head(&snapshot, path)?;
-        progress(0, known.seq);
-        let mut verifier = Verifier::default();
+        let from = match noted {
+            Some(noted) => place(&snapshot, path, noted)?,
+            None => Head::default(),
+        };
+        progress(from.seq, known.seq);
+        let mut verifier = Verifier::after(from);
         {
-            let sql = "SELECT seq, start, hash, body FROM records ORDER BY seq";
+            let sql = "SELECT seq, start, hash, body FROM records WHERE seq > ?1 ORDER BY seq";
             let mut statement = snapshot.prepare(sql).in_store(path)?;
-            let mut rows = statement.query([]).in_store(path)?;
+            let mut rows = statement.query([writer::to_sql(from.seq)]).in_store(path)?;
             let mut record = Record {
                 seq: 0,
                 previous: Hash::default(),
@@ -52,10 +76,22 @@ impl Store {
             }
         }
         let head = verifier.finish(known)?;
-        whole(&snapshot, path)?;
+        if noted.is_none() {
+            whole(&snapshot, path)?;
+        }
         progress(head.seq, known.seq);
-        Ok(head)
+        Ok((from, head))
     }
+}
+
+/// The record with this hash. It is looked for from the end, where it is if it was noted lately.
+fn place(snapshot: &Connection, path: &std::path::Path, noted: Hash) -> Result<Head, VerifyError> {
+    let sql = "SELECT seq FROM records WHERE hash = ?1 ORDER BY seq DESC LIMIT 1";
+    let mut statement = snapshot.prepare(sql).in_store(path)?;
+    let found = statement.query_row([&noted.as_bytes()[..]], |row| row.get::<_, i64>(0));
+    let seq = found.optional().in_store(path)?.and_then(|it| u64::try_from(it).ok());
+    let seq = seq.ok_or(VerifyError::NotNoted(noted))?;
+    Ok(Head { seq, hash: noted })
 }
 
 /// Reads a row into `record`, and returns what its index says of its start; `None` where a field

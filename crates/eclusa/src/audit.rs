@@ -10,6 +10,7 @@ mod record;
 mod reply;
 mod sent;
 pub(crate) mod trail;
+mod usual_body;
 
 pub use body::ArgsInLog;
 pub use clock::{Clock, SystemClock};

@@ -157,6 +157,10 @@ pub(crate) enum LogCommand {
         /// A hash that you noted earlier: it must still be in the log
         #[arg(long, value_name = "HASH")]
         head: Option<String>,
+        /// Check only what came after the record with this hash: the head of an earlier check.
+        /// What is before it is not looked at again
+        #[arg(long, value_name = "HASH", conflicts_with = "head")]
+        after: Option<String>,
     },
 }
 

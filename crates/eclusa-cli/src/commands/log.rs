@@ -47,7 +47,10 @@ pub(super) async fn run(
             tail(&store, count, follow, shown, &mut screen).await?;
         }
         LogCommand::Export => export(&store, &mut screen)?,
-        LogCommand::Verify { head } => verify::run(&store, head.as_deref(), json, &mut screen)?,
+        LogCommand::Verify { after: Some(after), .. } => {
+            verify::run_after(&store, &after, json, &mut screen)?;
+        }
+        LogCommand::Verify { head, .. } => verify::run(&store, head.as_deref(), json, &mut screen)?,
     }
     screen.flush()?;
     Ok(Exit::Done)

@@ -136,6 +136,14 @@ fn verify_says_where_the_chain_ends_and_knows_heads_that_were_noted() {
     assert!(later.out.contains("is record 4; one more was written since"), "{}", later.out);
     assert_eq!(world.eclusa(&["log", "verify", "--head", &"0".repeat(64)]).code, 1);
     assert_eq!(world.eclusa(&["log", "verify", "--head", "abc"]).code, 2);
+    let after = world.eclusa(&["--json", "log", "verify", "--after", noted]).json();
+    let all = world.eclusa(&["--json", "log", "verify"]).json();
+    assert_eq!((&after["ok"], &after["head"]), (&true.into(), &all["head"]));
+    assert_eq!(
+        after["checked"],
+        all["records"].as_u64().unwrap() - head["records"].as_u64().unwrap()
+    );
+    assert_eq!(world.eclusa(&["log", "verify", "--after", &"0".repeat(64)]).code, 1);
 }
 
 #[test]

@@ -225,3 +225,26 @@ fn a_log_that_was_cut_and_written_on_is_still_found_out() {
     let broken = Broken::Order { expected: 3, found: 5 };
     assert_eq!(store.verify(|_, _| {}), Err(VerifyError::Broken(broken)));
 }
+
+#[test]
+fn what_came_after_a_noted_record_is_checked_and_what_was_before_is_not() {
+    let room = Room::new();
+    let store = room.open();
+    fill(&store, 3);
+    let noted = store.head().unwrap();
+    assert_eq!(store.verify_since(noted.hash, |_, _| {}).unwrap(), (noted, noted));
+    fill(&store, 3);
+    let head = store.head().unwrap();
+    assert_eq!(store.verify_since(noted.hash, |_, _| {}).unwrap(), (noted, head));
+    let change = |seq: u64| {
+        let sql = "UPDATE records SET body = replace(body, 'echo', 'evil') WHERE seq = ?1";
+        room.stranger().execute(sql, [seq as i64]).unwrap();
+    };
+    change(1);
+    assert_eq!(store.verify_since(noted.hash, |_, _| {}).unwrap(), (noted, head));
+    change(noted.seq + 2);
+    let broken = Broken::Altered { seq: noted.seq + 2 };
+    assert_eq!(store.verify_since(noted.hash, |_, _| {}), Err(VerifyError::Broken(broken)));
+    let nothing = eclusa::Hash::default();
+    assert_eq!(store.verify_since(nothing, |_, _| {}), Err(VerifyError::NotNoted(nothing)));
+}

@@ -96,7 +96,10 @@ pub(crate) struct Body<'a> {
 impl Body<'_> {
     /// The record, as one line of JSON.
     pub(crate) fn line(&self) -> String {
-        let mut line = Vec::with_capacity(640);
+        if let Some(line) = self.usual_line() {
+            return line;
+        }
+        let mut line = Vec::with_capacity(1024);
         match serde_json::to_writer(&mut line, self) {
             Ok(()) => String::from_utf8(line).unwrap_or_default(),
             Err(err) => {

@@ -130,6 +130,11 @@ pub struct Verifier {
 }
 
 impl Verifier {
+    /// Goes on after a record that was checked before.
+    pub fn after(head: Head) -> Verifier {
+        Verifier { head }
+    }
+
     /// Takes the next record, or says what is wrong with it.
     pub fn next(&mut self, record: &Record) -> Result<(), Broken> {
         let expected = self.head.seq + 1;

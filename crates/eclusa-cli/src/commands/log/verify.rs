@@ -6,7 +6,7 @@ use std::{
 };
 
 use eclusa::{Hash, Head};
-use eclusa_store::Store;
+use eclusa_store::{Store, VerifyError};
 use serde_json::json;
 
 use super::PAGE;
@@ -62,6 +62,49 @@ pub(super) fn run(
     Ok(())
 }
 
+/// Checks what came after a record whose hash somebody noted.
+pub(super) fn run_after(
+    store: &Store,
+    noted: &str,
+    json: bool,
+    screen: &mut Screen,
+) -> Result<(), Failure> {
+    let mut progress = Progress { told: Instant::now(), any: false };
+    let verified = store.verify_since(hash(noted)?, |done, all| progress.tell(done, all));
+    progress.finish();
+    let (from, head) = match verified {
+        Ok(verified) => verified,
+        Err(err) => {
+            if json {
+                screen.json(&json!({"ok": false}))?;
+                screen.flush()?;
+            }
+            let failure = Failure::failed(format!("the log does not verify: {err}"));
+            return Err(match err {
+                VerifyError::NotNoted(_) => failure.hint(CUT),
+                _ => failure,
+            });
+        }
+    };
+    let checked = head.seq - from.seq;
+    if json {
+        return Ok(screen.json(&json!({
+            "ok": true,
+            "records": head.seq,
+            "head": head.hash.to_string(),
+            "noted": from.seq,
+            "checked": checked,
+        }))?);
+    }
+    let records = if checked == 1 { "1 record" } else { &format!("{checked} records") };
+    let text =
+        format!("OK: {records} after record {}, the chain is intact; head {}", from.seq, head.hash);
+    Ok(screen.styled(Style::Good, &text)?)
+}
+
+/// Why a hash that was noted may not be there.
+const CUT: &str = "the end of the log was cut off or the whole log replaced since you noted it";
+
 /// The good news in one sentence.
 pub(in crate::commands) fn said(head: Head) -> String {
     match head.seq {
@@ -94,7 +137,7 @@ fn place(store: &Store, head: Head, known: Hash) -> Result<u64, Failure> {
         }
     }
     Err(Failure::failed(format!("the log does not verify: no record has the hash {known}"))
-        .hint("the end of the log was cut off or the whole log replaced since you noted it"))
+        .hint(CUT))
 }
 
 /// Tells people how far it has come, on stderr.
