@@ -16,7 +16,7 @@ use eclusa_config::Config;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::measure::{Told, line, median};
+use crate::measure::{Told, line, median, number};
 
 const CASES: &str = include_str!("../../tests/corpus/shell.jsonl");
 
@@ -32,13 +32,14 @@ pub(crate) fn run() -> Told {
     line("one case, 10 rules over commands, median", few, baseline);
     let (many, _) = percentiles(&gate(rules(1000)?)?, &texts);
     line("one case, 1,000 rules (goal: under 2 x of 10)", many, baseline);
-    println!("  {:<56} {:>8.2} x", "1,000 rules to 10", many.as_secs_f64() / few.as_secs_f64());
+    number("1,000 rules to 10", many.as_secs_f64() / few.as_secs_f64(), "x");
     let loading = median(|| Config::load(&[]).is_ok());
     line("reading the shipped configuration (goal: under 5 ms)", loading, baseline);
     Ok(())
 }
 
-fn texts() -> Result<Vec<Value>, serde_json::Error> {
+/// The arguments of the public cases.
+pub(crate) fn texts() -> Result<Vec<Value>, serde_json::Error> {
     let text = |line: &str| -> Result<Value, serde_json::Error> {
         let case: Value = serde_json::from_str(line)?;
         Ok(json!({"command": case.get("command")}))
@@ -57,11 +58,17 @@ fn rules(count: usize) -> Result<Vec<Rule>, ConditionError> {
     (0..count).map(rule).collect()
 }
 
-fn gate(rules: Vec<Rule>) -> Result<Gate, Box<dyn std::error::Error>> {
+/// A gate with a shell and these rules.
+pub(crate) fn gate(rules: Vec<Rule>) -> Result<Gate, Box<dyn std::error::Error>> {
     let registry = Registry::new();
     registry.add(Shell)?;
     let rules = Rules::new(rules, Path::new("/workspace"));
     Ok(Gate::new(GateSetup::new(Arc::new(registry), rules, Arc::new(MemoryLog::default()))))
+}
+
+/// A call of the shell.
+pub(crate) fn call(command: &str) -> ToolCall {
+    ToolCall::new("c", "bash", json!({"command": command}))
 }
 
 /// The time for one case: in the middle, and what 99 of 100 stay under. Each case counts with the

@@ -1,55 +1,98 @@
 //! What the gate costs: each number beside a baseline measured in the same run.
 //!
-//! `cargo run --release -p eclusa-bench [SECTION]`; the numbers that were
-//! seen, and what limits them, are in `bench/README.md`.
+//! `cargo run --release -p eclusa-bench -- [SECTION]… [--json]` measures and keeps a report,
+//! `compare OLD NEW` compares two, `draw REPORT` draws one; the numbers that were seen, and what
+//! limits them, are in `bench/README.md`.
 
 mod commit;
+mod compare;
+mod draw;
 mod gate;
+mod growth;
 mod hands;
 mod judge;
 mod mcp;
 mod measure;
 mod parse;
 mod redact;
+mod report;
 mod sandboxes;
 mod search;
+mod starts;
 mod store;
 mod validate;
+
+use report::Report;
 
 /// A part of the report.
 type Section = (&'static str, fn() -> measure::Told);
 
+const SECTIONS: [Section; 13] = [
+    ("gate", gate::run),
+    ("judge", judge::run),
+    ("validate", validate::run),
+    ("parse", parse::run),
+    ("redact", redact::run),
+    ("starts", starts::run),
+    ("store", store::run),
+    ("commit", commit::run),
+    ("hands", hands::run),
+    ("search", search::run),
+    ("sandboxes", sandboxes::run),
+    ("mcp", mcp::run),
+    ("growth", growth::run),
+];
+
 fn main() -> std::process::ExitCode {
-    let only = std::env::args().nth(1);
-    let sections: [Section; 11] = [
-        ("gate", gate::run),
-        ("judge", judge::run),
-        ("validate", validate::run),
-        ("parse", parse::run),
-        ("redact", redact::run),
-        ("store", store::run),
-        ("commit", commit::run),
-        ("hands", hands::run),
-        ("search", search::run),
-        ("sandboxes", sandboxes::run),
-        ("mcp", mcp::run),
-    ];
-    if let Some(only) = &only
-        && !sections.iter().any(|(name, _)| name == only)
-    {
-        let names = sections.map(|(name, _)| name).join(", ");
-        println!("`{only}` is not a section; use one of {names}");
-        return 2.into();
-    }
-    for (name, run) in sections {
-        if only.as_deref().is_none_or(|only| only == name) {
-            println!("{name}");
-            if let Err(err) = run() {
-                println!("  failed: {err}");
-                return 1.into();
-            }
-            println!();
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let json = words.iter().any(|it| it == "--json");
+    words.retain(|it| it != "--json");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["compare", old, new] => compared(old, new),
+        ["draw", report] => drawn(report),
+        ["compare" | "draw", ..] => Err("use `compare OLD NEW` or `draw REPORT`".into()),
+        sections => measured(sections, json),
+    };
+    match done {
+        Ok(()) => 0.into(),
+        Err(err) => {
+            eprintln!("eclusa-bench: {err}");
+            1.into()
         }
     }
-    0.into()
+}
+
+/// Measures these sections, or all, and keeps a report of all.
+fn measured(only: &[&str], json: bool) -> measure::Told {
+    let names = SECTIONS.map(|(name, _)| name);
+    if let Some(unknown) = only.iter().find(|it| !names.contains(it)) {
+        return Err(format!("`{unknown}` is not a section; use {}", names.join(", ")).into());
+    }
+    let load = report::load();
+    for (name, run) in SECTIONS {
+        if only.is_empty() || only.contains(&name) {
+            measure::begin(name, json);
+            run().map_err(|err| format!("{name}: {err}"))?;
+            measure::tell(format_args!(""));
+        }
+    }
+    let report = Report::new(load, measure::noted());
+    if json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    }
+    if only.is_empty() {
+        eprintln!("kept as {}", report.keep()?.display());
+    }
+    Ok(())
+}
+
+fn compared(old: &str, new: &str) -> measure::Told {
+    print!("{}", compare::compare(&Report::load(old)?, &Report::load(new)?));
+    Ok(())
+}
+
+fn drawn(report: &str) -> measure::Told {
+    print!("{}", draw::draw(&Report::load(report)?));
+    Ok(())
 }

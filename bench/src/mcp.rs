@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::measure::{Told, line, middle};
+use crate::measure::{Told, line, middle, number, tell};
 
 /// How many round trips are timed.
 const TRIPS: usize = 3000;
@@ -67,7 +67,7 @@ pub(crate) fn run() -> Told {
         for (Round { name, .. }, took) in pipes.iter().skip(2).zip(rest) {
             let ratio = took.as_secs_f64() / best.as_secs_f64();
             let more = took.as_micros().saturating_sub(best.as_micros());
-            println!("    {name}: {ratio:.2} x the one without threads, {more} µs more");
+            tell!("    {name}: {ratio:.2} x the one without threads, {more} µs more");
         }
     }
     let up = ["up", "--same-user", "--listen", "127.0.0.1:0"];
@@ -83,7 +83,7 @@ pub(crate) fn run() -> Told {
     in_turn(&mut webs)?;
     for Round { name, server, .. } in pipes.iter().skip(2) {
         let memory = resident(server.child.id())?;
-        println!("  {:<56} {memory:>6.1} MB", format!("memory after that, {name}"));
+        number(&format!("memory after that, {name}"), memory, "MB");
     }
     let first = |make: &dyn Fn() -> Result<Command, Failed>| -> Result<Duration, Failed> {
         let mut all = Vec::new();
@@ -102,7 +102,7 @@ pub(crate) fn run() -> Told {
     let mut idle = Pipe::start(ours(&["mcp"], "", "power-loss")?)?;
     idle.ask("tools/list", json!({}))?;
     std::thread::sleep(Duration::from_millis(300));
-    println!("  {:<56} {:>6.1} MB", "idle memory, eclusa mcp", resident(idle.child.id())?);
+    number("idle memory, eclusa mcp", resident(idle.child.id())?, "MB");
     Ok(())
 }
 

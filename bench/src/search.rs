@@ -18,7 +18,7 @@ use eclusa_config::Config;
 use eclusa_tools::search::{Glob, Grep, List};
 use serde_json::{Value, json};
 
-use crate::measure::{Told, line, shortest};
+use crate::measure::{Told, line, shortest, tell};
 
 const FILES: usize = 20_000;
 const BYTES: usize = 10_000;
@@ -31,9 +31,7 @@ pub(crate) fn run() -> Told {
     let gate = gate(&root)?;
     let rg = ripgrep();
     if rg.is_none() {
-        println!(
-            "  ripgrep is not here (`scripts/bench-tools` installs it): only ours is measured"
-        );
+        tell!("  ripgrep is not here (`scripts/bench-tools` installs it): only ours is measured");
     }
     let rows: [(&str, &str, Value, &[&str]); 6] = [
         (

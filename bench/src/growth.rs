@@ -1,0 +1,219 @@
+//! How costs grow with what a person accumulates: rules, tools, files, records, pending questions.
+//! `ECLUSA_BENCH_LARGE=1` goes on to 10,000 rules, 200,000 files and 1,000,000 records.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use eclusa::{
+    AuditSink as _, Blocked, Decision, Draft, Gate, GateSetup, MemoryLog, PermissionClass,
+    Question, QuestionPage, Questions as _, Reason, Registry, Scene, Shape, Source, Tool, ToolCall,
+    Verdict, WhichTools,
+};
+use eclusa_config::{Config, Layer};
+use eclusa_store::{ApprovalQueue, Durability, Options, Store};
+use eclusa_tools::{SandboxSettings, Sandboxes};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::{
+    judge,
+    measure::{Told, median, plain, shortest},
+};
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+pub(crate) fn run() -> Told {
+    let large = std::env::var_os("ECLUSA_BENCH_LARGE").is_some();
+    let until = |most: usize, sizes: &[usize]| -> Vec<usize> {
+        sizes.iter().copied().filter(|it| large || *it <= most).collect()
+    };
+    let place = tempfile::tempdir_in(".")?;
+    for count in until(1_000, &[10, 100, 1_000, 10_000]) {
+        rules(count)?;
+    }
+    for count in until(2_000, &[20, 200, 2_000]) {
+        tools(count)?;
+    }
+    for count in until(20_000, &[1_000, 20_000, 200_000]) {
+        files(count, &place.path().join(format!("files-{count}")))?;
+    }
+    for count in until(100_000, &[1_000, 10_000, 100_000, 1_000_000]) {
+        records(count, &place.path().join(format!("records-{count}")).join("eclusa.db"))?;
+    }
+    for count in until(10_000, &[10, 1_000, 10_000]) {
+        questions(count, &place.path().join(format!("questions-{count}")).join("eclusa.db"))?;
+    }
+    Ok(())
+}
+
+/// Reading so many rules of a person, and judging with them.
+fn rules(count: usize) -> Told {
+    let rule =
+        |at: usize| format!("[[rules]]\ndecision = \"ask\"\ncommand = \"program{at} run\"\n");
+    let text: String = (0..count).map(rule).collect();
+    let layers = [Layer::of_person("eclusa.toml", text)];
+    let reading = shortest(3, || Config::load(&layers).is_ok());
+    plain(&format!("{count} rules: read the configuration"), reading);
+    let gate = judge::gate(Config::load(&layers)?.rules)?;
+    let verdict = median(|| gate.check(judge::call("git status && cargo test")).is_ok());
+    plain(&format!("{count} rules: verdict on a command"), verdict);
+    Ok(())
+}
+
+/// A tool among many.
+struct OneOfMany(String);
+
+impl Tool for OneOfMany {
+    fn name(&self) -> &str {
+        &self.0
+    }
+    fn description(&self, _: &Scene) -> String {
+        format!("Does what {} does.", self.0)
+    }
+    fn input_schema(&self) -> Value {
+        json!({"type": "object", "properties": {"path": {"type": "string"}}})
+    }
+    fn touches(&self, _: &Value) -> Vec<eclusa::Touch> {
+        Vec::new()
+    }
+    fn run<'a>(
+        &'a self,
+        _: &'a eclusa::Job,
+    ) -> BoxFuture<'a, Result<eclusa::Output, eclusa::ToolError>> {
+        Box::pin(std::future::ready(Ok(eclusa::Output::default())))
+    }
+}
+
+/// Registering, declaring, finding and judging so many tools.
+fn tools(count: usize) -> Told {
+    let registry = Arc::new(Registry::new());
+    let began = Instant::now();
+    for at in 0..count {
+        registry.add(OneOfMany(format!("tool_{at}")))?;
+    }
+    plain(&format!("{count} tools: register all"), began.elapsed());
+    let began = Instant::now();
+    registry.declare(Shape::Mcp, &WhichTools::All, &Scene::default())?;
+    plain(&format!("{count} tools: declare all, the first time"), began.elapsed());
+    let searching = shortest(5, || registry.search("what tool 17 does", &Scene::default()).len());
+    plain(&format!("{count} tools: search"), searching);
+    let rules = eclusa::Rules::new(Vec::new(), Path::new("/workspace"));
+    let gate = Gate::new(GateSetup::new(registry, rules, Arc::new(MemoryLog::default())));
+    let call = || ToolCall::new("c", "tool_7", json!({"path": "a"}));
+    plain(&format!("{count} tools: verdict on a call"), median(|| gate.check(call()).is_ok()));
+    Ok(())
+}
+
+/// What is found out about a workspace of so many files before a command runs.
+fn files(count: usize, place: &Path) -> Told {
+    let root = place.join("workspace");
+    for at in 0..count {
+        let directory = root.join(format!("d{}", at / 100));
+        if at % 100 == 0 {
+            fs::create_dir_all(&directory)?;
+        }
+        fs::File::create(directory.join(format!("file{at}.txt")))?.write_all(b"text\n")?;
+    }
+    let mut settings = SandboxSettings::new(&root, &place.join("state"));
+    settings.blocked = Blocked::default();
+    let sandboxes = Sandboxes::new(settings)?;
+    let began = Instant::now();
+    sandboxes.surveyed();
+    plain(&format!("{count} files: look before the first command"), began.elapsed());
+    let again = shortest(5, || sandboxes.surveyed());
+    plain(&format!("{count} files: look before a further command"), again);
+    Ok(())
+}
+
+/// A log of so many records: opening it, adding to it, reading its end, checking it.
+fn records(count: usize, path: &Path) -> Told {
+    let options = || Options { durability: Durability::Crash, ..Options::default() };
+    let store = Store::open(path, options())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let draft = |at: usize| {
+        let body = format!(
+            r#"{{"at":1,"call":"c{at}","event":"started","text":"{}","tool":"echo","v":1}}"#,
+            "x".repeat(400)
+        );
+        Draft::new(body)
+    };
+    let append = |store: &Store, at: usize| -> Outcome<()> {
+        runtime.block_on(async { store.append(draft(at)?).await.map_err(Box::from) })?;
+        Ok(())
+    };
+    for at in 0..count {
+        append(&store, at)?;
+    }
+    let noted = store.head()?.hash;
+    for at in 0..100 {
+        append(&store, count + at)?;
+    }
+    store.close()?;
+    let opening = shortest(5, || Store::open(path, options()).is_ok());
+    plain(&format!("{count} records: open the log"), opening);
+    let store = Store::open(path, options())?;
+    let adding = shortest(20, || append(&store, 0).is_ok());
+    plain(&format!("{count} records: one more"), adding);
+    plain(&format!("{count} records: list the last 20"), shortest(5, || store.last(20).is_ok()));
+    let began = Instant::now();
+    store.verify(|_, _| {})?;
+    plain(&format!("{count} records: verify all"), began.elapsed());
+    let began = Instant::now();
+    store.verify_since(noted, |_, _| {})?;
+    plain(&format!("{count} records: verify the last 120"), began.elapsed());
+    Ok(())
+}
+
+/// A queue of so many pending questions: asking one more, listing the first page, answering one.
+fn questions(count: usize, path: &Path) -> Told {
+    let store = Store::open(path, Options { durability: Durability::Crash, ..Options::default() })?;
+    let queue = ApprovalQueue::new(store);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let ask = |at: usize| {
+        // It is parked, which is no answer.
+        let _ = runtime.block_on(queue.submit(&question(at), false));
+    };
+    (0..count).for_each(ask);
+    let began = Instant::now();
+    ask(count);
+    plain(&format!("{count} pending questions: one more"), began.elapsed());
+    let first = || queue.page(QuestionPage { limit: 50, ..QuestionPage::FIRST }).is_ok();
+    plain(&format!("{count} pending questions: list 50"), shortest(5, first));
+    let began = Instant::now();
+    queue.answer(1, eclusa::Answer::Once, "ann")?;
+    plain(&format!("{count} pending questions: answer one"), began.elapsed());
+    Ok(())
+}
+
+fn question(at: usize) -> Question {
+    Question {
+        call: format!("c{at}"),
+        tool: "bash".to_owned(),
+        server: None,
+        class: PermissionClass::Shell,
+        args: json!({"command": format!("make {at}")}),
+        shown_args: None,
+        touches: Vec::new(),
+        verdict: Verdict::from_reasons(vec![Reason {
+            decision: Decision::Ask,
+            source: Source::Rule,
+            origin: "eclusa.toml:1".into(),
+            text: "it is asked about".to_owned().into(),
+        }]),
+        reason: None,
+        destructive: false,
+        reverse_thinking: None,
+        preview: None,
+        binding: format!("b{at}"),
+        grant: None,
+        can_always: false,
+        principal: format!("p{}", at / 20),
+        conversation: format!("s{}", at / 20),
+        time: Duration::from_secs(3600),
+    }
+}

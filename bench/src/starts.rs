@@ -1,0 +1,80 @@
+//! Commands that answer and end: a whole process of `eclusa check` and `eclusa hook`, beside
+//! `/bin/true` and `eclusa --version`.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use crate::measure::{Told, line, middle};
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// How often each is started, in turn.
+const STARTS: usize = 41;
+
+pub(crate) fn run() -> Told {
+    let beside = std::env::current_exe()?;
+    let eclusa = beside.parent().unwrap_or(Path::new(".")).join("eclusa");
+    if !eclusa.exists() {
+        let build = "cargo build --release -p eclusa-bench -p eclusa-cli";
+        return Err(format!("`{}` is not there: {build}", eclusa.display()).into());
+    }
+    let place = tempfile::tempdir()?;
+    let workspace = place.path().join("workspace");
+    fs::create_dir_all(workspace.join(".git"))?;
+    let event = json!({
+        "session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash",
+        "tool_input": {"command": "git status"}, "tool_use_id": "t", "cwd": workspace,
+    });
+    let event = event.to_string();
+    let line_in = "{\"tool\":\"bash\",\"args\":{\"command\":\"git status\"}}\n";
+    let args = "{\"command\":\"git status\"}";
+    let program = eclusa.to_string_lossy().into_owned();
+    let kinds: [(&str, Vec<&str>, &str); 5] = [
+        ("baseline: /bin/true", vec!["/bin/true"], ""),
+        ("eclusa --version", vec![&program, "--version"], ""),
+        ("eclusa check --jsonl (goal: 5 ms)", vec![&program, "check", "--jsonl"], line_in),
+        ("eclusa check, for people", vec![&program, "check", "bash", args], ""),
+        ("eclusa hook, with its records (goal: 5 ms)", vec![&program, "hook", "claude"], &event),
+    ];
+    let mut times = kinds.clone().map(|_| Vec::with_capacity(STARTS));
+    for round in 0..=STARTS {
+        for ((name, words, input), times) in kinds.iter().zip(&mut times) {
+            let took = started(words, input, place.path(), &workspace)
+                .map_err(|err| format!("{name}: {err}"))?;
+            // The first one makes what the others find.
+            if round > 0 {
+                times.push(took);
+            }
+        }
+    }
+    let medians = times.map(middle);
+    for ((name, ..), took) in kinds.iter().zip(medians) {
+        line(name, took, medians.first().copied().unwrap_or_default());
+    }
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the benchmark starts what it measures")]
+fn started(words: &[&str], input: &str, place: &Path, workspace: &Path) -> Outcome<Duration> {
+    let (program, args) = words.split_first().ok_or("nothing to start")?;
+    let mut command = Command::new(program);
+    command.args(args).current_dir(workspace).env("HOME", place);
+    command.env_remove("XDG_STATE_HOME").env_remove("XDG_CONFIG_HOME");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let began = Instant::now();
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // Some do not read it.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let status = child.wait()?;
+    let took = began.elapsed();
+    if status.success() { Ok(took) } else { Err(format!("it ended with {status}").into()) }
+}
