@@ -143,7 +143,8 @@ fn records(count: usize, path: &Path) -> Told {
         Draft::new(body)
     };
     let append = |store: &Store, at: usize| -> Outcome<()> {
-        runtime.block_on(async { store.append(draft(at)?).await.map_err(Box::from) })?;
+        let draft = draft(at)?;
+        runtime.block_on(async { store.append(draft).await })?;
         Ok(())
     };
     for at in 0..count {

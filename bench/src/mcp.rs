@@ -67,7 +67,7 @@ pub(crate) fn run() -> Told {
         for (Round { name, .. }, took) in pipes.iter().skip(2).zip(rest) {
             let ratio = took.as_secs_f64() / best.as_secs_f64();
             let more = took.as_micros().saturating_sub(best.as_micros());
-            tell!("    {name}: {ratio:.2} x the one without threads, {more} µs more");
+            tell(format_args!("    {name}: {ratio:.2} x the one without threads, {more} µs more"));
         }
     }
     let up = ["up", "--same-user", "--listen", "127.0.0.1:0"];

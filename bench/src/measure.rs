@@ -84,12 +84,6 @@ pub(crate) fn tell(text: std::fmt::Arguments<'_>) {
     }
 }
 
-/// [`tell`] with a format.
-macro_rules! tell {
-    ($($text:tt)*) => { $crate::measure::tell(format_args!($($text)*)) };
-}
-pub(crate) use tell;
-
 fn note(name: &str, value: f64, unit: &str, baseline: Option<f64>) {
     let section = SECTION.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let (name, unit) = (name.to_owned(), unit.to_owned());
@@ -100,26 +94,26 @@ fn note(name: &str, value: f64, unit: &str, baseline: Option<f64>) {
 /// One line: a name, a time, and how that compares with the baseline.
 pub(crate) fn line(name: &str, took: Duration, baseline: Duration) {
     let ratio = took.as_secs_f64() / baseline.as_secs_f64();
-    tell!("  {name:<56} {:>9} {ratio:>8.2} x baseline", in_words(took));
+    tell(format_args!("  {name:<56} {:>9} {ratio:>8.2} x baseline", in_words(took)));
     note(name, took.as_nanos() as f64, "ns", Some(baseline.as_nanos() as f64));
 }
 
 /// One line: a name and a time that has no baseline.
 pub(crate) fn plain(name: &str, took: Duration) {
-    tell!("  {name:<56} {:>9}", in_words(took));
+    tell(format_args!("  {name:<56} {:>9}", in_words(took)));
     note(name, took.as_nanos() as f64, "ns", None);
 }
 
 /// One line: a name, a rate, and how that compares with the baseline's.
 pub(crate) fn rate(name: &str, per_second: f64, unit: &str, baseline: f64) {
     let ratio = per_second / baseline;
-    tell!("  {name:<56} {per_second:>9.0} {unit:<8} {ratio:>8.2} x baseline");
+    tell(format_args!("  {name:<56} {per_second:>9.0} {unit:<8} {ratio:>8.2} x baseline"));
     note(name, per_second, unit, Some(baseline));
 }
 
 /// One line: a name and a number.
 pub(crate) fn number(name: &str, value: f64, unit: &str) {
-    tell!("  {name:<56} {value:>9.2} {unit}");
+    tell(format_args!("  {name:<56} {value:>9.2} {unit}"));
     note(name, value, unit, None);
 }
 

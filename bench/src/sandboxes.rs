@@ -39,9 +39,11 @@ pub(crate) fn run() -> Told {
     let place = tempfile::tempdir_in(".")?;
     let state = place.path().canonicalize()?;
     let capabilities = probe(&state);
-    tell!("  {}: {}", capabilities.staging_method(), capabilities.enforcement());
+    tell(format_args!("  {}: {}", capabilities.staging_method(), capabilities.enforcement()));
     if capabilities.enforcement() != Enforcement::Full {
-        tell!("  what is missing makes it faster: these are not the numbers of a full sandbox");
+        tell(format_args!(
+            "  what is missing makes it faster: these are not the numbers of a full sandbox"
+        ));
     }
     starts(rounds, &capabilities, &state, "")?;
     // Touched, so that it is there: a copying start would have to copy its tables.
@@ -57,7 +59,7 @@ pub(crate) fn run() -> Told {
 fn starts(rounds: usize, capabilities: &HostCapabilities, state: &Path, label: &str) -> Told {
     let bubblewrap = ["/usr/bin/bwrap", "/bin/bwrap"].into_iter().find(|it| Path::new(it).exists());
     let pool = LayerPool::new(state.join("stages"), |path, err| {
-        tell!("  {} is still there: {err}", path.display());
+        tell(format_args!("  {} is still there: {err}", path.display()));
     });
     let staged = Staged { pool, lower: state.join("lower") };
     fs::create_dir_all(&staged.lower)?;
@@ -87,25 +89,27 @@ fn starts(rounds: usize, capabilities: &HostCapabilities, state: &Path, label: &
         line(&format!("{name}, full sandbox with overlay{label} (goal: 3 ms)"), overlay, baseline);
         line("    the same, until its layer is cleared", cleared, baseline);
         match wrapped.is_empty() {
-            true => tell!("  bubblewrap is not installed: `scripts/bench-tools` does it"),
+            true => {
+                tell(format_args!("  bubblewrap is not installed: `scripts/bench-tools` does it"))
+            }
             false => {
                 let wrapped = middle(wrapped);
                 line(&format!("{name}, bubblewrap, no overlay{label}"), wrapped, baseline);
                 let ratio = |it: Duration| it.as_secs_f64() / wrapped.as_secs_f64();
-                tell!(
+                tell(format_args!(
                     "    full sandbox with overlay: {:.2} x bubblewrap (goal: 0.7); until its layer is \
                      cleared: {:.2} x",
                     ratio(overlay),
                     ratio(cleared)
-                );
+                ));
             }
         }
         let [plain, sandbox, overlay, cleared, wrapped] = shortest.map(|it| it.as_secs_f64() * 1e3);
-        tell!(
+        tell(format_args!(
             "    the shortest, in ms: plainly {plain:.2}, sandbox {sandbox:.2}, with overlay {overlay:.2} \
              (cleared {cleared:.2}), bubblewrap {wrapped:.2}: {:.2} x",
             overlay / wrapped
-        );
+        ));
     }
     Ok(())
 }
@@ -218,7 +222,7 @@ fn commits(rounds: usize, state: &Path) -> Told {
     line("scan of 1,000 changed files among 20,000", scan, baseline);
     line("commit of these", commit, baseline);
     line("scan and commit (goal: 50 ms)", scan + commit, baseline);
-    tell!("    the shortest of both together: {:.0} ms", best.as_secs_f64() * 1e3);
+    tell(format_args!("    the shortest of both together: {:.0} ms", best.as_secs_f64() * 1e3));
     Ok(())
 }
 

@@ -31,7 +31,9 @@ pub(crate) fn run() -> Told {
     let gate = gate(&root)?;
     let rg = ripgrep();
     if rg.is_none() {
-        tell!("  ripgrep is not here (`scripts/bench-tools` installs it): only ours is measured");
+        tell(format_args!(
+            "  ripgrep is not here (`scripts/bench-tools` installs it): only ours is measured"
+        ));
     }
     let rows: [(&str, &str, Value, &[&str]); 6] = [
         (

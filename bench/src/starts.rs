@@ -35,13 +35,14 @@ pub(crate) fn run() -> Told {
     let event = event.to_string();
     let line_in = "{\"tool\":\"bash\",\"args\":{\"command\":\"git status\"}}\n";
     let args = "{\"command\":\"git status\"}";
-    let program = eclusa.to_string_lossy().into_owned();
+    let program = eclusa.to_string_lossy();
+    let program: &str = &program;
     let kinds: [(&str, Vec<&str>, &str); 5] = [
         ("baseline: /bin/true", vec!["/bin/true"], ""),
-        ("eclusa --version", vec![&program, "--version"], ""),
-        ("eclusa check --jsonl (goal: 5 ms)", vec![&program, "check", "--jsonl"], line_in),
-        ("eclusa check, for people", vec![&program, "check", "bash", args], ""),
-        ("eclusa hook, with its records (goal: 5 ms)", vec![&program, "hook", "claude"], &event),
+        ("eclusa --version", vec![program, "--version"], ""),
+        ("eclusa check --jsonl (goal: 5 ms)", vec![program, "check", "--jsonl"], line_in),
+        ("eclusa check, for people", vec![program, "check", "bash", args], ""),
+        ("eclusa hook, with its records (goal: 5 ms)", vec![program, "hook", "claude"], &event),
     ];
     let mut times = kinds.clone().map(|_| Vec::with_capacity(STARTS));
     for round in 0..=STARTS {
