@@ -10,9 +10,9 @@ use std::{
 };
 
 use eclusa::{
-    AuditSink as _, Blocked, Decision, Draft, Gate, GateSetup, MemoryLog, PermissionClass,
-    Question, QuestionPage, Questions as _, Reason, Registry, Scene, Shape, Source, Tool, ToolCall,
-    Verdict, WhichTools,
+    Approver as _, AuditSink as _, Blocked, Decision, Draft, Gate, GateSetup, MemoryLog,
+    PermissionClass, Question, QuestionPage, Reason, Registry, Scene, Shape, Source, Tool,
+    ToolCall, Verdict, WhichTools,
 };
 use eclusa_config::{Config, Layer};
 use eclusa_store::{ApprovalQueue, Durability, Options, Store};

@@ -213,7 +213,7 @@ impl Config {
         for (depth, layer) in [&defaults].into_iter().chain(others).chain(top).enumerate() {
             let mut source = LayerReader::new(layer);
             source.shipped = depth == 0;
-            if let Some((written, settings)) = source.read() {
+            if let Some((written, settings)) = source.read(schema::shared) {
                 merge::merge_layer(&mut source, &mut config, &written);
                 let mut settings = source.taken(settings);
                 if depth == 0 {

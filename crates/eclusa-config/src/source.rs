@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
-use crate::{ConfigError, Layer, Setting, Trust, check, error::Problem, schema, spanned};
+use crate::{ConfigError, Layer, Setting, Trust, check, error::Problem, spanned};
 
 /// A setting, and the place of its value.
 pub(super) type Placed = (Range<usize>, Setting);
@@ -42,7 +43,10 @@ impl<'a> LayerReader<'a> {
     }
 
     /// The file as written and its plain settings, or nothing when it has mistakes.
-    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Option<(T, Vec<Placed>)> {
+    pub(super) fn read<T: DeserializeOwned>(
+        &mut self,
+        schema: fn() -> &'static Value,
+    ) -> Option<(T, Vec<Placed>)> {
         let (tree, errors) = DeTable::parse_recoverable(self.text);
         for error in errors {
             let span = error.span().unwrap_or_default();
@@ -50,7 +54,7 @@ impl<'a> LayerReader<'a> {
             self.problems.push(Problem::new(&span, message));
         }
         if self.problems.is_empty() && !self.shipped {
-            self.problems = check::check(schema::shared(), &tree);
+            self.problems = check::check(schema(), &tree);
         }
         if !self.problems.is_empty() {
             return None;

@@ -10,14 +10,15 @@ use tokio::sync::watch;
 
 use crate::{Stop, Tool};
 
-pub use arguments::{SchemaError, check_lazy_schema, check_schema};
 pub use declare::{Shape, WhichTools};
 pub use registered::{ExtraArgs, Registered, Registration, check_tool_name};
+pub use schema_check::{SchemaError, check_lazy_schema, check_schema};
 pub use search::SearchHit;
 
 pub(crate) mod arguments;
 mod declare;
 mod registered;
+mod schema_check;
 mod search;
 
 /// More tools than this are more than a model keeps in view.

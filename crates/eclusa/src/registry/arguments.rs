@@ -33,67 +33,6 @@ const MAX_VIOLATIONS: usize = 20;
 /// Patterns of foreign schemas are compiled by a linear engine, up to this size.
 const PATTERN_BYTES: usize = 1 << 20;
 
-/// What is wrong with a schema.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SchemaError(String);
-
-/// Checks whether a schema of arguments can be used for a tool.
-pub fn check_schema(schema: &Value) -> Result<(), SchemaError> {
-    Arguments::new(schema.clone(), ExtraArgs::Refuse, &[], &[]).map(drop).map_err(SchemaError)
-}
-
-/// Checks whether a schema of arguments can be used for a tool that is registered as
-/// [`lazy`](crate::Registration::lazy): it can be read, and it says nothing that draft 7 does not
-/// know and would pass over.
-pub fn check_lazy_schema(schema: &Value) -> Result<(), SchemaError> {
-    check_schema(schema)?;
-    let schema = closed(schema.clone(), ExtraArgs::Refuse).map_err(SchemaError)?;
-    compiled(&schema, Draft::Draft7).map_err(SchemaError)?;
-    match newer_keyword(&schema) {
-        Some(keyword) => Err(SchemaError(format!("`{keyword}` is newer than draft 7"))),
-        None => Ok(()),
-    }
-}
-
-/// A keyword that draft 7 does not know, outside of names of arguments.
-fn newer_keyword(schema: &Value) -> Option<&str> {
-    const NEWER: [&str; 11] = [
-        "$anchor",
-        "$dynamicAnchor",
-        "$dynamicRef",
-        "$vocabulary",
-        "dependentRequired",
-        "dependentSchemas",
-        "maxContains",
-        "minContains",
-        "prefixItems",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    ];
-    // In draft 7 nothing counts that stands beside a reference.
-    let fields = match schema {
-        Value::Object(fields) if fields.contains_key("$ref") && fields.len() > 1 => {
-            let documented = |it: &String| matches!(it.as_str(), "$ref" | "description" | "title");
-            if !fields.keys().all(|it| documented(it) || it == "default") {
-                return Some("$ref");
-            }
-            fields
-        }
-        Value::Object(fields) => fields,
-        Value::Array(items) => return items.iter().find_map(newer_keyword),
-        _ => return None,
-    };
-    fields.iter().find_map(|(name, inner)| match name.as_str() {
-        name if NEWER.contains(&name) => Some(name),
-        "properties" | "patternProperties" | "$defs" | "definitions" => {
-            inner.as_object().into_iter().flatten().find_map(|(_, it)| newer_keyword(it))
-        }
-        "const" | "default" | "enum" | "examples" => None,
-        _ => newer_keyword(inner),
-    })
-}
-
 impl Arguments {
     pub(crate) fn new(
         schema: Value,
@@ -241,7 +180,8 @@ impl Arguments {
     }
 }
 
-fn compiled(schema: &Value, draft: Draft) -> Result<Validator, String> {
+/// What a schema demands, by the rules of a draft.
+pub(super) fn compiled(schema: &Value, draft: Draft) -> Result<Validator, String> {
     let options = jsonschema::options().with_draft(draft);
     // From 2019 on formats only describe.
     let options = match draft {
@@ -307,7 +247,7 @@ fn expected(types: &TypeKind) -> String {
 }
 
 /// The schema with `additionalProperties: false` where it says nothing about other arguments.
-fn closed(mut schema: Value, extra: ExtraArgs) -> Result<Value, String> {
+pub(super) fn closed(mut schema: Value, extra: ExtraArgs) -> Result<Value, String> {
     let Some(root) = schema.as_object_mut() else {
         return Err("it must be a JSON object".to_owned());
     };
