@@ -61,6 +61,20 @@ const EPHEMERAL: [&str; 26] = [
     "cmake-build-debug",
 ];
 
+/// Directories that nothing but a tool's cache is called by: git need not ignore them, and many a
+/// small repository does not. Build directories are not among them: `build` may hold what somebody
+/// wrote.
+const CACHES: [&str; 8] = [
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    ".eslintcache",
+    ".nyc_output",
+    ".parcel-cache",
+];
+
 /// What git knows of the paths of these changes, which are not applied yet.
 pub(crate) fn facts(workspace: &Workspace, changes: &Changes) -> RepositoryFacts {
     let mut reader = RepositoryReader {
@@ -141,7 +155,7 @@ impl RepositoryReader<'_> {
             return PathFacts::default();
         }
         let Some(tree) = self.tree_of(&change.path) else {
-            let ephemeral = cache_at(&change.path);
+            let ephemeral = names_to(&EPHEMERAL, &change.path);
             return PathFacts { ephemeral, ..PathFacts::default() };
         };
         let directory = |it: &Node| matches!(it, Node::Directory { .. });
@@ -156,6 +170,11 @@ impl RepositoryReader<'_> {
         let Some(entry) = index.get(&path).copied() else {
             let tracked = is_directory && index.tracks_beneath(&path);
             let ignored = repository.ignored.ignored_at(&path, is_directory);
+            let ignored = ignored.or_else(|| {
+                let names = names_to(&CACHES, &path)?;
+                let cache: PathBuf = path.components().take(names).collect();
+                (!index.tracks_beneath(&cache)).then_some(names)
+            });
             // Counted from the workspace on, and not from where the working tree begins.
             let beside = change.path.components().count().wrapping_sub(path.components().count());
             let ephemeral = ignored.filter(|_| !tracked).map(|it| it.wrapping_add(beside).max(1));
@@ -241,8 +260,8 @@ fn is_of_git(path: &Path) -> bool {
     path.components().any(|it| it.as_os_str().eq_ignore_ascii_case(".git"))
 }
 
-/// For what lies in a directory for caches or builds: how many names lead to that.
-fn cache_at(path: &Path) -> Option<usize> {
-    let is_cache = |it: Component<'_>| EPHEMERAL.iter().any(|cache| it.as_os_str() == *cache);
-    path.components().position(is_cache).map(|it| it + 1)
+/// For what lies in one of these directories: how many names lead to that.
+fn names_to(directories: &[&str], path: &Path) -> Option<usize> {
+    let is_one = |it: Component<'_>| directories.iter().any(|name| it.as_os_str() == *name);
+    path.components().position(is_one).map(|it| it + 1)
 }

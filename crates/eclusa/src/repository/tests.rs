@@ -88,6 +88,21 @@ fn what_git_ignores_is_ephemeral_and_what_it_tracks_never_is() {
     }
 }
 
+/// Many a small repository has no `.gitignore`, and its tests are to run all the same.
+#[test]
+fn a_cache_of_a_tool_is_ephemeral_unless_git_tracks_something_in_it() {
+    let world = World::new();
+    let at = |path| world.becomes(path, Some("new\n")).ephemeral;
+    assert_eq!(at("src/__pycache__/a.pyc"), Some(2));
+    assert_eq!(at(".pytest_cache/README.md"), Some(1));
+    assert_eq!(at("target/a.o"), None, "somebody may have written it");
+    world.write("src/__pycache__/kept.pyc", "k");
+    world.git(&["add", "-f", "src/__pycache__/kept.pyc"]);
+    assert_eq!(at("src/__pycache__/a.pyc"), None);
+    assert_eq!(at("src/__pycache__/kept.pyc"), None);
+    assert_eq!(at("other/__pycache__/a.pyc"), Some(2));
+}
+
 #[test]
 fn what_is_committed_is_told_from_what_is_not() {
     let world = World::new();
