@@ -195,6 +195,7 @@ Examples:
   eclusa changes show 7                         what call 7 did, for people
   eclusa changes diff 7                         the same as a patch
   eclusa changes --discarded                    what discarded calls would have changed
+  eclusa changes apply 7                        apply discarded changes after all
   eclusa changes compact                        shrink the undo history now")]
     #[command(args_conflicts_with_subcommands = true)]
     Changes {

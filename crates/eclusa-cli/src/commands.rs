@@ -67,7 +67,9 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Conversation(what) => conversation(&global, what).await,
         Command::Undo(calls) => undo::run(&open(&global)?, calls, global.json).await,
         Command::Redo(call) => undo::redo(&open(&global)?, call, global.json).await,
-        Command::Changes { list, what } => changes::run(&open(&global)?, list, what, global.json),
+        Command::Changes { list, what } => {
+            changes::run(&open(&global)?, list, what, global.json).await
+        }
         Command::Log { list, what } => log::run(&paths(&global)?, list, what, global.json).await,
         Command::Config { what } => config::run(&global, what),
         Command::Policy { what } => policy::run(&global, what),

@@ -13,6 +13,7 @@
 mod changes;
 mod commit;
 mod digest;
+mod discarded;
 mod display;
 mod durability;
 pub mod files;

@@ -29,6 +29,7 @@ pub(crate) mod release;
 pub(crate) mod review;
 pub(crate) mod settle;
 mod setup;
+mod staging;
 pub(crate) mod validate;
 
 pub use builder::{BuildError, GateBuilder};

@@ -102,6 +102,12 @@ pub(crate) enum ChangesCommand {
         #[arg(value_parser = call_number)]
         call: Option<u64>,
     },
+    /// Apply changes that were discarded, after all; they are kept for a day
+    Apply {
+        /// The number of the call, as `eclusa changes --discarded` lists it
+        #[arg(value_parser = call_number)]
+        call: u64,
+    },
     /// Shrink the undo history now
     Compact,
 }

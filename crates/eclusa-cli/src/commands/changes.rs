@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{log_call::LogCall, undo::unknown};
 
+mod apply;
 mod discarded;
 mod folded;
 
@@ -23,7 +24,7 @@ use crate::{
 /// How many paths of a call are named in a list.
 const MAX_PATHS: usize = 3;
 
-pub(super) fn run(
+pub(super) async fn run(
     ctx: &AppContext,
     list: ChangesList,
     what: Option<ChangesCommand>,
@@ -32,7 +33,7 @@ pub(super) fn run(
     let mut screen = Screen::stdout();
     let what = what.unwrap_or(ChangesCommand::List(list));
     if let ChangesCommand::List(ChangesList { discarded: true, count }) = what {
-        discarded::list(&ctx.paths.log()?, count, json, &mut screen)?;
+        discarded::list(&ctx.paths.log()?, &ctx.workspace()?, count, json, &mut screen)?;
         screen.flush()?;
         return Ok(Exit::Done);
     }
@@ -48,6 +49,9 @@ pub(super) fn run(
             }
         };
     }
+    if let ChangesCommand::Apply { call } = what {
+        return apply::run(ctx, call, json).await;
+    }
     let book = Book { workspace: ctx.workspace()?, store: ctx.store()? };
     undo_retention::recover(&book.workspace, &book.store)?;
     match what {
@@ -59,6 +63,7 @@ pub(super) fn run(
             book.show(call, Details { patch: true, all: true }, json, &mut screen)?;
         }
         ChangesCommand::Compact => book.compact(ctx, json, &mut screen)?,
+        ChangesCommand::Apply { .. } => {}
     }
     screen.flush()?;
     Ok(Exit::Done)
@@ -138,7 +143,10 @@ impl Book {
             None => entries
                 .last()
                 .ok_or_else(|| Failure::failed("nothing was changed in this workspace yet"))?,
-            Some(call) => entries.iter().find(|it| it.call == call).ok_or_else(|| unknown(call))?,
+            Some(call) => match entries.iter().find(|it| it.call == call) {
+                Some(entry) => entry,
+                None => return self.show_discarded(call, patch, json, screen),
+            },
         };
         let past = LogCall::find(&self.store, entry.call)?;
         let changes = self.workspace.changes(entry.call).map_err(Failure::failed)?;
@@ -154,11 +162,7 @@ impl Book {
             return Ok(screen.json(&value)?);
         }
         if patch {
-            for line in diff.unified().lines() {
-                let line = screen.sanitize_on_terminal(line).into_owned();
-                screen.verbatim(diff_lines::style(&line), &line)?;
-            }
-            return Ok(());
+            return print_patch(&diff, screen);
         }
         let title = format!("call {}: {}, {}", entry.call, sanitize(&past.tool), status(entry));
         screen.styled(Style::Strong, &title)?;
@@ -183,6 +187,33 @@ impl Book {
         Ok(())
     }
 
+    /// What a call would have done whose changes were discarded.
+    fn show_discarded(
+        &self,
+        call: u64,
+        patch: bool,
+        json: bool,
+        screen: &mut Screen,
+    ) -> Result<(), Failure> {
+        let kept = self.workspace.discarded_changes(call).map_err(Failure::failed)?;
+        let changes = kept.ok_or_else(|| unknown(call))?;
+        let diff = Diff::of(&changes, &self.workspace, Bounds::default());
+        if json {
+            let value = json!({"call": call, "status": "discarded", "changes": diff.json()});
+            return Ok(screen.json(&value)?);
+        }
+        if patch {
+            return print_patch(&diff, screen);
+        }
+        let text = format!("call {call}: discarded, {}", diff.summary());
+        screen.styled(Style::Strong, &text)?;
+        for line in screen.paint.diff(&diff.shown().lines().collect::<Vec<_>>()) {
+            screen.verbatim(Style::Plain, &format!("  {line}"))?;
+        }
+        let text = format!("  `eclusa changes apply {call}` applies it after all");
+        Ok(screen.styled(Style::Faint, &text)?)
+    }
+
     fn compact(&self, ctx: &AppContext, json: bool, screen: &mut Screen) -> Result<(), Failure> {
         let compacted = undo_retention::compact(&self.workspace, ctx.config.keep, &self.store)?;
         let evicted: Vec<u64> = compacted.evicted.iter().map(|it| it.call).collect();
@@ -199,6 +230,14 @@ impl Book {
         ))?;
         Ok(())
     }
+}
+
+fn print_patch(diff: &Diff<'_>, screen: &mut Screen) -> Result<(), Failure> {
+    for line in diff.unified().lines() {
+        let line = screen.sanitize_on_terminal(line).into_owned();
+        screen.verbatim(diff_lines::style(&line), &line)?;
+    }
+    Ok(())
 }
 
 pub(in crate::commands) fn status(entry: &UndoEntry) -> String {

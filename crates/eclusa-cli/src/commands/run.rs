@@ -8,7 +8,7 @@ use crate::{
     args::RunArgs,
     context::AppContext,
     failure::{Exit, Failure},
-    screen::{Screen, spinner::Spinner},
+    screen::{self, Screen, spinner::Spinner},
     servers, telemetry,
     terminal::Terminal,
     undo_retention,
@@ -41,6 +41,13 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
         false => reply::print(&reply, &mut screen)?,
     }
     screen.flush()?;
+    if let (Some(workspace), Some(number)) = (&gate.setup().workspace, reply.number())
+        && !json
+        && reply.code() == "changes_discarded"
+        && workspace.discarded_calls().contains(&number)
+    {
+        screen::note(&format!("`eclusa changes apply {number}` applies them after all"));
+    }
     if let (Some(_), Some(workspace)) = (reply.undo(), &gate.setup().workspace) {
         undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
     }

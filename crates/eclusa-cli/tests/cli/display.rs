@@ -85,6 +85,48 @@ fn what_discarded_calls_would_have_changed_is_listed() {
     assert_eq!(listed["changes"]["paths"][0], "b.txt", "{listed}");
 }
 
+/// What was discarded while nobody was there can be looked at and applied when somebody is.
+#[test]
+fn discarded_changes_are_kept_and_applied_after_all() {
+    let world = World::new();
+    let refused = world.eclusa(&["run", "bash", "command=echo late > late.txt"]);
+    assert_eq!(refused.code, 3, "{refused:?}");
+    assert!(!world.path("workspace/late.txt").exists());
+    let listed = world.eclusa(&["--json", "changes", "--discarded"]).json();
+    let call = listed["call"].to_string();
+    assert_eq!(listed["kept"], true, "{listed}");
+    assert!(refused.err.contains(&format!("changes apply {call}")), "{refused:?}");
+    let shown = world.eclusa(&["changes", "diff", &call]);
+    assert!(shown.out.contains("+late"), "{shown:?}");
+    // Whoever changed it meanwhile is not overwritten.
+    std::fs::write(world.path("workspace/late.txt"), "mine\n").unwrap();
+    let conflict = world.eclusa(&["changes", "apply", &call]);
+    assert!(conflict.code != 0 && conflict.err.contains("late.txt"), "{conflict:?}");
+    assert_eq!(world.read("workspace/late.txt"), "mine\n");
+    std::fs::rename(world.path("workspace/late.txt"), world.path("mine")).unwrap();
+    let applied = world.eclusa(&["changes", "apply", &call]);
+    assert_eq!(applied.code, 0, "{applied:?}");
+    assert_eq!(world.read("workspace/late.txt"), "late\n");
+    assert_eq!(world.eclusa(&["undo"]).code, 0);
+    assert!(!world.path("workspace/late.txt").exists());
+    let gone = world.eclusa(&["changes", "apply", &call]);
+    assert!(gone.code == 1 && gone.err.contains("no discarded changes"), "{gone:?}");
+}
+
+/// A rule that denies the changes denies them when a person asks for them too.
+#[test]
+fn discarded_changes_are_judged_again_when_they_are_applied() {
+    let world = World::new();
+    let refused = world.eclusa(&["run", "bash", "command=echo x > late.txt"]);
+    assert_eq!(refused.code, 3, "{refused:?}");
+    let call = world.eclusa(&["--json", "changes", "--discarded"]).json()["call"].to_string();
+    let rule = "[[rules]]\ndecision = \"deny\"\npath = \"late.txt\"\nreason = \"closed\"\n";
+    std::fs::write(world.path("workspace/eclusa.toml"), rule).unwrap();
+    let denied = world.eclusa(&["changes", "apply", &call]);
+    assert!(denied.code == 3 && denied.err.contains("closed"), "{denied:?}");
+    assert!(!world.path("workspace/late.txt").exists());
+}
+
 /// A name with a line break or an escape in it forges no line.
 #[test]
 fn names_of_files_stay_on_their_line() {

@@ -16,7 +16,12 @@ use crate::{
     RepositoryFacts, Run, Source, Staged, Stop, Summary, Touch, Undo, Validated, Verdict,
     Workspace,
     audit::trail::{ChangesOutcome, ChangesTrail, Trail},
-    gate::{GateSetup, ask::ask_about_changes, picked::PickedPart},
+    gate::{
+        GateSetup,
+        ask::ask_about_changes,
+        picked::PickedPart,
+        staging::{drop_staging, keep_discarded},
+    },
     one_line, repository,
     stop::Decider,
 };
@@ -61,6 +66,9 @@ pub(crate) async fn settle(
         let ran = RanCall { call: &call, changes: &changes, remarks };
         let settling = judge_and_commit(setup, run, ran, staged.clone(), number, trail);
         let settled = Box::pin(settling).await;
+        if let Err(Stop::Discarded(_)) = &settled {
+            keep_discarded(setup, &changes, number).await;
+        }
         drop_staging(staged).await;
         match settled {
             Ok((undo, declined)) => {
@@ -329,14 +337,6 @@ fn undo(number: u64, changes: &Changes) -> Undo {
     Undo {
         description: format!("undo call {number}: {paths} will be as before"),
         data: json!({"call": number}),
-    }
-}
-
-/// Removes what changes were staged in, away from the threads that calls pass on.
-async fn drop_staging(staged: Option<Staged>) {
-    if let Some(staged) = staged {
-        // A guard that panics has left something behind, and nothing else is wrong.
-        let _ = tokio::task::spawn_blocking(move || drop(staged)).await;
     }
 }
 

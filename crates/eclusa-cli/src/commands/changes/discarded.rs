@@ -1,17 +1,18 @@
 //! `eclusa changes --discarded`: calls that ran and whose changes nobody wanted.
 
-use eclusa::one_line;
+use eclusa::{Workspace, one_line};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
 use crate::{
     commands::{call_record::CallRecord, log},
     failure::Failure,
-    screen::{Screen, sanitize},
+    screen::{Screen, Style, sanitize},
 };
 
 pub(super) fn list(
     store: &Store,
+    workspace: &Workspace,
     count: usize,
     json: bool,
     screen: &mut Screen,
@@ -19,8 +20,9 @@ pub(super) fn list(
     let mut calls = log::all_calls(store, None)?;
     calls.retain(|it| changes(it).is_some());
     let last = calls.split_off(calls.len().saturating_sub(count));
+    let kept = workspace.discarded_calls();
     if json {
-        return Ok(last.iter().try_for_each(|it| screen.json(&as_json(it)))?);
+        return Ok(last.iter().try_for_each(|it| screen.json(&as_json(it, &kept)))?);
     }
     if last.is_empty() {
         return Ok(screen.line("no call had its changes discarded")?);
@@ -37,7 +39,16 @@ pub(super) fn list(
             one_line(&why(call)),
         ]);
     }
-    Ok(screen.headed_table(&rows)?)
+    screen.headed_table(&rows)?;
+    let shown = last.iter().rev().map(CallRecord::number).find(|it| kept.contains(it));
+    if let Some(call) = shown {
+        let text = format!(
+            "`eclusa changes show {call}` shows one, `eclusa changes apply {call}` applies it after \
+             all; they are kept for a day"
+        );
+        screen.styled(Style::Faint, &text)?;
+    }
+    Ok(())
 }
 
 /// What the record says of changes that were discarded.
@@ -71,12 +82,13 @@ fn why(call: &CallRecord) -> String {
     }
 }
 
-fn as_json(call: &CallRecord) -> Value {
+fn as_json(call: &CallRecord, kept: &[u64]) -> Value {
     json!({
         "call": call.number(),
         "at": call.at().0,
         "tool": call.text("tool"),
         "about": call.about(),
         "changes": changes(call),
+        "kept": kept.contains(&call.number()),
     })
 }

@@ -120,7 +120,9 @@ impl Rules {
             let ephemeral = of(&|kind, _, _| kind == EffectKind::Ephemeral);
             let text = match ephemeral.is_empty() {
                 true => "it changes nothing but what git notes for itself".to_owned(),
-                false => format!("it changes only caches and what git ignores: {}", listed(&ephemeral)),
+                false => {
+                    format!("it changes only caches and what git ignores: {}", listed(&ephemeral))
+                }
             };
             because.push(Reason {
                 decision: Decision::Allow,
