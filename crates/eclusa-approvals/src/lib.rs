@@ -5,13 +5,14 @@
 //! paired, and that never leaves it ([`People`]). What the page can look at is given to it as
 //! [`Workspaces`].
 
+mod key_file;
 mod page;
 mod people;
 mod proof;
 mod server;
 mod workspaces;
 
+pub use key_file::KeyFile;
 pub use people::{KeyKind, People, PeopleError, Person, PersonKey};
-pub use proof::{BadSignature, undo_statement, verify};
 pub use server::{ApprovalsPage, serve};
 pub use workspaces::{CallEffects, Suggestion, WorkspaceEntry, Workspaces};

@@ -6,8 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use eclusa::Hash;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use eclusa::{Hash, Proof, SignedAnswer, SignerDirectory};
 use serde::{Deserialize, Serialize};
+
+use crate::proof::verify;
 
 /// What sort of key it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +47,29 @@ impl PersonKey {
         let id = digest.chars().take(16).collect();
         PersonKey { id, kind, public, label, added, revoked: None }
     }
+
+    /// Whether the public part can be that of such a key.
+    pub fn is_well_formed(&self) -> bool {
+        let bytes = STANDARD.decode(&self.public).unwrap_or_default();
+        match self.kind {
+            KeyKind::Browser => bytes.len() == 65 && bytes.first() == Some(&4),
+            KeyKind::File => bytes.len() == 32,
+        }
+    }
+}
+
+impl SignerDirectory for People {
+    fn verify(&self, person: &str, signed: &SignedAnswer) -> Option<Proof> {
+        let (owner, key) = self.key(&signed.key).ok().flatten()?;
+        let holds = owner == person && verify(&key, &signed.statement, &signed.signature).is_ok();
+        // What the answer says of itself counts for nothing.
+        holds.then_some(Proof::Key)
+    }
+
+    fn groups(&self, person: &str) -> Vec<String> {
+        let all = self.all().unwrap_or_default();
+        all.into_iter().find(|it| it.name == person).map(|it| it.groups).unwrap_or_default()
+    }
 }
 
 /// Somebody who may answer.
@@ -51,6 +77,9 @@ impl PersonKey {
 pub struct Person {
     /// The name that goes on record.
     pub name: String,
+    /// The groups that rules may name in place of people.
+    #[serde(default)]
+    pub groups: Vec<String>,
     /// The keys.
     #[serde(default)]
     pub keys: Vec<PersonKey>,
@@ -75,8 +104,8 @@ pub enum PeopleError {
         /// What is wrong.
         why: String,
     },
-    /// There is no such key.
-    #[error("there is no key `{0}`")]
+    /// There is no such key, and nobody of that name.
+    #[error("there is no key or person `{0}`")]
     UnknownKey(String),
     /// Somebody else has it, or it was removed.
     #[error("the key `{0}` is somebody else's, or was removed; make another one")]
@@ -139,19 +168,51 @@ impl People {
         let known = file.people.iter().position(|it| it.name == person);
         match known.and_then(|at| file.people.get_mut(at)) {
             Some(person) => person.keys.push(key),
-            None => file.people.push(Person { name: person.to_owned(), keys: vec![key] }),
+            None => {
+                let (name, groups) = (person.to_owned(), Vec::new());
+                file.people.push(Person { name, groups, keys: vec![key] });
+            }
         }
         self.write(&file)
     }
 
-    /// Takes a key away: what it signs from now on does not count.
-    pub fn revoke(&self, id: &str, now: u64) -> Result<(), PeopleError> {
+    /// Adds a person, who may be known already, and groups of theirs.
+    pub fn add_groups(&self, person: &str, groups: &[String]) -> Result<(), PeopleError> {
         let _writing = self.lock()?;
         let mut file = self.read()?;
-        let mut keys = file.people.iter_mut().flat_map(|it| &mut it.keys);
-        let key = keys.find(|it| it.id == id && it.revoked.is_none());
-        key.ok_or_else(|| PeopleError::UnknownKey(id.to_owned()))?.revoked = Some(now);
+        if !file.people.iter().any(|it| it.name == person) {
+            let (name, groups) = (person.to_owned(), Vec::new());
+            file.people.push(Person { name, groups, keys: Vec::new() });
+        }
+        for known in file.people.iter_mut().filter(|it| it.name == person) {
+            known.groups.extend(groups.iter().cloned());
+            known.groups.sort();
+            known.groups.dedup();
+        }
         self.write(&file)
+    }
+
+    /// Takes a key away, or a person with all keys and groups: what those keys sign does not count
+    /// any more, also where it was signed before. Says whose keys, and how many.
+    pub fn remove(&self, name: &str, now: u64) -> Result<(String, String), PeopleError> {
+        let _writing = self.lock()?;
+        let mut file = self.read()?;
+        let mut removed = None;
+        for person in &mut file.people {
+            let whole = person.name == name;
+            if whole {
+                person.groups.clear();
+                removed = Some((person.name.clone(), "all keys and groups".to_owned()));
+            }
+            let counts = |it: &&mut PersonKey| it.revoked.is_none() && (whole || it.id == name);
+            for key in person.keys.iter_mut().filter(counts) {
+                key.revoked = Some(now);
+                removed.get_or_insert_with(|| (person.name.clone(), format!("key {name}")));
+            }
+        }
+        let removed = removed.ok_or_else(|| PeopleError::UnknownKey(name.to_owned()))?;
+        self.write(&file)?;
+        Ok(removed)
     }
 
     fn read(&self) -> Result<PeopleFile, PeopleError> {

@@ -9,11 +9,11 @@ use crate::people::{KeyKind, PersonKey};
 /// A signature that does not count. What is wrong with it is nobody's business but ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the signature is not that of a registered key")]
-pub struct BadSignature;
+pub(crate) struct BadSignature;
 
 /// Checks that this key signed exactly this text. The signature is in base64: for a key of a
 /// browser the two numbers of ECDSA one after the other, as WebCrypto gives them.
-pub fn verify(key: &PersonKey, text: &str, signature: &str) -> Result<(), BadSignature> {
+pub(crate) fn verify(key: &PersonKey, text: &str, signature: &str) -> Result<(), BadSignature> {
     if key.revoked.is_some() {
         return Err(BadSignature);
     }
@@ -29,14 +29,8 @@ pub fn verify(key: &PersonKey, text: &str, signature: &str) -> Result<(), BadSig
     verified.map_err(|_| BadSignature)
 }
 
-/// Whether these bytes, in base64, are the public part of a browser's key: a point of P-256.
-pub(crate) fn is_browser_key(public: &str) -> bool {
-    let Ok(bytes) = STANDARD.decode(public) else { return false };
-    bytes.len() == 65 && bytes.first() == Some(&4)
-}
-
 /// What whoever undoes a call signs.
-pub fn undo_statement(queue: &str, call: u64, person: &str, expires: u64) -> String {
+pub(crate) fn undo_statement(queue: &str, call: u64, person: &str, expires: u64) -> String {
     let body = json!({"call": call, "expires": expires, "person": person, "queue": queue});
     format!("eclusa undo v1\n{body}")
 }

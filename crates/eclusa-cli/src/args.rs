@@ -16,6 +16,7 @@ mod approvals;
 mod conversation;
 mod history;
 mod mcp;
+mod people;
 mod policy;
 mod servers;
 mod setup;
@@ -32,6 +33,7 @@ pub(crate) use history::{
     UndoArgs,
 };
 pub(crate) use mcp::{McpArgs, UpArgs, WrapArgs};
+pub(crate) use people::PeopleCommand;
 pub(crate) use policy::{Agent, PolicyCommand};
 pub(crate) use servers::{AddArgs, Client, ServersCommand};
 pub(crate) use setup::{InitArgs, ManArgs, WordKind};
@@ -247,6 +249,12 @@ Examples:
     Approvals {
         #[command(subcommand)]
         what: Option<ApprovalsCommand>,
+    },
+    /// Who may answer approvals, in which groups and with which keys
+    #[command(after_help = people::EXAMPLES)]
+    People {
+        #[command(subcommand)]
+        what: Option<PeopleCommand>,
     },
     /// Run calls that waited for an approval, once somebody has said yes
     #[command(after_help = approvals::RESUME)]

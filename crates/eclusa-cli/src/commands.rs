@@ -24,6 +24,7 @@ mod mcp;
 mod model_choice;
 mod models;
 mod output;
+mod people;
 mod policy;
 mod reply;
 mod resume;
@@ -74,6 +75,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Config { what } => config::run(&global, what),
         Command::Policy { what } => policy::run(&global, what),
         Command::Approvals { what } => approvals::run(&global, what).await,
+        Command::People { what } => people::run(&global, what),
         Command::Resume(args) => resume::run(&open(&global)?, args, global.json).await,
         Command::Output { reference, range } => {
             output::run(&paths(&global)?, &reference, range).await

@@ -6,6 +6,7 @@ use eclusa::{
     Approver, Files, Gate, GateSetup, MemoryLog, Registration, Registry, RegistryError, Reviewer,
     Spool, Tool, Workspace,
 };
+use eclusa_approvals::People;
 use eclusa_store::{ApprovalQueue, Store};
 
 use crate::{
@@ -62,6 +63,7 @@ impl AppContext {
         let queue = Arc::new(ApprovalQueue::new(store.clone()));
         setup.approval_queue = Some(queue.clone());
         setup.questions = Some(queue);
+        setup.people = Some(Arc::new(People::new(self.paths.people())));
         let everywhere = terminal.everywhere();
         let terminal = Arc::new(terminal);
         setup.approvers = vec![terminal.clone()];

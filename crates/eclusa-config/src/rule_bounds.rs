@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use eclusa::{Amount, Decision, EffectConditions, Rule, Validity};
+use eclusa::{Amount, Decision, EffectConditions, Proof, Requirement, Rule, Validity};
 use toml::value::{Datetime, Offset};
 
 use crate::{
@@ -46,6 +46,38 @@ pub(super) fn bounded(
         }
         Some(_) | None => Some(rule),
     }
+}
+
+/// The rule with who must answer, where it says so.
+pub(super) fn requiring(
+    source: &mut LayerReader<'_>,
+    written: &Spanned<schema::Rule>,
+    rule: Rule,
+) -> Option<Rule> {
+    let it = &written.it;
+    let said = it.of.is_some() || it.need.is_some() || it.with.is_some();
+    if !said && it.separate.is_none() && it.within.is_none() {
+        return Some(rule);
+    }
+    let within = match &it.within {
+        Some(within) => Some(source.keep(&within.span, units::time(&within.it))?),
+        None => None,
+    };
+    let need = match &it.need {
+        Some(need) if need.it == 0 => {
+            source.wrong(Problem::new(&need.span, "somebody must say yes; write 1 or more"));
+            return None;
+        }
+        need => need.as_ref().map_or(1, |it| usize::try_from(it.it).unwrap_or(usize::MAX)),
+    };
+    let requirement = Requirement {
+        of: it.of.as_ref().map(|it| it.it.as_slice().to_vec()).unwrap_or_default(),
+        need,
+        with: it.with.as_ref().map_or(Proof::Word, |it| it.it.0),
+        separate: it.separate.as_ref().map_or(need > 1, |it| it.it),
+        within,
+    };
+    source.keep(&written.span, rule.requires(requirement))
 }
 
 /// What a rule is an exception to: rules of the same file, or of one below, which a person must

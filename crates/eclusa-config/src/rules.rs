@@ -102,6 +102,7 @@ pub(super) fn read(
     }
     let rule = rule_bounds::bounded(source, written, rule)?;
     let rule = rule_bounds::excepting(source, it, rule, below, own)?;
+    let rule = rule_bounds::requiring(source, written, rule)?;
     if rule.decision() == Decision::Allow && !rule.has_conditions() {
         let text = "a rule that allows needs a condition";
         let help =

@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use eclusa::{
     Access, ArgsInLog, Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass,
-    PreflightStep,
+    PreflightStep, Proof,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -111,6 +111,10 @@ impl KeywordSet for Mode {
         ("auto-approve", Mode::AutoApprove),
         ("yolo", Mode::Yolo),
     ];
+}
+
+impl KeywordSet for Proof {
+    const WORDS: &'static [(&'static str, Proof)] = &[("word", Proof::Word), ("key", Proof::Key)];
 }
 
 impl KeywordSet for OnNoApprover {

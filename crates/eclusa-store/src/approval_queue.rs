@@ -10,6 +10,7 @@ mod holder;
 mod park;
 mod read;
 mod rows;
+mod votes;
 mod watcher;
 mod wire;
 
@@ -127,7 +128,8 @@ impl ApprovalQueue {
         let mut held = match parking {
             Ok(held) => held,
             Err(park::NotParked::SaidNo { id, by, reason }) => {
-                return Ok(Said { answer: Answer::No(reason), by, question: Some(id) });
+                let (answer, question) = (Answer::No(reason), Some(id));
+                return Ok(Said { answer, by, question, votes: Vec::new() });
             }
             Err(park::NotParked::Full(count)) => {
                 return Err(NotAsked::Failed(QueueError::Full(count).to_string()));
@@ -153,8 +155,8 @@ impl ApprovalQueue {
                     let taken = take.await.map_err(failed)?;
                     held.over = true;
                     let already = || NotAsked::Failed("its answer was already taken".to_owned());
-                    let (answer, by) = taken.ok_or_else(already)?;
-                    return Ok(Said { answer, by, question: Some(id) });
+                    let (answer, by, votes) = taken.ok_or_else(already)?;
+                    return Ok(Said { answer, by, question: Some(id), votes });
                 }
                 QuestionState::Pending if !wait => {
                     held.over = true;

@@ -12,12 +12,14 @@ pub use questions::{
     GivenAnswer, NO_COVERS, QuestionPage, Questions, QueueError, QueuedQuestion, YES_VALID,
 };
 pub use render::{Line, Rendered, Role, render};
+pub use requirement::{GivenVote, Requirement, SignerDirectory, Vote};
 pub use state::{QuestionEvent, QuestionState, QuestionTimes};
 pub use statement::{Proof, SignedAnswer, Statement};
 
 pub(crate) mod memory;
 mod questions;
 mod render;
+pub(crate) mod requirement;
 mod state;
 mod statement;
 
@@ -50,7 +52,7 @@ pub trait Approver: Send + Sync {
         let _ = wait;
         Box::pin(async move {
             let answer = self.ask(question).await?;
-            Ok(Said { answer, by: self.name().to_owned(), question: None })
+            Ok(Said { answer, by: self.name().to_owned(), question: None, votes: Vec::new() })
         })
     }
 
@@ -70,6 +72,8 @@ pub struct Said {
     /// The number of the question, where it waited in an approval queue. One number opens one
     /// call: a log takes it once.
     pub question: Option<u64>,
+    /// Everybody who said yes, as the queue has it; empty where no queue was asked.
+    pub votes: Vec<GivenVote>,
 }
 
 /// Why a question got no answer.
@@ -161,6 +165,13 @@ pub enum Answer {
     No(String),
     /// Do not, and end the whole turn.
     Abort,
+}
+
+impl Question {
+    /// Why the yes of this person would not count here; `None` where it does.
+    pub fn refusal(&self, vote: &Vote) -> Option<String> {
+        self.verdict.requirements().find_map(|it| it.refusal(vote, &self.principal))
+    }
 }
 
 impl Answer {

@@ -88,10 +88,10 @@ mod verdict;
 mod whole_output;
 
 pub use approve::{
-    Answer, Approver, GivenAnswer, Grant, GrantScope, Line, NO_COVERS, NotAsked, OnNoApprover,
-    Preview, Proof, Question, QuestionEvent, QuestionPage, QuestionState, QuestionTimes, Questions,
-    QueueError, QueuedQuestion, Remember, Rendered, Role, Said, SignedAnswer, Statement, Tally,
-    YES_VALID, render,
+    Answer, Approver, GivenAnswer, GivenVote, Grant, GrantScope, Line, NO_COVERS, NotAsked,
+    OnNoApprover, Preview, Proof, Question, QuestionEvent, QuestionPage, QuestionState,
+    QuestionTimes, Questions, QueueError, QueuedQuestion, Remember, Rendered, Requirement, Role,
+    Said, SignedAnswer, SignerDirectory, Statement, Tally, Vote, YES_VALID, render,
 };
 pub use attachment::{Attachment, Body, Media};
 pub use audit::{

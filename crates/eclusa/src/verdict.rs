@@ -4,7 +4,10 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use eclusa_net::HostAccess;
 
-use crate::{ContextNeeds, EffectKind, EffectKinds, Effects, Explanation, HiddenPaths, Validated};
+use crate::{
+    ContextNeeds, EffectKind, EffectKinds, Effects, Explanation, HiddenPaths, Requirement,
+    Validated,
+};
 
 /// How strict an answer is. The strictest of all that apply wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,6 +77,8 @@ pub enum ReasonId {
         id: Option<Arc<str>>,
         /// Where it is written: `file:line`.
         written_at: Text,
+        /// Who must say yes, where it asks and says so.
+        requires: Option<Arc<Requirement>>,
     },
     /// There is text from outside in the conversation.
     Taint,
@@ -177,6 +182,15 @@ impl Verdict {
         because.sort_by_key(|reason| std::cmp::Reverse(reason.decision));
         let decision = because.first().map_or(Decision::Deny, |reason| reason.decision);
         Verdict { decision, because }
+    }
+
+    /// What the rules that ask require of the answers. All of it must be met.
+    pub fn requirements(&self) -> impl Iterator<Item = &Requirement> {
+        let asking = self.because.iter().filter(|it| it.decision == Decision::Ask);
+        asking.filter_map(|it| match &it.origin {
+            ReasonId::Rule { requires, .. } => requires.as_deref(),
+            ReasonId::Taint | ReasonId::Named(_) => None,
+        })
     }
 
     /// The reasons that carry the decision, as one sentence.

@@ -113,8 +113,9 @@ function answer(word, { reason = "", edit = null, all = false } = {}) {
     const given = { workspace, questions, binding, answer: word, expires, signature };
     if (word === "no") given.reason = reason;
     if (edit !== null) given.edit = edit;
-    await post("/api/answer", given);
-    say(all ? `${questions.length} answered` : `${id}: ${word === "once" ? "yes" : word}`);
+    const { waits } = await post("/api/answer", given);
+    if (waits) say(`${id}: your yes counts; somebody else must say yes too`);
+    else say(all ? `${questions.length} answered` : `${id}: ${word === "once" ? "yes" : word}`);
     await go(next(1, true) ?? "/inbox");
   });
 }
@@ -148,11 +149,18 @@ function move(step) {
   to?.focus();
 }
 
-// Fetches a page and shows its content in place of this one's.
-async function go(to, keep = false) {
+const writing = () => !!$(".panel:not([hidden])") || $("#search") === document.activeElement;
+
+// Fetches a page and shows its content in place of this one's. What was wanted last is shown, and
+// news never take away what somebody is writing.
+let wanted = 0;
+async function go(to, { keep = false, news = false } = {}) {
+  const turn = ++wanted;
   const answered = await fetch(to, { headers: { accept: "text/html" } });
   if (answered.status === 401) { location.reload(); return; }
-  const page = new DOMParser().parseFromString(policy.createHTML(await answered.text()), "text/html");
+  const text = await answered.text();
+  if (turn !== wanted || (news && writing())) return;
+  const page = new DOMParser().parseFromString(policy.createHTML(text), "text/html");
   const main = $("main", page);
   if (!main) return;
   const scroll = $(".list")?.scrollTop;
@@ -269,16 +277,21 @@ function listen() {
   if (!live) return;
   const events = new EventSource("/events");
   let waiting = 0;
+  const refresh = () => {
+    // What cannot be shown now is shown later.
+    if (busy || writing()) { waiting = setTimeout(refresh, 500); return; }
+    waiting = 0;
+    go(location.pathname + location.search, { keep: true, news: true }).catch(() => {});
+  };
   events.onopen = () => { live.textContent = "live"; live.classList.add("on"); };
   events.onerror = () => { live.textContent = "offline"; live.classList.remove("on"); };
   events.addEventListener("changed", () => {
-    // Nobody loses what they are writing.
-    if (!document.body.classList.contains("inbox") || document.activeElement?.closest(".panel") || waiting) return;
-    waiting = setTimeout(() => { waiting = 0; if (!busy) go(location.pathname + location.search, true).catch(() => {}); }, 150);
+    if (!document.body.classList.contains("inbox") || waiting) return;
+    waiting = setTimeout(refresh, 150);
   });
 }
 
-addEventListener("popstate", () => go(location.pathname + location.search, true));
+addEventListener("popstate", () => go(location.pathname + location.search, { keep: true }));
 if ($("#pair")) pair();
 else {
   begin();

@@ -4,7 +4,8 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use eclusa::{
-    Answer as Said, GivenAnswer, Proof, Questions, QueueError, SignedAnswer, Statement, one_line,
+    Answer as Said, GivenAnswer, Proof, QuestionState, Questions, QueueError, SignedAnswer,
+    SignerDirectory as _, Statement, Vote, one_line,
 };
 use hyper::{
     Request, StatusCode,
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use super::{Answer, PageServer, Session, content, requests, text};
 use crate::{
     people::{KeyKind, PersonKey},
-    proof::{is_browser_key, undo_statement, verify},
+    proof::{undo_statement, verify},
 };
 
 /// The furthest that a statement may reach into the future, in milliseconds.
@@ -66,11 +67,11 @@ impl PageServer {
             Ok(pairing) => pairing,
             Err(refusal) => return refusal,
         };
-        if !is_browser_key(&pairing.public) {
-            return text(StatusCode::BAD_REQUEST, "this is not a key of a browser");
-        }
         let label: String = one_line(&pairing.label).chars().take(80).collect();
         let key = PersonKey::new(KeyKind::Browser, pairing.public, label, now());
+        if !key.is_well_formed() {
+            return text(StatusCode::BAD_REQUEST, "this is not a key of a browser");
+        }
         match self.people.is_removed(&key.id) {
             Err(err) => return text(StatusCode::INTERNAL_SERVER_ERROR, &err.to_string()),
             // The browser makes another key, and the link still works.
@@ -123,6 +124,9 @@ impl PageServer {
         if let Err(refusal) = offered(&*questions, &given.questions, &answer).await {
             return refusal;
         }
+        if let Err(refusal) = self.may_say(&*questions, &given.questions, &answer, session).await {
+            return refusal;
+        }
         let queue = match questions.queue().await {
             Ok(queue) => queue,
             Err(err) => return failed(&err),
@@ -145,6 +149,7 @@ impl PageServer {
             statement,
             signature: given.signature,
         };
+        let first = given.questions.first().copied().unwrap_or_default();
         let answered = questions.answer(GivenAnswer {
             questions: given.questions,
             answer,
@@ -153,9 +158,34 @@ impl PageServer {
             signed: Some(signed),
         });
         match answered.await {
-            Ok(()) => done(json!({"answered": true})),
+            Ok(()) => {
+                let now = questions.get(first).await.map(|it| it.state);
+                done(json!({"answered": true, "waits": now == Ok(QuestionState::Pending)}))
+            }
             Err(err) => failed(&err),
         }
+    }
+
+    /// Checks that the yes of this person counts: the rules may want others.
+    async fn may_say(
+        &self,
+        questions: &dyn Questions,
+        ids: &[u64],
+        answer: &Said,
+        session: &Session,
+    ) -> Result<(), Answer> {
+        if !answer.is_yes() {
+            return Ok(());
+        }
+        let (person, groups) = (session.person.clone(), self.people.groups(&session.person));
+        let vote = Vote { person, groups, proof: Proof::Key };
+        for &id in ids {
+            let queued = questions.get(id).await.map_err(|err| failed(&err))?;
+            if let Some(why) = queued.question.refusal(&vote) {
+                return Err(text(StatusCode::FORBIDDEN, &why));
+            }
+        }
+        Ok(())
     }
 
     /// Takes a yes back.

@@ -1,6 +1,6 @@
 //! `eclusa approvals` and `eclusa resume`, as typed.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args as Group, Subcommand};
 
@@ -56,6 +56,9 @@ pub(crate) enum ApprovalsCommand {
         /// Do not ask again in this session for what `show` says
         #[arg(long)]
         session: bool,
+        /// Sign with the key in this file, which `eclusa people add --new-key` made
+        #[arg(long, value_name = "FILE")]
+        key: Option<PathBuf>,
     },
     /// Refuse a call
     No {

@@ -3,12 +3,15 @@
 use std::{io, time::Duration};
 
 use eclusa::{
-    Answer, GivenAnswer, Preview, QuestionPage, QueueError, QueuedQuestion, Role, one_line, render,
+    Answer, GivenAnswer, Preview, QuestionPage, QuestionState, QueueError, QueuedQuestion, Role,
+    one_line, render,
 };
+use eclusa_approvals::People;
 use rustix::termios::tcgetwinsize;
 use serde_json::json;
 
 mod serve;
+mod signer;
 
 use super::{call_args, run::asked_to_end};
 use crate::{
@@ -20,6 +23,7 @@ use crate::{
     screen::{Screen, Style},
     timestamp::Timestamp,
 };
+use signer::Signer;
 
 pub(super) async fn run(global: &Global, what: Option<ApprovalsCommand>) -> Result<Exit, Failure> {
     let what = match what {
@@ -46,9 +50,20 @@ pub(super) async fn run(global: &Global, what: Option<ApprovalsCommand>) -> Resu
                 false => show(&queue, &queued, &mut screen)?,
             }
         }
-        ApprovalsCommand::Yes { approval, like, session } => {
+        ApprovalsCommand::Yes { approval, like, session, key } => {
             let answer = if session { Answer::Session } else { Answer::Once };
-            say(queues, &approval, like, answer, "yes", &mut screen)?;
+            let signer = Signer::open(People::new(Paths::find(global)?.people()), key)?;
+            let (queue, id) = queues::find(queues, &approval)?;
+            let questions =
+                like.then(|| queue.queue.identical_to(id)).transpose().map_err(failed)?;
+            let questions = questions.filter(|it| !it.is_empty()).unwrap_or_else(|| vec![id]);
+            let given = signer.yes(&queue.queue, questions.clone(), answer).await?;
+            queue.queue.answer_all(given).map_err(failed)?;
+            for id in questions {
+                let pending = queue.queue.get(id).map_err(failed)?.state == QuestionState::Pending;
+                let waits = if pending { ", and somebody else must say yes too" } else { "" };
+                screen.line(&format!("approval {}: yes{waits}", queue.reference(id)))?;
+            }
         }
         ApprovalsCommand::No { approval, reason, like } => {
             say(queues, &approval, like, Answer::No(reason), "no", &mut screen)?;

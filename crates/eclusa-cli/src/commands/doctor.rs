@@ -52,6 +52,8 @@ struct Findings {
     state: String,
     workspace: String,
     store: String,
+    /// What holds of answers, and against whom it does not.
+    approvals: String,
     files: Vec<String>,
 }
 
@@ -87,6 +89,7 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         state: paths.undo().display().to_string(),
         workspace: paths.workspace.display().to_string(),
         store: log(paths, ctx),
+        approvals: approvals(paths),
         files: layers.into_iter().map(|it| it.name).collect(),
     })
 }
@@ -101,6 +104,17 @@ fn log(paths: &Paths, ctx: &AppContext) -> String {
         Ok(_) => format!("{path}: can be read, survives {}", ctx.config.durability.as_str()),
         Err(err) => format!("{path}: {err}"),
     }
+}
+
+/// What keeps an agent from answering its own questions, said plainly.
+fn approvals(paths: &Paths) -> String {
+    let (keys, user) = (paths.people(), crate::person::name());
+    format!(
+        "commands in the sandbox reach neither the queue nor the keys of people ({}); whatever else \
+         runs as `{user}`, such as an agent's own shell, can change both and answer for itself: to \
+         prevent that, run the agent as another user",
+        keys.display()
+    )
 }
 
 /// Whether old and new contents are renamed, and not copied.
@@ -214,6 +228,7 @@ impl Findings {
         };
         screen.line(&format!("undo and layers: {}, {renamed}", sanitize(&self.state)))?;
         screen.line(&format!("log: {}", sanitize(&self.store)))?;
+        screen.line(&format!("approvals: {}", sanitize(&self.approvals)))?;
         for file in &self.files {
             screen.line(&format!("configuration: {}", sanitize(file)))?;
         }
@@ -241,6 +256,7 @@ impl Findings {
             "state": self.state,
             "same_filesystem": self.same_filesystem,
             "log": self.store,
+            "approvals": self.approvals,
             "configuration": self.files,
         })
     }

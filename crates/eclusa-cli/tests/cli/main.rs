@@ -31,6 +31,7 @@ mod looking;
 mod mcp;
 mod mission;
 mod old_state;
+mod people;
 mod policy;
 mod policy_docs;
 mod policy_export;

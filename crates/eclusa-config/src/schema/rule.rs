@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::{Access, Decision, PermissionClass};
+use eclusa::{Access, Decision, PermissionClass, Proof};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -60,6 +60,17 @@ pub(crate) struct Rule {
     pub(crate) except: Option<Spanned<OneOrMany<String>>>,
     /// It holds although there is text from outside in the conversation. For `allow`.
     pub(crate) tainted: Option<Spanned<bool>>,
+    /// Only the yes of these people or groups counts. For `ask`; `eclusa people` lists them.
+    pub(crate) of: Option<Spanned<OneOrMany<String>>>,
+    /// So many different people must say yes. For `ask`.
+    #[schemars(range(min = 1))]
+    pub(crate) need: Option<Spanned<u64>>,
+    /// How sure it must be who they are: their word, or a key that signs the answer. For `ask`.
+    pub(crate) with: Option<Spanned<Keyword<Proof>>>,
+    /// Whoever asks does not count. For `ask`; so it is where `need` is more than one.
+    pub(crate) separate: Option<Spanned<bool>>,
+    /// How long they may take. For `ask`.
+    pub(crate) within: Option<Spanned<String>>,
     /// Calls that it must apply to; checked when the file is read.
     #[serde(default, rename = "match")]
     pub(crate) matches: Vec<Spanned<Example>>,

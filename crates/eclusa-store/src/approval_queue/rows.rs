@@ -1,15 +1,15 @@
 //! Changing questions: each change in one transaction, and only as the table of states allows.
 
 use eclusa::{
-    Answer, GivenAnswer, Hash, Proof, Question, QuestionEvent, QuestionState, QuestionTimes,
-    QueueError,
+    Answer, GivenAnswer, GivenVote, Hash, Proof, Question, QuestionEvent, QuestionState,
+    QuestionTimes, QueueError,
 };
 use rusqlite::{OptionalExtension, params};
 
 use super::{
     answer_columns::{AnswerColumns, from_columns, seal},
     read::{from_sql, times},
-    wire,
+    votes, wire,
 };
 use crate::{
     Store, StoreError,
@@ -99,13 +99,17 @@ pub(super) fn decide(
             return Ok(Err(QueueError::Swapped(id)));
         }
         match found.state.after(event) {
-            Some(state) => decided.push((id, state, found)),
+            Some(state) => {
+                let question = read(tx, id, &found)?;
+                let state = votes::is_enough(tx, id, &question, given)?.then_some(state);
+                decided.push((id, state, question, found));
+            }
             None if said_before(&found, sha256, &given.by) => {}
             None => return Ok(Err(refusal(tx, id, found, now)?)),
         }
     }
-    for (id, state, found) in decided {
-        write_answer(tx, id, state, &found, given, now)?;
+    for (id, state, question, found) in decided {
+        write_answer(tx, id, state, &question, &found, given, now)?;
     }
     Ok(Ok(()))
 }
@@ -139,21 +143,28 @@ fn refusal(
     }
 }
 
-/// Writes one answer, with its signature, and its record.
+/// The question that a row holds.
+fn read(tx: &Transaction<'_>, id: u64, found: &Found) -> Result<Question, StoreError> {
+    let question = wire::read(&found.question).map_err(|why| damaged(tx.path, id, &why))?;
+    match question.binding == found.binding {
+        true => Ok(question),
+        false => Err(damaged(tx.path, id, "it is not the question that was asked")),
+    }
+}
+
+/// Writes one answer, with its signature, and its record. Without a new state the question goes on
+/// waiting, for others who must answer too.
 fn write_answer(
     tx: &mut Transaction<'_>,
     id: u64,
-    state: QuestionState,
+    state: Option<QuestionState>,
+    question: &Question,
     found: &Found,
     given: &GivenAnswer,
     now: u64,
 ) -> Result<(), StoreError> {
     let AnswerColumns { edit, reason, sha256 } = AnswerColumns::new(&given.answer);
-    let question = wire::read(&found.question).map_err(|why| damaged(tx.path, id, &why))?;
-    if question.binding != found.binding {
-        return Err(damaged(tx.path, id, "it is not the question that was asked"));
-    }
-    let shown = wire::shown(&question).map_err(|why| damaged(tx.path, id, &why))?;
+    let shown = wire::shown(question).map_err(|why| damaged(tx.path, id, &why))?;
     let seal = seal(&found.binding, shown, sha256);
     let proof = given.signed.as_ref().map_or(Proof::Word, |it| it.proof);
     let word = given.answer.word();
@@ -162,8 +173,16 @@ fn write_answer(
     let (by, proof_word) = (given.by.as_str(), proof.as_str());
     let change = next_change(tx)?;
     let (row, at) = (to_sql(id), to_sql(now));
-    let values = params![row, state.as_str(), word, edit, reason, seal, by, proof_word, at, change];
-    tx.connection.execute(sql, values).in_store(tx.path)?;
+    match state.map(QuestionState::as_str) {
+        Some(state) => {
+            let values = params![row, state, word, edit, reason, seal, by, proof_word, at, change];
+            tx.connection.execute(sql, values).in_store(tx.path)?;
+        }
+        None => {
+            let sql = "UPDATE questions SET changed = ?2 WHERE id = ?1";
+            tx.connection.execute(sql, params![row, change]).in_store(tx.path)?;
+        }
+    }
     let sql = "INSERT OR REPLACE INTO answers VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let signed = given.signed.as_ref();
     let (key, statement) = (signed.map(|it| &it.key), signed.map(|it| &it.statement));
@@ -171,7 +190,7 @@ fn write_answer(
     let values = params![row, by, proof_word, key, word, statement, signature, at];
     tx.connection.execute(sql, values).in_store(tx.path)?;
     let waited = Some(now.saturating_sub(found.created));
-    record(tx, &question, id, ("answered", word, Some(proof), reason, waited), by, now)
+    record(tx, question, id, ("answered", word, Some(proof), reason, waited), by, now)
 }
 
 /// Takes a yes back, and puts that on record.
@@ -200,7 +219,7 @@ pub(super) fn take(
     nonce: &str,
     asked: &Asked,
     now: u64,
-) -> Result<Option<(Answer, String)>, StoreError> {
+) -> Result<Option<(Answer, String, Vec<GivenVote>)>, StoreError> {
     let Some(found) = find(tx, id, now)? else { return Ok(None) };
     let sql = "SELECT edit, reason, nonce, principal FROM questions WHERE id = ?1";
     let row = tx.connection.query_row(sql, [to_sql(id)], |row| {
@@ -232,7 +251,13 @@ pub(super) fn take(
                question = json_set(question, '$.args', NULL) WHERE id = ?1";
     let row = params![to_sql(id), state.as_str(), to_sql(now), next_change(tx)?];
     tx.connection.execute(sql, row).in_store(tx.path)?;
-    Ok(Some((answer, by)))
+    let votes = match answer.is_yes() {
+        true => votes::given_before(tx, id, answer.word())?,
+        false => Vec::new(),
+    };
+    let names: Vec<&str> = votes.iter().map(|it| it.by.as_str()).collect();
+    let by = if names.len() > 1 { names.join(", ") } else { by };
+    Ok(Some((answer, by, votes)))
 }
 
 /// Lets go of a question: whoever asks the same may have it.

@@ -1,11 +1,11 @@
 //! A question as it is kept in the store, version 1, and back: a person who is asked later sees
 //! what a person who is asked at once would have seen.
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use eclusa::{
-    Advice, Decision, Grant, GrantScope, Hash, PermissionClass, Preview, Question, Reason,
-    ReverseThinkingReport, Source, Touch, Verdict,
+    Advice, Decision, Grant, GrantScope, Hash, PermissionClass, Preview, Proof, Question, Reason,
+    ReasonId, Requirement, ReverseThinkingReport, Source, Touch, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,6 +44,18 @@ struct Because<'a> {
     source: Cow<'a, str>,
     origin: Cow<'a, str>,
     text: Cow<'a, str>,
+    /// Who must say yes, where the rule says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    requires: Option<Requires<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Requires<'a> {
+    of: Cow<'a, [String]>,
+    need: usize,
+    with: Cow<'a, str>,
+    separate: bool,
+    within_ms: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -211,7 +223,31 @@ fn because_out(reason: &Reason) -> Because<'_> {
         source: source.into(),
         origin: reason.origin.label().into(),
         text: (*reason.text).into(),
+        requires: match &reason.origin {
+            ReasonId::Rule { requires, .. } => requires.as_deref().map(requires_out),
+            ReasonId::Taint | ReasonId::Named(_) => None,
+        },
     }
+}
+
+fn requires_out(it: &Requirement) -> Requires<'_> {
+    Requires {
+        of: (&it.of).into(),
+        need: it.need,
+        with: it.with.as_str().into(),
+        separate: it.separate,
+        within_ms: it.within.map(|it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX)),
+    }
+}
+
+fn requires_in(it: Requires<'_>) -> Result<Requirement, String> {
+    Ok(Requirement {
+        of: it.of.into_owned(),
+        need: it.need,
+        with: Proof::from_word(&it.with).ok_or_else(|| unknown(&it.with))?,
+        separate: it.separate,
+        within: it.within_ms.map(Duration::from_millis),
+    })
 }
 
 fn because_in(because: Because<'_>) -> Result<Reason, String> {
@@ -223,10 +259,17 @@ fn because_in(because: Because<'_>) -> Result<Reason, String> {
         "mode" => Source::Mode,
         word => return Err(unknown(word)),
     };
+    let origin = because.origin.into_owned();
     Ok(Reason {
         decision: decision_in(&because.decision)?,
         source,
-        origin: because.origin.into_owned().into(),
+        origin: match because.requires {
+            None => origin.into(),
+            Some(requires) => {
+                let requires = Some(Arc::new(requires_in(requires)?));
+                ReasonId::Rule { id: None, written_at: origin.into(), requires }
+            }
+        },
         text: because.text.into_owned().into(),
     })
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use eclusa::{
-    Answer, Approver, GivenAnswer, NotAsked, Question, QuestionPage, QuestionState, Questions,
-    QueueError, Said,
+    Answer, Approver, GivenAnswer, GivenVote, NotAsked, Question, QuestionPage, QuestionState,
+    Questions, QueueError, Said,
 };
 use eclusa_store::ApprovalQueue;
 use proptest::prelude::*;
@@ -23,7 +23,9 @@ async fn park(queue: &ApprovalQueue, question: &Question) -> Result<Said, NotAsk
 }
 
 fn said(answer: Answer, id: u64) -> Result<Said, NotAsked> {
-    Ok(Said { answer, by: "ann".to_owned(), question: Some(id) })
+    let vote = GivenVote { by: "ann".to_owned(), signed: None };
+    let votes = answer.is_yes().then_some(vote).into_iter().collect();
+    Ok(Said { answer, by: "ann".to_owned(), question: Some(id), votes })
 }
 
 #[tokio::test]

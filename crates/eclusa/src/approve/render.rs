@@ -282,7 +282,9 @@ fn rules(question: &Question, page: &mut lines::Page) {
         let origin = one_line(reason.origin.label());
         (reason.decision.to_string(), format!("{} ({origin})", one_line(&reason.text)))
     };
-    page.block(Role::Rule, question.verdict.because.iter().map(rule).collect());
+    let needs =
+        question.verdict.requirements().map(|it| ("needs".to_owned(), unbarred(&it.to_string())));
+    page.block(Role::Rule, question.verdict.because.iter().map(rule).chain(needs).collect());
 }
 
 fn thoughts(reverse_thinking: &ReverseThinkingReport, page: &mut lines::Page) {

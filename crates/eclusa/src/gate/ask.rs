@@ -14,6 +14,7 @@ use crate::{
     stop::Decider,
 };
 
+pub(in crate::gate) mod required;
 mod tainted;
 
 /// What came of asking.
@@ -119,6 +120,7 @@ pub(crate) async fn ask_about_changes(
     }
     // What a person has not seen in full is not allowed for good.
     let whole = preview.whole;
+    let time = required::time(setup, &verdict);
     let question = Question {
         can_always: whole
             && setup.live.memory.can_always()
@@ -126,6 +128,7 @@ pub(crate) async fn ask_about_changes(
         verdict,
         preview: Some(preview),
         binding: binding.clone(),
+        time,
         ..question(setup, run, call, trail, grant.clone())
     };
     let said = match ask_someone(setup, run, call, &question, &covered, trail).await {
@@ -191,7 +194,9 @@ async fn ask_someone(
         }
     };
     match answered {
-        Err(Stop::NoApprover) if setup.on_no_approver == OnNoApprover::AllowWithWarning => {
+        Err(Stop::NoApprover)
+            if setup.on_no_approver == OnNoApprover::AllowWithWarning && !is_required(question) =>
+        {
             let warning = "a person should have approved this call, and nobody could be asked: it ran without approval";
             trail.warnings.push(warning.to_owned());
             setup.events.send(|| Event::Warning {
@@ -200,7 +205,7 @@ async fn ask_someone(
             });
             tracing::warn!(tool = call.name(), "{warning}");
             let by = "no_handler".to_owned();
-            Ok(Heard::Unasked(Said { answer: Answer::Once, by, question: None }))
+            Ok(Heard::Unasked(Said { answer: Answer::Once, by, question: None, votes: Vec::new() }))
         }
         Err(Stop::NoApprover) => Err(tainted::refusal(question).unwrap_or(Stop::NoApprover)),
         answered => answered,
@@ -216,7 +221,7 @@ fn apply_answer(
     said: Said,
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
-    let Said { answer, by, question } = said;
+    let Said { answer, by, question, .. } = said;
     note(trail, call, answer.word(), by.clone(), question);
     let yes = matches!(answer, Answer::Once | Answer::Session | Answer::Always);
     trail.approval.iter_mut().for_each(|it| it.opens = yes);
@@ -283,7 +288,8 @@ fn still_bound(setup: &GateSetup, run: &Run, call: &Validated) -> Result<(), Sto
 fn grant_for(setup: &GateSetup, call: &Validated, verdict: Option<&Verdict>) -> Option<Grant> {
     let tainted = |it: &Reason| it.decision == Decision::Ask && it.origin == ReasonId::Taint;
     let workspace = setup.workspace.as_ref().map(|it| it.root());
-    let plain = verdict.is_none_or(|it| !it.because.iter().any(tainted));
+    let required = |it: &Verdict| it.requirements().next().is_some();
+    let plain = verdict.is_none_or(|it| !it.because.iter().any(tainted) && !required(it));
     plain.then(|| Grant::covering(call, workspace))
 }
 
@@ -295,10 +301,12 @@ pub(super) async fn ask_approvers(
     question: &Question,
     covered: &(dyn Fn() -> Option<String> + Sync),
 ) -> Result<Heard, Stop> {
-    let queued = run.park || setup.on_no_approver == OnNoApprover::Queue;
+    // Who must answer is proven in the queue, and nowhere else.
+    let required = is_required(question);
+    let queued = run.park || required || setup.on_no_approver == OnNoApprover::Queue;
     let queue = setup.approval_queue.as_ref().filter(|_| queued);
     // Whoever never waits asks nobody who would have to be waited for.
-    let present = if run.park { &[][..] } else { &setup.approvers[..] };
+    let present = if run.park || required { &[][..] } else { &setup.approvers[..] };
     let (mut told, mut unread) = (false, None);
     for approver in present.iter().chain(queue) {
         let several = approver.takes_several();
@@ -327,7 +335,10 @@ pub(super) async fn ask_approvers(
         let failed =
             |what: String| Stop::denied(Decider::Approver(approver.name().to_owned()), what);
         match answered {
-            Ok(Ok(Ok(said))) => return Ok(Heard::Said(said)),
+            Ok(Ok(Ok(said))) => {
+                required::check(setup, question, &said).await?;
+                return Ok(Heard::Said(said));
+            }
             Ok(Ok(Err(NotAsked::Unavailable(_)))) => {}
             Ok(Ok(Err(NotAsked::Parked(id)))) => return Err(Stop::Parked(id)),
             Ok(Ok(Err(NotAsked::Unread(why)))) => unread = Some(failed(why)),
@@ -341,6 +352,11 @@ pub(super) async fn ask_approvers(
     }
     // Whoever may have said no is not overruled by what holds where nobody is there.
     Err(unread.unwrap_or(Stop::NoApprover))
+}
+
+/// Whether a rule says who must answer.
+fn is_required(question: &Question) -> bool {
+    question.verdict.requirements().next().is_some()
 }
 
 /// Tells whoever is listening that somebody is being asked.

@@ -2,7 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::{Grant, Question, Run, Validated, Verdict, audit::trail::Trail, gate::GateSetup};
+use crate::{
+    Grant, Question, Run, Validated, Verdict,
+    audit::trail::Trail,
+    gate::{GateSetup, ask::required},
+};
 
 /// Everything that a person is shown.
 pub(super) fn question(
@@ -25,6 +29,7 @@ pub(super) fn question_with(
     verdict: Verdict,
     grant: Option<Grant>,
 ) -> Question {
+    let time = required::time(setup, &verdict);
     Question {
         call: call.id().to_owned(),
         tool: call.name().to_owned(),
@@ -46,6 +51,6 @@ pub(super) fn question_with(
         grant,
         principal: run.principal.to_string(),
         conversation: run.conversation.to_string(),
-        time: setup.limits.approval,
+        time,
     }
 }

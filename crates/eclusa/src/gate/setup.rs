@@ -8,7 +8,7 @@ use super::conversations::Conversations;
 use crate::{
     Approver, ArgsInLog, AuditSink, Changes, Checkpoint, Clock, Durability, Events, Metrics,
     OnNoApprover, Policy, PreflightStep, Questions, Redactor, Registry, Remember, ReverseThinker,
-    ReviewCache, Reviewer, Spool, SystemClock, Tally, Workspace,
+    ReviewCache, Reviewer, SignerDirectory, Spool, SystemClock, Tally, Workspace,
     approve::memory::{Counter, Memory},
 };
 
@@ -97,6 +97,8 @@ pub struct GateSetup {
     pub approval_queue: Option<Arc<dyn Approver>>,
     /// The same queue, for whoever looks for a question in it after a restart.
     pub questions: Option<Arc<dyn Questions>>,
+    /// The people whose keys count here. `None`: nobody's, so an answer is a word at most.
+    pub people: Option<Arc<dyn SignerDirectory>>,
     /// The embedding program's own gate.
     pub checkpoint: Option<Arc<dyn Checkpoint>>,
     /// Who argues the other side.
@@ -165,6 +167,7 @@ impl GateSetup {
             on_no_approver: OnNoApprover::default(),
             approval_queue: None,
             questions: None,
+            people: None,
             checkpoint: None,
             reverse_thinker: None,
             order: PreflightStep::ORDER,

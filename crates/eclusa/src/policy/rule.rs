@@ -12,7 +12,7 @@ use super::{
     paths::Globs,
     validity::Validity,
 };
-use crate::{Blocked, Decision, PermissionClass, Reason, ReasonId, Source, Text};
+use crate::{Blocked, Decision, PermissionClass, Reason, ReasonId, Requirement, Source, Text};
 
 mod applies;
 mod paths;
@@ -47,6 +47,7 @@ pub struct Rule {
     administrator: bool,
     shipped: bool,
     named_only: bool,
+    requires: Option<Arc<Requirement>>,
 }
 
 /// What a call does with a path.
@@ -89,6 +90,7 @@ impl Rule {
             administrator: false,
             shipped: false,
             named_only: false,
+            requires: None,
         }
     }
 
@@ -299,6 +301,14 @@ impl Rule {
         &self.text
     }
 
+    /// Who must say yes. For rules that ask.
+    pub fn requires(self, requirement: Requirement) -> Result<Rule, ConditionError> {
+        match self.decision {
+            Decision::Ask => Ok(Rule { requires: Some(Arc::new(requirement)), ..self }),
+            _ => Err(ConditionError::Bounds("only a rule that asks can say who must answer")),
+        }
+    }
+
     /// True when it does not apply to every call.
     pub fn has_conditions(&self) -> bool {
         self.tools.is_some()
@@ -362,7 +372,11 @@ impl Rule {
         Reason {
             decision: self.decision,
             source: if self.administrator { Source::Administrator } else { Source::Rule },
-            origin: ReasonId::Rule { id: self.id.clone(), written_at: self.origin.clone() },
+            origin: ReasonId::Rule {
+                id: self.id.clone(),
+                written_at: self.origin.clone(),
+                requires: self.requires.clone(),
+            },
             text: self.text.clone(),
         }
     }

@@ -77,5 +77,5 @@ fn a9_of_many_takers_exactly_one_gets_the_answer() {
         })
         .collect();
     let took: Vec<_> = takers.into_iter().filter_map(|taker| taker.join().unwrap()).collect();
-    assert_eq!(took, [(Answer::Once, "x".to_owned())]);
+    assert_eq!(took, [(Answer::Once, "x".to_owned(), Vec::new())]);
 }

@@ -1,0 +1,53 @@
+//! A person's key in a file: whoever can read the file answers as that person.
+
+use std::{fs, io, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
+
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
+use crate::people::{KeyKind, PeopleError, PersonKey};
+
+/// What the file begins with, so that nobody takes another for it.
+const HEADLINE: &str = "eclusa-key-v1 ";
+
+/// An Ed25519 key.
+pub struct KeyFile {
+    pair: Ed25519KeyPair,
+}
+
+impl KeyFile {
+    /// Makes a new key, in a file that is not there yet and that only its owner reads.
+    pub fn create(path: &Path) -> Result<KeyFile, PeopleError> {
+        let failed = |err: io::Error| PeopleError::File { path: path.to_owned(), err };
+        let broken = |_| failed(io::Error::other("no key could be made"));
+        let pair = Ed25519KeyPair::generate().map_err(broken)?;
+        let private = pair.to_pkcs8().map_err(broken)?;
+        let text = format!("{HEADLINE}{}\n", STANDARD.encode(private.as_ref()));
+        let mut options = fs::OpenOptions::new();
+        let mut file =
+            options.write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        Ok(KeyFile { pair })
+    }
+
+    /// The key in this file.
+    pub fn open(path: &Path) -> Result<KeyFile, PeopleError> {
+        let failed = |err: io::Error| PeopleError::File { path: path.to_owned(), err };
+        let text = fs::read_to_string(path).map_err(failed)?;
+        let unreadable = || failed(io::Error::other("it holds no key of a person"));
+        let private = text.trim().strip_prefix(HEADLINE).and_then(|it| STANDARD.decode(it).ok());
+        let pair = Ed25519KeyPair::from_pkcs8(&private.ok_or_else(unreadable)?);
+        Ok(KeyFile { pair: pair.map_err(|_| unreadable())? })
+    }
+
+    /// Its public part, to be registered for a person.
+    pub fn public(&self, label: String, now: u64) -> PersonKey {
+        let public = STANDARD.encode(self.pair.public_key().as_ref());
+        PersonKey::new(KeyKind::File, public, label, now)
+    }
+
+    /// Signs a text, in base64.
+    pub fn sign(&self, text: &str) -> String {
+        STANDARD.encode(self.pair.sign(text.as_bytes()))
+    }
+}

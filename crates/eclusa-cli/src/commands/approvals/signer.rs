@@ -1,0 +1,76 @@
+//! Who says yes on the command line, and with which key.
+
+use std::path::PathBuf;
+
+use eclusa::{
+    Answer, Clock as _, GivenAnswer, Proof, Questions as _, SignedAnswer, SignerDirectory as _,
+    Statement, SystemClock, Vote,
+};
+use eclusa_approvals::{KeyFile, People};
+use eclusa_store::ApprovalQueue;
+
+use super::failed;
+use crate::{failure::Failure, person};
+
+/// How long a signed answer may take to reach the queue, in milliseconds.
+const SIGNED_FOR: u64 = 60_000;
+
+/// Whoever answers.
+pub(super) struct Signer {
+    people: People,
+    person: String,
+    key: Option<(KeyFile, String)>,
+}
+
+impl Signer {
+    /// The owner of the key, or whoever runs the command.
+    pub(super) fn open(people: People, file: Option<PathBuf>) -> Result<Signer, Failure> {
+        let Some(file) = file else {
+            return Ok(Signer { people, person: person::name(), key: None });
+        };
+        let key = KeyFile::open(&file).map_err(Failure::failed)?;
+        let id = key.public(String::new(), 0).id;
+        let known = people.key(&id).map_err(Failure::failed)?;
+        let (person, _) = known.ok_or_else(|| {
+            Failure::refused(format!("the key `{id}` is nobody's here"))
+                .hint("`eclusa people add NAME --public ...` registers it")
+        })?;
+        Ok(Signer { people, person, key: Some((key, id)) })
+    }
+
+    /// A yes to these identical questions, if the yes of this person counts for them.
+    pub(super) async fn yes(
+        &self,
+        queue: &ApprovalQueue,
+        questions: Vec<u64>,
+        answer: Answer,
+    ) -> Result<GivenAnswer, Failure> {
+        let proof = if self.key.is_some() { Proof::Key } else { Proof::Word };
+        let (person, groups) = (self.person.clone(), self.people.groups(&self.person));
+        let vote = Vote { person, groups, proof };
+        let mut binding = None;
+        for &id in &questions {
+            let question = queue.get(id).map_err(failed)?.question;
+            if let Some(why) = question.refusal(&vote) {
+                return Err(Failure::refused(format!("approval {id}: {why}")));
+            }
+            binding.get_or_insert(question.binding);
+        }
+        let mut signed = None;
+        if let (Some((key, id)), Some(binding)) = (&self.key, &binding) {
+            let name = queue.queue().await.map_err(failed)?;
+            let statement = Statement {
+                queue: &name,
+                questions: &questions,
+                binding,
+                answer: &answer,
+                person: &self.person,
+                expires: SystemClock.unix_ms().saturating_add(SIGNED_FOR),
+            };
+            let statement = statement.text();
+            let signature = key.sign(&statement);
+            signed = Some(SignedAnswer { proof, key: id.clone(), statement, signature });
+        }
+        Ok(GivenAnswer { questions, answer, by: self.person.clone(), binding, signed })
+    }
+}

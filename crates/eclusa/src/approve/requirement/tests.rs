@@ -1,0 +1,57 @@
+//! Which answers are enough, and which texts are statements of them.
+
+use super::*;
+
+fn vote(person: &str, groups: &[&str], proof: Proof) -> Vote {
+    let groups = groups.iter().map(|it| (*it).to_owned()).collect();
+    Vote { person: person.to_owned(), groups, proof }
+}
+
+fn required(of: &[&str], need: usize, with: Proof, separate: bool) -> Requirement {
+    let of = of.iter().map(|it| (*it).to_owned()).collect();
+    Requirement { of, need, with, separate, within: None }
+}
+
+#[test]
+fn only_different_people_who_may_answer_and_prove_it_count() {
+    let two = required(&["release", "ann"], 2, Proof::Key, true);
+    let bo = vote("bo", &["release"], Proof::Key);
+    let ann = vote("ann", &[], Proof::Key);
+    assert!(two.is_met(&[bo.clone(), ann.clone()], "cy"));
+    assert!(!two.is_met(std::slice::from_ref(&bo), "cy"));
+    assert!(!two.is_met(&[bo.clone(), bo.clone()], "cy"), "one person is one");
+    assert!(!two.is_met(&[bo.clone(), ann.clone()], "ann"), "whoever asks does not count");
+    assert!(!two.is_met(&[bo.clone(), vote("ann", &[], Proof::Word)], "cy"), "a word is no key");
+    assert!(!two.is_met(&[bo, vote("eve", &["others"], Proof::Passkey)], "cy"), "not of them");
+    assert!(!required(&[], 0, Proof::Word, false).is_met(&[], "cy"), "nobody is never enough");
+    assert!(required(&[], 1, Proof::Word, false).is_met(&[vote("x", &[], Proof::Word)], "x"));
+}
+
+#[test]
+fn a_statement_is_for_one_queue_binding_answer_and_person() {
+    let said = |answer: &'static Answer| Statement {
+        queue: "q",
+        questions: &[7],
+        binding: "b",
+        answer,
+        person: "ann",
+        expires: 0,
+    };
+    let once = said(&Answer::Once);
+    let text = Statement { questions: &[7, 8], expires: 9, ..once.clone() }.text();
+    assert!(is_statement_of(&text, &once));
+    assert!(is_statement_of(&text, &Statement { questions: &[8], ..once.clone() }));
+    for other in [
+        Statement { questions: &[9], ..once.clone() },
+        Statement { queue: "r", ..once.clone() },
+        Statement { binding: "c", ..once.clone() },
+        Statement { person: "bo", ..once.clone() },
+        said(&Answer::Session),
+    ] {
+        assert!(!is_statement_of(&text, &other), "{other:?}");
+    }
+    for bad in ["", "eclusa answer v1", "eclusa answer v2\n{}", &text.replace("v1", "v2")] {
+        assert!(!is_statement_of(bad, &once), "{bad}");
+    }
+    assert!(!is_statement_of(&format!("{text} "), &once));
+}

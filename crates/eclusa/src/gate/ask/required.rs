@@ -1,0 +1,68 @@
+//! What rules require of an answer, checked where the call runs: whatever wrote the answer down,
+//! only signatures of people who are known here count for more than a word.
+
+use std::time::Duration;
+
+use crate::{
+    GivenVote, Question, Said, Statement, Stop, Verdict, Vote,
+    approve::requirement::{is_statement_of, opens},
+    gate::GateSetup,
+    stop::Decider,
+};
+
+/// How long an answer is waited for: the shortest time that a rule gives holds.
+pub(in crate::gate) fn time(setup: &GateSetup, verdict: &Verdict) -> Duration {
+    let within = verdict.requirements().filter_map(|it| it.within);
+    within.fold(setup.limits.approval, Duration::min)
+}
+
+/// Checks that an answer which opens the call meets every rule.
+pub(super) async fn check(setup: &GateSetup, question: &Question, said: &Said) -> Result<(), Stop> {
+    if question.verdict.requirements().next().is_none() || !opens(&said.answer) {
+        return Ok(());
+    }
+    let queue = match &setup.questions {
+        Some(questions) => questions.queue().await.unwrap_or_default(),
+        None => String::new(),
+    };
+    let checked = said.votes.iter().filter_map(|it| vote(setup, question, said, it, &queue));
+    let votes: Vec<Vote> = checked.collect();
+    let unmet = question.verdict.requirements().find(|it| !it.is_met(&votes, &question.principal));
+    match unmet {
+        None => Ok(()),
+        Some(unmet) => {
+            let why = format!("the answer is not enough: a rule requires {unmet}");
+            Err(Stop::denied(Decider::Approver(said.by.clone()), why))
+        }
+    }
+}
+
+/// The yes of one person. One whose signature does not hold is none at all.
+fn vote(
+    setup: &GateSetup,
+    question: &Question,
+    said: &Said,
+    given: &GivenVote,
+    queue: &str,
+) -> Option<Vote> {
+    let people = setup.people.as_ref();
+    let proof = match &given.signed {
+        None => crate::Proof::Word,
+        Some(signed) => {
+            let statement = Statement {
+                queue,
+                questions: &[said.question?],
+                binding: &question.binding,
+                answer: &said.answer,
+                person: &given.by,
+                expires: 0,
+            };
+            if !is_statement_of(&signed.statement, &statement) {
+                return None;
+            }
+            people?.verify(&given.by, signed)?
+        }
+    };
+    let groups = people.map(|it| it.groups(&given.by)).unwrap_or_default();
+    Some(Vote { person: given.by.clone(), groups, proof })
+}
