@@ -10,6 +10,7 @@ mod page;
 mod people;
 mod proof;
 mod server;
+mod signers;
 mod workspaces;
 
 pub use key_file::KeyFile;

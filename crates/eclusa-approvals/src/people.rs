@@ -7,10 +7,8 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use eclusa::{Hash, Proof, SignedAnswer, SignerDirectory};
+use eclusa::Hash;
 use serde::{Deserialize, Serialize};
-
-use crate::proof::verify;
 
 /// What sort of key it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,20 +53,6 @@ impl PersonKey {
             KeyKind::Browser => bytes.len() == 65 && bytes.first() == Some(&4),
             KeyKind::File => bytes.len() == 32,
         }
-    }
-}
-
-impl SignerDirectory for People {
-    fn verify(&self, person: &str, signed: &SignedAnswer) -> Option<Proof> {
-        let (owner, key) = self.key(&signed.key).ok().flatten()?;
-        let holds = owner == person && verify(&key, &signed.statement, &signed.signature).is_ok();
-        // What the answer says of itself counts for nothing.
-        holds.then_some(Proof::Key)
-    }
-
-    fn groups(&self, person: &str) -> Vec<String> {
-        let all = self.all().unwrap_or_default();
-        all.into_iter().find(|it| it.name == person).map(|it| it.groups).unwrap_or_default()
     }
 }
 

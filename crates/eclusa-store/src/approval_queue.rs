@@ -301,7 +301,7 @@ impl Questions for ApprovalQueue {
     ) -> BoxFuture<'a, Result<bool, QueueError>> {
         Box::pin(async move {
             let (call, ticket) = (call.to_owned(), ticket.to_owned());
-            let set = self.store.write_later(move |tx| rows::set_ticket(tx, &call, &ticket));
+            let set = self.store.write_later(move |tx| park::set_ticket(tx, &call, &ticket));
             Ok(set.await?)
         })
     }

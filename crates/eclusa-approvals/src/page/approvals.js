@@ -169,6 +169,7 @@ async function go(to, { keep = false, news = false } = {}) {
   $("main").replaceWith(document.importNode(main, true));
   for (const name of ["nav"]) $(name)?.replaceWith(document.importNode($(name, page), true));
   document.body.className = page.body.className;
+  document.body.classList.toggle("resting", resting());
   if ($(".list") && scroll) $(".list").scrollTop = scroll;
   begin();
 }

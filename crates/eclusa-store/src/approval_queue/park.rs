@@ -153,3 +153,14 @@ fn sweep(tx: &Transaction<'_>, now: u64) -> Result<(), StoreError> {
     let row = params![to_sql(now), next_change(tx)?, SWEEP];
     tx.connection.execute(sql, row).in_store(tx.path).map(drop)
 }
+
+/// Gives the open question of a call a name.
+pub(super) fn set_ticket(
+    tx: &mut Transaction<'_>,
+    call: &str,
+    ticket: &str,
+) -> Result<bool, StoreError> {
+    let sql = "UPDATE questions SET ticket = ?2 WHERE id = (SELECT max(id) FROM questions \
+               WHERE call = ?1 AND state = 'pending')";
+    Ok(tx.connection.execute(sql, [call, ticket]).in_store(tx.path)? == 1)
+}

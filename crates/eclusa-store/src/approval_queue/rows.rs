@@ -320,17 +320,6 @@ fn end(tx: &Transaction<'_>, id: u64, state: QuestionState, now: u64) -> Result<
     tx.connection.execute(sql, row).in_store(tx.path).map(drop)
 }
 
-/// Gives the open question of a call a name.
-pub(super) fn set_ticket(
-    tx: &mut Transaction<'_>,
-    call: &str,
-    ticket: &str,
-) -> Result<bool, StoreError> {
-    let sql = "UPDATE questions SET ticket = ?2 WHERE id = (SELECT max(id) FROM questions \
-               WHERE call = ?1 AND state = 'pending')";
-    Ok(tx.connection.execute(sql, [call, ticket]).in_store(tx.path)? == 1)
-}
-
 /// The point up to which changes were made.
 pub(super) fn last_change(store: &Store) -> Result<u64, StoreError> {
     let sql = "SELECT coalesce(max(changed), 0) FROM questions";

@@ -16,6 +16,7 @@ use crate::{
 
 pub(in crate::gate) mod required;
 mod tainted;
+mod waiting;
 
 /// What came of asking.
 pub(crate) enum Approved {
@@ -195,7 +196,8 @@ async fn ask_someone(
     };
     match answered {
         Err(Stop::NoApprover)
-            if setup.on_no_approver == OnNoApprover::AllowWithWarning && !is_required(question) =>
+            if setup.on_no_approver == OnNoApprover::AllowWithWarning
+                && !required::is_required(question) =>
         {
             let warning = "a person should have approved this call, and nobody could be asked: it ran without approval";
             trail.warnings.push(warning.to_owned());
@@ -302,7 +304,7 @@ pub(super) async fn ask_approvers(
     covered: &(dyn Fn() -> Option<String> + Sync),
 ) -> Result<Heard, Stop> {
     // Who must answer is proven in the queue, and nowhere else.
-    let required = is_required(question);
+    let required = required::is_required(question);
     let queued = run.park || required || setup.on_no_approver == OnNoApprover::Queue;
     let queue = setup.approval_queue.as_ref().filter(|_| queued);
     // Whoever never waits asks nobody who would have to be waited for.
@@ -316,14 +318,14 @@ pub(super) async fn ask_approvers(
             return Ok(Heard::Remembered(by));
         }
         if !std::mem::replace(&mut told, true) {
-            emit_asked(setup, run, question);
+            waiting::emit_asked(setup, run, question);
         }
         let asking = async { approver.submit(question, !run.park).await };
         let asking = tokio::time::timeout(question.time, AssertUnwindSafe(asking).catch_unwind());
         let answered = tokio::select! {
             biased;
             answered = asking => answered,
-            by = covered_meanwhile(setup, covered), if several => {
+            by = waiting::covered_meanwhile(setup, covered), if several => {
                 approver.withdraw(question);
                 return Ok(Heard::Remembered(by));
             }
@@ -348,40 +350,10 @@ pub(super) async fn ask_approvers(
         }
     }
     if !told {
-        emit_asked(setup, run, question);
+        waiting::emit_asked(setup, run, question);
     }
     // Whoever may have said no is not overruled by what holds where nobody is there.
     Err(unread.unwrap_or(Stop::NoApprover))
-}
-
-/// Whether a rule says who must answer.
-fn is_required(question: &Question) -> bool {
-    question.verdict.requirements().next().is_some()
-}
-
-/// Tells whoever is listening that somebody is being asked.
-fn emit_asked(setup: &GateSetup, run: &Run, question: &Question) {
-    setup.events.send(|| Event::Asked {
-        conversation: run.conversation.clone(),
-        call: question.call.clone(),
-        tool: question.tool.clone(),
-    });
-}
-
-/// Resolves when an answer to another question covers this call too.
-async fn covered_meanwhile(
-    setup: &GateSetup,
-    covered: &(dyn Fn() -> Option<String> + Sync),
-) -> String {
-    loop {
-        // Listen before looking, so that nothing falls in between.
-        let mut changed = std::pin::pin!(setup.live.memory.changed.notified());
-        changed.as_mut().enable();
-        if let Some(by) = covered() {
-            return by;
-        }
-        changed.await;
-    }
 }
 
 fn note(

@@ -16,9 +16,14 @@ pub(in crate::gate) fn time(setup: &GateSetup, verdict: &Verdict) -> Duration {
     within.fold(setup.limits.approval, Duration::min)
 }
 
+/// Whether a rule says who must answer.
+pub(super) fn is_required(question: &Question) -> bool {
+    question.verdict.requirements().next().is_some()
+}
+
 /// Checks that an answer which opens the call meets every rule.
 pub(super) async fn check(setup: &GateSetup, question: &Question, said: &Said) -> Result<(), Stop> {
-    if question.verdict.requirements().next().is_none() || !opens(&said.answer) {
+    if !is_required(question) || !opens(&said.answer) {
         return Ok(());
     }
     let queue = match &setup.questions {

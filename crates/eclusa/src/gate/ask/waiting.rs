@@ -1,0 +1,28 @@
+//! While somebody is asked: who is told, and what ends the waiting.
+
+use crate::{Event, Question, Run, gate::GateSetup};
+
+/// Tells whoever is listening that somebody is being asked.
+pub(super) fn emit_asked(setup: &GateSetup, run: &Run, question: &Question) {
+    setup.events.send(|| Event::Asked {
+        conversation: run.conversation.clone(),
+        call: question.call.clone(),
+        tool: question.tool.clone(),
+    });
+}
+
+/// Resolves when an answer to another question covers this call too.
+pub(super) async fn covered_meanwhile(
+    setup: &GateSetup,
+    covered: &(dyn Fn() -> Option<String> + Sync),
+) -> String {
+    loop {
+        // Listen before looking, so that nothing falls in between.
+        let mut changed = std::pin::pin!(setup.live.memory.changed.notified());
+        changed.as_mut().enable();
+        if let Some(by) = covered() {
+            return by;
+        }
+        changed.await;
+    }
+}
