@@ -25,13 +25,13 @@ pub(crate) const SCRIPT: &str = include_str!("page/approvals.js");
 pub(crate) const ICON: &str = include_str!("page/icon.svg");
 
 /// What a page is made from.
-pub(crate) struct View {
+pub(crate) struct PageView {
     pub(crate) workspaces: Arc<dyn Workspaces>,
     pub(crate) person: String,
     pub(crate) query: Vec<(String, String)>,
 }
 
-impl View {
+impl PageView {
     /// A parameter of the address; empty where it is not given.
     fn parameter(&self, name: &str) -> &str {
         self.query.iter().find(|(it, _)| it == name).map_or("", |(_, value)| value.as_str())
@@ -57,7 +57,7 @@ pub(crate) fn offers(question: &Question) -> Offers {
 }
 
 /// The page at this address; `None` where there is none.
-pub(crate) async fn render(view: &View, path: &str) -> Option<String> {
+pub(crate) async fn render(view: &PageView, path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').filter(|it| !it.is_empty()).collect();
     match &parts[..] {
         ["inbox"] => inbox::inbox(view, None).await,
@@ -74,7 +74,7 @@ const PLACES: [(&str, &str); 4] =
     [("inbox", "Inbox"), ("log", "Log"), ("sessions", "Sessions"), ("metrics", "Metrics")];
 
 /// A whole page of somebody who is known.
-fn layout(view: &View, place: &str, title: &str, pending: Option<u64>, body: &Html) -> String {
+fn layout(view: &PageView, place: &str, title: &str, pending: Option<u64>, body: &Html) -> String {
     let mut page = head(title);
     page.raw("<body class=\"")
         .raw(place)

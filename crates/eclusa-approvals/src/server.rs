@@ -155,7 +155,7 @@ impl PageServer {
             (&Method::GET, _) => {
                 let query = requests::query(request.uri().query().unwrap_or_default());
                 let (workspaces, person) = (self.workspaces.clone(), session.person);
-                self.render(page::View { workspaces, person, query }, path).await
+                self.render(page::PageView { workspaces, person, query }, path).await
             }
             (&Method::POST, ["api", what]) => self.write(what, request, &session).await,
             _ => missing(),
@@ -163,7 +163,7 @@ impl PageServer {
     }
 
     /// Makes a page where it holds nobody up: reading a long log takes a while.
-    async fn render(&self, view: page::View, path: String) -> Answer {
+    async fn render(&self, view: page::PageView, path: String) -> Answer {
         let Ok(_turn) = self.rendering.acquire().await else { return missing() };
         let runtime = tokio::runtime::Handle::current();
         let rendering = move || runtime.block_on(page::render(&view, &path));

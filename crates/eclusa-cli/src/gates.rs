@@ -122,6 +122,10 @@ impl AppContext {
         undo_retention::recover(&self.workspace()?, store)?;
         setup.spool = Some(Arc::new(store.clone()));
         setup.approvers = people;
+        if queue.is_some() {
+            setup.questions = Some(Arc::new(ApprovalQueue::new(store.clone())));
+        }
+        setup.people = Some(Arc::new(People::new(self.paths.people())));
         setup.approval_queue = queue;
         setup.reviewers = self.reviewers()?;
         // Whoever typed the command can end it.

@@ -4,7 +4,7 @@ use eclusa::{QuestionPage, QueuedQuestion, one_line};
 use serde_json::Value;
 
 use super::{
-    View,
+    PageView,
     html::{Html, span},
     layout, question,
 };
@@ -21,7 +21,7 @@ struct IdenticalQuestions {
 }
 
 /// The inbox, with one question in full: the one that is named, or the first.
-pub(crate) async fn inbox(view: &View, named: Option<(&str, u64)>) -> Option<String> {
+pub(crate) async fn inbox(view: &PageView, named: Option<(&str, u64)>) -> Option<String> {
     let workspaces = view.workspaces.list();
     let now = now();
     let search = view.parameter("q").to_lowercase();
@@ -70,7 +70,7 @@ pub(crate) async fn inbox(view: &View, named: Option<(&str, u64)>) -> Option<Str
     Some(layout(view, "inbox", &title, Some(pending), &body))
 }
 
-async fn full(view: &View, workspace: &WorkspaceEntry, id: u64, now: u64) -> Option<Html> {
+async fn full(view: &PageView, workspace: &WorkspaceEntry, id: u64, now: u64) -> Option<Html> {
     let questions = view.workspaces.questions(&workspace.key)?;
     let queued = questions.get(id).await.ok()?;
     let identical = questions.identical(id).await.unwrap_or_default();

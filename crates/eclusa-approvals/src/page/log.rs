@@ -4,7 +4,7 @@ use eclusa::visible;
 use serde_json::Value;
 
 use super::{
-    View,
+    PageView,
     calls::{RecordedCall, gather, newest},
     html::{Html, ago, span},
     inbox::now,
@@ -16,7 +16,7 @@ use crate::workspaces::WorkspaceEntry;
 const PAGE: usize = 50;
 
 /// The newest calls of all workspaces, or of one.
-pub(crate) fn log(view: &View) -> Option<String> {
+pub(crate) fn log(view: &PageView) -> Option<String> {
     let workspaces = view.workspaces.list();
     let wanted = view.parameter("workspace");
     let (tool, outcome) = (view.parameter("tool"), view.parameter("outcome"));
@@ -50,7 +50,7 @@ pub(crate) fn log(view: &View) -> Option<String> {
     Some(layout(view, "log", "Log", None, &body))
 }
 
-fn filters(view: &View, workspaces: &[WorkspaceEntry], body: &mut Html) {
+fn filters(view: &PageView, workspaces: &[WorkspaceEntry], body: &mut Html) {
     body.raw("<form class=\"filters\" role=\"search\"><input id=\"search\" type=\"search\" name=\"q\" aria-label=\"Search the log\" placeholder=\"Search the log\"");
     body.element(" value=\"", view.parameter("q"), "\">");
     let mut select = |name: &str, label: &str, options: &[(String, String)]| {
@@ -110,7 +110,7 @@ fn table(rows: &[(&WorkspaceEntry, RecordedCall)], several: bool, now: u64, body
 }
 
 /// Everything about one call.
-pub(crate) async fn call(view: &View, key: &str, number: u64) -> Option<String> {
+pub(crate) async fn call(view: &PageView, key: &str, number: u64) -> Option<String> {
     let workspace = view.workspaces.list().into_iter().find(|it| it.key == key)?;
     let log = view.workspaces.log(key)?;
     let mut records = log.records(number, 1).ok()?;
@@ -200,7 +200,7 @@ fn approval(call: &RecordedCall, body: &mut Html) {
 }
 
 /// What it changed, as people read it, and the way back.
-fn effects(view: &View, key: &str, number: u64, body: &mut Html) {
+fn effects(view: &PageView, key: &str, number: u64, body: &mut Html) {
     let Some(effects) = view.workspaces.effects(key, number) else { return };
     body.element("<h2>Changes <span class=\"state\">", &effects.status, "</span></h2>");
     body.raw("<pre class=\"lines\" dir=\"ltr\" translate=\"no\" tabindex=\"0\">");

@@ -7,7 +7,7 @@ use eclusa::one_line;
 use serde_json::Value;
 
 use super::{
-    View,
+    PageView,
     calls::{RecordedCall, gather},
     html::{Html, span},
     inbox::now,
@@ -24,7 +24,7 @@ const STEPS: usize = 24;
 /// So many rows have the tables.
 const ROWS: usize = 8;
 
-pub(crate) fn metrics(view: &View) -> Option<String> {
+pub(crate) fn metrics(view: &PageView) -> Option<String> {
     let now = now();
     let (mut calls, mut waits) = (Vec::new(), Vec::new());
     let mut suggestions = Vec::new();

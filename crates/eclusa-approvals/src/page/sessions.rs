@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use eclusa::QuestionPage;
 
 use super::{
-    View,
+    PageView,
     calls::newest,
     html::{Html, ago},
     inbox::now,
@@ -29,7 +29,7 @@ struct Talk {
 }
 
 /// The conversations of all workspaces, the latest first.
-pub(crate) async fn sessions(view: &View) -> Option<String> {
+pub(crate) async fn sessions(view: &PageView) -> Option<String> {
     let mut rows: Vec<(String, String, Talk)> = Vec::new();
     for workspace in view.workspaces.list() {
         let mut talks: BTreeMap<String, Talk> = BTreeMap::new();
