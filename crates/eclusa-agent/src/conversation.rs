@@ -25,7 +25,7 @@ mod opening;
 mod recover;
 
 pub use inbox::{ConversationHandle, UserMessage};
-pub use opening::{ConversationSetup, OpenError, fork};
+pub use opening::{ConversationSetup, OpenError, fork, keep_import};
 
 use calling::Repeats;
 use inbox::Next;

@@ -23,7 +23,7 @@ mod wire;
 
 pub use context::{SystemText, project_words, system_text};
 pub use conversation::{
-    Conversation, ConversationHandle, ConversationSetup, OpenError, UserMessage, fork,
+    Conversation, ConversationHandle, ConversationSetup, OpenError, UserMessage, fork, keep_import,
 };
 pub use events::{AgentEvent, CallOutcome, TurnEnd, TurnReport};
 pub use http::HttpModel;

@@ -12,9 +12,11 @@ use serde_json::Value;
 use crate::item::TranscriptItem;
 
 mod html;
+mod import;
 mod markdown;
 
 pub use html::html;
+pub use import::{ImportFormat, ImportedTranscript, import};
 pub use markdown::markdown;
 
 /// What is known of a conversation without reading it.

@@ -25,8 +25,8 @@ mod values;
 pub(crate) use agents::{AcpArgs, AgentsCommand, InstallArgs};
 pub(crate) use approvals::{ApprovalsCommand, ResumeArgs, ServeArgs};
 pub(crate) use conversation::{
-    AskArgs, ChatArgs, ConversationCommand, ExportFormat, FeedArgs, ModelsCommand, SessionsCommand,
-    WireShape,
+    AddModelArgs, AskArgs, ChatArgs, ConversationCommand, ExportFormat, FeedArgs, ImportSource,
+    ModelsCommand, SessionsCommand, WireShape,
 };
 pub(crate) use history::{
     ChangesCommand, ChangesList, ConfigCommand, LogCommand, LogList, RedoArgs, ToolsCommand,

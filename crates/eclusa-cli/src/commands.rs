@@ -101,6 +101,7 @@ async fn conversation(global: &Global, what: ConversationCommand) -> Result<Exit
             models::run(&ctx, what.unwrap_or(ModelsCommand::List), global.json).await
         }
         ConversationCommand::Ask(args) => ask::run(&ctx, args, global.json).await,
+        ConversationCommand::Personas => models::personas(&ctx, global.json),
         ConversationCommand::Sessions { what } => {
             let what = what.unwrap_or(SessionsCommand::List { all: false });
             sessions::run(&ctx, what, global.json).await

@@ -37,6 +37,7 @@ mod terminal;
 mod tickets;
 mod timestamp;
 mod token_store;
+mod transcript_spool;
 mod trust;
 mod undo_retention;
 mod up_token;

@@ -8,7 +8,7 @@ use std::{
 use eclusa::{Event, Gate, Run, Scene};
 use tokio::sync::mpsc;
 
-use super::{Conversation, ConversationHandle, calling::Repeats, recover::lost_answers};
+use super::{Conversation, ConversationHandle, calling::Repeats, recover::lost_answers, title};
 use crate::{
     context::{Measure, Pictures},
     events::AgentEvent,
@@ -16,7 +16,9 @@ use crate::{
     limits::{TurnLimits, TurnUse},
     model::Model,
     persona::Persona,
-    transcript::{ArchiveError, ConversationHead, TranscriptStore},
+    transcript::{
+        ArchiveError, ConversationHead, ImportFormat, ImportedTranscript, TranscriptStore,
+    },
 };
 
 /// What a conversation is made of. All of it comes from the program and its person, nothing from a
@@ -222,6 +224,33 @@ pub async fn fork(
     claim(store, &mut copy).await?;
     let id = copy.id.clone();
     store.append(copy, items).await?;
+    Ok(id)
+}
+
+/// Keeps what was said to another agent as a conversation, and gives its id. All of it counts as
+/// text from outside.
+pub async fn keep_import(
+    store: &dyn TranscriptStore,
+    imported: ImportedTranscript,
+    format: ImportFormat,
+    now: u64,
+) -> Result<String, OpenError> {
+    let words = imported.items.iter().find_map(|it| match &it.body {
+        ItemBody::Person { text, .. } => Some(title(text)),
+        _ => None,
+    });
+    let mut head = ConversationHead {
+        title: words.unwrap_or_default(),
+        persona: "imported".to_owned(),
+        model: format.as_str().to_owned(),
+        created: imported.items.first().map_or(now, |it| it.at),
+        touched: now,
+        taint: Some(format!("imported from {}", format.as_str())),
+        ..ConversationHead::default()
+    };
+    claim(store, &mut head).await?;
+    let id = head.id.clone();
+    store.append(head, imported.items).await?;
     Ok(id)
 }
 

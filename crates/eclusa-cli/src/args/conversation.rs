@@ -1,5 +1,7 @@
 //! Arguments of the commands about models and conversations with them.
 
+use std::path::PathBuf;
+
 use clap::{Args as Group, Subcommand, ValueEnum};
 
 const FEED_EXAMPLES: &str = "\
@@ -37,6 +39,14 @@ next request, Tab for after the turn, and Up takes them back. Esc interrupts. Qu
 calls need them. Ctrl+G opens the input in your editor, Ctrl+T the transcript, Ctrl+O the last output.
 /help lists the commands; Ctrl+C twice leaves, and the session is kept.";
 
+const ADD_MODEL_EXAMPLES: &str = "\
+Examples:
+  eclusa models add anthropic                   which models there are
+  eclusa models add anthropic --model NAME --name pro
+  eclusa models add http://localhost:8080 --model NAME --name local
+
+No key is written down: the configuration names the variable that holds it.";
+
 const SESSIONS_EXAMPLES: &str = "\
 Examples:
   eclusa sessions                               the latest of this workspace
@@ -44,6 +54,7 @@ Examples:
   eclusa sessions fork k3f9q2 --at 3 --undo     another way from turn 3, files included
   eclusa sessions export --format html > s.html
   eclusa sessions search migration
+  eclusa sessions import codex FILE             what was said to another agent, as text from outside
 
 Sessions are kept in the store of the workspace. Each is open in one process at a time.";
 
@@ -64,6 +75,8 @@ pub(crate) enum ConversationCommand {
         #[command(subcommand)]
         what: Option<ModelsCommand>,
     },
+    /// List the personas: how a model is asked to behave, and what it is kept to
+    Personas,
     /// List, show, search, copy and hand over sessions with models
     #[command(after_help = SESSIONS_EXAMPLES)]
     Sessions {
@@ -105,6 +118,25 @@ pub(crate) enum ModelsCommand {
         /// The model
         name: String,
     },
+    /// Add a model to your configuration; without `--model`: which ones the server has
+    #[command(after_help = ADD_MODEL_EXAMPLES)]
+    Add(AddModelArgs),
+}
+
+/// A model to be added.
+#[derive(Debug, Group)]
+pub(crate) struct AddModelArgs {
+    /// `anthropic`, `openai`, `gemini`, or the address of a server that speaks OpenAI Chat
+    pub(crate) server: String,
+    /// What the server calls the model
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// What you call it [default: main]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The variable that holds the key [default: the provider's usual one]
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) key_env: Option<String>,
 }
 
 /// One job for a model.
@@ -171,6 +203,14 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         undo: bool,
     },
+    /// Read what was said to another agent, as a session from outside
+    Import {
+        /// Whose file it is
+        #[arg(value_enum)]
+        from: ImportSource,
+        /// The file: `~/.claude/projects/*/*.jsonl`, `~/.codex/sessions/**/*.jsonl`
+        file: PathBuf,
+    },
     /// Print a session for somebody else
     Export {
         /// The session [default: the latest]
@@ -193,6 +233,15 @@ pub(crate) enum SessionsCommand {
         /// The session
         id: String,
     },
+}
+
+/// Whose sessions can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportSource {
+    /// A session of Claude Code
+    ClaudeCode,
+    /// A rollout of Codex
+    Codex,
 }
 
 /// The formats of an export.

@@ -21,7 +21,7 @@ use crate::{
     screen::{Paint, Style, sanitize},
     servers,
     terminal::Terminal,
-    undo_retention,
+    transcript_spool, undo_retention,
 };
 
 mod answers;
@@ -52,6 +52,7 @@ pub(super) async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<E
     if let Some(secret) = chosen.secret {
         setup.redactor = Arc::new(setup.redactor.with_rules([secret]));
     }
+    let own_session = transcript_spool::answer_references(&mut setup, &archive)?;
     let gate = Gate::new(setup).for_run(ctx.run());
     let behind = servers::wake_all(ctx, &gate.setup().registry).await?;
     let name = chosen.model.profile().name.clone();
@@ -62,6 +63,7 @@ pub(super) async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<E
         None => Conversation::open(setup).await,
     };
     let (mut conversation, events) = opened.map_err(unopened)?;
+    let _ = own_session.set(conversation.id().to_owned());
     let handle = conversation.handle();
     tokio::spawn(async move {
         asked_to_end().await;

@@ -17,6 +17,8 @@ use crate::{
     screen::{Screen, Style, sanitize},
 };
 
+mod add;
+
 pub(super) async fn run(
     ctx: &AppContext,
     what: ModelsCommand,
@@ -25,6 +27,7 @@ pub(super) async fn run(
     match what {
         ModelsCommand::List => list(ctx, json),
         ModelsCommand::Test { name } => test(ctx, &name).await,
+        ModelsCommand::Add(args) => add::run(ctx, args).await,
     }
 }
 
@@ -57,6 +60,35 @@ fn list(ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
         for (name, description) in own.chain([(&shipped.name, &shipped.description)]) {
             screen.line(&format!("persona {}: {}", sanitize(name), sanitize(description)))?;
         }
+    }
+    screen.flush()?;
+    Ok(Exit::Done)
+}
+
+/// How a model may be asked to behave, and what it is kept to.
+pub(super) fn personas(ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
+    let mut screen = Screen::stdout();
+    let own = ctx.config.personas.iter().map(|it| it.name.as_str());
+    let shipped = ["coder"].into_iter().filter(|name| !own.clone().any(|it| it == *name));
+    let mut rows =
+        vec![["PERSONA", "MODEL", "MODE", "TOOLS", "WHAT FOR"].map(str::to_owned).to_vec()];
+    for name in own.clone().chain(shipped) {
+        let it = model_choice::persona(ctx, Some(name))?;
+        let mode = it.mode.map(|it| it.to_string());
+        if json {
+            screen.json(&json!({"name": it.name, "description": it.description, "model": it.model, "mode": mode, "tools": it.tools}))?;
+        }
+        let any = || "any".to_owned();
+        rows.push(vec![
+            sanitize(&it.name),
+            it.model.as_deref().map_or_else(any, sanitize),
+            mode.unwrap_or_else(any),
+            it.tools.map_or_else(any, |it| sanitize(&it.join(" "))),
+            sanitize(&it.description),
+        ]);
+    }
+    if !json {
+        screen.headed_table(&rows)?;
     }
     screen.flush()?;
     Ok(Exit::Done)

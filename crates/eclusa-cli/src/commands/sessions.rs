@@ -18,6 +18,8 @@ use crate::{
     timestamp::Timestamp,
 };
 
+mod import;
+
 /// So many conversations are listed, unless all are wanted.
 const LISTED: usize = 20;
 
@@ -40,6 +42,9 @@ pub(super) async fn run(
             if check {
                 return checked(&archive, &head, &items, &mut screen).await;
             }
+        }
+        SessionsCommand::Import { from, file } => {
+            import::run(ctx, &archive, from, &file, json, &mut screen).await?;
         }
         SessionsCommand::Export { id, format, thoughts } => {
             let (head, items) = read(&archive, id.as_deref()).await?;

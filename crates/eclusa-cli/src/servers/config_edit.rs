@@ -50,7 +50,8 @@ pub(crate) fn remove(file: &Path, name: &str) -> Result<bool, Failure> {
     Ok(found)
 }
 
-fn change(
+/// Changes a file of configuration in place. What could not be read afterwards is not written.
+pub(crate) fn change(
     file: &Path,
     change: impl FnOnce(&mut DocumentMut) -> Result<(), Failure>,
 ) -> Result<(), Failure> {

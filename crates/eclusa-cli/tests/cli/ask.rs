@@ -192,3 +192,100 @@ fn s1_53_s1_55_the_model_is_told_the_words_of_its_persona() {
     let ran = world.eclusa(&["ask", "--persona", "poet", "--model", &model, "hi"]);
     assert_eq!(ran.out, "Of old.\n", "{ran:?}");
 }
+
+#[test]
+fn an_old_output_is_had_again_by_the_reference_that_the_model_is_shown() {
+    let world = World::new();
+    let script = format!(
+        "## says\nI count.\n{}## says\nCounted.\n",
+        call("bash", json!({"command": "seq 1 1500"}))
+    );
+    let model = format!("script:{}", world.write("script.md", &script).display());
+    let id = world.eclusa(&["--json", "ask", "--model", &model, "count"]).json()["session"].clone();
+    let id = id.as_str().unwrap();
+    let items = world.eclusa(&["sessions", "export", id, "--format", "jsonl"]).out;
+    let mut items = items.lines().map(|it| serde_json::from_str::<Value>(it).unwrap());
+    let entry = items.find(|it| it["kind"] == "answer").unwrap()["id"].clone();
+    let entry = entry.as_str().unwrap();
+    assert!(entry.starts_with(&format!("{id}.")), "{entry}");
+    let script = format!(
+        "## says\n1\n## says\n2\n## says\nAgain.\n{}## expects 1499\n## says\nSeen.\n",
+        call("output", json!({"reference": entry}))
+    );
+    let model = format!("script:{}", world.write("script.md", &script).display());
+    let ran = world.eclusa(&["ask", "--model", &model, "--resume", id, "again"]);
+    assert_eq!(ran.out, "Seen.\n", "{ran:?}");
+    // Another session has no right to it.
+    let script = format!(
+        "## says\nAgain.\n{}## expects no saved output\n## says\nNot mine.\n",
+        call("output", json!({"reference": entry}))
+    );
+    let model = format!("script:{}", world.write("script.md", &script).display());
+    let ran = world.eclusa(&["ask", "--model", &model, "again"]);
+    assert_eq!(ran.out, "Not mine.\n", "{ran:?}");
+}
+
+#[test]
+fn what_was_said_to_another_agent_becomes_a_session_from_outside() {
+    let world = World::new();
+    let line = |kind: &str, payload: Value| {
+        json!({"timestamp": "2026-11-15T19:25:40Z", "type": kind, "payload": payload}).to_string()
+    };
+    let lines = [
+        line(
+            "response_item",
+            json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "count the files, with AKIAIOSFODNN7EXAMPLE"}]}),
+        ),
+        line(
+            "response_item",
+            json!({"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c1"}),
+        ),
+        line("unheard_of", json!({})),
+        "no JSON".to_owned(),
+    ];
+    let file = world.write("rollout.jsonl", &lines.join("\n"));
+    let file = file.to_str().unwrap();
+    let imported = world.eclusa(&["--json", "sessions", "import", "codex", file]).json();
+    assert_eq!(imported["left_out"], json!({"unheard_of": 1, "unreadable": 1}));
+    let head = world.eclusa(&["--json", "sessions"]).json();
+    assert_eq!(
+        (&head["session"], &head["taint"]),
+        (&imported["session"], &"imported from codex".into())
+    );
+    let shown = world.eclusa(&["sessions", "show"]).out;
+    assert!(
+        shown.contains("count the files") && shown.contains("no answer to this call"),
+        "{shown}"
+    );
+    assert!(!shown.contains("AKIAIOSFODNN7EXAMPLE"), "{shown}");
+    // It can be gone on with.
+    let script = "## says\nbefore\n## expects go on\n## says\nThere are two.\n";
+    let model = format!("script:{}", world.write("script.md", script).display());
+    let id = imported["session"].as_str().unwrap();
+    let ran = world.eclusa(&["ask", "--model", &model, "--resume", id, "go on"]);
+    assert_eq!(ran.out, "There are two.\n", "{ran:?}");
+    assert_eq!(world.eclusa(&["sessions", "import", "claude-code", file]).code, 2);
+}
+
+#[test]
+fn models_are_added_and_personas_listed() {
+    let world =
+        World::with("# mine\n[personas.reviewer]\ndescription = \"reads\"\ntools = [\"read\"]\n");
+    let body = r#"{"data": [{"id": "small"}, {"id": "large"}]}"#;
+    let server = crate::http_reviewer::Server::json(body);
+    let url = server.url.trim_end_matches("/review").to_owned();
+    let listed = world.eclusa(&["models", "add", &url]);
+    assert_eq!((listed.code, listed.out.as_str()), (2, "small\nlarge\n"), "{listed:?}");
+    let added = world.eclusa(&["models", "add", &url, "--model", "small", "--name", "local"]);
+    assert_eq!(added.code, 0, "{added:?}");
+    let written = world.read("config/eclusa/eclusa.toml");
+    assert!(written.starts_with("# mine") && written.contains("[models.local]"), "{written}");
+    assert!(world.eclusa(&["models"]).out.contains("local"), "{written}");
+    let again = world.eclusa(&["models", "add", &url, "--model", "large", "--name", "local"]);
+    assert_eq!(again.code, 2, "{again:?}");
+    assert_eq!(world.eclusa(&["models", "add", "nobody"]).code, 2);
+    let far = world.eclusa(&["models", "add", "http://example.org"]);
+    assert!(far.code == 1 && far.err.contains("https"), "{far:?}");
+    let personas = world.eclusa(&["personas"]).out;
+    assert!(personas.contains("reviewer") && personas.contains("coder"), "{personas}");
+}

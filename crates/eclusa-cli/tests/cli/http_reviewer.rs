@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::world::World;
 
 /// A server that gives every request the same answer, and hands on what it was sent.
-struct Server {
-    url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     heard: mpsc::Receiver<(String, String)>,
 }
 
@@ -33,7 +33,7 @@ impl Server {
         Server { url, heard }
     }
 
-    fn json(body: &str) -> Server {
+    pub(crate) fn json(body: &str) -> Server {
         Server::answering(response("200 OK", body))
     }
 }

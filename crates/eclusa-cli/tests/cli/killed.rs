@@ -5,7 +5,10 @@ use std::{
     fs,
     path::PathBuf,
     process::{Child, Stdio},
+    time::Duration,
 };
+
+use serde_json::{Value, json};
 
 use crate::{
     exec::{mark, running},
@@ -76,4 +79,52 @@ fn killed_while_it_commits() {
         assert_eq!(count(undo(&world).join("stages")), 0);
         assert_eq!(count(undo(&world).join("open")), 0);
     }
+}
+
+/// Killed at some moments, and resumed each time: no effect is repeated, every call has one answer.
+#[test]
+fn a_session_that_is_killed_again_and_again_repeats_nothing() {
+    const STEPS: usize = 8;
+    let world = World::new();
+    let step = |n: usize| {
+        let call = json!({"name": "bash", "args": {"command": format!("echo step-{n} >> steps")}});
+        format!("## says\nStep {n}.\n```tool\n{call}\n```\n")
+    };
+    let script: String = (0..STEPS).map(step).collect();
+    let script = format!("rate: 400\n{script}{}", "## says\nAll done.\n".repeat(30));
+    let model = format!("script:{}", world.write("script.md", &script).display());
+    let mut session: Option<String> = None;
+    let args = |session: &Option<String>| {
+        let mut args = ["--json", "--mode", "auto-approve", "ask", "--model", &model]
+            .map(str::to_owned)
+            .to_vec();
+        args.extend(session.iter().flat_map(|id| ["--resume".to_owned(), id.clone()]));
+        args.push("go on".to_owned());
+        args
+    };
+    for round in 0..8 {
+        let args = args(&session);
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let mut child = start(&world, &args);
+        std::thread::sleep(Duration::from_millis(80 + round * 50));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let listed = world.eclusa(&["--json", "sessions", "list", "--all"]).out;
+        let last = listed.lines().last().map(|it| serde_json::from_str::<Value>(it).unwrap());
+        session = last.map(|it| it["session"].as_str().unwrap().to_owned());
+    }
+    let args = args(&session);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let ran = world.eclusa(&args);
+    assert_eq!((ran.code, &ran.json()["text"]), (0, &"All done.".into()), "{ran:?}");
+    let id = ran.json()["session"].as_str().unwrap().to_owned();
+    let steps = world.read("workspace/steps");
+    let mut once: Vec<&str> = steps.lines().collect();
+    once.dedup();
+    assert_eq!(once.len(), steps.lines().count(), "{steps}");
+    let items = world.eclusa(&["sessions", "export", &id, "--format", "jsonl"]).out;
+    let items: Vec<Value> = items.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let count = |kind: &str| items.iter().filter(|it| it["kind"] == kind).count();
+    assert_eq!((count("call"), count("answer")), (STEPS, STEPS));
+    assert_eq!(world.eclusa(&["log", "verify"]).code, 0);
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     archive::Archive, args::Global, context::AppContext, failure::Failure, servers,
-    terminal::Terminal,
+    terminal::Terminal, transcript_spool,
 };
 
 /// What a chat is opened with. Commands of the person change it, nothing else does.
@@ -71,6 +71,7 @@ impl OpenChat {
         }
         // Whoever sits here is asked for as long as it takes.
         setup.limits.approval = crate::gates::AS_LONG_AS_IT_TAKES;
+        let own_session = transcript_spool::answer_references(&mut setup, &archive)?;
         let gate = Gate::new(setup).for_run(ctx.run());
         let behind = servers::wake_all(&ctx, &gate.setup().registry).await?;
         let mode = persona.mode_within(gate.run().mode);
@@ -90,6 +91,7 @@ impl OpenChat {
         };
         let (conversation, events) = opened.map_err(unopened)?;
         let id = conversation.id().to_owned();
+        let _ = own_session.set(id.clone());
         let run = Run { conversation: id.as_str().into(), mode, ..gate.run().clone() };
         Ok(OpenChat {
             gate: gate.for_run(run),
