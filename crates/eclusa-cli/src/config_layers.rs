@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use eclusa_config::{ConfigErrors, Layer};
+use eclusa_config::{ConfigError, ConfigErrors, Layer};
 
 use crate::{failure::Failure, paths::Paths, read_text::read_text, trust};
 
@@ -60,7 +60,7 @@ fn unreadable(file: &Path, err: &io::Error) -> Failure {
 
 /// Everything that is wrong, one line each, and how to fix it.
 pub(crate) fn unusable(errors: ConfigErrors) -> Failure {
-    let lines: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = errors.0.iter().map(ConfigError::with_excerpt).collect();
     Failure::usage(format!("configuration error:\n  {}", lines.join("\n  ")))
         .hint("`man eclusa.toml` and docs/configuration.md describe every key")
 }

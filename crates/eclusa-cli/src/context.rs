@@ -49,6 +49,9 @@ impl AppContext {
             layers.push(Layer::of_person("--mode", format!("mode = \"{mode}\"")));
         }
         let mut config = Config::load(&layers).map_err(unusable)?;
+        if global.mode.is_some() {
+            config.modes.clear();
+        }
         config.block_places(&paths.workspace, paths.out_of_reach());
         let (mode, dry_run, example_tools) = (config.mode, global.dry_run, global.example_tools);
         Ok(AppContext { mode, dry_run, example_tools, paths, config })

@@ -68,6 +68,7 @@ impl AppContext {
         let terminal = Arc::new(terminal);
         setup.approvers = vec![terminal.clone()];
         setup.checkpoint = Some(terminal);
+        reviewers::set_preflight(&self.config, &self.paths.workspace, &mut setup)?;
         setup.tally = Arc::new(RuleUses(self.paths.uses()));
         if let Some(file) = &self.paths.config {
             let writer = RuleWriter::new(self.paths.workspace_rules(), file.clone(), everywhere);

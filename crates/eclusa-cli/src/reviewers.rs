@@ -3,22 +3,23 @@
 //! Both get the same JSON and answer in the same words. What they cannot say clearly is a no,
 //! unless the configuration says otherwise for this one reviewer.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::time::Duration;
 
-use eclusa::{Endpoint, Output, Review, ReviewError, Reviewer, Validated};
-use eclusa_config::{Config, ReviewerSettings};
+use eclusa::{Output, Review, ReviewError, Reviewer, Validated};
+use eclusa_config::ReviewerSettings;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::{
-    failure::Failure,
-    spawn::{Program, Streams},
-};
+use crate::spawn::{Program, Streams};
 use answer::ReviewerAnswer;
 use service::Service;
 
 pub(crate) mod answer;
+mod configured;
+pub(crate) mod preflight;
 pub(crate) mod service;
+
+pub(crate) use configured::{configured, set_preflight};
 
 /// A reviewer outside this process.
 pub(crate) struct ExternalReviewer {
@@ -36,42 +37,6 @@ pub(crate) enum ReviewerEndpoint {
     Command(Program),
     /// A service: JSON posted, JSON back.
     Http(Service),
-}
-
-/// The reviewers that are configured, in their order. Programs run in the workspace.
-pub(crate) fn configured(
-    config: &Config,
-    workspace: &Path,
-) -> Result<Vec<Arc<dyn Reviewer>>, Failure> {
-    let mut reviewers: Vec<Arc<dyn Reviewer>> = Vec::new();
-    for settings in &config.reviewers {
-        let time = settings.time.unwrap_or(config.limits.review);
-        let at = reached(&settings.reach, workspace, time)
-            .map_err(|err| Failure::usage(format!("{}: {err}", settings.origin)))?;
-        reviewers.push(Arc::new(ExternalReviewer { settings: settings.clone(), time, at }));
-    }
-    Ok(reviewers)
-}
-
-fn reached(reach: &Endpoint, workspace: &Path, time: Duration) -> Result<ReviewerEndpoint, String> {
-    Ok(match reach {
-        Endpoint::Command(command) => ReviewerEndpoint::Command(Program {
-            command: command.clone(),
-            directory: workspace.to_owned(),
-            env: Vec::new(),
-            set: Vec::new(),
-        }),
-        Endpoint::Url { url, headers } => {
-            let value = |(name, variable): (&String, &String)| {
-                let value = std::env::var(variable).map_err(|_| {
-                    format!("the variable `{variable}` for header `{name}` is not set")
-                })?;
-                Ok((name.clone(), value))
-            };
-            let headers = headers.iter().map(value).collect::<Result<Vec<_>, String>>()?;
-            ReviewerEndpoint::Http(Service::new(url, &headers, time)?)
-        }
-    })
 }
 
 /// How much longer the gate waits than we do, so that it is we who say what a time-out means.
@@ -168,11 +133,26 @@ impl Reviewer for ExternalReviewer {
 
 /// The exit code comes first: 0 has something to say, 2 says no, anything else is a failure.
 async fn by_program(program: &Program, about: &Value) -> Result<ReviewerAnswer, String> {
+    match said_by(program, about).await? {
+        Said::Text(text) => answer::read(&text),
+        Said::No(why) => Ok(ReviewerAnswer::Deny(why)),
+    }
+}
+
+/// What a program said.
+enum Said {
+    /// This, on its output.
+    Text(String),
+    /// No, by its exit code.
+    No(String),
+}
+
+async fn said_by(program: &Program, about: &Value) -> Result<Said, String> {
     let input = format!("{about}\n").into_bytes();
     let ended = program.run(input, Streams::Apart).await.map_err(|err| err.to_string())?;
     match ended.code {
-        Some(0) => answer::read(&ended.out),
-        Some(2) => Ok(ReviewerAnswer::Deny(match ended.err.trim() {
+        Some(0) => Ok(Said::Text(ended.out)),
+        Some(2) => Ok(Said::No(match ended.err.trim() {
             "" => "not approved".to_owned(),
             why => shortened(why),
         })),

@@ -8,12 +8,30 @@ use std::{
     path::PathBuf,
 };
 
-use eclusa::Tally;
+use eclusa::{CountedRule, RuleUse, Tally};
+use serde::{Deserialize, Serialize};
 
 /// A file of counts. Whoever changes it holds its lock.
 pub(crate) struct RuleUses(pub(crate) PathBuf);
 
-type Counts = BTreeMap<String, u64>;
+type Counts = BTreeMap<String, Count>;
+
+/// The uses of one rule, as they are written: the first version had nothing but a number.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Count {
+    Total(u64),
+    Uses(RuleUse),
+}
+
+impl Count {
+    fn uses(&self) -> RuleUse {
+        match self {
+            Count::Total(total) => RuleUse { total: *total, times: Vec::new() },
+            Count::Uses(uses) => uses.clone(),
+        }
+    }
+}
 
 impl RuleUses {
     /// The file, locked, and what is in it.
@@ -38,20 +56,21 @@ impl RuleUses {
 }
 
 impl Tally for RuleUses {
-    fn used(&self, id: &str) -> Result<u64, String> {
-        Ok(self.open()?.1.get(id).copied().unwrap_or_default())
+    fn used(&self, rule: &CountedRule, now: u64) -> Result<u64, String> {
+        Ok(self.open()?.1.get(&rule.id).map_or(0, |it| it.uses().count(rule, now)))
     }
 
-    fn take(&self, id: &str, times: u64) -> Result<bool, String> {
+    fn take(&self, rule: &CountedRule, now: u64) -> Result<bool, String> {
         let (mut file, mut counts) = self.open()?;
-        let used = counts.entry(id.to_owned()).or_default();
-        if *used >= times {
+        let mut uses = counts.get(&rule.id).map(Count::uses).unwrap_or_default();
+        if !uses.take(rule, now) {
             return Ok(false);
         }
-        *used += 1;
+        counts.insert(rule.id.clone(), Count::Uses(uses));
         let text = serde_json::to_string(&counts).map_err(|err| err.to_string())?;
-        // Counts only grow, so the new text covers the old one.
-        let written = file.rewind().and_then(|()| file.write_all(text.as_bytes()));
+        // What is shorter than before is filled with blanks, so that no moment has half of it.
+        let length = file.metadata().map_or(0, |it| usize::try_from(it.len()).unwrap_or(0));
+        let written = file.rewind().and_then(|()| write!(file, "{text:<length$}"));
         written.and_then(|()| file.sync_data()).map_err(|err| err.to_string())?;
         Ok(true)
     }

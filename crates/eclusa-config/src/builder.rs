@@ -42,6 +42,7 @@ impl Config {
             .on_no_approver(self.on_no_approver)
             .order(self.order)
             .limits(self.limits.clone())
+            .modes(self.modes.clone())
             .args_in_log(self.args_in_log)
             .durability(self.commit_durability)
             .run(Run { mode: self.mode, ..Run::default() });

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use eclusa::RequiredEnforcement;
+use eclusa_net::HostPattern;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -92,7 +93,12 @@ pub(super) struct Commands {
 pub(super) fn merge(source: &mut LayerReader<'_>, below: &mut Config, file: &Commands) {
     let commands = &mut below.commands;
     if let Some(written) = &file.hosts {
-        let hosts = written.it.iter().map(|it| it.it.clone()).collect();
+        let hosts = written.it.iter().filter_map(|it| {
+            let read = HostPattern::parse(&it.it);
+            let text = |err| format!("`{}` is not a host: {err}", it.it);
+            source.keep(&it.span, read.map_err(text)).map(|_| it.it.clone())
+        });
+        let hosts = hosts.collect();
         set_tightening(source, &written.span, &mut commands.hosts, hosts, |new, old| {
             has_more(new, old)
         });

@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::Range};
 
+use crate::Layer;
+
 /// One thing that is wrong with a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
@@ -15,6 +17,57 @@ pub struct ConfigError {
     pub message: String,
     /// How to fix it, when that is known.
     pub help: Option<String>,
+    /// The line itself.
+    pub source_line: String,
+    /// How many characters of it are meant, at least 1.
+    pub width: usize,
+}
+
+/// How many characters of a line are shown beside what is wrong in it.
+const MAX_LINE: usize = 100;
+
+impl ConfigError {
+    /// The same of something that is known by `file:line` alone.
+    pub(super) fn at_origin(
+        origin: &str,
+        layers: &[&Layer],
+        message: String,
+        help: &str,
+    ) -> ConfigError {
+        let (file, line) = origin.rsplit_once(':').unwrap_or((origin, "1"));
+        let line = line.parse().unwrap_or(1_usize).max(1);
+        let text = layers.iter().find(|it| it.name == file).map_or("", |it| it.text.as_str());
+        let source_line = text.lines().nth(line - 1).unwrap_or_default().to_owned();
+        let width = source_line.chars().count().max(1);
+        let (file, help) = (file.to_owned(), Some(help.to_owned()));
+        ConfigError { file, line, column: 1, message, help, source_line, width }
+    }
+
+    /// What is wrong, and the line with marks under it, indented.
+    pub fn with_excerpt(&self) -> String {
+        match self.excerpt() {
+            Some(lines) => format!("{self}\n    {}", lines.replace('\n', "\n    ")),
+            None => self.to_string(),
+        }
+    }
+
+    /// The line, and beneath it marks under what is wrong; `None` where the line shows nothing.
+    /// Tabs and whatever else has no fixed width are blanks.
+    pub fn excerpt(&self) -> Option<String> {
+        let plain = |it: char| if it.is_control() { ' ' } else { it };
+        let start = self.column.saturating_sub(1);
+        let skipped = start.saturating_sub(MAX_LINE / 2);
+        let shown: String =
+            self.source_line.chars().skip(skipped).take(MAX_LINE).map(plain).collect();
+        let left = shown.chars().count().saturating_sub(start - skipped);
+        if shown.trim().is_empty() {
+            return None;
+        }
+        let marks = "^".repeat(self.width.clamp(1, left.max(1)));
+        let number = self.line.to_string();
+        let (gap, blanks) = (" ".repeat(number.len()), " ".repeat(start - skipped));
+        Some(format!("{number} | {}\n{gap} | {blanks}{marks}", shown.trim_end()))
+    }
 }
 
 impl fmt::Display for ConfigError {
@@ -78,7 +131,11 @@ impl Problem {
 
     pub(super) fn in_file(self, file: &str, text: &str) -> ConfigError {
         let (line, column) = place(text, self.span.start);
-        ConfigError { file: file.to_owned(), line, column, message: self.message, help: self.help }
+        let source_line = text.lines().nth(line - 1).unwrap_or_default().to_owned();
+        let meant = text.get(self.span.clone()).unwrap_or_default();
+        let width = meant.lines().next().unwrap_or_default().chars().count().max(1);
+        let (message, help) = (self.message, self.help);
+        ConfigError { file: file.to_owned(), line, column, message, help, source_line, width }
     }
 }
 

@@ -11,8 +11,8 @@ use std::{
 };
 
 use eclusa::{
-    ArgsInLog, Blocked, CheckSettings, Durability, EffectLimits, Limits, Mode, OnNoApprover,
-    PreflightStep, Registry, Retention, Rule, ServerSettings,
+    ArgsInLog, Blocked, CheckSettings, Durability, EffectLimits, Limits, Mode, ModeRule,
+    OnNoApprover, PreflightStep, Registry, Retention, Rule, ServerSettings,
 };
 
 pub use agents::{AgentSettings, AgentShell};
@@ -22,6 +22,7 @@ pub use models::{
     KeySource, ModelSettings, ModelWire, PersonaSettings, PriceSettings, ThinkingLevel,
     TurnSettings,
 };
+pub use preflight::PreflightSettings;
 pub use redact::{RedactRule, RedactSettings, RedactionError};
 pub use reviewers::{ReviewerSettings, ReviewsOn};
 pub use tools::CommandTool;
@@ -36,6 +37,8 @@ mod error;
 mod files;
 mod merge;
 mod models;
+mod modes;
+mod preflight;
 mod redact;
 mod reviewers;
 mod rule_bounds;
@@ -98,6 +101,8 @@ pub enum Trust {
 pub struct Config {
     /// When people are asked.
     pub mode: Mode,
+    /// Other modes of some clients and conversations.
+    pub modes: Vec<ModeRule>,
     /// What happens when nobody can be asked.
     pub on_no_approver: OnNoApprover,
     /// The order of the passes between verdict and permit.
@@ -149,6 +154,10 @@ pub struct Config {
     pub chat_persona: Option<String>,
     /// The model, unless the persona or the command line names one.
     pub chat_model: Option<String>,
+    /// Who argues the other side before a tool runs that demands it.
+    pub reverse_thinker: Option<PreflightSettings>,
+    /// Who opens checkpoints, in place of a person at the terminal.
+    pub checkpoint: Option<PreflightSettings>,
     settings: Vec<Setting>,
     /// What `blocked` is made of.
     blocked_patterns: Vec<String>,
@@ -224,6 +233,15 @@ impl Config {
             }
             errors.extend(source.into_errors());
         }
+        if layers.iter().any(|it| it.trust == Trust::Administrator) {
+            // Nobody is asked less than whoever runs the machine says.
+            let careful = |mode: Mode| Mode::ALL.iter().position(|it| *it == mode);
+            let mode = careful(config.mode);
+            config.modes.retain(|it| careful(it.mode) <= mode);
+        }
+        if errors.is_empty() {
+            errors = preflight::check(&mut config, &layers.iter().collect::<Vec<_>>());
+        }
         if errors.is_empty() { Ok(config) } else { Err(ConfigErrors(errors)) }
     }
 
@@ -232,6 +250,7 @@ impl Config {
     fn built_in() -> Config {
         Config {
             mode: Mode::default(),
+            modes: Vec::new(),
             on_no_approver: OnNoApprover::default(),
             order: PreflightStep::ORDER,
             limits: Limits::default(),
@@ -257,6 +276,8 @@ impl Config {
             turn: TurnSettings::default(),
             chat_persona: None,
             chat_model: None,
+            reverse_thinker: None,
+            checkpoint: None,
             settings: Vec::new(),
             blocked_patterns: Vec::new(),
             cache: (Duration::ZERO, 1024),

@@ -7,7 +7,7 @@ use eclusa::{Decision, Matcher, PreflightStep};
 use crate::{
     Config, RedactRule, Setting, agents, commands, diagnostics,
     error::Problem,
-    files, models, reviewers, rules,
+    files, models, modes, preflight, reviewers, rules,
     schema::{self, ConfigFile},
     servers,
     source::LayerReader,
@@ -68,6 +68,10 @@ pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file
             below.servers.push(server);
         }
     }
+    modes::merge(source, below, &file.modes);
+    let thinker = file.reverse_thinker.as_ref();
+    preflight::merge(source, &mut below.reverse_thinker, "reverse thinker", thinker);
+    preflight::merge(source, &mut below.checkpoint, "checkpoint", file.checkpoint.as_ref());
     for written in &file.reviewers {
         if !granted(source, &written.span, "a reviewer") {
             continue;
@@ -83,7 +87,7 @@ pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file
 /// Replaces what was said of the same keys below, and adds what there can be several of.
 pub(super) fn note(settings: &mut Vec<Setting>, new: Vec<Setting>) {
     for setting in new {
-        let several = ["rules", "reviewers", "redact.rules", "without", "files.blocked"];
+        let several = ["rules", "modes", "reviewers", "redact.rules", "without", "files.blocked"];
         let adds = |old: &Setting| several.contains(&old.key.as_str()) && old.value != "[]";
         match settings.iter_mut().find(|it| it.key == setting.key && !adds(it)) {
             Some(old) => *old = setting,

@@ -33,6 +33,8 @@ pub struct ReviewerSettings {
     /// Where it is written: `file:line`.
     pub origin: String,
     pub(super) names: Names,
+    /// Tools that name it in their own entries.
+    pub(super) named_by: Vec<String>,
 }
 
 /// What a reviewer reads.
@@ -62,7 +64,9 @@ impl ReviewsOn {
 impl ReviewerSettings {
     /// True when it reads the calls of this tool.
     pub fn covers(&self, tool: &str) -> bool {
-        self.tools.is_empty() || self.names.matches(tool)
+        self.tools.is_empty()
+            || self.names.matches(tool)
+            || self.named_by.iter().any(|it| it == tool)
     }
 }
 
@@ -107,7 +111,7 @@ pub(super) fn read(
     let names = it
         .tools
         .as_ref()
-        .and_then(|tools| source.keep(&tools.span, Names::new(tools.it.as_slice())));
+        .and_then(|tools| source.keep(&tools.span, Names::of_tools(tools.it.as_slice())));
     let reach = reach(source, "reviewer", span, (&it.command, &it.url, &it.headers));
     let time = it.time.as_ref().and_then(|it| positive_time(source, it));
     let reviewer = ReviewerSettings {
@@ -119,6 +123,7 @@ pub(super) fn read(
         allow_on_error: it.on_error.is_some_and(|it| it.0 == OnError::Allow),
         origin: source.origin(span),
         names: names.unwrap_or_default(),
+        named_by: Vec::new(),
     };
     (source.count() == before).then_some(reviewer)
 }

@@ -34,8 +34,13 @@ pub(super) fn bounded(
         at => at.as_ref().map(|it| PathBuf::from(&it.it)),
     };
     let times = it.times.as_ref().map(|it| it.it);
-    let term = Validity { until, times, conversation: it.conversation.clone(), workspace };
-    let span = it.times.as_ref().map_or(&written.span, |it| &it.span);
+    let per = match &it.per {
+        Some(per) => Some(units::positive_time(source, per)?),
+        None => None,
+    };
+    let term = Validity { until, times, per, conversation: it.conversation.clone(), workspace };
+    let span = it.times.as_ref().map(|it| &it.span);
+    let span = span.or(it.per.as_ref().map(|it| &it.span)).unwrap_or(&written.span);
     let rule = source.keep(span, rule.bounded(term))?;
     match &it.tainted {
         Some(said) if said.it && rule.decision() == Decision::Allow => Some(rule.tainted()),
@@ -93,24 +98,18 @@ pub(super) fn excepting(
     for id in ids.it.as_slice() {
         let here = own.iter().find(|it| it.it.id.as_ref().is_some_and(|it| it.it == *id));
         let there = below.iter().find(|it| it.name() == Some(id));
-        let about_commands = match (here, there) {
-            (Some(here), _) => here.it.command.as_ref().is_some_and(|it| it.it.is_beginning()),
-            (None, Some(there)) if granted(source, &ids.span, "exceptions to other files") => {
-                there.is_about_commands()
-            }
+        match (here, there) {
+            (Some(_), _) => {}
+            (None, Some(_)) if granted(source, &ids.span, "exceptions to other files") => {}
             (None, Some(_)) => return None,
+            // What is wrong with that rule is told already.
+            (None, None) if source.left_out(id) => return None,
             (None, None) => {
                 let known = below.iter().filter_map(|it| it.name());
                 let text = format!("no rule of this file or below is called `{id}`");
                 source.wrong(Problem::new(&ids.span, text).nearest(id, known));
                 return None;
             }
-        };
-        if about_commands != rule.is_about_commands() {
-            let text =
-                format!("`{id}` and this rule must both be about single commands, or neither");
-            source.wrong(Problem::new(&ids.span, text));
-            return None;
         }
     }
     Some(rule.except(ids.it.as_slice().iter().cloned()))

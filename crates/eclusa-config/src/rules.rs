@@ -12,7 +12,7 @@ use crate::{
     rule_bounds,
     schema::{self, CommandCondition, Example, Tests},
     source::LayerReader,
-    spanned::Spanned,
+    spanned::{RuleDecision, Spanned},
 };
 
 /// The rule that is meant, or nothing and what is wrong with it.
@@ -25,7 +25,12 @@ pub(super) fn read(
 ) -> Option<Rule> {
     let (span, it) = (&written.span, &written.it);
     let before = source.count();
-    let mut rule = Rule::new(it.decision.0).origin(source.origin(span));
+    let mut rule = match it.decision.0 {
+        RuleDecision::Decides(decision) => Rule::new(decision),
+        // It tightens nothing, and is read as if it did: doubts are remarked on.
+        RuleDecision::Warns => Rule::new(Decision::Ask).because("a rule remarks on it").remarking(),
+    };
+    rule = rule.origin(source.origin(span));
     if source.trust == Trust::Administrator {
         rule = rule.of_administrator();
     }
@@ -90,6 +95,10 @@ pub(super) fn read(
                 source.wrong(Problem::new(&said.span, text));
             }
         }
+    }
+    if let Some(tests) = it.effects.as_ref().filter(|_| rule.is_remark()) {
+        let text = "a remark is made before a call runs, when its effects are not known";
+        source.wrong(Problem::new(&tests.span, text).help("use `path` or `arg`"));
     }
     if let Some(tests) = &it.effects {
         let decision = rule.decision();

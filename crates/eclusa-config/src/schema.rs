@@ -16,6 +16,8 @@ use crate::{
     diagnostics::Diagnostics,
     files::Files,
     models::{Chat, ModelEntry, PersonaEntry, Turn},
+    modes::WrittenMode,
+    preflight::Preflight,
     reviewers::Reviewer,
     servers::Server,
     spanned::{Keyword, Spanned},
@@ -33,6 +35,9 @@ pub(super) use rule::{CommandCondition, Example, Matcher, Results, Rule, Tests};
 pub(super) struct ConfigFile {
     /// When people are asked.
     pub(super) mode: Option<Spanned<Keyword<Mode>>>,
+    /// Other modes for some clients or conversations.
+    #[serde(default)]
+    pub(super) modes: Vec<Spanned<WrittenMode>>,
     /// What happens when a person must be asked and nobody can be.
     pub(super) on_no_approver: Option<Spanned<Keyword<OnNoApprover>>>,
     /// The order of the passes between verdict and run: each of the three, once.
@@ -93,6 +98,10 @@ pub(super) struct ConfigFile {
     /// Reviewers that are programs or web addresses, in the order in which they are consulted.
     #[serde(default)]
     pub(super) reviewers: Vec<Spanned<Reviewer>>,
+    /// Who argues the other side before a tool runs that demands `reverse_thinking`.
+    pub(super) reverse_thinker: Option<Spanned<Preflight>>,
+    /// Who opens the checkpoint of tools that demand one, in place of a person at the terminal.
+    pub(super) checkpoint: Option<Spanned<Preflight>>,
 }
 
 /// The schema of a configuration file, made when the first of somebody's files is read.
@@ -317,6 +326,9 @@ pub(super) struct Tool {
     /// The word for what it does in the log; guessed from the name unless given.
     #[serde(default)]
     pub(super) operation: String,
+    /// Reviewers who read its calls besides those who read all, by their names.
+    #[serde(default)]
+    pub(super) reviewers: Vec<String>,
     /// A checkpoint must open before each call.
     #[serde(default)]
     pub(super) checkpoint: bool,

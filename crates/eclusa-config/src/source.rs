@@ -9,7 +9,11 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use crate::{ConfigError, Layer, Setting, Trust, check, error::Problem, spanned};
+use crate::{
+    ConfigError, Layer, Setting, Trust, check,
+    error::{Problem, place},
+    spanned,
+};
 
 /// A setting, and the place of its value.
 pub(super) type Placed = (Range<usize>, Setting);
@@ -27,6 +31,8 @@ pub(super) struct LayerReader<'a> {
     problems: Vec<Problem>,
     /// The places of values that are not taken, because a stricter one stands.
     passed: Vec<Range<usize>>,
+    /// The lines that were left out because something in them is wrong.
+    left_out: String,
 }
 
 impl<'a> LayerReader<'a> {
@@ -39,6 +45,7 @@ impl<'a> LayerReader<'a> {
             line_ends: layer.text.match_indices('\n').map(|(at, _)| at).collect(),
             problems: Vec::new(),
             passed: Vec::new(),
+            left_out: String::new(),
         }
     }
 
@@ -57,7 +64,7 @@ impl<'a> LayerReader<'a> {
             self.problems = check::check(schema(), &tree);
         }
         if !self.problems.is_empty() {
-            return None;
+            return self.rest(schema());
         }
         let mut settings = Vec::new();
         self.plain(tree.get_ref(), "", &mut settings);
@@ -69,6 +76,56 @@ impl<'a> LayerReader<'a> {
                 None
             }
         }
+    }
+
+    /// The file without what is wrong in it, so that what else is wrong is told too. It counts for
+    /// nothing else: the file has mistakes.
+    fn rest<T: DeserializeOwned>(&mut self, schema: &Value) -> Option<(T, Vec<Placed>)> {
+        let rest = self.without_mistakes();
+        let (tree, errors) = DeTable::parse_recoverable(&rest);
+        if !errors.is_empty() || !check::check(schema, &tree).is_empty() {
+            return None;
+        }
+        toml::from_str(&rest).ok().map(|written| (written, Vec::new()))
+    }
+
+    /// The text with blanks in the place of what is wrong: of the whole table where it is one of
+    /// several (`[[rules]]`), and of the lines of the value elsewhere. Places stay what they are.
+    fn without_mistakes(&mut self) -> String {
+        let lines: Vec<&str> = self.text.split_inclusive('\n').collect();
+        let mut wrong = vec![false; lines.len()];
+        for problem in &self.problems {
+            let last = problem.span.end.max(problem.span.start + 1) - 1;
+            let (first, _) = place(self.text, problem.span.start);
+            let (last, _) = place(self.text, last);
+            let before = lines.iter().take(first).enumerate();
+            let head = before.filter(|(_, it)| it.starts_with('[')).next_back();
+            let several = head.filter(|(_, it)| it.starts_with("[["));
+            let (from, to) = match several {
+                Some((at, _)) => {
+                    let after = lines.iter().skip(at + 1).position(|it| it.starts_with('['));
+                    (at, after.map_or(lines.len(), |it| at + 1 + it))
+                }
+                None => (first - 1, last),
+            };
+            wrong.iter_mut().take(to).skip(from).for_each(|it| *it = true);
+        }
+        let mut rest = String::with_capacity(self.text.len());
+        for (line, wrong) in lines.into_iter().zip(wrong) {
+            match wrong {
+                false => rest.push_str(line),
+                true => {
+                    self.left_out.push_str(line);
+                    rest.extend(line.bytes().map(|it| if it == b'\n' { '\n' } else { ' ' }));
+                }
+            }
+        }
+        rest
+    }
+
+    /// True when a rule of this name may be among what was left out.
+    pub(super) fn left_out(&self, id: &str) -> bool {
+        self.left_out.contains(id)
     }
 
     /// Notes that a value is not taken.

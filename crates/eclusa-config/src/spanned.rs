@@ -160,6 +160,23 @@ impl KeywordSet for Decision {
     ];
 }
 
+/// What a rule says: a decision, or a remark that decides nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RuleDecision {
+    Decides(Decision),
+    Warns,
+}
+
+impl KeywordSet for RuleDecision {
+    const WORDS: &'static [(&'static str, RuleDecision)] = &[
+        ("allow", RuleDecision::Decides(Decision::Allow)),
+        ("warn", RuleDecision::Warns),
+        ("stage", RuleDecision::Decides(Decision::Stage)),
+        ("ask", RuleDecision::Decides(Decision::Ask)),
+        ("deny", RuleDecision::Decides(Decision::Deny)),
+    ];
+}
+
 impl KeywordSet for PermissionClass {
     const WORDS: &'static [(&'static str, PermissionClass)] = &[
         ("shell", PermissionClass::Shell),

@@ -31,6 +31,8 @@ pub struct CommandTool {
     pub time: Option<Duration>,
     /// Environment variables that are passed on to it, by name.
     pub env: Vec<String>,
+    /// Reviewers whom its own entry names.
+    pub reviewers: Vec<String>,
     /// Where it is written: `file:line`.
     pub origin: String,
     touching: Option<Vec<(Kind, ArgLocation)>>,
@@ -144,6 +146,7 @@ pub(super) fn read(
         facts: facts(it),
         time,
         env: it.env.iter().map(|it| it.it.clone()).collect(),
+        reviewers: it.reviewers.clone(),
         origin: source.origin(span),
         touching,
     };

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{PermissionClass, ReverseThinkingReport, Touch, Verdict};
 
-pub use memory::{Grant, GrantScope, Remember, Tally};
+pub use memory::{Grant, GrantScope, Remember, RuleUse, Tally};
 pub use questions::{
     GivenAnswer, NO_COVERS, QuestionPage, Questions, QueueError, QueuedQuestion, YES_VALID,
 };

@@ -91,7 +91,7 @@ pub use approve::{
     Answer, Approver, GivenAnswer, GivenVote, Grant, GrantScope, Line, NO_COVERS, NotAsked,
     OnNoApprover, Preview, Proof, Question, QuestionEvent, QuestionPage, QuestionState,
     QuestionTimes, Questions, QueueError, QueuedQuestion, Remember, Rendered, Requirement, Role,
-    Said, SignedAnswer, SignerDirectory, Statement, Tally, Vote, YES_VALID, render,
+    RuleUse, Said, SignedAnswer, SignerDirectory, Statement, Tally, Vote, YES_VALID, render,
 };
 pub use attachment::{Attachment, Body, Media};
 pub use audit::{
@@ -137,7 +137,7 @@ pub use result::{CallResult, ResultShape};
 pub use review::{
     FnReviewer, Review, ReviewCache, ReviewConfig, ReviewError, ReviewResult, Reviewer,
 };
-pub use run::{CallNesting, Mode, Run};
+pub use run::{CallNesting, Mode, ModeRule, Run};
 pub use settings::{
     CheckSettings, Endpoint, RequiredEnforcement, ServerNameError, ServerPermission,
     ServerSettings, WorkspaceAccess, check_server_name,

@@ -43,6 +43,7 @@ mod effect_conditions;
 mod effects;
 mod error;
 mod example;
+mod exceptions;
 mod explain;
 mod host_access;
 mod index;
@@ -50,6 +51,7 @@ mod matcher;
 mod names;
 mod paths;
 mod quote;
+mod remarks;
 mod rule;
 mod taint;
 #[cfg(test)]
@@ -80,6 +82,8 @@ use paths::PathLocation;
 #[derive(Debug, Default)]
 pub struct Rules {
     rules: Vec<Rule>,
+    /// Those that decide nothing, and are heard apart.
+    remarks: Vec<Rule>,
     index: Index,
     terms: ContextNeeds,
     root: Root,
@@ -89,9 +93,11 @@ pub struct Rules {
 impl Rules {
     /// These rules, for calls in this workspace.
     pub fn new(rules: Vec<Rule>, workspace: &Path) -> Rules {
-        let (index, terms) = (Index::of(&rules), ContextNeeds::of(&rules));
         let (root, effects) = (Root::new(workspace), EffectLimits::default());
-        Rules { rules, index, terms, root, effects }
+        let rules = rules.into_iter().map(|it| it.within(&root));
+        let (remarks, rules): (Vec<Rule>, Vec<Rule>) = rules.partition(Rule::is_remark);
+        let (index, terms) = (Index::of(&rules), ContextNeeds::of(&rules));
+        Rules { rules, remarks, index, terms, root, effects }
     }
 
     /// The rules, in the order in which they were written.
@@ -132,7 +138,9 @@ impl Policy for Rules {
         }
         let touches = touches_and_hosts(call.touches(), scripts);
         let subject = self.subject(call, &touches, &paths);
-        let matched = self.matching_rules(&subject, |_| true);
+        let mut matched = self.matching_rules(&subject, |_| true);
+        self.drop_excepted_by_commands(&mut matched, &subject, scripts);
+        self.ask_where_used_up(&subject, scripts, &mut because);
         because.extend(matched.iter().map(|it| match it.is_about_blocked() {
             true => it.reason_naming(&subject),
             false => it.reason(),
@@ -204,6 +212,10 @@ impl Policy for Rules {
 
     fn host_access(&self, call: &Validated) -> HostAccess {
         self.host_access_of(call)
+    }
+
+    fn remarks(&self, call: &Validated) -> Vec<String> {
+        self.remarks_on(call)
     }
 }
 

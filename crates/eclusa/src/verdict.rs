@@ -272,6 +272,11 @@ pub trait Policy: Send + Sync {
         HostAccess::default()
     }
 
+    /// What is worth saying of a call that may run, a line each. It decides nothing.
+    fn remarks(&self, _call: &Validated) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Judges a call that was permitted and is sent on to another host.
     fn judge_host(&self, _call: &Validated, _host: &str) -> Verdict {
         Verdict::from_reasons(vec![Reason {

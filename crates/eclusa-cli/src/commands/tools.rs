@@ -93,7 +93,12 @@ fn show_all(
             })?;
             match json {
                 true => screen.json(&described(&tool, &scene))?,
-                false => show(&tool, &scene, &mut screen)?,
+                false => {
+                    let reviewers = ctx.config.reviewers.iter();
+                    let reading = reviewers.filter(|it| it.covers(tool.name()));
+                    let names: Vec<&str> = reading.map(|it| it.name.as_str()).collect();
+                    show(&tool, &scene, &names, &mut screen)?;
+                }
             }
         }
     }
@@ -123,7 +128,12 @@ fn first(description: &str) -> &str {
     line.split_inclusive(". ").next().unwrap_or_default().trim_end()
 }
 
-fn show(tool: &Registered, scene: &Scene, screen: &mut Screen) -> std::io::Result<()> {
+fn show(
+    tool: &Registered,
+    scene: &Scene,
+    reviewers: &[&str],
+    screen: &mut Screen,
+) -> std::io::Result<()> {
     let facts = tool.facts();
     screen.styled(Style::Strong, tool.name())?;
     screen.line(&sanitize(&tool.description(scene)))?;
@@ -144,6 +154,9 @@ fn show(tool: &Registered, scene: &Scene, screen: &mut Screen) -> std::io::Resul
     ];
     if !labels.is_empty() {
         rows.push(vec!["facts".to_owned(), labels.join(", ")]);
+    }
+    if !reviewers.is_empty() {
+        rows.push(vec!["reviewers".to_owned(), sanitize(&reviewers.join(", "))]);
     }
     if !facts.aliases.is_empty() {
         rows.push(vec!["aliases".to_owned(), facts.aliases.join(", ")]);

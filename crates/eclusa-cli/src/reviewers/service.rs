@@ -40,6 +40,11 @@ impl Service {
 
     /// Posts the question and reads the answer.
     pub(super) async fn consult(&self, about: &Value) -> Result<ReviewerAnswer, String> {
+        answer::read(&self.post(about).await?)
+    }
+
+    /// Posts the question; what comes back is text.
+    pub(super) async fn post(&self, about: &Value) -> Result<String, String> {
         let request = self
             .client
             .post(&self.url)
@@ -56,8 +61,7 @@ impl Service {
                 return Err(format!("its answer is longer than {MAX_ANSWER} bytes"));
             }
         }
-        let text = String::from_utf8(body).map_err(|_| "its answer is not text".to_owned())?;
-        answer::read(&text)
+        String::from_utf8(body).map_err(|_| "its answer is not text".to_owned())
     }
 }
 

@@ -12,12 +12,22 @@ fn what_is_wrong_is_said_with_its_place_and_exit_code_2() {
     stderr:
     error: configuration error:
       <dir>/config/eclusa/eclusa.toml:1:1: unknown key `mod`; did you mean `mode`?
+        1 | mod = "yolo"
+          | ^^^
+      <dir>/config/eclusa/eclusa.toml:4:8: `soon` is not a time; write a whole number and ms, s, m, h or d, like `30s`
+        4 | time = "soon"
+          |        ^^^^^^
     hint: `man eclusa.toml` and docs/configuration.md describe every key
     exit 2
     $ eclusa run time
     stderr:
     error: configuration error:
       <dir>/config/eclusa/eclusa.toml:1:1: unknown key `mod`; did you mean `mode`?
+        1 | mod = "yolo"
+          | ^^^
+      <dir>/config/eclusa/eclusa.toml:4:8: `soon` is not a time; write a whole number and ms, s, m, h or d, like `30s`
+        4 | time = "soon"
+          |        ^^^^^^
     hint: `man eclusa.toml` and docs/configuration.md describe every key
     exit 2
     "###);

@@ -181,3 +181,65 @@ fn h_after_a_no_later_reviewers_are_not_run_and_other_tools_are_not_read() {
     assert!(!world.path("workspace/ran").exists());
     assert_eq!(world.eclusa(&["run", "time"]).code, 0);
 }
+
+const DEPLOY: &str =
+    "[tools.deploy]\ndescription = \"deploys\"\ncommand = [\"echo\", \"deployed\"]\nreads = []\n";
+
+/// A world with a tool that demands this of somebody who is this script.
+fn demanding(demand: &str, section: &str, script: &str) -> World {
+    let world = World::new();
+    let path = world.script("somebody", script);
+    let allow = "[[rules]]\ndecision = \"allow\"\ntool = \"deploy\"\n";
+    let config = format!("{DEPLOY}{demand} = true\n[{section}]\ncommand = [{path}]\n{allow}");
+    world.write("config/eclusa/eclusa.toml", &config);
+    world
+}
+
+#[test]
+fn reverse_thinking_by_a_program_can_stop_and_fails_closed() {
+    let think = |script: &str| {
+        let world = demanding("reverse_thinking", "reverse_thinker", script);
+        let ran = world.eclusa(&["--json", "run", "deploy"]);
+        let record = world.records().into_iter().next().unwrap();
+        (ran.json(), record)
+    };
+    let (reply, record) = think(
+        r#"grep -q '"on":"reverse-thinking"' && echo '{"verdict": "proceed", "reason": "fine", "failure_scenarios": ["none"]}'"#,
+    );
+    assert_eq!(reply["output"], "deployed\n", "{reply}");
+    assert_eq!(record["reverse_thinking"]["verdict"], "proceed", "{record}");
+    for (script, told) in [
+        (r#"echo '{"verdict": "stop", "reason": "on a Friday"}'"#, "on a Friday"),
+        ("echo 'no way' >&2; exit 2", "no way"),
+        ("echo proceed", "not a JSON object"),
+        ("echo '{}'", "no `verdict`"),
+        ("exit 1", "it ended with"),
+    ] {
+        let (reply, _) = think(script);
+        assert!(reply["error"].as_str().unwrap().contains(told), "{script}: {reply}");
+        assert_eq!(reply["output"], "", "{script}: {reply}");
+    }
+    let (reply, _) = think(r#"echo '{"verdict": "ask", "reason": "who knows"}'"#);
+    assert_eq!(reply["code"], "no_approver", "{reply}");
+}
+
+#[test]
+fn a_checkpoint_by_a_program_opens_without_a_terminal_and_fails_closed() {
+    let open = |script: &str| {
+        let world = demanding("checkpoint", "checkpoint", script);
+        world.eclusa(&["--json", "run", "deploy"]).json()
+    };
+    let reply = open(r#"grep -q '"on":"checkpoint"' && echo '{"decision": "approve"}'"#);
+    assert_eq!(reply["output"], "deployed\n", "{reply}");
+    for script in [
+        r#"echo '{"decision": "deny", "reason": "closed today"}'"#,
+        r#"echo '{"decision": "modify", "value": {}}'"#,
+        "echo open",
+        "true > /dev/null",
+        "exit 2",
+        "exit 1",
+    ] {
+        let reply = open(script);
+        assert!(reply["output"] == "" && reply["error"].is_string(), "{script}: {reply}");
+    }
+}

@@ -177,3 +177,160 @@ fn reasons_quote_what_was_written() {
     assert!(ran.out.contains("'left pad' \"it's\""), "{ran:?}");
     assert!(!ran.out.contains("\\'"), "{ran:?}");
 }
+
+/// A1.5: the absolute path of something in the workspace means just that.
+#[test]
+fn a1_5_an_absolute_path_of_the_workspace_is_read_from_there() {
+    let world = World::new();
+    let root = world.path("workspace").canonicalize().unwrap();
+    let rule = format!("[[rules]]\ndecision = \"deny\"\npath = \"{}/data/**\"\n", root.display());
+    world.write("config/eclusa/eclusa.toml", &rule);
+    let ran = world.eclusa(&["check", "read", r#"{"path": "data/customers.csv"}"#]);
+    assert!(ran.out.starts_with("deny"), "{ran:?}");
+    let ran = world.eclusa(&["check", "read", r#"{"path": "other/customers.csv"}"#]);
+    assert!(ran.out.starts_with("allow"), "{ran:?}");
+}
+
+/// What is wrong in any file is told at once, with the line and marks under it.
+#[test]
+fn all_mistakes_of_all_files_are_told_at_once_with_their_lines() {
+    let world = World::with(
+        r#"mode = "often"
+[commands]
+hosts = ["https://registry.example/"]
+[[rules]]
+id = "broken"
+decision = "perhaps"
+[[rules]]
+decision = "ask"
+tool = "bash"
+except = "broken"
+[[rules]]
+decision = "allow"
+tool = "Bash(git push:*)"
+[[rules]]
+decision = "deny"
+path = "a//b"
+[[rules]]
+decision = "deny"
+domain = "https://evil.test/"
+"#,
+    );
+    world.write("workspace/eclusa.toml", "[[rules]]\ndecision = \"deny\"\ncommand = \"a | b\"\n");
+    let ran = world.eclusa(&["config", "check"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let told = world.plain(&ran.err);
+    for part in [
+        "eclusa.toml:1:8: `mode` cannot be `often`",
+        "1 | mode = \"often\"",
+        "  |        ^^^^^^^",
+        "eclusa.toml:3:10: `https://registry.example/` is not a host",
+        "eclusa.toml:6:12: `rules.decision` cannot be `perhaps`",
+        "nothing is called `Bash(git push:*)`",
+        "no path is written like `a//b`",
+        "`https://evil.test/` is not a host",
+        "workspace/eclusa.toml:3:11: ",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains("is called `broken`"), "its own mistake is told: {told}");
+}
+
+/// `times` holds for what is allowed anyway, and `per` says in how long.
+#[test]
+fn four_calls_an_hour() {
+    let world = World::with(
+        "[[rules]]\nid = \"reads\"\ndecision = \"allow\"\ntool = \"read\"\ntimes = 2\nper = \"1h\"\n",
+    );
+    world.write("workspace/a.txt", "hello\n");
+    let read = || world.eclusa(&["run", "read", r#"{"path": "a.txt"}"#]);
+    assert_eq!((read().code, read().code), (0, 0));
+    assert_eq!(read().code, 3, "nobody is there to be asked");
+    let record = world.records().into_iter().next_back().unwrap();
+    assert!(record["because"].to_string().contains("good for 2 calls in"), "{record}");
+    let world = World::with("[[rules]]\ndecision = \"allow\"\ntool = \"read\"\nper = \"1h\"\n");
+    let ran = world.eclusa(&["config", "check"]);
+    assert!(ran.code == 2 && ran.err.contains("needs a `times`"), "{ran:?}");
+}
+
+/// G: a rule may remark on a call and decide nothing.
+#[test]
+fn g_a_rule_that_warns_decides_nothing_and_says_so() {
+    let world = World::with(
+        r#"
+[[rules]]
+decision = "warn"
+arg = { "/content" = { contains = "eval(" } }
+reason = "eval is hard to review"
+[[rules]]
+decision = "deny"
+arg = { "/content" = { contains = "exec(" } }
+"#,
+    );
+    let write = |text: &str| {
+        let args = json!({ "path": "a.py", "content": text }).to_string();
+        world.eclusa(&["--mode", "auto-approve", "--json", "run", "write", &args])
+    };
+    let ran = write("eval(x)\n");
+    assert!(ran.code == 0 && world.read("workspace/a.py") == "eval(x)\n", "{ran:?}");
+    assert!(ran.json()["warnings"][0].as_str().unwrap().contains("hard to review"), "{ran:?}");
+    let end = world.records().into_iter().rfind(|it| it["event"] == "ended").unwrap();
+    assert!(end["warnings"][0].as_str().unwrap().contains("hard to review"), "{end}");
+    assert!(write("plain\n").json().get("warnings").is_none());
+    assert_eq!(write("exec(x)\n").code, 3);
+}
+
+/// A rule about whole calls can be an exception to one about commands, and the other way round.
+#[test]
+fn exceptions_reach_across_kinds_of_conditions() {
+    let world = World::with(
+        r#"
+[[rules]]
+id = "no-push"
+decision = "deny"
+command = "git push"
+[[rules]]
+decision = "ask"
+tool = "bash"
+arg = { "/command" = { equals = "git push origin docs" } }
+except = "no-push"
+[[rules]]
+id = "no-data"
+decision = "deny"
+path = "data/**"
+[[rules]]
+decision = "allow"
+command = "sort data/names.txt $"
+except = "no-data"
+"#,
+    );
+    std::fs::create_dir(world.path("workspace/data")).unwrap();
+    world.write("workspace/data/names.txt", "b\na\n");
+    let judged = |command: &str| world.eclusa(&["check", "bash", &bash(command)]).out;
+    for (command, decision) in [
+        ("git push origin docs", "ask"),
+        ("git push origin main", "deny"),
+        ("sort data/names.txt", "allow"),
+        ("sort data/names.txt; cat data/names.txt", "deny"),
+    ] {
+        let told = judged(command);
+        assert!(told.starts_with(decision), "{command}: {told}");
+    }
+    let ran = world.eclusa(&["run", "bash", &bash("sort data/names.txt")]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "a\nb\n"), "{ran:?}");
+}
+
+/// A2.7: replaying the configuration in force tells no difference, also after an undo.
+#[test]
+fn a2_7_replaying_the_configuration_in_force_tells_no_difference() {
+    let world = World::with("mode = \"auto-approve\"\n");
+    let write = r#"{"path": "a.txt", "content": "hello\n"}"#;
+    assert_eq!(world.eclusa(&["run", "write", write]).code, 0);
+    assert_eq!(world.eclusa(&["run", "bash", &bash("cat a.txt")]).code, 0);
+    let undone = world.eclusa(&["undo"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    let config = world.path("config/eclusa/eclusa.toml");
+    let ran = world.eclusa(&["policy", "replay", config.to_str().unwrap()]);
+    assert!(ran.code == 0 && ran.out.contains("2 calls judged again, 2 as before"), "{ran:?}");
+    assert!(!ran.out.contains("->"), "{ran:?}");
+}

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::{Access, Decision, PermissionClass, Proof};
+use eclusa::{Access, PermissionClass, Proof};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::spanned::{Keyword, OneOrMany, Spanned};
+use crate::spanned::{Keyword, OneOrMany, RuleDecision, Spanned};
 
 /// A rule: it applies to calls that meet all its conditions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct Rule {
-    /// What becomes of the calls that it applies to.
-    pub(crate) decision: Keyword<Decision>,
+    /// What becomes of the calls that it applies to; `warn` decides nothing, and says its reason.
+    pub(crate) decision: Keyword<RuleDecision>,
     /// A name for it.
     pub(crate) id: Option<Spanned<String>>,
     /// Why it is there; the model and the person are told.
@@ -52,6 +52,8 @@ pub(crate) struct Rule {
     /// It holds for so many calls. For `allow`, with an `id`.
     #[schemars(range(min = 1))]
     pub(crate) times: Option<Spanned<u64>>,
+    /// Beside `times`: in how long (`1h`). Without it, calls count for ever.
+    pub(crate) per: Option<Spanned<String>>,
     /// It holds in this conversation.
     pub(crate) conversation: Option<String>,
     /// It holds in this workspace.
@@ -111,13 +113,6 @@ pub(crate) enum CommandCondition {
     Beginnings(Vec<String>),
     /// Tests on the whole text, all of which must hold.
     Tests(Box<Tests>),
-}
-
-impl CommandCondition {
-    /// True when it is about single commands.
-    pub(crate) fn is_beginning(&self) -> bool {
-        !matches!(self, CommandCondition::Tests(_))
-    }
 }
 
 /// A condition on a value: text is a glob (`*` is any text, `?` any one character), numbers and

@@ -29,8 +29,18 @@ sensitive = true
 timeout = "5s"
 env = ["LANG"]
 reads = ["/path"]
+reviewers = ["guard"]
+
+[reverse_thinker]
+command = ["think"]
+
+[[reviewers]]
+name = "guard"
+tools = "other"
+command = ["guard"]
 "#,
     );
+    assert!(config.reviewers[0].covers("count") && !config.reviewers[0].covers("third"));
     let tool = &config.tools[0];
     assert_eq!((tool.name.as_str(), tool.origin.as_str()), ("count", "eclusa.toml:2"));
     assert_eq!(tool.schema["properties"]["path"]["description"], "the file");
@@ -176,4 +186,56 @@ fn keys_of_the_first_version_are_still_read() {
     let old = "[servers.git]\ncommand = ['git-server']\ncell = false";
     let config = Config::load(&[Layer::of_person("eclusa.toml", old)]).unwrap();
     assert!(!config.servers[0].sandbox);
+}
+
+/// A tool that could never run is an error, and so is one whose reviewer is not there.
+#[test]
+fn what_a_tool_demands_must_be_there() {
+    let tool = "[tools.t]\ndescription = \"t\"\ncommand = [\"t\"]\n";
+    let wrong = |more: &str| {
+        let layer = Layer::of_person("eclusa.toml", format!("{tool}{more}"));
+        Config::load(&[layer]).unwrap_err().to_string()
+    };
+    let told = wrong("reverse_thinking = true\n");
+    assert!(told.starts_with("eclusa.toml:1:1: `t` needs reverse thinking"), "{told}");
+    let told = wrong("reviewers = [\"guard\"]\n");
+    assert!(told.contains("names the reviewer `guard`"), "{told}");
+    let told = wrong("[reverse_thinker]\ntime = \"1s\"\n");
+    assert!(told.contains("a reverse thinker needs a `command` or a `url`"), "{told}");
+}
+
+/// S2.4: a mode for some clients or conversations; the most careful of those that fit holds.
+#[test]
+fn s2_4_a_mode_for_clients_and_conversations() {
+    let text = r#"
+mode = "auto-approve"
+[[modes]]
+mode = "yolo"
+client = ["robot*", "other"]
+[[modes]]
+mode = "confirm-all"
+conversation = "release"
+"#;
+    let config = crate::Config::load(&[crate::Layer::of_person("eclusa.toml", text)]).unwrap();
+    let mode = |client: Option<&str>, conversation: &str| {
+        let (client, conversation) = (client.map(Into::into), conversation.into());
+        let run = eclusa::Run { client, conversation, mode: config.mode, ..Default::default() };
+        eclusa::ModeRule::mode_of(&config.modes, &run)
+    };
+    assert_eq!(mode(None, "a"), eclusa::Mode::AutoApprove);
+    assert_eq!(mode(Some("robot 1.0"), "a"), eclusa::Mode::Yolo);
+    assert_eq!(mode(Some("robot 1.0"), "release"), eclusa::Mode::ConfirmAll);
+    assert_eq!(mode(Some("person"), "release"), eclusa::Mode::ConfirmAll);
+    // Nobody is asked less than an administrator says, and a project brings none.
+    let top = crate::Layer {
+        trust: crate::Trust::Administrator,
+        ..crate::Layer::of_person("top", "mode = \"confirm-sensitive\"")
+    };
+    let config = crate::Config::load(&[crate::Layer::of_person("eclusa.toml", text), top]).unwrap();
+    assert_eq!(config.modes.len(), 1);
+    let project = crate::Layer {
+        trust: crate::Trust::Project,
+        ..crate::Layer::of_person("eclusa.toml", text)
+    };
+    assert!(crate::Config::load(&[project]).is_err());
 }

@@ -5,10 +5,11 @@ use std::{
     fmt,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use crate::{
-    Decision, Hash, PermissionClass, Rule, Touch, Validated,
+    CountedRule, Decision, Hash, PermissionClass, Rule, Touch, Validated,
     policy::{Root, written_hosts},
 };
 
@@ -150,29 +151,68 @@ pub trait Remember: Send + Sync {
 
 /// Counts the uses of rules that hold for so many calls, by their ids.
 pub trait Tally: Send + Sync {
-    /// How often a rule let something pass so far. Where nobody can tell, it lets nothing pass.
-    fn used(&self, id: &str) -> Result<u64, String>;
+    /// How often a rule let something pass so far: ever, or in its last while before `now`, which is
+    /// in milliseconds since 1970. Where nobody can tell, it lets nothing pass.
+    fn used(&self, rule: &CountedRule, now: u64) -> Result<u64, String>;
 
-    /// Counts one more use, unless there were so many already: then it is `false`.
-    fn take(&self, id: &str, times: u64) -> Result<bool, String>;
+    /// Counts one more use, unless there were as many as the rule is good for: then it is `false`.
+    fn take(&self, rule: &CountedRule, now: u64) -> Result<bool, String>;
 }
 
 /// Counts for as long as the program runs.
 #[derive(Debug, Default)]
-pub(crate) struct Counter(Mutex<HashMap<String, u64>>);
+pub(crate) struct Counter(Mutex<HashMap<String, RuleUse>>);
 
 impl Tally for Counter {
-    fn used(&self, id: &str) -> Result<u64, String> {
-        Ok(lock(&self.0).get(id).copied().unwrap_or_default())
+    fn used(&self, rule: &CountedRule, now: u64) -> Result<u64, String> {
+        let all = lock(&self.0);
+        Ok(all.get(&rule.id).map_or(0, |it| it.count(rule, now)))
     }
 
-    fn take(&self, id: &str, times: u64) -> Result<bool, String> {
-        let mut all = lock(&self.0);
-        let used = all.entry(id.to_owned()).or_default();
-        let left = *used < times;
-        *used += u64::from(left);
-        Ok(left)
+    fn take(&self, rule: &CountedRule, now: u64) -> Result<bool, String> {
+        Ok(lock(&self.0).entry(rule.id.clone()).or_default().take(rule, now))
     }
+}
+
+/// The uses of one rule: how many there were, and when the last of them were.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RuleUse {
+    /// How many, ever.
+    pub total: u64,
+    /// When, in milliseconds since 1970, for rules that count the last while only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<u64>,
+}
+
+impl RuleUse {
+    /// How many count.
+    pub fn count(&self, rule: &CountedRule, now: u64) -> u64 {
+        match rule.per {
+            None => self.total,
+            Some(per) => {
+                let recent = self.times.iter().filter(|it| is_within(**it, per, now));
+                recent.count() as u64
+            }
+        }
+    }
+
+    /// Counts one more, unless there were as many as the rule is good for: then it is `false`.
+    pub fn take(&mut self, rule: &CountedRule, now: u64) -> bool {
+        if self.count(rule, now) >= rule.times {
+            return false;
+        }
+        self.total += 1;
+        if let Some(per) = rule.per {
+            self.times.retain(|it| is_within(*it, per, now));
+            self.times.push(now);
+        }
+        true
+    }
+}
+
+/// True for a time that is not so long ago. One that is yet to come counts: the clock was set back.
+fn is_within(time: u64, per: Duration, now: u64) -> bool {
+    u128::from(now.saturating_sub(time)) < per.as_millis()
 }
 
 /// What people have answered before.

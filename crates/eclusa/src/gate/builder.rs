@@ -4,9 +4,9 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{Gate, GateSetup, Limits};
 use crate::{
-    Approver, ArgsInLog, AuditSink, Durability, EffectLimits, MemoryLog, OnNoApprover, Policy,
-    PreflightStep, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer, Rule,
-    Rules, Run, Spool, Tool, Workspace,
+    Approver, ArgsInLog, AuditSink, Durability, EffectLimits, MemoryLog, ModeRule, OnNoApprover,
+    Policy, PreflightStep, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer,
+    Rule, Rules, Run, Spool, Tool, Workspace,
 };
 
 /// Puts a gate together. Made by [`Gate::builder`].
@@ -35,6 +35,7 @@ pub struct GateBuilder {
     order: Option<[PreflightStep; 3]>,
     args_in_log: ArgsInLog,
     limits: Limits,
+    modes: Vec<ModeRule>,
     run: Run,
 }
 
@@ -195,6 +196,12 @@ impl GateBuilder {
         self
     }
 
+    /// Modes of some conversations and clients, in place of the mode of the run.
+    pub fn modes(mut self, modes: Vec<ModeRule>) -> GateBuilder {
+        self.modes = modes;
+        self
+    }
+
     /// What holds for the calls: conversation, mode, deadline.
     pub fn run(mut self, run: Run) -> GateBuilder {
         self.run = run;
@@ -228,6 +235,7 @@ impl GateBuilder {
         setup.on_no_approver = self.on_no_approver;
         setup.args_in_log = self.args_in_log;
         setup.limits = self.limits;
+        setup.modes = self.modes;
         if let Some(redactor) = self.redactor {
             setup.redactor = Arc::new(redactor);
         }

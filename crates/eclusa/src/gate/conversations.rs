@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    ChangeTotals, Changes, Decision, JudgeContext, Run, Source, Validated, Verdict,
+    ChangeTotals, Changes, CountedRule, Decision, JudgeContext, Run, Source, Validated, Verdict,
     gate::GateSetup, policy::plainly,
 };
 
@@ -62,13 +62,15 @@ pub(crate) fn moment(setup: &GateSetup, run: &Run) -> JudgeContext {
     let policy = setup.live.policy.load();
     let terms = policy.context_needs();
     // What cannot be counted is not known, and then the rule does not hold.
-    let used = |id: &String| Some((id.clone(), setup.tally.used(id).ok()?));
+    let counts = terms.timed || !terms.counted.is_empty();
+    let now = counts.then(|| setup.clock.unix_ms());
+    let used = |it: &CountedRule| Some((it.id.clone(), setup.tally.used(it, now?).ok()?));
     let (spent, taint) =
         setup.live.conversations.with_state(run, |it| (it.spent.clone(), it.taint.clone()));
     JudgeContext {
-        now: terms.timed.then(|| setup.clock.unix_ms()),
+        now: now.filter(|_| terms.timed),
         conversation: Some(run.conversation.clone()),
-        used: terms.counted.iter().filter_map(|it| used(&it.id)).collect(),
+        used: terms.counted.iter().filter_map(used).collect(),
         spent: spent.unwrap_or_else(|| NOTHING.clone()),
         taint,
     }
@@ -90,7 +92,7 @@ pub(crate) fn consume_uses(setup: &GateSetup, verdict: &Verdict) -> bool {
         })
     };
     let mut counted = policy.context_needs().counted.iter().filter(|it| used(&it.id));
-    counted.all(|it| setup.tally.take(&it.id, it.times) == Ok(true))
+    counted.all(|it| setup.tally.take(it, setup.clock.unix_ms()) == Ok(true))
 }
 
 /// What brought text from outside into the conversation.

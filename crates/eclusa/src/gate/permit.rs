@@ -5,7 +5,8 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 use futures::FutureExt;
 
 use crate::{
-    Advice, Decision, PreflightStep, Reason, Reviewed, Run, Source, Stop, Validated, Verdict,
+    Advice, Decision, Event, PreflightStep, Reason, Reviewed, Run, Source, Stop, Validated,
+    Verdict,
     audit::trail::Trail,
     gate::{
         GateSetup,
@@ -75,7 +76,10 @@ pub(crate) async fn decide(
             return Err(Stop::denied(Decider::Policy, why));
         }
         match pass_all(setup, run, call.call(), trail).await? {
-            Approved::Yes => return Ok(Permit { call, approved: trail.approved }),
+            Approved::Yes => {
+                remark(setup, call.call(), trail);
+                return Ok(Permit { call, approved: trail.approved });
+            }
             Approved::Edited(args) => {
                 let edited = call.with_args(args, trail)?;
                 call = Box::pin(review(setup, edited, trail)).await?;
@@ -98,6 +102,17 @@ fn asked_by_reviewers(questions: &[(String, String)], run: &Run, mut verdict: Ve
     });
     verdict.because.splice(0..0, reasons);
     run.mode.apply(Verdict { decision: Decision::Ask, ..verdict })
+}
+
+/// What rules have to say of a call without deciding it. One that panics has said nothing.
+fn remark(setup: &GateSetup, call: &Validated, trail: &mut Trail) {
+    let policy = setup.live.policy.load();
+    let remarks = std::panic::catch_unwind(AssertUnwindSafe(|| policy.remarks(call)));
+    for text in remarks.unwrap_or_default() {
+        let call = Some(call.id().to_owned());
+        setup.events.send(|| Event::Warning { call, text: text.clone() });
+        trail.warnings.push(text);
+    }
 }
 
 /// The call in one line, for a dry run.

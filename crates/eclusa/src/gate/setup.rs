@@ -7,8 +7,8 @@ use arc_swap::ArcSwap;
 use super::conversations::Conversations;
 use crate::{
     Approver, ArgsInLog, AuditSink, Changes, Checkpoint, Clock, Durability, Events, Metrics,
-    OnNoApprover, Policy, PreflightStep, Questions, Redactor, Registry, Remember, ReverseThinker,
-    ReviewCache, Reviewer, SignerDirectory, Spool, SystemClock, Tally, Workspace,
+    ModeRule, OnNoApprover, Policy, PreflightStep, Questions, Redactor, Registry, Remember,
+    ReverseThinker, ReviewCache, Reviewer, SignerDirectory, Spool, SystemClock, Tally, Workspace,
     approve::memory::{Counter, Memory},
 };
 
@@ -127,6 +127,8 @@ pub struct GateSetup {
     pub tally: Arc<dyn Tally>,
     /// How much a call may use.
     pub limits: Limits,
+    /// Modes of some conversations and clients, in place of the mode of the run.
+    pub modes: Vec<ModeRule>,
     /// Where events go out.
     pub events: Events,
     pub(crate) live: LiveState,
@@ -182,6 +184,7 @@ impl GateSetup {
             remember: None,
             tally: Arc::new(Counter::default()),
             limits: Limits::default(),
+            modes: Vec::new(),
             events: Events::default(),
             live: LiveState {
                 policy: ArcSwap::from_pointee(policy),

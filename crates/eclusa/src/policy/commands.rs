@@ -15,6 +15,7 @@ use eclusa_shell::{
 
 use super::{
     Access, Allowed, Root, Rules,
+    exceptions::is_excepted,
     quote::{quoted, shortened},
     rule::{Rule, Subject},
     taint, without_excepted,
@@ -117,8 +118,10 @@ impl Script {
         because: &mut Vec<Reason>,
     ) -> bool {
         let mut ruled = !self.text.commands.is_empty();
+        let excepted = rules.excepted_by_calls(subject);
         for (command, reading) in self.commands() {
             let fits = rules.index.about_command(&rules.rules, command, reading).into_iter();
+            let fits = fits.filter(|it| !is_excepted(it, &excepted));
             let fits = fits.map(|it| (it, it.fits_command(subject, command, reading)));
             let (yes, perhaps): (Vec<_>, Vec<_>) =
                 fits.filter(|it| it.1 != Fit::No).partition(|it| it.1 == Fit::Yes);
@@ -185,24 +188,6 @@ impl Script {
         self.commands().any(|(_, it)| it.class.contains(Class::Network))
     }
 
-    /// The rules that would allow exactly this text, one for each command that is not allowed
-    /// anyway: the narrowest there are. `None` where there is more to it than its words.
-    pub(crate) fn exactly(&self) -> Option<Vec<String>> {
-        let unsure = !self.text.doubts.is_empty() || self.text.refused.is_some();
-        // Nothing is inside it but what is relative to the workspace, wherever that is.
-        let root = Root::default();
-        let asked = self.commands().filter(|(command, reading)| {
-            self.default(command, reading, &root).decision != Decision::Allow
-        });
-        let commands: Option<Vec<String>> = asked
-            .map(|(it, _)| prefix::is_plain(it).then(|| Prefix::exactly(&it.words)).flatten())
-            .collect();
-        commands.filter(|it| !unsure && !it.is_empty()).map(|mut it| {
-            it.dedup();
-            it
-        })
-    }
-
     /// Whether a rule about commands applies: for one that tightens, to any of them, were it only
     /// perhaps; for one that allows, to all of them.
     pub(crate) fn fits(&self, rule: &Rule, subject: &Subject<'_>) -> bool {
@@ -217,10 +202,15 @@ impl Script {
         }
     }
 
+    /// True when nothing of the text is in doubt: it has no commands but those that were read.
+    pub(in crate::policy) fn is_certain(&self) -> bool {
+        self.text.doubts.is_empty() && self.text.refused.is_none()
+    }
+
     /// True when no command of it does more than read.
     pub(crate) fn is_read_only(&self) -> bool {
-        let unsure = !self.text.doubts.is_empty() || self.text.refused.is_some();
-        !unsure && self.commands().all(|(command, reading)| only_reads(command, reading).is_ok())
+        self.is_certain()
+            && self.commands().all(|(command, reading)| only_reads(command, reading).is_ok())
     }
 
     /// What holds for a command that no rule allows.

@@ -17,7 +17,10 @@ impl Rules {
         let touches = touches_and_hosts(call.touches(), call.scripts());
         let written = self.subject(call, &touches, &[]);
         let mut access = HostAccess::default();
-        for rule in self.rules.iter().filter(|it| it.effect_conditions().is_none()) {
+        let early = self.rules.iter().filter(|it| it.effect_conditions().is_none());
+        let mut rules: Vec<&Rule> = early.filter(|it| it.hosts().is_some()).collect();
+        self.drop_excepted_by_commands(&mut rules, &written, call.scripts());
+        for rule in rules {
             let Some(hosts) = rule.hosts() else { continue };
             match rule.decision() {
                 Decision::Allow if self.opens(rule, call, &running, &written) => {

@@ -19,6 +19,22 @@ impl Names {
         Ok(Names(names))
     }
 
+    /// Names of tools or servers: what neither can be called is an error, because it would never be
+    /// met.
+    pub fn of_tools<S: AsRef<str>>(
+        names: impl IntoIterator<Item = S>,
+    ) -> Result<Names, ConditionError> {
+        let names = Names::new(names)?;
+        let odd = |it: char| !(it.is_alphanumeric() || "_-.*?/:@ ".contains(it));
+        match names.0.iter().find(|it| it.contains(odd)) {
+            None => Ok(names),
+            Some(name) => Err(ConditionError::Pattern(format!(
+                "nothing is called `{name}`; write the name alone, and what is in brackets with \
+                 `command`, `path` or `domain`"
+            ))),
+        }
+    }
+
     /// True when one of them is this name, or a glob that fits it.
     pub fn matches(&self, name: &str) -> bool {
         self.0.iter().any(|it| if is_glob(it) { fits(it, name) } else { it == name })

@@ -121,6 +121,10 @@ pub(crate) struct Globs {
 #[derive(Debug, Clone, Default)]
 struct Set {
     globs: Vec<Glob>,
+    /// Which way doubts go.
+    width: GlobWidth,
+    /// Those that were written with a slash before them, as written.
+    absolute: Vec<String>,
     built: OnceLock<Option<GlobSet>>,
 }
 
@@ -128,9 +132,10 @@ struct Set {
 const ALWAYS: usize = 4096;
 
 /// Which way doubts go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum GlobWidth {
     /// Exactly as written.
+    #[default]
     Narrow,
     /// In any case (files that differ in nothing else are the same on some disks), and with
     /// everything below a directory that fits.
@@ -148,7 +153,8 @@ impl Globs {
             true => (GlobWidth::Wide, GlobWidth::Narrow),
             false => (GlobWidth::Narrow, GlobWidth::Wide),
         };
-        let (mut any, mut but) = (Set::default(), Set::default());
+        let set = |width| Set { width, ..Set::default() };
+        let (mut any, mut but) = (set(hit), set(miss));
         let mut count = 0;
         for glob in globs {
             match glob.as_ref().strip_prefix('!') {
@@ -175,6 +181,29 @@ impl Globs {
 }
 
 impl Globs {
+    /// The same globs with those that are absolute paths in this workspace read from there as well;
+    /// nothing where there are none. `/src` is a path of the workspace like any other where the
+    /// workspace is `/src`: what could be meant either way is read as in ignore files alone.
+    pub(crate) fn within(&self, root: &Root) -> Option<Globs> {
+        if !root.absolute || root.text.matches('/').count() < 2 {
+            return None;
+        }
+        let prefix = format!("{}/", root.text);
+        let more = |set: &Set| {
+            let mut more = set.clone();
+            for rest in set.absolute.iter().filter_map(|it| it.strip_prefix(&prefix)) {
+                let glob = if rest.is_empty() { "*".to_owned() } else { format!("/{rest}") };
+                // It could be read once, so it can be read again.
+                let _ = add(&mut more, &glob, set.width);
+            }
+            Set { built: OnceLock::new(), ..more }
+        };
+        let (any, but) = (more(&self.any), more(&self.but));
+        let same =
+            any.globs.len() == self.any.globs.len() && but.globs.len() == self.but.globs.len();
+        (!same).then_some(Globs { any, but, tightens: self.tightens })
+    }
+
     /// True when something beneath a directory may fit, exceptions aside.
     pub(crate) fn may_fit_below(&self, directory: &Path) -> bool {
         self.any.may_fit_below(directory)
@@ -240,6 +269,9 @@ fn add(set: &mut Set, glob: &str, reading: GlobWidth) -> Result<(), String> {
             "`{glob}` leaves the workspace; paths outside are always denied, so write it relative to the workspace"
         ));
     }
+    if glob.starts_with('/') {
+        set.absolute.push(glob.to_owned());
+    }
     let mut rest = glob;
     while let Some(shorter) = rest.strip_prefix("./") {
         rest = shorter;
@@ -250,6 +282,12 @@ fn add(set: &mut Set, glob: &str, reading: GlobWidth) -> Result<(), String> {
     let bare = bare.trim_start_matches('/');
     if bare.is_empty() {
         return Err("a path cannot be empty; write `*` for all paths".to_owned());
+    }
+    let odd = |it: &str| it.is_empty() || it == ".";
+    if bare.split('/').any(odd) || bare.contains('\0') {
+        return Err(format!(
+            "no path is written like `{glob}`; name each directory once, with one slash between them"
+        ));
     }
     let whole = if anchored { bare.to_owned() } else { format!("**/{bare}") };
     let below = format!("{whole}/**");

@@ -48,6 +48,7 @@ pub struct Rule {
     shipped: bool,
     named_only: bool,
     requires: Option<Arc<Requirement>>,
+    remark: bool,
 }
 
 /// What a call does with a path.
@@ -91,6 +92,7 @@ impl Rule {
             shipped: false,
             named_only: false,
             requires: None,
+            remark: false,
         }
     }
 
@@ -115,7 +117,7 @@ impl Rule {
         self,
         names: impl IntoIterator<Item = S>,
     ) -> Result<Rule, ConditionError> {
-        Ok(Rule { tools: Some(Names::new(names)?), ..self })
+        Ok(Rule { tools: Some(Names::of_tools(names)?), ..self })
     }
 
     /// Only calls of tools from these servers: names or globs.
@@ -123,7 +125,7 @@ impl Rule {
         self,
         names: impl IntoIterator<Item = S>,
     ) -> Result<Rule, ConditionError> {
-        Ok(Rule { servers: Some(Names::new(names)?), ..self })
+        Ok(Rule { servers: Some(Names::of_tools(names)?), ..self })
     }
 
     /// Only calls of tools of these classes.

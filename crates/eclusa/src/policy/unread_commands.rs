@@ -90,6 +90,10 @@ impl Script {
         false
     }
 
+    pub(in crate::policy) fn is_certain(&self) -> bool {
+        false
+    }
+
     pub(crate) fn is_read_only(&self) -> bool {
         false
     }

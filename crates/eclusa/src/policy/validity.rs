@@ -5,10 +5,11 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{Arc, LazyLock},
+    time::Duration,
 };
 
 use super::{ChangeTotals, ConditionError, Root, Rule};
-use crate::Decision;
+use crate::{Decision, stop::HumanDuration};
 
 /// Within which bounds a rule holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct Validity {
     pub until: Option<u64>,
     /// For so many calls.
     pub times: Option<u64>,
+    /// The calls of this last while count; without it, all calls ever.
+    pub per: Option<Duration>,
     /// In this conversation.
     pub conversation: Option<String>,
     /// In this workspace.
@@ -55,6 +58,8 @@ pub struct CountedRule {
     pub id: String,
     /// How often it lets something pass.
     pub times: u64,
+    /// In how long; without it, ever.
+    pub per: Option<Duration>,
 }
 
 impl JudgeContext {
@@ -70,7 +75,7 @@ impl ContextNeeds {
     pub(super) fn of(rules: &[Rule]) -> ContextNeeds {
         let counted = rules.iter().filter_map(|rule| {
             let (id, times) = (rule.name()?.to_owned(), rule.validity().times?);
-            Some(CountedRule { id, times })
+            Some(CountedRule { id, times, per: rule.validity().per })
         });
         let timed = rules.iter().any(|it| it.validity().until.is_some());
         ContextNeeds { timed, counted: counted.collect() }
@@ -95,7 +100,33 @@ impl Rule {
                 Err(ConditionError::Bounds("`times` needs an `id`, by which uses are counted"))
             }
             Some(0) => Err(ConditionError::Bounds("`times` is at least 1")),
+            None if validity.per.is_some() => Err(ConditionError::Bounds(
+                "`per` says in how long, and needs a `times` that says how often",
+            )),
             Some(_) | None => Ok(self.with_validity(validity)),
+        }
+    }
+
+    /// True when its uses are all that keeps it from holding: it has none left, or nobody can tell.
+    pub(super) fn is_used_up(&self, moment: &JudgeContext, root: &Root) -> bool {
+        let unused = |id: &str| JudgeContext {
+            used: [(id.to_owned(), 0)].into(),
+            now: moment.now,
+            conversation: moment.conversation.clone(),
+            ..JudgeContext::default()
+        };
+        self.validity().times.is_some()
+            && !self.is_in_force(moment, root)
+            && self.name().is_some_and(|id| self.is_in_force(&unused(id), root))
+    }
+
+    /// How often it holds, in words.
+    pub(super) fn limit_in_words(&self) -> String {
+        let times = self.validity().times.unwrap_or_default();
+        let calls = if times == 1 { "call" } else { "calls" };
+        match self.validity().per {
+            Some(per) => format!("{times} {calls} in {}", HumanDuration(per)),
+            None => format!("{times} {calls}"),
         }
     }
 

@@ -154,7 +154,9 @@ impl Rules {
                 && rule.concerns(&found)
                 && (rule.decision() == Decision::Deny || !rule.applies(&asked))
         };
-        let rules = self.rules.iter().filter(hides).filter_map(|rule| self.hiding(rule, &found));
+        let mut rules: Vec<&Rule> = self.rules.iter().filter(hides).collect();
+        self.drop_excepted_by_commands(&mut rules, &asked, call.scripts());
+        let rules = rules.into_iter().filter_map(|rule| self.hiding(rule, &found));
         HiddenPaths { rules: rules.collect(), ..HiddenPaths::default() }
     }
 

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use eclusa::{Approver, Delegate, Files, Gate, Registry, Run};
+use eclusa::{Approver, Delegate, Files, Gate, ModeRule, Registry, Run};
 use eclusa_agents::{Agent, HookEvent};
 use eclusa_config::AgentShell;
 use eclusa_store::{ApprovalQueue, Store};
@@ -81,7 +81,8 @@ impl Session {
             dry_run: false,
             ..self.ctx.run()
         };
-        let gate = Gate::new(setup).for_run(run);
+        let mode = ModeRule::mode_of(&setup.modes, &run);
+        let gate = Gate::new(setup).for_run(Run { mode, ..run });
         if let Some(how) = self.calls.taint() {
             gate.bring_from_outside(&how);
         }

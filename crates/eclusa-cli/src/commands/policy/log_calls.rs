@@ -103,6 +103,10 @@ fn read(fields: &Value) -> Result<LoggedCall, &'static str> {
     if fields.get("origin").and_then(Value::as_str) == Some("tool") {
         return Err("were made by another tool");
     }
+    // A person typed it, and the tool is there for no model.
+    if ["undo", "redo"].contains(&text(fields, "tool").as_str()) {
+        return Err("took a change back or made it again");
+    }
     let args = fields.get("args").ok_or("have no arguments in the log, only their digest")?;
     if fields.get("args_redacted").and_then(Value::as_u64).unwrap_or_default() > 0 {
         return Err("had secrets in their arguments, which the log does not hold");

@@ -5,7 +5,7 @@ use eclusa_shell::{
     programs::{Class, CommandProfile},
 };
 
-use super::{Fit, Script, Where, places, uses};
+use super::{Fit, Prefix, Script, Where, places, prefix, uses};
 use crate::{
     Decision,
     policy::{Access, Root, Rule, Subject, host_access::written},
@@ -89,6 +89,23 @@ impl Script {
                 let places = places(&word, command, &self.start, root);
                 places.into_iter().any(|it| matches!(it, Where::Outside))
             })
+        })
+    }
+
+    /// The rules that would allow exactly this text, one for each command that is not allowed
+    /// anyway: the narrowest there are. `None` where there is more to it than its words.
+    pub(crate) fn exactly(&self) -> Option<Vec<String>> {
+        // Nothing is inside it but what is relative to the workspace, wherever that is.
+        let root = Root::default();
+        let asked = self.commands().filter(|(command, reading)| {
+            self.default(command, reading, &root).decision != Decision::Allow
+        });
+        let commands: Option<Vec<String>> = asked
+            .map(|(it, _)| prefix::is_plain(it).then(|| Prefix::exactly(&it.words)).flatten())
+            .collect();
+        commands.filter(|it| self.is_certain() && !it.is_empty()).map(|mut it| {
+            it.dedup();
+            it
         })
     }
 }

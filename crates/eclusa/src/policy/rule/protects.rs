@@ -1,16 +1,39 @@
 //! Which paths a rule protects, and how it says so.
 
-use std::{borrow::Cow, path::Path};
+use std::{borrow::Cow, path::Path, sync::Arc};
 
 use eclusa_net::HostSet;
 
 use super::{Access, Paths, Rule, Subject, blocked_by};
 use crate::{
-    Reason,
-    policy::{PathFacts, domains::Domains, plainly},
+    Decision, Reason,
+    policy::{PathFacts, Root, domains::Domains, plainly},
 };
 
 impl Rule {
+    /// It decides nothing: where it applies, its reason goes with the reply and on record. Wherever it
+    /// is taken for a rule that decides, it asks.
+    pub fn remarking(self) -> Rule {
+        Rule { decision: Decision::Ask, remark: true, ..self }
+    }
+
+    /// True when it decides nothing.
+    pub fn is_remark(&self) -> bool {
+        self.remark
+    }
+
+    /// The same rule for a workspace: globs that are absolute paths in it are read as such.
+    pub(in crate::policy) fn within(mut self, root: &Root) -> Rule {
+        // A rule that allows says what it says: nothing becomes free by where the workspace lies.
+        if self.tightens()
+            && let Some(Paths::Globs(globs)) = self.paths.as_deref()
+            && let Some(globs) = globs.within(root)
+        {
+            self.paths = Some(Arc::new(Paths::Globs(globs)));
+        }
+        self
+    }
+
     /// The hosts that it is about, if it is about hosts.
     pub(in crate::policy) fn hosts(&self) -> Option<&HostSet> {
         self.domains.as_ref().map(Domains::hosts)

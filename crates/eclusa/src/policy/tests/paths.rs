@@ -111,3 +111,22 @@ fn exceptions_are_read_the_other_way() {
     let loose = Globs::new(["src/**", "!secret"], false).unwrap();
     assert!(loose.fit("src/a") && !loose.fit("src/secret/a") && !loose.fit("src/Secret"));
 }
+
+/// An absolute path in the workspace means that path; what could be a path of the workspace as well
+/// is one, so that no rule becomes wider by where the workspace lies.
+#[test]
+fn absolute_paths_in_the_workspace_are_read_from_there() {
+    let fits = |root: &str, glob: &str, path: &str| {
+        let globs = Globs::new([glob], false).unwrap();
+        let globs = globs.within(&Root::new(root.as_ref())).unwrap_or(globs);
+        globs.fit(path)
+    };
+    assert!(fits("/home/me/shop", "/home/me/shop/data/**", "data/a/b"));
+    assert!(fits("/home/me/shop", "/home/me/shop/data", "data"));
+    assert!(!fits("/home/me/shop", "/home/me/shop/data", "a/data"));
+    assert!(!fits("/home/me/shop", "/home/me/other/**", "data"));
+    assert!(!fits("/home/me/shop", "home/me/shop/**", "data"));
+    for glob in ["src/**", "/src/**"] {
+        assert!(!fits("/src", glob, "other") && fits("/src", glob, "src/a"), "{glob}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Who reviews, thinks the other way and opens checkpoints, as the configuration says.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use eclusa::{Endpoint, GateSetup, Reviewer};
+use eclusa_config::{Config, PreflightSettings};
+
+use super::{ExternalReviewer, ReviewerEndpoint, preflight::ExternalPreflight, service::Service};
+use crate::{failure::Failure, spawn::Program};
+
+/// The reviewers that are configured, in their order. Programs run in the workspace.
+pub(crate) fn configured(
+    config: &Config,
+    workspace: &Path,
+) -> Result<Vec<Arc<dyn Reviewer>>, Failure> {
+    let mut reviewers: Vec<Arc<dyn Reviewer>> = Vec::new();
+    for settings in &config.reviewers {
+        let time = settings.time.unwrap_or(config.limits.review);
+        let at = reached(&settings.reach, workspace, time)
+            .map_err(|err| Failure::usage(format!("{}: {err}", settings.origin)))?;
+        reviewers.push(Arc::new(ExternalReviewer { settings: settings.clone(), time, at }));
+    }
+    Ok(reviewers)
+}
+
+/// Whoever is asked before a tool runs that demands it: a checkpoint of the configuration takes the
+/// place of the terminal.
+pub(crate) fn set_preflight(
+    config: &Config,
+    workspace: &Path,
+    setup: &mut GateSetup,
+) -> Result<(), Failure> {
+    let made = |it: &PreflightSettings| {
+        let time = it.time.unwrap_or(config.limits.checkpoint);
+        let at = reached(&it.reach, workspace, time)
+            .map_err(|err| Failure::usage(format!("{}: {err}", it.origin)))?;
+        Ok::<_, Failure>(ExternalPreflight { at, time })
+    };
+    if let Some(thinker) = &config.reverse_thinker {
+        setup.reverse_thinker = Some(Arc::new(made(thinker)?));
+    }
+    if let Some(checkpoint) = &config.checkpoint {
+        setup.checkpoint = Some(Arc::new(made(checkpoint)?));
+    }
+    Ok(())
+}
+
+fn reached(reach: &Endpoint, workspace: &Path, time: Duration) -> Result<ReviewerEndpoint, String> {
+    Ok(match reach {
+        Endpoint::Command(command) => ReviewerEndpoint::Command(Program {
+            command: command.clone(),
+            directory: workspace.to_owned(),
+            env: Vec::new(),
+            set: Vec::new(),
+        }),
+        Endpoint::Url { url, headers } => {
+            let value = |(name, variable): (&String, &String)| {
+                let value = std::env::var(variable).map_err(|_| {
+                    format!("the variable `{variable}` for header `{name}` is not set")
+                })?;
+                Ok((name.clone(), value))
+            };
+            let headers = headers.iter().map(value).collect::<Result<Vec<_>, String>>()?;
+            ReviewerEndpoint::Http(Service::new(url, &headers, time)?)
+        }
+    })
+}

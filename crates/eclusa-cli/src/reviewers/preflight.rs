@@ -1,0 +1,102 @@
+//! A reverse thinker and a checkpoint outside this process. They get what reviewers get; what they
+//! cannot say clearly keeps the call from running.
+
+use std::time::Duration;
+
+use eclusa::{Advice, Checkpoint, ReverseThinker, ReverseThinkingReport, Validated, Verdict};
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::{
+    ExternalReviewer, ReviewerEndpoint, Said,
+    answer::{self, ReviewerAnswer},
+    said_by,
+};
+
+/// Somebody outside this process who is asked before a tool runs that demands it.
+pub(crate) struct ExternalPreflight {
+    /// Where they are.
+    pub(crate) at: ReviewerEndpoint,
+    /// How long they may take.
+    pub(crate) time: Duration,
+}
+
+impl ExternalPreflight {
+    async fn ask(&self, about: &Value) -> Result<Said, String> {
+        let asking = async {
+            match &self.at {
+                ReviewerEndpoint::Command(program) => said_by(program, about).await,
+                ReviewerEndpoint::Http(service) => service.post(about).await.map(Said::Text),
+            }
+        };
+        let said = tokio::time::timeout(self.time, asking).await;
+        said.unwrap_or_else(|_elapsed| Err(format!("no answer within {:?}", self.time)))
+    }
+}
+
+impl Checkpoint for ExternalPreflight {
+    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let said = self.ask(&ExternalReviewer::about(call, "checkpoint")).await?;
+            let answer = match said {
+                Said::Text(text) => answer::read(&text)?,
+                Said::No(why) => return Err(why),
+            };
+            match answer {
+                ReviewerAnswer::Approve => Ok(()),
+                ReviewerAnswer::Deny(why) => Err(why),
+                ReviewerAnswer::Note(_)
+                | ReviewerAnswer::Ask(_)
+                | ReviewerAnswer::Modify(_)
+                | ReviewerAnswer::Merge(_) => {
+                    Err("it neither approved nor denied, and a checkpoint does nothing else".into())
+                }
+            }
+        })
+    }
+}
+
+impl ReverseThinker for ExternalPreflight {
+    fn think<'a>(
+        &'a self,
+        call: &'a Validated,
+        verdict: &'a Verdict,
+    ) -> BoxFuture<'a, Result<ReverseThinkingReport, String>> {
+        Box::pin(async move {
+            let mut about = ExternalReviewer::about(call, "reverse-thinking");
+            if let Some(fields) = about.as_object_mut() {
+                fields.insert("decision".to_owned(), verdict.decision.as_str().into());
+                fields.insert("because".to_owned(), json!(verdict.why()));
+            }
+            match self.ask(&about).await? {
+                Said::Text(text) => report(&text),
+                Said::No(why) => Err(why),
+            }
+        })
+    }
+}
+
+/// Reads a report: `{"verdict": "proceed" | "ask" | "stop", "reason": …, "hidden_assumptions": […],
+/// "failure_scenarios": […]}`.
+fn report(text: &str) -> Result<ReverseThinkingReport, String> {
+    let fields: Map<String, Value> = serde_json::from_str(text)
+        .map_err(|err| format!("its answer is not a JSON object that can be read: {err}"))?;
+    let list = |name: &str| match fields.get(name) {
+        None => Ok(Vec::new()),
+        Some(value) => serde_json::from_value::<Vec<String>>(value.clone())
+            .map_err(|_| format!("`{name}` must be a list of texts")),
+    };
+    let verdict = match fields.get("verdict").and_then(Value::as_str) {
+        Some("proceed") => Advice::Proceed,
+        Some("ask") => Advice::Ask,
+        Some("stop") => Advice::Stop,
+        _ => return Err("its answer has no `verdict`; use proceed, ask or stop".to_owned()),
+    };
+    let reason = fields.get("reason").and_then(Value::as_str);
+    Ok(ReverseThinkingReport {
+        hidden_assumptions: list("hidden_assumptions")?,
+        failure_scenarios: list("failure_scenarios")?,
+        verdict,
+        verdict_reason: reason.unwrap_or("no reason was given").to_owned(),
+    })
+}
