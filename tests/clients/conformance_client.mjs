@@ -74,8 +74,13 @@ async function session() {
     }),
   );
 
-  const { tools } = await client.listTools();
-  const theirs = tools.filter((it) => it.name.startsWith("mcp_suite_"));
+  // A list waits a second for a server, which may take longer to start.
+  let theirs = [];
+  for (let tries = 0; tries < 20 && theirs.length === 0; tries += 1) {
+    if (tries > 0) await new Promise((done) => setTimeout(done, 500));
+    const { tools } = await client.listTools();
+    theirs = tools.filter((it) => it.name.startsWith("mcp_suite_"));
+  }
   const { resources } = await client.listResources();
   const { prompts } = await client.listPrompts();
   for (const it of resources) await client.readResource({ uri: it.uri }).catch(said);

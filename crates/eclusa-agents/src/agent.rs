@@ -90,7 +90,7 @@ impl Agent {
     /// True where the contract of its hooks was seen with the real program; for the others it is
     /// taken from their manuals.
     pub const fn is_tried(self) -> bool {
-        matches!(self, Agent::ClaudeCode | Agent::Codex | Agent::Gemini)
+        matches!(self, Agent::ClaudeCode | Agent::Codex | Agent::Gemini | Agent::Opencode)
     }
 
     /// The variable in which a hook finds the root of the session.

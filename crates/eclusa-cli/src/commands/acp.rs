@@ -50,12 +50,12 @@ pub(super) async fn run(global: &Global, args: AcpArgs) -> Result<Exit, Failure>
     let ended = loop {
         tokio::select! {
             line = editor.next() => match line? {
-                Some(line) => proxy.from_editor(line),
+                Some(line) => proxy.on_editor_message(line),
                 // The editor is gone, and the agent goes with it.
                 None => break Exit::Done,
             },
             line = agent.next() => match line? {
-                Some(line) => proxy.clone().from_agent(line),
+                Some(line) => proxy.clone().on_agent_message(line),
                 None => break ended(&mut group).await,
             },
         }

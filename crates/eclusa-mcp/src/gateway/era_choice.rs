@@ -33,6 +33,8 @@ pub(super) struct EraChoice {
     first: Weak<Upstream>,
     /// The connection in the other era, once a client needed it.
     second: OnceLock<Arc<Upstream>>,
+    /// Whether a second connection has ever come up.
+    reached: AtomicBool,
 }
 
 impl EraChoice {
@@ -49,6 +51,16 @@ impl EraChoice {
     /// True for a second connection: it lists nothing when it starts.
     pub(super) fn is_second(&self) -> bool {
         self.fixed.is_some()
+    }
+
+    /// Notes that the server is up.
+    pub(super) fn reached(&self) {
+        self.reached.store(true, Ordering::Relaxed);
+    }
+
+    /// True for a second connection that never came up: the server does not speak that era.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.is_second() && !self.reached.load(Ordering::Relaxed)
     }
 
     /// The connection that has the catalogues, for a second one.
@@ -101,7 +113,9 @@ impl Upstream {
         };
         self.era.settled.get_or_init(|| self.settle(wanted)).await;
         let spoken = self.connection().await.ok().map(|it| it.era);
-        if spoken.is_none_or(|it| it == wanted) || !self.era.speaks_both() {
+        // A server of the newer era may speak the older one without saying so: it is tried once.
+        let may_speak = self.era.speaks_both() || wanted == Era::Legacy;
+        if spoken.is_none_or(|it| it == wanted) || !may_speak {
             return self.clone();
         }
         let start = || self.start_second(EraChoice::fixed(wanted, self));

@@ -294,6 +294,9 @@ impl Upstream {
             let why = sanitize(&why);
             tracing::warn!(server = self.settings.name, "a server is down: {why}");
             self.down(&why);
+            if self.era.is_hopeless() {
+                return std::future::pending().await;
+            }
             // One that worked for a while gets another chance at once.
             pause = if began.elapsed() > BACK_OFF.1 { BACK_OFF.0 } else { pause };
             sleep(pause).await;
@@ -312,6 +315,7 @@ impl Upstream {
             Ok(Err(why)) => return Some(why),
             Err(_elapsed) => return Some(self.too_slow()),
         };
+        self.era.reached();
         self.state.send_replace(State::Up(connection.clone()));
         let (gone, news) = (running.waiting(), self.receive_notifications(&connection));
         tokio::pin!(gone, news);

@@ -94,7 +94,7 @@ impl Proxy {
     }
 
     /// A message of the editor.
-    pub(super) fn from_editor(&self, mut message: Message) {
+    pub(super) fn on_editor_message(&self, mut message: Message) {
         match message.method() {
             "" if self.editor.answered(&message.value) => return,
             "session/new" | "session/load" | "session/resume" => {
@@ -123,7 +123,7 @@ impl Proxy {
     }
 
     /// A message of the agent.
-    pub(super) fn from_agent(self: Arc<Proxy>, message: Message) {
+    pub(super) fn on_agent_message(self: Arc<Proxy>, message: Message) {
         let (method, params) = (message.method(), message.params());
         if message.value.is_array() {
             // Several at once: the protocol has no such messages, and nobody would judge them.

@@ -227,3 +227,46 @@ async fn a_second_connection_tells_of_changed_lists() {
     older.heard("other tools").await;
     assert_ne!(older.client.list_all_tools().await.unwrap().len(), tools);
 }
+
+/// Speaks the newer era alone.
+struct NewerOnly(fixture::Fixture);
+
+impl ServerHandler for NewerOnly {
+    fn get_info(&self) -> rmcp::model::ServerConfig {
+        self.0.get_info()
+    }
+
+    fn supported_protocol_versions(&self) -> std::borrow::Cow<'static, [ProtocolVersion]> {
+        vec![ProtocolVersion::V_2026_07_28].into()
+    }
+
+    async fn list_tools(
+        &self,
+        params: Option<rmcp::model::PaginatedRequestParams>,
+        context: RequestContext<rmcp::RoleServer>,
+    ) -> Result<rmcp::model::ListToolsResult, ErrorData> {
+        self.0.list_tools(params, context).await
+    }
+
+    async fn call_tool(
+        &self,
+        params: CallToolRequestParams,
+        context: RequestContext<rmcp::RoleServer>,
+    ) -> Result<rmcp::model::CallToolResponse, ErrorData> {
+        self.0.call_tool(params, context).await
+    }
+}
+
+/// The older era is tried once at a server that does not say that it speaks it.
+#[tokio::test]
+async fn a_server_of_the_newer_era_alone_serves_clients_of_the_older_one() {
+    let server = || NewerOnly(fixture::Fixture::new(Arc::new(fixture::State::new(false))));
+    let stage = Scene::with(Era::Old, server).open().await;
+    for _ in 0..3 {
+        let said = stage.call(&theirs("test_simple_text"), json!({})).await;
+        assert_eq!(said.is_error, Some(false), "{said:?}");
+        let said = stage.call(&theirs("test_input_required_result_elicitation"), json!({})).await;
+        assert!(text(&said).contains("Alice"), "{said:?}");
+    }
+    assert_eq!(stage.condition().starts, 2);
+}
