@@ -252,7 +252,7 @@ let going = 0;
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || $("dialog[open]")) return;
   if (event.key === "Escape") { open(""); event.target.blur?.(); return; }
-  if (event.target.matches("input, textarea, select")) return;
+  if (event.target.matches?.("input, textarea, select")) return;
   const place = { i: "/inbox", l: "/log", s: "/sessions", m: "/metrics" }[event.key];
   if (performance.now() - going < 1500 && place) { going = 0; event.preventDefault(); location.assign(place); return; }
   const always = { j: () => move(1), k: () => move(-1), "/": () => $("#search")?.focus(), "?": () => $("#help").showModal(),

@@ -165,7 +165,12 @@ fn section(title: &str, value: Option<&Value>, body: &mut Html) {
 /// JSON with every character visible, line by line.
 fn json(value: &Value, body: &mut Html) {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    let lines: Vec<String> = text.lines().map(|it| visible(it).to_string()).collect();
+    // The spaces that a line begins with are ours.
+    let line = |it: &str| {
+        let said = it.trim_start_matches(' ');
+        format!("{}{}", " ".repeat(it.len() - said.len()), visible(said))
+    };
+    let lines: Vec<String> = text.lines().map(line).collect();
     body.element("<pre dir=\"ltr\" translate=\"no\" tabindex=\"0\">", lines.join("\n"), "</pre>");
 }
 

@@ -86,9 +86,7 @@ fn begin(title: &str, most: f64, labels: &[String], series: &[Series], html: &mu
         html.raw("<span class=\"").raw(one.class).raw("\">").text(one.name).raw("</span>");
     }
     html.raw("</span></figcaption>");
-    html.raw(&format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" preserveAspectRatio=\"none\""
-    ));
+    html.raw(&format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\""));
     html.element(" aria-label=\"", title, "\">");
     for part in 0..=2 {
         let share = f64::from(part) / 2.0;
