@@ -119,8 +119,7 @@ fn a_session_that_is_killed_again_and_again_repeats_nothing() {
     assert_eq!((ran.code, &ran.json()["text"]), (0, &"All done.".into()), "{ran:?}");
     let id = ran.json()["session"].as_str().unwrap().to_owned();
     let steps = world.read("workspace/steps");
-    let mut once: Vec<&str> = steps.lines().collect();
-    once.dedup();
+    let once: std::collections::BTreeSet<&str> = steps.lines().collect();
     assert_eq!(once.len(), steps.lines().count(), "{steps}");
     let items = world.eclusa(&["sessions", "export", &id, "--format", "jsonl"]).out;
     let items: Vec<Value> = items.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
