@@ -119,7 +119,7 @@ fn files(count: usize, place: &Path) -> Told {
         }
         fs::File::create(directory.join(format!("file{at}.txt")))?.write_all(b"text\n")?;
     }
-    let mut settings = SandboxSettings::new(&root, &place.join("state"));
+    let mut settings = SandboxSettings::new(root, place.join("state"));
     settings.blocked = Blocked::default();
     let sandboxes = Sandboxes::new(settings)?;
     let began = Instant::now();
