@@ -1,6 +1,7 @@
 //! One question: what the one renderer makes of it, and the answers.
 
-use eclusa::{Grant, QuestionState, QueuedQuestion, Role, render};
+use eclusa::{Grant, QuestionState, QueuedQuestion, Role, is_hidden, is_ignorable, render};
+use serde_json::Value;
 
 use super::{html::Html, html::ago, html::span, offers};
 use crate::workspaces::WorkspaceEntry;
@@ -128,7 +129,7 @@ fn answers(queued: &QueuedQuestion, offers: &super::Offers, identical: usize, ht
     html.raw("<button class=\"no\">Say no</button></form>");
     if offers.edit {
         html.raw("<form class=\"panel\" data-panel=\"edit\" hidden><label for=\"edit\">Arguments to run instead; rules and reviewers look at them like at any others</label>");
-        let args = serde_json::to_string_pretty(&asked.args).unwrap_or_default();
+        let args = visible_json(&asked.args);
         html.element(
             "<textarea id=\"edit\" name=\"edit\" spellcheck=\"false\" rows=\"8\">",
             args,
@@ -143,6 +144,22 @@ fn answers(queued: &QueuedQuestion, offers: &super::Offers, identical: usize, ht
     }
     html.raw("<noscript><p class=\"note\">Answers are signed by the script of this page. Without it: <code>eclusa approvals yes ");
     html.text(queued.id).raw("</code></p></noscript>");
+}
+
+/// JSON in which nothing hides: what cannot be seen is an escape, which means the same.
+fn visible_json(value: &Value) -> String {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    let mut visible = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\n' || !(is_hidden(c) || is_ignorable(c)) {
+            visible.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            visible.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    visible
 }
 
 #[cfg(test)]

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use eclusa::{Decision, Grant, GrantScope, PermissionClass, Question, Reason, Source, Verdict};
-use serde_json::Value;
-
 use super::*;
+use eclusa::{Decision, Grant, GrantScope, PermissionClass, Question, Reason, Source, Verdict};
 
 const CASES: &str = include_str!("../../../../../tests/corpus/prompt-spoof.jsonl");
 
@@ -15,7 +13,10 @@ fn queued(case: &Value) -> QueuedQuestion {
         call: "c1".to_owned(),
         tool: tool.clone(),
         server: None,
-        class: PermissionClass::Generic,
+        class: match tool.as_str() {
+            "bash" => PermissionClass::Shell,
+            _ => PermissionClass::Generic,
+        },
         args: case["args"].clone(),
         shown_args: None,
         touches: Vec::new(),
