@@ -10,7 +10,7 @@ fn a_bucket_runs_dry_and_fills_up_again() {
     assert!(takes("a", 0) && takes("a", 0) && takes("a", 0));
     assert!(!takes("a", 0) && !takes("a", 19));
     assert!(takes("b", 0), "another one's bucket");
-    assert!(takes("a", 41));
+    assert!(takes("a", 41) && takes("a", 41), "a token comes every twenty seconds");
     assert!(!takes("a", 41));
     assert!(takes("a", 200) && takes("a", 200) && takes("a", 200) && !takes("a", 200));
 }
