@@ -32,7 +32,10 @@ pub enum Stop {
         why: String,
     },
     /// A person must say yes, and nobody can be asked.
-    NoApprover,
+    NoApprover {
+        /// Why a person must.
+        why: String,
+    },
     /// Nobody answered the question in time.
     ApprovalExpired,
     /// The question waits in the approval queue under this number, and nobody waits with it.
@@ -134,7 +137,7 @@ impl Stop {
                 Decider::ReverseThinking => "denied_by_reverse_thinking",
                 Decider::Gate => "check_crashed",
             },
-            Stop::NoApprover => "no_approver",
+            Stop::NoApprover { .. } => "no_approver",
             Stop::ApprovalExpired => "approval_expired",
             Stop::Parked(_) => "parked",
             Stop::DryRun { verdict, .. } if verdict.decision == Decision::Deny => "dry_run_denied",
@@ -171,7 +174,7 @@ impl Stop {
             | Stop::DuplicateId
             | Stop::InvalidArgs(_)
             | Stop::Denied { .. }
-            | Stop::NoApprover
+            | Stop::NoApprover { .. }
             | Stop::ApprovalExpired
             | Stop::Parked(_)
             | Stop::TooLate
@@ -215,9 +218,9 @@ impl Stop {
                 )
             }
             Stop::Denied { by, why } => format!("denied by {by}: {why}; nothing was run"),
-            Stop::NoApprover => {
-                return "this call needs approval and nobody can be asked, so nothing was run; a person can run it in a terminal, add an allow rule, or choose another mode".into();
-            }
+            Stop::NoApprover { why } => format!(
+                "this call needs approval and nobody can be asked, so nothing was run: {why}; a person can run it in a terminal, add an allow rule, or choose another mode"
+            ),
             Stop::ApprovalExpired => {
                 return "nobody approved this call in time, so nothing was run; do not repeat it unless a person asks for it".into();
             }
@@ -290,7 +293,7 @@ impl Stop {
     fn discarding(&self) -> Cow<'static, str> {
         match self {
             Stop::Denied { by, why } => format!("denied by {by}: {why}").into(),
-            Stop::NoApprover => "they need approval and nobody can be asked; a person can run it in a terminal, add an allow rule, or choose another mode".into(),
+            Stop::NoApprover { why } => format!("they need approval and nobody can be asked: {why}; a person can run it in a terminal, add an allow rule, or choose another mode").into(),
             Stop::ApprovalExpired => "nobody approved them in time; do not repeat it unless a person asks for it".into(),
             Stop::Parked(id) => format!("they wait for approval {id}; once somebody has said yes, `eclusa resume {id}` runs it again and applies them if they are the same").into(),
             Stop::Cancelled { .. } => "the call was cancelled".into(),

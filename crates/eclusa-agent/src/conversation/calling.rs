@@ -155,9 +155,9 @@ fn described(asked: &Incoming) -> String {
 
 fn outcome(reply: &Reply) -> CallOutcome {
     let unasked = match reply.stop() {
-        Some(Stop::NoApprover | Stop::ApprovalExpired) => true,
+        Some(Stop::NoApprover { .. } | Stop::ApprovalExpired) => true,
         Some(Stop::Discarded(because)) => {
-            matches!(**because, Stop::NoApprover | Stop::ApprovalExpired)
+            matches!(**because, Stop::NoApprover { .. } | Stop::ApprovalExpired)
         }
         _ => false,
     };

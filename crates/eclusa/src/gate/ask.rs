@@ -195,7 +195,7 @@ async fn ask_someone(
         }
     };
     match answered {
-        Err(Stop::NoApprover)
+        Err(Stop::NoApprover { .. })
             if setup.on_no_approver == OnNoApprover::AllowWithWarning
                 && !required::is_required(question) =>
         {
@@ -209,7 +209,7 @@ async fn ask_someone(
             let by = "no_handler".to_owned();
             Ok(Heard::Unasked(Said { answer: Answer::Once, by, question: None, votes: Vec::new() }))
         }
-        Err(Stop::NoApprover) => Err(tainted::refusal(question).unwrap_or(Stop::NoApprover)),
+        Err(no @ Stop::NoApprover { .. }) => Err(tainted::refusal(question).unwrap_or(no)),
         answered => answered,
     }
 }
@@ -353,7 +353,7 @@ pub(super) async fn ask_approvers(
         waiting::emit_asked(setup, run, question);
     }
     // Whoever may have said no is not overruled by what holds where nobody is there.
-    Err(unread.unwrap_or(Stop::NoApprover))
+    Err(unread.unwrap_or_else(|| Stop::NoApprover { why: question.verdict.why().into_owned() }))
 }
 
 fn note(
