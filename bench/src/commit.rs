@@ -9,7 +9,8 @@ use std::{
 };
 
 use eclusa::{
-    Change, Changes, Content, ContentDigest, Durability, FileNode, Node, Stamp, Workspace,
+    Change, Changes, Durability, FileNode, Node, Workspace,
+    workspace::{Content, ContentDigest, Stamp},
 };
 
 use crate::measure::{Told, line};

@@ -4,8 +4,8 @@
 use std::{hint::black_box, sync::Arc, time::Duration};
 
 use eclusa::{
-    Blocked, Files, Gate, GateSetup, MemoryLog, MemorySpool, Redactor, Registry, Rules, Scene,
-    ToolCall,
+    Blocked, Files, Gate, GateSetup, MemoryLog, Redactor, Registry, Rules, Scene, ToolCall,
+    spool::MemorySpool,
 };
 use eclusa_config::Config;
 use eclusa_tools::{BuiltInTools, FileToolContext, SandboxSettings, Sandboxes, register_all, web};

@@ -10,9 +10,11 @@ use std::{
 };
 
 use eclusa::{
-    Approver as _, AuditSink as _, Blocked, Decision, Draft, Gate, GateSetup, MemoryLog,
-    PermissionClass, Question, QuestionPage, Reason, Registry, Scene, Shape, Source, Tool,
-    ToolCall, Verdict, WhichTools,
+    Approver as _, AuditSink as _, Blocked, Decision, Gate, GateSetup, MemoryLog, PermissionClass,
+    Question, Reason, Registry, Scene, Source, Tool, ToolCall, Verdict,
+    approve::QuestionPage,
+    audit::Draft,
+    registry::{Shape, WhichTools},
 };
 use eclusa_config::{Config, Layer};
 use eclusa_store::{ApprovalQueue, Durability, Options, Store};

@@ -9,8 +9,8 @@ use std::{
 };
 
 use eclusa::{
-    ConditionError, Decision, Facts, Gate, GateSetup, Job, MemoryLog, Output, PermissionClass,
-    Registry, Rule, Rules, Scene, Tool, ToolCall, ToolError, Touch,
+    Decision, Facts, Gate, GateSetup, Job, MemoryLog, Output, PermissionClass, Registry, Rule,
+    Rules, Scene, Tool, ToolCall, ToolError, Touch, policy::ConditionError,
 };
 use eclusa_config::Config;
 use futures::future::BoxFuture;

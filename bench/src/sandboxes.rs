@@ -193,7 +193,7 @@ fn commits(rounds: usize, state: &Path) -> Told {
         time: Duration::from_secs(120),
         conversation: None,
         background: false,
-        hidden: eclusa::HiddenPaths::nothing(),
+        hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),
     };
     let script = "cd d7; for f in f*; do echo more >> $f; done";

@@ -5,11 +5,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use eclusa::{
-    Incoming, Decision, Gate, GateSetup, Job, MemoryLog, Output, Policy, Reason, Registration, Registry,
-    Scene, Source, Stop, Tool, ToolCall, ToolError, Touch, Validated, Verdict,
-    parse::{anthropic, openai_chat, openai_responses},
-};
+use eclusa::{Incoming, Decision, Gate, GateSetup, Job, MemoryLog, Output, Policy, Reason, Registration, Registry, Scene, Source, Stop, Tool, ToolCall, ToolError, Touch, Validated, Verdict, parse::{anthropic, openai_chat, openai_responses}};
 use futures::future::BoxFuture;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};

@@ -90,7 +90,7 @@ fn sandboxed(sandboxes: &Sandboxes, root: &Path, command: &str, writes: Writes) 
         time: Duration::from_secs(120),
         conversation: None,
         background: false,
-        hidden: eclusa::HiddenPaths::nothing(),
+        hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),
     };
     let ran = sandboxes.start(&order, |_| {})?.wait()?;

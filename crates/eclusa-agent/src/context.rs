@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use eclusa::{Attachment, Media, parse::ToolAnswer};
+use eclusa::{Attachment, attachment::Media, parse::ToolAnswer};
 use serde_json::Value;
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use eclusa::{Incoming, Shape, parse::ToolAnswer};
+use eclusa::{Incoming, parse::ToolAnswer, registry::Shape};
 use futures::future::BoxFuture;
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 //! Bodies are pure functions of the request. What a model sent goes back to the same wire and model
 //! as it came; everything else is rebuilt from words, calls and answers.
 
-use eclusa::Shape;
+use eclusa::registry::Shape;
 use serde_json::{Value, json};
 
 use crate::model::{Delta, ModelError, ModelReply, ModelRequest, Price};

@@ -1,6 +1,6 @@
 //! Whose signature an answer has, for the gate that runs the call.
 
-use eclusa::{Proof, SignedAnswer, SignerDirectory};
+use eclusa::approve::{Proof, SignedAnswer, SignerDirectory};
 
 use crate::{people::People, proof::verify};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{Log, Questions};
+use eclusa::{approve::Questions, audit::Log};
 use futures::future::BoxFuture;
 
 /// A workspace, as lists name it.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use eclusa::{CheckSettings, Job};
+use eclusa::{Job, settings::CheckSettings};
 use eclusa_tools::diagnostics::{Ran, Runner};
 use futures::future::BoxFuture;
 

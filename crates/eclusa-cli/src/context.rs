@@ -3,8 +3,8 @@
 use std::{io, path::Path, sync::Arc};
 
 use eclusa::{
-    AuditSink, Files, GateSetup, MemorySpool, Mode, Redactor, Registry, Run, Scene, Spool,
-    Workspace,
+    AuditSink, Files, GateSetup, Mode, Redactor, Registry, Run, Scene, Spool, Workspace,
+    spool::MemorySpool,
 };
 use eclusa_config::{Config, Layer};
 use eclusa_store::{Options, Store};

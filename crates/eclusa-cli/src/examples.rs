@@ -4,7 +4,7 @@ mod echo;
 mod note;
 mod time;
 
-use eclusa::{Files, Registration, Registry, RegistryError, TypedTool as _};
+use eclusa::{Files, Registration, Registry, TypedTool as _, registry::RegistryError};
 
 /// Adds them to a registry.
 pub(crate) fn add(registry: &Registry, files: Files) -> Result<(), RegistryError> {

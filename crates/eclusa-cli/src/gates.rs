@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use eclusa::{
-    Approver, Files, Gate, GateSetup, MemoryLog, Registration, Registry, RegistryError, Reviewer,
-    Spool, Tool, Workspace,
+    Approver, Files, Gate, GateSetup, MemoryLog, Registration, Registry, Reviewer, Spool, Tool,
+    Workspace, registry::RegistryError,
 };
 use eclusa_approvals::People;
 use eclusa_store::{ApprovalQueue, Store};

@@ -9,7 +9,7 @@ use std::{
 
 use eclusa::{
     Hash,
-    files::{SYSTEM_SECRETS, secret_places},
+    workspace::files::{SYSTEM_SECRETS, secret_places},
 };
 use eclusa_store::Store;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{Files, Registration, Registry, RegistryError, Scene, Spool};
+use eclusa::{Files, Registration, Registry, Scene, Spool, registry::RegistryError};
 use eclusa_config::Config;
 use eclusa_tools::{BuiltInTools, Sandboxes, diagnostics::Diagnostics, register_all, web};
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::read_text::read_text;
-use eclusa::{Grant, Remember};
+use eclusa::{Grant, approve::Remember};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
 /// The rules that a person wants in every workspace, until they are written.

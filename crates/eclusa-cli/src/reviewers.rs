@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use eclusa::{Output, Review, ReviewError, Reviewer, Validated};
+use eclusa::{Output, Review, Reviewer, Validated, review::ReviewError};
 use eclusa_config::ReviewerSettings;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};

@@ -8,7 +8,10 @@ use std::{
     path::PathBuf,
 };
 
-use eclusa::{CountedRule, RuleUse, Tally};
+use eclusa::{
+    approve::{RuleUse, Tally},
+    policy::CountedRule,
+};
 use serde::{Deserialize, Serialize};
 
 /// A file of counts. Whoever changes it holds its lock.

@@ -254,7 +254,7 @@ fn moves(it: char) -> bool {
     match it {
         '\u{FE0F}' => false,
         '\u{2028}' | '\u{2029}' => true,
-        it => eclusa::is_ignorable(it),
+        it => eclusa::workspace::is_ignorable(it),
     }
 }
 

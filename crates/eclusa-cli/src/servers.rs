@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use eclusa::{Registry, ServerSettings};
+use eclusa::{Registry, settings::ServerSettings};
 use eclusa_mcp::{Credentials, Gateway, GatewaySetup};
 
 use crate::{

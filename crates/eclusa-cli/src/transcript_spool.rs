@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use eclusa::{GateSetup, Registration, Spool, TextPieces};
+use eclusa::{GateSetup, Registration, Spool, spool::TextPieces};
 use eclusa_agent::{ItemBody, TranscriptStore};
 use eclusa_tools::PagedOutput;
 use futures::future::BoxFuture;

@@ -1,6 +1,11 @@
 //! The undo history: recovered after a crash, shrunk when it is too large.
 
-use eclusa::{AuditSink, Compacted, Draft, Recovered, Retention, Workspace, one_line};
+use eclusa::{
+    AuditSink, Workspace,
+    audit::Draft,
+    one_line,
+    workspace::{Compacted, Recovered, Retention},
+};
 use eclusa_store::Store;
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use eclusa::{Gate, GateBuilder, ReviewCache, Run};
+use eclusa::{Gate, GateBuilder, Run, review::ReviewCache};
 
 use crate::{Config, RedactionError};
 

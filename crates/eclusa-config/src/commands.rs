@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use eclusa::RequiredEnforcement;
+use eclusa::settings::RequiredEnforcement;
 use eclusa_net::HostPattern;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use eclusa::{CheckSettings, check_tool_name};
+use eclusa::{registry::check_tool_name, settings::CheckSettings};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

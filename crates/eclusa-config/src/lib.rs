@@ -11,8 +11,12 @@ use std::{
 };
 
 use eclusa::{
-    ArgsInLog, Blocked, CheckSettings, Durability, EffectLimits, Limits, Mode, ModeRule,
-    OnNoApprover, PreflightStep, Registry, Retention, Rule, ServerSettings,
+    Blocked, Durability, Limits, Mode, ModeRule, OnNoApprover, Registry, Rule,
+    audit::ArgsInLog,
+    policy::EffectLimits,
+    preflight::PreflightStep,
+    settings::{CheckSettings, ServerSettings},
+    workspace::Retention,
 };
 
 pub use agents::{AgentSettings, AgentShell};

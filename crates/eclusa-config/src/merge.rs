@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use eclusa::{Decision, Matcher, PreflightStep};
+use eclusa::{Decision, policy::Matcher, preflight::PreflightStep};
 
 use crate::{
     Config, RedactRule, Setting, agents, commands, diagnostics,

@@ -1,6 +1,6 @@
 //! `[[modes]]`: another mode for some clients or conversations.
 
-use eclusa::{Mode, ModeRule, Names};
+use eclusa::{Mode, ModeRule, policy::Names};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

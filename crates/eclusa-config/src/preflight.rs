@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use eclusa::Endpoint;
+use eclusa::settings::Endpoint;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -12,8 +12,8 @@ use crate::{
 };
 
 /// A program or a service that is asked before a tool runs which demands it. Whoever may start
-/// programs and open connections makes a [`ReverseThinker`](eclusa::ReverseThinker) or a
-/// [`Checkpoint`](eclusa::Checkpoint) of it.
+/// programs and open connections makes a [`ReverseThinker`](eclusa::preflight::ReverseThinker) or a
+/// [`Checkpoint`](eclusa::preflight::Checkpoint) of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreflightSettings {
     /// How it is reached.

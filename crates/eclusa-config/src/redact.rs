@@ -2,7 +2,7 @@
 
 use std::io;
 
-use eclusa::{Redactor, SecretRule};
+use eclusa::{Redactor, redact::SecretRule};
 use toml::{Table, Value};
 
 /// How secrets are taken out of what leaves.

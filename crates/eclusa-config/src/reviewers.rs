@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
-use eclusa::{Endpoint, Names};
+use eclusa::{policy::Names, settings::Endpoint};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use eclusa::{Amount, Decision, EffectConditions, Proof, Requirement, Rule, Validity};
+use eclusa::{
+    Decision, Rule,
+    approve::{Proof, Requirement},
+    policy::{Amount, EffectConditions, Validity},
+};
 use toml::value::{Datetime, Offset};
 
 use crate::{

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use eclusa::{
-    Blocked, ConditionError, Decision, ExampleCall, Matcher, PermissionClass, Rule, Touch,
+    Blocked, Decision, PermissionClass, Rule, Touch,
+    policy::{ConditionError, ExampleCall, Matcher},
 };
 
 use crate::{

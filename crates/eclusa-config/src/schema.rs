@@ -4,7 +4,8 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use eclusa::{
-    ArgsInLog, Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass, PreflightStep,
+    Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass, audit::ArgsInLog,
+    preflight::PreflightStep,
 };
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Deserialize;

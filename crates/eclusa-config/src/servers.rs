@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::{ServerPermission, ServerSettings, WorkspaceAccess, check_server_name};
+use eclusa::settings::{ServerPermission, ServerSettings, WorkspaceAccess, check_server_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

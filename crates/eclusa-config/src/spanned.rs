@@ -3,8 +3,8 @@
 use std::{borrow::Cow, ops::Range};
 
 use eclusa::{
-    Access, ArgsInLog, Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass,
-    PreflightStep, Proof,
+    Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass, approve::Proof,
+    audit::ArgsInLog, policy::Access, preflight::PreflightStep,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};

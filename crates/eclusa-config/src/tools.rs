@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use eclusa::{Facts, PermissionClass, Pointer, Touch, check_schema, check_tool_name};
+use eclusa::{
+    Facts, PermissionClass, Touch,
+    policy::Pointer,
+    registry::{check_schema, check_tool_name},
+};
 use serde_json::{Map, Value, json};
 
 use crate::{

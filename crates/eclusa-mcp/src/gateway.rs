@@ -23,7 +23,7 @@
 
 use std::{io, sync::Arc, time::Instant};
 
-use eclusa::{Registry, ServerSettings};
+use eclusa::{Registry, settings::ServerSettings};
 use futures::future::{BoxFuture, join_all};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use eclusa::{AuditSink, Draft};
+use eclusa::{AuditSink, audit::Draft};
 use eclusa_store::{Durability, Options, Store};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -77,7 +77,7 @@ async fn calls(
     store: Store,
     caller: usize,
     over: Arc<AtomicBool>,
-) -> Result<Vec<Duration>, eclusa::AuditError> {
+) -> Result<Vec<Duration>, eclusa::audit::AuditError> {
     let mut times = Vec::new();
     while !over.load(Ordering::Relaxed) {
         let begun = Instant::now();

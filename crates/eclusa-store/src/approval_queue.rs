@@ -17,8 +17,11 @@ mod wire;
 use std::{sync::Arc, time::Duration};
 
 use eclusa::{
-    Answer, Approver, GivenAnswer, NotAsked, Question, QuestionPage, QuestionState, Questions,
-    QueueError, QueuedQuestion, Said, YES_VALID,
+    Answer, Approver, NotAsked, Question,
+    approve::{
+        GivenAnswer, QuestionPage, QuestionState, Questions, QueueError, QueuedQuestion, Said,
+        YES_VALID,
+    },
 };
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;

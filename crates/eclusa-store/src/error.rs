@@ -90,7 +90,7 @@ pub enum StoreError {
 pub enum VerifyError {
     /// It is not whole.
     #[error(transparent)]
-    Broken(#[from] eclusa::Broken),
+    Broken(#[from] eclusa::audit::Broken),
     /// The record that it was to be checked from is not there.
     #[error("no record has the hash {0}")]
     NotNoted(eclusa::Hash),

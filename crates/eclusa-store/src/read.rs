@@ -1,6 +1,9 @@
 //! Reading records back.
 
-use eclusa::{AuditError, Hash, Head, Log, Record};
+use eclusa::{
+    Hash, Record,
+    audit::{AuditError, Head, Log},
+};
 use rusqlite::{Connection, Params, Row};
 use serde::Deserialize;
 

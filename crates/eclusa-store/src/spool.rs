@@ -2,7 +2,7 @@
 
 use std::{io, ops::Range};
 
-use eclusa::{Spool, TextPieces};
+use eclusa::{Spool, spool::TextPieces};
 use futures::future::BoxFuture;
 use rusqlite::{OptionalExtension, params};
 

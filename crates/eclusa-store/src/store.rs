@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Appending, AuditError, AuditSink, Clock, Draft, Durability, Receipt, SystemClock};
+use eclusa::{
+    AuditSink, Durability,
+    audit::{Appending, AuditError, Clock, Draft, Receipt, SystemClock},
+};
 use rusqlite::{Connection, OptionalExtension as _};
 use tokio::sync::{Notify, oneshot};
 

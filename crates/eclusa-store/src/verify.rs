@@ -1,7 +1,10 @@
 //! Checks the chain against the place where it is known to end, in constant memory: all of it, or
 //! what came after a record that somebody has noted.
 
-use eclusa::{Broken, Draft, Hash, Head, Record, Verifier};
+use eclusa::{
+    Hash, Record,
+    audit::{Broken, Draft, Head, Verifier},
+};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::{Store, StoreError, VerifyError, error::InStore, schema, writer};

@@ -13,7 +13,10 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{AuditError, Draft, Hash, Head, Receipt, Record};
+use eclusa::{
+    Hash, Record,
+    audit::{AuditError, Draft, Head, Receipt},
+};
 use rusqlite::{CachedStatement, Connection, params};
 use tokio::sync::oneshot;
 

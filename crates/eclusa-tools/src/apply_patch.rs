@@ -8,7 +8,7 @@ use std::{
 
 use eclusa::{
     Change, Changes, Facts, FileNode, Job, Node, Output, Scene, ToolError, Touch, TypedTool,
-    files::PathState,
+    workspace::files::PathState,
 };
 use memchr::memchr_iter;
 use schemars::JsonSchema;
@@ -231,7 +231,7 @@ fn room(file: &FileNode) -> u64 {
 struct Made {
     changes: Vec<Change>,
     directories: BTreeMap<PathBuf, Change>,
-    proposed: Vec<(PathBuf, Option<FileNode>, eclusa::ContentDigest)>,
+    proposed: Vec<(PathBuf, Option<FileNode>, eclusa::workspace::ContentDigest)>,
     told: Vec<String>,
     added: u64,
     removed: u64,

@@ -7,8 +7,8 @@ use std::{
 };
 
 use eclusa::{
-    Decision, Facts, Files, Job, Mode, Output, PermissionClass, RequiredEnforcement, Scene,
-    ToolError, Touch, TypedTool, one_line, only_reads_files,
+    Decision, Facts, Files, Job, Mode, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
+    one_line, policy::only_reads_files, settings::RequiredEnforcement,
 };
 use eclusa_sandbox::Cancel;
 use schemars::JsonSchema;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use eclusa::{
     Change, Changes, Facts, FileNode, Job, Node, Output, Scene, ToolError, Touch, TypedTool,
-    files::PathState, one_line,
+    one_line, workspace::files::PathState,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -3,7 +3,10 @@
 
 use std::{fmt::Write as _, ops::Range};
 
-use eclusa::{Bounds, Change, Changes, Diff, FileNode, InlineContents, Node};
+use eclusa::{
+    Change, Changes, FileNode, Node,
+    workspace::{Bounds, Diff, InlineContents},
+};
 use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::text::{decode, short};

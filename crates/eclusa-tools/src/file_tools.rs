@@ -8,8 +8,9 @@ use std::{
 };
 
 use eclusa::{
-    Change, Content, Facts, FileError, FileNode, Files, HiddenPaths, Job, Node, Output,
-    PermissionClass, ToolError, files::PathState, one_line,
+    Change, Facts, FileNode, Files, Job, Node, Output, PermissionClass, ToolError, one_line,
+    policy::HiddenPaths,
+    workspace::{Content, FileError, files::PathState},
 };
 
 use crate::{ReadTracker, search::permitted};

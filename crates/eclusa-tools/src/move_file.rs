@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use eclusa::{
-    Change, Changes, Content, Facts, FileNode, Job, Node, Output, Scene, ToolError, Touch,
-    TypedTool,
+    Change, Changes, Facts, FileNode, Job, Node, Output, Scene, ToolError, Touch, TypedTool,
+    workspace::Content,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

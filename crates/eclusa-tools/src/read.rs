@@ -13,8 +13,8 @@ use std::{
 };
 
 use eclusa::{
-    ContentDigest, Facts, Files, Job, Opened, Output, PermissionClass, Scene, ToolError, Touch,
-    TypedTool, one_line,
+    Facts, Files, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool, one_line,
+    workspace::{ContentDigest, Opened},
 };
 use serde_json::json;
 
@@ -203,7 +203,7 @@ impl Reading {
         Ok(Output {
             text: told,
             data: Some(data),
-            attachments: vec![eclusa::Attachment::Image(eclusa::Media {
+            attachments: vec![eclusa::Attachment::Image(eclusa::attachment::Media {
                 media_type: media.to_owned(),
                 bytes: self.head.into(),
             })],

@@ -9,7 +9,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use eclusa::{ContentDigest, FileNode, Stamp};
+use eclusa::{
+    FileNode,
+    workspace::{ContentDigest, Stamp},
+};
 
 #[cfg(test)]
 mod tests;

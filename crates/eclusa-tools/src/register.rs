@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use eclusa::{Files, Registration, Registry, RegistryError, Scene, Spool, Tool};
+use eclusa::{Files, Registration, Registry, Scene, Spool, Tool, registry::RegistryError};
 
 use crate::{
     ApplyPatch, Bash, Delete, EditFile, FileToolContext, MakeDir, Move, MultiEdit, PagedOutput,

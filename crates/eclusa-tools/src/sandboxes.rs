@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{HiddenPaths, RequiredEnforcement};
+use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::{
     Enforcement, HostCapabilities, Identity, Limits, Plan, Sandbox, SandboxError, StagingMethod,

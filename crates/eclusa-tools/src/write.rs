@@ -1,8 +1,8 @@
 //! `write`: makes a file, replaces what is in it, or adds to its end.
 
 use eclusa::{
-    Change, Changes, FileNode, Job, Node, Output, Scene, ToolError, Touch, TypedTool,
-    files::PathState, one_line,
+    Change, Changes, FileNode, Job, Node, Output, Scene, ToolError, Touch, TypedTool, one_line,
+    workspace::files::PathState,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

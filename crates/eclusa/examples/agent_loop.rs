@@ -2,7 +2,11 @@
 //! the results back. The model is a script here, so that it runs offline; a program sends `request`
 //! to the API instead.
 
-use eclusa::{Shape, WhichTools, parse::anthropic, prelude::*};
+use eclusa::{
+    parse::anthropic,
+    prelude::*,
+    registry::{Shape, WhichTools},
+};
 use serde_json::{Value, json};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

@@ -59,54 +59,52 @@
 //! let reply = eclusa::Reply {};
 //! ```
 
-mod approve;
-mod attachment;
-mod audit;
-mod call;
+pub mod approve;
+pub mod attachment;
+pub mod audit;
+pub mod call;
 pub mod catalogue;
 mod closures;
 mod event;
 mod gate;
 mod metrics;
 pub mod parse;
-mod policy;
-mod preflight;
+pub mod policy;
+pub mod preflight;
 pub mod prelude;
-mod redact;
-mod registry;
+pub mod redact;
+pub mod registry;
 mod repository;
 mod result;
-mod review;
+pub mod review;
 mod run;
 mod schedule;
 pub mod settings;
-mod spool;
+pub mod spool;
 mod stop;
 mod tool;
 mod typed;
 mod verdict;
 mod whole_output;
 
-pub use approve::{
-    Answer, Approver, GivenAnswer, GivenVote, Grant, GrantScope, Line, NO_COVERS, NotAsked,
-    OnNoApprover, Preview, Proof, Question, QuestionEvent, QuestionPage, QuestionState,
-    QuestionTimes, Questions, QueueError, QueuedQuestion, Remember, Rendered, Requirement, Role,
-    RuleUse, Said, SignedAnswer, SignerDirectory, Statement, Tally, Vote, YES_VALID, render,
+pub use approve::{Answer, Approver, Grant, NotAsked, OnNoApprover, Question, render};
+pub(crate) use approve::{
+    GivenVote, Preview, Proof, QuestionState, Questions, Remember, Requirement, Said, SignedAnswer,
+    SignerDirectory, Statement, Tally, Vote,
 };
-pub use attachment::{Attachment, Body, Media};
-pub use audit::{
-    Appending, ArgsInLog, AuditError, AuditSink, Broken, Clock, Draft, Head, Log, MemoryLog,
-    Receipt, Record, Reply, SentRequest, SystemClock, Verifier,
-};
-pub use call::{Incoming, Malformed, Origin, Stage, ToolCall};
+pub use attachment::Attachment;
+pub(crate) use attachment::{Body, Media};
+pub(crate) use audit::{ArgsInLog, AuditError, Clock, Receipt, SentRequest, SystemClock};
+pub use audit::{AuditSink, MemoryLog, Record, Reply};
+pub use call::{Incoming, Origin, ToolCall};
+pub(crate) use call::{Malformed, Stage};
 pub use closures::{AsyncFnApprover, FnApprover, FnTool};
+pub use eclusa_workspace as workspace;
 pub use eclusa_workspace::{
-    Beneath, Blocked, Bounds, Change, ChangedBy, Changes, Clash, CommitError, Committed, Compacted,
-    Conflict, Content, ContentDigest, ContentKind, Contents, Diff, DroppedUndo, Durability,
-    FileError, FileNode, Files, Hash, HashBuilder, InlineContents, IoFailure, KeepStrategy, Node,
-    Opened, OpenedDirectory, Recovered, Retention, Side, Stamp, Summary, UndoConflict, UndoEntry,
-    UndoError, UndoStatus, Undone, Unrestored, Workspace, digest, files, is_hidden, is_ignorable,
-    one_line, visible,
+    Blocked, Change, Changes, Durability, FileNode, Files, Hash, Node, Workspace, one_line,
+};
+pub(crate) use eclusa_workspace::{
+    Bounds, CommitError, Contents, Diff, HashBuilder, Side, Summary, digest, visible,
 };
 pub use event::{Event, Events};
 pub use gate::{
@@ -119,30 +117,23 @@ pub use gate::{
     validate::Validated,
 };
 pub use metrics::{Counts, Metrics};
-pub use policy::{
-    Access, Amount, Author, Budget, ChangeTotals, ConditionError, ContextNeeds, CountedRule,
-    EffectConditions, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects, ExampleCall,
-    ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord, Explanation, FoldedChanges,
-    GitAction, GitActionKind, GitFile, HiddenPaths, JudgeContext, Matcher, Names, NewCommit,
-    PathFacts, Pointer, RefChange, RepositoryFacts, Rule, Rules, Tracked, Validity,
-    only_reads_files,
+pub(crate) use policy::{
+    Access, ChangeTotals, ContextNeeds, CountedRule, EffectGroup, EffectKind, EffectKinds,
+    EffectLimits, Effects, Explanation, FoldedChanges, HiddenPaths, JudgeContext, Names,
+    RepositoryFacts,
 };
-pub use preflight::{Advice, Checkpoint, PreflightStep, ReverseThinker, ReverseThinkingReport};
-pub use redact::{Loaded, Redactor, RuleError, SecretRule};
-pub use registry::{
-    ExtraArgs, MANY_TOOLS, Registered, Registration, Registry, RegistryError, SchemaError,
-    SearchHit, Shape, WhichTools, check_lazy_schema, check_schema, check_tool_name,
+pub use policy::{Rule, Rules};
+pub(crate) use preflight::{
+    Advice, Checkpoint, PreflightStep, ReverseThinker, ReverseThinkingReport,
 };
+pub use redact::Redactor;
+pub(crate) use registry::{Registered, RegistryError};
+pub use registry::{Registration, Registry};
 pub use result::{CallResult, ResultShape};
-pub use review::{
-    FnReviewer, Review, ReviewCache, ReviewConfig, ReviewError, ReviewResult, Reviewer,
-};
+pub use review::{FnReviewer, Review, Reviewer};
+pub(crate) use review::{ReviewCache, ReviewConfig, ReviewError};
 pub use run::{CallNesting, Mode, ModeRule, Run};
-pub use settings::{
-    CheckSettings, Endpoint, RequiredEnforcement, ServerNameError, ServerPermission,
-    ServerSettings, WorkspaceAccess, check_server_name,
-};
-pub use spool::{MemorySpool, Spool, TextPieces};
+pub use spool::Spool;
 pub use stop::{Decider, Stop};
 pub use tool::{
     Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo, UnknownWord,

@@ -5,9 +5,11 @@ use std::{fs, sync::Arc};
 
 use eclusa::catalogue::{Language, sentence};
 use eclusa::{
-    Clock, Decision, Facts, Gate, GateSetup, Hash, Head, Job, MemoryLog, Output, PermissionClass,
-    Policy, Reason, Record, Registry, Run, Scene, Source, ToolCall, ToolError, Touch, TypedTool,
-    Validated, Verdict, digest,
+    Decision, Facts, Gate, GateSetup, Hash, Job, MemoryLog, Output, PermissionClass, Policy,
+    Reason, Record, Registry, Run, Scene, Source, ToolCall, ToolError, Touch, TypedTool, Validated,
+    Verdict,
+    audit::{Clock, Head},
+    workspace::digest,
 };
 use eclusa_tidy::source::root;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Asking the model: on record before it is sent, streamed, sent again where that may help.
 
-use eclusa::{Hash, SentRequest};
+use eclusa::{Hash, audit::SentRequest};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 

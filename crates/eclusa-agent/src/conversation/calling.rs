@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use eclusa::{Attachment, Incoming, PermissionClass, Reply, Shape, Stop, WhichTools};
+use eclusa::{
+    Attachment, Incoming, PermissionClass, Reply, Stop,
+    registry::{Shape, WhichTools},
+};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;

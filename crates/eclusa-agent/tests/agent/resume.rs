@@ -1,6 +1,6 @@
 //! Resuming, forking and locking: nothing is run again, and every call has exactly one answer.
 
-use eclusa::{AuditSink as _, Draft};
+use eclusa::{AuditSink as _, audit::Draft};
 use eclusa_agent::{transcript::CallFate, *};
 use serde_json::json;
 

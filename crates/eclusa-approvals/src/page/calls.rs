@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::{Log, Record, one_line};
+use eclusa::{Record, audit::Log, one_line};
 use serde_json::{Map, Value};
 
 /// One call: everything that its records say of it.

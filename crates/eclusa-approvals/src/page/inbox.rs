@@ -1,6 +1,9 @@
 //! The inbox: what waits in all workspaces, identical ones together, and one of them in full.
 
-use eclusa::{QuestionPage, QueuedQuestion, one_line};
+use eclusa::{
+    approve::{QuestionPage, QueuedQuestion},
+    one_line,
+};
 use serde_json::Value;
 
 use super::{

@@ -1,6 +1,6 @@
 //! The log: calls by time, tool, outcome and text, and everything about one of them.
 
-use eclusa::visible;
+use eclusa::workspace::visible;
 use serde_json::Value;
 
 use super::{

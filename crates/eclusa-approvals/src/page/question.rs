@@ -1,6 +1,11 @@
 //! One question: what the one renderer makes of it, and the answers.
 
-use eclusa::{Grant, QuestionState, QueuedQuestion, Role, is_hidden, is_ignorable, render};
+use eclusa::{
+    Grant,
+    approve::{QuestionState, QueuedQuestion, Role},
+    render,
+    workspace::{is_hidden, is_ignorable},
+};
 use serde_json::Value;
 
 use super::{html::Html, html::ago, html::span, offers};
@@ -47,7 +52,7 @@ pub(super) fn question(
     if let Some(by) = &queued.decided_by {
         html.element("<p class=\"note\"><b>", by, "</b> answered ");
         html.element("<b>", queued.answer.as_deref().unwrap_or_default(), "</b>");
-        html.element(" by ", queued.proof.map_or("word", eclusa::Proof::as_str), "");
+        html.element(" by ", queued.proof.map_or("word", eclusa::approve::Proof::as_str), "");
         if let Some(reason) = queued.reason.as_ref().filter(|it| !it.is_empty()) {
             html.element(": “", reason, "”");
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::QuestionPage;
+use eclusa::approve::QuestionPage;
 
 use super::{
     PageView,

@@ -4,7 +4,7 @@ use aws_lc_rs::{
     rand::SystemRandom,
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _},
 };
-use eclusa::{Answer, Statement};
+use eclusa::{Answer, approve::Statement};
 
 use super::*;
 

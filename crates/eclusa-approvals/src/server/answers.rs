@@ -4,8 +4,12 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use eclusa::{
-    Answer as Said, GivenAnswer, Proof, QuestionState, Questions, QueueError, SignedAnswer,
-    SignerDirectory as _, Statement, Vote, one_line,
+    Answer as Said,
+    approve::{
+        GivenAnswer, Proof, QuestionState, Questions, QueueError, SignedAnswer,
+        SignerDirectory as _, Statement, Vote,
+    },
+    one_line,
 };
 use hyper::{
     Request, StatusCode,

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use clap::Args as Group;
-use eclusa::{ServerPermission, WorkspaceAccess};
+use eclusa::settings::{ServerPermission, WorkspaceAccess};
 
 use super::{
     duration,

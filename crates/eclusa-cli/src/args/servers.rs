@@ -6,7 +6,7 @@ use clap::{
     Args as Group, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use eclusa::{ServerPermission, WorkspaceAccess};
+use eclusa::settings::{ServerPermission, WorkspaceAccess};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

@@ -3,7 +3,10 @@
 use std::{io, time::Duration};
 
 use eclusa::{
-    Answer, GivenAnswer, Preview, QuestionPage, QuestionState, QueueError, QueuedQuestion, Role,
+    Answer,
+    approve::{
+        GivenAnswer, Preview, QuestionPage, QuestionState, QueueError, QueuedQuestion, Role,
+    },
     one_line, render,
 };
 use eclusa_approvals::People;
@@ -147,7 +150,7 @@ fn show(
     let columns = tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
     let columns = if columns == 0 { 80 } else { columns };
     let reference = queue.reference(queued.id);
-    let pending = queued.state == eclusa::QuestionState::Pending;
+    let pending = queued.state == eclusa::approve::QuestionState::Pending;
     let mut title =
         format!("approval {reference}, asked {}", screen.time(Timestamp(queued.created)));
     match pending {

@@ -1,6 +1,9 @@
 //! `eclusa changes`: what past calls changed in the workspace, or would have changed.
 
-use eclusa::{Bounds, Diff, UndoEntry, UndoStatus, Workspace, one_line};
+use eclusa::{
+    Workspace, one_line,
+    workspace::{Bounds, Diff, UndoEntry, UndoStatus},
+};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 

@@ -6,8 +6,9 @@
 use std::{fs::File, io::Write, path::Path, sync::Arc};
 
 use eclusa::{
-    Bounds, Diff, FnReviewer, Gate, Incoming, Origin, Reply, Review, Run, ToolCall, Workspace,
+    FnReviewer, Gate, Incoming, Origin, Reply, Review, Run, ToolCall, Workspace,
     parse::fenced::{Fenced, Options, Piece},
+    workspace::{Bounds, Diff},
 };
 use eclusa_config::{Config, Layer};
 use eclusa_store::Store;

@@ -71,7 +71,7 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         time: Duration::from_secs(20),
         conversation: None,
         background: false,
-        hidden: eclusa::HiddenPaths::nothing(),
+        hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),
     };
     let ran = sandboxes.start(&order, |_| {}).and_then(eclusa_tools::Running::wait);

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use eclusa::SecretRule;
+use eclusa::redact::SecretRule;
 use eclusa_agent::{
     HttpModel, Model, Persona, ScriptModel, Thinking, TurnLimits, WireKind, WireSettings,
     model::Price,

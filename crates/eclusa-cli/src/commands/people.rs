@@ -1,6 +1,9 @@
 //! `eclusa people`: who may answer approvals, in which groups and with which keys.
 
-use eclusa::{Clock as _, SystemClock, one_line};
+use eclusa::{
+    audit::{Clock as _, SystemClock},
+    one_line,
+};
 use eclusa_approvals::{KeyFile, KeyKind, People, PersonKey};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! `eclusa resume`: calls that waited for an approval, made again.
 
-use eclusa::{Origin, QueuedQuestion, Run, ToolCall};
+use eclusa::{Origin, Run, ToolCall, approve::QueuedQuestion};
 use eclusa_store::ApprovalQueue;
 
 use super::{

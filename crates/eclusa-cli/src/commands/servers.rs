@@ -1,6 +1,6 @@
 //! `eclusa servers`: other people's servers behind the gate.
 
-use eclusa::{Endpoint, ServerSettings, check_server_name};
+use eclusa::settings::{Endpoint, ServerSettings, check_server_name};
 use eclusa_mcp::PinStore;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! `eclusa sessions`: conversations that were kept: list, show, search, copy, hand over, remove.
 
-use eclusa::{Spool as _, UndoStatus};
+use eclusa::{Spool as _, workspace::UndoStatus};
 use eclusa_agent::{
     ConversationHead, ItemBody, TranscriptItem, TranscriptStore, fork, money,
     transcript::{html, markdown},

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use eclusa::{Registered, Registry, Scene, Shape, WhichTools, parse::fenced};
+use eclusa::{
+    Registry, Scene,
+    parse::fenced,
+    registry::{Registered, Shape, WhichTools},
+};
 use serde_json::{Value, json};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{Gate, Origin, Reply, ToolCall, Undone, Workspace, one_line};
+use eclusa::{Gate, Origin, Reply, ToolCall, Workspace, one_line, workspace::Undone};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ impl<'a> UndoSession<'a> {
         tool: &str,
         args: Value,
         meant: &Selected,
-        planned: impl FnOnce() -> Result<Undone, eclusa::UndoError>,
+        planned: impl FnOnce() -> Result<Undone, eclusa::workspace::UndoError>,
     ) -> Result<Exit, Failure> {
         cancel_on_signal(self.gate.run().cancel.clone());
         let plan = match self.ctx.dry_run {
@@ -118,7 +118,7 @@ impl<'a> UndoSession<'a> {
     }
 }
 
-type Plan = Result<Undone, eclusa::UndoError>;
+type Plan = Result<Undone, eclusa::workspace::UndoError>;
 
 /// The reply, with the plan of a dry run in place of the data that only a run gives.
 fn as_json(reply: &Reply, plan: Option<&Plan>, meant: &Selected) -> Value {

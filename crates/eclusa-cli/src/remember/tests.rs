@@ -1,6 +1,6 @@
 //! Tests of remember.
 
-use eclusa::GrantScope;
+use eclusa::approve::GrantScope;
 
 use super::*;
 

@@ -1,7 +1,10 @@
 //! What a reviewer outside this process answers: our own words, those of hooks for other agents,
 //! and the loose forms. What is no decision is no approval.
 
-use eclusa::{Output, Review, ReviewError, ReviewResult};
+use eclusa::{
+    Output, Review,
+    review::{ReviewError, ReviewResult},
+};
 use serde_json::{Map, Value};
 
 /// What it said.

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use eclusa::{Endpoint, GateSetup, Reviewer};
+use eclusa::{GateSetup, Reviewer, settings::Endpoint};
 use eclusa_config::{Config, PreflightSettings};
 
 use super::{ExternalReviewer, ReviewerEndpoint, preflight::ExternalPreflight, service::Service};

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use eclusa::{Advice, Checkpoint, ReverseThinker, ReverseThinkingReport, Validated, Verdict};
+use eclusa::{
+    Validated, Verdict,
+    preflight::{Advice, Checkpoint, ReverseThinker, ReverseThinkingReport},
+};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use eclusa::{Endpoint, Redactor, ServerSettings, WorkspaceAccess};
+use eclusa::{
+    Redactor,
+    settings::{Endpoint, ServerSettings, WorkspaceAccess},
+};
 use eclusa_config::{Config, Layer};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
 

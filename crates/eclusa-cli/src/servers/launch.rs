@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use eclusa::{Endpoint, RequiredEnforcement, ServerSettings, WorkspaceAccess};
+use eclusa::settings::{Endpoint, RequiredEnforcement, ServerSettings, WorkspaceAccess};
 use eclusa_mcp::{LaunchedServer, Launcher};
 use eclusa_sandbox::{Enforcement, Keep, Limits, Missing, Plan, proxy::Hosts};
 use eclusa_tools::Sandboxes;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
-use eclusa::ServerSettings;
+use eclusa::settings::ServerSettings;
 use eclusa_mcp::{PinStore, PinnedDefinitions};
 
 use super::wrap::key;

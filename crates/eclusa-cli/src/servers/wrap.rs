@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use eclusa::{Endpoint, Hash, ServerSettings, check_server_name};
+use eclusa::{
+    Hash,
+    settings::{Endpoint, ServerSettings, check_server_name},
+};
 
 use super::config_edit::variable;
 use crate::{args::WrapArgs, failure::Failure};

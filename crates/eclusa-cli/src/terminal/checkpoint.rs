@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use eclusa::{Checkpoint, NotAsked, Validated, one_line, visible};
+use eclusa::{NotAsked, Validated, one_line, preflight::Checkpoint, workspace::visible};
 use futures::future::BoxFuture;
 
 use crate::screen::spinner;

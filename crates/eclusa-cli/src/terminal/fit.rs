@@ -1,7 +1,7 @@
 //! A question that fits the screen: everything but the changes, then a line for each file, then as
 //! much of the changes as there is room for.
 
-use eclusa::Role;
+use eclusa::approve::Role;
 
 use super::prompt::ShownLine;
 use crate::screen::Style;

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use eclusa::{Answer, Question, Role, one_line, render};
+use eclusa::{Answer, Question, approve::Role, one_line, render};
 
 use super::{
     edit::edit,

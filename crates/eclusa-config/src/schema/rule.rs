@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::{Access, PermissionClass, Proof};
+use eclusa::{PermissionClass, approve::Proof, policy::Access};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

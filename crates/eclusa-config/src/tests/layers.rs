@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use eclusa::{
-    Cut, Decision, Durability, OnNoApprover, PermissionClass, PreflightStep, Registration,
-    Registry, Rule,
+    Cut, Decision, Durability, OnNoApprover, PermissionClass, Registration, Registry, Rule,
+    preflight::PreflightStep,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::json;
@@ -107,7 +107,7 @@ approval = '500ms'\n[review]\ncache_time = '1d'\ncache_size = 5\n[audit]\nargs =
     assert_eq!((limits.output, limits.cut, limits.concurrent), (30_000, Cut::Head, 1));
     assert_eq!(limits.approval, Duration::from_millis(500));
     assert_eq!(config.review_cache, Some((Duration::from_secs(86_400), 5)));
-    assert_eq!(config.args_in_log, eclusa::ArgsInLog::Digest);
+    assert_eq!(config.args_in_log, eclusa::audit::ArgsInLog::Digest);
 }
 
 /// S1.20, S1.24, S1.59, C5, facts F: what is shipped.

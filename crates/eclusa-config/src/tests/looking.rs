@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use eclusa::{Blocked, Decision, PermissionClass, Registry, RequiredEnforcement, Touch};
+use eclusa::{Blocked, Decision, PermissionClass, Registry, Touch, settings::RequiredEnforcement};
 
 use super::*;
 use fake::{Fake, read, verdict};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use eclusa::{Endpoint, PermissionClass, Touch};
+use eclusa::{PermissionClass, Touch, settings::Endpoint};
 
 use super::*;
 use crate::ReviewsOn;
@@ -164,7 +164,7 @@ fn further_kinds_of_secrets() {
 #[test]
 fn what_is_kept_for_undo_is_the_persons_business() {
     let config = load("[undo]\nkeep = '2MB'\nrecent = 3\ndurability = 'power-loss'");
-    assert_eq!(config.keep, eclusa::Retention { recent: 3, bytes: 2 << 20 });
+    assert_eq!(config.keep, eclusa::workspace::Retention { recent: 3, bytes: 2 << 20 });
     assert_eq!(config.commit_durability, eclusa::Durability::PowerLoss);
     // A project may want more safety, and no less space to go back in.
     let project = |text: &str| Config::load(&[Layer::of_project("eclusa.toml", text)]);
@@ -178,7 +178,7 @@ fn what_is_kept_for_undo_is_the_persons_business() {
 #[test]
 fn the_shipped_list_of_secret_names_is_the_one_that_everything_uses() {
     let config = crate::Config::load(&[]).unwrap();
-    assert_eq!(config.blocked_patterns, eclusa::files::SECRET_NAMES);
+    assert_eq!(config.blocked_patterns, eclusa::workspace::files::SECRET_NAMES);
 }
 
 #[test]

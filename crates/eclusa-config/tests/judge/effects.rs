@@ -1,11 +1,15 @@
 //! Rules over effects: the shipped rules and the limits, over changes made by hand.
 
 use eclusa::{
-    Author, Change, ChangeTotals, Changes,
+    Change, Changes,
     Decision::{self, *},
-    EffectLimits, Effects, JudgeContext, NewCommit, Node, PathFacts,
+    Node,
     PermissionClass::{self, *},
-    RefChange, RepositoryFacts, Rules, Touch, Tracked, Verdict,
+    Rules, Touch, Verdict,
+    policy::{
+        Author, ChangeTotals, EffectLimits, Effects, JudgeContext, NewCommit, PathFacts, RefChange,
+        RepositoryFacts, Tracked,
+    },
 };
 use eclusa_config::{Config, Layer};
 use serde_json::json;

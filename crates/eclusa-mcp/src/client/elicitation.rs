@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use eclusa::digest;
+use eclusa::workspace::digest;
 use rmcp::{
     ErrorData, RoleServer,
     model::{

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use eclusa::{Answer, Question, Role, render};
+use eclusa::{Answer, Question, approve::Role, render};
 use serde_json::{Map, Value, json};
 
 /// The word for each answer of the renderer, by its key there. Editing has no place in a form.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use eclusa::ServerPermission;
+use eclusa::settings::ServerPermission;
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use eclusa::ServerSettings;
+use eclusa::settings::ServerSettings;
 use rmcp::model::{Icon, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 

@@ -3,7 +3,10 @@
 
 use std::time::Instant;
 
-use eclusa::{Endpoint, ToolError, WorkspaceAccess};
+use eclusa::{
+    ToolError,
+    settings::{Endpoint, WorkspaceAccess},
+};
 
 use super::upstream::Upstream;
 

@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use eclusa::ServerPermission;
+use eclusa::settings::ServerPermission;
 use rmcp::model::DiscoverResult;
 use tokio::sync::{Notify, OnceCell};
 

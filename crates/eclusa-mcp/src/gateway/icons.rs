@@ -4,7 +4,7 @@
 //! reaches nobody could tell the world what it has read. So an address is passed on only if the
 //! server may reach that host itself; a picture that is written out always is.
 
-use eclusa::{Endpoint, ServerSettings};
+use eclusa::settings::{Endpoint, ServerSettings};
 use reqwest::Url;
 use rmcp::model::{Icon, MetaObject};
 

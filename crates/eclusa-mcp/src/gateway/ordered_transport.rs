@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, sync::Weak};
 
-use eclusa::ServerPermission;
+use eclusa::settings::ServerPermission;
 use rmcp::{
     ErrorData, RoleClient,
     model::{

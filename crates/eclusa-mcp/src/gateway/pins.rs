@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, io};
 
-use eclusa::digest;
+use eclusa::workspace::digest;
 use serde_json::Value;
 
 /// The most tools of one server that are remembered. One that had more makes up names.

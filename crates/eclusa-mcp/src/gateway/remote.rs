@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, io, sync::Arc, time::Duration};
 
-use eclusa::{Endpoint, ServerSettings};
+use eclusa::settings::{Endpoint, ServerSettings};
 use futures::future::BoxFuture;
 use reqwest::{
     StatusCode,

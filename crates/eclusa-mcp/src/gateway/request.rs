@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use eclusa::{Job, ServerPermission, ToolError};
+use eclusa::{Job, ToolError, settings::ServerPermission};
 use futures::{StreamExt as _, stream::FuturesUnordered};
 use rmcp::{
     ErrorData, RoleClient,

@@ -122,7 +122,7 @@ fn resource(result: ReadResourceResult) -> Output {
             Err(attachment) => output.attachments.push(attachment),
         }
     }
-    if let [Attachment::Resource { uri, media_type, body: eclusa::Body::Text(text) }] =
+    if let [Attachment::Resource { uri, media_type, body: eclusa::attachment::Body::Text(text) }] =
         output.attachments.as_slice()
         && output.text.is_empty()
     {

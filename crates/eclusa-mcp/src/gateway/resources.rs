@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use eclusa::ServerSettings;
+use eclusa::settings::ServerSettings;
 use rmcp::{
     RoleClient,
     model::{Icon, MetaObject, PaginatedRequestParams, Prompt, Resource, ResourceTemplate},

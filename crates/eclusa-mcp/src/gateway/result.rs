@@ -1,7 +1,10 @@
 //! What a server answered to a call, as the output of a tool.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
-use eclusa::{Attachment, Body, Media, Output};
+use eclusa::{
+    Attachment, Output,
+    attachment::{Body, Media},
+};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use super::sanitize::{visible, visible_value};

@@ -63,7 +63,7 @@ pub(super) fn is_hidden(it: char) -> bool {
         // An emoji has it behind it.
         '\u{FE0F}' => false,
         '\u{FFF9}'..='\u{FFFB}' => true,
-        it => it.is_control() || eclusa::is_ignorable(it),
+        it => it.is_control() || eclusa::workspace::is_ignorable(it),
     }
 }
 

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use eclusa::{Job, Redactor, ServerPermission, ServerSettings};
+use eclusa::{
+    Job, Redactor,
+    settings::{ServerPermission, ServerSettings},
+};
 use reqwest::Url;
 use rmcp::{
     ErrorData,

@@ -7,8 +7,8 @@ use std::{
 };
 
 use eclusa::{
-    Decision, Endpoint, Gate, GateSetup, MemoryLog, Registry, Rule, Rules, ServerPermission,
-    ServerSettings,
+    Decision, Gate, GateSetup, MemoryLog, Registry, Rule, Rules,
+    settings::{Endpoint, ServerPermission, ServerSettings},
 };
 use futures::future::BoxFuture;
 use rmcp::{

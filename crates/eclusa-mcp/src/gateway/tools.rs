@@ -6,7 +6,9 @@ use std::{
     sync::{Arc, MutexGuard, PoisonError},
 };
 
-use eclusa::{ExtraArgs, FnReviewer, Registration, Review, ReviewConfig, digest};
+use eclusa::{
+    FnReviewer, Registration, Review, registry::ExtraArgs, review::ReviewConfig, workspace::digest,
+};
 use rmcp::{
     RoleClient,
     model::{Icon, MetaObject, PaginatedRequestParams, Tool, ToolAnnotations},

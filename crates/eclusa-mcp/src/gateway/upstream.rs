@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Endpoint, Job, Output, ServerSettings, ToolError};
+use eclusa::{
+    Job, Output, ToolError,
+    settings::{Endpoint, ServerSettings},
+};
 use rmcp::{
     RoleClient,
     model::{LoggingLevel, ProgressNotificationParam, ProgressToken, ServerResult},

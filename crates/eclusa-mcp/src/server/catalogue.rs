@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{PermissionClass, Registered, Registry, Scene};
+use eclusa::{PermissionClass, Registry, Scene, registry::Registered};
 use rmcp::{
     ErrorData,
     model::{JsonObject, PaginatedRequestParams, Tool, ToolAnnotations},

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use eclusa::{Gate, ModeRule, Origin, QueuedQuestion, Reply, Run, ToolCall, one_line};
+use eclusa::{Gate, ModeRule, Origin, Reply, Run, ToolCall, approve::QueuedQuestion, one_line};
 use futures::{FutureExt as _, future::BoxFuture};
 use rmcp::{
     ErrorData, RoleServer,

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Malformed, Origin, Stop};
+use eclusa::{Origin, Stop, call::Malformed};
 use futures::FutureExt as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,

@@ -2,7 +2,10 @@
 
 use std::{ops::Range, path::Path};
 
-use eclusa::{Bounds, Change, Diff, GateSetup, Reply, one_line};
+use eclusa::{
+    Change, GateSetup, Reply, one_line,
+    workspace::{Bounds, Diff},
+};
 use rmcp::{
     ErrorData,
     model::{ReadResourceResult, ResourceContents, ResourceTemplate},

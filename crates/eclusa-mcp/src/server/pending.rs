@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::digest;
+use eclusa::workspace::digest;
 use rmcp::model::{RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Queueing a question, or adopting the same one that was left behind.
 
-use eclusa::{NO_COVERS, QuestionState};
+use eclusa::approve::{NO_COVERS, QuestionState};
 use rusqlite::{OptionalExtension, params};
 
 use super::{

@@ -1,6 +1,6 @@
 //! Reading questions: pages of those that wait, and single ones.
 
-use eclusa::{Proof, QuestionPage, QuestionState, QuestionTimes, QueuedQuestion};
+use eclusa::approve::{Proof, QuestionPage, QuestionState, QuestionTimes, QueuedQuestion};
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use super::{holder, rows::damaged, wire};

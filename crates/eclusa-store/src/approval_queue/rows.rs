@@ -1,8 +1,10 @@
 //! Changing questions: each change in one transaction, and only as the table of states allows.
 
 use eclusa::{
-    Answer, GivenAnswer, GivenVote, Hash, Proof, Question, QuestionEvent, QuestionState,
-    QuestionTimes, QueueError,
+    Answer, Hash, Question,
+    approve::{
+        GivenAnswer, GivenVote, Proof, QuestionEvent, QuestionState, QuestionTimes, QueueError,
+    },
 };
 use rusqlite::{OptionalExtension, params};
 

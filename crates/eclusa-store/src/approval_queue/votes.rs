@@ -1,6 +1,9 @@
 //! Answers that are collected until they are enough: a rule may need more than one person.
 
-use eclusa::{Answer, GivenAnswer, GivenVote, Proof, Question, Requirement, SignedAnswer, Vote};
+use eclusa::{
+    Answer, Question,
+    approve::{GivenAnswer, GivenVote, Proof, Requirement, SignedAnswer, Vote},
+};
 
 use crate::{
     StoreError,

@@ -4,8 +4,9 @@
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use eclusa::{
-    Advice, Decision, Grant, GrantScope, Hash, PermissionClass, Preview, Proof, Question, Reason,
-    ReasonId, Requirement, ReverseThinkingReport, Source, Touch, Verdict,
+    Decision, Grant, Hash, PermissionClass, Question, Reason, ReasonId, Source, Touch, Verdict,
+    approve::{GrantScope, Preview, Proof, Requirement},
+    preflight::{Advice, ReverseThinkingReport},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

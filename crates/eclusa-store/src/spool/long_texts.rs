@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{HashBuilder, Spool};
+use eclusa::{Spool, workspace::HashBuilder};
 
 /// A file that was begun so long ago was never finished.
 const MAX_UNFINISHED: Duration = Duration::from_secs(3600);

@@ -1,6 +1,9 @@
 //! What only the inside can bring about: a writer that dies, an answer that is taken twice.
 
-use eclusa::{Appending, AuditSink, Draft};
+use eclusa::{
+    AuditSink,
+    audit::{Appending, Draft},
+};
 use tempfile::TempDir;
 
 use super::*;
@@ -11,7 +14,7 @@ fn store() -> (TempDir, Store) {
     (directory, store)
 }
 
-fn append(store: &Store) -> Result<eclusa::Receipt, AuditError> {
+fn append(store: &Store) -> Result<eclusa::audit::Receipt, AuditError> {
     match store.append(Draft::new("{}".to_owned()).unwrap()) {
         Appending::Done(result) => result,
         Appending::Waiting(told) => told.blocking_recv().unwrap(),

@@ -2,7 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use eclusa::{AuditSink, Draft, Head};
+use eclusa::{
+    AuditSink,
+    audit::{Draft, Head},
+};
 use eclusa_store::{Store, StoreError};
 use futures::future::join_all;
 

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use eclusa::{
-    Advice, Answer, Approver, Decision, Grant, GrantScope, Hash, NotAsked, PermissionClass,
-    Preview, Question, QuestionState, QueueError, QueuedQuestion, Reason, ReverseThinkingReport,
-    Source, Touch, Verdict,
+    Answer, Approver, Decision, Grant, Hash, NotAsked, PermissionClass, Question, Reason, Source,
+    Touch, Verdict,
+    approve::{GrantScope, Preview, QuestionState, QueueError, QueuedQuestion},
+    preflight::{Advice, ReverseThinkingReport},
 };
 use eclusa_store::{ApprovalQueue, Store};
 use serde_json::json;

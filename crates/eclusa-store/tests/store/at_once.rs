@@ -1,6 +1,6 @@
 //! Records that their caller writes: where no sync is needed and nobody else writes.
 
-use eclusa::{Appending, AuditSink};
+use eclusa::{AuditSink, audit::Appending};
 use eclusa_store::{Durability, Options, Store};
 use futures::future::join_all;
 

@@ -9,8 +9,9 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Decision, Facts, Gate, GateSetup, Job, OnNoApprover, Output, Policy, QuestionState,
-    Reason, Registry, Reply, Scene, Source, Tool, ToolCall, ToolError, Touch, Validated, Verdict,
+    Answer, Decision, Facts, Gate, GateSetup, Job, OnNoApprover, Output, Policy, Reason, Registry,
+    Reply, Scene, Source, Tool, ToolCall, ToolError, Touch, Validated, Verdict,
+    approve::QuestionState,
 };
 use eclusa_store::{ApprovalQueue, Store};
 use futures::future::BoxFuture;

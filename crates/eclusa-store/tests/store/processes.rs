@@ -102,7 +102,7 @@ fn a17_a_parked_question_survives_the_process_that_asked() {
     child.kill();
     drop(queue);
     let queue = ApprovalQueue::new(room.open());
-    let after = eclusa::QueuedQuestion { asker_away: true, ..before };
+    let after = eclusa::approve::QueuedQuestion { asker_away: true, ..before };
     assert_eq!(format!("{:?}", queue.list().unwrap()), format!("{:?}", [after]));
 }
 

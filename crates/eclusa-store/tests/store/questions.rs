@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use eclusa::{
-    Answer, Approver, GivenAnswer, GivenVote, NotAsked, Question, QuestionPage, QuestionState,
-    Questions, QueueError, Said,
+    Answer, Approver, NotAsked, Question,
+    approve::{GivenAnswer, GivenVote, QuestionPage, QuestionState, Questions, QueueError, Said},
 };
 use eclusa_store::ApprovalQueue;
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command, time::Duration};
 
-use eclusa::{AuditSink, Draft};
+use eclusa::{AuditSink, audit::Draft};
 use eclusa_store::{Options, Store, StoreError};
 use tempfile::TempDir;
 

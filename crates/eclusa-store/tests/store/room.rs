@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Appending, AuditError, AuditSink, Clock, Draft, Receipt};
+use eclusa::{
+    AuditSink,
+    audit::{Appending, AuditError, Clock, Draft, Receipt},
+};
 use eclusa_store::{Durability, Options, Store};
 use rusqlite::Connection;
 use tempfile::TempDir;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf, sync::OnceLock};
 
-use eclusa::{Broken, Record};
+use eclusa::{Record, audit::Broken};
 use eclusa_store::{Options, Store, StoreError, VerifyError};
 use proptest::prelude::*;
 use rusqlite::{Connection, params};

@@ -8,8 +8,9 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Blocked, Durability, EffectLimits, Files, Gate, GateSetup, MemoryLog,
-    MemorySpool, Mode, NotAsked, Question, Registry, Reply, Rules, Run, ToolCall, Workspace,
+    Answer, Approver, Blocked, Durability, Files, Gate, GateSetup, MemoryLog, Mode, NotAsked,
+    Question, Registry, Reply, Rules, Run, ToolCall, Workspace, policy::EffectLimits,
+    spool::MemorySpool,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};

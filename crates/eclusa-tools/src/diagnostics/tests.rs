@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use eclusa::{
-    CheckSettings, Decision, Gate, GateSetup, Job, MemoryLog, Registry, Reply, Rule, Rules,
-    ToolCall,
+    Decision, Gate, GateSetup, Job, MemoryLog, Registry, Reply, Rule, Rules, ToolCall,
+    settings::CheckSettings,
 };
 use futures::future::BoxFuture;
 use proptest::prelude::*;

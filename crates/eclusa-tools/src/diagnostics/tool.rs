@@ -3,8 +3,8 @@
 use std::{collections::HashSet, fmt::Write as _, path::Path, time::Duration};
 
 use eclusa::{
-    CheckSettings, Facts, FileError, Files, Hash, HiddenPaths, Job, Output, PermissionClass, Scene,
-    ToolError, Touch, TypedTool, one_line,
+    Facts, Files, Hash, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool, one_line,
+    policy::HiddenPaths, settings::CheckSettings, workspace::FileError,
 };
 use futures::future::BoxFuture;
 use schemars::JsonSchema;

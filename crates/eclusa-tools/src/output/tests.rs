@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{Gate, GateSetup, MemoryLog, MemorySpool, Registry, Rules, Spool};
+use eclusa::{Gate, GateSetup, MemoryLog, Registry, Rules, Spool, spool::MemorySpool};
 use proptest::prelude::*;
 use serde_json::json;
 

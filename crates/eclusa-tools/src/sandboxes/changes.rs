@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use eclusa::{Change, Changes, Content, FileNode, Node, Staged};
+use eclusa::{Change, Changes, FileNode, Node, Staged, workspace::Content};
 use eclusa_sandbox::{
     Layer,
     scan::{Effect, Effects, Note, ScannedNode},

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use eclusa::{Blocked, RequiredEnforcement};
+use eclusa::{Blocked, settings::RequiredEnforcement};
 use eclusa_sandbox::{Keep, Limits};
 
 /// What every command of a workspace has in common.

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use eclusa::{Blocked, HiddenPaths};
+use eclusa::{Blocked, policy::HiddenPaths};
 use eclusa_sandbox::is_secret;
 
 /// The clocks of filesystems are coarser than this at no setting.

@@ -6,8 +6,8 @@ use std::{
 };
 
 use eclusa::{
-    Facts, Files, HiddenPaths, Job, Output, Scene, ToolError, Touch, TypedTool, files::Kind,
-    one_line,
+    Facts, Files, Job, Output, Scene, ToolError, Touch, TypedTool, one_line, policy::HiddenPaths,
+    workspace::files::Kind,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

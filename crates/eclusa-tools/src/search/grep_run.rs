@@ -10,7 +10,11 @@ use std::{
     },
 };
 
-use eclusa::{FileError, Files, HiddenPaths, Opened, Output, ToolError, files::Kind, one_line};
+use eclusa::{
+    Files, Output, ToolError, one_line,
+    policy::HiddenPaths,
+    workspace::{FileError, Opened, files::Kind},
+};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use ignore::types::{Types, TypesBuilder};

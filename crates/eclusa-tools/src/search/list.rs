@@ -6,7 +6,8 @@ use std::{
 };
 
 use eclusa::{
-    Facts, Files, HiddenPaths, Job, Output, Scene, ToolError, Touch, TypedTool, files::Kind,
+    Facts, Files, Job, Output, Scene, ToolError, Touch, TypedTool, policy::HiddenPaths,
+    workspace::files::Kind,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -2,7 +2,9 @@
 
 use std::{path::Path, sync::atomic::Ordering::Relaxed};
 
-use eclusa::{Facts, FileError, HiddenPaths, PermissionClass, ToolError, one_line};
+use eclusa::{
+    Facts, PermissionClass, ToolError, one_line, policy::HiddenPaths, workspace::FileError,
+};
 use serde_json::{Map, Value};
 
 use super::{page::FURTHEST, walk::LeftOut};

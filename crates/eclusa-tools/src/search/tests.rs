@@ -3,8 +3,8 @@
 use std::{fs, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
 use eclusa::{
-    Blocked, CallResult, Decision, Files, Gate, GateSetup, HiddenPaths, Limits, MemoryLog,
-    Registry, Reply, ResultShape, Rule, Rules, Run, Scene, Tool, ToolCall, Touch,
+    Blocked, CallResult, Decision, Files, Gate, GateSetup, Limits, MemoryLog, Registry, Reply,
+    ResultShape, Rule, Rules, Run, Scene, Tool, ToolCall, Touch, policy::HiddenPaths,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;

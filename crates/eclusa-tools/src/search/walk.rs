@@ -8,7 +8,11 @@ use std::{
     },
 };
 
-use eclusa::{FileError, Files, HiddenPaths, files::Kind};
+use eclusa::{
+    Files,
+    policy::HiddenPaths,
+    workspace::{FileError, files::Kind},
+};
 use ignore::{DirEntry, WalkBuilder, WalkState, types::Types};
 
 use super::{cancel::Cancel, ignores::Ignores};

@@ -40,7 +40,7 @@ pub(crate) fn plain(it: char) -> char {
 pub(super) fn bone(it: char) -> Option<char> {
     match it {
         _ if it.is_whitespace() => None,
-        _ if eclusa::is_ignorable(it) => None,
+        _ if eclusa::workspace::is_ignorable(it) => None,
         _ => Some(plain(it).to_ascii_lowercase()),
     }
 }

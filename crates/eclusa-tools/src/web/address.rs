@@ -151,7 +151,7 @@ fn plain(text: &str) -> Result<(), String> {
 }
 
 fn unseen(char: char) -> bool {
-    char == ' ' || eclusa::is_hidden(char)
+    char == ' ' || eclusa::workspace::is_hidden(char)
 }
 
 /// An IPv4 address, if it is written as four decimal numbers.

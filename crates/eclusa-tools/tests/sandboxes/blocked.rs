@@ -1,7 +1,7 @@
 //! What a person has blocked is hidden from commands as it is from `read`: at any depth, by
 //! whatever name the command finds for it, on every level.
 
-use eclusa::{Answer, Blocked, RequiredEnforcement};
+use eclusa::{Answer, Blocked, settings::RequiredEnforcement};
 use eclusa_sandbox::test_support;
 
 use crate::world::{World, plainly};

@@ -1,7 +1,7 @@
 //! Random scripts, run plainly on one copy of a tree and through the gate on another: committed it
 //! is what the plain run made, discarded and undone it is what it was before.
 
-use eclusa::{Answer, RequiredEnforcement};
+use eclusa::{Answer, settings::RequiredEnforcement};
 use proptest::{prelude::*, test_runner::TestRunner};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! What must hold a command, and what is on record of what did.
 
-use eclusa::{Answer, RequiredEnforcement};
+use eclusa::{Answer, settings::RequiredEnforcement};
 
 use crate::world::World;
 

@@ -2,7 +2,7 @@
 //! command is held by the next, asked about before it runs, and the record says what held it. The
 //! same again as an ordinary user.
 
-use eclusa::{Answer, Mode, RequiredEnforcement, Run};
+use eclusa::{Answer, Mode, Run, settings::RequiredEnforcement};
 use eclusa_sandbox::test_support;
 
 use crate::{

@@ -10,9 +10,9 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Blocked, Decision, Durability, EffectLimits, Files, Gate, GateSetup,
-    MemoryLog, NotAsked, Policy, Question, Reason, Registry, Reply, Rules, Run, Source, ToolCall,
-    Validated, Verdict, Workspace,
+    Answer, Approver, Blocked, Decision, Durability, Files, Gate, GateSetup, MemoryLog, NotAsked,
+    Policy, Question, Reason, Registry, Reply, Rules, Run, Source, ToolCall, Validated, Verdict,
+    Workspace, policy::EffectLimits,
 };
 use eclusa_tools::{Bash, SandboxSettings, Sandboxes};
 use futures::future::BoxFuture;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use eclusa::{Blocked, CheckSettings, Files, Job, MemorySpool, Registry, Scene};
+use eclusa::{Blocked, Files, Job, Registry, Scene, settings::CheckSettings, spool::MemorySpool};
 use eclusa_tools::{
     BuiltInTools, FileToolContext, SandboxSettings, Sandboxes,
     diagnostics::{Diagnostics, Ran, Runner},
@@ -43,7 +43,7 @@ fn registered() -> Arc<Registry> {
 #[test]
 fn the_schema_of_every_tool_can_be_used_when_its_first_call_comes() {
     for tool in registered().list() {
-        let usable = eclusa::check_lazy_schema(tool.schema());
+        let usable = eclusa::registry::check_lazy_schema(tool.schema());
         assert_eq!(usable, Ok(()), "{}: {}", tool.name(), tool.schema());
     }
     for newer in [
@@ -51,10 +51,10 @@ fn the_schema_of_every_tool_can_be_used_when_its_first_call_comes() {
         json!({"unevaluatedProperties": false}),
         json!({"properties": {"a": {"$ref": "#/$defs/a", "minLength": 2}}, "$defs": {"a": {}}}),
     ] {
-        assert!(eclusa::check_lazy_schema(&newer).is_err(), "{newer}");
+        assert!(eclusa::registry::check_lazy_schema(&newer).is_err(), "{newer}");
     }
     let named = json!({"properties": {"prefixItems": {"type": "string"}}});
-    assert_eq!(eclusa::check_lazy_schema(&named), Ok(()));
+    assert_eq!(eclusa::registry::check_lazy_schema(&named), Ok(()));
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use eclusa::{Blocked, is_hidden, is_ignorable, visible};
+use eclusa::{
+    Blocked,
+    workspace::{is_hidden, is_ignorable, visible},
+};
 
 #[test]
 fn what_draws_nothing_is_refused_in_commands_shown_by_number_and_no_disguise_for_a_name() {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::*;
-use eclusa::{Decision, Grant, GrantScope, PermissionClass, Question, Reason, Source, Verdict};
+use eclusa::{
+    Decision, Grant, PermissionClass, Question, Reason, Source, Verdict, approve::GrantScope,
+};
 
 const CASES: &str = include_str!("../../../../../tests/corpus/prompt-spoof.jsonl");
 

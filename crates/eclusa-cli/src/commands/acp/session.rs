@@ -7,8 +7,8 @@ use std::{
 };
 
 use eclusa::{
-    Changes, Delegate, Files, Gate, Incoming, Malformed, Origin, Registration, Registry, Run,
-    ToolCall,
+    Changes, Delegate, Files, Gate, Incoming, Origin, Registration, Registry, Run, ToolCall,
+    call::Malformed,
 };
 use eclusa_agents::{MappedCall, OurCall};
 use eclusa_store::{ApprovalQueue, Store};

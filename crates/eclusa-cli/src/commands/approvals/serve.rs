@@ -8,7 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use eclusa::{Bounds, Diff, Log, Questions, UndoStatus};
+use eclusa::{
+    approve::Questions,
+    audit::Log,
+    workspace::{Bounds, Diff, UndoStatus},
+};
 use eclusa_approvals::{
     ApprovalsPage, CallEffects, People, Suggestion, WorkspaceEntry, Workspaces, serve as serve_page,
 };

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use eclusa::{
-    Answer, Clock as _, GivenAnswer, Proof, Questions as _, SignedAnswer, SignerDirectory as _,
-    Statement, SystemClock, Vote,
+    Answer,
+    approve::{
+        GivenAnswer, Proof, Questions as _, SignedAnswer, SignerDirectory as _, Statement, Vote,
+    },
+    audit::{Clock as _, SystemClock},
 };
 use eclusa_approvals::{KeyFile, People};
 use eclusa_store::ApprovalQueue;

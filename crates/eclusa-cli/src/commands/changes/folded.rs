@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use eclusa::{Change, Changes, UndoEntry};
+use eclusa::{Change, Changes, workspace::UndoEntry};
 use eclusa_store::Store;
 use serde_json::Value;
 

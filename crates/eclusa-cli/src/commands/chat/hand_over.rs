@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{Answer, Approver, Checkpoint, GateSetup, NotAsked, Question, Validated};
+use eclusa::{Answer, Approver, GateSetup, NotAsked, Question, Validated, preflight::Checkpoint};
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
 

@@ -3,7 +3,8 @@
 use std::io;
 
 use eclusa::{
-    Decision, ExplainedCommand, ExplainedScript, ExplainedWord, Explanation, Reason, Source, Touch,
+    Decision, Reason, Source, Touch,
+    policy::{ExplainedCommand, ExplainedScript, ExplainedWord, Explanation},
 };
 use serde_json::{Value, json};
 

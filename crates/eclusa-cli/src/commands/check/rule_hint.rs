@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use eclusa::{
-    Decision, ExplainedCommand, ExplainedRule, Explanation, Registry, Source, ToolCall, Touch,
+    Decision, Registry, Source, ToolCall, Touch,
+    policy::{ExplainedCommand, ExplainedRule, Explanation},
 };
 use serde_json::Value;
 

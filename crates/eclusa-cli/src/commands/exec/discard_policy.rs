@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use eclusa::{Decision, Effects, Gate, HiddenPaths, Policy, Reason, Source, Validated, Verdict};
+use eclusa::{
+    Decision, Gate, Policy, Reason, Source, Validated, Verdict,
+    policy::{Effects, HiddenPaths},
+};
 
 /// Puts a question before every change, which whoever speaks for the person answers with no.
 pub(super) fn install(gate: &Gate) {

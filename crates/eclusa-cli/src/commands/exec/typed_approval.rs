@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use eclusa::{Answer, Approver, NotAsked, Preview, Question, Touch};
+use eclusa::{Answer, Approver, NotAsked, Question, Touch, approve::Preview};
 use futures::future::BoxFuture;
 
 use crate::{

@@ -6,8 +6,8 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Incoming, Malformed, NotAsked, OnNoApprover, Origin, PermissionClass,
-    Question, Registration, Registry, Reply, ToolCall,
+    Answer, Approver, Incoming, NotAsked, OnNoApprover, Origin, PermissionClass, Question,
+    Registration, Registry, Reply, ToolCall, call::Malformed,
 };
 use eclusa_agents::{HookEvent, HookVerdict, MappedCall, OurCall, shell_quoted};
 use futures::future::BoxFuture;

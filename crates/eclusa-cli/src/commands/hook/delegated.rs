@@ -3,8 +3,8 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    Decision, ExtraArgs, Facts, FileError, Files, Gate, Job, Output, PermissionClass, Reason,
-    Registration, Scene, Source, Tool, ToolCall, ToolError, Touch,
+    Decision, Facts, Files, Gate, Job, Output, PermissionClass, Reason, Registration, Scene,
+    Source, Tool, ToolCall, ToolError, Touch, registry::ExtraArgs, workspace::FileError,
 };
 use eclusa_agents::AgentOwn;
 use eclusa_tools::{

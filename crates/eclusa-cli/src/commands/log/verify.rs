@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use eclusa::{Hash, Head};
+use eclusa::{Hash, audit::Head};
 use eclusa_store::{Store, VerifyError};
 use serde_json::json;
 

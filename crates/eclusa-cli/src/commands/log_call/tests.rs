@@ -4,7 +4,7 @@ use super::*;
 use serde_json::json;
 
 fn past(number: u64, fields: Value) -> LogCall {
-    let mut head = eclusa::Head { seq: number - 1, ..Default::default() };
+    let mut head = eclusa::audit::Head { seq: number - 1, ..Default::default() };
     LogCall::read(&Record::chain(fields.to_string(), &mut head))
 }
 

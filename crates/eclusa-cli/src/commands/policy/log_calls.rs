@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::{Gate, Mode, Run, ToolCall, digest};
+use eclusa::{Gate, Mode, Run, ToolCall, workspace::digest};
 use eclusa_store::Store;
 use serde_json::Value;
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use eclusa::{Decision, Explanation, Touch};
+use eclusa::{Decision, Touch, policy::Explanation};
 use serde_json::json;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use eclusa::{Endpoint, ServerSettings, check_server_name};
+use eclusa::settings::{Endpoint, ServerSettings, check_server_name};
 use serde_json::json;
 
 use super::settings;

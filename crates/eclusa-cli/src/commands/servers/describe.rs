@@ -2,7 +2,7 @@
 
 use std::io;
 
-use eclusa::{Registry, Scene, ServerSettings, one_line};
+use eclusa::{Registry, Scene, one_line, settings::ServerSettings};
 use eclusa_mcp::{ListedTool, ServerInfo, ServerStatus};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use eclusa::ServerSettings;
+use eclusa::settings::ServerSettings;
 use serde_json::{Value, json};
 
 use super::{add::file, settings};
@@ -142,8 +142,8 @@ impl Import {
             .iter()
             .flat_map(|it| {
                 let headers = match &it.settings.reach {
-                    eclusa::Endpoint::Url { headers, .. } => Some(headers.values()),
-                    eclusa::Endpoint::Command(_) => None,
+                    eclusa::settings::Endpoint::Url { headers, .. } => Some(headers.values()),
+                    eclusa::settings::Endpoint::Command(_) => None,
                 };
                 it.settings.env.iter().chain(headers.into_iter().flatten()).map(String::as_str)
             })

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use eclusa::ServerSettings;
+use eclusa::settings::ServerSettings;
 use eclusa_mcp::{Credentials, Login, LoginOptions};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},

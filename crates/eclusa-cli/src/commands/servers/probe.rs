@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{Registry, ServerSettings};
+use eclusa::{Registry, settings::ServerSettings};
 use eclusa_mcp::ServerStatus;
 
 use super::describe;

@@ -1,6 +1,6 @@
 //! `eclusa servers review`: what tools say now and did not say when they were first used.
 
-use eclusa::{ServerSettings, visible};
+use eclusa::{settings::ServerSettings, workspace::visible};
 use eclusa_mcp::{DefinitionChange, PinStore};
 use serde_json::{Value, json};
 use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};

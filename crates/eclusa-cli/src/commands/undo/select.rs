@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use eclusa::{Registry, UndoEntry, UndoError, UndoStatus, Workspace};
+use eclusa::{
+    Registry, Workspace,
+    workspace::{UndoEntry, UndoError, UndoStatus},
+};
 use eclusa_store::Store;
 
 use crate::{

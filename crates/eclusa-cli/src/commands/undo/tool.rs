@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use eclusa::{
-    Answer, Approver, ChangedBy, Durability, Facts, Job, NotAsked, Output, PermissionClass,
-    Question, Registration, Registry, RegistryError, Scene, ToolError, Touch, TypedTool, Undo,
-    UndoError, Undone, Workspace, one_line,
+    Answer, Approver, Durability, Facts, Job, NotAsked, Output, PermissionClass, Question,
+    Registration, Registry, Scene, ToolError, Touch, TypedTool, Undo, Workspace, one_line,
+    registry::RegistryError,
+    workspace::{ChangedBy, UndoError, Undone},
 };
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -183,7 +184,7 @@ pub(super) fn failed(err: &UndoError, asked: &[u64]) -> ToolError {
         UndoError::Conflicts(obstacles) => obstacles.as_slice(),
         _ => &[],
     };
-    let obstacle = |it: &eclusa::UndoConflict| {
+    let obstacle = |it: &eclusa::workspace::UndoConflict| {
         let by = match it.by {
             ChangedBy::Call(call) => Value::from(call),
             ChangedBy::Outside => Value::Null,

@@ -1,6 +1,6 @@
 //! The limits over effects, as they are written.
 
-use eclusa::Budget;
+use eclusa::policy::Budget;
 
 use super::*;
 

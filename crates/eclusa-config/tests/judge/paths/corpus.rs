@@ -3,8 +3,9 @@
 use std::{ffi::OsString, io::Read};
 
 use eclusa::{
-    Author, Beneath, Blocked, Change, ChangeTotals, Changes, Decision, Effects, FileNode, Files,
-    JudgeContext, Node, PermissionClass, RepositoryFacts, Rules, files::PathState,
+    Blocked, Change, Changes, Decision, FileNode, Files, Node, PermissionClass, Rules,
+    policy::{Author, ChangeTotals, Effects, JudgeContext, RepositoryFacts},
+    workspace::{Beneath, files::PathState},
 };
 use eclusa_config::Config;
 use serde_json::Value;
@@ -102,7 +103,7 @@ impl Case {
     /// An error when the shipped rules deny a change, however its path was spelt.
     fn judged(&self, found: &PathState, after: Option<Node>) -> Result<(), String> {
         let config = Config::load(&[]).unwrap();
-        let limits = eclusa::EffectLimits { delete: Decision::Allow, ..config.effects };
+        let limits = eclusa::policy::EffectLimits { delete: Decision::Allow, ..config.effects };
         let rules = Rules::new(config.rules, self.files.root()).with_effects(limits);
         let mut all = vec![Change {
             path: found.path.clone(),

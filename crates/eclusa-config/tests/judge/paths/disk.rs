@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Write, path::Path};
 
-use eclusa::{Files, Node, files::PathState};
+use eclusa::{Files, Node, workspace::files::PathState};
 use rustix::{
     fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, unlinkat},
     io::Errno,

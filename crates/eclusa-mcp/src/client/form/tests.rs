@@ -1,6 +1,6 @@
 //! What a form says, and what an answer to it means.
 
-use eclusa::{Grant, PermissionClass, Preview, Verdict};
+use eclusa::{Grant, PermissionClass, Verdict, approve::Preview};
 
 use super::*;
 

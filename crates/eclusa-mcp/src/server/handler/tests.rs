@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use eclusa::{
-    Facts, Gate, GateSetup, Job, Media, MemoryLog, Output, PermissionClass, Registry, Rules, Scene,
-    ToolError, Touch, TypedTool,
+    Facts, Gate, GateSetup, Job, MemoryLog, Output, PermissionClass, Registry, Rules, Scene,
+    ToolError, Touch, TypedTool, attachment::Media,
 };
 use rmcp::service::serve_directly;
 use serde_json::{Value, json};

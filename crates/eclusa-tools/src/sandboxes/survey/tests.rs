@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use eclusa::{Blocked, HiddenPaths, files::SECRET_NAMES};
+use eclusa::{Blocked, policy::HiddenPaths, workspace::files::SECRET_NAMES};
 use proptest::prelude::*;
 use tempfile::TempDir;
 

@@ -50,9 +50,9 @@ fn c5_a_rule_about_other_calls_or_about_writing_hides_nothing() {
     let rules = vec![
         rule(Decision::Deny, &["private/**"]).tool(["read"]).unwrap(),
         rule(Decision::Deny, &["private/**"]).class([PermissionClass::File]).unwrap(),
-        rule(Decision::Deny, &["private/**"]).access(eclusa::Access::Write),
+        rule(Decision::Deny, &["private/**"]).access(eclusa::policy::Access::Write),
         rule(Decision::Deny, &["private/**"]).server(["other"]).unwrap(),
-        rule(Decision::Stage, &["private/**"]).access(eclusa::Access::Write),
+        rule(Decision::Stage, &["private/**"]).access(eclusa::policy::Access::Write),
     ];
     let place = filled(rules);
     assert_eq!(lines(&place.says("grep", json!({"pattern": "x"}))).len(), 5);

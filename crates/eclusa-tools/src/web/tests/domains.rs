@@ -125,8 +125,10 @@ async fn s3_20_a_redirect_is_judged_and_nobody_connects_to_what_is_not_permitted
 #[tokio::test]
 async fn a_rule_over_the_argument_does_not_allow_a_redirect() {
     let by_url = Rule::new(Decision::Allow).tool(["web_fetch"]).unwrap();
-    let by_url =
-        by_url.arg("/url", eclusa::Matcher::glob("https://good.example/*")).unwrap().tainted();
+    let by_url = by_url
+        .arg("/url", eclusa::policy::Matcher::glob("https://good.example/*"))
+        .unwrap()
+        .tainted();
     let (gate, _) = gate(&web(), vec![by_url]);
     assert!(!fetch(&gate, "https://good.example/on").await.is_error());
     assert!(fetch(&gate, "https://good.example/also").await.is_error());

@@ -39,7 +39,7 @@ fn question(tool: &str, args: Value) -> Question {
             tool: tool.to_owned(),
             revision: "r1".to_owned(),
             args: None,
-            scope: Some(crate::GrantScope::default()),
+            scope: Some(crate::approve::GrantScope::default()),
         }),
         can_always: true,
         principal: "me".to_owned(),

@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    Access, Matcher,
+    Access,
     PermissionClass::{File, Generic, ReadOnly, Shell, Web},
+    policy::Matcher,
 };
 
 /// A tool that would be allowed if nothing applied, so that what applies shows.

@@ -4,7 +4,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::json;
 
 use super::*;
-use crate::{Access, ConditionError, Matcher, PermissionClass::*};
+use crate::{Access, PermissionClass::*, policy::ConditionError, policy::Matcher};
 
 fn decisions() -> impl Strategy<Value = Decision> {
     select(vec![Allow, Stage, Ask, Deny])

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::{Redactor, SecretRule, redact::sieve::Sieve};
+use crate::{Redactor, redact::SecretRule, redact::sieve::Sieve};
 
 /// What stands before a secret, and the secret: of every kind that is told by its shape.
 fn planted() -> impl Strategy<Value = (String, String)> {

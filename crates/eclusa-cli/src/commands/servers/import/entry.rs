@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use eclusa::{Endpoint, ServerSettings};
+use eclusa::settings::{Endpoint, ServerSettings};
 use serde_json::{Map, Value};
 
 /// A server that could be read, and what of it is not brought over.
