@@ -46,7 +46,7 @@ pub(crate) fn args() -> Value {
 pub(crate) fn rules() -> Result<Rules, Box<dyn std::error::Error>> {
     let named = Rule::new(Decision::Allow).tool(["nothing"])?.because("it does nothing");
     let slow = Rule::new(Decision::Deny)
-        .arg("/how", Matcher::equals("slow"))?
+        .arg("/how", policy::Matcher::equals("slow"))?
         .because("nobody waits for it");
     Ok(Rules::new(vec![named, slow], "/workspace".as_ref()))
 }
