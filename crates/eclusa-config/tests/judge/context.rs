@@ -2,7 +2,12 @@
 
 use std::{cell::Cell, sync::Arc};
 
-use eclusa::*;
+use eclusa::{
+    approve::Tally,
+    audit::Clock,
+    policy::{ContextNeeds, CountedRule},
+    *,
+};
 use eclusa_config::{Config, Layer};
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use eclusa::*;
+use eclusa::{approve::Remember, audit::Clock, *};
 use eclusa_config::{Config, Layer};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};

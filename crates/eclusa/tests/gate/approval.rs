@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering::SeqCst},
 };
 
-use eclusa::*;
+use eclusa::{approve::Remember, *};
 use futures::future::BoxFuture;
 use serde_json::json;
 

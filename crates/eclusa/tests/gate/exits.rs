@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use eclusa::*;
+use eclusa::{call::Malformed, *};
 use serde_json::json;
 
 use crate::world::*;

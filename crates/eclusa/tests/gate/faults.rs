@@ -9,7 +9,10 @@ use std::{
     },
 };
 
-use eclusa::*;
+use eclusa::{
+    audit::{Appending, AuditError, Clock, Draft, Receipt},
+    *,
+};
 use futures::future::BoxFuture;
 use serde_json::json;
 

@@ -8,7 +8,11 @@ use std::{
     time::Duration,
 };
 
-use eclusa::*;
+use eclusa::{
+    preflight::{Advice, ReverseThinker, ReverseThinkingReport},
+    review::ReviewError,
+    *,
+};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 

@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use eclusa::*;
+use eclusa::{
+    preflight::{Advice, Checkpoint, PreflightStep, ReverseThinker, ReverseThinkingReport},
+    *,
+};
 use futures::future::BoxFuture;
 
 use crate::world::*;

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use eclusa::*;
+use eclusa::{
+    audit::{Appending, AuditError, Broken, Draft, Head, Verifier},
+    workspace::digest,
+    *,
+};
 use futures::future::BoxFuture;
 use proptest::prelude::*;
 use serde_json::{Value, json};

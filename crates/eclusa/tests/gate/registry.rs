@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use eclusa::*;
+use eclusa::{
+    registry::{MANY_TOOLS, Registered, RegistryError, Shape, WhichTools},
+    *,
+};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::*;
+use eclusa::{audit::ArgsInLog, spool::MemorySpool, *};
 use serde_json::json;
 
 use crate::world::*;

@@ -8,7 +8,11 @@ use std::{
     time::Duration,
 };
 
-use eclusa::*;
+use eclusa::{
+    review::{ReviewCache, ReviewConfig, ReviewError, ReviewResult},
+    workspace::digest,
+    *,
+};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 

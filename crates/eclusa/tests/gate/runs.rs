@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use eclusa::*;
+use eclusa::{audit::SentRequest, *};
 
 use crate::world::*;
 

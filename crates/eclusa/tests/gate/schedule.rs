@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use eclusa::*;
+use eclusa::{call::Malformed, *};
 use proptest::prelude::*;
 use serde_json::json;
 

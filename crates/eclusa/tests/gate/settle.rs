@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use eclusa::*;
+use eclusa::{policy::EffectLimits, *};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;

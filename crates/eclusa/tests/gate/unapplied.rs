@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::*;
+use eclusa::{spool::MemorySpool, *};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;

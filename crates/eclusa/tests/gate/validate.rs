@@ -1,6 +1,9 @@
 //! Arguments: every violation in words, defaults, text that is JSON, and what is not the model's.
 
-use eclusa::*;
+use eclusa::{
+    registry::{ExtraArgs, RegistryError},
+    *,
+};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
