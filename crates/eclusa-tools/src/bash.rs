@@ -8,9 +8,9 @@ use std::{
 
 use eclusa::{
     Decision, Facts, Files, Job, Mode, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
-    one_line, policy::only_reads_files, settings::RequiredEnforcement,
+    one_line, policy::{needs_service, only_reads_files}, settings::RequiredEnforcement,
 };
-use eclusa_sandbox::Cancel;
+use eclusa_sandbox::{Cancel, How};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -267,11 +267,13 @@ impl TypedTool for Bash {
         let writes = writes(job.only_reads_files());
         self.can_be_reviewed(writes, job.mode())?;
         let signals = looks_for_processes(&command);
-        let why = hidden.clone();
-        let background = false;
+        let (why, text, background) = (hidden.clone(), command.clone(), false);
         let order =
             CommandOrder { writes, command, cwd, time, conversation, background, hidden, hosts };
         let (mut ran, long, opened) = self.run_with_hosts(order, job).await?;
+        if ran.exit.how != How::Code(0) {
+            ran.notes.extend(needs_service(&text));
+        }
         if signals && self.background.is_busy(job.conversation()) {
             ran.notes.push(ELSEWHERE.to_owned());
         }

@@ -207,11 +207,16 @@ impl Upstream {
         let (name, server) = (definition.name.clone(), self.settings.name.clone());
         let alias = alias.filter(|it| *it != name);
         let withheld = changed.is_some();
+        // A schema that names no argument at all says nothing about which there are.
+        let extra = match definition.input.get("properties") {
+            Some(_) => ExtraArgs::Refuse,
+            None => ExtraArgs::Keep,
+        };
         let tool = ProxyTool { upstream: self.clone(), definition, revision, alias, withheld };
         let mut registration = Registration::new(tool)
             .foreign(&server)
             .trusted(self.settings.trusted)
-            .extra(ExtraArgs::Keep)
+            .extra(extra)
             .replace();
         if let Some(difference) = changed {
             let with = if self.world.plain { " -- COMMAND" } else { "" };

@@ -202,6 +202,12 @@ impl Script {
         }
     }
 
+    /// What is said of a command of it that needs a service which no sandbox has, if there is one.
+    pub(crate) fn service(&self) -> Option<String> {
+        let needing = self.commands().find(|(_, it)| services::needs(it))?.0;
+        Some(format!("{} {}", said(needing), services::GRANT))
+    }
+
     /// True when nothing of the text is in doubt: it has no commands but those that were read.
     pub(in crate::policy) fn is_certain(&self) -> bool {
         self.text.doubts.is_empty() && self.text.refused.is_none()
@@ -242,6 +248,12 @@ pub fn only_reads_files(text: &str) -> bool {
     Script::read(text, None).is_read_only()
 }
 
+/// What is said of a shell text that cannot work in a sandbox, because one of its programs needs a
+/// service outside (`docker`, `kubectl`, `psql`): which one, and what a person can do about it.
+pub fn needs_service(text: &str) -> Option<String> {
+    Script::read(text, None).service()
+}
+
 /// A reason about one of several commands says which.
 fn about(command: &Command, reason: Reason) -> Reason {
     let text = format!("{}: {}", said(command), &*reason.text);
@@ -251,8 +263,8 @@ fn about(command: &Command, reason: Reason) -> Reason {
 /// `Ok` when a command does nothing but read, wherever that is. Otherwise what becomes of it.
 fn only_reads(command: &Command, reading: &CommandProfile) -> Result<(), Refused> {
     let stage = |why: String| Err((Decision::Stage, why));
-    if reading.needs.contains(&"host-service") && !reading.class.is_read_only() {
-        let why = "needs a service outside the sandbox, so it cannot work inside it";
+    if services::needs(reading) {
+        let why = services::GRANT;
         // What only looks loses nothing by trying, and says at once that it cannot.
         let decision = if services::only_looks(command) { Decision::Stage } else { Decision::Ask };
         return Err((decision, why.to_owned()));

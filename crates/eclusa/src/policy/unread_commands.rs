@@ -90,6 +90,10 @@ impl Script {
         false
     }
 
+    pub(crate) fn service(&self) -> Option<String> {
+        None
+    }
+
     pub(in crate::policy) fn is_certain(&self) -> bool {
         false
     }
@@ -117,6 +121,11 @@ impl Script {
     pub(in crate::policy) fn is_met_by(&self, subject: &Subject<'_>, rule: &Rule) -> bool {
         self.fits(rule, subject)
     }
+}
+
+/// Nobody can tell.
+pub fn needs_service(_text: &str) -> Option<String> {
+    None
 }
 
 /// Nobody can tell.

@@ -124,6 +124,8 @@ fn run_check_and_tools_start_the_server_that_is_meant_and_no_other() {
     // Its schema is what the arguments are held against.
     let ran = world.eclusa(&["check", "mcp_fake_echo", r#"{"text": 7}"#]);
     assert_eq!(ran.code, 3, "{ran:?}");
+    let ran = world.eclusa(&["check", "mcp_fake_echo", r#"{"text": "hello", "txet": "x"}"#]);
+    assert!(ran.code == 3 && ran.out.contains("txet"), "{ran:?}");
     let ran = world.eclusa(&["tools", "show", "mcp_fake_echo"]);
     assert!(ran.out.contains("says it again"), "{ran:?}");
     assert_eq!(super::kept(&world, "broken", "starts"), "");

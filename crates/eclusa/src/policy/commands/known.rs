@@ -64,7 +64,9 @@ impl Script {
         let free = |(command, it): (&Command, &CommandProfile)| {
             self.default(command, it, subject.root).decision == Decision::Allow
         };
-        self.commands().any(covered) && self.commands().all(|it| covered(it) || free(it))
+        self.is_certain()
+            && self.commands().any(covered)
+            && self.commands().all(|it| covered(it) || free(it))
     }
 
     /// True when one of its commands is a command of git that the table knows.
@@ -118,7 +120,10 @@ fn hosts_named<'a>(
     // Addresses among the words of what talks to other machines, whatever they are to it.
     let talks = profile.class.contains(Class::Network);
     let others = command.words.iter().skip(1).filter(move |it| talks && is_address(it));
-    let named = profile.hosts.iter().chain(others);
+    // What git is told to talk to may be the name of a remote, which says nothing of a host.
+    let remote = first_word(&profile.program) == "git";
+    let own = profile.hosts.iter().filter(move |it| !remote || is_address(it));
+    let named = own.chain(others);
     named.filter_map(|it| it.text()).map(|it| host_of(&it).to_owned())
 }
 

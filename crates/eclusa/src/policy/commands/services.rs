@@ -1,6 +1,16 @@
 //! Programs that talk to a service which no sandbox has: what they do when they only look.
 
-use eclusa_shell::Command;
+use eclusa_shell::{Command, programs::CommandProfile};
+
+/// What is said of them.
+pub(super) const GRANT: &str = "needs a service outside the sandbox, so it cannot work inside it; a \
+                                person can run it in a terminal, or give it to the agent as a tool \
+                                of its own (`[tools.NAME]` in eclusa.toml), which runs outside";
+
+/// True when a command talks to such a service.
+pub(super) fn needs(profile: &CommandProfile) -> bool {
+    profile.needs.contains(&"host-service") && !profile.class.is_read_only()
+}
 
 /// Programs, and those of their subcommands that change nothing anywhere.
 const LOOKS: [(&[&str], &[&str]); 4] = [
