@@ -8,7 +8,9 @@ use std::{
 
 use eclusa::{
     Decision, Facts, Files, Job, Mode, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
-    one_line, policy::{needs_service, only_reads_files}, settings::RequiredEnforcement,
+    one_line,
+    policy::{needs_service, only_reads_files},
+    settings::RequiredEnforcement,
 };
 use eclusa_sandbox::{Cancel, How};
 use schemars::JsonSchema;
