@@ -98,8 +98,8 @@ impl<'a> LayerReader<'a> {
             let last = problem.span.end.max(problem.span.start + 1) - 1;
             let (first, _) = place(self.text, problem.span.start);
             let (last, _) = place(self.text, last);
-            let before = lines.iter().take(first).enumerate();
-            let head = before.filter(|(_, it)| it.starts_with('[')).next_back();
+            let mut before = lines.iter().take(first).enumerate();
+            let head = before.rfind(|(_, it)| it.starts_with('['));
             let several = head.filter(|(_, it)| it.starts_with("[["));
             let (from, to) = match several {
                 Some((at, _)) => {

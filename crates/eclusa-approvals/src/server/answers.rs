@@ -144,7 +144,7 @@ impl PageServer {
             expires: given.expires,
         };
         let statement = statement.text();
-        if let Err(refusal) = self.signed(session, &statement, &given.signature, given.expires) {
+        if let Some(refusal) = self.refusal(session, &statement, &given.signature, given.expires) {
             return refusal;
         }
         let signed = SignedAnswer {
@@ -206,7 +206,7 @@ impl PageServer {
         let body =
             json!({"expires": expires, "person": person, "question": taken.number, "queue": queue});
         let statement = format!("eclusa revoke v1\n{body}");
-        if let Err(refusal) = self.signed(session, &statement, &taken.signature, expires) {
+        if let Some(refusal) = self.refusal(session, &statement, &taken.signature, expires) {
             return refusal;
         }
         match questions.revoke(taken.number, person).await {
@@ -227,7 +227,7 @@ impl PageServer {
         let queue = questions.queue().await.unwrap_or_default();
         let (person, expires) = (&session.person, taken.expires);
         let statement = undo_statement(&queue, taken.number, person, expires);
-        if let Err(refusal) = self.signed(session, &statement, &taken.signature, expires) {
+        if let Some(refusal) = self.refusal(session, &statement, &taken.signature, expires) {
             return refusal;
         }
         match self.workspaces.undo(&taken.workspace, taken.number, person).await {
@@ -236,28 +236,30 @@ impl PageServer {
         }
     }
 
-    /// Checks that the browser of this session signed this, for now.
-    fn signed(
+    /// What is answered where the browser of this session has not signed this, or not for now.
+    fn refusal(
         &self,
         session: &Session,
         statement: &str,
         signature: &str,
         expires: u64,
-    ) -> Result<(), Answer> {
+    ) -> Option<Answer> {
         let now = now();
         if expires <= now || expires > now.saturating_add(MAX_AHEAD) {
             let why = "the answer is too old, or the clock of the browser is wrong";
-            return Err(text(StatusCode::FORBIDDEN, why));
+            return Some(text(StatusCode::FORBIDDEN, why));
         }
-        let key = self.people.key(&session.key);
-        let key = key.map_err(|err| text(StatusCode::INTERNAL_SERVER_ERROR, &err.to_string()))?;
+        let key = match self.people.key(&session.key) {
+            Ok(key) => key,
+            Err(err) => return Some(text(StatusCode::INTERNAL_SERVER_ERROR, &err.to_string())),
+        };
         let ours = key.filter(|(person, _)| *person == session.person);
         let verified = ours.is_some_and(|(_, key)| verify(&key, statement, signature).is_ok());
         if verified {
-            return Ok(());
+            return None;
         }
         let again = self.failures.take(&session.person, Instant::now());
-        Err(match again {
+        Some(match again {
             true => text(
                 StatusCode::FORBIDDEN,
                 "the signature is not that of this browser's key; open a new link",

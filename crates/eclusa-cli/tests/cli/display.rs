@@ -99,11 +99,11 @@ fn discarded_changes_are_kept_and_applied_after_all() {
     let shown = world.eclusa(&["changes", "diff", &call]);
     assert!(shown.out.contains("+late"), "{shown:?}");
     // Whoever changed it meanwhile is not overwritten.
-    std::fs::write(world.path("workspace/late.txt"), "mine\n").unwrap();
+    world.write("workspace/late.txt", "mine\n");
     let conflict = world.eclusa(&["changes", "apply", &call]);
     assert!(conflict.code != 0 && conflict.err.contains("late.txt"), "{conflict:?}");
     assert_eq!(world.read("workspace/late.txt"), "mine\n");
-    std::fs::rename(world.path("workspace/late.txt"), world.path("mine")).unwrap();
+    rustix::fs::rename(world.path("workspace/late.txt"), world.path("mine")).unwrap();
     let applied = world.eclusa(&["changes", "apply", &call]);
     assert_eq!(applied.code, 0, "{applied:?}");
     assert_eq!(world.read("workspace/late.txt"), "late\n");
@@ -121,7 +121,7 @@ fn discarded_changes_are_judged_again_when_they_are_applied() {
     assert_eq!(refused.code, 3, "{refused:?}");
     let call = world.eclusa(&["--json", "changes", "--discarded"]).json()["call"].to_string();
     let rule = "[[rules]]\ndecision = \"deny\"\npath = \"late.txt\"\nreason = \"closed\"\n";
-    std::fs::write(world.path("workspace/eclusa.toml"), rule).unwrap();
+    world.write("workspace/eclusa.toml", rule);
     let denied = world.eclusa(&["changes", "apply", &call]);
     assert!(denied.code == 3 && denied.err.contains("closed"), "{denied:?}");
     assert!(!world.path("workspace/late.txt").exists());

@@ -1,6 +1,6 @@
 //! Tests of changes that are kept although they were discarded.
 
-use std::fs;
+use std::{fs, io::Write as _};
 
 use super::{MAX_BYTES, MAX_CALLS};
 use crate::{Change, Changes, Content, Durability, FileNode, Node, Workspace};
@@ -37,7 +37,9 @@ fn change(path: &str, before: Option<Node>, after: Option<Node>) -> Change {
 fn what_was_discarded_is_committed_after_all_unless_the_workspace_has_changed() {
     let world = World::new();
     let root = world.dir.path().join("ws");
-    let write = |path: &str, text: &str| fs::write(root.join(path), text).unwrap();
+    let write = |path: &str, text: &str| {
+        fs::File::create(root.join(path)).unwrap().write_all(text.as_bytes()).unwrap();
+    };
     write("a.txt", "old\n");
     write("gone.txt", "bye\n");
     let changes = Changes::of([

@@ -45,7 +45,7 @@ proptest! {
     ) {
         let terminal = avt::Terminal::with_scrollback(80, 24, None).unwrap();
         let terminal = MemoryTerminal(Rc::new(RefCell::new(terminal)));
-        terminal.0.borrow_mut().feed(&"\r\n".repeat(30));
+        terminal.0.borrow_mut().feed("\r\n".repeat(30));
         let mut scrollback = Scrollback::new(terminal.clone());
         let mut size = Size { columns: 80, rows: 24 };
         let (mut printed, mut height) = (Vec::new(), 0);
