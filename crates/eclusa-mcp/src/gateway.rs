@@ -32,9 +32,8 @@ pub use definition::{DefinitionFlag, ToolDefinition};
 pub use names::{MAX_NAME_LENGTH, tool_name};
 pub use pins::{DefinitionChange, PinStore, PinnedDefinitions};
 pub use remote::{Credentials, Login, LoginOptions};
-pub use server_info::ServerInfo;
+pub use server_info::{ServerInfo, ServerStatus};
 pub use tools::ListedTool;
-pub use upstream::ServerStatus;
 
 mod api;
 mod bounded_http;

@@ -22,7 +22,7 @@ fn what_is_allowed_runs_and_what_must_be_asked_is_refused_without_a_terminal() {
     $ eclusa run note {"text": "hello"}
     stderr:
     refused: changes discarded, nothing was applied: they need approval and nobody can be asked: its changes are reviewed before they are applied: `notes.txt` (defaults); a person can run it in a terminal, add an allow rule, or choose another mode
-    note: `eclusa changes apply 3` applies them after all
+    note: `eclusa changes apply 2` applies them after all
     exit 3
     "###);
     assert_eq!(world.read("workspace/notes.txt"), "");

@@ -1,9 +1,11 @@
-//! What a server that is up says about itself, for people.
+//! How a server is, and what one that is up says about itself, for people.
 
 use std::time::Duration;
 
 use rmcp::{RoleClient, service::Peer};
 use serde_json::Value;
+
+use super::tools::ListedTool;
 
 /// A server that is up.
 #[derive(Debug, Clone)]
@@ -38,4 +40,21 @@ impl ServerInfo {
             took,
         }
     }
+}
+
+/// How a server is, for people.
+#[derive(Debug, Clone)]
+pub struct ServerStatus {
+    /// Its name.
+    pub name: String,
+    /// Why it is down; `None` for one that is up.
+    pub down: Option<String>,
+    /// What it says about itself, if it is up.
+    pub about: Option<ServerInfo>,
+    /// How often it was started, in either era.
+    pub starts: u32,
+    /// Its tools, as it last told them.
+    pub tools: Vec<ListedTool>,
+    /// What else a person should know, a sentence each.
+    pub remarks: Vec<String>,
 }

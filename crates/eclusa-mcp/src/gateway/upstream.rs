@@ -25,7 +25,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    DeniedAccess, GatewaySetup, ServerInfo, ServerProcess,
+    DeniedAccess, GatewaySetup, ServerInfo, ServerProcess, ServerStatus,
     client_handler::UpstreamHandler,
     era_choice::EraChoice,
     notifications::{Broadcaster, RateLimit, Watched},
@@ -36,7 +36,7 @@ use super::{
     resources::ResourceCatalogue,
     result,
     sanitize::sanitize,
-    tools::{ListedTool, ToolCatalogue},
+    tools::ToolCatalogue,
 };
 use crate::era::Era;
 
@@ -93,23 +93,6 @@ pub(super) struct Connection {
     pub(super) era: Era,
     /// How much a server of the older era was last asked to say.
     pub(super) level: Arc<tokio::sync::Mutex<Option<LoggingLevel>>>,
-}
-
-/// How a server is, for people.
-#[derive(Debug, Clone)]
-pub struct ServerStatus {
-    /// Its name.
-    pub name: String,
-    /// Why it is down; `None` for one that is up.
-    pub down: Option<String>,
-    /// What it says about itself, if it is up.
-    pub about: Option<ServerInfo>,
-    /// How often it was started, in either era.
-    pub starts: u32,
-    /// Its tools, as it last told them.
-    pub tools: Vec<ListedTool>,
-    /// What else a person should know, a sentence each.
-    pub remarks: Vec<String>,
 }
 
 impl Upstream {
