@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use eclusa::settings::ServerPermission;
+use eclusa::settings::{Endpoint, ServerPermission};
 use rmcp::model::DiscoverResult;
 use tokio::sync::{Notify, OnceCell};
 
@@ -113,8 +113,10 @@ impl Upstream {
         };
         self.era.settled.get_or_init(|| self.settle(wanted)).await;
         let spoken = self.connection().await.ok().map(|it| it.era);
-        // A server of the newer era may speak the older one without saying so: it is tried once.
-        let may_speak = self.era.speaks_both() || wanted == Era::Legacy;
+        // A program of the newer era may speak the older one without saying so: it is tried once.
+        // One behind an address is not: it would be sent a request that its era does not have.
+        let is_program = !matches!(self.settings.reach, Endpoint::Url { .. });
+        let may_speak = self.era.speaks_both() || (wanted == Era::Legacy && is_program);
         if spoken.is_none_or(|it| it == wanted) || !may_speak {
             return self.clone();
         }
