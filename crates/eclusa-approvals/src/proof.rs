@@ -29,6 +29,12 @@ pub(crate) fn verify(key: &PersonKey, text: &str, signature: &str) -> Result<(),
     verified.map_err(|_| BadSignature)
 }
 
+/// What whoever takes a yes back signs.
+pub(crate) fn revoke_statement(queue: &str, question: u64, person: &str, expires: u64) -> String {
+    let body = json!({"expires": expires, "person": person, "question": question, "queue": queue});
+    format!("eclusa revoke v1\n{body}")
+}
+
 /// What whoever undoes a call signs.
 pub(crate) fn undo_statement(queue: &str, call: u64, person: &str, expires: u64) -> String {
     let body = json!({"call": call, "expires": expires, "person": person, "queue": queue});

@@ -310,10 +310,10 @@ fn writes(only_reads: bool) -> Writes {
 }
 
 /// Ends a command that nobody waits for any more.
-struct Watch(Arc<Mutex<Watched>>);
+struct Watch(Arc<Mutex<RunningCommand>>);
 
 #[derive(Default)]
-struct Watched {
+struct RunningCommand {
     cancel: Option<Cancel>,
     gone: bool,
 }

@@ -135,12 +135,12 @@ impl Drop for Watch {
 }
 
 /// A file that is read for as long as somebody waits.
-struct Watched {
+struct AwaitedFile {
     file: File,
     unwatched: Arc<AtomicBool>,
 }
 
-impl io::Read for Watched {
+impl io::Read for AwaitedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.unwatched.load(Ordering::Relaxed) {
             true => Err(io::Error::other("nobody waits for it any more")),
@@ -156,13 +156,13 @@ struct Reading {
     /// Its length when it was opened: what is added meanwhile is not read.
     size: u64,
     head: Vec<u8>,
-    rest: Watched,
+    rest: AwaitedFile,
 }
 
 impl Reading {
     fn of(opened: Opened, unwatched: Arc<AtomicBool>) -> Result<Reading, ToolError> {
         let path = one_line(&opened.path.to_string_lossy());
-        let mut rest = Watched { file: opened.file, unwatched };
+        let mut rest = AwaitedFile { file: opened.file, unwatched };
         let length = opened.size.min(HEAD as u64);
         let mut head = Vec::with_capacity(usize::try_from(length).unwrap_or(HEAD));
         let begun = rest.by_ref().take(length).read_to_end(&mut head);

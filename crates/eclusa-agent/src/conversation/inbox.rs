@@ -1,5 +1,5 @@
-//! What a person wants of a conversation that may be at work: words for now, words for later, an
-//! interruption.
+//! What a person asks of a conversation that may be at work: to hear words at once or after the
+//! turn, to stop.
 
 use std::{
     collections::VecDeque,

@@ -1,7 +1,10 @@
 //! What a page may do: pair its browser, answer, take a yes back, undo. All but the pairing is
 //! signed by the key of the browser, over exactly what it does.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::{
+    sync::Arc,
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
 
 use eclusa::{
     Answer as Said,
@@ -22,7 +25,7 @@ use serde_json::{Value, json};
 use super::{Answer, PageServer, Session, content, requests, text};
 use crate::{
     people::{KeyKind, PersonKey},
-    proof::{undo_statement, verify},
+    proof::{revoke_statement, undo_statement, verify},
 };
 
 /// The furthest that a statement may reach into the future, in milliseconds.
@@ -194,22 +197,11 @@ impl PageServer {
 
     /// Takes a yes back.
     pub(super) async fn revoke(&self, request: Request<Incoming>, session: &Session) -> Answer {
-        let taken: Taken = match requests::json(request).await {
+        let (taken, questions) = match self.taken(request, session, revoke_statement).await {
             Ok(taken) => taken,
             Err(refusal) => return refusal,
         };
-        let Some(questions) = self.workspaces.questions(&taken.workspace) else {
-            return text(StatusCode::NOT_FOUND, "there is no such workspace");
-        };
-        let queue = questions.queue().await.unwrap_or_default();
-        let (person, expires) = (&session.person, taken.expires);
-        let body =
-            json!({"expires": expires, "person": person, "question": taken.number, "queue": queue});
-        let statement = format!("eclusa revoke v1\n{body}");
-        if let Some(refusal) = self.refusal(session, &statement, &taken.signature, expires) {
-            return refusal;
-        }
-        match questions.revoke(taken.number, person).await {
+        match questions.revoke(taken.number, &session.person).await {
             Ok(()) => done(json!({"revoked": true})),
             Err(err) => failed(&err),
         }
@@ -217,26 +209,36 @@ impl PageServer {
 
     /// Undoes what a call changed.
     pub(super) async fn undo(&self, request: Request<Incoming>, session: &Session) -> Answer {
-        let taken: Taken = match requests::json(request).await {
-            Ok(taken) => taken,
+        let taken = match self.taken(request, session, undo_statement).await {
+            Ok((taken, _)) => taken,
             Err(refusal) => return refusal,
         };
-        let Some(questions) = self.workspaces.questions(&taken.workspace) else {
-            return text(StatusCode::NOT_FOUND, "there is no such workspace");
-        };
-        let queue = questions.queue().await.unwrap_or_default();
-        let (person, expires) = (&session.person, taken.expires);
-        let statement = undo_statement(&queue, taken.number, person, expires);
-        if let Some(refusal) = self.refusal(session, &statement, &taken.signature, expires) {
-            return refusal;
-        }
-        match self.workspaces.undo(&taken.workspace, taken.number, person).await {
+        match self.workspaces.undo(&taken.workspace, taken.number, &session.person).await {
             Ok(said) => done(json!({"undone": said})),
             Err(why) => text(StatusCode::CONFLICT, &why),
         }
     }
 
-    /// What is answered where the browser of this session has not signed this, or not for now.
+    /// What is to be taken back, once the browser of this session has signed it.
+    async fn taken(
+        &self,
+        request: Request<Incoming>,
+        session: &Session,
+        statement: fn(&str, u64, &str, u64) -> String,
+    ) -> Result<(Taken, Arc<dyn Questions>), Answer> {
+        let taken: Taken = requests::json(request).await?;
+        let Some(questions) = self.workspaces.questions(&taken.workspace) else {
+            return Err(text(StatusCode::NOT_FOUND, "there is no such workspace"));
+        };
+        let queue = questions.queue().await.unwrap_or_default();
+        let statement = statement(&queue, taken.number, &session.person, taken.expires);
+        match self.refusal(session, &statement, &taken.signature, taken.expires) {
+            Some(refusal) => Err(refusal),
+            None => Ok((taken, questions)),
+        }
+    }
+
+    /// The refusal, where the browser of this session has not signed this or its time is over.
     fn refusal(
         &self,
         session: &Session,

@@ -78,7 +78,7 @@ impl KeyDecoder {
         !self.bytes.is_empty() && !self.pasting
     }
 
-    /// Nothing more comes for now: what has come is all.
+    /// Ends a key that may be the beginning of a longer one: no more bytes have come in time.
     pub(crate) fn settle(&mut self) -> Vec<Key> {
         self.keys(true)
     }

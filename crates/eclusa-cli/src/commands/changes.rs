@@ -43,7 +43,8 @@ pub(super) async fn run(
     if !ctx.paths.undo().exists() {
         return match what {
             ChangesCommand::Show { call: Some(call), .. }
-            | ChangesCommand::Diff { call: Some(call) } => Err(unknown(call)),
+            | ChangesCommand::Diff { call: Some(call) }
+            | ChangesCommand::Apply { call } => Err(unknown(call)),
             _ if json => Ok(Exit::Done),
             _ => {
                 screen.line("nothing was changed in this workspace yet")?;
@@ -51,9 +52,6 @@ pub(super) async fn run(
                 Ok(Exit::Done)
             }
         };
-    }
-    if let ChangesCommand::Apply { call } = what {
-        return apply::run(ctx, call, json).await;
     }
     let book = Book { workspace: ctx.workspace()?, store: ctx.store()? };
     undo_retention::recover(&book.workspace, &book.store)?;
@@ -66,7 +64,7 @@ pub(super) async fn run(
             book.show(call, Details { patch: true, all: true }, json, &mut screen)?;
         }
         ChangesCommand::Compact => book.compact(ctx, json, &mut screen)?,
-        ChangesCommand::Apply { .. } => {}
+        ChangesCommand::Apply { call } => return apply::run(ctx, call, json).await,
     }
     screen.flush()?;
     Ok(Exit::Done)

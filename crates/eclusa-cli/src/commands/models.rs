@@ -51,7 +51,7 @@ fn list(ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
     }
     if !json {
         match rows.len() {
-            1 => screen.line("no models yet: add a `[models.NAME]` to your eclusa.toml (docs/models.md has them to copy), or use `--model script:FILE`")?,
+            1 => screen.line("no models yet: `eclusa models add` adds one, docs/models.md has them to copy, `--model script:FILE` needs none")?,
             _ => screen.headed_table(&rows)?,
         }
         screen.line("")?;

@@ -142,8 +142,8 @@ async fn logged_in(
     Ok(usable.then_some(manager))
 }
 
-/// What a server says to whom it turns away: who issues tokens for it, and for what. Some start_process
-/// everybody, and some know one era alone.
+/// What a server says to whom it turns away: who issues tokens for it, and for what. Some let
+/// everybody in at first, and some know one era alone.
 async fn challenge(url: &str) -> Option<String> {
     let version = "2026-07-28";
     let about = json!({

@@ -159,7 +159,7 @@ impl Seek {
             lines: self.shape == OutputShape::Content,
             found: InFile::default(),
         };
-        let watched = Watched { file: opened.file, cancel: &self.cancel };
+        let watched = CancellableFile { file: opened.file, cancel: &self.cancel };
         let searched = searcher.search_reader(&self.regex, watched, &mut keeper);
         let (found, tally) = (keeper.found, &self.tally);
         match searched {
@@ -213,12 +213,12 @@ impl Visit for Seek {
 }
 
 /// A file that has no more to say when nobody waits for it any more.
-struct Watched<'a> {
+struct CancellableFile<'a> {
     file: File,
     cancel: &'a Cancel,
 }
 
-impl Read for Watched<'_> {
+impl Read for CancellableFile<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self.cancel.is_called() {
             true => Err(io::Error::other("halted")),

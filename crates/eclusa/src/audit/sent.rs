@@ -22,7 +22,7 @@ impl SentRequest<'_> {
     /// The record, with its fields in alphabetical order.
     pub(super) fn line(&self, run: &Run, at: u64) -> String {
         #[derive(Serialize)]
-        struct Line<'a> {
+        struct SentLine<'a> {
             at: u64,
             bytes: usize,
             call: &'a str,
@@ -40,7 +40,7 @@ impl SentRequest<'_> {
             turn: Option<u64>,
             v: u8,
         }
-        let line = Line {
+        let line = SentLine {
             at,
             bytes: self.bytes,
             call: "",

@@ -15,7 +15,7 @@ impl Body<'_> {
         if !self.reviews.is_empty() || !self.warnings.is_empty() {
             return None;
         }
-        let mut line = Line(Vec::with_capacity(1024));
+        let mut line = RecordText(Vec::with_capacity(1024));
         if let Some(args) = &self.args {
             line.raw(",\"args\":");
             serde_json::to_writer(&mut line.0, &**args).ok()?;
@@ -66,9 +66,9 @@ impl Body<'_> {
 }
 
 /// A line on its way. What cannot be written is `None`, and the derived form is tried.
-struct Line(Vec<u8>);
+struct RecordText(Vec<u8>);
 
-impl Line {
+impl RecordText {
     fn raw(&mut self, text: &str) {
         self.0.extend_from_slice(text.as_bytes());
     }

@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use super::{
-    super::{Reading, SHOWN, Wanted, Watch, Watched},
+    super::{AwaitedFile, Reading, SHOWN, Wanted, Watch},
     read, shown,
 };
 use crate::world::World;
@@ -108,7 +108,7 @@ fn nothing_is_read_for_a_call_that_nobody_waits_for() {
     world.write("a.txt", "text");
     let unwatched = Arc::new(AtomicBool::new(false));
     let file = File::open(world.path("a.txt")).unwrap();
-    let mut watched = Watched { file, unwatched: unwatched.clone() };
+    let mut watched = AwaitedFile { file, unwatched: unwatched.clone() };
     let mut one = [0];
     assert_eq!(watched.read(&mut one).unwrap(), 1);
     drop(Watch(unwatched));
