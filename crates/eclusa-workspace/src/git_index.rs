@@ -1,12 +1,21 @@
 //! The index of a repository: which files git tracks, and what it holds of them.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs::{File, OpenOptions},
-    io::Read,
-    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
+    collections::BTreeSet,
+    fs::{File, Metadata, OpenOptions},
+    io::{ErrorKind, Read},
+    ops::Range,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, OpenOptionsExt},
+    },
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::{SystemTime, UNIX_EPOCH},
 };
+
+#[cfg(test)]
+mod tests;
 
 /// What the index says of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +33,10 @@ pub struct IndexEntry {
 /// The index, read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct GitIndex {
-    entries: BTreeMap<PathBuf, IndexEntry>,
+    /// All paths, one behind the other.
+    names: Vec<u8>,
+    /// Where a path stands in `names`, and what is known of it; sorted by the bytes of the paths.
+    entries: Vec<(Range<usize>, IndexEntry)>,
     /// Directories whose files are in a tree that git has written: a commit has them, or had.
     written: BTreeSet<PathBuf>,
 }
@@ -46,12 +58,12 @@ impl GitIndex {
         let mut index = GitIndex::default();
         let mut last: Vec<u8> = Vec::new();
         for _ in 0..reader.number()? {
-            let (path, entry) = reader.entry(version, &mut last)?;
-            let merged = index.entries.insert(path.clone(), entry).is_none();
-            if !merged && let Some(entry) = index.entries.get_mut(&path) {
-                entry.unmerged = true;
-            }
+            let entry = reader.entry(version, &mut last)?;
+            let from = index.names.len();
+            index.names.extend_from_slice(&last);
+            index.entries.push((from..index.names.len(), entry));
         }
+        index.arrange();
         // Extensions until the checksum.
         while reader.0.len() > 20 {
             let name = reader.take(4)?;
@@ -70,9 +82,31 @@ impl GitIndex {
         Some(index)
     }
 
+    /// Sorts the entries. A path that is there several times is in conflict.
+    fn arrange(&mut self) {
+        let names = std::mem::take(&mut self.names);
+        let name = |at: &Range<usize>| names.get(at.clone()).unwrap_or_default();
+        if !self.entries.is_sorted_by(|(a, _), (b, _)| name(a) <= name(b)) {
+            self.entries.sort_by(|(a, _), (b, _)| name(a).cmp(name(b)));
+        }
+        self.entries.dedup_by(|(next, _), (kept, entry)| {
+            let same = name(next) == name(kept);
+            entry.unmerged |= same;
+            same
+        });
+        self.names = names;
+    }
+
+    /// The path of an entry.
+    fn name(&self, (at, _): &(Range<usize>, IndexEntry)) -> &[u8] {
+        self.names.get(at.clone()).unwrap_or_default()
+    }
+
     /// What it says of this path.
     pub fn get(&self, path: &Path) -> Option<&IndexEntry> {
-        self.entries.get(path)
+        let path = path.as_os_str().as_bytes();
+        let at = self.entries.binary_search_by(|it| self.name(it).cmp(path)).ok()?;
+        self.entries.get(at).map(|(_, entry)| entry)
     }
 
     /// True when git has written the directory of this path as a tree, and nothing in it was
@@ -81,9 +115,15 @@ impl GitIndex {
         path.parent().is_some_and(|it| self.written.contains(it))
     }
 
-    /// True when something beneath this directory is tracked.
+    /// True when this path or something beneath it is tracked.
     pub fn tracks_beneath(&self, path: &Path) -> bool {
-        self.entries.range(path.to_owned()..).next().is_some_and(|(it, _)| it.starts_with(path))
+        let mut beneath = path.as_os_str().as_bytes().to_vec();
+        if !beneath.is_empty() {
+            beneath.push(b'/');
+        }
+        let at = self.entries.partition_point(|it| self.name(it) < beneath.as_slice());
+        self.entries.get(at).is_some_and(|it| self.name(it).starts_with(&beneath))
+            || self.get(path).is_some()
     }
 
     fn trees(&mut self, reader: &mut IndexReader<'_>, above: &Path, depth: usize) -> Option<()> {
@@ -114,9 +154,67 @@ pub fn is_tracked(root: &Path, beneath: &Path) -> bool {
     let path = root.join(beneath);
     let found = path.ancestors().skip(1).find_map(|it| Some((it, git_directory(it)?)));
     let Some((tree, git)) = found else { return false };
-    let index = read_small(&git.join("index"), MAX_INDEX).and_then(|it| GitIndex::parse(&it));
+    let index = read_index(&git);
     let entry = index.as_ref().zip(path.strip_prefix(tree).ok()).and_then(|(it, at)| it.get(at));
     entry.is_some_and(|it| it.modified != 0 && !it.unmerged)
+}
+
+/// The index of a repository, from memory where the file is still the same. An empty one where
+/// nothing was ever added; `None` where it cannot be understood.
+#[must_use]
+pub fn read_index(git: &Path) -> Option<Arc<GitIndex>> {
+    static REMEMBERED: Mutex<Vec<(IndexStamp, Arc<GitIndex>)>> = Mutex::new(Vec::new());
+    let path = git.join("index");
+    let known = match path.symlink_metadata() {
+        Ok(known) => known,
+        Err(err) if err.kind() == ErrorKind::NotFound => return Some(Arc::default()),
+        Err(_) => return None,
+    };
+    let stamp = IndexStamp::new(&known);
+    let remembered = || REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, index)) = remembered().iter().find(|(it, _)| *it == stamp) {
+        return Some(Arc::clone(index));
+    }
+    let index = Arc::new(GitIndex::parse(&read_small(&path, MAX_INDEX)?)?);
+    // What was written a moment ago may be written again with the same stamp.
+    let unchanged = path.symlink_metadata().is_ok_and(|it| IndexStamp::new(&it) == stamp);
+    if unchanged && stamp.is_old() {
+        let mut all = remembered();
+        all.truncate(MAX_REMEMBERED - 1);
+        all.insert(0, (stamp, Arc::clone(&index)));
+    }
+    Some(index)
+}
+
+/// How many indices are remembered.
+const MAX_REMEMBERED: usize = 4;
+
+/// An index this much younger than its reading, in seconds, may change unseen.
+const SETTLED: i64 = 2;
+
+/// What differs when a file was written again.
+#[derive(PartialEq, Eq)]
+struct IndexStamp {
+    place: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl IndexStamp {
+    fn new(known: &Metadata) -> IndexStamp {
+        IndexStamp {
+            place: (known.dev(), known.ino()),
+            size: known.len(),
+            modified: (known.mtime(), known.mtime_nsec()),
+            changed: (known.ctime(), known.ctime_nsec()),
+        }
+    }
+
+    fn is_old(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        i64::try_from(now).is_ok_and(|now| now.saturating_sub(self.changed.0) > SETTLED)
+    }
 }
 
 /// The directory of the repository whose working tree begins here.
@@ -171,8 +269,8 @@ impl<'a> IndexReader<'a> {
         Some(taken)
     }
 
-    /// One entry; `last` is the path of the one before it, on which version 4 builds.
-    fn entry(&mut self, version: u32, last: &mut Vec<u8>) -> Option<(PathBuf, IndexEntry)> {
+    /// One entry. `last` is the path of the one before it, on which version 4 builds, and then its own.
+    fn entry(&mut self, version: u32, last: &mut Vec<u8>) -> Option<IndexEntry> {
         let before = self.0.len();
         self.take(8)?;
         let (seconds, nanoseconds) = (self.number()?, self.number()?);
@@ -191,14 +289,14 @@ impl<'a> IndexReader<'a> {
             last.truncate(keep);
             last.extend_from_slice(self.until(0)?);
         } else {
-            *last = self.until(0)?.to_vec();
+            last.clear();
+            last.extend_from_slice(self.until(0)?);
             // Entries are as long as a multiple of eight, with at least one byte behind the path.
             let taken = before - self.0.len();
             self.take(taken.next_multiple_of(8) - taken)?;
         }
         let modified = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
-        let entry = IndexEntry { id, size, modified, unmerged: flags & 0x3000 != 0 };
-        Some((PathBuf::from(std::ffi::OsStr::from_bytes(last)), entry))
+        Some(IndexEntry { id, size, modified, unmerged: flags & 0x3000 != 0 })
     }
 
     /// A number of variable length, as packs have it for offsets.

@@ -6,11 +6,12 @@
 use std::{
     collections::HashMap,
     path::{Component, Path, PathBuf},
+    sync::Arc,
 };
 
 use eclusa_workspace::{
     files::may_hold_secret,
-    git_index::{GitIndex, MAX_INDEX, git_directory, read_small},
+    git_index::{GitIndex, git_directory, read_index, read_small},
 };
 
 use crate::{
@@ -97,7 +98,7 @@ struct Repository {
     tree: PathBuf,
     /// Where the workspace lies in the working tree, where that begins above.
     prefix: PathBuf,
-    index: Option<GitIndex>,
+    index: Option<Arc<GitIndex>>,
     ignored: Ignored,
 }
 
@@ -239,12 +240,7 @@ impl Repository {
         let top = directory.as_os_str().is_empty();
         let trees = here.ancestors().take(if top { usize::MAX } else { 1 });
         let (tree, git) = trees.filter_map(|it| Some((it, git_directory(it)?))).next()?;
-        let index = match read_small(&git.join("index"), MAX_INDEX) {
-            Some(bytes) => GitIndex::parse(&bytes),
-            // Nothing was ever added.
-            None if !git.join("index").exists() => Some(GitIndex::default()),
-            None => None,
-        };
+        let index = read_index(&git);
         let prefix = here.strip_prefix(tree).unwrap_or(Path::new("")).to_owned();
         // The common directory of working trees has the excludes.
         let common = read_small(&git.join("commondir"), 4096)
