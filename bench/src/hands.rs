@@ -57,7 +57,8 @@ impl Room {
         registry.remove("read")?;
         registry.add(Read::new(files).read_tracker(hands.read_tracker()).shown(PAGE))?;
         let rule = Rule::new(Decision::Allow).path(["**"])?;
-        let options = Options { durability: safe.log, ..Options::default() };
+        // As `eclusa mcp` has it.
+        let options = Options { durability: safe.log, one_client: true, ..Options::default() };
         let store = Store::open(&place.join("log.db"), options)?;
         let mut setup =
             GateSetup::new(Arc::new(registry), Rules::new(vec![rule], &root), Arc::new(store));

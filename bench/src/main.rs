@@ -35,11 +35,12 @@ const SECTIONS: [Section; 13] = [
     ("redact", redact::run),
     ("starts", starts::run),
     ("store", store::run),
-    ("commit", commit::run),
-    ("hands", hands::run),
-    ("search", search::run),
-    ("sandboxes", sandboxes::run),
     ("mcp", mcp::run),
+    ("hands", hands::run),
+    ("sandboxes", sandboxes::run),
+    // These delete tens of thousands of files, after which some filesystems are slow to make any.
+    ("commit", commit::run),
+    ("search", search::run),
     ("growth", growth::run),
 ];
 

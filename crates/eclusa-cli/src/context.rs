@@ -64,17 +64,21 @@ impl AppContext {
 
     /// Opens the log, and makes it if it is not there.
     pub(crate) fn store(&self) -> Result<Store, Failure> {
-        self.store_for(false)
+        self.store_for(Options::default())
+    }
+
+    /// The same for a process that serves one client.
+    pub(crate) fn store_for_one_client(&self) -> Result<Store, Failure> {
+        self.store_for(Options { one_client: true, ..Options::default() })
     }
 
     /// The same for one call of many, each of which has a process of its own.
     pub(crate) fn store_for_one_call(&self) -> Result<Store, Failure> {
-        self.store_for(true)
+        self.store_for(Options { one_call: true, one_client: true, ..Options::default() })
     }
 
-    fn store_for(&self, one_call: bool) -> Result<Store, Failure> {
-        let durability = self.config.durability;
-        let options = Options { durability, one_call, ..Options::default() };
+    fn store_for(&self, options: Options) -> Result<Store, Failure> {
+        let options = Options { durability: self.config.durability, ..options };
         let store = Store::open(&self.paths.store, options).map_err(Failure::failed)?;
         if let Err(err) = store.set_workspace(&self.paths.workspace.to_string_lossy()) {
             tracing::warn!("lists of approvals cannot say where this workspace is: {err}");

@@ -17,9 +17,11 @@ use rustix::process::{Resource, Rlimit, Signal};
 use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType, move_into_link_name_space};
 
 use crate::capabilities::Namespaces;
-use crate::child_spec::ChildSpec;
+use crate::child_spec::{ChildSpec, IdMaps};
 use crate::kernel;
 use crate::step::Step;
+
+pub(crate) use network::NetworkOrder;
 
 /// What the child gets besides the spec: descriptors, all of them above 9.
 pub(crate) struct ChildOrder<'a> {
@@ -40,9 +42,9 @@ pub(crate) struct ChildOrder<'a> {
 
 /// A step that failed, and for which of several paths.
 pub(crate) struct Failed {
-    step: Step,
+    pub(crate) step: Step,
     which: u16,
-    errno: Errno,
+    pub(crate) errno: Errno,
 }
 
 pub(crate) type Done = Result<(), Failed>;
@@ -78,10 +80,7 @@ fn build(order: &ChildOrder<'_>) -> Done {
     rustix::process::setsid().map_err(at(Step::Session))?;
     streams(order)?;
     if spec.namespaces == Namespaces::User && spec.join.is_none() {
-        map_user(spec)?;
-    }
-    if spec.lend {
-        network::lend(spec, order.hand)?;
+        map_user(&spec.maps)?;
     }
     if let Some(shared) = &spec.join {
         let kind = Some(LinkNameSpaceType::Network);
@@ -113,10 +112,10 @@ fn streams(order: &ChildOrder<'_>) -> Done {
     kernel::duplicate(order.status.as_raw_fd(), 3).map_err(&failed)
 }
 
-fn map_user(spec: &ChildSpec) -> Done {
+fn map_user(maps: &IdMaps) -> Done {
     write_to(c"/proc/self/setgroups", b"deny").map_err(at(Step::Groups))?;
-    write_to(c"/proc/self/gid_map", &spec.gid_map).map_err(at(Step::UserMap))?;
-    write_to(c"/proc/self/uid_map", &spec.uid_map).map_err(at(Step::UserMap))
+    write_to(c"/proc/self/gid_map", &maps.gid).map_err(at(Step::UserMap))?;
+    write_to(c"/proc/self/uid_map", &maps.uid).map_err(at(Step::UserMap))
 }
 
 /// Writes a short text to a file of the kernel's.
@@ -156,16 +155,17 @@ fn confine(order: &ChildOrder<'_>) -> Done {
     kernel::default_signals();
     kernel::close_on_exec_from(4).map_err(at(Step::Descriptors))?;
     stay_with_parent(order)?;
-    if let (Some(program), Some(hand)) = (&spec.notify, order.hand) {
-        let listener = kernel::seccomp(program, true).map_err(at(Step::Seccomp))?;
-        if let Some(listener) = &listener {
-            network::hand_over(hand, listener).map_err(at(Step::HandOver))?;
+    if spec.filter.is_empty() {
+        return Ok(());
+    }
+    let listener = kernel::seccomp(&spec.filter, spec.holds).map_err(at(Step::Seccomp))?;
+    match (listener, order.hand) {
+        (None, _) => Ok(()),
+        (Some(listener), Some(hand)) => {
+            network::hand_over(hand, &listener).map_err(at(Step::HandOver))
         }
+        (Some(_), None) => Err(at(Step::HandOver)(Errno::BADF)),
     }
-    if !spec.filter.is_empty() {
-        kernel::seccomp(&spec.filter, false).map_err(at(Step::Seccomp))?;
-    }
-    Ok(())
 }
 
 fn drop_capabilities() -> rustix::io::Result<()> {

@@ -33,9 +33,7 @@ pub(crate) struct PipeEnds {
 /// Everything that the child needs.
 pub(crate) struct ChildSpec {
     pub(crate) namespaces: Namespaces,
-    /// What `/proc/self/uid_map` and `gid_map` get.
-    pub(crate) uid_map: Vec<u8>,
-    pub(crate) gid_map: Vec<u8>,
+    pub(crate) maps: IdMaps,
     pub(crate) overlays: Vec<Overlay>,
     pub(crate) live: Vec<LiveDir>,
     /// Bound at their own place: writable ones, and those read beneath a private directory.
@@ -56,14 +54,12 @@ pub(crate) struct ChildSpec {
     pub(crate) proxy: Option<SocketAddrV4>,
     /// The network that it joins, instead of a new one.
     pub(crate) join: Option<SharedNetwork>,
-    /// Whether its namespaces are handed to the caller.
-    pub(crate) lend: bool,
     pub(crate) cwd: CString,
     pub(crate) rlimits: Vec<(u32, u64)>,
     pub(crate) landlock: Option<Rules>,
     pub(crate) filter: Vec<sock_filter>,
-    /// A filter whose calls go to a supervisor, installed before the other.
-    pub(crate) notify: Option<Vec<sock_filter>>,
+    /// Whether the filter has calls that go to a supervisor.
+    pub(crate) holds: bool,
     /// Where the child enters its control group.
     pub(crate) cgroup: Option<OwnedFd>,
     pub(crate) group: Option<Group>,
@@ -72,6 +68,22 @@ pub(crate) struct ChildSpec {
     pub(crate) env: Vec<CString>,
     /// Standard input and output of a command that is talked to.
     pub(crate) ends: Option<PipeEnds>,
+}
+
+/// What `/proc/self/uid_map` and `gid_map` of a new user namespace get: the caller alone.
+pub(crate) struct IdMaps {
+    pub(crate) uid: Vec<u8>,
+    pub(crate) gid: Vec<u8>,
+}
+
+impl IdMaps {
+    pub(crate) fn of_caller() -> IdMaps {
+        let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
+        IdMaps {
+            uid: format!("{uid} {uid} 1\n").into_bytes(),
+            gid: format!("{gid} {gid} 1\n").into_bytes(),
+        }
+    }
 }
 
 pub(crate) struct Overlay {
@@ -136,11 +148,10 @@ impl ChildSpec {
         });
         let own_pid_max = kernel_is_at_least((6, 14));
         let group = Group::new(plan)?;
-        let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
+        let holds = capabilities.seccomp && holds(plan, capabilities);
         Ok(ChildSpec {
             namespaces,
-            uid_map: format!("{uid} {uid} 1\n").into_bytes(),
-            gid_map: format!("{gid} {gid} 1\n").into_bytes(),
+            maps: IdMaps::of_caller(),
             overlays: places.overlays()?,
             live: places.live()?,
             binds: places.binds()?,
@@ -162,15 +173,14 @@ impl ChildSpec {
             network,
             proxy,
             join,
-            lend: false,
             cwd: c_path(&places.cwd)?,
             rlimits: rlimits(plan, namespaces),
             landlock: match capabilities.landlock {
                 0 => None,
                 version => Some(places.rules(plan, version, namespaces)?),
             },
-            filter: if capabilities.seccomp { seccomp(network) } else { Vec::new() },
-            notify: held(plan, capabilities),
+            filter: if capabilities.seccomp { seccomp(network, holds) } else { Vec::new() },
+            holds,
             cgroup: group.as_ref().map(Group::entrance).transpose()?,
             group,
             caps: Caps::of(plan, namespaces, own_pid_max),
@@ -195,17 +205,15 @@ fn demand(plan: &Plan, capabilities: &HostCapabilities) -> Result<(), SandboxErr
     lacking.map_or(Ok(()), |lacking| Err(SandboxError::Unable { lacking, enforcement }))
 }
 
-/// The filter whose calls wait. Renames that cannot be helped fail as the overlay
-/// lets them fail, and harm nothing.
-fn held(plan: &Plan, capabilities: &HostCapabilities) -> Option<Vec<sock_filter>> {
-    match plan.hold {
-        Hold::Renames if capabilities.notify && !plan.stage.is_empty() => Some(notify::renames()),
-        _ => None,
-    }
+/// Whether renames wait for help. Those that cannot be helped fail as the overlay lets them fail,
+/// and harm nothing.
+fn holds(plan: &Plan, capabilities: &HostCapabilities) -> bool {
+    plan.hold == Hold::Renames && capabilities.notify && !plan.stage.is_empty()
 }
 
-fn seccomp(network: bool) -> Vec<sock_filter> {
-    filter::sandbox(if network { Sockets::Internet } else { Sockets::None })
+fn seccomp(network: bool, holds: bool) -> Vec<sock_filter> {
+    let sockets = if network { Sockets::Internet } else { Sockets::None };
+    filter::sandbox(sockets, if holds { notify::RENAMES } else { &[] })
 }
 
 /// What holds for each process. The number of processes counts the user's others too, unless the

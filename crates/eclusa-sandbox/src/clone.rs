@@ -9,10 +9,12 @@ use rustix::process::Signal;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::capabilities::Namespaces;
-use crate::child::{self, ChildOrder};
-use crate::child_spec::ChildSpec;
+use crate::child::{self, ChildOrder, NetworkOrder};
+use crate::child_spec::{ChildSpec, IdMaps};
 use crate::kernel;
+use crate::sandbox::not_cloned;
 use crate::shared_network::SharedNetwork;
+use crate::step::{SandboxError, trying};
 
 /// Room for the child's locals; pages that aren't used cost nothing.
 const STACK: usize = 256 * 1024;
@@ -136,6 +138,43 @@ pub(crate) fn child(order: &ChildOrder<'_>) -> io::Result<Child> {
     // SAFETY: the kernel has made this descriptor for us, and nobody else has it.
     let pidfd = unsafe { OwnedFd::from_raw_fd(making.pidfd) };
     Ok(Child { pid: making.pid, pidfd, reaped: false })
+}
+
+/// Makes a network with nobody in it, whose loopback interface is on, and for an ordinary user the
+/// user namespace that owns it.
+pub(crate) fn network(namespaces: Namespaces) -> Result<(Option<OwnedFd>, OwnedFd), SandboxError> {
+    let stack = Stack::new().map_err(not_cloned)?;
+    let maps = (namespaces == Namespaces::User).then(IdMaps::of_caller);
+    let user = if maps.is_some() { libc::CLONE_NEWUSER } else { 0 };
+    let flags = libc::CLONE_NEWNET | user | libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_FILES;
+    let mut order = NetworkOrder { maps, user: None, network: None, failed: None };
+    let made: *mut libc::c_void = std::ptr::from_mut(&mut order).cast();
+    // SAFETY: as for `Making::make`. The process shares our descriptors, so that the ones which it
+    // leaves open are ours, and those which it closes are its own.
+    let (pid, error) = with_signals_blocked(|| unsafe {
+        let pid = libc::clone(enter_network, stack.top(), flags | libc::SIGCHLD, made);
+        (pid, io::Error::last_os_error())
+    });
+    if pid < 0 {
+        return Err(not_cloned(error));
+    }
+    kernel::wait(pid).map_err(trying("wait for the network"))?;
+    let NetworkOrder { maps, user, network, failed } = order;
+    if let Some(failed) = failed {
+        let source = failed.errno.into();
+        return Err(SandboxError::Step { step: failed.step, path: None, source });
+    }
+    match network {
+        Some(network) if maps.is_some() == user.is_some() => Ok((user, network)),
+        _ => Err(not_cloned(io::ErrorKind::Interrupted.into())),
+    }
+}
+
+/// The process that makes a network, and leaves.
+extern "C" fn enter_network(order: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: `network` passes a pointer to its own local, and sleeps until this process has left.
+    unsafe { &mut *order.cast::<NetworkOrder>() }.fulfil();
+    0
 }
 
 /// What is needed to make the child, and what came of it.

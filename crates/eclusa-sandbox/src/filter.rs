@@ -33,6 +33,7 @@ const NEWEST: u32 = 466;
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | EPERM as u32;
 const UNKNOWN: u32 = libc::SECCOMP_RET_ERRNO | ENOSYS as u32;
+const HOLD: u32 = libc::SECCOMP_RET_USER_NOTIF;
 const KILL: u32 = libc::SECCOMP_RET_KILL_PROCESS;
 /// Nothing is done, and the caller is told that it was.
 const DONE: u32 = libc::SECCOMP_RET_ERRNO;
@@ -162,9 +163,11 @@ fn refuse_bits(n: u32, bits: u32) -> Vec<sock_filter> {
 /// What happens at each system call that isn't simply allowed.
 type Table = BTreeMap<c_long, Vec<sock_filter>>;
 
-/// The filter of a sandbox.
-pub(crate) fn sandbox(sockets: Sockets) -> Vec<sock_filter> {
+/// The filter of a sandbox. Calls that are `held` wait for a supervisor: one filter says both,
+/// because the kernel tries each filter with every call there is when it is installed.
+pub(crate) fn sandbox(sockets: Sockets, held: &[c_long]) -> Vec<sock_filter> {
     let mut table = Table::new();
+    table.extend(held.iter().map(|call| (*call, vec![give(HOLD)])));
     table.extend(REFUSED.map(|call| (call, vec![give(REFUSE)])));
     table.extend(ABSENT.map(|call| (call, vec![give(UNKNOWN)])));
     for call in [libc::SYS_clone, libc::SYS_unshare] {

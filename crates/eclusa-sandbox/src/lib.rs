@@ -42,6 +42,8 @@ mod kernel;
 mod layer_pool;
 mod memory;
 #[cfg(enforced)]
+mod network_pool;
+#[cfg(enforced)]
 pub mod notify;
 mod output;
 mod overlay_hazards;

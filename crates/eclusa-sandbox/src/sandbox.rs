@@ -1,6 +1,5 @@
 //! A running command: started, watched by a thread of its own, ended with everything it started.
 
-mod lend;
 mod memory;
 mod pipes;
 mod supervise;
@@ -25,10 +24,10 @@ use crate::child_spec::ChildSpec;
 use crate::clone::{self, Child};
 use crate::exit::Exit;
 use crate::init;
+use crate::network_pool;
 use crate::plan::Plan;
 use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
-use crate::shared_network::SharedNetwork;
 use crate::step::{SandboxError, Step, trying};
 
 /// A command that runs. Dropping it ends the command.
@@ -52,7 +51,6 @@ type Begun = Result<Option<OwnedFd>, SandboxError>;
 struct HandedFds {
     listener: Option<OwnedFd>,
     held: Option<OwnedFd>,
-    lent: Option<SharedNetwork>,
 }
 
 impl Sandbox {
@@ -68,7 +66,7 @@ impl Sandbox {
 
     /// Starts what a spec says, which was made from this plan.
     fn begin(
-        spec: ChildSpec,
+        mut spec: ChildSpec,
         plan: &Plan,
         capabilities: &HostCapabilities,
         progress: impl FnMut(&[u8]) + Send + 'static,
@@ -77,6 +75,9 @@ impl Sandbox {
         let (tell, told) = mpsc::sync_channel::<Begun>(1);
         let enforcement = capabilities.enforcement();
         let caps = spec.caps;
+        if spec.join.is_none() {
+            spec.join = network_pool::take(spec.namespaces);
+        }
         let watch = supervise::Watch::of(plan, cancel.clone(), enforcement.clone());
         let thread = std::thread::Builder::new()
             .name("sandbox".into())
@@ -173,7 +174,7 @@ struct Started {
 const HIGH: i32 = 10;
 
 /// A descriptor above those that the child rearranges.
-fn high(fd: OwnedFd) -> Result<OwnedFd, SandboxError> {
+pub(crate) fn high(fd: OwnedFd) -> Result<OwnedFd, SandboxError> {
     if fd.as_raw_fd() >= HIGH {
         return Ok(fd);
     }
@@ -208,7 +209,7 @@ impl Started {
         let _ = rustix::pipe::fcntl_setpipe_size(&output, supervise::CHUNK);
         let nothing = dev_null()?;
         let init = init::program().map_err(trying("make the first program"))?;
-        let handed = spec.proxy.is_some() || spec.notify.is_some() || spec.lend;
+        let handed = spec.proxy.is_some() || spec.holds;
         let hand = if handed { Some(socket_pair()?) } else { None };
         let pointers = |strings: &[std::ffi::CString]| {
             let mut list: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
@@ -228,11 +229,7 @@ impl Started {
             hand: hand.as_ref().map(|(_, theirs)| theirs.as_fd()),
             init: init.as_raw_fd(),
         };
-        let child = clone::child(&order).map_err(|source| SandboxError::Step {
-            step: Step::Clone,
-            path: None,
-            source,
-        })?;
+        let child = clone::child(&order).map_err(not_cloned)?;
         drop((output_end, status_end, failure_end, spec.ends.take()));
         let mut message = [0; 7];
         let read = rustix::io::read(&failure, &mut message).map_err(trying("hear of the child"))?;
@@ -241,15 +238,10 @@ impl Started {
         }
         let mut handed = HandedFds::default();
         if let Some((ours, _)) = &hand {
-            if spec.lend {
-                let user =
-                    (spec.namespaces == Namespaces::User).then(|| receive(ours)).transpose()?;
-                handed.lent = Some(SharedNetwork::from_namespaces(user, receive(ours)?));
-            }
             if spec.proxy.is_some() {
                 handed.listener = Some(receive(ours)?);
             }
-            if spec.notify.is_some() {
+            if spec.holds {
                 handed.held = Some(receive(ours)?);
             }
         }
@@ -286,6 +278,11 @@ fn receive(from: &OwnedFd) -> Result<OwnedFd, SandboxError> {
     let none = || trying("receive a descriptor")(io::Error::other("none was sent"));
     // The child rearranges the low ones, and may be given this one.
     high(fd.ok_or_else(none)?)
+}
+
+/// For `map_err`: there is no child.
+pub(crate) fn not_cloned(source: io::Error) -> SandboxError {
+    SandboxError::Step { step: Step::Clone, path: None, source }
 }
 
 /// What the child said about the step that failed.

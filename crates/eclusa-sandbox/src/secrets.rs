@@ -1,6 +1,6 @@
 //! What no command needs to see: a list to be read, and what of it exists here.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use eclusa_workspace::{
@@ -12,6 +12,8 @@ use eclusa_workspace::{
 /// Where secrets are looked for by name: so deep, and so many entries at most.
 const DEPTH: usize = 3;
 const ENTRIES: usize = 4000;
+/// The directory of the home that holds many of the places.
+const CONFIG: &str = ".config";
 const SKIPPED: [&str; 4] = ["node_modules", "target", ".git", ".venv"];
 
 /// The secrets that exist here: the machine's that could be read, those beneath `home` by place, those in each workspace by name,
@@ -22,7 +24,8 @@ pub fn secrets(home: Option<&Path>, workspaces: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         SYSTEM_SECRETS.iter().filter(readable).map(PathBuf::from).collect();
     if let Some(home) = home {
-        for place in SECRET_PLACES {
+        let mut listings = Listings::default();
+        for place in SECRET_PLACES.iter().filter(|place| listings.may_hold(home, place)) {
             expand(home, place, &mut found);
         }
     }
@@ -33,6 +36,45 @@ pub fn secrets(home: Option<&Path>, workspaces: &[PathBuf]) -> Vec<PathBuf> {
     found.sort();
     found.dedup();
     found
+}
+
+/// The names in the two directories that hold most of the places, read once: most places do not
+/// exist, and to ask for each of them is dearer than everything else about them.
+#[derive(Default)]
+struct Listings(HashMap<PathBuf, Option<HashSet<String>>>);
+
+/// A directory with more names than this is not listed: each place in it is asked for.
+const MAX_LISTED: usize = 512;
+
+impl Listings {
+    /// False only where a place is certainly not there.
+    fn may_hold(&mut self, home: &Path, place: &str) -> bool {
+        let mut names = place.split('/');
+        let first = names.next().unwrap_or_default();
+        let inside = names.next().filter(|_| first == CONFIG);
+        self.may_have(home, first) && inside.is_none_or(|it| self.may_have(&home.join(first), it))
+    }
+
+    fn may_have(&mut self, directory: &Path, name: &str) -> bool {
+        if !self.0.contains_key(directory) {
+            self.0.insert(directory.to_owned(), list(directory));
+        }
+        let names = self.0.get(directory).and_then(Option::as_ref);
+        names.is_none_or(|it| name.contains('*') || it.contains(&name.to_ascii_lowercase()))
+    }
+}
+
+/// The names in lower case, because some filesystems do not tell letters apart by their case.
+/// Nothing where they cannot be read, or are too many.
+fn list(directory: &Path) -> Option<HashSet<String>> {
+    let mut names = HashSet::new();
+    for (count, entry) in std::fs::read_dir(directory).ok()?.enumerate() {
+        if count == MAX_LISTED {
+            return None;
+        }
+        names.insert(entry.ok()?.file_name().to_string_lossy().to_ascii_lowercase());
+    }
+    Some(names)
 }
 
 /// A place that may end in a name with `*`.

@@ -6,16 +6,19 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use crate::PROXY_PORT;
+use crate::capabilities::{Enforcement, HostCapabilities, Missing, Namespaces};
+use crate::sandbox::high;
+use crate::step::SandboxError;
+use crate::{PROXY_PORT, clone, network_pool};
 
 /// A loopback network for [`Plan::network`](crate::Plan::network). It lasts as long as somebody holds it: clones are the
 /// same network.
 #[derive(Debug, Clone)]
-pub struct SharedNetwork(Arc<Lent>);
+pub struct SharedNetwork(Arc<Opened>);
 
-/// The namespaces that a sandbox left behind.
+/// Its namespaces, which last for as long as they are open here or somebody is in them.
 #[derive(Debug)]
-pub(crate) struct Lent {
+struct Opened {
     /// The user namespace that owns the network, where there is one.
     user: Option<OwnedFd>,
     network: OwnedFd,
@@ -24,8 +27,20 @@ pub(crate) struct Lent {
 }
 
 impl SharedNetwork {
-    pub(crate) fn from_namespaces(user: Option<OwnedFd>, network: OwnedFd) -> SharedNetwork {
-        SharedNetwork(Arc::new(Lent { user, network, next: AtomicU16::new(1) }))
+    /// A new network. There is none where there are no namespaces.
+    pub fn new(capabilities: &HostCapabilities) -> Result<SharedNetwork, SandboxError> {
+        let (namespaces, enforcement) = (capabilities.namespaces, capabilities.enforcement());
+        if namespaces == Namespaces::None || enforcement == Enforcement::None {
+            return Err(SandboxError::Unable { lacking: Missing::Namespaces, enforcement });
+        }
+        network_pool::take(namespaces).map_or_else(|| SharedNetwork::make(namespaces), Ok)
+    }
+
+    /// Makes a network now.
+    pub(crate) fn make(namespaces: Namespaces) -> Result<SharedNetwork, SandboxError> {
+        let (user, network) = clone::network(namespaces)?;
+        let (user, network) = (user.map(high).transpose()?, high(network)?);
+        Ok(SharedNetwork(Arc::new(Opened { user, network, next: AtomicU16::new(1) })))
     }
 
     pub(crate) fn user(&self) -> Option<BorrowedFd<'_>> {

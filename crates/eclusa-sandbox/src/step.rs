@@ -31,7 +31,7 @@ steps! {
     Streams => "connect input and output",
     Groups => "give up supplementary groups",
     UserMap => "map the user into its namespace",
-    Join => "join the network of the conversation",
+    Join => "join the network that was made for it",
     Private => "make the mounts private",
     Bind => "take a writable directory",
     Live => "take a directory that is written live",

@@ -1,9 +1,14 @@
 //! Takes abilities away from the calling thread and what it starts, so that tests can see a
-//! machine that lacks them. It can't be undone, and it can't loosen anything.
+//! machine that lacks them. It can't be undone, and it can't loosen anything. And a look at what the
+//! crate keeps ready.
+
+mod trace;
 
 use std::io;
 
 use crate::{filter, kernel};
+
+pub use trace::{Traced, system_calls};
 
 fn install(calls: &[libc::c_long], namespaces: bool) -> io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
@@ -39,4 +44,9 @@ pub fn landlock() -> io::Result<()> {
 /// No further filters of system calls.
 pub fn filters() -> io::Result<()> {
     install(&[libc::SYS_seccomp], false)
+}
+
+/// The networks that wait for a sandbox, by the number that `/proc/self/ns/net` has in them.
+pub fn ready_networks() -> Vec<u64> {
+    crate::network_pool::ready()
 }

@@ -193,6 +193,16 @@ pub(crate) fn open_to_write(
     Ok(connection)
 }
 
+/// A connection that moves the write-ahead log of an open store to its place, and does nothing else.
+pub(crate) fn open_to_move(path: &Path, durability: Durability) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).in_store(path)?;
+    connection.pragma_update(None, "synchronous", "NORMAL").in_store(path)?;
+    let full = matches!(durability, Durability::PowerLoss);
+    connection.pragma_update(None, "checkpoint_fullfsync", full).in_store(path)?;
+    Ok(connection)
+}
+
 /// Nobody moves the write-ahead log when this connection closes, unless it is so long that whoever
 /// opens the store next would wait for it to be read.
 pub(crate) fn leave_short_log(connection: &Connection, path: &Path) -> Result<(), StoreError> {

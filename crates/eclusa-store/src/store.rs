@@ -34,6 +34,10 @@ pub struct Options {
     /// For a process that writes little and ends: what is in the write-ahead log is left to the next
     /// one, as long as it is short. Moving it to its place takes more syncs than a record.
     pub one_call: bool,
+    /// For a process that serves one client: where a record takes a sync, the caller waits for the
+    /// disk on its own thread as long as the disk is quick and nobody else writes. With many clients
+    /// callers wait for a thread that writes, and share its syncs.
+    pub one_client: bool,
     /// Tells the time for questions in the approval queue and for the records that the store writes itself.
     pub clock: Arc<dyn Clock>,
 }
@@ -45,6 +49,7 @@ impl Default for Options {
             busy: Duration::from_secs(5),
             spool_bytes: 256 << 20,
             one_call: false,
+            one_client: false,
             clock: Arc::new(SystemClock),
         }
     }
@@ -94,7 +99,7 @@ impl Store {
         }
         let reader = schema::open_to_read(path, options.busy)?;
         let (queue, jobs) = mpsc::channel();
-        let (shared, writer) = writer::start(connection, path.to_owned(), options.busy, jobs)?;
+        let (shared, writer) = writer::start(connection, path.to_owned(), options.clone(), jobs)?;
         let inner = Inner {
             path: path.to_owned(),
             options,
@@ -186,19 +191,18 @@ impl Store {
         queue.send(job).map_err(|_| StoreError::Gone(self.inner.path.clone()))
     }
 
-    /// Writes a record on this thread, if that takes no sync and nobody else is writing. Waking
-    /// another thread and being woken by it costs more than the record itself.
+    /// Writes a record on this thread, if that takes no sync or this process has one client, and
+    /// nobody else is writing. Waking another thread and being woken by it costs more than the
+    /// record itself.
     fn write_at_once(&self, draft: Draft) -> Result<Result<Receipt, StoreError>, Draft> {
-        let Some((_, shared)) = &self.inner.queue else { return Err(draft) };
-        if self.inner.options.durability != Durability::Crash {
-            return Err(draft);
-        }
+        let Some((queue, shared)) = &self.inner.queue else { return Err(draft) };
         match shared.write_at_once(draft) {
             AtOnce::NotNow(draft) => Err(draft),
             AtOnce::Tried { result, look } => {
                 if look {
-                    // A writer that has gone away moves nothing, and that is all.
-                    drop(self.queue(Job::Look));
+                    // It is nothing that others would have to wait for, so it is not counted. A
+                    // writer that has gone away moves nothing, and that is all.
+                    drop(queue.send(Job::Look));
                 }
                 Ok(result)
             }

@@ -1,26 +1,30 @@
 //! The writer: one thread per open store, which writes everything that queues up in one
-//! transaction, and tells nobody before that transaction is durable. Where that takes no sync and
-//! nothing is queued, a caller writes its record itself and wakes nobody.
+//! transaction, and tells nobody before that transaction is durable. Where that takes no sync, or
+//! one caller is all there is, and nothing is queued, a caller writes its record itself and wakes
+//! nobody. What is in the write-ahead log is moved to its place beside both.
 
 use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc::{Receiver, RecvTimeoutError},
     },
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use eclusa::{
-    Hash, Record,
+    Durability, Hash, Record,
     audit::{AuditError, Draft, Head, Receipt},
 };
 use rusqlite::{CachedStatement, Connection, params};
 use tokio::sync::oneshot;
 
-use crate::{StoreError, directory, error::InStore};
+use crate::{Options, StoreError, directory, error::InStore};
+use mover::Mover;
+
+mod mover;
 
 /// Something to write.
 pub(crate) enum Job {
@@ -57,6 +61,10 @@ const CHECKPOINT: usize = 4 << 20;
 /// What a transaction writes beyond its records: the pages of the head, the index and the tables.
 const OVERHEAD: usize = 4 * 4_096;
 
+/// A caller waits for the disk by itself as long as the last wait was shorter than this. Beyond, two
+/// changes of thread do not matter, and others who share the caller's thread would.
+const SHORT_WAIT: Duration = Duration::from_millis(1);
+
 /// If several processes keep each other from it, SQLite does it at this number of pages.
 const CHECKPOINT_PAGES: i64 = 16_384;
 
@@ -67,10 +75,16 @@ pub(crate) struct Writer {
     identity: (u64, u64),
 }
 
-/// The tx of a store, which the writing thread shares with whoever finds it free.
+/// What the writing thread shares with whoever finds it free.
 pub(crate) struct Shared {
+    // INVARIANT: it goes before the writer: the last connection moves the write-ahead log to its
+    // place, unless it was told not to.
+    /// What moves the log while others write. Opened when it is first needed.
+    beside: Mutex<Option<Connection>>,
     writer: Mutex<Writer>,
-    busy: Duration,
+    options: Options,
+    /// Whether the last transaction took longer than a caller should wait for by itself.
+    slow: AtomicBool,
     /// How many jobs are queued or being done.
     pub(crate) queued: AtomicUsize,
     /// About so many bytes have gone into the write-ahead log since it was moved to its place.
@@ -81,14 +95,15 @@ pub(crate) struct Shared {
 pub(crate) fn start(
     connection: Connection,
     path: PathBuf,
-    busy: Duration,
+    options: Options,
     jobs: Receiver<Job>,
 ) -> Result<(Arc<Shared>, JoinHandle<()>), StoreError> {
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).in_store(&path)?;
     let identity = directory::identity(&path).in_store(&path)?;
     let writer = Mutex::new(Writer { connection, path: path.clone(), identity });
     let (queued, written) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let shared = Arc::new(Shared { writer, busy, queued, written });
+    let (beside, slow) = (Mutex::new(None), AtomicBool::new(false));
+    let shared = Arc::new(Shared { beside, writer, options, slow, queued, written });
     let thread = std::thread::Builder::new().name("eclusa-store".to_owned());
     let at_work = shared.clone();
     let thread = thread.spawn(move || at_work.run(&jobs)).in_store(&path)?;
@@ -107,6 +122,10 @@ impl Shared {
     /// Writes a record right here, if nobody else is writing or waits to.
     pub(crate) fn write_at_once(&self, draft: Draft) -> AtOnce {
         let free = |_: &MutexGuard<'_, Writer>| self.queued.load(Ordering::Acquire) == 0;
+        let syncs = self.options.durability == Durability::PowerLoss;
+        if syncs && (!self.options.one_client || self.slow.load(Ordering::Relaxed)) {
+            return AtOnce::NotNow(draft);
+        }
         let Some(writer) = self.writer.try_lock().ok().filter(free) else {
             return AtOnce::NotNow(draft);
         };
@@ -115,12 +134,13 @@ impl Shared {
         // Whoever has to wait for another process waits on the writing thread.
         let patience = |busy| writer.connection.busy_timeout(busy).in_store(&writer.path);
         let written = patience(Duration::ZERO).and_then(|()| {
-            writer.transaction(|tx| match draft.take() {
+            let append = |tx: &mut Transaction<'_>| match draft.take() {
                 Some(draft) => tx.append_draft(draft),
                 None => Err(StoreError::Gone(writer.path.clone())),
-            })
+            };
+            self.timed(|| writer.transaction(append))
         });
-        let result = patience(self.busy).and(written);
+        let result = patience(self.options.busy).and(written);
         match draft {
             Some(draft) => AtOnce::NotNow(draft),
             None => {
@@ -135,9 +155,18 @@ impl Shared {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, jobs: &Receiver<Job>) {
+    /// Notes whether this took long.
+    fn timed<T>(&self, work: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let done = work();
+        self.slow.store(began.elapsed() > SHORT_WAIT, Ordering::Relaxed);
+        done
+    }
+
+    fn run(self: &Arc<Shared>, jobs: &Receiver<Job>) {
         let mut batch = Vec::new();
-        while let Some(first) = self.next(jobs) {
+        let mut mover = Mover::default();
+        while let Some(first) = self.next(jobs, &mut mover) {
             let mut job = Some(first);
             while let Some(next) = job.take() {
                 match next {
@@ -147,7 +176,7 @@ impl Shared {
                         self.work(1, OVERHEAD, |writer| task(writer));
                         break;
                     }
-                    Job::Look => self.work(1, 0, |_| ()),
+                    Job::Look => {}
                 }
                 if batch.len() < BATCH {
                     job = jobs.try_recv().ok();
@@ -155,9 +184,10 @@ impl Shared {
             }
             self.append(&mut batch);
             if self.written.load(Ordering::Acquire) > CHECKPOINT {
-                self.checkpoint();
+                mover.start(self);
             }
         }
+        mover.end();
     }
 
     fn append(&self, batch: &mut Vec<(Draft, Tell)>) {
@@ -168,14 +198,16 @@ impl Shared {
     /// Does so many of the queued jobs, which write about so many bytes.
     fn work(&self, jobs: usize, bytes: usize, work: impl FnOnce(&Writer)) {
         if jobs > 0 {
-            work(&self.writer());
+            let writer = self.writer();
+            self.timed(|| work(&writer));
+            drop(writer);
             self.written.fetch_add(bytes, Ordering::AcqRel);
             self.queued.fetch_sub(jobs, Ordering::AcqRel);
         }
     }
 
     /// Waits for something to do; `None` when there will never be anything again.
-    fn next(&self, jobs: &Receiver<Job>) -> Option<Job> {
+    fn next(self: &Arc<Shared>, jobs: &Receiver<Job>, mover: &mut Mover) -> Option<Job> {
         loop {
             let before = self.written.load(Ordering::Acquire);
             match jobs.recv_timeout(IDLE) {
@@ -184,19 +216,13 @@ impl Shared {
                     if self.written.load(Ordering::Acquire) != before => {}
                 Err(RecvTimeoutError::Timeout) => {
                     if before > 0 {
-                        self.checkpoint();
+                        mover.start(self);
                     }
                     return jobs.recv().ok();
                 }
                 job => return job.ok(),
             }
         }
-    }
-
-    fn checkpoint(&self) {
-        // Counted first: what is written meanwhile is moved the next time.
-        self.written.store(0, Ordering::Release);
-        self.writer().checkpoint();
     }
 }
 
@@ -264,14 +290,6 @@ impl Writer {
         match directory::identity(&self.path) {
             Ok(identity) if identity == self.identity => Ok(()),
             _ => Err(StoreError::Moved(self.path.clone())),
-        }
-    }
-
-    /// Moves what is in the write-ahead log to its place. What readers still need stays.
-    fn checkpoint(&self) {
-        let moved = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        if let Err(err) = moved {
-            tracing::warn!("the write-ahead log could not be moved to its place: {err}");
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 
 pub(super) async fn run(global: Global, args: McpArgs) -> Result<Exit, Failure> {
     // The person who put this command into an agent's configuration has made it theirs.
-    let (opening, opened) = opening(global, &args, ClientAnswers::Trusted);
+    let (opening, opened) = opening(global, &args, ClientAnswers::Piped);
     let served = serve_stdio(opening.clone(), patience(&args), super::run::asked_to_end()).await;
     end_servers(&opening).await;
     served?;
@@ -73,6 +73,8 @@ pub(super) fn opening(global: Global, args: &McpArgs, answers: ClientAnswers) ->
 /// Whether a client may answer questions about its own calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClientAnswers {
+    /// It is the only one, at the other end of a pipe: the person's own, and asks them.
+    Piped,
     /// It is the person's own, and asks them.
     Trusted,
     /// Nobody knows who answers there.
@@ -86,11 +88,14 @@ fn open(
     answers: ClientAnswers,
 ) -> Result<eclusa_mcp::StartedGate, Failure> {
     let ctx = AppContext::open(global)?;
-    let store = ctx.store()?;
+    let store = match answers {
+        ClientAnswers::Piped => ctx.store_for_one_client()?,
+        ClientAnswers::Trusted | ClientAnswers::Refused => ctx.store()?,
+    };
     // Stdin is the client's: a terminal is no place to ask here.
     let terminal = Terminal::new(false, ctx.paths.always_files());
     let mut setup = ctx.furnished(&store, terminal, Vec::new())?;
-    if answers == ClientAnswers::Trusted {
+    if answers != ClientAnswers::Refused {
         setup.approvers.insert(0, Arc::new(ThroughClient));
     }
     let plain = wrap.wrap;

@@ -25,7 +25,7 @@ fn answer(program: &[sock_filter], architecture: u32, number: u32, arguments: [u
 }
 
 fn asks(number: c_long, arguments: [u32; 6]) -> u32 {
-    answer(&sandbox(Sockets::Internet), X86_64, number as u32, arguments)
+    answer(&sandbox(Sockets::Internet, &[]), X86_64, number as u32, arguments)
 }
 
 #[test]
@@ -47,7 +47,22 @@ fn every_system_call_gets_the_answer_of_the_table() {
         assert_eq!(asks(number.into(), [0; 6]), UNKNOWN, "{number}");
     }
     assert_eq!(asks((X32 | 39).into(), [0; 6]), REFUSE);
-    assert_eq!(answer(&sandbox(Sockets::Internet), 0x4000_0003, 39, [0; 6]), KILL);
+    assert_eq!(answer(&sandbox(Sockets::Internet, &[]), 0x4000_0003, 39, [0; 6]), KILL);
+}
+
+#[test]
+fn what_is_held_waits_and_nothing_else_gets_another_answer() {
+    for sockets in [Sockets::Internet, Sockets::None] {
+        let (plain, holding) = (sandbox(sockets, &[]), sandbox(sockets, crate::notify::RENAMES));
+        for number in 0..=NEWEST + 1 {
+            let held = crate::notify::RENAMES.contains(&c_long::from(number));
+            let expected = if held { HOLD } else { answer(&plain, X86_64, number, [0; 6]) };
+            assert_eq!(answer(&holding, X86_64, number, [0; 6]), expected, "{number}");
+        }
+    }
+    // A call that is refused is not held, whatever is asked for.
+    let holding = sandbox(Sockets::Internet, &[libc::SYS_ptrace]);
+    assert_eq!(answer(&holding, X86_64, libc::SYS_ptrace as u32, [0; 6]), REFUSE);
 }
 
 #[test]
@@ -78,7 +93,7 @@ fn sockets_are_for_the_internet_inside_and_for_nobody_without_a_namespace() {
     }
     for family in [libc::AF_INET, libc::AF_INET6] {
         assert_eq!(asks(libc::SYS_socket, [family as u32, 1, 0, 0, 0, 0]), ALLOW);
-        let without = sandbox(Sockets::None);
+        let without = sandbox(Sockets::None, &[]);
         let call = libc::SYS_socket as u32;
         assert_eq!(answer(&without, X86_64, call, [family as u32, 1, 0, 0, 0, 0]), REFUSE);
     }

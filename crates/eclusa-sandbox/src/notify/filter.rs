@@ -14,10 +14,12 @@ const OURS: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const OURS: u32 = 0xc000_00b7;
 
+/// The calls that rename.
 #[cfg(target_arch = "x86_64")]
-const RENAMES: &[c_long] = &[libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2];
+pub(crate) const RENAMES: &[c_long] = &[libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2];
+/// The calls that rename.
 #[cfg(target_arch = "aarch64")]
-const RENAMES: &[c_long] = &[libc::SYS_renameat, libc::SYS_renameat2];
+pub(crate) const RENAMES: &[c_long] = &[libc::SYS_renameat, libc::SYS_renameat2];
 
 const HOLD: u32 = libc::SECCOMP_RET_USER_NOTIF;
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;

@@ -36,3 +36,41 @@ fn what_exists_is_found_and_the_workspace_is_not_hidden() {
     found.retain(|path| !path.starts_with("/etc") && !path.starts_with("/var/lib"));
     assert_eq!(found, expected);
 }
+
+/// What [`secrets`] must find, asked for one by one.
+fn each(home: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    SECRET_PLACES.iter().for_each(|place| expand(home, place, &mut found));
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn beneath(home: &Path) -> Vec<PathBuf> {
+    let mut found = secrets(Some(home), &[]);
+    found.retain(|path| path.starts_with(home));
+    found
+}
+
+#[test]
+fn a_listing_finds_what_asking_for_each_place_finds() {
+    let home = tempfile::tempdir().unwrap();
+    assert!(beneath(home.path()).is_empty());
+    for place in SECRET_PLACES {
+        let path = home.path().join(place.replace('*', "x"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        // One may be a directory that holds another.
+        let _ = std::fs::write(&path, "x");
+        assert!(beneath(home.path()).iter().any(|it| path.starts_with(it)), "{place}");
+    }
+    assert_eq!(beneath(home.path()), each(home.path()));
+    // A directory with very many names is not listed, and one that is no directory has none.
+    for number in 0..=MAX_LISTED {
+        std::fs::write(home.path().join(format!("file-{number}")), "").unwrap();
+    }
+    assert_eq!(beneath(home.path()), each(home.path()));
+    let odd = tempfile::tempdir().unwrap();
+    std::fs::write(odd.path().join(".config"), "").unwrap();
+    std::fs::write(odd.path().join(".netrc"), "").unwrap();
+    assert_eq!(beneath(odd.path()), [odd.path().join(".netrc")]);
+}

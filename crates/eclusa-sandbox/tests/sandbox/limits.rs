@@ -254,20 +254,24 @@ fn processor_time_is_limited_and_reported() {
 
 #[test]
 fn the_sandbox_dies_with_its_caller() {
-    // The caller is this test's own binary, which is killed while its sandbox runs.
-    let world = World::new();
+    dies_with_its_caller("limits::caller_that_is_killed", "1234.7");
+}
+
+/// The caller is this test's own binary, which is killed while its sandbox runs.
+pub(crate) fn dies_with_its_caller(half: &str, n: &str) {
+    let (world, mark) = (World::new(), mark(n));
     let mut caller = std::process::Command::new(std::env::current_exe().unwrap());
-    caller.args(["--exact", "limits::caller_that_is_killed", "--ignored", "--nocapture"]);
-    caller.env("ECLUSA_KILLED", world.ws()).env("ECLUSA_SLEEP", mark("1234.7"));
+    caller.args(["--exact", half, "--ignored", "--nocapture"]);
+    caller.env("ECLUSA_KILLED", world.ws()).env("ECLUSA_SLEEP", &mark);
     let mut caller = caller.stdout(std::process::Stdio::null()).spawn().unwrap();
     let until = Instant::now() + LONG;
-    while alive(&mark("1234.7")).is_empty() && Instant::now() < until {
+    while alive(&mark).is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(alive(&mark("1234.7")).len(), 1);
+    assert_eq!(alive(&mark).len(), 1);
     caller.kill().unwrap();
     caller.wait().unwrap();
-    let gone = || alive(&mark("1234.7")).is_empty();
+    let gone = || alive(&mark).is_empty();
     let until = Instant::now() + LONG;
     while !gone() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
@@ -278,6 +282,11 @@ fn the_sandbox_dies_with_its_caller() {
 #[test]
 #[ignore = "the other half of the_sandbox_dies_with_its_caller"]
 fn caller_that_is_killed() {
+    sleep_until_killed();
+}
+
+/// What the caller does.
+pub(crate) fn sleep_until_killed() {
     let Some(ws) = std::env::var_os("ECLUSA_KILLED") else { return };
     let sleep = format!("sleep {}; true", std::env::var("ECLUSA_SLEEP").unwrap());
     let mut plan = eclusa_sandbox::Plan::bash(&sleep, &ws);

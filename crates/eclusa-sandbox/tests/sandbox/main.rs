@@ -16,6 +16,7 @@ mod layer_pool;
 mod levels;
 mod limits;
 mod network;
+mod network_pool;
 mod places;
 mod programs;
 mod talked_to;

@@ -59,9 +59,10 @@ pub(super) fn ticket(
 
 /// The numbers of pending questions about the same thing, of the same principal.
 pub(super) fn identical(store: &Store, id: u64, now: u64) -> Result<Vec<u64>, StoreError> {
-    let sql = "SELECT other.id FROM questions one JOIN questions other \
+    let sql = "SELECT other.id FROM questions one JOIN questions other INDEXED BY questions_bound \
                ON other.binding = one.binding AND other.shown = one.shown \
-               WHERE one.id = ?1 AND other.state = 'pending' AND other.expires > ?2 \
+               WHERE one.id = ?1 AND other.state IN ('pending', 'approved', 'rejected') \
+               AND other.state = 'pending' AND other.expires > ?2 \
                ORDER BY other.id";
     let reader = store.reader();
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;

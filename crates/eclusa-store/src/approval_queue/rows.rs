@@ -288,7 +288,8 @@ pub(super) fn withdraw(
     binding: &str,
     now: u64,
 ) -> Result<(), StoreError> {
-    let sql = "SELECT id FROM questions WHERE binding = ?2 AND call = ?1 AND state = 'pending'";
+    let sql = "SELECT id FROM questions INDEXED BY questions_bound WHERE binding = ?2 \
+               AND state IN ('pending', 'approved', 'rejected') AND call = ?1 AND state = 'pending'";
     let found = tx.connection.query_row(sql, [call, binding], |row| row.get::<_, i64>(0));
     let Some(id) = found.optional().in_store(tx.path)?.map(from_sql) else { return Ok(()) };
     let state = find(tx, id, now)?.and_then(|it| it.state.after(QuestionEvent::Withdraw));

@@ -1,4 +1,7 @@
-//! Records that their caller writes: where no sync is needed and nobody else writes.
+//! Records that their caller writes: where no sync is needed or there is one client, and nobody
+//! else writes.
+
+use std::time::{Duration, Instant};
 
 use eclusa::{AuditSink, audit::Appending};
 use eclusa_store::{Durability, Options, Store};
@@ -30,6 +33,55 @@ async fn a_record_that_needs_no_sync_is_written_at_once() {
     );
     assert_eq!(waiting.await.unwrap().seq, 201);
     assert_eq!(store.verify(|_, _| {}).unwrap().seq, 201);
+}
+
+#[tokio::test]
+async fn the_one_client_of_a_process_waits_for_the_disk_by_itself() {
+    let room = Room::new();
+    let durability = Durability::PowerLoss;
+    let options = Options { durability, one_client: true, ..room.options() };
+    let store = Store::open(&room.path(), options).unwrap();
+    let first = store.append(started("first"));
+    assert!(matches!(first, Appending::Done(Ok(_))), "{first:?}");
+    assert_eq!(first.await.unwrap().seq, 1);
+    // Whether the disk is quick or not, alone or together.
+    for turn in 2..50 {
+        assert_eq!(store.append(started("next")).await.unwrap().seq, turn);
+    }
+    let drafts: Vec<_> = (0..50).map(|_| store.append(started("together"))).collect();
+    let receipts = join_all(drafts).await;
+    assert!(receipts.into_iter().map(|it| it.unwrap().seq).eq(50..100));
+    drop(store);
+    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 99);
+}
+
+/// More than the writer lets gather in the write-ahead log.
+#[tokio::test]
+async fn the_log_is_moved_to_its_place_while_records_are_written() {
+    let room = Room::new();
+    let wal = room.path().with_extension("db-wal");
+    for durability in [Durability::Crash, Durability::PowerLoss] {
+        let options = Options { durability, one_client: true, ..room.options() };
+        let store = Store::open(&room.path(), options).unwrap();
+        let before = store.verify(|_, _| {}).unwrap().seq;
+        let body = "x".repeat(60 << 10);
+        for turn in 1..=100 {
+            assert_eq!(store.append(started(&body)).await.unwrap().seq, before + turn);
+        }
+        // It is moved at some time, however late that is.
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            let database = room.path().metadata().unwrap().len();
+            if database >= (before + 30) * body.len() as u64 {
+                break;
+            }
+            assert!(Instant::now() < until, "{database} bytes were moved");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        drop(store);
+        assert!(!wal.exists(), "the last connection moves what is left");
+    }
+    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 200);
 }
 
 #[tokio::test]
