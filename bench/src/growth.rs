@@ -215,6 +215,7 @@ fn question(at: usize) -> Question {
         binding: format!("b{at}"),
         grant: None,
         can_always: false,
+        task: None,
         principal: format!("p{}", at / 20),
         conversation: format!("s{}", at / 20),
         time: Duration::from_secs(3600),

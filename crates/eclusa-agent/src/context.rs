@@ -2,7 +2,11 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use eclusa::{Attachment, attachment::Media, parse::ToolAnswer};
+use eclusa::{
+    Attachment,
+    attachment::Media,
+    parse::{ToolAnswer, fenced},
+};
 use serde_json::Value;
 
 use crate::{
@@ -58,7 +62,14 @@ pub(crate) fn view(
         shown.user(format!("summary by the model of what came before:\n\n{summary}"), Vec::new());
     }
     for item in items {
-        if matches!(item.body, ItemBody::Model { .. } | ItemBody::Summary { text: Some(_), .. }) {
+        // What was cut off by an interruption is not said again.
+        let said = matches!(
+            item.body,
+            ItemBody::Model { .. }
+                | ItemBody::Partial { .. }
+                | ItemBody::Summary { text: Some(_), .. }
+        );
+        if said {
             shown.view.replies += 1;
         }
         if item.seq >= start {
@@ -101,7 +112,11 @@ impl Shown<'_> {
                 }
             }
             ItemBody::Answer(answer) => self.answer(item.seq, answer),
-            ItemBody::Opened { .. } | ItemBody::Summary { .. } | ItemBody::Notice { .. } => {}
+            ItemBody::LateAnswer(answer) => self.late_answer(item.seq, answer),
+            ItemBody::Opened { .. }
+            | ItemBody::Resumed { .. }
+            | ItemBody::Summary { .. }
+            | ItemBody::Notice { .. } => {}
         }
     }
 
@@ -117,18 +132,37 @@ impl Shown<'_> {
         same.then(|| kept.get_mut("blocks").map(Value::take).map(Arc::new))?
     }
 
+    /// What came of a call that had waited for a person. The call itself was answered long ago, so
+    /// this is told in the person's place.
+    fn late_answer(&mut self, seq: u64, item: &AnswerItem) {
+        let (pictures, missing) = self.look_up(&item.pictures);
+        let answer = self.tool_answer(seq, item, &missing);
+        let text = format!(
+            "[a call that waited for approval has been answered; this came of it]\n{}",
+            fenced::results(&[answer])
+        );
+        self.user(text, pictures);
+    }
+
+    fn tool_answer(&self, seq: u64, item: &AnswerItem, missing: &str) -> ToolAnswer {
+        ToolAnswer {
+            id: item.id.clone(),
+            tool: item.tool.clone(),
+            output: self.output(seq, item) + missing,
+            error: item.error.clone(),
+            truncated: item.truncated,
+            time_ms: item.time_ms,
+            attachments: Vec::new(),
+        }
+    }
+
     /// Answers come as they were there; the model is shown them in the order of its calls.
     fn answer(&mut self, seq: u64, item: &AnswerItem) {
         let (images, missing) = self.look_up(&item.pictures);
         let media = |(media_type, bytes)| Attachment::Image(Media { media_type, bytes });
         let answer = ToolAnswer {
-            id: item.id.clone(),
-            tool: item.tool.clone(),
-            output: self.output(seq, item) + &missing,
-            error: item.error.clone(),
-            truncated: item.truncated,
-            time_ms: item.time_ms,
             attachments: images.into_iter().map(media).collect(),
+            ..self.tool_answer(seq, item, &missing)
         };
         match self.view.messages.last_mut() {
             Some(ViewMessage::Answers(all)) => all.push(answer),

@@ -3,27 +3,30 @@
 use std::sync::Arc;
 
 use eclusa::{Gate, Hash, Run, Scene};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     context::{Measure, Pictures, view},
     events::{AgentEvent, TurnEnd, TurnReport},
-    item::{ItemBody, PictureRef, TranscriptItem},
-    limits::{TurnLimits, TurnUse},
-    model::{Model, ModelReply, ModelRequest, StopReason, Usage},
+    item::{ItemBody, PictureRef, TaskOrigin, TranscriptItem},
+    limits::TurnBudget,
+    model::{Model, ModelReply, ModelRequest, StopReason},
     persona::Persona,
     transcript::{ArchiveError, ConversationHead, ConversationLock, TranscriptStore},
 };
 
+mod approvals;
 mod asking;
 mod calling;
 mod compact;
 mod inbox;
 mod opening;
 mod recover;
+mod spending;
 
+pub use approvals::WaitingCall;
 pub use inbox::{ConversationHandle, UserMessage};
 pub use opening::{ConversationSetup, OpenError, fork, keep_import};
 
@@ -43,12 +46,20 @@ pub struct Conversation {
     store: Arc<dyn TranscriptStore>,
     _lock: Box<dyn ConversationLock>,
     scene: Scene,
-    limits: TurnLimits,
     events: mpsc::UnboundedSender<AgentEvent>,
     handle: ConversationHandle,
     turn: u64,
     messages: u64,
-    used: TurnUse,
+    /// What this turn may use and has used.
+    budget: TurnBudget,
+    /// For a task: what the turns that it works for may use and have used.
+    outer: Vec<TurnBudget>,
+    /// The next request has been counted.
+    reserved: bool,
+    /// For a task: how many there are above it, itself included; 0 otherwise.
+    depth: usize,
+    /// For a task: where its calls are on record.
+    origin: Option<TaskOrigin>,
     measure: Measure,
     pictures: Pictures,
     compactions: u32,
@@ -98,8 +109,15 @@ impl Conversation {
     /// Lives until the handle closes it: a turn for everything that is said.
     pub async fn run(mut self) -> Conversation {
         loop {
-            match self.handle.next().await {
+            let handle = self.handle.clone();
+            let next = tokio::select! {
+                biased;
+                next = handle.next() => next,
+                () = self.answered(), if handle.takes_up() => Next::GoOn,
+            };
+            match next {
                 Next::Turn(words) => drop(self.turn(words).await),
+                Next::GoOn => drop(self.go_on().await),
                 Next::Compact => self.compact_now().await,
                 Next::Close => return self,
             }
@@ -113,6 +131,16 @@ impl Conversation {
 
     /// One turn: from what a person said to where the model stops asking.
     pub async fn turn(&mut self, words: UserMessage) -> TurnReport {
+        self.whole_turn(Some(words)).await
+    }
+
+    /// A turn that begins with what came of calls that waited for a person. Without any the model is
+    /// not asked.
+    pub async fn go_on(&mut self) -> TurnReport {
+        self.whole_turn(None).await
+    }
+
+    async fn whole_turn(&mut self, words: Option<UserMessage>) -> TurnReport {
         let end = match self.take_turn(words).await {
             Ok(end) | Err(TurnFailure::Ended(end)) => end,
             Err(TurnFailure::Archive(err)) => TurnEnd::Failed(err.to_string()),
@@ -121,14 +149,20 @@ impl Conversation {
         self.end(end).await
     }
 
-    async fn take_turn(&mut self, words: UserMessage) -> Result<TurnEnd, TurnFailure> {
+    async fn take_turn(&mut self, words: Option<UserMessage>) -> Result<TurnEnd, TurnFailure> {
         let cancel = self.begin_turn();
-        self.hear(words).await?; // kept before anything leaves
+        let mut news = words.is_some();
+        if let Some(words) = words {
+            self.hear(words).await?; // kept before anything leaves
+        }
         loop {
             self.take_what_waits().await?; // typed meanwhile goes in here
+            news |= self.take_up_answered(&cancel).await?; // calls that waited for a person
+            if !news {
+                return Ok(TurnEnd::Done);
+            }
             let request = self.request().await?; // made smaller if it must be
-            let tokens = self.measure.tokens(self.model.body(&request).len());
-            if let Some(limit) = self.used.passes(&self.limits, self.model.profile(), tokens) {
+            if let Some(limit) = self.reserve(&request) {
                 return Ok(TurnEnd::Limit(limit));
             }
             let said = self.ask(&request, &cancel).await?; // streamed, retried; whole or not at all
@@ -154,18 +188,27 @@ impl Conversation {
 
     fn begin_turn(&mut self) -> CancellationToken {
         self.turn += 1;
-        self.used = TurnUse::new();
+        self.budget = TurnBudget::new(self.budget.limits.clone());
+        self.reserved = false;
         self.compactions = 0;
         self.repeats = Repeats::default();
         self.last_text.clear();
-        let cancel = self.handle.begin();
+        let run = self.gate.run();
+        if self.origin.is_some() {
+            // A task passes its calls in its parent's name, which has narrowed everything already.
+            let cancel = self.handle.begin(run.cancel.child_token());
+            self.gate = self.gate.for_run(Run { cancel: cancel.clone(), ..run.clone() });
+            return cancel;
+        }
+        let cancel = self.handle.begin(CancellationToken::new());
         let run = Run {
             conversation: self.head.id.as_str().into(),
             turn: self.turn,
             cancel: cancel.clone(),
-            mode: self.persona.mode_within(self.gate.run().mode),
+            mode: self.persona.mode_within(run.mode),
             tools: self.persona.tools.as_ref().map(|it| it.iter().cloned().collect()),
-            ..self.gate.run().clone()
+            park_absent: true,
+            ..run.clone()
         };
         self.gate = self.gate.for_run(run);
         cancel
@@ -319,12 +362,13 @@ impl Conversation {
             drop(self.keep(vec![(ItemBody::Notice { text }, None)]).await);
         }
         let profile = self.model.profile();
+        let used = self.budget.used().clone();
         let report = TurnReport {
             end,
             text: self.last_text.clone(),
-            requests: self.used.requests,
-            usage: self.used.usage,
-            cost: profile.price.is_some().then_some(self.used.cost),
+            requests: used.requests,
+            usage: used.usage,
+            cost: profile.price.is_some().then_some(used.cost),
             currency: profile.price.as_ref().map(|it| it.currency.clone()),
             context: self.measure.tokens(self.model.body(&self.plain_request(true)).len()),
             taint: self.gate.taint().map(|it| it.to_string()),
@@ -341,22 +385,6 @@ impl Conversation {
     fn tell(&self, event: AgentEvent) {
         // An error means that nobody watches.
         drop(self.events.send(event));
-    }
-
-    /// Counts a reply, for the turn and for the whole conversation.
-    fn count(&mut self, usage: &Usage) {
-        let profile = self.model.profile();
-        self.used.count(usage, profile);
-        let before = |name: &str| self.head.usage.get(name).and_then(Value::as_u64).unwrap_or(0);
-        let cost = profile.price.as_ref().map_or(0, |it| it.cost(usage));
-        self.head.usage = json!({
-            "input": before("input") + usage.input,
-            "cache_read": before("cache_read") + usage.cache_read,
-            "cache_write": before("cache_write") + usage.cache_write,
-            "output": before("output") + usage.output,
-            "cost": before("cost") + cost,
-            "currency": profile.price.as_ref().map(|it| it.currency.as_str()),
-        });
     }
 }
 

@@ -56,6 +56,17 @@ pub enum AgentEvent {
     },
     /// A call was answered.
     Answered(CallOutcome),
+    /// Something happened in a task, which a call of this conversation started.
+    Task {
+        /// The model's id for that call.
+        call: String,
+        /// Who works on it.
+        persona: String,
+        /// The conversation of the task.
+        session: String,
+        /// What happened there.
+        event: Box<AgentEvent>,
+    },
     /// The model is shown less of the conversation from now on.
     Compacted {
         /// Estimated tokens before.
@@ -88,6 +99,8 @@ pub struct CallOutcome {
     pub refused: bool,
     /// True when it was refused because nobody could be asked.
     pub unasked: bool,
+    /// The pending approval that it waits for.
+    pub approval: Option<u64>,
     /// The number of the call in the log.
     pub number: Option<u64>,
     /// Whether it changed something that can be undone.

@@ -11,12 +11,11 @@ use crate::{
     wire::{self, WireSettings},
 };
 
+mod reply_reader;
 mod sse;
 
-use sse::EventReader;
+use reply_reader::ReplyReader;
 
-/// A response is no longer than this.
-const MAX_RESPONSE: usize = 64 << 20;
 /// So long nothing may come.
 const MAX_SILENCE: Duration = Duration::from_secs(120);
 /// So long a connection may take.
@@ -91,27 +90,16 @@ impl HttpModel {
         if !response.status().is_success() {
             return Err(refused(response, &self.profile.host).await);
         }
-        let mut reader = wire::reader(&self.settings);
-        let (mut events, mut total) = (EventReader::default(), 0);
+        let mut reply = ReplyReader::new(&self.settings);
         loop {
             let chunk = match tokio::time::timeout(MAX_SILENCE, response.chunk()).await {
                 Ok(Ok(Some(chunk))) => chunk,
-                Ok(Ok(None)) => break,
+                Ok(Ok(None)) => return reply.finish(hear),
                 Ok(Err(err)) => return Err(unreachable(&self.profile.host, &err)),
                 Err(_) => return Err(silent()),
             };
-            total += chunk.len();
-            if total > MAX_RESPONSE {
-                return Err(ModelError::fatal("the response is longer than 64 MiB"));
-            }
-            for data in events.push(&chunk).map_err(ModelError::fatal)? {
-                take(&data, &mut *reader, hear)?;
-            }
+            reply.push(&chunk, hear)?;
         }
-        if let Some(data) = events.finish() {
-            take(&data, &mut *reader, hear)?;
-        }
-        reader.finish()
     }
 }
 
@@ -130,18 +118,6 @@ impl Model for HttpModel {
         hear: &'a mut (dyn FnMut(Delta) + Send),
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(self.stream(body, hear))
-    }
-}
-
-/// One event of a stream. Its end mark, and what is no JSON, say nothing.
-fn take(
-    data: &str,
-    reader: &mut dyn wire::StreamReader,
-    hear: &mut (dyn FnMut(Delta) + Send),
-) -> Result<(), ModelError> {
-    match serde_json::from_str::<Value>(data) {
-        Ok(event) => reader.push(&event, hear),
-        Err(_) => Ok(()),
     }
 }
 

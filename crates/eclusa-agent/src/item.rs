@@ -37,6 +37,8 @@ pub enum ItemBody {
         model: String,
         /// The persona.
         persona: String,
+        /// The call that started it, where it is a task.
+        task: Option<TaskOrigin>,
     },
     /// A person spoke.
     Person {
@@ -65,6 +67,19 @@ pub enum ItemBody {
     },
     /// A call was answered.
     Answer(AnswerItem),
+    /// A call that waited for a person has been answered by one, and passes again under this id.
+    Resumed {
+        /// The id that it passes under.
+        id: String,
+        /// The approval that it waited for.
+        approval: u64,
+        /// The tool.
+        name: String,
+        /// The arguments.
+        args: Value,
+    },
+    /// What came of a call that had waited: told to the model when it was there.
+    LateAnswer(AnswerItem),
     /// Words of the model that were cut off by an interruption.
     Partial {
         /// The words.
@@ -82,6 +97,15 @@ pub enum ItemBody {
         /// The sentence.
         text: String,
     },
+}
+
+/// Where the calls of a task are on record: those of its parent's conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskOrigin {
+    /// The conversation in whose name they pass.
+    pub conversation: String,
+    /// What their ids begin with.
+    pub prefix: String,
 }
 
 /// How a call was answered.
@@ -107,6 +131,8 @@ pub struct AnswerItem {
     pub pictures: Vec<PictureRef>,
     /// Where the output came from, if from outside: `the web: example.org`.
     pub outside: Option<String>,
+    /// The pending approval that the call waits for.
+    pub approval: Option<u64>,
 }
 
 /// A picture that is kept once, by its digest.
@@ -126,6 +152,8 @@ impl ItemBody {
             ItemBody::Person { .. } | ItemBody::Model { .. } => "said",
             ItemBody::Call { .. } => "call",
             ItemBody::Answer(_) => "answer",
+            ItemBody::Resumed { .. } => "resumed",
+            ItemBody::LateAnswer(_) => "late_answer",
             ItemBody::Partial { .. } => "partial",
             ItemBody::Summary { .. } => "summary",
             ItemBody::Notice { .. } => "notice",
@@ -135,14 +163,15 @@ impl ItemBody {
     /// Whose words it holds: `system`, `user`, `assistant` or `tool`.
     pub fn role(&self) -> &'static str {
         match self {
-            ItemBody::Opened { .. } | ItemBody::Notice { .. } | ItemBody::Summary { .. } => {
-                "system"
-            }
+            ItemBody::Opened { .. }
+            | ItemBody::Resumed { .. }
+            | ItemBody::Notice { .. }
+            | ItemBody::Summary { .. } => "system",
             ItemBody::Person { .. } => "user",
             ItemBody::Model { .. } | ItemBody::Call { .. } | ItemBody::Partial { .. } => {
                 "assistant"
             }
-            ItemBody::Answer(_) => "tool",
+            ItemBody::Answer(_) | ItemBody::LateAnswer(_) => "tool",
         }
     }
 
@@ -154,8 +183,10 @@ impl ItemBody {
             | ItemBody::Model { text, .. }
             | ItemBody::Partial { text }
             | ItemBody::Notice { text } => text.clone(),
-            ItemBody::Call { name, args, .. } => format!("{name} {args}"),
-            ItemBody::Answer(it) => match &it.error {
+            ItemBody::Call { name, args, .. } | ItemBody::Resumed { name, args, .. } => {
+                format!("{name} {args}")
+            }
+            ItemBody::Answer(it) | ItemBody::LateAnswer(it) => match &it.error {
                 Some(error) => format!("{error}\n{}", it.output),
                 None => it.output.clone(),
             },
@@ -181,11 +212,14 @@ impl TranscriptItem {
         set("role", self.body.role().into());
         set("kind", self.body.kind().into());
         match &self.body {
-            ItemBody::Opened { system, project, model, persona } => {
+            ItemBody::Opened { system, project, model, persona, task } => {
                 set("content", system.as_str().into());
                 set("project", project.as_deref().into());
                 set("model", model.as_str().into());
                 set("persona", persona.as_str().into());
+                let origin =
+                    |it: &TaskOrigin| json!({"session": it.conversation, "prefix": it.prefix});
+                set("task", task.as_ref().map(origin).into());
             }
             ItemBody::Person { text, pictures: all } => {
                 set("content", text.as_str().into());
@@ -200,7 +234,11 @@ impl TranscriptItem {
                 set("content", "".into());
                 set("tool_call", call);
             }
-            ItemBody::Answer(it) => set("tool_result", it.json()),
+            ItemBody::Answer(it) | ItemBody::LateAnswer(it) => set("tool_result", it.json()),
+            ItemBody::Resumed { id, approval, name, args } => {
+                set("approval", (*approval).into());
+                set("tool_call", json!({"id": id, "name": name, "args": args}));
+            }
             ItemBody::Partial { text } | ItemBody::Notice { text } => {
                 set("content", text.as_str().into());
             }
@@ -223,6 +261,10 @@ impl TranscriptItem {
                 project: text("project"),
                 model: text("model")?,
                 persona: text("persona")?,
+                task: value.get("task").and_then(|it| {
+                    let of = |name: &str| it.get(name).and_then(Value::as_str).map(str::to_owned);
+                    Some(TaskOrigin { conversation: of("session")?, prefix: of("prefix")? })
+                }),
             },
             ("said", "user") => {
                 ItemBody::Person { text: content?, pictures: read_pictures(value.get("pictures")) }
@@ -239,6 +281,19 @@ impl TranscriptItem {
                 }
             }
             ("answer", _) => ItemBody::Answer(AnswerItem::from_json(value.get("tool_result")?)?),
+            ("late_answer", _) => {
+                ItemBody::LateAnswer(AnswerItem::from_json(value.get("tool_result")?)?)
+            }
+            ("resumed", _) => {
+                let call = value.get("tool_call")?;
+                let of = |name: &str| call.get(name).and_then(Value::as_str).map(str::to_owned);
+                ItemBody::Resumed {
+                    id: of("id")?,
+                    approval: number("approval")?,
+                    name: of("name")?,
+                    args: call.get("args").cloned().unwrap_or_default(),
+                }
+            }
             ("partial", _) => ItemBody::Partial { text: content? },
             ("summary", _) => ItemBody::Summary { text: content, cut: number("cut")? },
             ("notice", _) => ItemBody::Notice { text: content? },
@@ -275,6 +330,9 @@ impl AnswerItem {
             if let Some(outside) = &self.outside {
                 fields.insert("outside".to_owned(), outside.as_str().into());
             }
+            if let Some(approval) = self.approval {
+                fields.insert("approval".to_owned(), approval.into());
+            }
             if !self.pictures.is_empty() {
                 fields.insert("pictures".to_owned(), pictures(&self.pictures));
             }
@@ -295,6 +353,7 @@ impl AnswerItem {
             number: value.get("number").and_then(Value::as_u64),
             pictures: read_pictures(value.get("pictures")),
             outside: text("outside"),
+            approval: value.get("approval").and_then(Value::as_u64),
         })
     }
 }

@@ -17,20 +17,25 @@ pub mod model;
 mod persona;
 mod retry;
 mod script;
+mod task;
+mod thinker;
 mod timestamp;
 pub mod transcript;
 mod wire;
 
 pub use context::{SystemText, project_words, system_text};
 pub use conversation::{
-    Conversation, ConversationHandle, ConversationSetup, OpenError, UserMessage, fork, keep_import,
+    Conversation, ConversationHandle, ConversationSetup, OpenError, UserMessage, WaitingCall, fork,
+    keep_import,
 };
 pub use events::{AgentEvent, CallOutcome, TurnEnd, TurnReport};
 pub use http::HttpModel;
-pub use item::{AnswerItem, ItemBody, PictureRef, TranscriptItem};
+pub use item::{AnswerItem, ItemBody, PictureRef, TaskOrigin, TranscriptItem};
 pub use limits::{TurnLimits, money};
 pub use model::Model;
 pub use persona::Persona;
 pub use script::ScriptModel;
+pub use task::{TaskRole, TaskTool};
+pub use thinker::{ModelThinker, read_report};
 pub use transcript::{ConversationHead, MemoryTranscripts, TranscriptStore};
 pub use wire::{Thinking, WireKind, WireSettings};

@@ -1,6 +1,9 @@
 //! What one turn may use: requests, tokens, money, time. Checked before each request.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
 use crate::model::{ModelProfile, Usage};
 
@@ -15,6 +18,12 @@ pub struct TurnLimits {
     pub money: Option<u64>,
     /// Time from the first request.
     pub time: Option<Duration>,
+}
+
+impl TurnLimits {
+    /// No limit at all: for a task, which is held to what is left of its parent's.
+    pub(crate) const NONE: TurnLimits =
+        TurnLimits { requests: None, tokens: None, money: None, time: None };
 }
 
 impl Default for TurnLimits {
@@ -68,6 +77,35 @@ impl TurnUse {
             return Some(format!("{} s in one turn (limits.turn.time)", most.as_secs()));
         }
         None
+    }
+}
+
+/// What a turn may use and has used, shared with the tasks that work for it.
+#[derive(Debug, Clone)]
+pub(crate) struct TurnBudget {
+    pub(crate) limits: TurnLimits,
+    used: Arc<Mutex<TurnUse>>,
+}
+
+impl TurnBudget {
+    pub(crate) fn new(limits: TurnLimits) -> TurnBudget {
+        TurnBudget { limits, used: Arc::new(Mutex::new(TurnUse::new())) }
+    }
+
+    /// What was used so far.
+    pub(crate) fn used(&self) -> MutexGuard<'_, TurnUse> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts the next request, of about so many tokens, unless it would pass a limit: which, in
+    /// words. Of two that could both be the last, one is.
+    pub(crate) fn reserve(&self, model: &ModelProfile, tokens: u64) -> Option<String> {
+        let mut used = self.used();
+        let passed = used.passes(&self.limits, model, tokens);
+        if passed.is_none() {
+            used.requests += 1;
+        }
+        passed
     }
 }
 

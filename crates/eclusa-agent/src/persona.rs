@@ -32,12 +32,8 @@ impl Persona {
         }
     }
 
-    /// The stricter of two modes: the list of modes goes from careful to careless.
+    /// The more careful of its own mode and that of the run.
     pub fn mode_within(&self, mode: Mode) -> Mode {
-        let rank = |mode: Mode| Mode::ALL.iter().position(|it| *it == mode);
-        match self.mode {
-            Some(own) if rank(own) < rank(mode) => own,
-            _ => mode,
-        }
+        self.mode.map_or(mode, |own| own.more_careful(mode))
     }
 }

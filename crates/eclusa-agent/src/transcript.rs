@@ -63,6 +63,13 @@ pub enum CallFate {
         /// Its number in the log.
         number: u64,
     },
+    /// It waits for a person, and was not run.
+    Parked {
+        /// The number of the pending approval.
+        approval: u64,
+        /// Its number in the log.
+        number: u64,
+    },
     /// It had started.
     Started {
         /// Its number in the log.
@@ -135,6 +142,11 @@ pub fn fate_in<'a>(
         match text("event") {
             "started" => fate = CallFate::Started { number: seq },
             "ended" => {
+                let of = |place: &str| body.pointer(place).and_then(Value::as_u64);
+                let approval = of("/changes/approval/question").or(of("/approval/question"));
+                if let (Some(approval), "parked") = (approval, text("code")) {
+                    return CallFate::Parked { approval, number: start };
+                }
                 return CallFate::Ended { code: text("code").to_owned(), number: start };
             }
             _ => {}

@@ -22,8 +22,8 @@ use crate::{
 };
 
 /// Tools that are not there for every command, and can be ruled about all the same: those of whoever
-/// undoes something, and those of the demo.
-const ELSEWHERE: [&str; 5] = ["undo", "redo", "echo", "note", "time"];
+/// undoes something, of a conversation with a model, and those of the demo.
+const ELSEWHERE: [&str; 6] = ["undo", "redo", "task", "echo", "note", "time"];
 
 /// The place, and what was configured for it.
 pub(crate) struct AppContext {

@@ -19,6 +19,7 @@ mod examples;
 mod failure;
 mod gates;
 mod git_excludes;
+mod open_model;
 mod paths;
 mod person;
 mod queues;

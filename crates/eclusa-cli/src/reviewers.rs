@@ -16,6 +16,7 @@ use service::Service;
 
 pub(crate) mod answer;
 mod configured;
+mod model_thinker;
 pub(crate) mod preflight;
 pub(crate) mod service;
 

@@ -58,7 +58,7 @@ impl Spool for TranscriptSpool {
             };
             let items = self.archive.items(id).await.map_err(io::Error::other)?;
             let item = items.into_iter().find(|it| it.seq == seq).map(|it| it.body);
-            let Some(ItemBody::Answer(answer)) = item else {
+            let Some(ItemBody::Answer(answer) | ItemBody::LateAnswer(answer)) = item else {
                 return Err(io::Error::other(format!("no saved output `{reference}`")));
             };
             let text = answer.output;

@@ -26,7 +26,7 @@ pub use models::{
     KeySource, ModelSettings, ModelWire, PersonaSettings, PriceSettings, ThinkingLevel,
     TurnSettings,
 };
-pub use preflight::PreflightSettings;
+pub use preflight::{PreflightReach, PreflightSettings};
 pub use redact::{RedactRule, RedactSettings, RedactionError};
 pub use reviewers::{ReviewerSettings, ReviewsOn};
 pub use tools::CommandTool;
@@ -154,6 +154,8 @@ pub struct Config {
     pub personas: Vec<PersonaSettings>,
     /// What one turn with a model may use.
     pub turn: TurnSettings,
+    /// How deep tasks may start tasks in a conversation with a model.
+    pub tasks: usize,
     /// The persona, unless the command line names one.
     pub chat_persona: Option<String>,
     /// The model, unless the persona or the command line names one.
@@ -278,6 +280,7 @@ impl Config {
             models: Vec::new(),
             personas: Vec::new(),
             turn: TurnSettings::default(),
+            tasks: 1,
             chat_persona: None,
             chat_model: None,
             reverse_thinker: None,

@@ -17,6 +17,9 @@ use crate::{
     web,
 };
 
+/// Tasks of a conversation start tasks no deeper than this.
+const MAX_TASKS: usize = 3;
+
 /// Lays a file on top of a configuration, as far as its trust reaches.
 pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file: &ConfigFile) {
     without(source, below, file);
@@ -69,9 +72,8 @@ pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file
         }
     }
     modes::merge(source, below, &file.modes);
-    let thinker = file.reverse_thinker.as_ref();
-    preflight::merge(source, &mut below.reverse_thinker, "reverse thinker", thinker);
-    preflight::merge(source, &mut below.checkpoint, "checkpoint", file.checkpoint.as_ref());
+    preflight::merge_thinker(source, below, file.reverse_thinker.as_ref());
+    preflight::merge_checkpoint(source, below, file.checkpoint.as_ref());
     for written in &file.reviewers {
         if !granted(source, &written.span, "a reviewer") {
             continue;
@@ -157,6 +159,18 @@ fn limits(source: &mut LayerReader<'_>, below: &mut Config, file: &schema::Limit
     for (written, below) in counts {
         if let Some(written) = written {
             set_tightening(source, &written.span, below, written.it, |new, old| new > old);
+        }
+    }
+    if let Some(written) = &file.tasks {
+        match written.it > MAX_TASKS {
+            true => {
+                let text = format!("tasks go {MAX_TASKS} deep at most");
+                source.wrong(Problem::new(&written.span, text));
+            }
+            false => {
+                let looser = |new: &usize, old: &usize| new > old;
+                set_tightening(source, &written.span, &mut below.tasks, written.it, looser);
+            }
         }
     }
     if let Some(written) = &file.output {

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Config, ConfigError, Layer, reviewers::reach, source::LayerReader, spanned::Spanned,
-    tighten::granted, units::positive_time,
+    Config, ConfigError, Layer, error::Problem, reviewers::reach, source::LayerReader,
+    spanned::Spanned, tighten::granted, units::positive_time,
 };
 
 /// A program or a service that is asked before a tool runs which demands it. Whoever may start
@@ -17,11 +17,20 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreflightSettings {
     /// How it is reached.
-    pub reach: Endpoint,
+    pub reach: PreflightReach,
     /// How long it may take; `None`: as long as `limits.checkpoint` says.
     pub time: Option<Duration>,
     /// Where it is written: `file:line`.
     pub origin: String,
+}
+
+/// How somebody is reached who is asked before a tool runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PreflightReach {
+    /// As a program or a service.
+    Endpoint(Endpoint),
+    /// As a model, by its name in the configuration or as `script:FILE`.
+    Model(String),
 }
 
 /// A program or a service that is asked before a tool runs which demands it.
@@ -39,26 +48,84 @@ pub(super) struct Preflight {
     pub(super) time: Option<Spanned<String>>,
 }
 
-/// Puts what a file says in the place of what was said below.
-pub(super) fn merge(
+/// Who argues the other side: a program, a service or a model.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Thinker {
+    /// A model, by its name: it is asked once, and what is no clear answer stops the call.
+    pub(super) model: Option<Spanned<String>>,
+    /// Program and arguments: JSON on its input, JSON or an exit code back.
+    pub(super) command: Option<Spanned<Vec<String>>>,
+    /// Web address that takes JSON and gives JSON back.
+    pub(super) url: Option<Spanned<String>>,
+    /// Headers for the address, and the environment variables that hold their values.
+    pub(super) headers: Option<Spanned<BTreeMap<String, String>>>,
+    /// How long it may take.
+    pub(super) time: Option<Spanned<String>>,
+}
+
+/// Puts what a file says of the checkpoint in the place of what was said below.
+pub(super) fn merge_checkpoint(
     source: &mut LayerReader<'_>,
-    below: &mut Option<PreflightSettings>,
-    who: &str,
+    below: &mut Config,
     written: Option<&Spanned<Preflight>>,
 ) {
+    let Some(Spanned { span, it }) = written else { return };
+    if !granted(source, span, "a checkpoint") {
+        return;
+    }
+    let time = it.time.as_ref().and_then(|it| positive_time(source, it));
+    if let Some(reach) = reach(source, "checkpoint", span, (&it.command, &it.url, &it.headers)) {
+        let (reach, origin) = (PreflightReach::Endpoint(reach), source.origin(span));
+        below.checkpoint = Some(PreflightSettings { reach, time, origin });
+    }
+}
+
+/// The same for whoever argues the other side.
+pub(super) fn merge_thinker(
+    source: &mut LayerReader<'_>,
+    below: &mut Config,
+    written: Option<&Spanned<Thinker>>,
+) {
+    let who = "reverse thinker";
     let Some(Spanned { span, it }) = written else { return };
     if !granted(source, span, &format!("a {who}")) {
         return;
     }
     let time = it.time.as_ref().and_then(|it| positive_time(source, it));
-    if let Some(reach) = reach(source, who, span, (&it.command, &it.url, &it.headers)) {
-        *below = Some(PreflightSettings { reach, time, origin: source.origin(span) });
+    let elsewhere = it.command.is_some() || it.url.is_some() || it.headers.is_some();
+    let reach = match &it.model {
+        Some(model) if elsewhere => {
+            let text = format!("a {who} has a `model`, a `command` or a `url`, not several");
+            source.wrong(Problem::new(&model.span, text));
+            None
+        }
+        Some(model) => Some(PreflightReach::Model(model.it.clone())),
+        None => reach(source, who, span, (&it.command, &it.url, &it.headers))
+            .map(PreflightReach::Endpoint),
+    };
+    if let Some(reach) = reach {
+        let origin = source.origin(span);
+        below.reverse_thinker = Some(PreflightSettings { reach, time, origin });
     }
 }
 
 /// Tools that could never run, or that name reviewers whom nobody knows.
 pub(super) fn check(config: &mut Config, layers: &[&Layer]) -> Vec<ConfigError> {
     let mut errors = Vec::new();
+    if let Some(PreflightSettings { reach: PreflightReach::Model(name), origin, .. }) =
+        &config.reverse_thinker
+        && !name.starts_with("script:")
+        && !config.models.iter().any(|it| it.name == *name)
+    {
+        errors.push(ConfigError::at_origin(
+            origin,
+            layers,
+            format!("the reverse thinker is the model `{name}`, and there is none"),
+            "add it as `[models.NAME]`",
+        ));
+    }
     for tool in &config.tools {
         let mut wrong = |message: String, help: &str| {
             errors.push(ConfigError::at_origin(&tool.origin, layers, message, help));
@@ -66,7 +133,7 @@ pub(super) fn check(config: &mut Config, layers: &[&Layer]) -> Vec<ConfigError> 
         if tool.facts.needs_reverse_thinking && config.reverse_thinker.is_none() {
             wrong(
                 format!("`{}` needs reverse thinking, and nobody is set up to do it", tool.name),
-                "add `[reverse_thinker]` with a `command` or a `url`, or leave `reverse_thinking` out",
+                "add `[reverse_thinker]` with a `model`, a `command` or a `url`, or leave `reverse_thinking` out",
             );
         }
         for name in &tool.reviewers {

@@ -18,7 +18,7 @@ use crate::{
     files::Files,
     models::{Chat, ModelEntry, PersonaEntry, Turn},
     modes::WrittenMode,
-    preflight::Preflight,
+    preflight::{Preflight, Thinker},
     reviewers::Reviewer,
     servers::Server,
     spanned::{Keyword, Spanned},
@@ -100,7 +100,7 @@ pub(super) struct ConfigFile {
     #[serde(default)]
     pub(super) reviewers: Vec<Spanned<Reviewer>>,
     /// Who argues the other side before a tool runs that demands `reverse_thinking`.
-    pub(super) reverse_thinker: Option<Spanned<Preflight>>,
+    pub(super) reverse_thinker: Option<Spanned<Thinker>>,
     /// Who opens the checkpoint of tools that demand one, in place of a person at the terminal.
     pub(super) checkpoint: Option<Spanned<Preflight>>,
 }
@@ -178,6 +178,10 @@ pub(super) struct Limits {
     pub(super) checkpoint: Option<Spanned<String>>,
     /// Time for a record to become durable.
     pub(super) audit: Option<Spanned<String>>,
+    /// How deep a task may start tasks in a conversation with a model: 1 is not at all, 0 is no
+    /// tasks.
+    #[schemars(range(max = 3))]
+    pub(super) tasks: Option<Spanned<usize>>,
     /// What one turn with a model may use.
     #[serde(default)]
     pub(super) turn: Turn,

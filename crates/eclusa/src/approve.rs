@@ -130,6 +130,8 @@ pub struct Question {
     pub principal: String,
     /// The conversation.
     pub conversation: String,
+    /// The task that asks, where a model works inside a call.
+    pub task: Option<String>,
     /// How long an answer is waited for.
     pub time: Duration,
 }

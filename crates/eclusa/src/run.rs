@@ -33,6 +33,11 @@ pub struct Run {
     /// Never wait for a person: a question goes into the approval queue, and the call ends as
     /// parked. Asked again once somebody has said yes, it runs.
     pub park: bool,
+    /// Wait for people who are here, never for those who are not: a question that goes into the
+    /// approval queue is left there, and the call ends as parked.
+    pub park_absent: bool,
+    /// The task that makes the calls, where a model works inside a call: questions name it.
+    pub task: Option<Arc<str>>,
     /// No tool starts after this.
     pub deadline: Option<Instant>,
     /// From inside which call it was made. Only the gate fills it in.
@@ -61,6 +66,8 @@ impl Default for Run {
             tools: None,
             leave: CancellationToken::new(),
             park: false,
+            park_absent: false,
+            task: None,
             deadline: None,
             nesting: CallNesting::default(),
         }
@@ -118,6 +125,12 @@ impl Mode {
     /// All modes, from careful to careless.
     pub const ALL: [Mode; 4] =
         [Mode::ConfirmAll, Mode::ConfirmSensitive, Mode::AutoApprove, Mode::Yolo];
+
+    /// The more careful of the two.
+    pub fn more_careful(self, other: Mode) -> Mode {
+        let careful = |mode: Mode| Mode::ALL.iter().position(|it| *it == mode);
+        if careful(self) < careful(other) { self } else { other }
+    }
 
     /// The word for it in configuration and records.
     pub fn as_str(self) -> &'static str {

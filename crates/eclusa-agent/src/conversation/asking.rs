@@ -55,7 +55,10 @@ impl Conversation {
             let body = self.model.body(&request);
             let bytes = body.len();
             self.record_sent(&body).await?;
-            self.used.requests += 1;
+            // The first request of a turn's step is counted where limits are looked at.
+            if !std::mem::take(&mut self.reserved) {
+                self.budgets().for_each(|it| it.used().requests += 1);
+            }
             let mut heard = String::new();
             let events = self.events.clone();
             let mut hear = |delta: Delta| {

@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use eclusa::{
-    Attachment, Incoming, PermissionClass, Reply, Stop,
+    Attachment, Incoming, PermissionClass, Reply, Stop, ToolCall,
+    call::Malformed,
     registry::{Shape, WhichTools},
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Conversation, TurnFailure};
+use super::{Conversation, TurnFailure, approvals::not_run_yet};
 use crate::{
     events::{AgentEvent, CallOutcome, TurnEnd},
     item::{AnswerItem, ItemBody},
+    task,
+    transcript::ArchiveError,
 };
 
 /// So many equal calls with equal answers in a row are enough.
@@ -47,17 +50,22 @@ impl Conversation {
         cancel: &CancellationToken,
     ) -> Result<(), TurnFailure> {
         let names: Vec<String> = asked.iter().map(described).collect();
+        let ids: Vec<String> = asked.iter().map(|it| it.id().to_owned()).collect();
+        let asked = asked.into_iter().map(|it| self.recorded(it)).collect::<Vec<_>>();
         let (tell, mut told) = mpsc::unbounded_channel();
         let gate = self.gate.clone();
+        let (parent, mut ended) = self.task_parent();
         let passing =
             gate.pass_all_telling(asked, move |place, reply| drop(tell.send((place, reply))));
+        let passing = task::inside(parent, passing);
         let keeping = async {
             let (mut aborted, mut failed) = (false, None);
             while let Some((place, reply)) = told.recv().await {
                 aborted |= reply.aborted();
                 let call = names.get(place).cloned().unwrap_or_default();
                 self.repeats.note(call, reply.content().into_owned());
-                if let Err(err) = self.keep_answer(&reply).await {
+                let id = ids.get(place).cloned().unwrap_or_default();
+                if let Err(err) = self.keep_answer(id, &reply).await {
                     // Nothing more happens than what is on its way.
                     cancel.cancel();
                     failed.get_or_insert(err);
@@ -66,6 +74,8 @@ impl Conversation {
             (aborted, failed)
         };
         let ((), (aborted, failed)) = tokio::join!(passing, keeping);
+        // A task whose call was cancelled still writes down how its own calls ended.
+        let _ = ended.recv().await;
         match failed {
             Some(err) => Err(err.into()),
             None if aborted => Err(TurnFailure::Ended(TurnEnd::Aborted)),
@@ -73,7 +83,19 @@ impl Conversation {
         }
     }
 
-    async fn keep_answer(&mut self, reply: &Reply) -> Result<(), crate::transcript::ArchiveError> {
+    async fn keep_answer(&mut self, id: String, reply: &Reply) -> Result<(), ArchiveError> {
+        let answer = self.answer_item(&id, reply).await?;
+        self.keep(vec![(ItemBody::Answer(answer), None)]).await?;
+        self.tell(AgentEvent::Answered(outcome(id, reply)));
+        Ok(())
+    }
+
+    /// The answer to a call, as it is kept.
+    pub(super) async fn answer_item(
+        &mut self,
+        id: &str,
+        reply: &Reply,
+    ) -> Result<AnswerItem, ArchiveError> {
         let mut pictures = Vec::new();
         for attachment in reply.attachments() {
             if let Attachment::Image(media) = attachment
@@ -87,21 +109,39 @@ impl Conversation {
             Some(_) => reply.output().unwrap_or_default(),
             None => reply.text(),
         };
-        let answer = AnswerItem {
-            id: reply.id().to_owned(),
+        let error = match reply.parked() {
+            Some(approval) => Some(not_run_yet(approval)),
+            None => reply.error().map(str::to_owned),
+        };
+        Ok(AnswerItem {
+            id: id.to_owned(),
             tool: reply.tool().to_owned(),
             output: output.to_owned(),
-            error: reply.error().map(str::to_owned),
+            error,
             truncated: reply.truncated(),
             time_ms: u64::try_from(reply.run_time().as_millis()).unwrap_or(u64::MAX),
             code: reply.code().to_owned(),
             number: reply.number(),
             pictures,
             outside: self.outside(reply),
-        };
-        self.keep(vec![(ItemBody::Answer(answer), None)]).await?;
-        self.tell(AgentEvent::Answered(outcome(reply)));
-        Ok(())
+            approval: reply.parked(),
+        })
+    }
+
+    /// A call as it passes the gate: those of a task carry their task's name.
+    fn recorded(&self, asked: Incoming) -> Incoming {
+        match asked {
+            Incoming::Call(call) => ToolCall { id: self.recorded_id(&call.id), ..call }.into(),
+            Incoming::Malformed(bad) => Malformed { id: self.recorded_id(&bad.id), ..bad }.into(),
+        }
+    }
+
+    /// The id under which a call is on record.
+    pub(super) fn recorded_id(&self, id: &str) -> String {
+        match &self.origin {
+            Some(origin) => format!("{}{id}", origin.prefix),
+            None => id.to_owned(),
+        }
     }
 
     /// Where an output came from, if from outside.
@@ -138,7 +178,7 @@ impl Conversation {
     /// The tools there are now, for a model that declares them.
     pub(super) fn declared(&self, shape: Shape) -> Option<Arc<Value>> {
         let registry = &self.gate.setup().registry;
-        let which = match &self.persona.tools {
+        let which = match &self.gate.run().tools {
             Some(names) => {
                 WhichTools::Only(names.iter().filter(|it| registry.has(it)).cloned().collect())
             }
@@ -156,7 +196,7 @@ fn described(asked: &Incoming) -> String {
     }
 }
 
-fn outcome(reply: &Reply) -> CallOutcome {
+pub(super) fn outcome(id: String, reply: &Reply) -> CallOutcome {
     let unasked = match reply.stop() {
         Some(Stop::NoApprover { .. } | Stop::ApprovalExpired) => true,
         Some(Stop::Discarded(because)) => {
@@ -165,13 +205,14 @@ fn outcome(reply: &Reply) -> CallOutcome {
         _ => false,
     };
     CallOutcome {
-        id: reply.id().to_owned(),
+        id,
         tool: reply.tool().to_owned(),
         code: reply.code().to_owned(),
         error: reply.error().map(str::to_owned),
         output: reply.output().unwrap_or_default().to_owned(),
         refused: reply.refused(),
         unasked,
+        approval: reply.parked(),
         number: reply.number(),
         changed: reply.undo().is_some(),
         time: reply.time(),

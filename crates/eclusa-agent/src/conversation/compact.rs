@@ -105,7 +105,7 @@ impl Conversation {
         let long = self.items.iter().any(|it| {
             it.seq >= from
                 && it.seq < cut
-                && matches!(&it.body, ItemBody::Answer(it) if it.output.len() > LONG_OUTPUT)
+                && matches!(&it.body, ItemBody::Answer(it) | ItemBody::LateAnswer(it) if it.output.len() > LONG_OUTPUT)
         });
         if long {
             self.keep(vec![(ItemBody::Summary { text: None, cut }, None)]).await?;

@@ -40,12 +40,16 @@ struct QueuedInput {
     cancel: CancellationToken,
     compact: bool,
     closed: bool,
+    /// Goes on by itself once a call is answered that waited for a person.
+    takes_up: bool,
 }
 
 /// What an idle conversation does next.
 pub(super) enum Next {
     Turn(UserMessage),
     Compact,
+    /// A call was answered that waited for a person.
+    GoOn,
     Close,
 }
 
@@ -85,6 +89,17 @@ impl ConversationHandle {
         self.inner.1.notify_one();
     }
 
+    /// From now on an idle conversation goes on by itself when somebody has answered a call that
+    /// waited for a person.
+    pub fn take_up_answers(&self) {
+        self.waiting().takes_up = true;
+        self.inner.1.notify_one();
+    }
+
+    pub(super) fn takes_up(&self) -> bool {
+        self.waiting().takes_up
+    }
+
     /// Ends the conversation's task once its turn is over.
     pub fn close(&self) {
         self.waiting().closed = true;
@@ -96,10 +111,9 @@ impl ConversationHandle {
     }
 
     /// A turn begins: this is what ends it.
-    pub(super) fn begin(&self) -> CancellationToken {
-        let mut waiting = self.waiting();
-        waiting.cancel = CancellationToken::new();
-        waiting.cancel.clone()
+    pub(super) fn begin(&self, cancel: CancellationToken) -> CancellationToken {
+        self.waiting().cancel = cancel.clone();
+        cancel
     }
 
     /// What was said since the turn began, for the next request.

@@ -1,6 +1,7 @@
 //! How a conversation begins: new, resumed, or forked from another.
 
 use std::{
+    convert::Infallible,
     hash::{BuildHasher, Hasher, RandomState},
     sync::Arc,
 };
@@ -12,10 +13,11 @@ use super::{Conversation, ConversationHandle, calling::Repeats, recover::lost_an
 use crate::{
     context::{Measure, Pictures},
     events::AgentEvent,
-    item::{ItemBody, PictureRef, TranscriptItem},
-    limits::{TurnLimits, TurnUse},
+    item::{ItemBody, PictureRef, TaskOrigin, TranscriptItem},
+    limits::{TurnBudget, TurnLimits},
     model::Model,
     persona::Persona,
+    task::TaskParent,
     transcript::{
         ArchiveError, ConversationHead, ImportFormat, ImportedTranscript, TranscriptStore,
     },
@@ -73,9 +75,50 @@ impl Conversation {
             ..ConversationHead::default()
         };
         claim(&*setup.store, &mut head).await?;
-        let (mut conversation, events) = Conversation::with(setup, head, Vec::new())?;
+        let (mut conversation, events) = Conversation::with(setup, head, None)?;
         conversation.tell_opened(false);
         Ok((conversation.begun().await?, events))
+    }
+
+    /// Begins a task: a conversation inside a call of another.
+    pub(crate) async fn open_task(
+        setup: ConversationSetup,
+        parent: &TaskParent,
+        call: &str,
+    ) -> Result<(Conversation, Events), OpenError> {
+        let now = setup.gate.setup().clock.unix_ms();
+        let mut head = ConversationHead {
+            parent: Some(parent.session.clone()),
+            persona: setup.persona.name.clone(),
+            model: setup.model.profile().name.clone(),
+            created: now,
+            touched: now,
+            ..ConversationHead::default()
+        };
+        claim(&*setup.store, &mut head).await?;
+        let origin = TaskOrigin {
+            conversation: setup.gate.run().conversation.to_string(),
+            prefix: format!("{call}/{}:", head.id),
+        };
+        let (mut conversation, events) = Conversation::with(setup, head, Some(origin))?;
+        conversation.outer.clone_from(&parent.budgets);
+        conversation.depth = parent.depth + 1;
+        conversation.tell_opened(false);
+        Ok((conversation.begun().await?, events))
+    }
+
+    /// What a task that a call of this turn starts must know, and what tells that all have ended.
+    pub(super) fn task_parent(&self) -> (TaskParent, mpsc::Receiver<Infallible>) {
+        let (running, ended) = mpsc::channel(1);
+        let parent = TaskParent {
+            session: self.head.id.clone(),
+            store: self.store.clone(),
+            budgets: self.budgets().cloned().collect(),
+            events: self.events.clone(),
+            depth: self.depth,
+            running,
+        };
+        (parent, ended)
     }
 
     /// Goes on with a conversation. Nothing is run: calls that were left open are answered with
@@ -85,7 +128,7 @@ impl Conversation {
         id: &str,
     ) -> Result<(Conversation, Events), OpenError> {
         let head = setup.store.head(id).await?.ok_or_else(|| OpenError::Unknown(id.to_owned()))?;
-        let (mut conversation, events) = Conversation::with(setup, head, Vec::new())?;
+        let (mut conversation, events) = Conversation::with(setup, head, None)?;
         // Read once nobody else can append.
         conversation.items = conversation.store.items(id).await?;
         let last = conversation.items.last();
@@ -108,32 +151,41 @@ impl Conversation {
     fn with(
         setup: ConversationSetup,
         head: ConversationHead,
-        items: Vec<TranscriptItem>,
+        origin: Option<TaskOrigin>,
     ) -> Result<(Conversation, Events), OpenError> {
         let lock = setup.store.lock(&head.id)?.ok_or_else(|| OpenError::Taken(head.id.clone()))?;
         let (events, heard) = mpsc::unbounded_channel();
-        let run = Run {
-            conversation: head.id.as_str().into(),
-            mode: setup.persona.mode_within(setup.gate.run().mode),
-            ..setup.gate.run().clone()
+        let gate = match &origin {
+            Some(_) => setup.gate,
+            None => {
+                let run = Run {
+                    conversation: head.id.as_str().into(),
+                    mode: setup.persona.mode_within(setup.gate.run().mode),
+                    ..setup.gate.run().clone()
+                };
+                let gate = setup.gate.for_run(run);
+                watch(&gate, &events);
+                gate
+            }
         };
-        let gate = setup.gate.for_run(run);
-        watch(&gate, &events);
         let mut conversation = Conversation {
             head,
-            items,
+            items: Vec::new(),
             gate,
             model: setup.model,
             persona: setup.persona,
             store: setup.store,
             _lock: lock,
             scene: setup.scene,
-            limits: setup.limits,
             events,
             handle: ConversationHandle::default(),
             turn: 0,
             messages: 0,
-            used: TurnUse::new(),
+            budget: TurnBudget::new(setup.limits),
+            outer: Vec::new(),
+            reserved: false,
+            depth: 0,
+            origin: origin.clone(),
             measure: Measure::default(),
             pictures: Pictures::default(),
             compactions: 0,
@@ -145,7 +197,8 @@ impl Conversation {
         let project = setup.project.map(|it| conversation.redacted(&it).0);
         let (model, persona) =
             (conversation.model.profile().name.clone(), conversation.persona.name.clone());
-        conversation.opening = Some(ItemBody::Opened { system, project, model, persona });
+        conversation.opening =
+            Some(ItemBody::Opened { system, project, model, persona, task: origin });
         Ok((conversation, heard))
     }
 
@@ -176,7 +229,7 @@ impl Conversation {
         let of = |item: &TranscriptItem| -> Vec<PictureRef> {
             match &item.body {
                 ItemBody::Person { pictures, .. } => pictures.clone(),
-                ItemBody::Answer(answer) => answer.pictures.clone(),
+                ItemBody::Answer(answer) | ItemBody::LateAnswer(answer) => answer.pictures.clone(),
                 _ => Vec::new(),
             }
         };
@@ -295,8 +348,10 @@ fn watch(gate: &Gate, events: &mpsc::UnboundedSender<AgentEvent>) {
             }
             _ => return,
         };
+        // What happens to the calls of a task is shown with the call that started it.
+        let id = id.split_once('/').map_or(id.as_str(), |(outer, _)| outer);
         if *conversation == own {
-            drop(events.send(AgentEvent::Progress { id: id.clone(), detail }));
+            drop(events.send(AgentEvent::Progress { id: id.to_owned(), detail }));
         }
     });
 }

@@ -1,20 +1,41 @@
 //! Resuming runs nothing: a call without an answer is answered by what the log knows of it.
 
-use super::Conversation;
+use super::{Conversation, approvals::not_run_yet};
 use crate::{
-    item::{AnswerItem, ItemBody, TranscriptItem},
+    item::{AnswerItem, ItemBody, TaskOrigin, TranscriptItem},
     transcript::{ArchiveError, CallFate, TranscriptStore},
 };
 
-/// Calls that were kept and not answered, with the end of the log when they were kept.
-fn unanswered(items: &[TranscriptItem]) -> Vec<(String, String, u64)> {
-    let mut open: Vec<(String, String, u64)> = Vec::new();
+/// A call that was kept and not answered.
+struct OpenCall<'a> {
+    id: &'a str,
+    tool: &'a str,
+    /// The end of the log when it was kept.
+    log_at: u64,
+    /// Where it is on record, if that is another conversation.
+    task: Option<&'a TaskOrigin>,
+    /// It had waited for a person before.
+    resumed: bool,
+}
+
+fn unanswered(items: &[TranscriptItem]) -> Vec<OpenCall<'_>> {
+    let mut open: Vec<OpenCall<'_>> = Vec::new();
+    let mut origin = None;
     for item in items {
         match &item.body {
-            ItemBody::Call { id, name, .. } => {
-                open.push((id.clone(), name.clone(), item.log_at.unwrap_or_default()));
+            ItemBody::Opened { task, .. } => origin = task.as_ref(),
+            ItemBody::Call { id, name, .. } | ItemBody::Resumed { id, name, .. } => {
+                open.push(OpenCall {
+                    id,
+                    tool: name,
+                    log_at: item.log_at.unwrap_or_default(),
+                    task: origin,
+                    resumed: matches!(item.body, ItemBody::Resumed { .. }),
+                });
             }
-            ItemBody::Answer(answer) => open.retain(|(id, ..)| *id != answer.id),
+            ItemBody::Answer(answer) | ItemBody::LateAnswer(answer) => {
+                open.retain(|it| it.id != answer.id);
+            }
             _ => {}
         }
     }
@@ -28,13 +49,25 @@ pub(super) fn lost_answers(
     items: &[TranscriptItem],
 ) -> Result<Vec<ItemBody>, ArchiveError> {
     let mut answers = Vec::new();
-    for (id, tool, log_at) in unanswered(items) {
-        let (code, number, error) = match store.fate(conversation, &id, log_at)? {
+    for call in unanswered(items) {
+        let fate = match call.task {
+            Some(task) => {
+                let recorded = format!("{}{}", task.prefix, call.id);
+                store.fate(&task.conversation, &recorded, call.log_at)?
+            }
+            None => store.fate(conversation, call.id, call.log_at)?,
+        };
+        let mut waits_for = None;
+        let (code, number, error) = match fate {
             CallFate::NotRun => (
                 "interrupted",
                 None,
                 "the session ended before this call: it was not run".to_owned(),
             ),
+            CallFate::Parked { approval, number } => {
+                waits_for = Some(approval);
+                ("parked", Some(number), not_run_yet(approval))
+            }
             CallFate::Ended { code, number } => (
                 "output_lost",
                 Some(number),
@@ -50,14 +83,19 @@ pub(super) fn lost_answers(
                 ),
             ),
         };
-        answers.push(ItemBody::Answer(AnswerItem {
-            id,
-            tool,
+        let answer = AnswerItem {
+            id: call.id.to_owned(),
+            tool: call.tool.to_owned(),
             error: Some(error),
             code: code.to_owned(),
             number,
+            approval: waits_for,
             ..AnswerItem::default()
-        }));
+        };
+        answers.push(match call.resumed {
+            true => ItemBody::LateAnswer(answer),
+            false => ItemBody::Answer(answer),
+        });
     }
     Ok(answers)
 }

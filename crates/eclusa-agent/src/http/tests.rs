@@ -1,5 +1,7 @@
 //! What statuses mean, which addresses are taken, and events in any chunks.
 
+mod streams;
+
 use proptest::prelude::*;
 use reqwest::StatusCode;
 

@@ -30,7 +30,9 @@ pub fn html(head: &ConversationHead, items: &[TranscriptItem], thoughts: bool) -
     );
     for item in items {
         let (class, who, text) = match &item.body {
-            ItemBody::Opened { .. } | ItemBody::Summary { text: None, .. } => continue,
+            ItemBody::Opened { .. }
+            | ItemBody::Resumed { .. }
+            | ItemBody::Summary { text: None, .. } => continue,
             ItemBody::Person { text, .. } => ("you", "You".to_owned(), text.clone()),
             ItemBody::Model { text, thoughts: told } => {
                 if let Some(told) = told.as_deref().filter(|_| thoughts) {
@@ -44,7 +46,7 @@ pub fn html(head: &ConversationHead, items: &[TranscriptItem], thoughts: bool) -
                 let args = format!("{args:#}{}", why.unwrap_or_default());
                 ("call", format!("Call {name}"), args)
             }
-            ItemBody::Answer(it) => {
+            ItemBody::Answer(it) | ItemBody::LateAnswer(it) => {
                 let number = it.number.map(|it| format!(", call {it}")).unwrap_or_default();
                 let class = if it.error.is_some() { "no" } else { "answer" };
                 (class, format!("Answer of {} ({}{number})", it.tool, it.code), item.body.words())

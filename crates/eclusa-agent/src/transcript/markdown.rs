@@ -25,7 +25,7 @@ pub fn markdown(head: &ConversationHead, items: &[TranscriptItem], thoughts: boo
     let mut speaker = "";
     for item in items {
         let (who, part) = match &item.body {
-            ItemBody::Opened { .. } => continue,
+            ItemBody::Opened { .. } | ItemBody::Resumed { .. } => continue,
             ItemBody::Person { text, .. } => ("You", text.clone()),
             ItemBody::Model { text, thoughts: told } => {
                 let told = told.as_deref().filter(|_| thoughts);
@@ -38,7 +38,7 @@ pub fn markdown(head: &ConversationHead, items: &[TranscriptItem], thoughts: boo
                 let call = json!({"id": id, "name": name, "args": args, "reason": reason});
                 ("Model", fenced("tool", &call.to_string()))
             }
-            ItemBody::Answer(it) => {
+            ItemBody::Answer(it) | ItemBody::LateAnswer(it) => {
                 let result = item.json(&head.id).get("tool_result").cloned().unwrap_or_default();
                 let number = it.number.map(|it| format!(", call {it} of the log"));
                 let note = format!("*{}*{}", it.code, number.unwrap_or_default());

@@ -4,5 +4,6 @@
 mod fake_server;
 mod resume;
 mod served;
+mod task;
 mod turns;
 mod world;

@@ -67,6 +67,10 @@ impl Policy for ByName {
             text,
         }])
     }
+
+    fn taint_source(&self, call: &Validated) -> Option<&'static str> {
+        (call.name() == "fetch").then_some("a page")
+    }
 }
 
 /// A person who gives these answers, the last first, and then has gone away.

@@ -21,11 +21,12 @@ Examples:
   eclusa ask --json 'what does main do?'        one object: text, calls, refusals, cost
   eclusa ask --jsonl --answers stdin 'tidy up'  events out, answers to questions in
   eclusa ask --resume k3f9q2 'and the docs'     go on with a session
+  eclusa ask --resume k3f9q2                    take up calls that somebody has approved since
   eclusa ask --model script:FILE 'hello'        without a network
 
 Every call of the model passes the gate. Exit codes: 0 done, 1 the model or the log failed, 3 a call was
-refused because nobody could be asked (with --strict: any refusal), 4 not finished and can be resumed,
-130 interrupted.";
+refused because nobody could be asked (with --strict: any refusal), 4 not finished and can be resumed
+(a limit, or a call that waits for an approval), 130 interrupted.";
 
 const CHAT_EXAMPLES: &str = "\
 Examples:

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::Gate;
+use eclusa::{Gate, Run};
 use eclusa_agent::{
     AgentEvent, CallOutcome, Conversation, OpenError, TurnEnd, TurnReport, UserMessage,
 };
@@ -40,6 +40,7 @@ pub(super) async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<E
     let persona = model_choice::persona(ctx, args.persona.as_deref())?;
     let chosen = model_choice::find(ctx, args.model.as_deref(), &persona).await?;
     let limits = model_choice::limits(ctx, &*chosen.model, Some(DEFAULT_TIME))?;
+    let (helpers, secrets) = model_choice::helpers(ctx, &chosen).await;
     let store = ctx.store()?;
     let archive = Archive::new(store.clone());
     let terminal = Terminal::new(true, ctx.paths.always_files());
@@ -49,21 +50,32 @@ pub(super) async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<E
         setup.approvers = vec![Arc::new(approver)];
         questions
     });
-    if let Some(secret) = chosen.secret {
-        setup.redactor = Arc::new(setup.redactor.with_rules([secret]));
+    let secrets: Vec<_> = secrets.into_iter().chain(chosen.secret).collect();
+    if !secrets.is_empty() {
+        setup.redactor = Arc::new(setup.redactor.with_rules(secrets));
     }
     let own_session = transcript_spool::answer_references(&mut setup, &archive)?;
     let gate = Gate::new(setup).for_run(ctx.run());
     let behind = servers::wake_all(ctx, &gate.setup().registry).await?;
     let name = chosen.model.profile().name.clone();
-    let setup =
-        session_setup::conversation(ctx, gate.clone(), &archive, chosen.model, persona, limits)?;
+    let setup = session_setup::conversation(
+        ctx,
+        gate.clone(),
+        &archive,
+        chosen.model,
+        persona,
+        limits,
+        helpers,
+    )?;
     let opened = match &args.resume {
         Some(id) => Conversation::resume(setup, id).await,
         None => Conversation::open(setup).await,
     };
     let (mut conversation, events) = opened.map_err(unopened)?;
     let _ = own_session.set(conversation.id().to_owned());
+    if message.is_none() && conversation.waiting().is_empty() {
+        return Err(nothing_asked());
+    }
     let handle = conversation.handle();
     tokio::spawn(async move {
         asked_to_end().await;
@@ -74,8 +86,17 @@ pub(super) async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<E
         printer.follow(events).await;
         printer
     };
-    let (report, printer) = tokio::join!(conversation.turn(message), telling);
-    gate.end_conversation();
+    let turn = async {
+        match message {
+            Some(message) => conversation.turn(message).await,
+            None => conversation.go_on().await,
+        }
+    };
+    let (report, mut printer) = tokio::join!(turn, telling);
+    printer.summary.waiting = conversation.waiting().iter().map(|it| it.approval).collect();
+    // What its commands left running, and its /tmp, end with it.
+    let own = Run { conversation: conversation.id().into(), ..gate.run().clone() };
+    gate.for_run(own).end_conversation();
     if let Some(behind) = behind {
         behind.close().await;
     }
@@ -86,8 +107,13 @@ pub(super) async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<E
     Ok(exit(&report.end, &summary, args.strict))
 }
 
-/// What is asked: the words, and what is piped in as an attachment from outside.
-fn message(args: &AskArgs) -> Result<UserMessage, Failure> {
+fn nothing_asked() -> Failure {
+    Failure::usage("nothing is asked").hint("write `eclusa ask 'WORDS'`")
+}
+
+/// What is asked: the words, and what is piped in as an attachment from outside. A session that is
+/// resumed may go on without, where calls waited for a person.
+fn message(args: &AskArgs) -> Result<Option<UserMessage>, Failure> {
     let mut text = args.words.join(" ");
     let mut outside = None;
     let stdin = std::io::stdin();
@@ -104,9 +130,13 @@ fn message(args: &AskArgs) -> Result<UserMessage, Failure> {
             outside = Some("piped in".to_owned());
         }
     }
-    match text.trim().is_empty() {
-        true => Err(Failure::usage("nothing is asked").hint("write `eclusa ask 'WORDS'`")),
-        false => Ok(UserMessage { text: text.trim().to_owned(), pictures: Vec::new(), outside }),
+    match (text.trim(), &args.resume) {
+        ("", Some(_)) => Ok(None),
+        ("", None) => Err(nothing_asked()),
+        (text, _) => {
+            let text = text.to_owned();
+            Ok(Some(UserMessage { text, pictures: Vec::new(), outside }))
+        }
     }
 }
 
@@ -124,8 +154,8 @@ struct TurnSummary {
     failed: u64,
     refused: u64,
     unasked: bool,
-    /// A question waits for its answer elsewhere.
-    parked: bool,
+    /// The pending approvals that calls wait for.
+    waiting: Vec<u64>,
     refusals: Vec<CallOutcome>,
     changes: Vec<u64>,
 }
@@ -133,13 +163,14 @@ struct TurnSummary {
 impl TurnSummary {
     fn count(&mut self, call: &CallOutcome) {
         match (call.refused, &call.error) {
+            // Nobody has said no, and nobody yes.
+            _ if call.approval.is_some() => {}
             (true, _) => self.refused += 1,
             (false, Some(_)) => self.failed += 1,
             (false, None) => self.ok += 1,
         }
         self.unasked |= call.unasked;
-        self.parked |= call.code == "parked";
-        if call.refused {
+        if call.refused && call.approval.is_none() {
             self.refusals.push(call.clone());
         }
         if let (true, Some(number)) = (call.changed, call.number) {
@@ -153,7 +184,7 @@ fn exit(end: &TurnEnd, summary: &TurnSummary, strict: bool) -> Exit {
         TurnEnd::Failed(_) | TurnEnd::Refused => Exit::Failed,
         TurnEnd::Aborted | TurnEnd::Interrupted => Exit::Aborted,
         TurnEnd::Limit(_) | TurnEnd::Stuck | TurnEnd::Length => Exit::Parked,
-        TurnEnd::Done if summary.parked => Exit::Parked,
+        TurnEnd::Done if !summary.waiting.is_empty() => Exit::Parked,
         TurnEnd::Done if summary.unasked => Exit::Refused,
         TurnEnd::Done if strict && summary.refused > 0 => Exit::Refused,
         TurnEnd::Done => Exit::Done,
@@ -208,6 +239,13 @@ impl Printer {
             AgentEvent::Call { id, args, .. } => {
                 self.calls.push((id.clone(), report::brief(args)));
             }
+            AgentEvent::Task { session, event, .. } => match &**event {
+                AgentEvent::Answered(call) => self.summary.count(call),
+                AgentEvent::Call { id, args, .. } => {
+                    self.calls.push((format!("{session}:{id}"), report::brief(args)));
+                }
+                _ => {}
+            },
             _ => {}
         }
         if self.jsonl {
@@ -232,6 +270,16 @@ impl Printer {
                 format!("asks again in {} s: {}", wait.as_secs(), sanitize(why))
             }
             AgentEvent::Notice(text) => sanitize(text),
+            AgentEvent::Task { persona, session, event, .. } => match &**event {
+                AgentEvent::Answered(call) => {
+                    let id = format!("{session}:{}", call.id);
+                    let what = self.calls.iter().find(|(it, _)| *it == id);
+                    let what = what.map(|(_, args)| args.as_str()).unwrap_or_default();
+                    let (style, text) = report::call_line(call, what);
+                    paint.text(style, &sanitize(&format!("    {persona}:{text}"))).into_owned()
+                }
+                _ => return,
+            },
             _ => return,
         };
         // An error means that nobody reads it.
@@ -264,6 +312,13 @@ impl Printer {
         if let Some(why) = why {
             let label = paint.text(Style::Bad, "not finished:");
             writeln!(err, "{label} {}", sanitize(&why))?;
+        }
+        for approval in &self.summary.waiting {
+            let id = &self.session;
+            let line = format!(
+                "a call waits for approval {approval}: `eclusa approvals yes {approval}`, then `eclusa ask --resume {id}`"
+            );
+            writeln!(err, "{}", paint.text(Style::Warn, &line))?;
         }
         let go_on = format!("session {}: go on with `eclusa ask --resume {0} WORDS`", self.session);
         writeln!(err, "{}", paint.text(Style::Faint, &go_on))?;

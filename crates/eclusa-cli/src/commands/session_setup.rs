@@ -4,15 +4,17 @@ use std::{io::Read, path::Path, sync::Arc};
 
 use eclusa::{Files, Gate, Scene, parse::fenced};
 use eclusa_agent::{
-    ConversationSetup, Model, Persona, SystemText, TurnLimits, project_words, system_text,
+    ConversationSetup, Model, Persona, SystemText, TaskRole, TaskTool, TurnLimits, project_words,
+    system_text,
 };
 
+use super::model_choice::Helper;
 use crate::{archive::Archive, context::AppContext, failure::Failure, since};
 
 /// No file of the project is read further than this.
 const MAX_PROJECT_FILE: u64 = 64 << 10;
 
-/// A conversation with this model behind this gate.
+/// A conversation with this model behind this gate. The model can give work to the helpers.
 pub(super) fn conversation(
     ctx: &AppContext,
     gate: Gate,
@@ -20,26 +22,24 @@ pub(super) fn conversation(
     model: Arc<dyn Model>,
     persona: Persona,
     limits: TurnLimits,
+    helpers: Vec<Helper>,
 ) -> Result<ConversationSetup, Failure> {
-    let profile = model.profile();
-    let scene = Scene { model: Some(profile.model.clone()), ..ctx.scene() };
-    let registry = &gate.setup().registry;
-    let instruction = profile.declares.is_none().then(|| {
-        let mut tools = registry.visible();
-        if let Some(names) = &persona.tools {
-            tools.retain(|it| names.iter().any(|name| name == it.name()));
-        }
-        fenced::instruction(&tools, &scene)
-    });
-    let system = system_text(&SystemText {
-        persona: &persona,
-        mode: persona.mode_within(gate.run().mode),
-        workspace: &scene.workspace,
-        system: std::env::consts::OS,
-        today: since::now(),
-        instruction: instruction.as_deref(),
-    });
+    let scene = Scene { model: Some(model.profile().model.clone()), ..ctx.scene() };
     let project = project(ctx)?;
+    // A tool of the person that has the name keeps it.
+    if !helpers.is_empty() && !gate.setup().registry.has("task") {
+        let role = |it: Helper| {
+            let system = match &it.model {
+                Ok(model) => system(&gate, &scene, &**model, &it.persona),
+                Err(_) => String::new(),
+            };
+            TaskRole { persona: it.persona, model: it.model, system }
+        };
+        let roles = helpers.into_iter().map(role).collect();
+        let tool = TaskTool::registration(roles, project.clone(), scene.clone(), ctx.config.tasks);
+        gate.setup().registry.register(tool).map_err(Failure::usage)?;
+    }
+    let system = system(&gate, &scene, &*model, &persona);
     Ok(ConversationSetup {
         gate,
         model,
@@ -49,6 +49,25 @@ pub(super) fn conversation(
         scene,
         system,
         project,
+    })
+}
+
+/// The system text for a model and a persona.
+fn system(gate: &Gate, scene: &Scene, model: &dyn Model, persona: &Persona) -> String {
+    let instruction = model.profile().declares.is_none().then(|| {
+        let mut tools = gate.setup().registry.visible();
+        if let Some(names) = &persona.tools {
+            tools.retain(|it| names.iter().any(|name| name == it.name()));
+        }
+        fenced::instruction(&tools, scene)
+    });
+    system_text(&SystemText {
+        persona,
+        mode: persona.mode_within(gate.run().mode),
+        workspace: &scene.workspace,
+        system: std::env::consts::OS,
+        today: since::now(),
+        instruction: instruction.as_deref(),
     })
 }
 

@@ -5,6 +5,7 @@ use eclusa_agent::{
     ConversationHead, ItemBody, TranscriptItem, TranscriptStore, fork, money,
     transcript::{html, markdown},
 };
+use eclusa_store::Store;
 use serde_json::{Value, json};
 
 use super::{ask::unopened, undo};
@@ -244,13 +245,30 @@ pub(super) fn changed_after(
     let later = items.iter().filter(|it| it.turn > turn);
     let numbers: Vec<u64> = later
         .filter_map(|it| match &it.body {
-            ItemBody::Answer(answer) => answer.number,
+            ItemBody::Answer(answer) | ItemBody::LateAnswer(answer) => answer.number,
             _ => None,
         })
         .collect();
     let entries = ctx.workspace()?.entries().map_err(Failure::failed)?;
     let undoable = entries.iter().filter(|it| !matches!(it.status, UndoStatus::Undone { .. }));
-    Ok(undoable.map(|it| it.call).filter(|it| numbers.contains(it)).collect())
+    let store = ctx.store()?;
+    Ok(undoable.map(|it| it.call).filter(|it| is_among(&store, *it, &numbers)).collect())
+}
+
+/// Whether a call is one of these, or was made from inside one: by a task.
+fn is_among(store: &Store, call: u64, numbers: &[u64]) -> bool {
+    let mut call = Some(call);
+    while let Some(number) = call {
+        if numbers.contains(&number) {
+            return true;
+        }
+        let record = store.records(number, 1).ok().and_then(|it| it.into_iter().next());
+        let body = record.and_then(|it| serde_json::from_str::<Value>(&it.body).ok());
+        // A call inside another has a higher number.
+        let parent = body.and_then(|it| it.get("parent")?.as_u64());
+        call = parent.filter(|it| *it < number);
+    }
+    false
 }
 
 /// Whether every output is the one that the log knows: it holds its digest.
@@ -262,7 +280,9 @@ async fn checked(
 ) -> Result<Exit, Failure> {
     let (mut same, mut other, mut unknown) = (0, Vec::new(), 0);
     for item in items {
-        let ItemBody::Answer(answer) = &item.body else { continue };
+        let (ItemBody::Answer(answer) | ItemBody::LateAnswer(answer)) = &item.body else {
+            continue;
+        };
         let Some(number) = answer.number else { continue };
         let mut records = archive.store.records(number, 1).map_err(Failure::failed)?;
         records.extend(archive.store.ends_of(number).map_err(Failure::failed)?);

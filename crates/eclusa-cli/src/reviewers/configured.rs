@@ -3,9 +3,13 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use eclusa::{GateSetup, Reviewer, settings::Endpoint};
-use eclusa_config::{Config, PreflightSettings};
+use eclusa_config::{Config, PreflightReach, PreflightSettings};
+use tokio::sync::OnceCell;
 
-use super::{ExternalReviewer, ReviewerEndpoint, preflight::ExternalPreflight, service::Service};
+use super::{
+    ExternalReviewer, ReviewerEndpoint, model_thinker::ConfiguredThinker,
+    preflight::ExternalPreflight, service::Service,
+};
 use crate::{failure::Failure, spawn::Program};
 
 /// The reviewers that are configured, in their order. Programs run in the workspace.
@@ -30,17 +34,31 @@ pub(crate) fn set_preflight(
     workspace: &Path,
     setup: &mut GateSetup,
 ) -> Result<(), Failure> {
-    let made = |it: &PreflightSettings| {
+    let made = |it: &PreflightSettings, endpoint: &Endpoint| {
         let time = it.time.unwrap_or(config.limits.checkpoint);
-        let at = reached(&it.reach, workspace, time)
+        let at = reached(endpoint, workspace, time)
             .map_err(|err| Failure::usage(format!("{}: {err}", it.origin)))?;
         Ok::<_, Failure>(ExternalPreflight { at, time })
     };
     if let Some(thinker) = &config.reverse_thinker {
-        setup.reverse_thinker = Some(Arc::new(made(thinker)?));
+        setup.reverse_thinker = Some(match &thinker.reach {
+            PreflightReach::Endpoint(endpoint) => Arc::new(made(thinker, endpoint)?),
+            PreflightReach::Model(name) => Arc::new(ConfiguredThinker {
+                name: name.clone(),
+                config: config.clone(),
+                workspace: workspace.to_owned(),
+                redactor: setup.redactor.clone(),
+                log: setup.sink.clone(),
+                clock: setup.clock.clone(),
+                time: thinker.time.unwrap_or(config.limits.checkpoint),
+                opened: OnceCell::new(),
+            }),
+        });
     }
-    if let Some(checkpoint) = &config.checkpoint {
-        setup.checkpoint = Some(Arc::new(made(checkpoint)?));
+    if let Some(checkpoint) = &config.checkpoint
+        && let PreflightReach::Endpoint(endpoint) = &checkpoint.reach
+    {
+        setup.checkpoint = Some(Arc::new(made(checkpoint, endpoint)?));
     }
     Ok(())
 }

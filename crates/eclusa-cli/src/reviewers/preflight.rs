@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use eclusa::{
     Validated, Verdict,
-    preflight::{Advice, Checkpoint, ReverseThinker, ReverseThinkingReport},
+    preflight::{Checkpoint, ReverseThinker, ReverseThinkingReport},
 };
+use eclusa_agent::read_report;
 use futures::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     ExternalReviewer, ReviewerEndpoint, Said,
@@ -72,34 +73,9 @@ impl ReverseThinker for ExternalPreflight {
                 fields.insert("because".to_owned(), json!(verdict.why()));
             }
             match self.ask(&about).await? {
-                Said::Text(text) => report(&text),
+                Said::Text(text) => read_report(&text),
                 Said::No(why) => Err(why),
             }
         })
     }
-}
-
-/// Reads a report: `{"verdict": "proceed" | "ask" | "stop", "reason": …, "hidden_assumptions": […],
-/// "failure_scenarios": […]}`.
-fn report(text: &str) -> Result<ReverseThinkingReport, String> {
-    let fields: Map<String, Value> = serde_json::from_str(text)
-        .map_err(|err| format!("its answer is not a JSON object that can be read: {err}"))?;
-    let list = |name: &str| match fields.get(name) {
-        None => Ok(Vec::new()),
-        Some(value) => serde_json::from_value::<Vec<String>>(value.clone())
-            .map_err(|_| format!("`{name}` must be a list of texts")),
-    };
-    let verdict = match fields.get("verdict").and_then(Value::as_str) {
-        Some("proceed") => Advice::Proceed,
-        Some("ask") => Advice::Ask,
-        Some("stop") => Advice::Stop,
-        _ => return Err("its answer has no `verdict`; use proceed, ask or stop".to_owned()),
-    };
-    let reason = fields.get("reason").and_then(Value::as_str);
-    Ok(ReverseThinkingReport {
-        hidden_assumptions: list("hidden_assumptions")?,
-        failure_scenarios: list("failure_scenarios")?,
-        verdict,
-        verdict_reason: reason.unwrap_or("no reason was given").to_owned(),
-    })
 }

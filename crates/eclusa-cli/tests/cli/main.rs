@@ -16,6 +16,7 @@ mod chat;
 mod check;
 mod command_tools;
 mod configuration;
+mod conversation;
 mod demo;
 mod display;
 mod doctor;

@@ -202,6 +202,10 @@ fn what_a_tool_demands_must_be_there() {
     assert!(told.contains("names the reviewer `guard`"), "{told}");
     let told = wrong("[reverse_thinker]\ntime = \"1s\"\n");
     assert!(told.contains("a reverse thinker needs a `command` or a `url`"), "{told}");
+    let told = wrong("[reverse_thinker]\nmodel = \"pro\"\n");
+    assert!(told.contains("the reverse thinker is the model `pro`, and there is none"), "{told}");
+    let told = wrong("[reverse_thinker]\nmodel = \"pro\"\ncommand = [\"think\"]\n");
+    assert!(told.contains("not several"), "{told}");
 }
 
 /// S2.4: a mode for some clients or conversations; the most careful of those that fit holds.

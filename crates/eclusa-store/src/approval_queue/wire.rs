@@ -36,6 +36,8 @@ struct Wire<'a> {
     can_always: bool,
     principal: Cow<'a, str>,
     conversation: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task: Option<Cow<'a, str>>,
     ms: u64,
 }
 
@@ -133,6 +135,7 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
         can_always: question.can_always,
         principal: (&question.principal).into(),
         conversation: (&question.conversation).into(),
+        task: question.task.as_ref().map(Cow::from),
         ms: u64::try_from(question.time.as_millis()).unwrap_or(u64::MAX),
     };
     serde_json::to_string(&wire).map_err(|err| err.to_string())
@@ -147,6 +150,7 @@ pub(super) fn shown(question: &Question) -> Result<Hash, String> {
         conversation: String::new(),
         reason: None,
         reverse_thinking: None,
+        task: None,
         time: Duration::ZERO,
         ..question.clone()
     };
@@ -185,6 +189,7 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
         can_always: wire.can_always,
         principal: wire.principal.into_owned(),
         conversation: wire.conversation.into_owned(),
+        task: wire.task.map(Cow::into_owned),
         time: Duration::from_millis(wire.ms),
     })
 }

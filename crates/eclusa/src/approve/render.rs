@@ -152,6 +152,9 @@ fn tool(question: &Question, page: &mut lines::Page) {
     };
     page.line(Role::Tool, format!("tool: {}{from}", name(&question.tool)));
     page.line(Role::Class, format!("class: {}", question.class));
+    if let Some(task) = &question.task {
+        page.line(Role::Class, format!("asked by: task {}", name(task)));
+    }
     // What is shown before it is applied, and undone if it must be, is not hard to take back.
     if question.destructive && question.preview.is_none() {
         page.line(Role::Warning, "warning: what this tool does is hard to take back".to_owned());

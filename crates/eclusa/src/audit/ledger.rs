@@ -60,8 +60,7 @@ impl Ledger {
         run: &Run,
         sent: &SentRequest<'_>,
     ) -> Result<Receipt, AuditError> {
-        let draft = Draft { start: None, question: None, body: sent.line(run, self.now()) };
-        self.settled(self.append(draft)).await
+        self.settled(self.append(sent.draft(run, self.now()))).await
     }
 
     /// Hands a draft to the sink. A sink that crashes has not taken it.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::body::Hex;
+use super::{Draft, body::Hex};
 use crate::{Hash, Run};
 
 /// A request to a model, before it is sent: which model, where, and what exactly.
@@ -19,8 +19,13 @@ pub struct SentRequest<'a> {
 }
 
 impl SentRequest<'_> {
+    /// The record, for whoever has a log and no gate. `at` is the time, in milliseconds since 1970.
+    pub fn draft(&self, run: &Run, at: u64) -> Draft {
+        Draft { start: None, question: None, body: self.line(run, at) }
+    }
+
     /// The record, with its fields in alphabetical order.
-    pub(super) fn line(&self, run: &Run, at: u64) -> String {
+    fn line(&self, run: &Run, at: u64) -> String {
         #[derive(Serialize)]
         struct SentLine<'a> {
             at: u64,

@@ -309,6 +309,8 @@ pub(super) async fn ask_approvers(
     let queue = setup.approval_queue.as_ref().filter(|_| queued);
     // Whoever never waits asks nobody who would have to be waited for.
     let present = if run.park || required { &[][..] } else { &setup.approvers[..] };
+    // Only the queue can do without waiting.
+    let wait = !(run.park || run.park_absent);
     let (mut told, mut unread) = (false, None);
     for approver in present.iter().chain(queue) {
         let several = approver.takes_several();
@@ -320,7 +322,7 @@ pub(super) async fn ask_approvers(
         if !std::mem::replace(&mut told, true) {
             waiting::emit_asked(setup, run, question);
         }
-        let asking = async { approver.submit(question, !run.park).await };
+        let asking = async { approver.submit(question, wait).await };
         let asking = tokio::time::timeout(question.time, AssertUnwindSafe(asking).catch_unwind());
         let answered = tokio::select! {
             biased;

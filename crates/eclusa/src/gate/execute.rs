@@ -192,9 +192,35 @@ impl Job {
         let passing = Box::pin(async move { gate.pass(call.from(Origin::Tool)).await });
         let reply = passing.await;
         if reply.aborted() {
-            self.aborted.store(true, Ordering::Release);
+            self.end_turn();
         }
         reply
+    }
+
+    /// The gate for a model that works inside this call. Its calls are recorded under this one and
+    /// belong to the same conversation; it has no other tools than these, and no looser mode.
+    pub fn gate_for_task(&self, task: &str, tools: &[String], mode: Option<Mode>) -> Gate {
+        let outer = self.gate.run();
+        let among = |it: &&String| outer.tools.as_ref().is_none_or(|all| all.contains(it));
+        let run = Run {
+            nesting: CallNesting { parent: self.start, depth: outer.nesting.depth + 1 },
+            mode: mode.map_or(outer.mode, |it| it.more_careful(outer.mode)),
+            tools: Some(tools.iter().filter(among).cloned().collect()),
+            task: Some(task.into()),
+            ..outer.clone()
+        };
+        self.gate.for_run(run)
+    }
+
+    /// The tools that a model is shown in this run, by name.
+    pub fn visible_tools(&self) -> Vec<String> {
+        let visible = self.gate.setup().registry.visible();
+        visible.iter().map(|it| it.name().to_owned()).collect()
+    }
+
+    /// A person ended the whole turn at a call that was made inside this one.
+    pub fn end_turn(&self) {
+        self.aborted.store(true, Ordering::Release);
     }
 }
 
@@ -246,7 +272,8 @@ pub(crate) async fn execute(
     let call = permit.into_call();
     let limits = &gate.setup().limits;
     let wanted = call.call().time.or_else(|| call.tool().tool().time(call.args()));
-    let limit = wanted.unwrap_or(limits.time).min(limits.time_cap);
+    let limit =
+        wanted.unwrap_or(limits.time).min(call.tool().time_cap().unwrap_or(limits.time_cap));
     let began = Instant::now();
     let until = match run.deadline {
         Some(deadline) => Instant::from_std(deadline).min(began + limit),

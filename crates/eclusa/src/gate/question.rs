@@ -51,6 +51,7 @@ pub(super) fn question_with(
         grant,
         principal: run.principal.to_string(),
         conversation: run.conversation.to_string(),
+        task: run.task.as_deref().map(str::to_owned),
         time,
     }
 }

@@ -1,8 +1,11 @@
 //! One tool as the registry keeps it, and what the embedding program says about it.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -23,6 +26,7 @@ pub struct Registration {
     lazy: bool,
     extra: ExtraArgs,
     hidden: Vec<String>,
+    time_cap: Option<Duration>,
 }
 
 /// What happens to arguments that the schema does not name, where the schema itself says nothing
@@ -58,6 +62,7 @@ impl Registration {
             lazy: false,
             extra: ExtraArgs::default(),
             hidden: Vec::new(),
+            time_cap: None,
         }
     }
 
@@ -110,6 +115,12 @@ impl Registration {
         Registration { lazy: true, ..self }
     }
 
+    /// The most time to run that a call of it can ask for, in place of
+    /// [`Limits::time_cap`](crate::Limits::time_cap).
+    pub fn time_cap(self, time: Duration) -> Registration {
+        Registration { time_cap: Some(time), ..self }
+    }
+
     /// What happens to arguments that the schema does not name.
     pub fn extra(self, extra: ExtraArgs) -> Registration {
         Registration { extra, ..self }
@@ -139,6 +150,7 @@ pub struct Registered {
     found: AtomicBool,
     extra: ExtraArgs,
     hidden: Vec<String>,
+    time_cap: Option<Duration>,
     declared: OnceLock<Declared>,
 }
 
@@ -179,6 +191,7 @@ impl Registered {
             found: AtomicBool::new(false),
             extra: it.extra,
             hidden: it.hidden,
+            time_cap: it.time_cap,
             declared: OnceLock::new(),
             tool: it.tool,
         };
@@ -245,6 +258,11 @@ impl Registered {
     /// The server it comes from, when it is not one of the program's own.
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
+    }
+
+    /// The most time to run that a call of it can ask for, where that is its own.
+    pub fn time_cap(&self) -> Option<Duration> {
+        self.time_cap
     }
 
     /// True when a person trusts where it comes from.

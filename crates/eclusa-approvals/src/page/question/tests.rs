@@ -40,6 +40,7 @@ fn queued(case: &Value) -> QueuedQuestion {
             scope: Some(GrantScope::default()),
         }),
         can_always: true,
+        task: None,
         principal: "me".to_owned(),
         conversation: "talk".to_owned(),
         time: Duration::from_secs(60),

@@ -10,8 +10,8 @@ use crate::screen::Style;
 const MAX_ARGS: usize = 60;
 
 /// An event as one object; those that only a screen needs are left out.
-pub(super) fn event(event: &AgentEvent) -> Option<Value> {
-    Some(match event {
+pub(super) fn event(told: &AgentEvent) -> Option<Value> {
+    Some(match told {
         AgentEvent::Opened { session, model, persona, resumed } => {
             json!({"event": "opened", "session": session, "model": model, "persona": persona, "resumed": resumed})
         }
@@ -28,6 +28,14 @@ pub(super) fn event(event: &AgentEvent) -> Option<Value> {
             "error": it.error,
             "output": it.output,
             "number": it.number,
+            "approval": it.approval,
+        }),
+        AgentEvent::Task { call, persona, session, event: inner } => json!({
+            "event": "task",
+            "call": call,
+            "persona": persona,
+            "session": session,
+            "of": event(inner)?,
         }),
         AgentEvent::Retry { why, wait } => {
             json!({"event": "retry", "why": why, "wait_ms": u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)})
@@ -64,6 +72,7 @@ pub(super) fn object(
         "calls": {"ok": summary.ok, "failed": summary.failed, "refused": summary.refused},
         "refusals": summary.refusals.iter().map(refusal).collect::<Value>(),
         "changes": summary.changes,
+        "waiting": summary.waiting,
         "usage": {
             "input": report.usage.input,
             "cache_read": report.usage.cache_read,
@@ -80,6 +89,7 @@ pub(super) fn object(
 /// A call in a line: how it went, what it was, how long it took, its number.
 pub(in crate::commands) fn call_line(call: &CallOutcome, args: &str) -> (Style, String) {
     let (style, sign) = match (&call.error, call.refused) {
+        _ if call.approval.is_some() => (Style::Warn, '⋯'),
         (None, _) => (Style::Good, '✓'),
         (Some(_), true) => (Style::Bad, '✗'),
         (Some(_), false) => (Style::Warn, '!'),

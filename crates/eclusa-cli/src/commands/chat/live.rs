@@ -113,6 +113,7 @@ pub(super) async fn run(
         commands: VecDeque::new(),
         ended: false,
     };
+    live.chat.handle.take_up_answers();
     live.show_beginning(true);
     let talked = live.talk(first).await;
     let LiveChat { mut chat, screen, mut questions, .. } = live;

@@ -59,6 +59,7 @@ impl OpenChat {
         let persona = model_choice::persona(&ctx, choice.persona.as_deref())?;
         let chosen = model_choice::find(&ctx, choice.model.as_deref(), &persona).await?;
         let limits = model_choice::limits(&ctx, &*chosen.model, None)?;
+        let (helpers, secrets) = model_choice::helpers(&ctx, &chosen).await;
         let store = ctx.store()?;
         let archive = Archive::new(store.clone());
         let terminal = Terminal::new(true, ctx.paths.always_files());
@@ -66,8 +67,9 @@ impl OpenChat {
         if let Some(lender) = lender {
             lend_terminal(&mut setup, lender);
         }
-        if let Some(secret) = chosen.secret {
-            setup.redactor = Arc::new(setup.redactor.with_rules([secret]));
+        let secrets: Vec<_> = secrets.into_iter().chain(chosen.secret).collect();
+        if !secrets.is_empty() {
+            setup.redactor = Arc::new(setup.redactor.with_rules(secrets));
         }
         // Whoever sits here is asked for as long as it takes.
         setup.limits.approval = crate::gates::AS_LONG_AS_IT_TAKES;
@@ -78,8 +80,15 @@ impl OpenChat {
         let names = [persona.name.clone(), chosen.model.profile().name.clone(), mode.to_string()];
         let window = chosen.model.profile().window;
         let (model, gate_of_model) = (chosen.model, gate.clone());
-        let setup =
-            session_setup::conversation(&ctx, gate_of_model, &archive, model, persona, limits)?;
+        let setup = session_setup::conversation(
+            &ctx,
+            gate_of_model,
+            &archive,
+            model,
+            persona,
+            limits,
+            helpers,
+        )?;
         let resume = match (&choice.resume, choice.last) {
             (Some(id), _) => Some(id.clone()),
             (None, true) => Some(sessions::read(&archive, None).await?.0.id),

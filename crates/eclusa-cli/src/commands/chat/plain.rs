@@ -217,6 +217,16 @@ fn tell(
             "note: the model is shown less: about {before} tokens before, {after} now"
         )),
         AgentEvent::Notice(text) => Some(format!("note: {text}")),
+        AgentEvent::Task { persona, event, .. } => match &**event {
+            AgentEvent::Call { tool, args, .. } => {
+                Some(format!("tool of {persona}: {tool} {}", report::brief(args)))
+            }
+            AgentEvent::Answered(call) => {
+                let line = report::call_line(call, "").1;
+                Some(format!("answer to {persona}: {}", line.trim_start()))
+            }
+            _ => None,
+        },
         _ => None,
     };
     let Some(line) = line else { return Ok(speaking) };

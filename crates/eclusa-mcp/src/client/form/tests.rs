@@ -21,6 +21,7 @@ pub(crate) fn question() -> Question {
         binding: "binding".to_owned(),
         grant: None::<Grant>,
         can_always: false,
+        task: None,
         principal: "tester".to_owned(),
         conversation: "mcp".to_owned(),
         time: std::time::Duration::from_secs(60),

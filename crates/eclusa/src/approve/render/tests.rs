@@ -42,6 +42,7 @@ fn question(tool: &str, args: Value) -> Question {
             scope: Some(crate::approve::GrantScope::default()),
         }),
         can_always: true,
+        task: None,
         principal: "me".to_owned(),
         conversation: "talk".to_owned(),
         time: Duration::from_secs(60),
@@ -60,6 +61,7 @@ fn shell(command: &str) -> Question {
         touches: vec![Touch::Run(command.to_owned())],
         grant: Some(grant),
         can_always: false,
+        task: None,
         ..question("bash", json!({ "command": command }))
     }
 }

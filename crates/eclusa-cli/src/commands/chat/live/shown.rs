@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use eclusa_agent::{AgentEvent, ItemBody, TranscriptItem, TurnEnd, TurnReport, money};
+use eclusa_agent::{AgentEvent, CallOutcome, ItemBody, TranscriptItem, TurnEnd, TurnReport, money};
 
 use super::LiveChat;
 use crate::{
@@ -65,15 +65,13 @@ impl LiveChat<'_> {
                 view.wait_for(WAITING, now);
             }
             AgentEvent::Call { id, tool, args, .. } => {
+                // It may go on by itself, when somebody has answered a call that waited.
+                self.busy = true;
                 view.call_began(&id, &sanitize(&tool), &sanitize(&brief(&args)), now);
             }
             AgentEvent::Progress { id, detail } => view.call_progress(&id, &sanitize(&detail)),
             AgentEvent::Answered(call) => {
-                let outcome = match (&call.error, call.refused) {
-                    (None, _) => CallEnd::Done,
-                    (Some(_), true) => CallEnd::Refused,
-                    (Some(_), false) => CallEnd::Failed,
-                };
+                let outcome = ended(&call);
                 let note = sanitize(call.error.as_deref().unwrap_or_default());
                 let (time, number) = (call.time, call.number);
                 view.call_ended(&call.id, &EndedCall { outcome, note: &note, time, number });
@@ -94,6 +92,21 @@ impl LiveChat<'_> {
                 view.say(Style::Warn, &format!("  note: {}", sanitize(&text)));
                 self.compacted();
             }
+            AgentEvent::Task { call, persona, event, .. } => match *event {
+                AgentEvent::Call { tool, args, .. } => {
+                    let text = format!("{persona}: {tool} {}", brief(&args));
+                    view.call_progress(&call, &sanitize(&text));
+                }
+                AgentEvent::Answered(inner) => {
+                    let end = ended(&inner);
+                    let tool = format!("{persona}: {}", inner.tool);
+                    let note = sanitize(inner.error.as_deref().unwrap_or_default());
+                    let (time, number) = (inner.time, inner.number);
+                    let end = EndedCall { outcome: end, note: &note, time, number };
+                    view.print_call(&sanitize(&tool), "", &end);
+                }
+                _ => {}
+            },
             AgentEvent::Ended(report) => self.turn_ended(&report),
         }
     }
@@ -128,6 +141,14 @@ impl LiveChat<'_> {
     }
 }
 
+fn ended(call: &CallOutcome) -> CallEnd {
+    match (&call.error, call.refused) {
+        (None, _) => CallEnd::Done,
+        (Some(_), true) => CallEnd::Refused,
+        (Some(_), false) => CallEnd::Failed,
+    }
+}
+
 /// One entry of what was said before.
 fn show_item(view: &mut View, item: &TranscriptItem, all: &[TranscriptItem]) {
     match &item.body {
@@ -136,9 +157,13 @@ fn show_item(view: &mut View, item: &TranscriptItem, all: &[TranscriptItem]) {
             view.model_wrote(&sanitize(text));
             view.end_text();
         }
-        ItemBody::Answer(answer) => {
+        ItemBody::Answer(answer) | ItemBody::LateAnswer(answer) => {
             let call = all.iter().find_map(|it| match &it.body {
-                ItemBody::Call { id, args, .. } if *id == answer.id => Some(args),
+                ItemBody::Call { id, args, .. } | ItemBody::Resumed { id, args, .. }
+                    if *id == answer.id =>
+                {
+                    Some(args)
+                }
                 _ => None,
             });
             let about = call.map(brief).unwrap_or_default();
@@ -153,6 +178,9 @@ fn show_item(view: &mut View, item: &TranscriptItem, all: &[TranscriptItem]) {
             view.print_call(&sanitize(&answer.tool), &sanitize(&about), &end);
         }
         ItemBody::Notice { text } => view.say(Style::Warn, &format!("  note: {}", sanitize(text))),
-        ItemBody::Opened { .. } | ItemBody::Call { .. } | ItemBody::Summary { .. } => {}
+        ItemBody::Opened { .. }
+        | ItemBody::Call { .. }
+        | ItemBody::Resumed { .. }
+        | ItemBody::Summary { .. } => {}
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of model choice.
+//! Tests of opening models.
 
 use eclusa::Redactor;
 
