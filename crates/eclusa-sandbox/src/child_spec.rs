@@ -268,7 +268,8 @@ fn env(plan: &Plan, proxy: Option<SocketAddrV4>) -> Result<Vec<CString>, Sandbox
         }
         for name in ["no_proxy", "NO_PROXY"] {
             env.push(c_string(OsStr::new(&format!(
-                "{name}=localhost,.localhost,127.0.0.1,0.0.0.0,::1"
+                "{name}=localhost,.localhost,127.0.0.1,0.0.0.0,::1,{}",
+                proxy.ip()
             )))?);
         }
     }

@@ -41,6 +41,7 @@ mod tests;
 pub struct Proxy {
     hosts: Hosts,
     private: Vec<SocketAddr>,
+    door: Option<SocketAddr>,
     resolver: Arc<dyn Resolver>,
     limits: Limits,
     report: Report,
@@ -191,6 +192,7 @@ impl Proxy {
         Proxy {
             hosts,
             private: Vec::new(),
+            door: None,
             resolver: Arc::new(SystemResolver),
             limits: Limits::default(),
             report: Arc::new(report),
@@ -215,6 +217,14 @@ impl Proxy {
     #[must_use]
     pub fn with_private(mut self, place: SocketAddr) -> Proxy {
         self.private.push(SocketAddr::new(place.ip().to_canonical(), place.port()));
+        self
+    }
+
+    /// The same, and requests that are made to the proxy itself, as to any server, go here: to
+    /// something of the caller's, outside the sandbox.
+    #[must_use]
+    pub fn with_door(mut self, door: SocketAddr) -> Proxy {
+        self.door = Some(door);
         self
     }
 

@@ -343,8 +343,12 @@ impl Sandboxes {
         let attempts = Attempts::default();
         let noted = attempts.clone();
         let report = move |attempt| noted.add(attempt);
-        let serving =
-            Proxy::new(self.0.hosts.clone().under(access.clone()), report).serve(listener);
+        let proxy = Proxy::new(self.0.hosts.clone().under(access.clone()), report);
+        let proxy = match self.settings().door {
+            Some(door) => proxy.with_door(door),
+            None => proxy,
+        };
+        let serving = proxy.serve(listener);
         let path = PathBuf::from("the proxy");
         let serving = serving.map_err(|source| RunError::Layer { path, source })?;
         Ok(Network { serving, attempts })

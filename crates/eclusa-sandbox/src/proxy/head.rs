@@ -2,6 +2,8 @@
 //!
 //! Whatever two programs could read in two ways is refused, because the second reader is the host.
 
+use std::net::SocketAddr;
+
 use eclusa_net::{Host, split_port};
 
 use super::Way;
@@ -47,8 +49,9 @@ pub(super) fn end(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|it| it == b"\r\n\r\n").map(|at| at + 4)
 }
 
-/// Reads a head, its final empty line included.
-pub(super) fn read(bytes: &[u8]) -> Result<RequestHead, String> {
+/// Reads a head, its final empty line included. `own` is the address of the proxy, where requests
+/// may be made to the proxy itself: they name a path and no host.
+pub(super) fn read(bytes: &[u8], own: Option<SocketAddr>) -> Result<RequestHead, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "its head is not text")?;
     let text = text.strip_suffix("\r\n\r\n").ok_or("its head has no end")?;
     if text.replace("\r\n", "").contains(|it: char| it.is_control() && it != '\t') {
@@ -68,7 +71,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<RequestHead, String> {
     if headers.len() > LINES {
         return Err(format!("it has more than {LINES} headers"));
     }
-    if *method == "CONNECT" { tunnel(target, &headers) } else { plain(method, target, &headers) }
+    match (*method, own) {
+        ("CONNECT", _) => tunnel(target, &headers),
+        (_, Some(own)) if target.starts_with('/') => {
+            plain(method, &format!("http://{own}{target}"), &headers)
+        }
+        _ => plain(method, target, &headers),
+    }
 }
 
 type Header<'a> = (String, &'a str);

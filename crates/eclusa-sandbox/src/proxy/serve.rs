@@ -46,6 +46,15 @@ fn serve(proxy: &Proxy, client: &TcpStream, ticket: &Ticket) -> Result<(), Refus
     let _ = client.set_nodelay(true);
     let Some((head, early)) = read_head(proxy, client)? else { return Ok(()) };
     let RequestHead { host, port, way, .. } = &head;
+    if let Some(door) = proxy.door.filter(|_| is_own(client, &head)) {
+        ticket.asks("door", *port, *way);
+        let (upstream, place) = connect(proxy, host, &[door])?;
+        ticket.reached(place, &upstream);
+        let bytes = &ticket.bytes;
+        let pair = Pair { client, upstream: &upstream, bytes, idle: proxy.limits.idle };
+        pair.request(&head.rewritten, head.body, &early);
+        return Ok(());
+    }
     ticket.asks(&host.to_string(), *port, *way);
     if proxy.hosts.closes(host, *port, *way) {
         return Err(Refusal::Rule(host.to_string()));
@@ -77,6 +86,13 @@ fn serve(proxy: &Proxy, client: &TcpStream, ticket: &Ticket) -> Result<(), Refus
     Ok(())
 }
 
+/// True when a request is made to the proxy itself.
+fn is_own(client: &TcpStream, head: &RequestHead) -> bool {
+    let own = client.local_addr();
+    let is_own = |own: SocketAddr| head.host == Host::Ip(own.ip()) && head.port == own.port();
+    head.way == Way::Plain && own.is_ok_and(is_own)
+}
+
 /// The head of the request, and what came after it. `None`: the caller went without a word.
 fn read_head(proxy: &Proxy, client: &TcpStream) -> Result<Option<(RequestHead, Vec<u8>)>, Refusal> {
     let mut bytes = Vec::new();
@@ -84,7 +100,10 @@ fn read_head(proxy: &Proxy, client: &TcpStream) -> Result<Option<(RequestHead, V
     loop {
         if let Some(end) = head::end(&bytes) {
             let early = bytes.split_off(end);
-            return head::read(&bytes).map(|head| Some((head, early))).map_err(Refusal::Malformed);
+            let own = proxy.door.and_then(|_| client.local_addr().ok());
+            return head::read(&bytes, own)
+                .map(|head| Some((head, early)))
+                .map_err(Refusal::Malformed);
         }
         if bytes.len() > proxy.limits.head {
             let most = proxy.limits.head;

@@ -9,7 +9,7 @@ use super::{
 };
 
 fn head(text: &str) -> Result<head::RequestHead, String> {
-    head::read(text.replace('\n', "\r\n").as_bytes())
+    head::read(text.replace('\n', "\r\n").as_bytes(), None)
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn requests_that_could_be_read_in_two_ways_are_refused() {
         b"GET http://a.example/ HTTP/1.1\r\nX: a\rY: b\r\n\r\n",
         b"GET http://a.example/ HTTP/1.1\r\nX: \xff\r\n\r\n",
     ] {
-        assert!(head::read(bytes).is_err(), "{bytes:?}");
+        assert!(head::read(bytes, None).is_err(), "{bytes:?}");
     }
 }
 
@@ -197,11 +197,64 @@ fn a_greeting_that_names_two_hosts_or_none_properly_is_refused() {
     }
 }
 
+/// Sends a request to a proxy that reaches no host, and gives its answer.
+fn asked(request: &str, door: Option<std::net::SocketAddr>) -> String {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap();
+    let proxy = super::Proxy::new(Hosts::none(), |_| {});
+    let proxy = door.into_iter().fold(proxy, super::Proxy::with_door);
+    let _serving = proxy.serve(listener).unwrap();
+    let mut client = std::net::TcpStream::connect(own).unwrap();
+    client.write_all(request.replace("OWN", &own.to_string()).as_bytes()).unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// A server that answers every request with its first line.
+fn echoing() -> std::net::SocketAddr {
+    use std::io::{BufRead as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut line = String::new();
+            let mut reader = std::io::BufReader::new(stream);
+            reader.read_line(&mut line).unwrap();
+            let answer = format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{line}");
+            reader.into_inner().write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    address
+}
+
+#[test]
+fn what_is_asked_of_the_proxy_itself_goes_through_the_door_and_nothing_else_does() {
+    let door = echoing();
+    for target in ["/v1/x?y=z", "http://OWN/v1/x?y=z"] {
+        let request = format!("GET {target} HTTP/1.1\r\nHost: OWN\r\n\r\n");
+        let answer = asked(&request, Some(door));
+        assert!(answer.ends_with("GET /v1/x?y=z HTTP/1.1\r\n"), "{answer}");
+        let answer = asked(&request, None);
+        assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
+    }
+    for request in [
+        "GET /x HTTP/1.1\r\nHost: other.example\r\n\r\n".to_owned(),
+        format!("GET http://{door}/x HTTP/1.1\r\n\r\n"),
+        "GET //other.example/x HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(),
+        "CONNECT OWN HTTP/1.1\r\n\r\n".to_owned(),
+    ] {
+        let answer = asked(&request, Some(door));
+        assert!(answer.starts_with("HTTP/1.1 4"), "{request} {answer}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), at in 0..120_usize, with in any::<u8>()) {
         let _ = hello::read(&bytes);
-        let _ = head::read(&bytes);
+        let _ = head::read(&bytes, None);
         let mut near = greeting(&["example.org"], 60);
         if let Some(byte) = near.get_mut(at) { *byte = with; }
         if let Ok(Greeting::Whole(Some(name))) = hello::read(&near) {
@@ -212,7 +265,7 @@ proptest! {
     #[test]
     fn a_request_that_is_let_through_goes_to_the_host_that_was_judged(host in "[a-z0-9.:@#/\\[\\]%-]{1,24}", path in "[ -~]{0,12}") {
         let text = format!("GET http://{host}/{path} HTTP/1.1\r\n\r\n");
-        if let Ok(head) = head::read(text.as_bytes()) {
+        if let Ok(head) = head::read(text.as_bytes(), None) {
             let sent = String::from_utf8(head.rewritten).unwrap();
             let mut lines = sent.split("\r\n");
             prop_assert_eq!(lines.next().unwrap().split(' ').count(), 3);

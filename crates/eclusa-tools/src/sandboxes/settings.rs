@@ -1,6 +1,6 @@
 //! What every command of a workspace has in common.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
 use eclusa::{Blocked, settings::RequiredEnforcement};
 use eclusa_sandbox::{Keep, Limits};
@@ -27,6 +27,8 @@ pub struct SandboxSettings {
     pub blocked: Blocked,
     /// Hosts that may be reached: `example.org`, `*.example.org`, `example.org:8080`.
     pub hosts: Vec<String>,
+    /// What answers requests that are made to the proxy itself, if anybody does.
+    pub door: Option<SocketAddr>,
     /// Directories of the workspace that are written at once and cannot be undone, where they
     /// exist.
     pub live: Vec<PathBuf>,
@@ -62,6 +64,7 @@ impl SandboxSettings {
             hide: Vec::new(),
             blocked: Blocked::default(),
             hosts: Vec::new(),
+            door: None,
             live: Vec::new(),
             writable: Vec::new(),
             least: RequiredEnforcement::default(),
