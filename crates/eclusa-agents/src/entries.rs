@@ -55,6 +55,10 @@ pub(crate) enum EntryChange {
     TomlTable { path: Vec<&'static str>, fields: Vec<(&'static str, Value)> },
     /// The whole file.
     Whole { text: String },
+    /// The other servers in these lists of a JSON file, put behind our program.
+    JsonServers { lists: Vec<Vec<&'static str>>, program: String },
+    /// The other servers in this table of a TOML file.
+    TomlServers { path: Vec<&'static str>, program: String },
 }
 
 /// A word that every shell takes for nothing but itself.
@@ -90,30 +94,24 @@ pub fn entries(agent: Agent, facts: &InstallFacts) -> Vec<SettingsEntry> {
         Agent::Cursor => cursor(facts),
         Agent::Copilot => copilot(facts),
         Agent::Windsurf => windsurf(facts),
-        Agent::VsCode => vec![server(
-            pick(facts, "Code/User/mcp.json", ".vscode/mcp.json", "XDG_CONFIG_HOME", ".config"),
-            vec!["servers", "eclusa"],
-            json!({"type": "stdio", "command": facts.program, "args": ["mcp"]}),
-        )],
-        Agent::Zed => vec![server(
-            pick(facts, "zed/settings.json", ".zed/settings.json", "XDG_CONFIG_HOME", ".config"),
-            vec!["context_servers", "eclusa"],
-            json!({"command": facts.program, "args": ["mcp"]}),
-        )],
+        Agent::VsCode => {
+            let names = ["Code/User/mcp.json", ".vscode/mcp.json"];
+            let entry = json!({"type": "stdio", "command": facts.program, "args": ["mcp"]});
+            servers(facts, editor_file(facts, names), vec!["servers"], entry)
+        }
+        Agent::Zed => {
+            let names = ["zed/settings.json", ".zed/settings.json"];
+            let entry = json!({"command": facts.program, "args": ["mcp"]});
+            servers(facts, editor_file(facts, names), vec!["context_servers"], entry)
+        }
     }
 }
 
 /// The person's file or the project's.
-fn pick(
-    facts: &InstallFacts,
-    own: &'static str,
-    project: &'static str,
-    variable: &'static str,
-    otherwise: &'static str,
-) -> EntryFile {
+fn editor_file(facts: &InstallFacts, [own, project]: [&'static str; 2]) -> EntryFile {
     match facts.project {
         true => EntryFile::Project(project),
-        false => EntryFile::Settings(variable, otherwise, own),
+        false => EntryFile::Settings("XDG_CONFIG_HOME", ".config", own),
     }
 }
 
@@ -131,8 +129,22 @@ fn value(
     SettingsEntry { file, purpose, change: EntryChange::JsonValue { path, value } }
 }
 
-fn server(file: EntryFile, path: Vec<&'static str>, entry: Value) -> SettingsEntry {
-    value(file, "connects eclusa's tools", path, entry)
+/// Our server in a list of servers, and the others of that list behind the gate.
+fn servers(
+    facts: &InstallFacts,
+    file: EntryFile,
+    list: Vec<&'static str>,
+    entry: Value,
+) -> Vec<SettingsEntry> {
+    let path = list.iter().copied().chain(["eclusa"]).collect();
+    let ours = value(file, "connects eclusa's tools", path, entry);
+    vec![ours, others(facts, file, vec![list])]
+}
+
+/// The other servers of these lists, behind the gate.
+fn others(facts: &InstallFacts, file: EntryFile, lists: Vec<Vec<&'static str>>) -> SettingsEntry {
+    let change = EntryChange::JsonServers { lists, program: facts.program.clone() };
+    SettingsEntry { file, purpose: "puts its other servers behind the gate", change }
 }
 
 fn claude_code(facts: &InstallFacts) -> Vec<SettingsEntry> {
@@ -170,12 +182,14 @@ fn claude_code(facts: &InstallFacts) -> Vec<SettingsEntry> {
     match (facts.managed, facts.project) {
         (true, _) => {}
         (false, true) => {
-            all.push(server(EntryFile::Project(".mcp.json"), vec!["mcpServers", "eclusa"], entry));
+            all.extend(servers(facts, EntryFile::Project(".mcp.json"), vec!["mcpServers"], entry));
         }
         (false, false) => {
             // With the variable it stands in that directory, without it beside it.
             let file = EntryFile::Settings("CLAUDE_CONFIG_DIR", "", ".claude.json");
-            all.push(server(file, vec!["mcpServers", "eclusa"], entry));
+            all.extend(servers(facts, file, vec!["mcpServers"], entry));
+            // Servers of single projects stand in the same file.
+            all.push(others(facts, file, vec![vec!["projects", "*", "mcpServers"]]));
         }
     }
     all
@@ -231,6 +245,12 @@ fn codex(facts: &InstallFacts) -> Vec<SettingsEntry> {
             ],
         },
     });
+    let path = vec!["mcp_servers"];
+    all.push(SettingsEntry {
+        file: config,
+        purpose: "puts its other servers behind the gate",
+        change: EntryChange::TomlServers { path, program: facts.program.clone() },
+    });
     all
 }
 
@@ -256,7 +276,7 @@ fn gemini(facts: &InstallFacts) -> Vec<SettingsEntry> {
     let purpose = "switches hooks on";
     all.push(value(settings, purpose, vec!["hooksConfig", "enabled"], json!(true)));
     let entry = json!({"command": facts.program, "args": ["mcp"], "trust": true});
-    all.push(server(settings, vec!["mcpServers", "eclusa"], entry));
+    all.extend(servers(facts, settings, vec!["mcpServers"], entry));
     all
 }
 
@@ -274,7 +294,11 @@ fn opencode(facts: &InstallFacts) -> Vec<SettingsEntry> {
     };
     let entry = json!({"type": "local", "command": [facts.program, "mcp"], "enabled": true});
     let config = settings("opencode/opencode.json", "opencode.json");
-    vec![plugin, server(config, vec!["mcp", "eclusa"], entry)]
+    let mut all = vec![plugin];
+    all.extend(servers(facts, config, vec!["mcp"], entry));
+    let commented = settings("opencode/opencode.jsonc", "opencode.jsonc");
+    all.push(others(facts, commented, vec![vec!["mcp"]]));
+    all
 }
 
 fn cursor(facts: &InstallFacts) -> Vec<SettingsEntry> {
@@ -289,9 +313,9 @@ fn cursor(facts: &InstallFacts) -> Vec<SettingsEntry> {
     for event in ["beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse"] {
         all.push(hook(hooks, vec!["hooks", event], entry.clone(), agent));
     }
-    let servers = file(".cursor/mcp.json", ".cursor/mcp.json");
+    let list = file(".cursor/mcp.json", ".cursor/mcp.json");
     let entry = json!({"command": facts.program, "args": ["mcp"]});
-    all.push(server(servers, vec!["mcpServers", "eclusa"], entry));
+    all.extend(servers(facts, list, vec!["mcpServers"], entry));
     all
 }
 
@@ -310,8 +334,8 @@ fn copilot(facts: &InstallFacts) -> Vec<SettingsEntry> {
         let entry = json!({
             "type": "local", "command": facts.program, "args": ["mcp"], "tools": ["*"],
         });
-        let servers = EntryFile::Home(".copilot/mcp-config.json");
-        all.push(server(servers, vec!["mcpServers", "eclusa"], entry));
+        let list = EntryFile::Home(".copilot/mcp-config.json");
+        all.extend(servers(facts, list, vec!["mcpServers"], entry));
     }
     all
 }
@@ -328,9 +352,9 @@ fn windsurf(facts: &InstallFacts) -> Vec<SettingsEntry> {
     let hooks = events.map(|event| hook(file, vec!["hooks", event], entry.clone(), agent));
     let mut all = hooks.to_vec();
     if !facts.managed && !facts.project {
-        let servers = EntryFile::Home(".codeium/windsurf/mcp_config.json");
+        let list = EntryFile::Home(".codeium/windsurf/mcp_config.json");
         let entry = json!({"command": facts.program, "args": ["mcp"]});
-        all.push(server(servers, vec!["mcpServers", "eclusa"], entry));
+        all.extend(servers(facts, list, vec!["mcpServers"], entry));
     }
     all
 }

@@ -7,9 +7,10 @@ use serde_json::Value;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table};
 
 use crate::{
-    SettingsEntry,
+    ListedServer, SettingsEntry,
     entries::EntryChange,
     jsonc::{self, JsoncError},
+    servers::{self, Direction},
 };
 
 /// Why a file was left as it is.
@@ -60,7 +61,10 @@ impl SettingsEntry {
             EntryChange::TomlTable { fields, .. } => {
                 fields.iter().any(|(name, _)| BEFORE.contains(name))
             }
-            EntryChange::JsonValue { .. } | EntryChange::JsonListed { .. } => false,
+            EntryChange::JsonValue { .. }
+            | EntryChange::JsonListed { .. }
+            | EntryChange::JsonServers { .. }
+            | EntryChange::TomlServers { .. } => false,
         }
     }
 
@@ -75,6 +79,20 @@ impl SettingsEntry {
             EntryChange::JsonValue { path, .. } => path.last() == Some(&"eclusa"),
             EntryChange::TomlTable { path, .. } => path.last() == Some(&"eclusa"),
             _ => false,
+        }
+    }
+
+    /// True when this entry puts other servers behind the gate.
+    pub fn is_other_servers(&self) -> bool {
+        matches!(self.change, EntryChange::JsonServers { .. } | EntryChange::TomlServers { .. })
+    }
+
+    /// The other servers that this entry is about, and where each stands.
+    pub fn other_servers(&self, text: &str) -> Result<Vec<ListedServer>, EntryError> {
+        match &self.change {
+            EntryChange::JsonServers { lists, .. } => servers::listed_json(text, lists),
+            EntryChange::TomlServers { path, .. } => servers::listed_toml(text, path),
+            _ => Ok(Vec::new()),
         }
     }
 
@@ -118,6 +136,10 @@ impl SettingsEntry {
                 same(found, equal)
             }
             EntryChange::Whole { text: whole } => same(!text.is_empty(), text == whole),
+            EntryChange::JsonServers { .. } | EntryChange::TomlServers { .. } => {
+                let behind = self.with_servers(text)? == text;
+                same(behind, behind)
+            }
         })
     }
 
@@ -138,7 +160,23 @@ impl SettingsEntry {
             }
             EntryChange::TomlTable { path, fields } => with_table(text, path, fields)?,
             EntryChange::Whole { text } => text.clone(),
+            EntryChange::JsonServers { .. } | EntryChange::TomlServers { .. } => {
+                self.with_servers(text)?
+            }
         })
+    }
+
+    /// The text with other servers behind our program.
+    fn with_servers(&self, text: &str) -> Result<String, EntryError> {
+        match &self.change {
+            EntryChange::JsonServers { lists, program } => {
+                servers::move_json(text, lists, Direction::Behind(program))
+            }
+            EntryChange::TomlServers { path, program } => {
+                servers::move_toml(text, path, Direction::Behind(program))
+            }
+            _ => Ok(text.to_owned()),
+        }
     }
 
     /// The text of the file without the entry; `None` where nothing is left of it.
@@ -155,6 +193,12 @@ impl SettingsEntry {
             }
             EntryChange::TomlTable { path, fields } => without_table(text, path, fields)?,
             EntryChange::Whole { .. } => return Ok(None),
+            EntryChange::JsonServers { lists, .. } => {
+                servers::move_json(text, lists, Direction::Back)?
+            }
+            EntryChange::TomlServers { path, .. } => {
+                servers::move_toml(text, path, Direction::Back)?
+            }
         };
         Ok(Some(left))
     }

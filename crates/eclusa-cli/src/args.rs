@@ -22,7 +22,7 @@ mod servers;
 mod setup;
 mod values;
 
-pub(crate) use agents::{AcpArgs, AgentsCommand, InstallArgs};
+pub(crate) use agents::{AcpArgs, AgentsCommand, GuardArgs, InstallArgs};
 pub(crate) use approvals::{ApprovalsCommand, ResumeArgs, ServeArgs};
 pub(crate) use conversation::{
     AddModelArgs, AskArgs, ChatArgs, ConversationCommand, ExportFormat, FeedArgs, ImportSource,

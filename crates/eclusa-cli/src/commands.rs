@@ -15,6 +15,7 @@ mod demo;
 mod doctor;
 mod exec;
 mod feed;
+mod guard;
 mod hook;
 mod init;
 mod log;
@@ -73,7 +74,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         }
         Command::Log { list, what } => log::run(&paths(&global)?, list, what, global.json).await,
         Command::Config { what } => config::run(&global, what),
-        Command::Policy { what } => policy::run(&global, what),
+        Command::Policy { what } => policy::run(&global, what).await,
         Command::Approvals { what } => approvals::run(&global, what).await,
         Command::People { what } => people::run(&global, what),
         Command::Resume(args) => resume::run(&open(&global)?, args, global.json).await,

@@ -126,7 +126,7 @@ impl Paths {
         }
         places.extend(self.store.parent().map(whole));
         places.extend(self.state().map(whole));
-        places.push(self.homes());
+        places.extend([self.homes(), self.agent_homes()]);
         let own = self.config.iter().filter(|it| whole(it) != self.project());
         places.extend(own.map(|it| match (self.config_named, it.parent()) {
             (false, Some(directory)) => whole(directory),

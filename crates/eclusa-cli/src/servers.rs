@@ -121,9 +121,18 @@ impl Paths {
 
     /// Where those are.
     pub(crate) fn homes(&self) -> PathBuf {
+        self.beside_state("-servers")
+    }
+
+    /// The same for guarded agents: what each keeps for itself.
+    pub(crate) fn agent_homes(&self) -> PathBuf {
+        self.beside_state("-agents")
+    }
+
+    fn beside_state(&self, end: &str) -> PathBuf {
         let state = self.state().unwrap_or(&self.store);
         let mut name = state.file_name().unwrap_or_default().to_owned();
-        name.push("-servers");
+        name.push(end);
         state.with_file_name(name)
     }
 }

@@ -19,6 +19,19 @@ pub(crate) fn sandboxes(
     config: &Config,
     hosts: &[String],
 ) -> Result<Sandboxes, Failure> {
+    with_settings(settings(paths, config, hosts))
+}
+
+/// The sandboxes that these settings mean.
+pub(crate) fn with_settings(settings: SandboxSettings) -> Result<Sandboxes, Failure> {
+    Sandboxes::new(settings).map_err(|err| {
+        Failure::usage(format!("a host that commands may reach cannot be read: {err}"))
+            .hint("write `example.org`, `*.example.org` or `example.org:8080`")
+    })
+}
+
+/// The settings of this workspace's sandboxes.
+pub(crate) fn settings(paths: &Paths, config: &Config, hosts: &[String]) -> SandboxSettings {
     let commands = &config.commands;
     let (root, state) = (paths.workspace.clone(), paths.undo());
     let mut settings = SandboxSettings::new(&root, &state);
@@ -46,13 +59,10 @@ pub(crate) fn sandboxes(
     // not those of this workspace, and not those of others.
     settings.hide = paths.store.parent().map(Path::to_owned).into_iter().collect();
     settings.hide.extend(paths.state().filter(|it| !root.starts_with(it)).map(Path::to_owned));
-    settings.hide.extend([paths.pins(), paths.key(), paths.homes()]);
+    settings.hide.extend([paths.pins(), paths.key(), paths.homes(), paths.agent_homes()]);
     settings.cgroup = delegated_group();
     settings.blocked = config.blocked.clone();
-    Sandboxes::new(settings).map_err(|err| {
-        Failure::usage(format!("a host that commands may reach cannot be read: {err}"))
-            .hint("write `example.org`, `*.example.org` or `example.org:8080`")
-    })
+    settings
 }
 
 /// Removes the layers that a program left behind when it died. That it cannot be done is told, and

@@ -1,7 +1,7 @@
 //! Entries in settings: added once, taken out again, everything else as it was.
 
 use eclusa_agents::{
-    Agent, EntryFile, EntryState, InstallFacts, SettingsEntry, entries, read_jsonc,
+    Agent, EntryFile, EntryState, InstallFacts, ServerPosition, SettingsEntry, entries, read_jsonc,
 };
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ fn a_file_that_cannot_be_read_is_an_error_with_its_place() {
     let err = entry.add("{\"hooks\": []}").unwrap_err();
     assert!(err.to_string().contains("line 1, column 11"), "{err}");
     let entries = entries(Agent::Codex, &facts());
-    let toml = entries.last().unwrap();
+    let toml = entries.iter().find(|it| it.is_server()).unwrap();
     let err = toml.add("a = 1\nb = = 2\n").unwrap_err();
     assert!(err.to_string().contains("line 2"), "{err}");
 }
@@ -132,7 +132,7 @@ fn the_hook_of_gemini_has_a_name_that_stays() {
 fn toml_keeps_comments_and_order() {
     let text = "# mine\nmodel = \"x\" # so\n\n[mcp_servers.files]\ncommand = \"f\"\n";
     let entries = entries(Agent::Codex, &facts());
-    let entry = entries.last().unwrap();
+    let entry = entries.iter().find(|it| it.is_server()).unwrap();
     let with = entry.add(text).unwrap();
     assert!(with.starts_with(text), "{with}");
     assert!(
@@ -141,6 +141,94 @@ fn toml_keeps_comments_and_order() {
     );
     assert_eq!(entry.add(&with).unwrap(), with);
     assert_eq!(entry.remove(&with).unwrap().unwrap(), text);
+}
+
+fn servers_entry(agent: Agent) -> SettingsEntry {
+    entries(agent, &facts()).into_iter().find(SettingsEntry::is_other_servers).unwrap()
+}
+
+fn positions(entry: &SettingsEntry, text: &str) -> Vec<(String, bool)> {
+    let all = entry.other_servers(text).unwrap().into_iter();
+    all.map(|it| (it.name, it.position == ServerPosition::Behind)).collect()
+}
+
+#[test]
+fn other_servers_go_behind_the_gate_and_come_back_without_a_trace() {
+    let wrap = r#"["mcp", "--wrap", "--installed", "--name", "#;
+    let cases = [
+        (
+            Agent::Gemini,
+            "{\n  // mine\n  \"mcpServers\": {\n    \"my git\": { \"command\": \"git-mcp\", \"args\": [\"-r\", \".\"], \"env\": {\"TOKEN\": \"t\"} }, // local\n    \"docs\": {\"httpUrl\": \"https://docs.example/mcp\"}\n  }\n}\n",
+            format!("\"command\": \"/opt/my tools/eclusa\", \"args\": {wrap}\"my_git\", \"--env\", \"TOKEN\", \"--\", \"git-mcp\", \"-r\", \".\"]"),
+        ),
+        (
+            Agent::Cursor,
+            "{\"mcpServers\": {\"time\": {\"command\": \"time-mcp\"}}}",
+            format!("\"args\": {wrap}\"time\", \"--\", \"time-mcp\"]"),
+        ),
+        (
+            Agent::Opencode,
+            "{\"mcp\": {\"a\": {\"type\": \"local\", \"command\": [\"a\", \"b\"], \"environment\": {\"X\": \"1\"}}}}",
+            r#"["/opt/my tools/eclusa", "mcp", "--wrap", "--installed", "--name", "a", "--env", "X", "--", "a", "b"]"#.to_owned(),
+        ),
+        (
+            Agent::Zed,
+            "{\"context_servers\": {\"a\": {\"command\": {\"path\": \"a\", \"args\": [\"b\"], \"env\": {}}}}}",
+            format!("\"path\": \"/opt/my tools/eclusa\", \"args\": {wrap}\"a\", \"--\", \"a\", \"b\"]"),
+        ),
+        (
+            Agent::Codex,
+            "[mcp_servers.files]\ncommand = \"f\" # fast\nargs = [\"x\"] # all\nenv_vars = [\"A\", { name = \"B\" }]\n\n[mcp_servers.files.env]\nC = \"3\"\n",
+            "command = \"/opt/my tools/eclusa\" # fast\nargs = [\"mcp\", \"--wrap\", \"--installed\", \"--name\", \"files\", \"--env\", \"A\", \"--env\", \"B\", \"--env\", \"C\", \"--\", \"f\", \"x\"] # all".to_owned(),
+        ),
+    ];
+    for (agent, text, part) in cases {
+        let entry = servers_entry(agent);
+        assert_eq!(entry.state(text).unwrap(), EntryState::Absent, "{agent}");
+        let with = entry.add(text).unwrap();
+        assert!(with.contains(&part), "{agent}\n{with}\n{part}");
+        assert_eq!(entry.state(&with).unwrap(), EntryState::Present, "{agent}");
+        assert_eq!(entry.add(&with).unwrap(), with, "twice is once");
+        assert!(positions(&entry, &with).iter().any(|(_, behind)| *behind), "{agent}");
+        assert_eq!(entry.remove(&with).unwrap().unwrap(), text, "{agent}");
+    }
+}
+
+/// What a person added to a moved server stays when our program is elsewhere; what they wrapped
+/// themselves is theirs.
+#[test]
+fn servers_that_a_person_put_behind_the_gate_stay_there() {
+    let entry = servers_entry(Agent::Cursor);
+    let text = "{\"mcpServers\": {\"a\": {\"command\": \"/usr/bin/eclusa\", \"args\": [\"mcp\", \"--wrap\", \"--\", \"a\"]}}}";
+    assert_eq!(entry.add(text).unwrap(), text);
+    assert_eq!(entry.remove(text).unwrap().unwrap(), text);
+    assert_eq!(positions(&entry, text), [("a".to_owned(), true)]);
+    let with = entry.add("{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}").unwrap();
+    let edited = with.replace("\"--name\"", "\"--allow-net\", \"a.example\", \"--name\"");
+    let older = edited.replace("/opt/my tools/eclusa", "/old/eclusa");
+    assert_eq!(entry.add(&older).unwrap(), edited);
+    let back = entry.remove(&older).unwrap().unwrap();
+    assert_eq!(back, "{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}");
+}
+
+#[test]
+fn servers_of_single_projects_are_moved_too_and_odd_ones_are_left() {
+    let text = r#"{"projects": {"/a": {"mcpServers": {"x": {"command": "x"}}, "n": 1}, "/b": {}}}"#;
+    let all = entries(Agent::ClaudeCode, &facts());
+    let moved = all.iter().filter(|it| it.is_other_servers());
+    let with = moved.fold(text.to_owned(), |text, it| it.add(&text).unwrap());
+    assert_eq!(
+        read_jsonc(&with).unwrap()["projects"]["/a"]["mcpServers"]["x"]["args"][2],
+        "--installed"
+    );
+    let odd = r#"{"mcpServers": {"a": {"url": "https://a.example"}, "b": {"command": "b", "args": [1]},
+        "c": {"command": "c", "env": {"NOT A NAME": "1"}}, "d": {"command": "d", "envFile": ".env"},
+        "e": {}, "f": 1, "eclusa": {"command": "x"}}}"#;
+    let entry = servers_entry(Agent::Cursor);
+    assert_eq!(entry.add(odd).unwrap(), odd);
+    assert_eq!(entry.state(odd).unwrap(), EntryState::Present);
+    assert!(positions(&entry, odd).iter().all(|(_, behind)| !behind), "{odd}");
+    assert_eq!(positions(&entry, odd).len(), 5);
 }
 
 #[test]

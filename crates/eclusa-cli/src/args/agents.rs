@@ -1,4 +1,6 @@
-//! `eclusa hook`, `install`, `uninstall`, `status` and `acp`, as typed.
+//! `eclusa hook`, `install`, `uninstall`, `status`, `guard` and `acp`, as typed.
+
+use std::time::Duration;
 
 use clap::{Args as Group, Subcommand};
 
@@ -25,10 +27,20 @@ Examples:
   eclusa install gemini --dry-run               show what would be written
 
 Writes hooks that ask before each of the agent's own tool calls, connects the MCP server, and lets
-its tools run without a question of the agent's own. Comments and order of the files are kept; a file
-that cannot be parsed is left alone. `eclusa uninstall` restores the files byte for byte where nobody
-has changed them since. `eclusa status` says what holds, and what you must still confirm.")]
-    Install(InstallArgs),
+its tools run without a question of the agent's own. The agent's other servers are started by
+`eclusa mcp --wrap` from then on: their calls pass the gate, and their programs run in sandboxes, where
+they reach no host until `--allow-net HOST` stands before the `--` in their arguments.
+
+Comments and order of the files are kept; a file that cannot be parsed is left alone. `eclusa
+uninstall` restores the files byte for byte where nobody has changed them since. `eclusa status` says
+what holds, and what you must still confirm.")]
+    Install {
+        #[command(flatten)]
+        args: InstallArgs,
+        /// Leave the agent's other servers in front of the gate
+        #[arg(long)]
+        plain_servers: bool,
+    },
     /// Take out of an agent's settings what install put in
     Uninstall(InstallArgs),
     /// Say for each agent what is held, by what, and what is still open
@@ -50,6 +62,25 @@ Exit codes: 0 every agent that was asked about is held (with --prove: and proven
         #[arg(long)]
         prove: bool,
     },
+    /// Run a whole agent in a sandbox: its changes are staged, its key stays outside
+    #[command(after_help = "\
+Examples:
+  eclusa guard -- claude -p 'fix the tests'
+  eclusa guard --allow-net packages.example -- codex exec 'update the lock file'
+  eclusa guard --discard -- gemini -p 'what would you change?'
+
+The agent and everything that it starts run in one sandbox over the workspace. Secrets are hidden,
+nothing outside the workspace can be written but a directory that the agent keeps for itself, and it
+reaches its model and the hosts that --allow-net names. At its end all its changes are judged and
+shown, and applied all together or not at all; `eclusa undo` takes them back.
+
+The key of its model is read from your environment and added outside: the agent has a token in its
+place. It starts without your settings, servers, hooks and logins, and its own questions are off.
+Single commands and edits inside are not judged: only what they leave is. Works with claude -p, codex
+exec, gemini -p and opencode run.
+
+Exit codes: that of the agent; 3 where the rules refuse it or its changes; 130 when interrupted.")]
+    Guard(GuardArgs),
     /// Stand between an editor and an agent that speak the Agent Client Protocol
     #[command(after_help = "\
 Put this where the editor has the agent's command, for example in Zed's settings:
@@ -62,6 +93,29 @@ What the agent does by itself without asking is not held by this: `eclusa instal
 
 Exit codes: 0 the editor or the agent ended, 1 the agent failed.")]
     Acp(AcpArgs),
+}
+
+/// Which agent runs in a sandbox.
+#[derive(Debug, Group)]
+pub(crate) struct GuardArgs {
+    /// Apply its changes without asking, if the rules allow it
+    #[arg(long, conflicts_with = "discard")]
+    pub(crate) apply: bool,
+    /// Preview: show what it would change, and change nothing
+    #[arg(long)]
+    pub(crate) discard: bool,
+    /// A host that it may reach, besides its model and those of the configuration; repeatable
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_net: Vec<String>,
+    /// The variable that holds the key of its model [default: the agent's own]
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) key: Option<String>,
+    /// Time limit, as `90`, `90s`, `2m` or `2h` [default: none]
+    #[arg(long, value_parser = super::values::duration, value_name = "TIME")]
+    pub(crate) timeout: Option<Duration>,
+    /// The agent and its arguments
+    #[arg(last = true, required = true, value_name = "AGENT")]
+    pub(crate) command: Vec<String>,
 }
 
 /// Which agent stands behind us.

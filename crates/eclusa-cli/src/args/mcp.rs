@@ -68,6 +68,9 @@ pub(crate) struct WrapArgs {
     /// Start its program without a sandbox: it can do whatever you can
     #[arg(long, alias = "no-cell", requires = "wrap")]
     pub(crate) no_sandbox: bool,
+    /// Says that `eclusa install` wrote this: `eclusa uninstall` gives the server back
+    #[arg(long, requires = "wrap", hide = true)]
+    pub(crate) installed: bool,
     /// The server's program and its arguments
     #[arg(last = true, requires = "wrap", value_name = "COMMAND")]
     pub(crate) command: Vec<String>,

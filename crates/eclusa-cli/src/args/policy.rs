@@ -36,19 +36,27 @@ pub(crate) enum PolicyCommand {
     Import {
         /// Whose settings
         agent: Agent,
-        /// The file: settings.json, *.rules, config.toml, a policy file or opencode.json
+        /// The file: settings.json, cli-config.json, *.rules, config.toml, a policy file or
+        /// opencode.json
         file: PathBuf,
     },
-    /// Show where another agent's own rules about commands are looser or stricter than yours
+    /// Show where another agent's own rules are looser or stricter than yours
     #[command(after_help = "\
 Commands are made from the words of both sides in eighteen spellings (behind `env`, inside
-`bash -c`, with operators), and judged by your rules and by a model of how the agent reads its own.
+`bash -c`, with operators), paths from the globs of both; each is judged by your rules and by a model
+of how the agent reads its own. Files are compared for agents that have rules about paths:
+claude-code, cursor and opencode. --real has the agent's own program judge the commands instead:
+`codex execpolicy check`, or the engine in the bundle of Gemini CLI (with node).
+
 Exit codes: 0 nothing is looser there, 1 something is.")]
     Compare {
-        /// Whose settings: claude-code, codex or opencode
+        /// Whose settings
         agent: Agent,
-        /// The file: settings.json, *.rules or opencode.json
+        /// The file: settings.json, cli-config.json, *.rules, a policy file or opencode.json
         file: PathBuf,
+        /// Ask the agent's own program about commands: codex or gemini, in PATH
+        #[arg(long)]
+        real: bool,
     },
     /// Convert your rules to another agent's permission settings
     Export {
@@ -64,6 +72,8 @@ pub(crate) enum Agent {
     ClaudeCode,
     /// Codex
     Codex,
+    /// Cursor
+    Cursor,
     /// Gemini CLI
     Gemini,
     /// opencode
@@ -75,6 +85,7 @@ impl std::fmt::Display for Agent {
         f.write_str(match self {
             Agent::ClaudeCode => "Claude Code",
             Agent::Codex => "Codex",
+            Agent::Cursor => "Cursor",
             Agent::Gemini => "Gemini CLI",
             Agent::Opencode => "opencode",
         })

@@ -19,13 +19,18 @@ pub(super) async fn run(global: &Global, command: AgentsCommand) -> Result<Exit,
     let command = match command {
         // It has stdout for itself.
         AgentsCommand::Acp(args) => return super::acp::run(global, args).await,
+        AgentsCommand::Guard(args) => return super::guard::run(global, args).await,
         other => other,
     };
     let mut screen = Screen::stdout();
     let exit = match command {
         // They are seen to elsewhere: a hook is answered before there is a runtime.
-        AgentsCommand::Hook { .. } | AgentsCommand::Acp(_) => Ok(Exit::Usage),
-        AgentsCommand::Install(args) => install::install(global, &args, &mut screen),
+        AgentsCommand::Hook { .. } | AgentsCommand::Acp(_) | AgentsCommand::Guard(_) => {
+            Ok(Exit::Usage)
+        }
+        AgentsCommand::Install { args, plain_servers } => {
+            install::install(global, &args, plain_servers, &mut screen)
+        }
         AgentsCommand::Uninstall(args) => install::uninstall(global, &args, &mut screen),
         AgentsCommand::Status { agent, prove } => {
             status::run(global, agent.as_deref(), prove, &mut screen).await

@@ -7,7 +7,7 @@ use std::{
 };
 
 use eclusa::{Mode, Origin, Reply, Run, ToolCall};
-use eclusa_tools::Bash;
+use eclusa_tools::{Bash, Sandboxes};
 use serde_json::{Value, json};
 
 use super::{
@@ -36,13 +36,23 @@ use stream::Stream;
 use typed_approval::{ChangeChoice, ShownChanges, TerminalPerson, TypedApproval};
 
 pub(super) async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<Exit, Failure> {
+    let sandboxes = ctx.sandboxes(&args.allow_net)?;
+    run_in(ctx, args, sandboxes, json).await
+}
+
+/// The same in these sandboxes.
+pub(super) async fn run_in(
+    ctx: &AppContext,
+    args: ExecArgs,
+    sandboxes: Sandboxes,
+    json: bool,
+) -> Result<Exit, Failure> {
     let wanted = match (args.apply, args.discard) {
         (true, _) => ChangeChoice::Commit,
         (_, true) => ChangeChoice::Discard,
         _ => ChangeChoice::Ask,
     };
     let command = shell_text(&args.command);
-    let sandboxes = ctx.sandboxes(&args.allow_net)?;
     let person = Arc::new(TerminalPerson::new(Terminal::new(false, None), wanted, json));
     let stream = Arc::new(Stream::new());
     let watcher = stream.clone();

@@ -36,7 +36,7 @@ pub(super) fn suggestions(
     suggest::recent(ctx, week, count)
 }
 
-pub(super) fn run(global: &Global, what: PolicyCommand) -> Result<Exit, Failure> {
+pub(super) async fn run(global: &Global, what: PolicyCommand) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
     let exit = match what {
         PolicyCommand::Test { files } => examples::run(global, &files, &mut screen),
@@ -44,7 +44,9 @@ pub(super) fn run(global: &Global, what: PolicyCommand) -> Result<Exit, Failure>
         PolicyCommand::Replay { file, since } => replay::run(global, &file, since, &mut screen),
         PolicyCommand::Suggest { since, count } => suggest::run(global, since, count, &mut screen),
         PolicyCommand::Import { agent, file } => import::run(global, agent, &file, &mut screen),
-        PolicyCommand::Compare { agent, file } => compare::run(global, agent, &file, &mut screen),
+        PolicyCommand::Compare { agent, file, real } => {
+            compare::run(global, agent, &file, real, &mut screen).await
+        }
         PolicyCommand::Export { agent } => export::run(global, agent, &mut screen),
     }?;
     screen.flush()?;

@@ -2,7 +2,13 @@
 
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::Path};
 
-use crate::world::World;
+use serde_json::json;
+
+use crate::{
+    mcp::client::Client,
+    servers::{configured, works},
+    world::World,
+};
 
 /// Every file below a directory.
 fn tree(root: &Path) -> BTreeMap<String, String> {
@@ -41,8 +47,12 @@ fn every_agent_is_connected_once_and_disconnected_byte_for_byte() {
             fs::create_dir(home.join(directory)).unwrap();
         }
         world.write("home/.claude/settings.json", "{\n    // mine\n    \"model\": \"opus\",\n}\n");
-        world.write("home/.codex/config.toml", "# mine\nmodel = \"x\"\n");
-        world.write("home/.gemini/settings.json", "{\"theme\":\"dark\"}");
+        let toml = "# mine\nmodel = \"x\"\n[mcp_servers.time] # local\ncommand = 'time-mcp'\n";
+        world.write("home/.codex/config.toml", toml);
+        let servers = "\"mcpServers\" : {\"time\":{\"command\":\"time-mcp\"}}";
+        let text = format!("{{\"theme\":\"dark\", {servers} /* mine */}}");
+        world.write("home/.gemini/settings.json", &text);
+        world.write("home/.claude.json", &text);
         fs::set_permissions(home.join(".gemini/settings.json"), fs::Permissions::from_mode(0o640))
             .unwrap();
         let files = || {
@@ -67,6 +77,9 @@ fn every_agent_is_connected_once_and_disconnected_byte_for_byte() {
         assert_eq!(status.json()[0]["level"], level, "{status:?}");
         assert_eq!(status.json()[0]["server"], true, "{status:?}");
         assert_eq!(status.json()[0]["proven"], false);
+        if ["claude-code", "codex", "gemini"].contains(&agent) {
+            assert_eq!(status.json()[0]["servers_behind"], json!(["time"]), "{status:?}");
+        }
         assert_eq!(status.code, i32::from(!hooks));
         let mode = fs::metadata(home.join(".gemini/settings.json")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
@@ -105,6 +118,53 @@ fn a_file_that_cannot_be_parsed_is_left_alone_and_so_are_the_others() {
     let status = world.eclusa(&["status", "codex"]);
     assert_eq!(status.code, 1);
     assert!(status.out.contains("none") && status.out.contains("problem:"), "{status:?}");
+}
+
+/// The line in the agent's settings starts the server behind the gate: its tools are there under
+/// their names, its calls are on record, its variables reach it, and hosts do not.
+#[test]
+fn a_moved_server_runs_behind_the_gate_as_the_agent_would_start_it() {
+    let world = configured("mode = \"yolo\"\n");
+    let text = r#"{"mcpServers": {"fake": {"command": "python3", "args": ["fake.py"], "env": {"LINE": "told"}}}}"#;
+    world.write("home/.claude.json", text);
+    let ran = world.eclusa(&["install", "claude-code"]);
+    assert!(ran.out.contains("servers behind the gate: fake"), "{ran:?}");
+    let settings: serde_json::Value =
+        serde_json::from_str(&world.read("home/.claude.json")).unwrap();
+    let entry = &settings["mcpServers"]["fake"];
+    assert_eq!(entry["command"], env!("CARGO_BIN_EXE_eclusa"));
+    let args: Vec<&str> =
+        entry["args"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    let mut command = world.command(&args);
+    command.env("LINE", entry["env"]["LINE"].as_str().unwrap());
+    let mut client = Client::of(command);
+    client.speak_modern(json!({}));
+    assert_eq!(works(&mut client, "env", json!({"text": "LINE"})), "told");
+    drop(client);
+    assert!(world.records().iter().any(|it| it["tool"] == "mcp_fake_env"));
+    assert_eq!(world.eclusa(&["uninstall", "claude-code"]).code, 0);
+    assert_eq!(world.read("home/.claude.json"), text);
+    assert_eq!(world.eclusa(&["install", "claude-code", "--plain-servers"]).code, 0);
+    let status = world.eclusa(&["status", "claude-code"]);
+    assert!(status.out.contains("servers in front of the gate: fake"), "{status:?}");
+}
+
+/// An agent that writes its settings anew keeps what it was given; the server is given back.
+#[test]
+fn a_server_is_given_back_although_the_file_was_written_anew() {
+    let world = World::new();
+    world.write(
+        "home/.claude.json",
+        r#"{"mcpServers": {"a": {"command": "a", "args": ["b"]}}, "n": 1}"#,
+    );
+    assert_eq!(world.eclusa(&["install", "claude-code"]).code, 0);
+    let mut settings: serde_json::Value =
+        serde_json::from_str(&world.read("home/.claude.json")).unwrap();
+    settings["n"] = json!(2);
+    world.write("home/.claude.json", &settings.to_string());
+    assert_eq!(world.eclusa(&["uninstall", "claude-code"]).code, 0);
+    let left: serde_json::Value = serde_json::from_str(&world.read("home/.claude.json")).unwrap();
+    assert_eq!(left, json!({"mcpServers": {"a": {"command": "a", "args": ["b"]}}, "n": 2}));
 }
 
 /// A file that others share names no path of this machine.

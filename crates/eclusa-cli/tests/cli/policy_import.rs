@@ -363,36 +363,3 @@ fn commands_are_carried_by_their_first_words_and_single_texts_as_they_stand() {
     exit 0
     "###);
 }
-
-#[test]
-fn their_rules_are_compared_with_ours_in_many_spellings() {
-    let world = World::with("[[rules]]\ndecision = \"deny\"\ncommand = \"git push\"\n");
-    let compare = |agent: &str, name: &str, text: &str| {
-        let file = world.write(name, text);
-        world.eclusa(&["--json", "policy", "compare", agent, file.to_str().unwrap()])
-    };
-    let commands = |said: &serde_json::Value, side: &str| -> Vec<String> {
-        let all = said[side].as_array().unwrap().iter();
-        all.map(|it| it["command"].as_str().unwrap().to_owned()).collect()
-    };
-    // Prefixes do not see through wrappers, and what is allowed there hides behind them.
-    let claude = r#"{"permissions": {"deny": ["Bash(git push:*)"], "allow": ["Bash(env:*)"]}}"#;
-    let ran = compare("claude-code", "settings.json", claude);
-    let (looser, said) = (commands(&ran.json(), "looser_there"), ran.json());
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(looser.contains(&"env git push".to_owned()), "{looser:?}");
-    assert!(looser.contains(&"bash -c 'git push'".to_owned()), "{looser:?}");
-    assert!(!looser.contains(&"git push && true".to_owned()), "{looser:?}");
-    assert!(said["compared"].as_u64().unwrap() > 100, "{said}");
-    assert!(commands(&said, "stricter_there").contains(&"ls -la".to_owned()), "{said}");
-    // Everything denied there: nothing is looser.
-    let ran = compare("opencode", "opencode.json", r#"{"permission": {"bash": "deny"}}"#);
-    assert_eq!((ran.code, commands(&ran.json(), "looser_there").len()), (0, 0), "{ran:?}");
-    // What no rule of opencode fits runs.
-    let ran =
-        compare("opencode", "opencode.json", r#"{"permission": {"bash": {"git push *": "deny"}}}"#);
-    assert!(commands(&ran.json(), "looser_there").contains(&"env git push".to_owned()), "{ran:?}");
-    let rules = "prefix_rule(pattern = [\"git\", \"push\"], decision = \"forbidden\")\n";
-    let ran = compare("codex", "default.rules", rules);
-    assert!(commands(&ran.json(), "looser_there").contains(&"env git push".to_owned()), "{ran:?}");
-}

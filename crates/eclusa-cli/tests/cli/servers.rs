@@ -38,7 +38,7 @@ pub(crate) fn behind(servers: &[(&str, &[&str])]) -> World {
 }
 
 /// A workspace with the fake server in it, and this configuration.
-fn configured(config: &str) -> World {
+pub(crate) fn configured(config: &str) -> World {
     let world = World::with(config);
     world.write("workspace/fake.py", FAKE);
     world
@@ -65,7 +65,7 @@ fn listed(client: &mut Client) -> Vec<String> {
 }
 
 /// The text of a call that must work.
-fn works(client: &mut Client, tool: &str, args: Value) -> String {
+pub(crate) fn works(client: &mut Client, tool: &str, args: Value) -> String {
     let result = client.call(tool, args);
     assert_eq!(result["isError"], false, "{result}");
     text(&result).to_owned()

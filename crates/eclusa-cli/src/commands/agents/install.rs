@@ -1,5 +1,6 @@
 //! `eclusa install` and `uninstall`: entries go into an agent's settings, and out again.
 
+use eclusa_agents::{ListedServer, ServerPosition};
 use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
 
 use super::{
@@ -20,10 +21,15 @@ const CONTEXT: usize = 2;
 pub(super) fn install(
     global: &Global,
     args: &InstallArgs,
+    plain_servers: bool,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     let (agent, scope) = (named(&args.agent)?, Scope::new(args));
-    let files = files(global, agent, scope)?;
+    let mut files = files(global, agent, scope)?;
+    for file in files.iter_mut().filter(|_| plain_servers) {
+        file.entries.retain(|it| !it.is_other_servers());
+    }
+    files.retain(|it| !it.entries.is_empty());
     if files.is_empty() {
         let text = format!("{agent} has no settings for a whole {}", whole(scope));
         return Err(Failure::usage(text).hint("leave the option out: it is then for you alone"));
@@ -34,7 +40,7 @@ pub(super) fn install(
         planned.push((file, file.installed()?));
     }
     let changed: Vec<&(&SettingsFile, String)> =
-        planned.iter().filter(|(file, new)| file.text.as_ref() != Some(new)).collect();
+        planned.iter().filter(|(file, new)| file.text() != new).collect();
     if changed.is_empty() {
         screen.line(&format!("{agent} is connected already: nothing to change"))?;
         return Ok(Exit::Done);
@@ -68,9 +74,11 @@ pub(super) fn install(
     for what in agent.still_open(scope == Scope::Managed) {
         screen.line(&format!("still open: {what}"))?;
     }
-    if agent.has_hooks() {
-        note("its other servers: `eclusa servers import` puts them behind the gate");
+    let mut servers = Vec::new();
+    for (file, new) in &planned {
+        servers.extend(file.other_servers(new)?);
     }
+    tell_servers(&servers, screen)?;
     note(&format!("`eclusa uninstall {}` takes it back", args.agent));
     Ok(Exit::Done)
 }
@@ -110,6 +118,27 @@ pub(super) fn uninstall(
     Backup::forget(global, agent, scope)?;
     screen.line(&format!("{agent} is no longer connected ({})", scope.name()))?;
     Ok(Exit::Done)
+}
+
+/// Which servers are behind the gate now, and which are not.
+fn tell_servers(servers: &[ListedServer], screen: &mut Screen) -> Result<(), Failure> {
+    let behind = servers.iter().filter(|it| it.position == ServerPosition::Behind);
+    let behind: Vec<&str> = behind.map(|it| it.name.as_str()).collect();
+    if !behind.is_empty() {
+        let names = sanitize(&behind.join(", "));
+        screen.line(&format!("servers behind the gate: {names}"))?;
+        note(
+            "they reach no host and write nothing in the workspace until `--allow-net HOST` or \
+             `--access write` stands before the `--` in their arguments",
+        );
+    }
+    for server in servers {
+        if let ServerPosition::Left(why) = server.position {
+            let text = format!("server in front of the gate: {}: {why}", server.name);
+            screen.line(&sanitize(&text))?;
+        }
+    }
+    Ok(())
 }
 
 fn whole(scope: Scope) -> &'static str {

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use eclusa_agents::{Agent, EntryFile, SettingsEntry, entries};
+use eclusa_agents::{Agent, EntryFile, ListedServer, SettingsEntry, entries};
 
 use super::Scope;
 use crate::{args::Global, failure::Failure, paths::Paths, read_text::read_text, tickets::remove};
@@ -74,6 +74,15 @@ impl SettingsFile {
         self.entries.iter().try_fold(self.text().to_owned(), |text, entry| {
             entry.add(&text).map_err(|err| self.unreadable(&err))
         })
+    }
+
+    /// The agent's other servers in such a text of this file.
+    pub(super) fn other_servers(&self, text: &str) -> Result<Vec<ListedServer>, Failure> {
+        let mut all = Vec::new();
+        for entry in &self.entries {
+            all.extend(entry.other_servers(text).map_err(|err| self.unreadable(&err))?);
+        }
+        Ok(all)
     }
 
     /// The text without it; `None` where nothing is left.

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use eclusa_agents::{Agent, EntryState, SettingsEntry};
+use eclusa_agents::{Agent, EntryState, ListedServer, ServerPosition, SettingsEntry};
 use serde_json::json;
 
 use super::{
@@ -49,6 +49,8 @@ struct AgentStatus {
     by: Vec<PathBuf>,
     /// Whether our tools are connected.
     server: bool,
+    /// Its other servers.
+    others: Vec<ListedServer>,
     /// What is wrong with its settings.
     problems: Vec<String>,
     /// Whether it has settings here at all.
@@ -101,6 +103,7 @@ fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
         level: Level::None,
         by: Vec::new(),
         server: false,
+        others: Vec::new(),
         problems: Vec::new(),
         seen: false,
         proof: prove::kept(global, agent),
@@ -111,6 +114,8 @@ fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
         let Ok(files) = files(global, agent, scope) else { continue };
         let (mut gates, mut told) = (Vec::new(), false);
         for file in &files {
+            // A file that cannot be read is a problem that is told below.
+            status.others.extend(file.other_servers(file.text()).unwrap_or_default());
             for entry in &file.entries {
                 let state = status.state_of(file, entry);
                 status.server |= entry.is_server() && state == Some(EntryState::Present);
@@ -187,12 +192,21 @@ impl AgentStatus {
         }
     }
 
+    /// The names of other servers behind the gate, or in front of it.
+    fn servers(&self, behind: bool) -> Vec<&str> {
+        let all = self.others.iter();
+        let all = all.filter(|it| (it.position == ServerPosition::Behind) == behind);
+        all.map(|it| it.name.as_str()).collect()
+    }
+
     fn json(&self) -> serde_json::Value {
         json!({
             "agent": self.agent.name(),
             "level": self.level.name(),
             "by": self.by,
             "server": self.server,
+            "servers_behind": self.servers(true),
+            "servers_in_front": self.servers(false),
             "tried": self.agent.is_tried(),
             "proven": self.proof.is_some() && self.holds(),
             "proven_with": self.proof.as_ref().map(|it| &it.version),
@@ -217,6 +231,12 @@ impl AgentStatus {
         }
         let server = if self.server { "connected" } else { "not connected" };
         screen.line(&format!("  eclusa's tools: {server}"))?;
+        for (behind, place) in [(true, "behind the gate"), (false, "in front of the gate")] {
+            let names = self.servers(behind);
+            if !names.is_empty() {
+                screen.line(&sanitize(&format!("  servers {place}: {}", names.join(", "))))?;
+            }
+        }
         let problems = self.problems.iter().map(|it| format!("  problem: {it}"));
         let confirm = self.to_confirm().into_iter().map(|it| format!("  to confirm by you: {it}"));
         let open = self.open().iter().map(|it| format!("  still open: {it}"));

@@ -23,6 +23,10 @@ pub(super) async fn record(session: &Session, event: &HookEvent) -> Result<Resul
         Some(call) if call.ticket => return Ok(ResultNote::default()),
         Some(_) => "ended",
     };
+    // A command in the place of the one that was to run in our sandbox: somebody goes around us.
+    if outcome == "differs" && call.as_ref().is_some_and(|it| it.ticket) {
+        session.calls.close().map_err(|err| format!("the session cannot be closed: {err}"))?;
+    }
     let undo = pre_images::adopt(session);
     let text = event.result.as_ref().map(|it| it.text.clone()).unwrap_or_default();
     let failed = event.result.as_ref().is_some_and(|it| it.failed);

@@ -21,6 +21,10 @@ use super::{
 };
 use crate::tickets::ExecTicket;
 
+/// Said of every call of a session that is closed.
+const CLOSED: &str = "this session is closed: another hook or plugin put its own command in the \
+                      place of one that eclusa had allowed. Take it out, and start a new session";
+
 /// Texts longer than this are not repeated on the command line.
 const MAX_SHOWN: usize = 4_000;
 
@@ -32,15 +36,11 @@ pub(super) async fn judge(
     match event.mapped_call() {
         // It passes the gate of our server.
         MappedCall::OwnServer => Ok(HookVerdict::Allow { context: None }),
+        _ if session.calls.is_closed() => {
+            refused(session, event, asking, &event.tool, CLOSED.to_owned()).await
+        }
         MappedCall::Malformed(problem) => {
-            let call = Malformed {
-                id: id(event),
-                tool: Some(event.tool.clone()),
-                problem,
-                origin: Origin::Hook,
-            };
-            let gate = session.gate(Arc::new(Registry::default()), Vec::new(), None, asking)?;
-            Ok(HookVerdict::Deny(gate.pass(call).await.content().into_owned()))
+            refused(session, event, asking, &event.tool, problem).await
         }
         MappedCall::Own(own) => {
             let call = (own.tool().to_owned(), event.input.clone());
@@ -59,6 +59,20 @@ pub(super) async fn judge(
             calls => several(session, event, asking, calls).await,
         },
     }
+}
+
+/// A call that is denied for what it is, and is on record.
+async fn refused(
+    session: &Session,
+    event: &HookEvent,
+    asking: &Asking,
+    tool: &str,
+    problem: String,
+) -> Result<HookVerdict, String> {
+    let tool = Some(tool.to_owned());
+    let call = Malformed { id: id(event), tool, problem, origin: Origin::Hook };
+    let gate = session.gate(Arc::new(Registry::default()), Vec::new(), None, asking)?;
+    Ok(HookVerdict::Deny(gate.pass(call).await.content().into_owned()))
 }
 
 /// A call that the agent carries out by itself, where it may.
@@ -138,14 +152,7 @@ async fn shell(
         Ok(_) => delegated::shell(staged || is_ruled(session, event, asking, &call)?),
         Err(err) => {
             let problem = format!("the command would start outside the workspace: {err}");
-            let bad = Malformed {
-                id: id(event),
-                tool: Some("bash".to_owned()),
-                problem,
-                origin: Origin::Hook,
-            };
-            let gate = session.gate(Arc::new(Registry::default()), Vec::new(), None, asking)?;
-            return Ok(HookVerdict::Deny(gate.pass(bad).await.content().into_owned()));
+            return refused(session, event, asking, "bash", problem).await;
         }
     };
     let call = ("bash".to_owned(), call);

@@ -15,6 +15,9 @@ use serde_json::Value;
 use super::pre_images::PreImages;
 use crate::{paths::Paths, tickets::remove};
 
+/// The file that says that a session is closed.
+const CLOSED: &str = "closed";
+
 /// A call that was allowed, and has not come back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OpenCall {
@@ -106,6 +109,16 @@ impl OpenCalls {
             true => Ok(()),
             false => self.write("taint", how.as_bytes()),
         }
+    }
+
+    /// Closes the session: no call of it is allowed any more.
+    pub(super) fn close(&self) -> io::Result<()> {
+        self.write(CLOSED, b"")
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        // What cannot be looked at may be there.
+        self.directory.join(CLOSED).try_exists().unwrap_or(true)
     }
 
     fn write(&self, name: &str, text: &[u8]) -> io::Result<()> {

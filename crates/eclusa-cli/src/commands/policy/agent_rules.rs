@@ -20,6 +20,18 @@ pub(super) struct ImportedRules {
     pub(super) left: Vec<Skipped>,
     /// The rules about commands as they were read, in their order.
     pub(super) commands: Vec<CommandRule>,
+    /// The rules about files as they were read, in their order.
+    pub(super) files: Vec<FileRule>,
+}
+
+/// A rule about files, as another agent has it.
+pub(super) struct FileRule {
+    pub(super) decision: Decision,
+    /// What it was.
+    pub(super) from: String,
+    pub(super) write: bool,
+    /// `None`: every file.
+    pub(super) glob: Option<String>,
 }
 
 /// A rule about commands, as another agent has it.
@@ -28,6 +40,8 @@ pub(super) struct CommandRule {
     /// What it was.
     pub(super) from: String,
     pub(super) pattern: CommandPattern,
+    /// Which of several decides, where the agent has such numbers.
+    pub(super) priority: i64,
 }
 
 /// Which commands a rule is about.
@@ -40,19 +54,17 @@ pub(super) enum CommandPattern {
 
 impl CommandRule {
     fn new(decision: &str, from: &str, shell: &Shell<'_>) -> Option<CommandRule> {
-        let decision = match decision {
-            "allow" => Decision::Allow,
-            "ask" => Decision::Ask,
-            _ => Decision::Deny,
-        };
+        let decision = decided(decision);
         let pattern = match shell {
             Shell::All => CommandPattern::All,
             Shell::Begins(words) => CommandPattern::Begins(words.clone()),
             Shell::Exact(text) => CommandPattern::Exact((*text).to_owned()),
             Shell::Glob(glob) => CommandPattern::Glob((*glob).to_owned()),
+            Shell::Pattern(text) if text.contains('*') => CommandPattern::Glob(text.clone()),
+            Shell::Pattern(text) => CommandPattern::Exact(text.clone()),
             Shell::Regex(_) => return None,
         };
-        Some(CommandRule { decision, from: from.to_owned(), pattern })
+        Some(CommandRule { decision, from: from.to_owned(), pattern, priority: 0 })
     }
 
     /// The words that it begins with, if it says any.
@@ -65,6 +77,14 @@ impl CommandRule {
                 glob.split('*').next().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty())
             }
         }
+    }
+}
+
+fn decided(word: &str) -> Decision {
+    match word {
+        "allow" => Decision::Allow,
+        "ask" => Decision::Ask,
+        _ => Decision::Deny,
     }
 }
 
@@ -88,6 +108,8 @@ pub(super) enum Shell<'a> {
     Exact(&'a str),
     /// Texts that fit: `*` is any text.
     Glob(&'a str),
+    /// A text with or without stars, made from parts.
+    Pattern(String),
     /// Texts in which this regular expression is found.
     Regex(&'a str),
 }
@@ -118,6 +140,13 @@ impl ImportedRules {
     /// Notes a rule about shell commands that is carried over in another way.
     pub(super) fn command(&mut self, from: &str, decision: &str, shell: &Shell<'_>) {
         self.commands.extend(CommandRule::new(decision, from, shell));
+    }
+
+    /// Notes a rule about everything that is carried over in another way.
+    pub(super) fn everything(&mut self, from: &str, decision: &str) {
+        self.command(from, decision, &Shell::All);
+        self.file(from, decision, "read", None);
+        self.file(from, decision, "write", None);
     }
 
     /// A rule about shell commands.
@@ -153,6 +182,10 @@ impl ImportedRules {
                 let words = text.split_whitespace().map(str::to_owned).collect();
                 self.shell_rule(from, decision, Shell::Begins(words));
             }
+            Shell::Pattern(text) => match text.contains('*') {
+                true => self.shell_rule(from, decision, Shell::Glob(&text)),
+                false => self.shell_rule(from, decision, Shell::Exact(&text)),
+            },
             Shell::Glob(_) if allows => {
                 self.left(
                     from,
@@ -172,8 +205,19 @@ impl ImportedRules {
         }
     }
 
+    /// Notes a rule about files that is carried over in another way.
+    pub(super) fn file(&mut self, from: &str, decision: &str, access: &str, glob: Option<&str>) {
+        self.files.push(FileRule {
+            decision: decided(decision),
+            from: from.to_owned(),
+            write: access != "read",
+            glob: glob.map(str::to_owned),
+        });
+    }
+
     /// A rule about files: `access` is `read` or `write`.
     pub(super) fn files(&mut self, from: &str, decision: &str, access: &str, glob: Option<&str>) {
+        self.file(from, decision, access, glob);
         let tools: &[&str] = if access == "read" { &READERS } else { &WRITERS };
         let tools: Vec<String> = tools.iter().map(|it| (*it).to_owned()).collect();
         let rule = RuleToml::new(decision);

@@ -1,13 +1,16 @@
-//! `eclusa policy compare`: where another agent's own rules about commands are looser or stricter
-//! than the rules here. Commands are made from the words of both sides, in many spellings, and each is
-//! judged twice: by the gate, and by a model of how the agent reads its rules.
+//! `eclusa policy compare`: where another agent's own rules are looser or stricter than the rules
+//! here. Commands and paths are made from the words of both sides, in many spellings, and each is
+//! judged twice: by the gate, and by the agent's own engine or a model of how it reads its rules.
 
 use std::{collections::BTreeSet, path::Path};
 
 use eclusa::{Decision, Gate, ToolCall};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{agent_rules::CommandRule, import, layers};
+use super::{
+    agent_rules::{CommandRule, FileRule, ImportedRules},
+    import, layers,
+};
 use crate::{
     args::{Agent, Global},
     context::AppContext,
@@ -15,6 +18,7 @@ use crate::{
     screen::{Screen, Style, note, sanitize},
 };
 
+mod real_engines;
 mod their_rules;
 
 /// How many differences of a kind are shown.
@@ -32,74 +36,156 @@ const EVERYDAY: [&str; 8] = [
     "sudo true",
 ];
 
-/// A command that the two sides do not agree about.
-struct Difference {
-    command: String,
-    here: Decision,
-    /// The rule, or what else decided.
-    here_by: String,
-    there: Decision,
-    there_by: String,
+/// Paths that everybody meets.
+const PATHS: [&str; 8] = [
+    "README.md",
+    "src/main.rs",
+    ".env",
+    "config/.env.local",
+    "keys/server.pem",
+    ".git/config",
+    ".github/workflows/ci.yml",
+    "../outside.txt",
+];
+
+/// What is judged by both sides.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    Command(String),
+    Read(String),
+    Write(String),
 }
 
-pub(super) fn run(
+impl Subject {
+    fn length(&self) -> usize {
+        match self {
+            Subject::Command(text) | Subject::Read(text) | Subject::Write(text) => text.len(),
+        }
+    }
+
+    /// The call that would do it here.
+    fn call(&self) -> ToolCall {
+        let (tool, args) = match self {
+            Subject::Command(command) => ("bash", json!({"command": command})),
+            Subject::Read(path) => ("read", json!({"path": path})),
+            Subject::Write(path) => ("write", json!({"path": path, "content": "x\n"})),
+        };
+        ToolCall::new("compare", tool, args)
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Subject::Command(command) => json!({"command": command}),
+            Subject::Read(path) => json!({"path": path, "access": "read"}),
+            Subject::Write(path) => json!({"path": path, "access": "write"}),
+        }
+    }
+}
+
+impl std::fmt::Display for Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Subject::Command(command) => f.write_str(command),
+            Subject::Read(path) => write!(f, "read {path}"),
+            Subject::Write(path) => write!(f, "write {path}"),
+        }
+    }
+}
+
+/// What one side decides, and by what.
+type Judged = (Decision, String);
+
+/// Something that the two sides do not agree about.
+struct Difference<'a> {
+    subject: &'a Subject,
+    here: Judged,
+    there: &'a Judged,
+}
+
+pub(super) async fn run(
     global: &Global,
     agent: Agent,
     file: &Path,
+    real: bool,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    if agent == Agent::Gemini {
-        let text = "how Gemini CLI weighs its rules is not modelled; its rules can be imported";
-        return Err(Failure::usage(text));
-    }
-    let rules = import::read(agent, file)?.commands;
+    let rules = import::read(agent, file)?;
     let ctx = AppContext::open(global)?;
     let gate = ctx.judge()?;
-    let commands = commands(&rules, &ctx);
-    let differences: Vec<Difference> =
-        commands.iter().filter_map(|it| difference(&gate, agent, &rules, it)).collect();
-    let (looser, stricter): (Vec<&Difference>, Vec<&Difference>) =
-        differences.iter().partition(|it| it.there < it.here);
+    let commands = commands(&rules.commands, &ctx);
+    let theirs = match real {
+        true => real_engines::judge(agent, file, &commands).await?,
+        false => {
+            let one = |it: &String| their_rules::command(agent, &rules.commands, it);
+            commands.iter().map(one).collect()
+        }
+    };
+    let mut judged: Vec<(Subject, Judged)> =
+        commands.into_iter().map(Subject::Command).zip(theirs).collect();
+    if their_rules::knows_files(agent) {
+        judged.extend(files(&rules, &ctx).into_iter().map(|it| {
+            let there = their_rules::file(agent, &rules.files, &it);
+            (it, there)
+        }));
+    }
+    judged.sort_by_key(|(subject, _)| (subject.length(), subject.clone()));
+    let differences: Vec<Difference<'_>> =
+        judged.iter().filter_map(|(it, there)| difference(&gate, it, there)).collect();
+    let (looser, stricter): (Vec<&Difference<'_>>, Vec<&Difference<'_>>) =
+        differences.iter().partition(|it| it.there.0 < it.here.0);
     if global.json {
-        let one = |it: &&Difference| {
-            json!({
-                "command": it.command, "here": it.here.as_str(), "here_by": it.here_by,
-                "there": it.there.as_str(), "there_by": it.there_by,
-            })
-        };
-        let list = |all: &[&Difference]| all.iter().map(one).collect::<Vec<_>>();
+        let list = |all: &[&Difference<'_>]| all.iter().map(|it| it.json()).collect::<Vec<_>>();
         screen.json(&json!({
-            "compared": commands.len(), "looser_there": list(&looser),
-            "stricter_there": list(&stricter),
+            "compared": judged.len(), "judge": if real { "program" } else { "model" },
+            "looser_there": list(&looser), "stricter_there": list(&stricter),
         }))?;
     } else {
-        let alike = commands.len() - differences.len();
-        screen.line(&format!("{} commands compared, {alike} decided alike", commands.len()))?;
+        let alike = judged.len() - differences.len();
+        screen.line(&format!("{} compared, {alike} decided alike", judged.len()))?;
         for (title, style, all) in
             [("looser there", Style::Warn, &looser), ("stricter there", Style::Strong, &stricter)]
         {
             show(screen, title, style, all)?;
         }
-        note(&format!("a model of {agent} was asked, not the program; files are not compared"));
+        tell_judges(agent, real);
     }
     Ok(if looser.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+/// Who was asked, and about what nobody was.
+fn tell_judges(agent: Agent, real: bool) {
+    match (real, agent) {
+        (true, _) => note(&format!("the program of {agent} judged the commands")),
+        (false, Agent::Codex | Agent::Gemini) => {
+            note(&format!("a model of {agent} was asked; `--real` asks its program"));
+        }
+        (false, _) => note(&format!("a model of {agent} was asked, not the program")),
+    }
+    if agent == Agent::Gemini && !real {
+        note("what Gemini CLI counts among safe commands by itself is not in the model");
+    }
+    if !their_rules::knows_files(agent) {
+        note(&format!("files are not compared: {agent} has no rules about paths"));
+    }
 }
 
 fn show(
     screen: &mut Screen,
     title: &str,
     style: Style,
-    all: &[&Difference],
+    all: &[&Difference<'_>],
 ) -> Result<(), Failure> {
     if all.is_empty() {
         return Ok(());
     }
     screen.styled(style, &format!("{title}: {}", all.len()))?;
-    for it in all.iter().take(MAX_SHOWN) {
-        let (here, there) = (it.here.as_str(), it.there.as_str());
+    for Difference { subject, here, there } in all.iter().take(MAX_SHOWN) {
         let line = format!(
-            "  {}\n    {there} there ({}), {here} here ({})",
-            it.command, it.there_by, it.here_by
+            "  {subject}\n    {} there ({}), {} here ({})",
+            there.0.as_str(),
+            there.1,
+            here.0.as_str(),
+            here.1
         );
         screen.line(&sanitize(&line))?;
     }
@@ -109,21 +195,31 @@ fn show(
     Ok(())
 }
 
-fn difference(
-    gate: &Gate,
-    agent: Agent,
-    rules: &[CommandRule],
-    command: &str,
-) -> Option<Difference> {
-    let call = ToolCall::new("compare", "bash", json!({"command": command}));
-    let (here, here_by) = match gate.check(call) {
+impl Difference<'_> {
+    fn json(&self) -> Value {
+        let mut value = self.subject.json();
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("here".to_owned(), self.here.0.as_str().into());
+            fields.insert("here_by".to_owned(), self.here.1.as_str().into());
+            fields.insert("there".to_owned(), self.there.0.as_str().into());
+            fields.insert("there_by".to_owned(), self.there.1.as_str().into());
+        }
+        value
+    }
+}
+
+fn difference<'a>(gate: &Gate, subject: &'a Subject, there: &'a Judged) -> Option<Difference<'a>> {
+    let here = match gate.check(subject.call()) {
         Ok((_, verdict)) => (verdict.decision, verdict.why().into_owned()),
         Err(stop) => (Decision::Deny, stop.message().into_owned()),
     };
-    let (there, there_by) = their_rules::judge(agent, rules, command);
-    let differs = here != there;
-    let command = command.to_owned();
-    differs.then_some(Difference { command, here, here_by, there, there_by })
+    // A staged write is reviewed: that is no less than a question.
+    let comparable = |it: Decision| if it == Decision::Stage { Decision::Ask } else { it };
+    let differs = match subject {
+        Subject::Command(_) => here.0 != there.0,
+        Subject::Read(_) | Subject::Write(_) => comparable(here.0) != comparable(there.0),
+    };
+    differs.then_some(Difference { subject, here, there })
 }
 
 /// The commands to compare, shortest first.
@@ -138,6 +234,34 @@ fn commands(rules: &[CommandRule], ctx: &AppContext) -> Vec<String> {
     all.sort_by_key(|it| (it.len(), it.clone()));
     all.dedup();
     all
+}
+
+/// The paths to compare, each read and written.
+fn files(rules: &ImportedRules, ctx: &AppContext) -> Vec<Subject> {
+    let own = layers::rules(&ctx.config);
+    let ours = own.iter().filter(|it| !it.is_shipped()).filter_map(|it| it.texts("path"));
+    let ours = ours.flatten().map(str::to_owned);
+    let theirs = rules.files.iter().filter_map(|FileRule { glob, .. }| glob.clone());
+    let globs: BTreeSet<String> = ours.chain(theirs).collect();
+    let made = globs.iter().flat_map(|it| examples(it)).chain(PATHS.map(str::to_owned));
+    let paths: BTreeSet<String> = made.collect();
+    let both = |it: String| [Subject::Read(it.clone()), Subject::Write(it)];
+    paths.into_iter().flat_map(both).collect()
+}
+
+/// Paths that a glob fits, and some beside it.
+fn examples(glob: &str) -> Vec<String> {
+    let plain = glob.trim_start_matches('!').trim_start_matches("./").trim_start_matches('/');
+    if plain.starts_with(['~', '$']) {
+        return Vec::new();
+    }
+    let one = plain.replace("**", "a").replace('*', "b").replace('?', "c");
+    let deep = plain.replace("**", "a/b/c").replace('*', "d").replace('?', "e");
+    let upper = one.to_ascii_uppercase();
+    let below = format!("{}/f.txt", one.trim_end_matches('/'));
+    let elsewhere = format!("sub/{one}");
+    let all = [one, deep, upper, below, elsewhere];
+    all.into_iter().filter(|it| !it.is_empty() && !it.ends_with('/')).collect()
 }
 
 /// The same words, as models and people write them.

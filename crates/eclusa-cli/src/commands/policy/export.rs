@@ -69,6 +69,10 @@ pub(super) fn run(global: &Global, agent: Agent, screen: &mut Screen) -> Result<
             });
             match strange {
                 Some(it) => Err(format!("{agent} has no such rules about a {}", it.kind())),
+                // What nobody allowed is asked about there; no rule says so.
+                None if agent == Agent::Cursor && decision == "ask" => {
+                    Err(format!("{agent} has no rules that ask"))
+                }
                 None => Ok(all),
             }
         });
@@ -101,6 +105,7 @@ pub(super) fn run(global: &Global, agent: Agent, screen: &mut Screen) -> Result<
     let text = match agent {
         Agent::ClaudeCode => claude(&said),
         Agent::Codex => codex(&said),
+        Agent::Cursor => cursor(&said),
         Agent::Gemini => gemini(&said),
         Agent::Opencode => opencode(&said),
     };
@@ -128,7 +133,7 @@ fn decision(rule: &SourceRule) -> &'static str {
 /// Whether an agent has rules about this.
 fn knows(agent: Agent, about: &About) -> bool {
     match (agent, about) {
-        (Agent::ClaudeCode, _) | (_, About::Command(_)) => true,
+        (Agent::ClaudeCode | Agent::Cursor, _) | (_, About::Command(_)) => true,
         (Agent::Codex, _) => false,
         (Agent::Gemini, about) => matches!(about, About::Server(..)),
         (Agent::Opencode, about) => matches!(about, About::Read(_) | About::Write(_)),
@@ -235,6 +240,28 @@ fn claude(said: &[Statement]) -> String {
         .collect()
     };
     let permissions = json!({"allow": rules("allow"), "ask": rules("ask"), "deny": rules("deny")});
+    format!("{:#}", json!({"permissions": permissions}))
+}
+
+fn cursor(said: &[Statement]) -> String {
+    let rules = |decision: &str| -> Vec<String> {
+        let mine = said.iter().filter(|it| it.decision == decision);
+        mine.flat_map(|it| match &it.about {
+            About::Command(words) => match words.split_once(' ') {
+                None => vec![format!("Shell({words})")],
+                Some((program, rest)) => {
+                    vec![format!("Shell({program}:{rest})"), format!("Shell({program}:{rest} *)")]
+                }
+            },
+            About::Read(glob) => vec![format!("Read({glob})")],
+            About::Write(glob) => vec![format!("Write({glob})")],
+            About::Host(host) => vec![format!("WebFetch({host})")],
+            About::Server(server, None) => vec![format!("Mcp({server}:*)")],
+            About::Server(server, Some(tool)) => vec![format!("Mcp({server}:{tool})")],
+        })
+        .collect()
+    };
+    let permissions = json!({"allow": rules("allow"), "deny": rules("deny")});
     format!("{:#}", json!({"permissions": permissions}))
 }
 

@@ -15,6 +15,7 @@ use crate::{
 
 mod claude;
 mod codex;
+mod cursor;
 mod gemini;
 mod opencode;
 mod starlark;
@@ -48,6 +49,7 @@ pub(super) fn read(agent: Agent, file: &Path) -> Result<ImportedRules, Failure> 
     let brought = match agent {
         Agent::ClaudeCode => claude::read(&text),
         Agent::Codex => codex::read(&text),
+        Agent::Cursor => cursor::read(&text),
         Agent::Gemini => gemini::read(&text),
         Agent::Opencode => opencode::read(&text),
     };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{YOLO, behind, configured, entry, works};
+use super::{YOLO, behind, configured, entry, fails, works};
 use crate::{
     mcp::client::Client,
     world::{World, wait_until},
@@ -125,4 +125,27 @@ fn who_sends_the_person_to_an_address_is_named_and_needs_no_number_for_it() {
     let refused = client.ask("tools/call", call("https://a.example/login"));
     let said = refused["result"]["content"][0]["text"].as_str().unwrap();
     assert!(said.contains("the client cannot be asked this"), "{said}");
+}
+
+/// A rule that allows a server does not hold once its own text has come in. The refusal names the
+/// words that would help, and they do.
+#[test]
+fn d17_a_refusal_after_text_from_outside_says_what_would_help() {
+    let rule = "[[rules]]\ndecision = \"allow\"\nserver = \"fake\"\n";
+    let echo = |client: &mut Client| client.call("mcp_fake_echo", json!({"text": "x"}));
+    let world = configured(&format!("{rule}{}", entry("fake", &[])));
+    let mut client = Client::modern(&world, json!({}));
+    works(&mut client, "mcp_fake_echo", json!({"text": "first"}));
+    let said = fails(&mut client, "mcp_fake_echo", json!({"text": "second"}));
+    assert!(said.contains("`tainted = true`") && said.contains("`trusted = true`"), "{said}");
+    for config in [
+        format!("{rule}tainted = true\n{}", entry("fake", &[])),
+        format!("{rule}{}trusted = true\n", entry("fake", &[])),
+    ] {
+        let world = configured(&config);
+        let mut client = Client::modern(&world, json!({}));
+        for _ in 0..2 {
+            assert_eq!(echo(&mut client)["isError"], false, "{config}");
+        }
+    }
 }

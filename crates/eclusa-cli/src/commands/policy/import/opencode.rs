@@ -32,6 +32,7 @@ pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
 }
 
 fn everything(brought: &mut ImportedRules, decision: &str) {
+    brought.everything(&format!("permission {decision}"), decision);
     match decision {
         "allow" => brought.left("permission allow", "allow", "nothing here allows everything"),
         decision => brought.rule(&format!("permission {decision}"), RuleToml::new(decision)),
@@ -93,6 +94,7 @@ fn of_patterns(brought: &mut ImportedRules, tool: &str, patterns: &Map<String, V
                 let mut globs = vec!["*".to_owned()];
                 globs.extend(allowed.iter().filter(|it| **it != "*").map(|it| format!("!{it}")));
                 let rule = RuleToml::new(decision).text("access", "write");
+                brought.file(&from, decision, "write", None);
                 brought.rule(&from, rule.list("path", &globs));
             }
             ("edit" | "write", _) => {

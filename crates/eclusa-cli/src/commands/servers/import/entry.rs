@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use eclusa::settings::{Endpoint, ServerSettings};
+use eclusa_agents::server_name;
 use serde_json::{Map, Value};
 
 /// A server that could be read, and what of it is not brought over.
@@ -180,14 +181,4 @@ fn variable_for(server: &str, header: &str) -> String {
     let plain = |it: char| if it.is_ascii_alphanumeric() { it.to_ascii_uppercase() } else { '_' };
     let name: String = format!("{server}_{header}").chars().map(plain).collect();
     if name.starts_with(|it: char| it.is_ascii_digit()) { format!("_{name}") } else { name }
-}
-
-/// A name for a server that is one here.
-fn server_name(name: &str) -> String {
-    let plain = |it: char| match it {
-        it if it.is_ascii_alphanumeric() || it == '-' => it,
-        _ => '_',
-    };
-    let name: String = name.chars().map(plain).take(32).collect();
-    if name.is_empty() { "server".to_owned() } else { name }
 }
