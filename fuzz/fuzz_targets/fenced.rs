@@ -21,11 +21,11 @@ fuzz_target!(|input: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     let whole = comparable(parse_with(&text, options.clone()));
 
-    let calls = whole.asked.iter().filter(|it| matches!(it, Incoming::Call(_))).count();
+    let calls = whole.incoming.iter().filter(|it| matches!(it, Incoming::Call(_))).count();
     if calls == 0 {
         assert_eq!(whole.clean_text, text.trim(), "text without calls is not altered");
     }
-    assert!(!options.lenient || whole.asked.len() == calls, "lenient readers do not complain");
+    assert!(!options.lenient || whole.incoming.len() == calls, "lenient readers do not complain");
 
     for size in [1, usize::from(cut).max(1)] {
         let mut fenced = Fenced::new(options.clone());
@@ -43,14 +43,14 @@ fn gather(parsed: &mut Parsed, pieces: Pieces<'_>) {
     for piece in pieces {
         match piece {
             Piece::Text(text) => parsed.clean_text.push_str(&text),
-            Piece::Incoming(asked) => parsed.asked.push(asked),
+            Piece::Incoming(asked) => parsed.incoming.push(asked),
         }
     }
 }
 
 /// Made ids differ from reader to reader, and nothing else may.
 fn comparable(mut parsed: Parsed) -> Parsed {
-    for asked in &mut parsed.asked {
+    for asked in &mut parsed.incoming {
         let id = match asked {
             Incoming::Call(call) => &mut call.id,
             Incoming::Malformed(bad) => &mut bad.id,

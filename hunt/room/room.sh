@@ -1,5 +1,6 @@
 # The room: a root of its own in memory, the system's programs read-only, no network. Run by
-# `unshare` in namespaces of its own; `$1` is an empty directory, `$2` the program of the hunt.
+# `unshare` in namespaces of its own; `$1` is an empty directory, `$2` the program of the hunt, `$3` its
+# orders, `$4` what stands in the place of programs.
 set -eu
 root=$1
 mount -t tmpfs -o mode=755 tmpfs "$root"
@@ -25,6 +26,7 @@ ln -s /proc/self/fd/2 "$root/dev/stderr"
 mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc"
 cp "$2" "$root/hunt/hunt"
 cp "$3" "$root/hunt/orders"
+cp "$4" "$root/hunt/shim"
 # Shells are often started by their whole name: the real ones lie elsewhere.
 mkdir "$root/hunt/real"
 for shell in sh bash dash; do
@@ -34,7 +36,7 @@ for shell in sh bash dash; do
 done
 for shell in sh bash dash; do
   if [ -x "$root/bin/$shell" ]; then
-    mount --bind "$root/hunt/hunt" "$root/bin/$shell" 2>/dev/null || true
+    mount --bind "$root/hunt/shim" "$root/bin/$shell" 2>/dev/null || true
   fi
 done
 exec chroot "$root" /hunt/hunt inside

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,9 @@ const HELPERS: &[(&str, &[&str])] = &[
     ("diff3", &["diff"]),
     ("xargs", &["echo"]),
 ];
+
+/// What is seen where git's index is written anew, and where a temporary file was there.
+const PASSING: [&str; 3] = ["changed /w/.git", "changed /w/.git/index", "changed /tmp"];
 
 /// Limits, then the text itself, in a shell of its own.
 const START: &str =
@@ -60,6 +63,8 @@ fn say(message: &Message) -> io::Result<()> {
 struct Room {
     before: Snapshot,
     packets: u64,
+    /// What git's index says of files, without the times that it keeps to be quick.
+    index: Vec<u8>,
     env: Vec<(OsString, OsString)>,
 }
 
@@ -90,11 +95,12 @@ impl Room {
             names.extend(entries.map(|it| it.file_name()));
         }
         for name in names {
-            symlink("/hunt/hunt", Path::new("/shim").join(name))?;
+            symlink("/hunt/shim", Path::new("/shim").join(name))?;
         }
         ground::make(work())?;
         copy("/w/.", "/hunt/template")?;
-        let mut room = Room { before: Snapshot::default(), packets: 0, env: environment() };
+        let mut room =
+            Room { before: Snapshot::default(), packets: 0, index: Vec::new(), env: environment() };
         room.restore()?;
         Ok(room)
     }
@@ -110,6 +116,7 @@ impl Room {
         }
         copy("/hunt/template/.", "/w")?;
         self.shell("git update-index -q --refresh", &[])?;
+        self.index = index()?;
         self.begin();
         Ok(())
     }
@@ -159,6 +166,14 @@ impl Room {
             what.clear();
             self.restore()?;
         }
+        // What git found out about times counts for nothing, what is in its index does; and a
+        // temporary file that is gone again (`sort`, `tac`) leaves a mark on its directory alone.
+        let passing = !what.is_empty() && what.iter().all(|it| PASSING.contains(&it.as_str()));
+        let passing = passing && index()? == self.index;
+        if passing {
+            what.clear();
+            self.before = after;
+        }
         let packets = packets();
         if packets != self.packets {
             what.push("tried to reach another machine".to_owned());
@@ -169,7 +184,8 @@ impl Room {
             fs::write(shim::LOG, "")?;
         }
         what.extend(unannounced(&log, announced));
-        let done = Message::Done { late: !ended, unguarded: false, guarded: false };
+        let late = !ended;
+        let done = Message::Done { late, passing, unguarded: false, guarded: false };
         Ok((done, what))
     }
 
@@ -188,7 +204,7 @@ impl Room {
         let guarded = tried(self, true)?;
         self.restore()?;
         let what = if guarded { vec!["git ran the program".to_owned()] } else { Vec::new() };
-        Ok((Message::Done { late: false, unguarded, guarded }, what))
+        Ok((Message::Done { late: false, passing: false, unguarded, guarded }, what))
     }
 }
 
@@ -197,20 +213,29 @@ fn environment() -> Vec<(OsString, OsString)> {
     eclusa_sandbox::git_environment(&[PathBuf::from("/w")], None)
 }
 
+/// What git's index holds: modes, objects, stages, flags and names.
+fn index() -> io::Result<Vec<u8>> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "--stage", "-v", "-f", "-z"]).current_dir(work()).env("HOME", "/home/h");
+    Ok(git.output()?.stdout)
+}
+
 fn copy(from: &str, to: &str) -> io::Result<()> {
     fs::create_dir_all(to)?;
     let done = Command::new("/bin/cp").args(["-a", from, to]).status()?;
     if done.success() { Ok(()) } else { Err(io::Error::other("the tree cannot be copied")) }
 }
 
+/// True when a file begins with the name of its interpreter.
+fn is_script(path: &Path) -> bool {
+    let mut start = [0; 2];
+    fs::File::open(path).and_then(|mut it| it.read_exact(&mut start)).is_ok() && start == *b"#!"
+}
+
 /// Programs that were started and that the analysis did not list.
 fn unannounced(log: &str, announced: &[String]) -> Vec<String> {
     // What a script of the system starts is its own affair.
-    let scripted = announced
-        .iter()
-        .filter_map(|it| shim::real(it))
-        .any(|it| fs::read(&it).is_ok_and(|it| it.starts_with(b"#!")));
-    if scripted {
+    if announced.iter().filter_map(|it| shim::real(it)).any(|it| is_script(&it)) {
         return Vec::new();
     }
     let helper = |name: &str| {

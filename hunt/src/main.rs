@@ -2,10 +2,11 @@
 //! them, and runs what is allowed in a throw-away room without our sandbox. A write, a use of the
 //! network or the start of a program that the analysis did not announce is a finding.
 //!
-//! `scripts/hunt --help` says how it is run. Started under another name it is a shim: it notes that
-//! name and becomes the real program.
+//! `scripts/hunt --help` says how it is run. In the room `hunt-shim` stands in the place of every
+//! program.
 
 mod bytes;
+mod doors;
 mod git;
 mod grammar;
 mod ground;
@@ -21,19 +22,23 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use bytes::Effort;
 use room::{Order, Outcome};
 
 const HELP: &str = "\
 Looks for commands that are allowed and do more than read, by running them in a throw-away room.
 
 Usage: scripts/hunt [--seed N] [--count N] [--git N] [--bytes N] [--workers N] [--minutes N]
+       scripts/fuzz [--seed N] [--seconds N]
 
   --seed N     where the generator begins (default 1): the same seed makes the same commands
   --count N    how many commands are made (default 4000)
   --git N      how many of git's settings are tried with a program in them (default 60)
   --bytes N    how many mutated texts each reader of hostile bytes gets (default 300)
-  --workers N  how many rooms at once (default: one per processor)
+  --workers N  how many rooms at once (default: two per processor, since commands also wait)
   --minutes N  go on with further seeds for so long
+  --seconds N  no commands: every reader of hostile bytes and every front door gets mutated texts
+               for so long each
   --list       print the allowed commands instead of running them
 
 Exit codes: 0 nothing found, 1 something found, 3 this machine cannot make the room.
@@ -47,18 +52,13 @@ struct Hunt {
     bytes: usize,
     workers: usize,
     minutes: u64,
+    seconds: u64,
     list: bool,
     program: PathBuf,
 }
 
 fn main() -> ExitCode {
-    let mut args = std::env::args();
-    let name = args.next().unwrap_or_default();
-    let name = name.rsplit('/').next().unwrap_or_default().to_owned();
-    if name != "hunt" {
-        return shim::become_real(&name, args);
-    }
-    let args: Vec<String> = args.collect();
+    let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|it| it == "inside") {
         return match inside::run() {
             Ok(()) => ExitCode::SUCCESS,
@@ -82,7 +82,7 @@ fn failed(why: &str) -> ExitCode {
 
 impl Hunt {
     fn read(args: &[String]) -> Result<Hunt, String> {
-        let workers = std::thread::available_parallelism().map_or(2, |it| it.get());
+        let workers = std::thread::available_parallelism().map_or(2, |it| it.get()) * 2;
         let program =
             std::env::current_exe().map_err(|err| err.to_string())?.with_file_name("eclusa");
         let mut hunt = Hunt {
@@ -92,6 +92,7 @@ impl Hunt {
             bytes: 300,
             workers,
             minutes: 0,
+            seconds: 0,
             list: false,
             program,
         };
@@ -111,6 +112,7 @@ impl Hunt {
                 "--bytes" => hunt.bytes = number()?,
                 "--workers" => hunt.workers = number()?.max(1),
                 "--minutes" => hunt.minutes = u64::try_from(number()?).unwrap_or_default(),
+                "--seconds" => hunt.seconds = u64::try_from(number()?).unwrap_or_default(),
                 "--program" => hunt.program = value.into(),
                 _ => return Err(format!("unknown option `{flag}`; see --help")),
             }
@@ -119,7 +121,14 @@ impl Hunt {
     }
 
     fn run(mut self) -> Result<ExitCode, String> {
-        let unread = bytes::run(self.bytes, self.seed);
+        if self.seconds > 0 {
+            let time = Duration::from_secs(self.seconds);
+            let found = bytes::run(Effort::Time(time), self.seed)
+                + doors::run(&self.program, time, self.seed)?;
+            println!("fuzz: {found} findings");
+            return Ok(if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
+        let unread = bytes::run(Effort::Texts(self.bytes), self.seed);
         if let Err(why) = room::probe() {
             eprintln!("hunt: NOT RUN: this machine cannot make the room: {why}");
             return Ok(if unread == 0 { ExitCode::from(3) } else { ExitCode::FAILURE });
@@ -166,8 +175,8 @@ impl Hunt {
         // What another command left running may have been taken for its own.
         let confirmed = if again.is_empty() { Outcome::default() } else { room::run(&again, 1)? };
         println!(
-            "hunt: executed {}, of which {} did not end in time; git settings that run a program: {} without our environment, {} with it",
-            outcome.executed, outcome.late, outcome.unguarded, outcome.guarded,
+            "hunt: executed {}, of which {} did not end in time and {} wrote git's index anew as it was, or a temporary file; git settings that run a program: {} without our environment, {} with it",
+            outcome.executed, outcome.late, outcome.passing, outcome.unguarded, outcome.guarded,
         );
         for finding in &confirmed.findings {
             println!("FOUND {}\n      {}", finding.order.display(), finding.what.join("; "));

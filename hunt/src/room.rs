@@ -63,7 +63,7 @@ pub(crate) struct Finding {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Message {
     /// An order was carried out.
-    Done { late: bool, unguarded: bool, guarded: bool },
+    Done { late: bool, passing: bool, unguarded: bool, guarded: bool },
     /// An order did what it must not do.
     Found(Finding),
     /// All of them were.
@@ -75,6 +75,7 @@ pub(crate) enum Message {
 pub(crate) struct Outcome {
     pub(crate) executed: usize,
     pub(crate) late: usize,
+    pub(crate) passing: usize,
     pub(crate) unguarded: usize,
     pub(crate) guarded: usize,
     pub(crate) findings: Vec<Finding>,
@@ -122,6 +123,7 @@ pub(crate) fn run(orders: &[Order], workers: usize) -> Result<Outcome, String> {
         let room = room?;
         sum.executed += room.executed;
         sum.late += room.late;
+        sum.passing += room.passing;
         sum.unguarded += room.unguarded;
         sum.guarded += room.guarded;
         sum.findings.extend(room.findings);
@@ -140,7 +142,9 @@ fn one_room(orders: &[Order]) -> Result<Outcome, String> {
     list.flush().map_err(text)?;
     let program = std::env::current_exe().map_err(text)?;
     let mut room = namespaces();
+    let shim = program.with_file_name("hunt-shim");
     room.args(["--", "bash", "-c", SCRIPT, "room"]).arg(root.path()).arg(program).arg(list.path());
+    room.arg(shim);
     let mut room = room
         .current_dir("/")
         .stdin(Stdio::null())
@@ -152,9 +156,10 @@ fn one_room(orders: &[Order]) -> Result<Outcome, String> {
     for line in BufReader::new(stdout).lines() {
         let line = line.map_err(text)?;
         match serde_json::from_str(&line).map_err(|err| format!("{err}: {line}"))? {
-            Message::Done { late, unguarded, guarded } => {
+            Message::Done { late, passing, unguarded, guarded } => {
                 outcome.executed += 1;
                 outcome.late += usize::from(late);
+                outcome.passing += usize::from(passing);
                 outcome.unguarded += usize::from(unguarded);
                 outcome.guarded += usize::from(guarded);
             }

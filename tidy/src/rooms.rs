@@ -56,6 +56,10 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     (
         "eclusa-hunt",
         &[
+            "eclusa",
+            "eclusa-agent",
+            "eclusa-agents",
+            "eclusa-approvals",
             "eclusa-config",
             "eclusa-net",
             "eclusa-sandbox",

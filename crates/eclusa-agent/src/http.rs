@@ -14,7 +14,7 @@ use crate::{
 mod reply_reader;
 mod sse;
 
-use reply_reader::ReplyReader;
+pub use reply_reader::ReplyReader;
 
 /// So long nothing may come.
 const MAX_SILENCE: Duration = Duration::from_secs(120);

@@ -29,7 +29,7 @@ pub use conversation::{
     keep_import,
 };
 pub use events::{AgentEvent, CallOutcome, TurnEnd, TurnReport};
-pub use http::HttpModel;
+pub use http::{HttpModel, ReplyReader};
 pub use item::{AnswerItem, ItemBody, PictureRef, TaskOrigin, TranscriptItem};
 pub use limits::{TurnLimits, money};
 pub use model::Model;

@@ -23,6 +23,9 @@ pub enum Refusal {
     Network(Option<String>),
     /// More memory, processes, file size or room in `/tmp` than the plan gives.
     Limit(&'static str),
+    /// Changing a file that belongs to a user or group which the user namespace does not know; the
+    /// file where it was named.
+    Owner(Option<PathBuf>),
     /// A system call that no sandbox has, as the command named it.
     Call(String),
 }
@@ -41,7 +44,7 @@ impl Refusal {
             Refusal::Network(Some(host)) => Some(format!("allow the host `{host}`")),
             Refusal::Network(None) => Some("allow the host that it needs".to_owned()),
             Refusal::Limit(what) => Some(format!("raise the limit on {what}")),
-            Refusal::Call(_) => None,
+            Refusal::Owner(_) | Refusal::Call(_) => None,
         }
     }
 }
@@ -55,6 +58,15 @@ impl fmt::Display for Refusal {
             Refusal::Network(Some(host)) => write!(f, "`{host}` can't be reached"),
             Refusal::Network(None) => f.write_str("there is no network"),
             Refusal::Limit(what) => write!(f, "the limit on {what} was reached"),
+            Refusal::Owner(file) => {
+                let file = file.as_ref().map(|it| format!("`{}`", it.display()));
+                let file = file.as_deref().unwrap_or("a file");
+                write!(
+                    f,
+                    "changing {file} was refused: its owner or its group is not yours, and the \
+                     sandbox knows no other (`Value too large for defined data type`)"
+                )
+            }
             Refusal::Call(what) => write!(f, "`{what}` is not possible in a sandbox"),
         }
     }
@@ -88,6 +100,13 @@ fn read(line: &str, plan: &Plan) -> Option<Refusal> {
     }
     if says("Permission denied") || says("EACCES") {
         return denied(path_in(line, plan)?, plan);
+    }
+    // What the kernel says where an id has no counterpart in the user namespace.
+    if says("Value too large for defined data type") || says("EOVERFLOW") {
+        return match path_in(line, plan) {
+            Some(path) => writable(&path, plan).then_some(Refusal::Owner(Some(path))),
+            None => Some(Refusal::Owner(None)),
+        };
     }
     if let Some(host) = unresolved(line) {
         return Some(Refusal::Network(Some(host)));

@@ -8,9 +8,7 @@ use std::{
 
 use eclusa::{
     Decision, Facts, Files, Job, Mode, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
-    one_line,
-    policy::{needs_service, only_reads_files},
-    settings::RequiredEnforcement,
+    one_line, policy::only_reads_files, settings::RequiredEnforcement,
 };
 use eclusa_sandbox::{Cancel, How};
 use schemars::JsonSchema;
@@ -269,12 +267,12 @@ impl TypedTool for Bash {
         let writes = writes(job.only_reads_files());
         self.can_be_reviewed(writes, job.mode())?;
         let signals = looks_for_processes(&command);
-        let (why, text, background) = (hidden.clone(), command.clone(), false);
+        let (why, background) = (hidden.clone(), false);
         let order =
             CommandOrder { writes, command, cwd, time, conversation, background, hidden, hosts };
         let (mut ran, long, opened) = self.run_with_hosts(order, job).await?;
         if ran.exit.how != How::Code(0) {
-            ran.notes.extend(needs_service(&text));
+            ran.notes.extend(job.needs_service());
         }
         if signals && self.background.is_busy(job.conversation()) {
             ran.notes.push(ELSEWHERE.to_owned());

@@ -9,7 +9,7 @@ use eclusa_net::HostAccess;
 
 use crate::{Decision, PermissionClass, Policy, Reason, Source, Touch, Validated, Verdict};
 
-pub use commands::{needs_service, only_reads_files};
+pub use commands::only_reads_files;
 pub use effect_conditions::{Amount, EffectConditions};
 pub use effects::{
     Author, Budget, ChangeTotals, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,

@@ -11,21 +11,22 @@ use crate::{
 /// A response is no longer than this.
 const MAX_RESPONSE: usize = 64 << 20;
 
-/// Reads one response.
-pub(super) struct ReplyReader {
+/// Reads one streamed response.
+pub struct ReplyReader {
     events: EventReader,
     reader: Box<dyn StreamReader>,
     total: usize,
 }
 
 impl ReplyReader {
-    pub(super) fn new(settings: &WireSettings) -> ReplyReader {
+    /// A reader for one response of such a model.
+    pub fn new(settings: &WireSettings) -> ReplyReader {
         let (events, reader) = (EventReader::default(), wire::reader(settings));
         ReplyReader { events, reader, total: 0 }
     }
 
     /// Takes the next bytes, and tells what they bring.
-    pub(super) fn push(
+    pub fn push(
         &mut self,
         bytes: &[u8],
         hear: &mut (dyn FnMut(Delta) + Send),
@@ -41,7 +42,7 @@ impl ReplyReader {
     }
 
     /// The response has ended: the whole reply, or that it was cut.
-    pub(super) fn finish(
+    pub fn finish(
         mut self,
         hear: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<ModelReply, ModelError> {

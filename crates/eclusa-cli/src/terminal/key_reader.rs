@@ -89,3 +89,6 @@ impl KeyReader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -79,6 +79,39 @@ tool = "web_*"
 }
 
 #[test]
+fn policy_lint_finds_conditions_that_no_call_of_the_tool_can_meet() {
+    let world = World::with(
+        r#"
+[[rules]]
+decision = "deny"
+tool = "read"
+command = "rm"
+
+[[rules]]
+decision = "deny"
+tool = "write"
+arg = { "/contents" = { contains = "x" } }
+
+[[rules]]
+decision = "deny"
+tool = "write"
+arg = { "/content" = { contains = "x" }, "/path" = "*.x" }
+
+[[rules]]
+decision = "deny"
+tool = "write"
+arg = { "/file_path" = "*.x" }
+"#,
+    );
+    let ran = world.eclusa(&["policy", "lint"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains(":2: unreachable: `read` runs no commands"), "{ran:?}");
+    assert!(ran.out.contains(":7: unreachable: `write` has no argument `contents`"), "{ran:?}");
+    assert!(ran.out.contains("no argument `file_path` (it is `path` here)"), "{ran:?}");
+    assert!(ran.out.contains("4 rules of your own, 3 to look at"), "{ran:?}");
+}
+
+#[test]
 fn policy_replay_tells_what_would_differ_and_what_could_not_be_replayed() {
     let world = World::new();
     world.eclusa(&["run", "time"]);

@@ -127,7 +127,8 @@ fn a_rule_for_a_command_and_a_host_opens_the_host_for_that_command() {
     let ran = world.eclusa(&["run", "bash", &bash("curl -sS http://192.0.2.8/x")]);
     assert!(ran.out.contains("`192.0.2.8` has the address"), "{ran:?}");
     let ran = world.eclusa(&["run", "bash", &bash("curl -sS http://192.0.2.8/ http://192.0.2.9/")]);
-    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.out.contains("not among the hosts"), "tried, and nothing is open: {ran:?}");
+    assert!(!ran.out.contains("has the address"), "{ran:?}");
     let ran = world.eclusa(&["run", "bash", &bash("curl -sS http://192.0.2.8/ && ./other")]);
     assert!(!ran.out.contains("has the address"), "{ran:?}");
 }
@@ -168,6 +169,32 @@ fn hosts_that_an_approved_command_tried_are_asked_about_and_opened() {
     person.types("");
     let (_, seen) = person.ends();
     assert!(seen.contains("not among the hosts"), "{seen}");
+}
+
+/// What only fetches is tried without a network: with nobody there it says what would open the host,
+/// and a person is asked about the host, even where the pipeline around it went well.
+#[test]
+fn what_only_fetches_is_tried_without_a_network_and_its_hosts_are_asked_about() {
+    let world = World::new();
+    let command = bash("curl -sS http://192.0.2.8/ | cat");
+    let ran = world.eclusa(&["run", "bash", &command]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("adding `192.0.2.8` to `commands.hosts`"), "{ran:?}");
+    let mut person = Person::runs(&world, &["run", "bash", &command]);
+    person.sees("it tried to reach `192.0.2.8");
+    person.answers("y");
+    let (_, seen) = person.ends();
+    assert!(seen.contains("has the address"), "{seen}");
+    let mut person = Person::runs(&world, &["run", "bash", &command]);
+    person.sees("it tried to reach");
+    person.answers("n");
+    person.sees("Why?");
+    person.types("");
+    let (_, seen) = person.ends();
+    assert!(seen.contains("not among the hosts"), "{seen}");
+    // A mode answers for nobody.
+    let ran = world.eclusa(&["--mode", "auto-approve", "run", "bash", &command]);
+    assert!(ran.out.contains("not among the hosts"), "{ran:?}");
 }
 
 #[test]
@@ -340,7 +367,7 @@ fn a2_7_replaying_the_configuration_in_force_tells_no_difference() {
 #[test]
 fn what_needs_a_service_outside_says_so_and_names_the_grant() {
     let world = World::new();
-    for command in ["docker compose up -d", "kubectl delete pod a", "psql -c 'select 1'"] {
+    for command in ["docker compose up -d", "kubectl delete pod a"] {
         let ran = world.eclusa(&["run", "bash", &bash(command)]);
         assert_eq!(ran.code, 3, "{ran:?}");
         let told = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -348,8 +375,10 @@ fn what_needs_a_service_outside_says_so_and_names_the_grant() {
         assert!(told.contains("[tools.NAME]"), "{told}");
     }
     // What only looks is tried, and told when it failed.
-    let ran = world.eclusa(&["run", "bash", &bash("docker ps; exit 1")]);
-    assert!(ran.out.contains("`docker ps` needs a service"), "{ran:?}");
+    for command in ["docker ps", "docker compose logs", "psql -l"] {
+        let ran = world.eclusa(&["run", "bash", &bash(&format!("{command}; exit 1"))]);
+        assert!(ran.out.contains(&format!("`{command}` needs a service")), "{ran:?}");
+    }
     // The name of a remote is no host.
     let ran = world.eclusa(&["check", "bash", &bash("git push origin main")]);
     assert!(!ran.out.contains("a yes opens"), "{ran:?}");

@@ -150,7 +150,7 @@ async fn always_covers_exactly_what_was_approved() {
     let text = "git push origin main; curl https://a.example/x";
     assert_eq!(world.judge(text).decision, Decision::Allow);
     assert_eq!(world.judge("git push origin main -f").decision, Decision::Ask);
-    assert_eq!(world.judge("curl https://a.example/x/y").decision, Decision::Ask);
+    assert_eq!(world.judge("curl https://a.example/x/y").decision, Decision::Stage);
 }
 
 thread_local!(static JUDGING: Cell<bool> = const { Cell::new(false) });

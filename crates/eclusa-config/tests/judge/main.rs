@@ -13,6 +13,7 @@
 mod context;
 mod corpus;
 mod effects;
+mod fetches;
 mod nests;
 mod paths;
 mod world;

@@ -10,7 +10,7 @@ use eclusa_config::{Config, Layer};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-/// A shell that runs nothing.
+/// A shell that runs nothing. A command with `REACHED` in it has reached another machine.
 pub(crate) struct Shell;
 
 impl Tool for Shell {
@@ -29,7 +29,10 @@ impl Tool for Shell {
     fn touches(&self, args: &Value) -> Vec<Touch> {
         vec![Touch::Run(args["command"].as_str().unwrap_or_default().to_owned())]
     }
-    fn run<'a>(&'a self, _: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+    fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+        if job.args()["command"].as_str().is_some_and(|it| it.contains("REACHED")) {
+            job.reached_outside();
+        }
         Box::pin(async { Ok(Output::default()) })
     }
 }

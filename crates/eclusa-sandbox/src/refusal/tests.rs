@@ -42,6 +42,16 @@ fn messages_of_real_programs_name_what_was_refused() {
         ),
         host
     );
+    let owner = Some(Refusal::Owner(Some("/ws/a.txt".into())));
+    assert_eq!(
+        one("touch: cannot touch '/ws/a.txt': Value too large for defined data type"),
+        owner
+    );
+    assert_eq!(
+        one("bash: line 1: a.txt: Value too large for defined data type"),
+        Some(Refusal::Owner(None))
+    );
+    assert_eq!(one("stat: cannot stat '/big': Value too large for defined data type"), None);
     assert_eq!(one("ping: connect: Network is unreachable"), Some(Refusal::Network(None)));
     assert_eq!(
         one("unshare: unshare failed: Operation not permitted"),

@@ -1,5 +1,5 @@
-//! A command that a person said yes to and that fails for want of a host: the host is asked about,
-//! and the command runs again.
+//! A command that fails for want of a host, where a person said yes to it or where it was tried
+//! without a network: the host is asked about, and the command runs again.
 
 use eclusa::{Job, ToolError};
 use eclusa_net::HostPattern;
@@ -13,8 +13,9 @@ const MAX_HOST_QUESTIONS: u32 = 3;
 
 impl Bash {
     /// Runs a command. Where a person said yes to it and it failed for hosts that it could not reach,
-    /// they are asked about those, and it runs again: what the first run changed is thrown away. The
-    /// hosts that were opened so come with what it did.
+    /// they are asked about those, and it runs again: what the first run changed is thrown away. So
+    /// it is with what only fetches, however it ended: nobody was asked about that before. The hosts
+    /// that were opened so come with what it did.
     pub(super) async fn run_with_hosts(
         &self,
         mut order: CommandOrder,
@@ -23,14 +24,18 @@ impl Bash {
         let settings = self.sandboxes.settings();
         let staged = order.writes == Writes::Staged
             && self.sandboxes.write_tracking() == WriteTracking::Overlay;
-        let mut questions = if staged && job.is_approved() { MAX_HOST_QUESTIONS } else { 0 };
+        let may_ask = job.is_approved() || job.is_tried();
+        let mut questions = if staged && may_ask { MAX_HOST_QUESTIONS } else { 0 };
         let mut opened: Vec<String> = Vec::new();
         loop {
             let long = LongOutput::new(&settings.state, settings.keep.head);
             let seen = (self.watch.clone(), long.clone());
             let ran = run(self.sandboxes.clone(), order.clone(), seen, job).await;
             let ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
-            let wanted = hosts_wanted(&ran, &opened);
+            if ran.attempts.iter().any(|it| it.outcome.is_ok()) {
+                job.reached_outside();
+            }
+            let wanted = hosts_wanted(&ran, &opened, job.is_tried());
             if questions == 0 || wanted.is_empty() || !job.ask_for_hosts(&wanted).await {
                 return Ok((ran, long, opened));
             }
@@ -43,9 +48,10 @@ impl Bash {
     }
 }
 
-/// The hosts that a command which failed was not let through to, and that a person could open.
-fn hosts_wanted(ran: &Ran, opened: &[String]) -> Vec<String> {
-    if ran.exit.how == How::Code(0) {
+/// The hosts that a command which failed was not let through to, and that a person could open. One
+/// that was `tried` may have failed inside a pipeline that did not.
+fn hosts_wanted(ran: &Ran, opened: &[String], tried: bool) -> Vec<String> {
+    if ran.exit.how == How::Code(0) && !tried {
         return Vec::new();
     }
     let mut hosts: Vec<String> = ran.attempts.iter().filter_map(Attempt::grant).collect();

@@ -125,6 +125,9 @@ fn refusal(refusal: &Refusal, ruled_out: impl Fn(&Path) -> Option<String>) -> St
             Some(why) => return format!("refused: {refusal}: {why}"),
             None => ": it holds secrets, and no setting shows it to commands",
         },
+        Refusal::Owner(_) => {
+            "; make it yours in a terminal (`chown`, `chgrp`), or let whoever owns it run this"
+        }
         Refusal::Limit("memory") => "; a person can raise `commands.memory`",
         Refusal::Limit("the number of processes") => "; a person can raise `commands.processes`",
         Refusal::Read(_) | Refusal::Limit(_) | Refusal::Call(_) => "",

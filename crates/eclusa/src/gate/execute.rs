@@ -18,8 +18,10 @@ use tokio::{
 
 use crate::{
     CallNesting, Decision, Event, Gate, HiddenPaths, Mode, Origin, Output, Permit, Reply, Run,
-    Stop, ToolCall, Touch, Validated, audit::ledger::Started, gate::ask_hosts::ask_about_hosts,
-    policy::named_hosts,
+    Stop, ToolCall, Touch, Validated,
+    audit::ledger::Started,
+    gate::{ask_hosts::ask_about_hosts, conversations::bring_from_outside},
+    policy::{named_hosts, plainly},
 };
 
 /// A permit being used. Tools get this and nothing else.
@@ -129,6 +131,24 @@ impl Job {
     /// text tells: as it was read when the call was judged.
     pub fn only_reads_files(&self) -> bool {
         self.call.only_reads_files()
+    }
+
+    /// What is said of a call whose shell text needs a service that no sandbox has.
+    pub fn needs_service(&self) -> Option<String> {
+        self.call.needs_service()
+    }
+
+    /// True when the call was let through to be tried without a network, and a person may be asked
+    /// about the hosts that it turns out to want. No mode answers for one.
+    pub fn is_tried(&self) -> bool {
+        let asks = matches!(self.gate.run().mode, Mode::ConfirmAll | Mode::ConfirmSensitive);
+        asks && !self.approved && self.call.only_fetches()
+    }
+
+    /// Another machine was reached: text from outside has come into the conversation.
+    pub fn reached_outside(&self) {
+        let how = format!("came from the web (`{}`)", plainly(self.call.name()));
+        bring_from_outside(self.gate.setup(), self.gate.run(), how.into());
     }
 
     /// The arguments that were permitted.

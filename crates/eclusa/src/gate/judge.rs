@@ -2,7 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::{Decision, Reason, Run, Source, Validated, Verdict, gate::GateSetup};
+use crate::{
+    Decision, Origin, Reason, Run, Source, Validated, Verdict,
+    gate::GateSetup,
+    policy::{plainly, written_hosts},
+};
 
 /// The verdict in this mode, on this machine. A policy that panics has denied.
 pub(crate) fn judge(setup: &GateSetup, run: &Run, call: &Validated) -> Verdict {
@@ -28,7 +32,30 @@ pub(crate) fn judge(setup: &GateSetup, run: &Run, call: &Validated) -> Verdict {
         );
         verdict.decision = Decision::Ask;
     }
+    if verdict.decision == Decision::Stage && asks_first(run, call) {
+        let hosts: Vec<String> =
+            written_hosts(call).iter().map(|it| format!("`{}`", plainly(it))).collect();
+        if !hosts.is_empty() {
+            let text = format!("a yes opens {} for this call", hosts.join(", "));
+            verdict.because.insert(
+                0,
+                Reason {
+                    decision: Decision::Ask,
+                    source: Source::Default,
+                    origin: "commands".into(),
+                    text: text.into(),
+                },
+            );
+            verdict.decision = Decision::Ask;
+        }
+    }
     run.mode.apply(verdict)
+}
+
+/// True when nobody can be asked about hosts while this call runs: whoever answers does so before,
+/// elsewhere or in another program.
+fn asks_first(run: &Run, call: &Validated) -> bool {
+    (run.park || call.origin() == Origin::Hook) && call.only_fetches()
 }
 
 /// True when what this call changes is a value before it is real. Only a tool of our own is

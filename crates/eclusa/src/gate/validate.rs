@@ -140,6 +140,18 @@ impl Validated {
         !self.scripts().is_empty() && self.scripts().iter().all(Script::is_read_only)
     }
 
+    /// True when it runs shell text that talks to other machines only to fetch something, as far as
+    /// the text tells.
+    pub fn only_fetches(&self) -> bool {
+        self.scripts().iter().any(Script::fetches)
+    }
+
+    /// What is said of it where one of its programs needs a service that no sandbox has (`docker`,
+    /// `psql`): which one, and what a person can do about it.
+    pub fn needs_service(&self) -> Option<String> {
+        self.scripts().iter().find_map(Script::service)
+    }
+
     /// When and in which conversation it is judged, as far as rules ask.
     pub fn context(&self) -> &JudgeContext {
         &self.moment

@@ -2,14 +2,13 @@
 //!
 //! The text is read once ([`Script`]), and everything that judges it looks at that reading. A
 //! command that only reads inside the workspace is allowed: it runs where nothing can be written.
-//! Everything else is staged; what talks to other machines or wants more rights is asked about;
-//! what cannot be had back is denied. A doubt about the text is a question at least.
+//! Everything else is staged; what sends something to other machines or wants more rights is asked
+//! about; what cannot be had back is denied. A doubt about the text is a question at least.
 
 use std::borrow::Cow;
 
 use eclusa_shell::{
-    Analysis, Assignment, Command, Influence, RedirectKind, Word, analyse, influence,
-    is_plain_pager,
+    Analysis, Command, RedirectKind, Word, analyse,
     programs::{Class, CommandProfile},
 };
 
@@ -22,7 +21,9 @@ use super::{
 };
 use crate::{Decision, Reason, Source};
 
+mod defaults;
 mod explain;
+mod fetches;
 mod globs;
 mod known;
 mod places;
@@ -30,14 +31,10 @@ mod prefix;
 mod services;
 mod variables;
 
+use defaults::only_reads;
 use places::{Where, places, uses};
 pub(crate) use prefix::{Fit, Prefix};
 
-/// What becomes of a command that does more than read in the workspace, and why.
-type Refused = (Decision, String);
-
-/// Files that everybody may write to, because nothing is kept there.
-const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/2"];
 /// Programs that talk to other machines to give them something, and bring nothing back to read.
 const SENDS: [&str; 4] = ["git push", "cargo publish", "npm publish", "pnpm publish"];
 
@@ -59,6 +56,8 @@ pub(crate) struct Script {
     text: Analysis,
     /// Where its relative paths start: a path in the workspace, or nothing for the workspace.
     start: String,
+    /// Taken from a text of which another command runs code.
+    beside_code: bool,
 }
 
 impl Script {
@@ -66,7 +65,8 @@ impl Script {
     pub(crate) fn read(text: &str, directory: Option<&str>) -> Script {
         #[cfg(test)]
         READ.with(|it| it.set(it.get() + 1));
-        Script { text: analyse(text), start: directory.unwrap_or_default().to_owned() }
+        let start = directory.unwrap_or_default().to_owned();
+        Script { text: analyse(text), start, beside_code: false }
     }
 
     fn commands(&self) -> impl Iterator<Item = (&Command, &CommandProfile)> {
@@ -142,7 +142,8 @@ impl Script {
                 continue;
             }
             if allowing.is_empty() && all == Allowed::No {
-                let default = self.default(command, reading, subject.root);
+                let tainted = subject.moment.taint.is_some();
+                let default = self.default(command, reading, subject.root, tainted);
                 if let (Decision::Ask, Some(from), Some(what)) =
                     (default.decision, &subject.moment.taint, taint::carried_by(reading.class))
                 {
@@ -164,8 +165,9 @@ impl Script {
         ruled
     }
 
-    /// How it brings text from outside into the conversation, if it does.
-    pub(super) fn brings(&self, root: &Root) -> Option<&'static str> {
+    /// How it brings text from outside into the conversation, if it does. `tried`: what only fetches
+    /// is tried without a network, and whoever runs it says if it reached anything after all.
+    pub(super) fn brings(&self, root: &Root, tried: bool) -> Option<&'static str> {
         self.commands().find_map(|(command, reading)| {
             let reads = || uses(command, reading).filter(|it| it.0 == Access::Read);
             let outside = |word: &Word| {
@@ -173,7 +175,8 @@ impl Script {
                 places.any(|it| matches!(it, Where::Outside))
             };
             let sends = SENDS.contains(&reading.program.as_str());
-            if reading.class.contains(Class::Network) && !sends {
+            let shut = tried && self.only_fetches(command, reading);
+            if reading.class.contains(Class::Network) && !sends && !shut {
                 Some("came from the web")
             } else if reads().any(|it| outside(&it.1)) {
                 Some("came from outside the workspace")
@@ -218,28 +221,6 @@ impl Script {
         self.is_certain()
             && self.commands().all(|(command, reading)| only_reads(command, reading).is_ok())
     }
-
-    /// What holds for a command that no rule allows.
-    fn default(&self, command: &Command, reading: &CommandProfile, root: &Root) -> Reason {
-        let judged = [
-            only_reads(command, reading),
-            reaches(command, reading, &self.start, root),
-            variables::told(command),
-        ];
-        // All are matched: what is staged for one reason is asked about for another.
-        let (decision, text) = strictest(judged.into_iter().filter_map(Result::err))
-            .unwrap_or_else(|| (Decision::Allow, "only reads in the workspace".to_owned()));
-        let mut text = format!("{} {text}", said(command));
-        if decision == Decision::Ask && reading.class.contains(Class::Network) {
-            let hosts: Vec<String> =
-                self.hosts_of(command, reading).map(|it| quoted(&it)).collect();
-            if !hosts.is_empty() {
-                text = format!("{text}; a yes opens {} for this call", hosts.join(", "));
-            }
-        }
-        let (source, origin) = (Source::Default, "commands".into());
-        Reason { decision, source, origin, text: text.into() }
-    }
 }
 
 /// True when no command of a shell text does more than read, as far as its text tells. It can then
@@ -248,132 +229,14 @@ pub fn only_reads_files(text: &str) -> bool {
     Script::read(text, None).is_read_only()
 }
 
-/// What is said of a shell text that cannot work in a sandbox, because one of its programs needs a
-/// service outside (`docker`, `kubectl`, `psql`): which one, and what a person can do about it.
-pub fn needs_service(text: &str) -> Option<String> {
-    Script::read(text, None).service()
-}
-
 /// A reason about one of several commands says which.
 fn about(command: &Command, reason: Reason) -> Reason {
     let text = format!("{}: {}", said(command), &*reason.text);
     Reason { text: text.into(), ..reason }
 }
 
-/// `Ok` when a command does nothing but read, wherever that is. Otherwise what becomes of it.
-fn only_reads(command: &Command, reading: &CommandProfile) -> Result<(), Refused> {
-    let stage = |why: String| Err((Decision::Stage, why));
-    if services::needs(reading) {
-        let why = services::GRANT;
-        // What only looks loses nothing by trying, and says at once that it cannot.
-        let decision = if services::only_looks(command) { Decision::Stage } else { Decision::Ask };
-        return Err((decision, why.to_owned()));
-    }
-    for class in [Class::Privilege, Class::Network] {
-        if reading.class.contains(class) {
-            let why = why(reading, class);
-            return Err((Decision::Ask, why));
-        }
-    }
-    if !reading.class.is_read_only() {
-        let worst = reading.class.worst().unwrap_or(Class::Unknown);
-        return stage(why(reading, worst));
-    }
-    if reading.needs.contains(&"trusted-project") {
-        return stage("may run what files of the project say".to_owned());
-    }
-    // `IFS= read` is how lines are read; it changes nothing else.
-    let reads = command.words.first().and_then(Word::text).is_some_and(|it| it == "read");
-    let others = |it: &&Assignment| {
-        let lines = it.name == "IFS" && reads;
-        !lines && !is_plain_pager(&it.name, it.value.text().as_deref())
-    };
-    for assignment in command.assignments.iter().filter(others) {
-        let name = quoted(&assignment.name);
-        match influence(&assignment.name) {
-            // A number that is none is a doubt of the text.
-            Influence::Looks | Influence::Counts => {}
-            Influence::Steers => return stage(format!("sets {name}, which steers other programs")),
-            Influence::Unlisted if command.words.is_empty() => {}
-            Influence::Unlisted => return stage(format!("sets {name} for a program")),
-        }
-    }
-    for redirect in command.redirects.iter().filter(|it| writes(it.kind)) {
-        let target = redirect.target.text();
-        if !target.as_deref().is_some_and(|it| SINKS.contains(&it)) {
-            return stage(format!("writes to {}", quoted(&redirect.target.source)));
-        }
-    }
-    match command.background {
-        true => stage("goes on in the background".to_owned()),
-        false => Ok(()),
-    }
-}
-
-/// The first of the strictest.
-fn strictest(refused: impl Iterator<Item = Refused>) -> Option<Refused> {
-    refused.reduce(|one, other| if other.0 > one.0 { other } else { one })
-}
-
-/// `Ok` when everything that a command reads is known and lies in the workspace.
-fn reaches(
-    command: &Command,
-    reading: &CommandProfile,
-    start: &str,
-    root: &Root,
-) -> Result<(), Refused> {
-    let refused = uses(command, reading).flat_map(|(access, word)| {
-        let said = quoted(&word.source);
-        let verb = if access == Access::Write { "changes something" } else { "reads" };
-        let secret = globs::may_be_secret(&word)
-            .then(|| (Decision::Stage, format!("may read a file with secrets: {said}")));
-        let places = places(&word, command, start, root);
-        // Where it goes wrong only if a `cd` before it failed, the sandbox lets nothing happen.
-        let stays = matches!(places.split_first(), Some((Where::Outside, rest))
-            if !rest.is_empty() && rest.iter().all(|it| matches!(it, Where::Inside(_))));
-        let asked = if stays { Decision::Stage } else { Decision::Ask };
-        let found = places.into_iter().filter_map(move |place| match place {
-            Where::Inside(_) | Where::Harmless => None,
-            Where::Scratch => Some((Decision::Stage, format!("uses a temporary file: {said}"))),
-            Where::Public if access == Access::Read => None,
-            Where::Public | Where::Outside => {
-                Some((asked, format!("{verb} outside the workspace: {said}")))
-            }
-            Where::Unknown => {
-                Some((Decision::Stage, format!("reads what is only known when it runs: {said}")))
-            }
-        });
-        secret.into_iter().chain(found)
-    });
-    strictest(refused).map_or(Ok(()), Err)
-}
-
 fn writes(kind: RedirectKind) -> bool {
     matches!(kind, RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite)
-}
-
-/// What a command does that is of this class, and what led to that where it is not the command
-/// itself: `uses the network`, ``changes files (`-i` of `sed`)``.
-fn why(reading: &CommandProfile, class: Class) -> String {
-    let does = match class {
-        Class::Reveals => "shows more than files",
-        Class::Writes => "changes files",
-        Class::RunsCode => "runs other code",
-        Class::Network => "uses the network",
-        Class::Privilege => "asks for more rights",
-        Class::Destructive => "deletes or overwrites",
-        Class::Sweeping => "works on everything beneath",
-        Class::Unknown => "is not known",
-    };
-    let what = reading.why.iter().find(|it| it.class == class).map(|it| it.what.as_str());
-    // The name of the command stands before this.
-    let is_name =
-        |it: &str| it.starts_with('`') && it.ends_with('`') && it.matches('`').count() == 2;
-    match what.filter(|it| !is_name(it)) {
-        Some(what) if class == Class::Unknown => what.to_owned(),
-        Some(what) => format!("{does} ({what})"),
-        None => does.to_owned(),
-    }
 }
 
 /// A command, as it is named in a reason.

@@ -9,7 +9,7 @@
 use eclusa_shell::programs::Class;
 
 use super::{PathLocation, Root, Script};
-use crate::{Decision, PermissionClass, Reason, ReasonId, Source, Touch, Validated};
+use crate::{Decision, Origin, PermissionClass, Reason, ReasonId, Source, Touch, Validated};
 
 /// How a call brings text from outside into a conversation, if it does.
 pub(super) fn taint_source(
@@ -30,7 +30,9 @@ pub(super) fn taint_source(
         Touch::Read(path) if outside(path) => Some("came from outside the workspace"),
         Touch::Read(_) | Touch::Write(_) | Touch::Run(_) | Touch::Unknown => None,
     });
-    touched.or_else(|| scripts.iter().find_map(|it| it.brings(root)))
+    // What runs in a sandbox of ours is shut off, and tells what it reached.
+    let tried = call.facts().stages && call.origin() != Origin::Hook;
+    touched.or_else(|| scripts.iter().find_map(|it| it.brings(root, tried)))
 }
 
 /// What a call could do with what is in the conversation, if it goes beyond this machine.

@@ -60,12 +60,16 @@ impl Script {
     }
 
     /// It may bring anything.
-    pub(super) fn brings(&self, _root: &Root) -> Option<&'static str> {
+    pub(super) fn brings(&self, _root: &Root, _tried: bool) -> Option<&'static str> {
         Some("came from a command that nobody has read")
     }
 
     pub(super) fn talks(&self) -> bool {
         true
+    }
+
+    pub(crate) fn fetches(&self) -> bool {
+        false
     }
 
     pub(crate) fn exactly(&self) -> Option<Vec<String>> {
@@ -121,11 +125,6 @@ impl Script {
     pub(in crate::policy) fn is_met_by(&self, subject: &Subject<'_>, rule: &Rule) -> bool {
         self.fits(rule, subject)
     }
-}
-
-/// Nobody can tell.
-pub fn needs_service(_text: &str) -> Option<String> {
-    None
 }
 
 /// Nobody can tell.

@@ -1,7 +1,9 @@
 //! `eclusa policy lint`: rules that never decide anything, and rules that decide too much.
 
-use eclusa::Registry;
-use serde_json::json;
+use std::sync::Arc;
+
+use eclusa::{PermissionClass, Registry, registry::Registered};
+use serde_json::{Value, json};
 use toml_edit::Item;
 
 use super::layers::{self, SourceRule};
@@ -60,7 +62,7 @@ fn unreachable(rule: &SourceRule, registry: &Registry) -> Option<String> {
     let globs = || tools.iter().filter(|it| it.contains(['*', '?']));
     let all = registry.list();
     let fitting: Vec<_> = all
-        .iter()
+        .into_iter()
         .filter(|it| {
             let mut names =
                 std::iter::once(it.name()).chain(it.facts().aliases.iter().map(String::as_str));
@@ -70,6 +72,9 @@ fn unreachable(rule: &SourceRule, registry: &Registry) -> Option<String> {
     if fitting.is_empty() && rule.keys.get("server").is_none() {
         let glob = globs().next()?;
         return Some(format!("no tool fits `{glob}`"));
+    }
+    if let Some(text) = without_such_argument(rule, &fitting) {
+        return Some(text);
     }
     let classes = rule.texts("class")?;
     match fitting.iter().any(|it| classes.contains(&it.class().as_str())) {
@@ -83,6 +88,31 @@ fn unreachable(rule: &SourceRule, registry: &Registry) -> Option<String> {
             )
         }),
     }
+}
+
+/// Why none of the tools that a rule names can meet its other conditions: they run no commands, or
+/// have no argument of that name. Tools of servers may change, and are not judged by what they take.
+fn without_such_argument(rule: &SourceRule, fitting: &[Arc<Registered>]) -> Option<String> {
+    let first = fitting.first()?.name();
+    let ours = fitting.iter().all(|it| it.server().is_none());
+    let runs = |it: &Arc<Registered>| it.class() == PermissionClass::Shell;
+    if rule.keys.get("command").is_some() && ours && !fitting.iter().any(runs) {
+        return Some(format!("`{first}` runs no commands, so `command` is never met"));
+    }
+    let takes = |tool: &Arc<Registered>, name: &str| {
+        let schema = tool.schema();
+        let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+        !closed || schema.get("properties").is_some_and(|it| it.get(name).is_some())
+    };
+    let pointers = rule.keys.get("arg").and_then(Item::as_table_like)?;
+    let names = pointers.iter().filter_map(|(it, _)| it.strip_prefix('/')?.split('/').next());
+    let mut unknown = names.filter(|name| !fitting.iter().any(|it| takes(it, name)));
+    let name = unknown.next()?;
+    // Names of other programs are rewritten before anybody judges the call.
+    let aliases = || fitting.iter().flat_map(|it| &it.facts().arg_aliases);
+    let own = aliases().find(|it| it.0 == name).map(|it| format!(" (it is `{}` here)", it.1));
+    let own = own.unwrap_or_default();
+    Some(format!("`{first}` has no argument `{name}`{own}, so `arg` is never met"))
 }
 
 /// The rule because of which it never changes an outcome.

@@ -46,6 +46,18 @@ fn what_a_server_says_outside_of_calls_is_heard_by_who_listens_and_secrets_are_n
     assert!(!client.rest().iter().any(is_message));
 }
 
+/// Hole 18: nobody has to guess that another server said it, and its words drive no terminal.
+#[test]
+fn h18_what_a_server_answers_is_marked_as_coming_from_outside() {
+    let world = behind(&[("fake", &[])]);
+    let mut client = Client::legacy(&world, "2025-11-25", json!({}));
+    let result = client.call("mcp_fake_echo", json!({"text": "a\u{1b}[31m\u{202e}b"}));
+    assert_eq!(result["isError"], false, "{result}");
+    assert_eq!(result["_meta"]["eclusa/outside"], json!({"server": "fake"}), "{result}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
+}
+
 #[test]
 fn a_server_that_may_not_log_is_not_heard_outside_of_calls_either() {
     let config = format!("{YOLO}{}may = []\n{}", entry("mute", &[]), entry("fake", &[]));

@@ -28,7 +28,8 @@ impl Script {
                 catastrophe: what.map(|it| it.with_command(named(command))),
                 ..Analysis::default()
             };
-            let alone = Script { text, start: self.start.clone() };
+            let beside_code = self.is_beside_code(command);
+            let alone = Script { text, start: self.start.clone(), beside_code };
             let mut because = Vec::new();
             alone.floors(&mut because);
             alone.judge(subject, rules, all, &mut because);

@@ -62,7 +62,7 @@ impl Script {
             rule.fits_command(subject, command, it) == Fit::Yes
         };
         let free = |(command, it): (&Command, &CommandProfile)| {
-            self.default(command, it, subject.root).decision == Decision::Allow
+            self.default(command, it, subject.root, false).decision == Decision::Allow
         };
         self.is_certain()
             && self.commands().any(covered)
@@ -100,7 +100,7 @@ impl Script {
         // Nothing is inside it but what is relative to the workspace, wherever that is.
         let root = Root::default();
         let asked = self.commands().filter(|(command, reading)| {
-            self.default(command, reading, &root).decision != Decision::Allow
+            self.default(command, reading, &root, false).decision != Decision::Allow
         });
         let commands: Option<Vec<String>> = asked
             .map(|(it, _)| prefix::is_plain(it).then(|| Prefix::exactly(&it.words)).flatten())

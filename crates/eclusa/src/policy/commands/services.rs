@@ -13,10 +13,14 @@ pub(super) fn needs(profile: &CommandProfile) -> bool {
 }
 
 /// Programs, and those of their subcommands that change nothing anywhere.
-const LOOKS: [(&[&str], &[&str]); 4] = [
+const LOOKS: [(&[&str], &[&str]); 5] = [
     (
         &["docker", "podman", "nerdctl"],
         &["ps", "images", "inspect", "logs", "version", "info", "stats", "top", "port", "history"],
+    ),
+    (
+        &["docker-compose", "podman-compose"],
+        &["ps", "logs", "config", "images", "top", "port", "version", "ls"],
     ),
     (
         &["kubectl", "oc"],
@@ -26,13 +30,38 @@ const LOOKS: [(&[&str], &[&str]); 4] = [
     (&["redis-cli"], &["ping"]),
 ];
 
-/// True when a command is one of these, with its subcommand right behind the program.
+/// Groups of subcommands, and those of them that change nothing anywhere.
+const GROUPS: [(&str, &str, &[&str]); 8] = [
+    ("docker", "compose", &["ps", "logs", "config", "images", "top", "port", "version", "ls"]),
+    ("docker", "container", &["ls", "list", "ps", "inspect", "logs", "top", "stats", "port"]),
+    ("docker", "image", &["ls", "list", "inspect", "history"]),
+    ("docker", "volume", &["ls", "list", "inspect"]),
+    ("docker", "network", &["ls", "list", "inspect"]),
+    ("docker", "context", &["ls", "show"]),
+    ("kubectl", "config", &["get-contexts", "current-context", "get-clusters"]),
+    ("helm", "repo", &["list", "ls"]),
+];
+
+/// Clients of data bases. They speak to a socket of this machine or to a port of their own, neither
+/// of which any setting opens: what they reach, if anything, runs in the sandbox too.
+const CLIENTS: [&str; 7] =
+    ["psql", "pg_dump", "mysql", "mariadb", "mysqldump", "redis-cli", "mongosh"];
+
+/// True when a command loses nothing by being tried: it only looks, with its subcommand right behind
+/// the program, or whatever it does stays inside.
 pub(super) fn only_looks(command: &Command) -> bool {
-    let mut words = command.words.iter().map(|it| it.text());
-    let (Some(Some(program)), Some(Some(sub))) = (words.next(), words.next()) else {
-        return false;
-    };
-    let known = LOOKS.iter().find(|(programs, _)| programs.contains(&&*program));
-    let plain = command.assignments.is_empty();
-    plain && known.is_some_and(|(_, subs)| subs.contains(&&*sub)) && words.all(|it| it.is_some())
+    let words: Option<Vec<_>> = command.words.iter().map(|it| it.text()).collect();
+    let Some(words) = words.filter(|_| command.assignments.is_empty()) else { return false };
+    let words: Vec<&str> = words.iter().map(|it| &**it).collect();
+    match words.as_slice() {
+        [program, group, sub, ..] if GROUPS.iter().any(|it| it.0 == *program && it.1 == *group) => {
+            let same = |it: &&(&str, &str, &[&str])| (it.0, it.1) == (*program, *group);
+            GROUPS.iter().filter(same).any(|it| it.2.contains(sub))
+        }
+        [program, ..] if CLIENTS.contains(program) => true,
+        [program, sub, ..] => {
+            LOOKS.iter().any(|(programs, subs)| programs.contains(program) && subs.contains(sub))
+        }
+        [] | [_] => false,
+    }
 }

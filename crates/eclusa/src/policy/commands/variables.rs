@@ -2,7 +2,7 @@
 
 use eclusa_shell::{Command, Part, Unknown};
 
-use super::{Refused, quoted};
+use super::{defaults::Refused, quoted};
 use crate::Decision;
 
 /// Variables of the environment that tell nothing that the workspace does not: who and where one is,
