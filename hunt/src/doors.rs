@@ -161,12 +161,12 @@ impl House<'_> {
             let input = mutated(seeds, &mut random);
             let start = Instant::now();
             // What it answers is its affair, and to close the door is an answer too.
-            let _ = knock(port, &input, Duration::from_millis(300));
+            let _ = knock(port, &input, Duration::from_millis(300), true);
             slowest = slowest.max(start.elapsed());
             texts += 1;
             let alive = || {
                 let hello = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-                knock(port, hello, PATIENCE).is_ok_and(|it| it.starts_with(b"HTTP/1.1 "))
+                knock(port, hello, PATIENCE, false).is_ok_and(|it| it.starts_with(b"HTTP/1.1 "))
             };
             if texts % BETWEEN == 0 && !alive() {
                 println!("FOUND {name}: no answer after {:?}", String::from_utf8_lossy(&input));
@@ -217,12 +217,12 @@ fn proxy(time: Duration, seed: u64) -> io::Result<usize> {
     while began.elapsed() < time && found == 0 {
         let input = mutated(PROXIED, &mut random);
         let start = Instant::now();
-        let _ = knock(port, &input, Duration::from_millis(300));
+        let _ = knock(port, &input, Duration::from_millis(300), true);
         slowest = slowest.max(start.elapsed());
         texts += 1;
         let alive = || {
             let request = b"GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\n\r\n";
-            knock(port, request, PATIENCE).is_ok_and(|it| it.starts_with(b"HTTP/1.1 403"))
+            knock(port, request, PATIENCE, false).is_ok_and(|it| it.starts_with(b"HTTP/1.1 403"))
         };
         if texts % BETWEEN == 0 && !alive() {
             println!("FOUND proxy: no refusal after {:?}", String::from_utf8_lossy(&input));
@@ -234,13 +234,15 @@ fn proxy(time: Duration, seed: u64) -> io::Result<usize> {
     Ok(found)
 }
 
-/// Sends bytes, and gives what comes back until the end.
-fn knock(port: u16, bytes: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
+/// Sends bytes, says that this was all if `ends`, and gives what comes back until the end.
+fn knock(port: u16, bytes: &[u8], patience: Duration, ends: bool) -> io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;
     stream.write_all(bytes)?;
-    stream.shutdown(Shutdown::Write)?;
+    if ends {
+        stream.shutdown(Shutdown::Write)?;
+    }
     let mut answer = Vec::new();
     match stream.take(1 << 20).read_to_end(&mut answer) {
         Err(err) if answer.is_empty() => Err(err),

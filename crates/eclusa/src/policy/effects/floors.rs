@@ -79,9 +79,7 @@ impl Rules {
             let kept = |it| it != EffectKind::Ephemeral;
             let executable = of(&kept, &|it| makes_executable(changes, it));
             let decision = self.effects.executable;
-            // Like other edits: a mode that answers for a person answers this too.
-            let source = if decision == Decision::Ask { Source::Default } else { Source::Rule };
-            floor(decision, source, "effects.executable", text, executable);
+            floor(decision, Source::Rule, "effects.executable", text, executable);
         }
     }
 }
