@@ -11,5 +11,6 @@ mod processes;
 mod questions;
 mod refusal;
 mod room;
+mod sealed_answers;
 mod spool;
 mod tamper;
