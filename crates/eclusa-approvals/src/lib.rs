@@ -6,6 +6,7 @@
 //! [`Workspaces`].
 
 mod key_file;
+mod notify;
 mod page;
 mod people;
 mod proof;
@@ -14,6 +15,7 @@ mod signers;
 mod workspaces;
 
 pub use key_file::KeyFile;
+pub use notify::{NotificationKind, NotificationText, OutgoingNotification, WebhookSecrets};
 pub use people::{KeyKind, People, PeopleError, Person, PersonKey};
 pub use server::{ApprovalsPage, serve};
 pub use workspaces::{CallEffects, Suggestion, WorkspaceEntry, Workspaces};

@@ -15,6 +15,9 @@ mod plots;
 mod question;
 mod sessions;
 
+pub(crate) use html::span;
+pub(crate) use inbox::headline;
+
 use html::Html;
 
 /// The one stylesheet.
@@ -28,6 +31,8 @@ pub(crate) const ICON: &str = include_str!("page/icon.svg");
 pub(crate) struct PageView {
     pub(crate) workspaces: Arc<dyn Workspaces>,
     pub(crate) person: String,
+    /// What authenticators call the passkeys of this person.
+    pub(crate) passkeys: Vec<String>,
     pub(crate) query: Vec<(String, String)>,
 }
 
@@ -91,6 +96,13 @@ fn layout(view: &PageView, place: &str, title: &str, pending: Option<u64>, body:
     }
     page.raw("</nav><p class=\"who\">").element("<span class=\"person\">", &view.person, "</span>");
     page.raw("<span id=\"key\" class=\"key\" hidden>key</span>");
+    page.raw("<button id=\"passkey\" type=\"button\" class=\"quiet\"");
+    page.element(" data-person=\"", &view.person, "\"");
+    page.element(" data-passkeys=\"", view.passkeys.join(","), "\" title=\"");
+    page.raw(match view.passkeys.is_empty() {
+        true => "Register a passkey\">add passkey</button>",
+        false => "Register another passkey\">passkey ✓</button>",
+    });
     page.raw("<span id=\"live\" class=\"live\" role=\"status\">offline</span>");
     page.raw("<button id=\"help-button\" type=\"button\" class=\"quiet\" aria-haspopup=\"dialog\">?</button></p></header>");
     page.raw("<main id=\"main\" tabindex=\"-1\">").raw(body.as_str()).raw("</main>");
@@ -105,6 +117,7 @@ const HELP: &str = "<dialog id=\"help\" aria-labelledby=\"help-title\"><h2 id=\"
 <dt><kbd>s</kbd></dt><dd>yes, for this session</dd>\
 <dt><kbd>a</kbd></dt><dd>always: shows the rule first</dd>\
 <dt><kbd>e</kbd></dt><dd>edit the call</dd>\
+<dt><kbd>f</kbd></dt><dd>only some files of its changes</dd>\
 <dt><kbd>n</kbd></dt><dd>no, with a reason</dd>\
 <dt><kbd>q</kbd> <kbd>q</kbd></dt><dd>no, and end the agent’s turn</dd>\
 <dt><kbd>Y</kbd></dt><dd>yes to all identical ones</dd>\

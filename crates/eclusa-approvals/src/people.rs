@@ -7,7 +7,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use eclusa::Hash;
+use eclusa::{Hash, approve::Proof};
 use serde::{Deserialize, Serialize};
 
 /// What sort of key it is.
@@ -18,6 +18,27 @@ pub enum KeyKind {
     Browser,
     /// An Ed25519 key in a file.
     File,
+    /// A P-256 key of an authenticator, which verifies its person before it signs.
+    Passkey,
+}
+
+impl KeyKind {
+    /// The word for it in lists.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            KeyKind::Browser => "browser",
+            KeyKind::File => "file",
+            KeyKind::Passkey => "passkey",
+        }
+    }
+
+    /// What a signature of such a key proves.
+    pub fn proof(self) -> Proof {
+        match self {
+            KeyKind::Browser | KeyKind::File => Proof::Key,
+            KeyKind::Passkey => Proof::Passkey,
+        }
+    }
 }
 
 /// A key of a person.
@@ -36,6 +57,12 @@ pub struct PersonKey {
     /// When it was taken away again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked: Option<u64>,
+    /// What the authenticator calls a passkey.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<String>,
+    /// The page that a passkey is bound to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
 }
 
 impl PersonKey {
@@ -43,14 +70,15 @@ impl PersonKey {
     pub fn new(kind: KeyKind, public: String, label: String, added: u64) -> PersonKey {
         let digest = Hash::sha256(public.as_bytes()).to_string();
         let id = digest.chars().take(16).collect();
-        PersonKey { id, kind, public, label, added, revoked: None }
+        let (revoked, credential, origin) = (None, None, None);
+        PersonKey { id, kind, public, label, added, revoked, credential, origin }
     }
 
     /// Whether the public part can be that of such a key.
     pub fn is_well_formed(&self) -> bool {
         let bytes = STANDARD.decode(&self.public).unwrap_or_default();
         match self.kind {
-            KeyKind::Browser => bytes.len() == 65 && bytes.first() == Some(&4),
+            KeyKind::Browser | KeyKind::Passkey => bytes.len() == 65 && bytes.first() == Some(&4),
             KeyKind::File => bytes.len() == 32,
         }
     }
@@ -128,6 +156,13 @@ impl People {
         });
         let mut counts = all.filter(|(_, key)| key.revoked.is_none());
         Ok(counts.find(|(_, key)| key.id == id))
+    }
+
+    /// The passkeys of a person that count.
+    pub fn passkeys(&self, person: &str) -> Result<Vec<PersonKey>, PeopleError> {
+        let people = self.read()?.people;
+        let own = people.into_iter().filter(|it| it.name == person).flat_map(|it| it.keys);
+        Ok(own.filter(|it| it.kind == KeyKind::Passkey && it.revoked.is_none()).collect())
     }
 
     /// Whether this key was registered once and taken away again.

@@ -6,6 +6,10 @@ use serde_json::json;
 
 use crate::people::{KeyKind, PersonKey};
 
+mod passkey;
+
+pub(crate) use passkey::{Registration, check_new};
+
 /// A signature that does not count. What is wrong with it is nobody's business but ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the signature is not that of a registered key")]
@@ -17,14 +21,13 @@ pub(crate) fn verify(key: &PersonKey, text: &str, signature: &str) -> Result<(),
     if key.revoked.is_some() {
         return Err(BadSignature);
     }
-    let public = STANDARD.decode(&key.public).map_err(|_| BadSignature)?;
-    let signature = STANDARD.decode(signature).map_err(|_| BadSignature)?;
+    let decode = |text: &str| STANDARD.decode(text).map_err(|_| BadSignature);
     let verified = match key.kind {
-        KeyKind::Browser => UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, public)
-            .verify(text.as_bytes(), &signature),
-        KeyKind::File => {
-            UnparsedPublicKey::new(&ED25519, public).verify(text.as_bytes(), &signature)
-        }
+        KeyKind::Passkey => return passkey::verify(key, text, signature),
+        KeyKind::Browser => UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, decode(&key.public)?)
+            .verify(text.as_bytes(), &decode(signature)?),
+        KeyKind::File => UnparsedPublicKey::new(&ED25519, decode(&key.public)?)
+            .verify(text.as_bytes(), &decode(signature)?),
     };
     verified.map_err(|_| BadSignature)
 }
@@ -33,6 +36,28 @@ pub(crate) fn verify(key: &PersonKey, text: &str, signature: &str) -> Result<(),
 pub(crate) fn revoke_statement(queue: &str, question: u64, person: &str, expires: u64) -> String {
     let body = json!({"expires": expires, "person": person, "question": question, "queue": queue});
     format!("eclusa revoke v1\n{body}")
+}
+
+/// What whoever ends a session signs.
+pub(crate) fn end_statement(queue: &str, conversation: &str, person: &str, expires: u64) -> String {
+    let body = json!({
+        "conversation": conversation, "expires": expires, "person": person, "queue": queue,
+    });
+    format!("eclusa end v1\n{body}")
+}
+
+/// The challenge of a new passkey is the digest of this.
+pub(crate) fn passkey_statement(person: &str, expires: u64) -> String {
+    format!("eclusa passkey v1\n{}", json!({"expires": expires, "person": person}))
+}
+
+/// What the key signs that vouches for a new passkey.
+pub(crate) fn register_statement(new: &Registration, person: &str, expires: u64) -> String {
+    let (credential, public) = (&new.credential, &new.public);
+    let body = json!({
+        "credential": credential, "expires": expires, "person": person, "public": public,
+    });
+    format!("eclusa register v1\n{body}")
 }
 
 /// What whoever undoes a call signs.

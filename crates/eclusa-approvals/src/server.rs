@@ -13,12 +13,14 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{net::TcpListener, sync::Semaphore};
 
-use crate::{page, people::People, workspaces::Workspaces};
+use crate::{notify::WebhookSecrets, page, people::People, workspaces::Workspaces};
 
 mod answers;
 mod buckets;
 mod guard;
+mod hooks;
 mod live;
+mod passkeys;
 mod requests;
 mod sessions;
 
@@ -52,12 +54,15 @@ pub struct ApprovalsPage {
     /// Other addresses that it is reached by, such as `https://approvals.example`: something in
     /// front of it speaks TLS.
     pub urls: Vec<String>,
+    /// What programs sign with that answer by `POST /hooks/answer`. `None`: nobody does.
+    pub hook: Option<WebhookSecrets>,
 }
 
 /// Everything that a request needs.
 struct PageServer {
     workspaces: Arc<dyn Workspaces>,
     people: People,
+    hook: Option<WebhookSecrets>,
     guard: Guard,
     sessions: Sessions,
     live: Live,
@@ -86,6 +91,7 @@ pub async fn serve(
         live: Live::start(page.workspaces.clone()),
         workspaces: page.workspaces,
         people: page.people,
+        hook: page.hook,
         sessions,
         answers: Buckets::new(10, Duration::from_secs(1)),
         failures: Buckets::new(5, Duration::from_secs(60)),
@@ -123,12 +129,18 @@ pub async fn serve(
 
 impl PageServer {
     async fn answer(&self, request: Request<Incoming>) -> Answer {
-        let mut answer = match self.guard.check(request.method(), request.headers()) {
+        let by_hook = request.method() == Method::POST && request.uri().path() == "/hooks/answer";
+        let checked = match by_hook {
+            true => self.guard.check_host(request.headers()).map(drop),
+            false => self.guard.check(request.method(), request.headers()),
+        };
+        let mut answer = match checked {
             Err(Refusal::Host) => {
                 text(StatusCode::FORBIDDEN, "this is not the host that was meant")
             }
             Err(Refusal::Origin) => text(StatusCode::FORBIDDEN, "only our own page may do this"),
             Err(Refusal::Type) => text(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this must be JSON"),
+            Ok(()) if by_hook => self.hook_answer(request).await,
             Ok(()) => self.route(request).await,
         };
         guard::protect(&mut answer);
@@ -155,7 +167,9 @@ impl PageServer {
             (&Method::GET, _) => {
                 let query = requests::query(request.uri().query().unwrap_or_default());
                 let (workspaces, person) = (self.workspaces.clone(), session.person);
-                self.render(page::PageView { workspaces, person, query }, path).await
+                let own = self.people.passkeys(&person).unwrap_or_default();
+                let passkeys = own.into_iter().filter_map(|it| it.credential).collect();
+                self.render(page::PageView { workspaces, person, passkeys, query }, path).await
             }
             (&Method::POST, ["api", what]) => self.write(what, request, &session).await,
             _ => missing(),
@@ -182,6 +196,8 @@ impl PageServer {
             "answer" => self.give_answer(request, session).await,
             "revoke" => self.revoke(request, session).await,
             "undo" => self.undo(request, session).await,
+            "end" => self.end(request, session).await,
+            "passkey" => self.register_passkey(request, session).await,
             _ => missing(),
         }
     }

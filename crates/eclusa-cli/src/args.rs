@@ -12,6 +12,7 @@ use eclusa::Mode;
 use crate::screen::ColorChoice;
 
 mod agents;
+mod allow;
 mod approvals;
 mod conversation;
 mod history;
@@ -23,6 +24,7 @@ mod setup;
 mod values;
 
 pub(crate) use agents::{AcpArgs, AgentsCommand, GuardArgs, InstallArgs};
+pub(crate) use allow::{AllowArgs, AllowCommand};
 pub(crate) use approvals::{ApprovalsCommand, ResumeArgs, ServeArgs};
 pub(crate) use conversation::{
     AddModelArgs, AskArgs, ChatArgs, ConversationCommand, ExportFormat, FeedArgs, ImportSource,
@@ -256,6 +258,9 @@ Examples:
         #[command(subcommand)]
         what: Option<PeopleCommand>,
     },
+    /// Answer questions beforehand: a rule for so many calls and so long
+    #[command(after_help = allow::EXAMPLES)]
+    Allow(AllowArgs),
     /// Run calls that waited for an approval, once somebody has said yes
     #[command(after_help = approvals::RESUME)]
     Resume(ResumeArgs),

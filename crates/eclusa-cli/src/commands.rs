@@ -2,6 +2,7 @@
 
 mod acp;
 mod agents;
+mod allow;
 mod approvals;
 mod ask;
 mod call_args;
@@ -77,6 +78,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         Command::Policy { what } => policy::run(&global, what).await,
         Command::Approvals { what } => approvals::run(&global, what).await,
         Command::People { what } => people::run(&global, what),
+        Command::Allow(args) => allow::run(&open(&global)?, args, global.json).await,
         Command::Resume(args) => resume::run(&open(&global)?, args, global.json).await,
         Command::Output { reference, range } => {
             output::run(&paths(&global)?, &reference, range).await

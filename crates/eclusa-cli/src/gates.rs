@@ -7,11 +7,11 @@ use eclusa::{
     Workspace, registry::RegistryError,
 };
 use eclusa_approvals::People;
-use eclusa_store::{ApprovalQueue, Store};
+use eclusa_store::Store;
 
 use crate::{
-    context::AppContext, failure::Failure, remember::RuleWriter, reviewers, rule_uses::RuleUses,
-    shell, terminal::Terminal, undo_retention,
+    allowances::StoredAllowances, context::AppContext, failure::Failure, remember::RuleWriter,
+    reviewers, rule_uses::RuleUses, shell, terminal::Terminal, undo_retention,
 };
 
 /// No limit that anybody waits for, and one that can be added to any clock.
@@ -60,10 +60,7 @@ impl AppContext {
             shell::sweep(&self.sandboxes(&[])?);
         }
         setup.spool = Some(spool);
-        let queue = Arc::new(ApprovalQueue::new(store.clone()));
-        setup.approval_queue = Some(queue.clone());
-        setup.questions = Some(queue);
-        setup.people = Some(Arc::new(People::new(self.paths.people())));
+        self.set_queue(&mut setup, store);
         let everywhere = terminal.everywhere();
         let terminal = Arc::new(terminal);
         setup.approvers = vec![terminal.clone()];
@@ -124,7 +121,7 @@ impl AppContext {
         setup.spool = Some(Arc::new(store.clone()));
         setup.approvers = people;
         if queue.is_some() {
-            setup.questions = Some(Arc::new(ApprovalQueue::new(store.clone())));
+            setup.questions = Some(Arc::new(self.approval_queue(store)));
         }
         setup.people = Some(Arc::new(People::new(self.paths.people())));
         setup.approval_queue = queue;
@@ -132,6 +129,15 @@ impl AppContext {
         // Whoever typed the command can end it.
         setup.limits.time_cap = AS_LONG_AS_IT_TAKES;
         Ok(Gate::new(setup).for_run(self.run()))
+    }
+
+    /// Lets questions wait in the queue of this store, and people answer whose keys are known here.
+    pub(crate) fn set_queue(&self, setup: &mut GateSetup, store: &Store) {
+        setup.approval_queue = Some(self.asked_queue(store));
+        setup.questions = Some(Arc::new(self.approval_queue(store)));
+        setup.people = Some(Arc::new(People::new(self.paths.people())));
+        let allowances = StoredAllowances::new(self.approval_queue(store));
+        setup.allowances = Some(Arc::new(allowances));
     }
 
     pub(crate) fn reviewers(&self) -> Result<Vec<Arc<dyn Reviewer>>, Failure> {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod allowances;
 mod archive;
 mod args;
 mod chat;
@@ -19,6 +20,7 @@ mod examples;
 mod failure;
 mod gates;
 mod git_excludes;
+mod notifications;
 mod open_model;
 mod paths;
 mod person;

@@ -26,6 +26,7 @@ pub use models::{
     KeySource, ModelSettings, ModelWire, PersonaSettings, PriceSettings, ThinkingLevel,
     TurnSettings,
 };
+pub use notifications::{ApprovalsSettings, NotificationForm, NotificationSettings};
 pub use preflight::{PreflightReach, PreflightSettings};
 pub use redact::{RedactRule, RedactSettings, RedactionError};
 pub use reviewers::{ReviewerSettings, ReviewsOn};
@@ -42,6 +43,7 @@ mod files;
 mod merge;
 mod models;
 mod modes;
+mod notifications;
 mod preflight;
 mod redact;
 mod reviewers;
@@ -148,6 +150,10 @@ pub struct Config {
     pub servers: Vec<ServerSettings>,
     /// Reviewers that are programs or web addresses, in the order in which they are consulted.
     pub reviewers: Vec<ReviewerSettings>,
+    /// Who is told of questions that wait.
+    pub notifications: Vec<NotificationSettings>,
+    /// How the page is reached where they are answered.
+    pub approvals: ApprovalsSettings,
     /// Models that can be talked to.
     pub models: Vec<ModelSettings>,
     /// How they can be asked to behave.
@@ -277,6 +283,8 @@ impl Config {
             tools: Vec::new(),
             servers: Vec::new(),
             reviewers: Vec::new(),
+            notifications: Vec::new(),
+            approvals: ApprovalsSettings::default(),
             models: Vec::new(),
             personas: Vec::new(),
             turn: TurnSettings::default(),

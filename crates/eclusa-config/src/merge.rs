@@ -7,7 +7,7 @@ use eclusa::{Decision, policy::Matcher, preflight::PreflightStep};
 use crate::{
     Config, RedactRule, Setting, agents, commands, diagnostics,
     error::Problem,
-    files, models, modes, preflight, reviewers, rules,
+    files, models, modes, notifications, preflight, reviewers, rules,
     schema::{self, ConfigFile},
     servers,
     source::LayerReader,
@@ -72,6 +72,7 @@ pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file
         }
     }
     modes::merge(source, below, &file.modes);
+    notifications::merge(source, below, &file.notifications, &file.approvals);
     preflight::merge_thinker(source, below, file.reverse_thinker.as_ref());
     preflight::merge_checkpoint(source, below, file.checkpoint.as_ref());
     for written in &file.reviewers {
@@ -89,7 +90,15 @@ pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file
 /// Replaces what was said of the same keys below, and adds what there can be several of.
 pub(super) fn note(settings: &mut Vec<Setting>, new: Vec<Setting>) {
     for setting in new {
-        let several = ["rules", "modes", "reviewers", "redact.rules", "without", "files.blocked"];
+        let several = [
+            "rules",
+            "modes",
+            "reviewers",
+            "notifications",
+            "redact.rules",
+            "without",
+            "files.blocked",
+        ];
         let adds = |old: &Setting| several.contains(&old.key.as_str()) && old.value != "[]";
         match settings.iter_mut().find(|it| it.key == setting.key && !adds(it)) {
             Some(old) => *old = setting,

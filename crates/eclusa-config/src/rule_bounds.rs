@@ -1,10 +1,10 @@
 //! How long a rule holds, what it is an exception to, and what it asks of effects.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use eclusa::{
     Decision, Rule,
-    approve::{Proof, Requirement},
+    approve::{Escalation, Proof, Requirement},
     policy::{Amount, EffectConditions, Validity},
 };
 use toml::value::{Datetime, Offset};
@@ -65,7 +65,7 @@ pub(super) fn requiring(
 ) -> Option<Rule> {
     let it = &written.it;
     let said = it.of.is_some() || it.need.is_some() || it.with.is_some();
-    if !said && it.separate.is_none() && it.within.is_none() {
+    if !said && it.separate.is_none() && it.within.is_none() && it.then.is_empty() {
         return Some(rule);
     }
     let within = match &it.within {
@@ -79,14 +79,43 @@ pub(super) fn requiring(
         }
         need => need.as_ref().map_or(1, |it| usize::try_from(it.it).unwrap_or(usize::MAX)),
     };
+    let then = escalations(source, it, within)?;
     let requirement = Requirement {
         of: it.of.as_ref().map(|it| it.it.as_slice().to_vec()).unwrap_or_default(),
         need,
         with: it.with.as_ref().map_or(Proof::Word, |it| it.it.0),
         separate: it.separate.as_ref().map_or(need > 1, |it| it.it),
         within,
+        then,
     };
     source.keep(&written.span, rule.requires(requirement))
+}
+
+/// Who else may answer after a while, or what is wrong with it.
+fn escalations(
+    source: &mut LayerReader<'_>,
+    it: &schema::Rule,
+    within: Option<Duration>,
+) -> Option<Vec<Escalation>> {
+    let mut steps = Vec::new();
+    for written in &it.then {
+        let step = &written.it;
+        let after = units::positive_time(source, &step.after)?;
+        let of = step.of.as_slice().to_vec();
+        let late = within.is_some_and(|it| it <= after);
+        let wrong = match (it.of.is_none(), of.is_empty(), late) {
+            (false, false, false) => {
+                steps.push(Escalation { after, of });
+                continue;
+            }
+            (true, _, _) => "everybody may answer already; say who may first: `of`",
+            (_, true, _) => "`of` names nobody",
+            (_, _, true) => "by then it is a no: `after` must be shorter than `within`",
+        };
+        source.wrong(Problem::new(&written.span, wrong));
+        return None;
+    }
+    Some(steps)
 }
 
 /// What a rule is an exception to: rules of the same file, or of one below, which a person must

@@ -18,6 +18,7 @@ use crate::{
     files::Files,
     models::{Chat, ModelEntry, PersonaEntry, Turn},
     modes::WrittenMode,
+    notifications::{Approvals, Notification},
     preflight::{Preflight, Thinker},
     reviewers::Reviewer,
     servers::Server,
@@ -99,6 +100,12 @@ pub(super) struct ConfigFile {
     /// Reviewers that are programs or web addresses, in the order in which they are consulted.
     #[serde(default)]
     pub(super) reviewers: Vec<Spanned<Reviewer>>,
+    /// Who is told of questions that wait for an approval.
+    #[serde(default)]
+    pub(super) notifications: Vec<Spanned<Notification>>,
+    /// The page where approvals are answered.
+    #[serde(default)]
+    pub(super) approvals: Approvals,
     /// Who argues the other side before a tool runs that demands `reverse_thinking`.
     pub(super) reverse_thinker: Option<Spanned<Thinker>>,
     /// Who opens the checkpoint of tools that demand one, in place of a person at the terminal.

@@ -114,7 +114,8 @@ impl KeywordSet for Mode {
 }
 
 impl KeywordSet for Proof {
-    const WORDS: &'static [(&'static str, Proof)] = &[("word", Proof::Word), ("key", Proof::Key)];
+    const WORDS: &'static [(&'static str, Proof)] =
+        &[("word", Proof::Word), ("key", Proof::Key), ("passkey", Proof::Passkey)];
 }
 
 impl KeywordSet for OnNoApprover {

@@ -5,10 +5,15 @@
 //! wins, and it is on record in the same transaction; whoever holds the question takes the answer
 //! once. What nobody answers in time has been refused, whether or not anything swept it up.
 
+mod allowances;
 mod answer_columns;
+mod conversations;
 mod holder;
+mod outbox;
 mod park;
+mod questions;
 mod read;
+mod requests;
 mod rows;
 mod votes;
 mod watcher;
@@ -19,8 +24,8 @@ use std::{sync::Arc, time::Duration};
 use eclusa::{
     Answer, Approver, NotAsked, Question,
     approve::{
-        GivenAnswer, QuestionPage, QuestionState, Questions, QueueError, QueuedQuestion, Said,
-        YES_VALID,
+        Allowance, GivenAnswer, GivenVote, NotificationTarget, QuestionPage, QuestionState,
+        QueueError, QueuedQuestion, Said, YES_VALID,
     },
 };
 use futures::future::BoxFuture;
@@ -28,6 +33,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     Store, StoreError,
+    error::InStore as _,
     writer::{self, Transaction},
 };
 use watcher::{Watched, Watcher};
@@ -41,6 +47,8 @@ pub struct ApprovalQueue {
     store: Store,
     poll: Duration,
     watcher: Arc<Watcher>,
+    /// Who is told of new questions.
+    targets: Arc<[NotificationTarget]>,
 }
 
 impl From<StoreError> for QueueError {
@@ -52,7 +60,14 @@ impl From<StoreError> for QueueError {
 impl ApprovalQueue {
     /// The approval queue of this store. Its clock decides what has expired.
     pub fn new(store: Store) -> ApprovalQueue {
-        ApprovalQueue { store, poll: Duration::from_millis(100), watcher: Arc::default() }
+        let (poll, targets) = (Duration::from_millis(100), Vec::new().into());
+        ApprovalQueue { store, poll, watcher: Arc::default(), targets }
+    }
+
+    /// Notifications of new questions are kept for these, until somebody sends them.
+    #[must_use]
+    pub fn notifying(self, targets: Vec<NotificationTarget>) -> ApprovalQueue {
+        ApprovalQueue { targets: targets.into(), ..self }
     }
 
     /// How often answers from other processes are looked for while somebody waits.
@@ -117,15 +132,53 @@ impl ApprovalQueue {
         revoked.map_err(QueueError::from)?
     }
 
+    /// Writes down an allowance that nobody has agreed to yet: a rule, for so many calls, until this
+    /// time. Gives its number. Blocks until that is durable.
+    pub fn propose(&self, rule: &str, times: u64, until: u64, by: &str) -> Result<u64, QueueError> {
+        let (rule, by, now) = (rule.to_owned(), by.to_owned(), self.now());
+        let terms = (times, until);
+        Ok(self.store.write(move |tx| allowances::propose(tx, &rule, terms, &by, now))?)
+    }
+
+    /// Notes that somebody agrees to an allowance. `false`: it is not there, used up, over or taken
+    /// back. Blocks until that is durable.
+    pub fn agree(&self, id: u64, vote: GivenVote) -> Result<bool, QueueError> {
+        let now = self.now();
+        Ok(self.store.write(move |tx| allowances::agree(tx, id, &vote, now))?)
+    }
+
+    /// Takes an allowance back, from this moment. Blocks until that is durable.
+    pub fn revoke_allowance(&self, id: u64, by: &str) -> Result<bool, QueueError> {
+        let (by, now) = (by.to_owned(), self.now());
+        Ok(self.store.write(move |tx| allowances::revoke(tx, id, &by, now))?)
+    }
+
+    /// Counts one more use of an allowance, unless it is used up, over or taken back.
+    pub async fn take_allowance(&self, id: u64) -> Result<bool, QueueError> {
+        let now = self.now();
+        Ok(self.store.write_later(move |tx| allowances::take(tx, id, now)).await?)
+    }
+
+    /// Allowances that can let calls pass now, oldest first.
+    pub fn live_allowances(&self) -> Result<Vec<Allowance>, QueueError> {
+        let (reader, now) = (self.store.reader(), self.now());
+        Ok(allowances::live(&reader, now).in_store(self.store.path())?)
+    }
+
+    /// The latest allowances, newest first.
+    pub fn allowances(&self) -> Result<Vec<Allowance>, QueueError> {
+        Ok(allowances::latest(&self.store.reader()).in_store(self.store.path())?)
+    }
+
     /// Queues a question, or adopts the same one that was left, and waits for its answer.
     async fn wait(&self, question: &Question, wait: bool) -> Result<Said, NotAsked> {
         let failed = |err: StoreError| NotAsked::Failed(err.to_string());
         let asked = rows::Asked::new(question).map_err(NotAsked::Failed)?;
         let now = self.now();
         let expires = now.saturating_add(millis(question.time));
-        let row = asked.clone();
+        let (row, told) = (asked.clone(), outbox::outgoing(question, &self.targets));
         let parking = self
-            .park(move |tx| park::park(tx, &row, now, expires, millis(YES_VALID)))
+            .park(move |tx| park::park(tx, &row, &told, now, expires, millis(YES_VALID)))
             .await
             .map_err(failed)?;
         let mut held = match parking {
@@ -250,70 +303,6 @@ impl Approver for ApprovalQueue {
         let tell = move |done: Result<(), StoreError>| done.unwrap_or_else(failed);
         let job = writer::task(move |tx| rows::withdraw(tx, &call, &binding, now), tell);
         self.store.queue(job).unwrap_or_else(failed);
-    }
-}
-
-impl Questions for ApprovalQueue {
-    fn queue(&self) -> BoxFuture<'_, Result<String, QueueError>> {
-        Box::pin(async move { Ok(read::about(&self.store, "queue")?.unwrap_or_default()) })
-    }
-
-    fn list(&self, page: QuestionPage) -> BoxFuture<'_, Result<Vec<QueuedQuestion>, QueueError>> {
-        Box::pin(async move { self.page(page) })
-    }
-
-    fn pending(&self) -> BoxFuture<'_, Result<u64, QueueError>> {
-        Box::pin(async move { Ok(read::count(&self.store, self.now())?) })
-    }
-
-    fn get(&self, id: u64) -> BoxFuture<'_, Result<QueuedQuestion, QueueError>> {
-        Box::pin(async move { ApprovalQueue::get(self, id) })
-    }
-
-    fn identical(&self, id: u64) -> BoxFuture<'_, Result<Vec<u64>, QueueError>> {
-        Box::pin(async move { self.identical_to(id) })
-    }
-
-    fn answer(&self, given: GivenAnswer) -> BoxFuture<'_, Result<(), QueueError>> {
-        Box::pin(async move {
-            let now = self.now();
-            let given = checked(given)?;
-            let decided = self.store.write_later(move |tx| rows::decide(tx, &given, now)).await;
-            self.store.inner.answered.notify_waiters();
-            decided.map_err(QueueError::from)?
-        })
-    }
-
-    fn revoke<'a>(&'a self, id: u64, by: &'a str) -> BoxFuture<'a, Result<(), QueueError>> {
-        Box::pin(async move {
-            let (by, now) = (by.to_owned(), self.now());
-            let revoked = self.store.write_later(move |tx| rows::revoke(tx, id, &by, now)).await;
-            self.store.inner.answered.notify_waiters();
-            revoked.map_err(QueueError::from)?
-        })
-    }
-
-    fn changes(&self, after: u64) -> BoxFuture<'_, Result<(Vec<u64>, u64), QueueError>> {
-        Box::pin(async move { Ok(rows::changed_after(&self.store, after)?) })
-    }
-
-    fn set_ticket<'a>(
-        &'a self,
-        call: &'a str,
-        ticket: &'a str,
-    ) -> BoxFuture<'a, Result<bool, QueueError>> {
-        Box::pin(async move {
-            let (call, ticket) = (call.to_owned(), ticket.to_owned());
-            let set = self.store.write_later(move |tx| park::set_ticket(tx, &call, &ticket));
-            Ok(set.await?)
-        })
-    }
-
-    fn find_ticket<'a>(
-        &'a self,
-        ticket: &'a str,
-    ) -> BoxFuture<'a, Result<Option<QueuedQuestion>, QueueError>> {
-        Box::pin(async move { Ok(read::ticket(&self.store, ticket, self.now())?) })
     }
 }
 

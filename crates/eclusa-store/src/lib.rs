@@ -10,6 +10,7 @@
 //! sense of [`Durability`].
 
 mod approval_queue;
+mod approval_tables;
 mod directory;
 mod error;
 mod read;

@@ -8,7 +8,7 @@ use std::{
 use eclusa::Durability;
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use crate::{StoreError, error::InStore, transcript_tables};
+use crate::{StoreError, approval_tables, error::InStore, transcript_tables};
 
 /// Marks a database as a store: `Ecls`.
 const APPLICATION: i64 = 0x4563_6c73;
@@ -21,7 +21,8 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// The hash of a record covers its number, its body and the hash before it, so nothing needs to
 /// be stored twice: the `previous` of a record is the `hash` of the row before it. The column
 /// `start` repeats what the body says, for the index; `verify` compares the two.
-const STEPS: [&str; 3] = [FIRST_TABLES, QUESTIONS, transcript_tables::TABLES];
+const STEPS: [&str; 4] =
+    [FIRST_TABLES, QUESTIONS, transcript_tables::TABLES, approval_tables::TABLES];
 
 const FIRST_TABLES: &str = "
 CREATE TABLE records (
@@ -336,7 +337,8 @@ fn probe(connection: &Connection, path: &Path, format: i64) -> Result<(), StoreE
     // Whoever only reads cannot bring an older file to the newest format.
     let known = if format < 2 { OLDEST_PROBES } else { PROBES.len() };
     let conversations = transcript_tables::PROBES.into_iter().filter(|_| format >= 3);
-    for sql in PROBES.into_iter().take(known).chain(conversations) {
+    let approvals = approval_tables::PROBES.into_iter().filter(|_| format >= 4);
+    for sql in PROBES.into_iter().take(known).chain(conversations).chain(approvals) {
         connection.prepare(sql).map_err(|err| StoreError::Damaged {
             path: path.to_owned(),
             what: format!("its tables are not what they should be: {err}"),

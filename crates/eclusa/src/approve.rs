@@ -7,16 +7,22 @@ use serde_json::Value;
 
 use crate::{PermissionClass, ReverseThinkingReport, Touch, Verdict};
 
+pub use allowance::{Allowance, Allowances, LiveAllowance};
 pub use memory::{Grant, GrantScope, Remember, RuleUse, Tally};
+pub use outbox::{
+    DueNotification, FailedNotification, NotificationEvent, NotificationTarget, Outbox, retry_after,
+};
 pub use questions::{
     GivenAnswer, NO_COVERS, QuestionPage, Questions, QueueError, QueuedQuestion, YES_VALID,
 };
 pub use render::{Line, Rendered, Role, render};
-pub use requirement::{GivenVote, Requirement, SignerDirectory, Vote};
+pub use requirement::{Escalation, GivenVote, Requirement, SignerDirectory, Vote};
 pub use state::{QuestionEvent, QuestionState, QuestionTimes};
 pub use statement::{Proof, SignedAnswer, Statement};
 
+mod allowance;
 pub(crate) mod memory;
+mod outbox;
 mod questions;
 mod render;
 pub(crate) mod requirement;

@@ -16,6 +16,7 @@ use crate::{
     stop::Decider,
 };
 
+mod allowance;
 mod ask;
 mod ask_hosts;
 mod builder;

@@ -69,9 +69,9 @@ async function sign(text) {
   return base64(await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, key.privateKey, encoder.encode(text)));
 }
 
+const digest = (text) => crypto.subtle.digest("SHA-256", encoder.encode(text));
 async function sha256(text) {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)));
-  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [...new Uint8Array(await digest(text))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 // RFC 8785: keys in order, numbers as JavaScript writes them.
@@ -79,6 +79,48 @@ function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value);
   return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
+}
+
+// A passkey signs the digest of the statement, after it has verified its person.
+const url64 = (text) => text.replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (it) => it.charCodeAt(0));
+const passkeys = () => ($("#passkey")?.dataset.passkeys ?? "").split(",").filter(Boolean);
+async function gesture(text) {
+  const allowCredentials = passkeys().map((id) => ({ type: "public-key", id: bytes(id) }));
+  if (!allowCredentials.length) throw new Error("this needs a passkey: register one first (above)");
+  const publicKey = { challenge: await digest(text), rpId: location.hostname, userVerification: "required", allowCredentials };
+  const { rawId, response } = await navigator.credentials.get({ publicKey });
+  const signature = JSON.stringify({
+    authenticator_data: base64(response.authenticatorData), client_data: base64(response.clientDataJSON), signature: base64(response.signature),
+  });
+  return { passkey: url64(base64(rawId)), signature };
+}
+
+function addPasskey() {
+  return busily(async () => {
+    const { person } = $("#passkey").dataset;
+    const expires = soon();
+    const known = passkeys();
+    const made = await navigator.credentials.create({ publicKey: {
+      challenge: await digest(`eclusa passkey v1\n${canonical({ expires, person })}`),
+      rp: { id: location.hostname, name: "Eclusa" },
+      user: { id: await digest(person), name: person, displayName: person },
+      pubKeyCredParams: [{ type: "public-key", alg: -7 }],
+      excludeCredentials: known.map((id) => ({ type: "public-key", id: bytes(id) })),
+      authenticatorSelection: { userVerification: "required", residentKey: "preferred" }, attestation: "none",
+    } });
+    const { response } = made;
+    // The last 65 bytes of the key, as it comes, are its two numbers.
+    const publicKey = base64(response.getPublicKey().slice(-65));
+    const credential = url64(base64(made.rawId));
+    const statement = `eclusa register v1\n${canonical({ credential, expires, person, public: publicKey })}`;
+    const vouched = known.length ? await gesture(statement) : { signature: await sign(statement) };
+    await post("/api/passkey", {
+      passkey: { credential, public: publicKey, authenticator_data: base64(response.getAuthenticatorData()), client_data: base64(response.clientDataJSON) },
+      expires, signature: vouched.signature, ...(vouched.passkey && { by: vouched.passkey }),
+    });
+    location.reload();
+  });
 }
 
 function say(text, bad = false) {
@@ -98,20 +140,24 @@ async function busily(act) {
 
 const soon = () => Date.now() + 4 * 60 * 1000;
 
-function answer(word, { reason = "", edit = null, all = false } = {}) {
+function answer(word, { reason = "", edit = null, only = null, all = false } = {}) {
   const question = $("#question");
   if (!question || !("pending" in question.dataset)) return;
-  const { workspace, queue, person, id, binding, identical } = question.dataset;
+  const { workspace, queue, person, id, binding, identical, proof } = question.dataset;
   const questions = all ? identical.split(",").map(Number) : [Number(id)];
   return busily(async () => {
     const expires = soon();
+    const instead = edit ?? only;
     const body = {
-      answer: word, binding, edit_sha256: edit === null ? null : await sha256(canonical(edit)), expires,
+      answer: word, binding, edit_sha256: instead === null ? null : await sha256(canonical(instead)), expires,
       person, questions, queue, reason_sha256: word === "no" ? await sha256(reason) : null,
     };
-    const signature = await sign(`eclusa answer v1\n${canonical(body)}`);
-    const given = { workspace, questions, binding, answer: word, expires, signature };
+    const statement = `eclusa answer v1\n${canonical(body)}`;
+    const strong = proof === "passkey" && word !== "no" && word !== "abort";
+    const signed = strong ? await gesture(statement) : { signature: await sign(statement) };
+    const given = { workspace, questions, binding, answer: word, expires, ...signed };
     if (word === "no") given.reason = reason;
+    if (only !== null) given.only = only;
     if (edit !== null) given.edit = edit;
     const { waits } = await post("/api/answer", given);
     if (waits) say(`${id}: your yes counts; somebody else must say yes too`);
@@ -128,6 +174,17 @@ function take(what, number, workspace, queue, person) {
     const done = await post(`/api/${what}`, { workspace, number, expires, signature });
     say(done.undone ?? "taken back");
     await go(location.pathname + location.search);
+  });
+}
+
+function end(button) {
+  return busily(async () => {
+    const { end: conversation, workspace, queue, person } = button.dataset;
+    const expires = soon();
+    const signature = await sign(`eclusa end v1\n${canonical({ conversation, expires, person, queue })}`);
+    const { ended } = await post("/api/end", { workspace, conversation, expires, signature });
+    say(`${ended} refused or taken back`);
+    await go(location.pathname + location.search, { keep: true });
   });
 }
 
@@ -218,6 +275,7 @@ document.addEventListener("click", (event) => {
     return;
   }
   if (button.id === "help-button") { $("#help").showModal(); return; }
+  if (button.id === "passkey") { addPasskey(); return; }
   if (button.closest("form")) return;
   if (resting()) return;
   const { answer: word, open: name } = button.dataset;
@@ -227,6 +285,7 @@ document.addEventListener("click", (event) => {
   else if ("abort" in button.dataset) abort();
   else if ("revoke" in button.dataset) { const it = $("#question").dataset; take("revoke", Number(it.id), it.workspace, it.queue, it.person); }
   else if ("undo" in button.dataset) undo();
+  else if ("end" in button.dataset) end(button);
 });
 
 function undo() {
@@ -241,6 +300,10 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   if (panel.dataset.panel === "no") answer("no", { reason: $("#reason").value, all: $("#no-all")?.checked ?? false });
   else if (panel.dataset.panel === "always") answer("always");
+  else if (panel.dataset.panel === "only") {
+    const only = [...panel.querySelectorAll("input:checked")].map((it) => it.value);
+    if (only.length) answer("only", { only }); else say("choose a file, or say no", true);
+  }
   else {
     let edit;
     try { edit = JSON.parse($("#edit").value); } catch (err) { say(`this is not JSON: ${err.message}`, true); return; }
@@ -266,6 +329,7 @@ document.addEventListener("keydown", (event) => {
     s: () => offered('[data-answer="session"]') && answer("session"),
     a: () => offered('[data-open="always"]') && open("always"),
     e: () => offered('[data-open="edit"]') && open("edit"),
+    f: () => offered('[data-open="only"]') && open("only"),
     n: () => offered('[data-open="no"]') && open("no"),
     q: () => offered("[data-abort]") && abort(),
     u: undo,

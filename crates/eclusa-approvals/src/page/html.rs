@@ -58,7 +58,7 @@ impl fmt::Write for Escaped<'_> {
 }
 
 /// A time span for people: `12 s`, `4 min`, `3 h`, `2 d`.
-pub(super) fn span(ms: u64) -> String {
+pub(crate) fn span(ms: u64) -> String {
     match ms / 1_000 {
         0 => format!("{ms} ms"),
         seconds @ 1..=119 => format!("{seconds} s"),

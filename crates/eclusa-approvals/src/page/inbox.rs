@@ -29,10 +29,11 @@ pub(crate) async fn inbox(view: &PageView, named: Option<(&str, u64)>) -> Option
     let now = now();
     let search = view.parameter("q").to_lowercase();
     let (mut groups, mut pending): (Vec<IdenticalQuestions>, u64) = (Vec::new(), 0);
-    let mut more = false;
+    let (mut more, mut failed) = (false, Vec::new());
     for (at, workspace) in workspaces.iter().enumerate() {
         let Some(questions) = view.workspaces.questions(&workspace.key) else { continue };
         pending = pending.saturating_add(questions.pending().await.unwrap_or_default());
+        failed.extend(questions.failed_notifications().await.unwrap_or_default());
         let page = QuestionPage { after: 0, limit: PAGE };
         let waiting = questions.list(page).await.unwrap_or_default();
         more |= waiting.len() == PAGE;
@@ -59,6 +60,15 @@ pub(crate) async fn inbox(view: &PageView, named: Option<(&str, u64)>) -> Option
     let mut body = Html::default();
     body.raw("<div class=\"columns\"><section class=\"list\" aria-label=\"Pending approvals\">");
     search_form(view.parameter("q"), "Search what waits", &mut body);
+    for it in failed {
+        body.element(
+            "<p class=\"note\" role=\"alert\">Notification <b>",
+            &it.target,
+            "</b> was not ",
+        );
+        body.element("sent after ", it.attempts, " attempts: ");
+        body.text(one_line(&it.error)).raw("</p>");
+    }
     list(&groups, &workspaces, open, now, &mut body);
     if more {
         body.raw("<p class=\"faint\">More wait: answer some, or search.</p>");
@@ -78,7 +88,9 @@ async fn full(view: &PageView, workspace: &WorkspaceEntry, id: u64, now: u64) ->
     let queued = questions.get(id).await.ok()?;
     let identical = questions.identical(id).await.unwrap_or_default();
     let queue = questions.queue().await.ok()?;
-    Some(question::question(workspace, &queue, &view.person, &queued, &identical, now))
+    let votes = questions.votes(id).await.unwrap_or_default();
+    let known = (&identical[..], &votes[..]);
+    Some(question::question(workspace, &queue, &view.person, &queued, known, now))
 }
 
 pub(super) fn search_form(value: &str, label: &str, body: &mut Html) {
@@ -125,7 +137,7 @@ fn list(
 }
 
 /// What a question is about, in one line.
-pub(super) fn headline(queued: &QueuedQuestion) -> String {
+pub(crate) fn headline(queued: &QueuedQuestion) -> String {
     let question = &queued.question;
     let args = question.shown_args.as_ref().unwrap_or(&question.args);
     let first = ["command", "path", "url", "pattern", "text"];

@@ -2,8 +2,8 @@
 
 use eclusa::{
     Grant,
-    approve::{QuestionState, QueuedQuestion, Role},
-    render,
+    approve::{GivenVote, Proof, QuestionState, QueuedQuestion, Role},
+    one_line, render,
     workspace::{is_hidden, is_ignorable},
 };
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub(super) fn question(
     queue: &str,
     person: &str,
     queued: &QueuedQuestion,
-    identical: &[u64],
+    (identical, votes): (&[u64], &[GivenVote]),
     now: u64,
 ) -> Html {
     let asked = &queued.question;
@@ -30,6 +30,8 @@ pub(super) fn question(
     html.element(" data-id=\"", queued.id, "\"").element(" data-binding=\"", &asked.binding, "\"");
     let ids: Vec<String> = identical.iter().map(u64::to_string).collect();
     html.element(" data-identical=\"", ids.join(","), "\"");
+    let strongest = asked.verdict.requirements().map(|it| it.with).max().unwrap_or_default();
+    html.element(" data-proof=\"", strongest.as_str(), "\"");
     html.raw(if pending { " data-pending" } else { "" }).raw(">");
     html.raw("<div class=\"head\"><h1 id=\"question-title\">");
     html.element("<span class=\"number\">", queued.id, "</span> ");
@@ -52,11 +54,14 @@ pub(super) fn question(
     if let Some(by) = &queued.decided_by {
         html.element("<p class=\"note\"><b>", by, "</b> answered ");
         html.element("<b>", queued.answer.as_deref().unwrap_or_default(), "</b>");
-        html.element(" by ", queued.proof.map_or("word", eclusa::approve::Proof::as_str), "");
+        html.element(" by ", queued.proof.map_or("word", Proof::as_str), "");
         if let Some(reason) = queued.reason.as_ref().filter(|it| !it.is_empty()) {
             html.element(": “", reason, "”");
         }
         html.raw("</p>");
+    }
+    if pending {
+        wanted(queued, votes, &mut html);
     }
     lines(queued, &mut html);
     if pending {
@@ -66,6 +71,26 @@ pub(super) fn question(
     }
     html.raw("</article>");
     html
+}
+
+/// Whose yes the rules want, and who has said it so far.
+fn wanted(queued: &QueuedQuestion, votes: &[GivenVote], html: &mut Html) {
+    let mut requirements = queued.question.verdict.requirements().peekable();
+    if requirements.peek().is_none() {
+        return;
+    }
+    html.raw("<ul class=\"note votes\">");
+    for it in requirements {
+        html.element("<li>needs ", it, "</li>");
+    }
+    for vote in votes {
+        let proof = vote.signed.as_ref().map_or(Proof::Word, |it| it.proof);
+        html.element("<li>✓ <b>", &vote.by, "</b> said yes by ").text(proof.as_str());
+        html.raw("</li>");
+    }
+    html.element("<li>", votes.len(), " of ");
+    let need = queued.question.verdict.requirements().map(|it| it.need).max().unwrap_or(1);
+    html.text(need).raw(" so far</li></ul>");
 }
 
 /// The lines of the one renderer. The letters of a terminal's prompt mean nothing here.
@@ -120,6 +145,12 @@ fn answers(queued: &QueuedQuestion, offers: &super::Offers, identical: usize, ht
     if offers.edit {
         html.raw("<button type=\"button\" data-open=\"edit\"><kbd>e</kbd> Edit…</button>");
     }
+    let choices = asked.preview.as_ref().map_or(&[][..], |it| &it.choices);
+    if choices.len() > 1 {
+        html.raw(
+            "<button type=\"button\" data-open=\"only\"><kbd>f</kbd> Only some files…</button>",
+        );
+    }
     html.raw("<button type=\"button\" data-open=\"no\" class=\"no\"><kbd>n</kbd> No…</button>");
     html.raw("<button type=\"button\" data-abort class=\"no\"><kbd>q</kbd> No, end the turn</button></div>");
     html.raw("<form class=\"panel\" data-panel=\"no\" hidden><label for=\"reason\">What to tell the agent</label>");
@@ -141,6 +172,18 @@ fn answers(queued: &QueuedQuestion, offers: &super::Offers, identical: usize, ht
             "</textarea>",
         );
         html.raw("<button class=\"yes\">Run this instead</button></form>");
+    }
+    if choices.len() > 1 {
+        html.raw("<form class=\"panel\" data-panel=\"only\" hidden><fieldset><legend>Apply these alone, and discard the others</legend>");
+        for path in choices.iter().filter_map(|it| it.0.to_str()) {
+            html.element(
+                "<label class=\"check\"><input type=\"checkbox\" name=\"path\" value=\"",
+                path,
+                "\"> ",
+            );
+            html.element("<code dir=\"ltr\">", one_line(path), "</code></label>");
+        }
+        html.raw("</fieldset><button class=\"yes\">Apply only these</button></form>");
     }
     if let Some(grant) = asked.grant.as_ref().filter(|_| offers.always) {
         html.raw("<form class=\"panel\" data-panel=\"always\" hidden><p>Never ask again for ");

@@ -11,6 +11,7 @@ use super::{
     inbox::now,
     layout,
 };
+use crate::workspaces::WorkspaceEntry;
 
 /// So many calls of each workspace are looked through.
 const LOOKED_AT: usize = 500;
@@ -30,7 +31,7 @@ struct Talk {
 
 /// The conversations of all workspaces, the latest first.
 pub(crate) async fn sessions(view: &PageView) -> Option<String> {
-    let mut rows: Vec<(String, String, Talk)> = Vec::new();
+    let mut rows: Vec<(WorkspaceEntry, String, String, Talk)> = Vec::new();
     for workspace in view.workspaces.list() {
         let mut talks: BTreeMap<String, Talk> = BTreeMap::new();
         if let Some(log) = view.workspaces.log(&workspace.key) {
@@ -49,7 +50,9 @@ pub(crate) async fn sessions(view: &PageView) -> Option<String> {
                 }
             }
         }
+        let mut queue = String::new();
         if let Some(questions) = view.workspaces.questions(&workspace.key) {
+            queue = questions.queue().await.unwrap_or_default();
             let page = QuestionPage { after: 0, limit: 1_000 };
             for queued in questions.list(page).await.unwrap_or_default() {
                 let talk = talks.entry(queued.question.conversation.clone()).or_default();
@@ -57,9 +60,10 @@ pub(crate) async fn sessions(view: &PageView) -> Option<String> {
                 talk.last = talk.last.max(queued.created);
             }
         }
-        rows.extend(talks.into_iter().map(|(name, talk)| (workspace.name.clone(), name, talk)));
+        let row = |(name, talk)| (workspace.clone(), queue.clone(), name, talk);
+        rows.extend(talks.into_iter().map(row));
     }
-    rows.sort_by_key(|it| std::cmp::Reverse(it.2.last));
+    rows.sort_by_key(|it| std::cmp::Reverse(it.3.last));
     let mut body = Html::default();
     body.raw("<div class=\"wide\"><h1>Sessions</h1>");
     if rows.is_empty() {
@@ -68,8 +72,9 @@ pub(crate) async fn sessions(view: &PageView) -> Option<String> {
     }
     body.raw("<div class=\"scroll\"><table class=\"calls\"><thead><tr><th scope=\"col\">Session</th><th scope=\"col\">Workspace</th><th scope=\"col\">Client</th><th scope=\"col\">For</th><th scope=\"col\">Last call</th><th scope=\"col\" class=\"right\">Calls</th><th scope=\"col\" class=\"right\">Asked</th><th scope=\"col\" class=\"right\">Refused</th><th scope=\"col\" class=\"right\">Changed files</th><th scope=\"col\" class=\"right\">Waiting</th></tr></thead><tbody>");
     let now = now();
-    for (workspace, name, talk) in rows {
-        body.element("<tr><td><code>", name, "</code></td>").element("<td>", workspace, "</td>");
+    for (workspace, queue, name, talk) in rows {
+        body.element("<tr><td><code>", &name, "</code></td>");
+        body.element("<td>", &workspace.name, "</td>");
         body.element("<td>", talk.client, "</td>").element("<td>", talk.principal, "</td>");
         body.element("<td class=\"faint nowrap\">", ago(talk.last, now), "</td>");
         for number in [talk.calls, talk.asked, talk.denied, talk.changed] {
@@ -77,11 +82,13 @@ pub(crate) async fn sessions(view: &PageView) -> Option<String> {
         }
         match talk.waiting {
             0 => body.raw("<td class=\"right faint\">0</td></tr>"),
-            some => body.element(
-                "<td class=\"right\"><span class=\"count\">",
-                some,
-                "</span></td></tr>",
-            ),
+            some => {
+                body.element("<td class=\"right\"><span class=\"count\">", some, "</span> ");
+                body.element("<button type=\"button\" class=\"no\" data-end=\"", name, "\"");
+                body.element(" data-workspace=\"", workspace.key, "\"");
+                body.element(" data-queue=\"", queue, "\"");
+                body.element(" data-person=\"", &view.person, "\">End</button></td></tr>")
+            }
         };
     }
     body.raw("</tbody></table></div></div>");

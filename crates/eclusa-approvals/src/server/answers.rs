@@ -2,8 +2,9 @@
 //! signed by the key of the browser, over exactly what it does.
 
 use std::{
+    path::PathBuf,
     sync::Arc,
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use eclusa::{
@@ -24,8 +25,8 @@ use serde_json::{Value, json};
 
 use super::{Answer, PageServer, Session, content, requests, text};
 use crate::{
-    people::{KeyKind, PersonKey},
-    proof::{revoke_statement, undo_statement, verify},
+    people::{KeyKind, PeopleError, PersonKey},
+    proof::{end_statement, revoke_statement, undo_statement, verify},
 };
 
 /// The furthest that a statement may reach into the future, in milliseconds.
@@ -50,6 +51,22 @@ struct GivenByPage {
     reason: String,
     #[serde(default)]
     edit: Option<Value>,
+    /// The paths whose changes alone are applied.
+    #[serde(default)]
+    only: Option<Vec<PathBuf>>,
+    expires: u64,
+    /// The passkey that signed it; without one, the key of the browser did.
+    #[serde(default)]
+    passkey: Option<String>,
+    signature: String,
+}
+
+/// What ends a session.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ended {
+    workspace: String,
+    conversation: String,
     expires: u64,
     signature: String,
 }
@@ -119,19 +136,17 @@ impl PageServer {
         let Some(questions) = self.workspaces.questions(&given.workspace) else {
             return text(StatusCode::NOT_FOUND, "there is no such workspace");
         };
-        let answer = match (given.answer.as_str(), given.edit) {
-            ("once", None) => Said::Once,
-            ("session", None) => Said::Session,
-            ("always", None) => Said::Always,
-            ("edit", Some(args)) => Said::Edit(args),
-            ("no", None) => Said::No(given.reason),
-            ("abort", None) => Said::Abort,
+        let answer = match (given.answer.as_str(), given.edit, given.only) {
+            ("once", None, None) => Said::Once,
+            ("session", None, None) => Said::Session,
+            ("always", None, None) => Said::Always,
+            ("edit", Some(args), None) => Said::Edit(args),
+            ("only", None, Some(paths)) => Said::Only(paths),
+            ("no", None, None) => Said::No(given.reason),
+            ("abort", None, None) => Said::Abort,
             _ => return text(StatusCode::BAD_REQUEST, "this is not an answer"),
         };
         if let Err(refusal) = offered(&*questions, &given.questions, &answer).await {
-            return refusal;
-        }
-        if let Err(refusal) = self.may_say(&*questions, &given.questions, &answer, session).await {
             return refusal;
         }
         let queue = match questions.queue().await {
@@ -146,16 +161,20 @@ impl PageServer {
             person: &session.person,
             expires: given.expires,
         };
-        let statement = statement.text();
-        if let Some(refusal) = self.refusal(session, &statement, &given.signature, given.expires) {
-            return refusal;
-        }
-        let signed = SignedAnswer {
-            proof: Proof::Key,
-            key: session.key.clone(),
-            statement,
-            signature: given.signature,
+        let (passkey, text_signed) = (given.passkey.as_deref(), statement.text());
+        let signed =
+            self.signed_by(session, passkey, &text_signed, &given.signature, given.expires);
+        let signed = match signed {
+            Ok(signed) => signed,
+            Err(refusal) => return refusal,
         };
+        let person = session.person.as_str();
+        let why_not = self.why_not(&*questions, &given.questions, &answer, person, signed.proof);
+        match why_not.await {
+            Ok(None) => {}
+            Ok(Some(why)) => return text(StatusCode::FORBIDDEN, &why),
+            Err(err) => return failed(&err),
+        }
         let first = given.questions.first().copied().unwrap_or_default();
         let answered = questions.answer(GivenAnswer {
             questions: given.questions,
@@ -173,26 +192,28 @@ impl PageServer {
         }
     }
 
-    /// Checks that the yes of this person counts: the rules may want others.
-    async fn may_say(
+    /// Why the yes of this person does not count, if it does not: the rules may want others.
+    pub(super) async fn why_not(
         &self,
         questions: &dyn Questions,
         ids: &[u64],
         answer: &Said,
-        session: &Session,
-    ) -> Result<(), Answer> {
+        person: &str,
+        proof: Proof,
+    ) -> Result<Option<String>, QueueError> {
         if !answer.is_yes() {
-            return Ok(());
+            return Ok(None);
         }
-        let (person, groups) = (session.person.clone(), self.people.groups(&session.person));
-        let vote = Vote { person, groups, proof: Proof::Key };
+        let groups = self.people.groups(person);
         for &id in ids {
-            let queued = questions.get(id).await.map_err(|err| failed(&err))?;
+            let queued = questions.get(id).await?;
+            let waited = Duration::from_millis(now().saturating_sub(queued.created));
+            let vote = Vote { person: person.to_owned(), groups: groups.clone(), proof, waited };
             if let Some(why) = queued.question.refusal(&vote) {
-                return Err(text(StatusCode::FORBIDDEN, &why));
+                return Ok(Some(why));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Takes a yes back.
@@ -232,42 +253,73 @@ impl PageServer {
         };
         let queue = questions.queue().await.unwrap_or_default();
         let statement = statement(&queue, taken.number, &session.person, taken.expires);
-        match self.refusal(session, &statement, &taken.signature, taken.expires) {
-            Some(refusal) => Err(refusal),
-            None => Ok((taken, questions)),
+        self.signed_by(session, None, &statement, &taken.signature, taken.expires)?;
+        Ok((taken, questions))
+    }
+
+    /// Ends a session: what it waits for is refused, and no yes of it is left.
+    pub(super) async fn end(&self, request: Request<Incoming>, session: &Session) -> Answer {
+        let ended: Ended = match requests::json(request).await {
+            Ok(ended) => ended,
+            Err(refusal) => return refusal,
+        };
+        let Some(questions) = self.workspaces.questions(&ended.workspace) else {
+            return text(StatusCode::NOT_FOUND, "there is no such workspace");
+        };
+        let queue = questions.queue().await.unwrap_or_default();
+        let person = session.person.as_str();
+        let statement = end_statement(&queue, &ended.conversation, person, ended.expires);
+        let signed = self.signed_by(session, None, &statement, &ended.signature, ended.expires);
+        if let Err(refusal) = signed {
+            return refusal;
+        }
+        match questions.end_conversation(&ended.conversation, person).await {
+            Ok(count) => done(json!({"ended": count})),
+            Err(err) => failed(&err),
         }
     }
 
-    /// The refusal, where the browser of this session has not signed this or its time is over.
-    fn refusal(
+    /// The signature, where the browser of this session or a passkey of its person has signed this
+    /// and its time is not over.
+    pub(super) fn signed_by(
         &self,
         session: &Session,
+        passkey: Option<&str>,
         statement: &str,
         signature: &str,
         expires: u64,
-    ) -> Option<Answer> {
+    ) -> Result<SignedAnswer, Answer> {
         let now = now();
         if expires <= now || expires > now.saturating_add(MAX_AHEAD) {
             let why = "the answer is too old, or the clock of the browser is wrong";
-            return Some(text(StatusCode::FORBIDDEN, why));
+            return Err(text(StatusCode::FORBIDDEN, why));
         }
-        let key = match self.people.key(&session.key) {
-            Ok(key) => key,
-            Err(err) => return Some(text(StatusCode::INTERNAL_SERVER_ERROR, &err.to_string())),
+        let broken = |err: PeopleError| text(StatusCode::INTERNAL_SERVER_ERROR, &err.to_string());
+        let key = match passkey {
+            Some(credential) => {
+                let own = self.people.passkeys(&session.person).map_err(broken)?;
+                own.into_iter().find(|it| it.credential.as_deref() == Some(credential))
+            }
+            None => {
+                let key = self.people.key(&session.key).map_err(broken)?;
+                key.filter(|(person, _)| *person == session.person).map(|it| it.1)
+            }
         };
-        let ours = key.filter(|(person, _)| *person == session.person);
-        let verified = ours.is_some_and(|(_, key)| verify(&key, statement, signature).is_ok());
-        if verified {
-            return None;
-        }
-        let again = self.failures.take(&session.person, Instant::now());
-        Some(match again {
-            true => text(
-                StatusCode::FORBIDDEN,
-                "the signature is not that of this browser's key; open a new link",
-            ),
-            false => text(StatusCode::TOO_MANY_REQUESTS, "too many bad signatures; wait a minute"),
-        })
+        let verified = key.filter(|it| verify(it, statement, signature).is_ok());
+        let Some(key) = verified else {
+            return Err(match self.failures.take(&session.person, Instant::now()) {
+                true => text(
+                    StatusCode::FORBIDDEN,
+                    "the signature is not that of this browser's key or of a passkey of yours; \
+                     open a new link",
+                ),
+                false => {
+                    text(StatusCode::TOO_MANY_REQUESTS, "too many bad signatures; wait a minute")
+                }
+            });
+        };
+        let (statement, signature) = (statement.to_owned(), signature.to_owned());
+        Ok(SignedAnswer { proof: key.kind.proof(), key: key.id, statement, signature })
     }
 }
 
@@ -288,7 +340,12 @@ async fn offered(questions: &dyn Questions, ids: &[u64], answer: &Said) -> Resul
             Said::Always => offers.always,
             Said::Edit(_) => offers.edit && ids.len() == 1,
             Said::Once | Said::No(_) | Said::Abort => true,
-            Said::Only(_) => false,
+            Said::Only(paths) => {
+                let choices = queued.question.preview.as_ref().map(|it| &it.choices[..]);
+                let known =
+                    |path: &PathBuf| choices.is_some_and(|it| it.iter().any(|it| it.0 == *path));
+                !paths.is_empty() && ids.len() == 1 && paths.iter().all(known)
+            }
         };
         if !offered {
             return Err(text(StatusCode::CONFLICT, "this answer is not offered for that question"));
@@ -297,8 +354,13 @@ async fn offered(questions: &dyn Questions, ids: &[u64], answer: &Said) -> Resul
     Ok(())
 }
 
-fn failed(err: &QueueError) -> Answer {
-    let status = match err {
+pub(super) fn failed(err: &QueueError) -> Answer {
+    text(status(err), &err.to_string())
+}
+
+/// The status that says what an error means.
+pub(super) fn status(err: &QueueError) -> StatusCode {
+    match err {
         QueueError::Unknown(_) => StatusCode::NOT_FOUND,
         QueueError::Nameless => StatusCode::BAD_REQUEST,
         QueueError::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -307,15 +369,14 @@ fn failed(err: &QueueError) -> Answer {
         | QueueError::WrongState { .. }
         | QueueError::Swapped(_)
         | QueueError::Full(_) => StatusCode::CONFLICT,
-    };
-    text(status, &err.to_string())
+    }
 }
 
-fn done(value: Value) -> Answer {
+pub(super) fn done(value: Value) -> Answer {
     content(StatusCode::OK, "application/json", value.to_string().into())
 }
 
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -49,11 +49,18 @@ impl Guard {
         Guard { hosts, origins }
     }
 
-    pub(super) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// Checks that a request names a host of ours, and nothing else: what a program sends is
+    /// signed, and comes from no page.
+    pub(super) fn check_host<'a>(&self, headers: &'a HeaderMap) -> Result<&'a str, Refusal> {
         let host = only(headers, &HOST).ok_or(Refusal::Host)?;
-        if !self.hosts.iter().any(|it| it.eq_ignore_ascii_case(host)) {
-            return Err(Refusal::Host);
+        match self.hosts.iter().any(|it| it.eq_ignore_ascii_case(host)) {
+            true => Ok(host),
+            false => Err(Refusal::Host),
         }
+    }
+
+    pub(super) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+        let host = self.check_host(headers)?;
         if method == Method::GET || method == Method::HEAD {
             return Ok(());
         }

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::{Request, StatusCode, body::Incoming};
+use hyper::{
+    Request, StatusCode,
+    body::{Bytes, Incoming},
+};
 use serde::de::DeserializeOwned;
 
 use super::{Answer, text};
@@ -19,17 +22,22 @@ pub(super) fn query(text: &str) -> Vec<(String, String)> {
     url::form_urlencoded::parse(text.as_bytes()).into_owned().take(32).collect()
 }
 
+/// The whole body, which comes in time and is not too long.
+pub(super) async fn body(body: Incoming) -> Result<Bytes, Answer> {
+    let body = Limited::new(body, MAX_BODY).collect();
+    match tokio::time::timeout(BODY_TIMEOUT, body).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(err)) if err.is::<LengthLimitError>() => {
+            Err(text(StatusCode::PAYLOAD_TOO_LARGE, "this request is too large"))
+        }
+        Ok(Err(_)) => Err(text(StatusCode::BAD_REQUEST, "the request was not sent whole")),
+        Err(_) => Err(text(StatusCode::REQUEST_TIMEOUT, "the request came too slowly")),
+    }
+}
+
 /// The body, which must be this and nothing else.
 pub(super) async fn json<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Answer> {
-    let body = Limited::new(request.into_body(), MAX_BODY).collect();
-    let body = match tokio::time::timeout(BODY_TIMEOUT, body).await {
-        Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(err)) if err.is::<LengthLimitError>() => {
-            return Err(text(StatusCode::PAYLOAD_TOO_LARGE, "this request is too large"));
-        }
-        Ok(Err(_)) => return Err(text(StatusCode::BAD_REQUEST, "the request was not sent whole")),
-        Err(_) => return Err(text(StatusCode::REQUEST_TIMEOUT, "the request came too slowly")),
-    };
+    let body = body(request.into_body()).await?;
     serde_json::from_slice(&body)
         .map_err(|err| text(StatusCode::BAD_REQUEST, &format!("this cannot be read: {err}")))
 }

@@ -26,7 +26,7 @@ use crate::{
     screen::{Screen, Style},
     timestamp::Timestamp,
 };
-use signer::Signer;
+pub(super) use signer::Signer;
 
 pub(super) async fn run(global: &Global, what: Option<ApprovalsCommand>) -> Result<Exit, Failure> {
     let what = match what {

@@ -3,6 +3,8 @@
 
 use std::{os::unix::fs::MetadataExt, path::Path, time::Duration};
 
+use eclusa::settings::Endpoint;
+use eclusa_config::NotificationSettings;
 use eclusa_sandbox::{Cap, Enforcement, HostCapabilities, Missing};
 use eclusa_store::Store;
 use eclusa_tools::{CommandOrder, Sandboxes, Writes};
@@ -54,6 +56,8 @@ struct Findings {
     store: String,
     /// What holds of answers, and against whom it does not.
     approvals: String,
+    /// Who is told of questions that wait, and what would keep it from arriving.
+    notifications: Vec<String>,
     files: Vec<String>,
 }
 
@@ -90,6 +94,7 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         workspace: paths.workspace.display().to_string(),
         store: log(paths, ctx),
         approvals: approvals(paths),
+        notifications: notifications(ctx),
         files: layers.into_iter().map(|it| it.name).collect(),
     })
 }
@@ -111,10 +116,30 @@ fn approvals(paths: &Paths) -> String {
     let (keys, user) = (paths.people(), crate::person::name());
     format!(
         "commands in the sandbox reach neither the queue nor the keys of people ({}); whatever else \
-         runs as `{user}`, such as an agent's own shell, can change both and answer for itself: to \
-         prevent that, run the agent as another user",
+         runs as `{user}`, such as an agent's own shell, can change both and answer for itself, by \
+         word and by key; a passkey on a phone or a token it cannot use, but it can replace this \
+         program and its list of people: to prevent that, run the agent as another user",
         keys.display()
     )
+}
+
+/// Who is told of questions that wait, and what would keep it from arriving.
+fn notifications(ctx: &AppContext) -> Vec<String> {
+    let told = |it: &NotificationSettings| {
+        let headers = match &it.reach {
+            Endpoint::Url { headers, .. } => headers.values().cloned().collect(),
+            Endpoint::Command(_) => Vec::new(),
+        };
+        let missing: Vec<String> =
+            headers.into_iter().filter(|it| std::env::var_os(it).is_none()).collect();
+        let secret = it.secret.as_deref().map(crate::notifications::secrets);
+        match (missing.first(), secret) {
+            (Some(name), _) => format!("{}: the variable `{name}` is not set", it.name),
+            (None, Some(Err(why))) => format!("{}: {why}", it.name),
+            (None, _) => format!("{}: configured at {}", it.name, it.origin),
+        }
+    };
+    ctx.config.notifications.iter().map(told).collect()
 }
 
 /// Whether old and new contents are renamed, and not copied.
@@ -229,6 +254,9 @@ impl Findings {
         screen.line(&format!("undo and layers: {}, {renamed}", sanitize(&self.state)))?;
         screen.line(&format!("log: {}", sanitize(&self.store)))?;
         screen.line(&format!("approvals: {}", sanitize(&self.approvals)))?;
+        for it in &self.notifications {
+            screen.line(&format!("notification {}", sanitize(it)))?;
+        }
         for file in &self.files {
             screen.line(&format!("configuration: {}", sanitize(file)))?;
         }
@@ -257,6 +285,7 @@ impl Findings {
             "same_filesystem": self.same_filesystem,
             "log": self.store,
             "approvals": self.approvals,
+            "notifications": self.notifications,
             "configuration": self.files,
         })
     }

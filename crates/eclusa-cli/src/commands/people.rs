@@ -76,7 +76,7 @@ fn list(people: &People, json: bool, screen: &mut Screen) -> Result<(), Failure>
         };
         screen.styled(Style::Strong, &one_line(&format!("{}{groups}", person.name)))?;
         for key in keys {
-            let kind = if key.kind == KeyKind::Browser { "browser" } else { "file" };
+            let kind = key.kind.as_str();
             let label: String = one_line(&key.label).chars().take(60).collect();
             screen.line(&format!("  {}  {kind}  {}  {label}", key.id, Timestamp(key.added)))?;
         }

@@ -43,6 +43,16 @@ impl Service {
         answer::read(&self.post(about).await?)
     }
 
+    /// Posts this text. Only whether it was taken counts; what comes back is not read.
+    pub(crate) async fn deliver(&self, body: String) -> Result<(), String> {
+        let sent = self.client.post(&self.url).body(body).send().await;
+        let status = sent.map_err(|err| chain(&err.without_url()))?.status();
+        match status.is_success() {
+            true => Ok(()),
+            false => Err(format!("it answered {status}")),
+        }
+    }
+
     /// Posts the question; what comes back is text.
     pub(super) async fn post(&self, about: &Value) -> Result<String, String> {
         let request = self

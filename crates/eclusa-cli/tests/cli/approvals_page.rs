@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::world::World;
 
 /// A running page.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     _out: BufReader<ChildStdout>,
     port: u16,
@@ -33,23 +33,29 @@ impl Drop for Served {
 
 /// What came back.
 #[derive(Debug)]
-struct Got {
-    status: u16,
+pub(crate) struct Got {
+    pub(crate) status: u16,
     head: String,
-    body: String,
+    pub(crate) body: String,
 }
 
 /// A browser that was paired.
-struct Browser<'a> {
-    served: &'a Served,
-    cookie: String,
+pub(crate) struct Browser<'a> {
+    pub(crate) served: &'a Served,
+    pub(crate) cookie: String,
     pair: EcdsaKeyPair,
 }
 
 impl Served {
-    fn start(world: &World) -> Served {
+    pub(crate) fn start(world: &World) -> Served {
+        Served::start_with(world, &[])
+    }
+
+    /// The same with variables in its environment.
+    pub(crate) fn start_with(world: &World, variables: &[(&str, &str)]) -> Served {
         let mut command = world.command(&["approvals", "serve", "--listen", "127.0.0.1:0"]);
         let mut child = command
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -67,7 +73,7 @@ impl Served {
     }
 
     /// Sends a request as it is, but for the host, which is ours unless it is given.
-    fn send(&self, first: &str, headers: &[(&str, &str)], body: &str) -> Got {
+    pub(crate) fn send(&self, first: &str, headers: &[(&str, &str)], body: &str) -> Got {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut head = format!("{first} HTTP/1.1\r\nconnection: close\r\n");
@@ -90,12 +96,12 @@ impl Served {
         Got { status, head: head.to_lowercase(), body: body.to_owned() }
     }
 
-    fn origin(&self) -> String {
+    pub(crate) fn origin(&self) -> String {
         format!("http://localhost:{}", self.port)
     }
 
     /// What our own page would post.
-    fn post(&self, path: &str, cookie: &str, body: &Value) -> Got {
+    pub(crate) fn post(&self, path: &str, cookie: &str, body: &Value) -> Got {
         let origin = self.origin();
         let headers = [
             ("origin", origin.as_str()),
@@ -106,7 +112,7 @@ impl Served {
         self.send(&format!("POST {path}"), &headers, &body.to_string())
     }
 
-    fn pair(&self) -> Browser<'_> {
+    pub(crate) fn pair(&self) -> Browser<'_> {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
         let public = STANDARD.encode(pair.public_key().as_ref());
         let body = json!({"code": self.code, "public": public, "label": "test"});
@@ -120,16 +126,16 @@ impl Served {
 }
 
 impl Browser<'_> {
-    fn get(&self, path: &str) -> Got {
+    pub(crate) fn get(&self, path: &str) -> Got {
         self.served.send(&format!("GET {path}"), &[("cookie", &self.cookie)], "")
     }
 
-    fn sign(&self, text: &str) -> String {
+    pub(crate) fn sign(&self, text: &str) -> String {
         STANDARD.encode(self.pair.sign(&SystemRandom::new(), text.as_bytes()).unwrap())
     }
 
     /// The attributes of the question that a page shows.
-    fn shown(&self, path: &str) -> [String; 4] {
+    pub(crate) fn shown(&self, path: &str) -> [String; 4] {
         let page = self.get(path).body;
         ["data-workspace", "data-queue", "data-binding", "data-person"].map(|name| {
             let (_, rest) =
@@ -139,7 +145,7 @@ impl Browser<'_> {
     }
 
     /// An answer that is signed as it should be; each part can be changed after that.
-    fn answer(&self, id: u64, word: &str) -> Value {
+    pub(crate) fn answer(&self, id: u64, word: &str) -> Value {
         let [workspace, queue, binding, person] = self.shown("/inbox");
         let expires = now() + 60_000;
         let statement = json!({
@@ -154,7 +160,7 @@ impl Browser<'_> {
     }
 }
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     u64::try_from(since.as_millis()).unwrap()
 }
@@ -264,6 +270,27 @@ fn a_cookie_reads_and_only_the_key_answers_exactly_what_it_signed() {
     // The same again is the same; a signed answer opens nothing twice.
     assert_eq!(served.post("/api/answer", &browser.cookie, &right).status, 200);
     assert_eq!(world.eclusa(&["resume", "1"]).code, 1);
+}
+
+/// Whatever a model has run, it reaches neither the queue and its keys nor the page.
+#[test]
+fn a_command_in_the_sandbox_reaches_neither_the_queue_nor_the_page() {
+    let world = World::new();
+    parked(&world, "hello");
+    let served = Served::start(&world);
+    drop(served.pair());
+    let state = world.path("state/eclusa").display().to_string();
+    let command = format!(
+        "cat {state}/people {state}/*/eclusa.db && echo reads; ls {state}/* && echo lists; \
+         (exec 3<>/dev/tcp/127.0.0.1/{}) && echo connects; echo done",
+        served.port
+    );
+    let args = json!({ "command": command }).to_string();
+    let ran = world.eclusa(&["--mode", "yolo", "run", "bash", &args]);
+    for word in ["reads", "lists", "connects", "hello"] {
+        assert!(!ran.out.lines().any(|it| it == word), "{word}: {ran:?}");
+    }
+    assert_eq!(world.eclusa(&["--json", "approvals"]).out.lines().count(), 1, "it still waits");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::world::World;
 /// A server that gives every request the same answer, and hands on what it was sent.
 pub(crate) struct Server {
     pub(crate) url: String,
-    heard: mpsc::Receiver<(String, String)>,
+    pub(crate) heard: mpsc::Receiver<(String, String)>,
 }
 
 impl Server {

@@ -9,6 +9,7 @@
 mod acp;
 mod agent_settings;
 mod agent_trials;
+mod allow;
 mod approvals_page;
 mod ask;
 mod built_in;
@@ -32,7 +33,9 @@ mod login;
 mod looking;
 mod mcp;
 mod mission;
+mod notifications;
 mod old_state;
+mod passkeys;
 mod people;
 mod policy;
 mod policy_compare;

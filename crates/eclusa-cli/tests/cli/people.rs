@@ -1,7 +1,5 @@
 //! Who must answer: people, groups and keys, checked where the call runs.
 
-use std::fs;
-
 use serde_json::json;
 
 use crate::world::{Ran, World};
@@ -11,7 +9,7 @@ fn rule(requires: &str) -> World {
 }
 
 /// Adds somebody with a key, and gives the file of it.
-fn person(world: &World, name: &str, groups: &[&str]) -> String {
+pub(crate) fn person(world: &World, name: &str, groups: &[&str]) -> String {
     let file = world.path(&format!("{name}.key")).display().to_string();
     let mut args = vec!["people", "add", name, "--new-key", &file];
     groups.iter().for_each(|it| args.extend(["--group", it]));
@@ -69,9 +67,7 @@ fn a_yes_counts_only_while_its_key_does_and_its_signature_holds() {
     let ran = yes(&world, None);
     assert!(ran.code == 3 && ran.err.contains("with a key"), "{ran:?}");
     assert_eq!(yes(&world, Some(&ana)).code, 0);
-    let states = fs::read_dir(world.path("state/eclusa")).unwrap();
-    let mut stores = states.map(|it| it.unwrap().path().join("eclusa.db"));
-    let store = stores.find(|it| it.is_file()).unwrap();
+    let store = world.store_of_workspace();
     let forge = |sql: &str| {
         let connection = rusqlite::Connection::open(&store).unwrap();
         connection.busy_timeout(std::time::Duration::from_secs(60)).unwrap();

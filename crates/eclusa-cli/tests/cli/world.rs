@@ -162,6 +162,13 @@ impl World {
             .collect()
     }
 
+    /// The file of the log, where other things of the person lie beside its directory.
+    pub(crate) fn store_of_workspace(&self) -> PathBuf {
+        let states = fs::read_dir(self.path("state/eclusa")).unwrap();
+        let mut stores = states.map(|it| it.unwrap().path().join("eclusa.db"));
+        stores.find(|it| it.is_file()).unwrap()
+    }
+
     /// The only file of the log.
     pub(crate) fn store(&self) -> PathBuf {
         let state = self.path("state/eclusa");

@@ -67,12 +67,17 @@ pub(crate) struct Rule {
     /// So many different people must say yes. For `ask`.
     #[schemars(range(min = 1))]
     pub(crate) need: Option<Spanned<u64>>,
-    /// How sure it must be who they are: their word, or a key that signs the answer. For `ask`.
+    /// How sure it must be who they are: their word, a key that signs the answer, or a passkey. For
+    /// `ask`.
     pub(crate) with: Option<Spanned<Keyword<Proof>>>,
     /// Whoever asks does not count. For `ask`; so it is where `need` is more than one.
     pub(crate) separate: Option<Spanned<bool>>,
     /// How long they may take. For `ask`.
     pub(crate) within: Option<Spanned<String>>,
+    /// Who else may answer after a while, and is told: { after = "5m", of = ["leads"] }. For `ask`
+    /// with `of`.
+    #[serde(default)]
+    pub(crate) then: Vec<Spanned<Escalation>>,
     /// Calls that it must apply to; checked when the file is read.
     #[serde(default, rename = "match")]
     pub(crate) matches: Vec<Spanned<Example>>,
@@ -172,4 +177,15 @@ pub(crate) struct Example {
     pub(crate) fetches: Vec<String>,
     /// Shell text that the call runs.
     pub(crate) runs: Option<String>,
+}
+
+/// Who else may answer after a while.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct Escalation {
+    /// So long after it was asked.
+    pub(crate) after: Spanned<String>,
+    /// These people or groups.
+    pub(crate) of: OneOrMany<String>,
 }

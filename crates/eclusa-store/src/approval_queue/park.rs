@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{
     HOLD, holder,
+    outbox::{self, Outgoing},
     read::{from_sql, is_away, times},
     rows::{Asked, next_change},
 };
@@ -34,10 +35,12 @@ pub(super) enum NotParked {
     Full(u64),
 }
 
-/// Queues a question, or adopts the same one that nobody waits for any more.
+/// Queues a question, or adopts the same one that nobody waits for any more. Of a new one people are
+/// told.
 pub(super) fn park(
     tx: &mut Transaction<'_>,
     asked: &Asked,
+    told: &[Outgoing],
     now: u64,
     expires: u64,
     valid: u64,
@@ -59,20 +62,14 @@ pub(super) fn park(
         let nonce = tx.connection.query_row(sql, row, |row| row.get(0)).in_store(tx.path)?;
         return Ok(Ok((id, nonce)));
     }
-    let span = "SELECT ifnull((SELECT max(id) FROM questions WHERE state = 'pending') \
-                - (SELECT min(id) FROM questions WHERE state = 'pending') + 1, 0)";
-    let pending = "SELECT count(*) FROM questions WHERE state = 'pending'";
+    let pending = "SELECT count FROM waiting";
     let of_conversation = "SELECT count(*) FROM questions INDEXED BY questions_of \
                            WHERE state = 'pending' AND conversation = ?1";
     let count = |sql: &str, params: &[&dyn rusqlite::ToSql]| {
         let mut select = tx.connection.prepare_cached(sql)?;
         select.query_row(params, |row| row.get::<_, i64>(0)).map(from_sql)
     };
-    // So many at most: counting them takes the longer the more there are.
-    let mut all = count(span, &[]).in_store(tx.path)?;
-    if all >= MAX_PENDING {
-        all = count(pending, &[]).in_store(tx.path)?;
-    }
+    let all = count(pending, &[]).in_store(tx.path)?;
     let of_this = count(of_conversation, &[&asked.conversation]).in_store(tx.path)?;
     if all >= MAX_PENDING || of_this >= MAX_OF_CONVERSATION {
         return Ok(Err(NotParked::Full(all.min(of_this))));
@@ -96,7 +93,9 @@ pub(super) fn park(
         held_until,
     ];
     let read = |row: &rusqlite::Row<'_>| Ok((from_sql(row.get(0)?), row.get(1)?));
-    Ok(Ok(tx.connection.query_row(sql, row, read).in_store(tx.path)?))
+    let (id, nonce) = tx.connection.query_row(sql, row, read).in_store(tx.path)?;
+    outbox::add(tx, id, told, now)?;
+    Ok(Ok((id, nonce)))
 }
 
 /// A no that still covers the same question in the same conversation.

@@ -36,7 +36,9 @@ pub(super) fn left(store: &Store, now: u64) -> Result<Vec<QueuedQuestion>, Store
 
 /// How many wait.
 pub(super) fn count(store: &Store, now: u64) -> Result<u64, StoreError> {
-    let sql = "SELECT count(*) FROM questions WHERE state = 'pending' AND expires > ?1";
+    // Those whose time is over and that nothing swept up are few.
+    let sql = "SELECT count - (SELECT count(*) FROM questions INDEXED BY questions_expiring \
+               WHERE state = 'pending' AND expires <= ?1) FROM waiting";
     let reader = store.reader();
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
     let count: i64 = select.query_row([to_sql(now)], |row| row.get(0)).in_store(store.path())?;

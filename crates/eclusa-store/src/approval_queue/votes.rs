@@ -1,12 +1,16 @@
 //! Answers that are collected until they are enough: a rule may need more than one person.
 
+use std::time::Duration;
+
 use eclusa::{
     Answer, Question,
     approve::{GivenAnswer, GivenVote, Proof, Requirement, SignedAnswer, Vote},
 };
+use rusqlite::{Connection, params};
 
+use super::read::from_sql;
 use crate::{
-    StoreError,
+    Store, StoreError,
     error::InStore,
     writer::{Transaction, to_sql},
 };
@@ -26,11 +30,13 @@ pub(super) fn is_enough(
         return Ok(true);
     }
     let mut votes: Vec<GivenVote> = given_before(tx, id, given.answer.word())?;
-    votes.push(GivenVote { by: given.by.clone(), signed: given.signed.clone() });
+    let (by, signed) = (given.by.clone(), given.signed.clone());
+    votes.push(GivenVote { by, signed, waited: Duration::ZERO });
     let vote = |it: GivenVote| Vote {
         person: it.by,
         groups: Vec::new(),
         proof: it.signed.map_or(Proof::Word, |it| it.proof),
+        waited: it.waited,
     };
     let votes: Vec<Vote> = votes.into_iter().map(vote).collect();
     let met = |it: &Requirement| {
@@ -45,19 +51,41 @@ pub(super) fn given_before(
     id: u64,
     answer: &str,
 ) -> Result<Vec<GivenVote>, StoreError> {
-    let sql = "SELECT person, proof, key, statement, signature FROM answers \
-               WHERE question = ?1 AND answer = ?2 ORDER BY at, person";
-    let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
-    let rows = select.query_map(rusqlite::params![to_sql(id), answer], |row| {
+    let sql = format!("{VOTES} AND answers.answer = ?2 ORDER BY at, person");
+    given(tx.connection, &sql, params![to_sql(id), answer]).in_store(tx.path)
+}
+
+/// Everybody who said yes so far, in order.
+pub(super) fn yes(store: &Store, id: u64) -> Result<Vec<GivenVote>, StoreError> {
+    let sql = format!("{VOTES} AND answers.answer NOT IN ('no', 'abort') ORDER BY at, person");
+    given(&store.reader(), &sql, [to_sql(id)]).in_store(store.path())
+}
+
+const VOTES: &str = "SELECT person, answers.proof, key, statement, signature, at - created \
+     FROM answers JOIN questions ON questions.id = answers.question WHERE answers.question = ?1";
+
+fn given(
+    connection: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+) -> rusqlite::Result<Vec<GivenVote>> {
+    let mut select = connection.prepare_cached(sql)?;
+    let rows = select.query_map(params, |row| {
         let proof: String = row.get(1)?;
         let (key, statement, signature) = (row.get(2)?, row.get(3)?, row.get(4)?);
-        let signed = match (Proof::from_word(&proof), key, statement, signature) {
-            (Some(proof), Some(key), Some(statement), Some(signature)) => {
-                Some(SignedAnswer { proof, key, statement, signature })
-            }
-            _ => None,
-        };
-        Ok(GivenVote { by: row.get(0)?, signed })
-    });
-    rows.in_store(tx.path)?.collect::<Result<_, _>>().in_store(tx.path)
+        let waited = Duration::from_millis(from_sql(row.get(5)?));
+        Ok(GivenVote { by: row.get(0)?, signed: signed(&proof, key, statement, signature), waited })
+    })?;
+    rows.collect()
+}
+
+/// The signature that these columns hold, if they hold one.
+pub(super) fn signed(
+    proof: &str,
+    key: Option<String>,
+    statement: Option<String>,
+    signature: Option<String>,
+) -> Option<SignedAnswer> {
+    let proof = Proof::from_word(proof)?;
+    Some(SignedAnswer { proof, key: key?, statement: statement?, signature: signature? })
 }

@@ -1,15 +1,17 @@
 //! A question as it is kept in the store, version 1, and back: a person who is asked later sees
 //! what a person who is asked at once would have seen.
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
 
 use eclusa::{
     Decision, Grant, Hash, PermissionClass, Question, Reason, ReasonId, Source, Touch, Verdict,
-    approve::{GrantScope, Preview, Proof, Requirement},
+    approve::{Escalation, GrantScope, Preview, Proof, Requirement},
     preflight::{Advice, ReverseThinkingReport},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use super::millis;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -59,6 +61,9 @@ struct Requires<'a> {
     with: Cow<'a, str>,
     separate: bool,
     within_ms: Option<u64>,
+    /// Who else may answer, after so many milliseconds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    then: Vec<(u64, Vec<String>)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -76,6 +81,9 @@ struct Before<'a> {
     /// Questions of older versions do not say: then something may be missing.
     #[serde(default)]
     whole: bool,
+    /// Paths that can be applied alone, and what is shown of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    choices: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -120,6 +128,7 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
             summary: (&it.summary).into(),
             diff: (&it.diff).into(),
             whole: it.whole,
+            choices: choices_out(&it.choices),
         }),
         binding: (&question.binding).into(),
         grant: question.grant.as_ref().map(|it| Covers {
@@ -136,7 +145,7 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
         principal: (&question.principal).into(),
         conversation: (&question.conversation).into(),
         task: question.task.as_ref().map(Cow::from),
-        ms: u64::try_from(question.time.as_millis()).unwrap_or(u64::MAX),
+        ms: millis(question.time),
     };
     serde_json::to_string(&wire).map_err(|err| err.to_string())
 }
@@ -181,8 +190,7 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
             summary: it.summary.into_owned(),
             diff: it.diff.into_owned(),
             whole: it.whole,
-            // From elsewhere all of it is answered for at once.
-            choices: Vec::new(),
+            choices: it.choices.into_iter().map(choice_in).collect(),
         }),
         binding: wire.binding.into_owned(),
         grant: wire.grant.map(grant_in).transpose()?,
@@ -192,6 +200,20 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
         task: wire.task.map(Cow::into_owned),
         time: Duration::from_millis(wire.ms),
     })
+}
+
+/// All of them, or none where a path cannot be written as text: then all is answered for at once.
+fn choices_out(choices: &[(PathBuf, String)]) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
+    let mut texts = Vec::with_capacity(choices.len());
+    for (path, shown) in choices {
+        let Some(path) = path.to_str() else { return Vec::new() };
+        texts.push((path.into(), shown.into()));
+    }
+    texts
+}
+
+fn choice_in((path, shown): (Cow<'_, str>, Cow<'_, str>)) -> (PathBuf, String) {
+    (PathBuf::from(path.into_owned()), shown.into_owned())
 }
 
 fn touch_out(touch: &Touch) -> (Cow<'_, str>, Cow<'_, str>) {
@@ -242,7 +264,8 @@ fn requires_out(it: &Requirement) -> Requires<'_> {
         need: it.need,
         with: it.with.as_str().into(),
         separate: it.separate,
-        within_ms: it.within.map(|it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX)),
+        within_ms: it.within.map(millis),
+        then: it.then.iter().map(|it| (millis(it.after), it.of.clone())).collect(),
     }
 }
 
@@ -253,7 +276,12 @@ fn requires_in(it: Requires<'_>) -> Result<Requirement, String> {
         with: Proof::from_word(&it.with).ok_or_else(|| unknown(&it.with))?,
         separate: it.separate,
         within: it.within_ms.map(Duration::from_millis),
+        then: it.then.into_iter().map(escalation_in).collect(),
     })
+}
+
+fn escalation_in((after, of): (u64, Vec<String>)) -> Escalation {
+    Escalation { after: Duration::from_millis(after), of }
 }
 
 fn because_in(because: Because<'_>) -> Result<Reason, String> {

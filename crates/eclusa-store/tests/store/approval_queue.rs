@@ -42,7 +42,7 @@ pub(crate) fn question(time: Duration) -> Question {
             summary: "1 file changed, +1 -0".to_owned(),
             diff: "made a\n+ x\n".to_owned(),
             whole: true,
-            choices: Vec::new(),
+            choices: vec![("a".into(), "made a\n+ x\n".to_owned())],
         }),
         binding: "b1".to_owned(),
         grant: Some(Grant {

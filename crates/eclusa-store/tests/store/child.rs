@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Approver, AuditSink};
+use eclusa::{Answer, Approver, AuditSink};
 use eclusa_store::{ApprovalQueue, Durability, Options, Store};
 
 use crate::{
@@ -117,6 +117,7 @@ fn the_child() {
         "append-for-ever" => runtime.block_on(append(path, options, u64::MAX)),
         "append-and-move" => runtime.block_on(append_and_move(path, options)),
         "append-when-told" => append_when_told(path, options),
+        "answer-when-told" => answer_when_told(&runtime, path, options),
         "ask" => {
             let queue = ApprovalQueue::new(Store::open(path, options).unwrap());
             runtime.block_on(queue.ask(&question(Duration::from_secs(3600)))).unwrap();
@@ -178,6 +179,20 @@ fn append_when_told(path: &Path, options: Options) {
     }
     store.close().unwrap();
     say("closed");
+}
+
+/// One answer to the one question for each byte that comes in.
+fn answer_when_told(runtime: &tokio::runtime::Runtime, path: &Path, options: Options) {
+    let queue = ApprovalQueue::new(Store::open(path, options).unwrap());
+    let asked = question(Duration::from_secs(3600));
+    runtime.block_on(queue.submit(&asked, false)).unwrap_err();
+    say("ready");
+    while std::io::stdin().read(&mut [0]).unwrap() > 0 {
+        match queue.answer(1, Answer::Once, "ann") {
+            Ok(()) => say("answered"),
+            Err(err) => say(&err.to_string()),
+        }
+    }
 }
 
 impl Running {

@@ -6,6 +6,7 @@ mod approval_queue;
 mod at_once;
 mod child;
 mod gate;
+mod outbox;
 mod power;
 mod processes;
 mod questions;

@@ -23,7 +23,7 @@ pub(crate) async fn park(queue: &ApprovalQueue, question: &Question) -> Result<S
 }
 
 pub(crate) fn said(answer: Answer, id: u64) -> Result<Said, NotAsked> {
-    let vote = GivenVote { by: "ann".to_owned(), signed: None };
+    let vote = GivenVote { by: "ann".to_owned(), signed: None, waited: Duration::ZERO };
     let votes = answer.is_yes().then_some(vote).into_iter().collect();
     Ok(Said { answer, by: "ann".to_owned(), question: Some(id), votes })
 }

@@ -2,8 +2,8 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command, time::Duration};
 
-use eclusa::{AuditSink, audit::Draft};
-use eclusa_store::{Options, Store, StoreError};
+use eclusa::{Answer, AuditSink, approve::QuestionState, audit::Draft};
+use eclusa_store::{ApprovalQueue, Options, Store, StoreError};
 use tempfile::TempDir;
 
 use crate::{
@@ -60,7 +60,7 @@ fn a_newer_format_is_refused() {
     let room = Room::new();
     fill(&room.open(), 1);
     room.stranger().execute_batch("PRAGMA user_version = 99").unwrap();
-    let newer = StoreError::Newer { path: room.path(), found: 99, known: 3 };
+    let newer = StoreError::Newer { path: room.path(), found: 99, known: 4 };
     assert_eq!(refusal(&room.path()), newer);
     assert_eq!(Store::open_read_only(&room.path()).unwrap_err(), newer);
     assert!(newer.to_string().contains("Use the newer program"), "{newer}");
@@ -157,6 +157,37 @@ fn a_full_disk_refuses_and_then_it_goes_on() {
 #[test]
 fn a_disk_that_cannot_sync_refuses_and_then_it_goes_on() {
     a_failing_disk("sync", "disk I/O error");
+}
+
+/// An answer that cannot be written was not given: the question still waits, and can be answered.
+#[test]
+fn a_full_disk_and_a_locked_store_refuse_an_answer_and_lose_nothing() {
+    let (room, faults, survivors) = (Room::new(), TempDir::new().unwrap(), TempDir::new().unwrap());
+    let mut command = watched(&room, "answer-when-told", faults.path(), survivors.path());
+    command.env("ECLUSA_TEST_DURABILITY", "power-loss");
+    let mut child = Running::start(command);
+    assert_eq!(child.next().unwrap(), "ready");
+    let switch = faults.path().join("full");
+    put(&switch, b"");
+    let refused = child.tell();
+    assert!(refused.contains("no space left"), "{refused}");
+    let looking = ApprovalQueue::new(room.open());
+    assert_eq!(looking.get(1).unwrap().state, QuestionState::Pending);
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    fs::remove_file(switch).unwrap();
+
+    let options = Options { busy: Duration::from_millis(20), ..room.options() };
+    let hurried = ApprovalQueue::new(Store::open(&room.path(), options).unwrap());
+    let stranger = room.stranger();
+    stranger.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = hurried.answer(1, Answer::Once, "bob").unwrap_err().to_string();
+    assert!(refused.contains("holds the lock"), "{refused}");
+    assert_eq!(looking.get(1).unwrap().state, QuestionState::Pending);
+    stranger.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(child.tell(), "answered");
+    assert_eq!(looking.get(1).unwrap().decided_by.as_deref(), Some("ann"));
+    child.finish();
+    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 1, "one answer is on record");
 }
 
 /// What somebody without special powers is told about a store that they may not write.

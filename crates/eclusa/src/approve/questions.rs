@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
-use crate::{Answer, Proof, Question, QuestionState, SignedAnswer};
+use super::outbox::FailedNotification;
+use crate::{Answer, GivenVote, Proof, Question, QuestionState, SignedAnswer};
 
 /// For how long a yes can be used.
 pub const YES_VALID: Duration = Duration::from_secs(5 * 60);
@@ -140,11 +141,38 @@ pub trait Questions: Send + Sync {
     /// The numbers of pending questions that are identical to this one, itself included.
     fn identical(&self, id: u64) -> BoxFuture<'_, Result<Vec<u64>, QueueError>>;
 
+    /// Who said yes to a question so far, in order.
+    fn votes(&self, id: u64) -> BoxFuture<'_, Result<Vec<GivenVote>, QueueError>>;
+
+    /// Notifications about pending questions that could not be sent yet.
+    fn failed_notifications(&self) -> BoxFuture<'_, Result<Vec<FailedNotification>, QueueError>>;
+
+    /// What a signed request from elsewhere with this id was answered before: a status and a text.
+    fn answered_request<'a>(
+        &'a self,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<(u16, String)>, QueueError>>;
+
+    /// Keeps what such a request was answered, for a day.
+    fn keep_request<'a>(
+        &'a self,
+        id: &'a str,
+        answer: (u16, String),
+    ) -> BoxFuture<'a, Result<(), QueueError>>;
+
     /// Answers questions, for good. The same answer by the same person may be given again.
     fn answer(&self, given: GivenAnswer) -> BoxFuture<'_, Result<(), QueueError>>;
 
     /// Takes back a yes that nobody has used yet.
     fn revoke<'a>(&'a self, id: u64, by: &'a str) -> BoxFuture<'a, Result<(), QueueError>>;
+
+    /// Refuses everything that a conversation waits for, takes back every yes that it has not used,
+    /// and says how many that were.
+    fn end_conversation<'a>(
+        &'a self,
+        conversation: &'a str,
+        by: &'a str,
+    ) -> BoxFuture<'a, Result<u64, QueueError>>;
 
     /// Numbers of the questions that changed after this point, and the new point.
     fn changes(&self, after: u64) -> BoxFuture<'_, Result<(Vec<u64>, u64), QueueError>>;

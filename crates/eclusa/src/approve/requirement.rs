@@ -20,6 +20,17 @@ pub struct Requirement {
     pub separate: bool,
     /// How long they may take.
     pub within: Option<Duration>,
+    /// Who else may answer after a while.
+    pub then: Vec<Escalation>,
+}
+
+/// Who else may answer once nobody has for a while. It widens who may answer and nothing else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Escalation {
+    /// So long after the question was asked.
+    pub after: Duration,
+    /// These people or groups.
+    pub of: Vec<String>,
 }
 
 /// A yes, once it is known how sure it is whose it is.
@@ -31,6 +42,8 @@ pub struct Vote {
     pub groups: Vec<String>,
     /// How sure that is.
     pub proof: Proof,
+    /// How long after the question was asked.
+    pub waited: Duration,
 }
 
 /// A yes as a queue hands it over: nobody has checked the signature yet.
@@ -40,6 +53,8 @@ pub struct GivenVote {
     pub by: String,
     /// The signature, where there is one.
     pub signed: Option<SignedAnswer>,
+    /// How long after the question was asked.
+    pub waited: Duration,
 }
 
 /// The people whose keys are known where calls run.
@@ -63,8 +78,14 @@ impl Requirement {
     /// Why the yes of this person does not count; `None` where it does.
     pub fn refusal(&self, vote: &Vote, principal: &str) -> Option<String> {
         let named = |it: &String| *it == vote.person || vote.groups.contains(it);
-        if !self.of.is_empty() && !self.of.iter().any(named) {
-            return Some(format!("only {} can answer this", self.of.join(", ")));
+        let escalated = self.then.iter().filter(|it| it.after <= vote.waited);
+        let mut may = self.of.iter().chain(escalated.flat_map(|it| &it.of));
+        if !self.of.is_empty() && !may.any(named) {
+            let later = self.then.iter().find(|it| it.of.iter().any(named));
+            let later =
+                later.map(|it| format!("; you can {} s after it was asked", it.after.as_secs()));
+            let only = self.of.join(", ");
+            return Some(format!("only {only} can answer this{}", later.unwrap_or_default()));
         }
         if self.separate && vote.person == principal {
             return Some("whoever asks cannot answer this".to_owned());
@@ -75,7 +96,9 @@ impl Requirement {
             Proof::Key => "this must be answered with a key: on the page of `eclusa approvals \
                            serve`, or with `--key`"
                 .to_owned(),
-            Proof::Passkey => "this must be answered with a passkey".to_owned(),
+            Proof::Passkey => "this must be answered with a passkey: on the page of `eclusa \
+                               approvals serve`"
+                .to_owned(),
         })
     }
 }
@@ -92,6 +115,9 @@ impl fmt::Display for Requirement {
         }
         if let Some(within) = self.within {
             write!(f, ", within {} s", within.as_secs())?;
+        }
+        for it in &self.then {
+            write!(f, ", after {} s also {}", it.after.as_secs(), it.of.join(", "))?;
         }
         Ok(())
     }

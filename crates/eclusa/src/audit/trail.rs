@@ -24,6 +24,8 @@ pub(crate) struct Trail {
     pub(crate) approval: Option<Approval>,
     /// Whether a person said yes to the call as it stands, now or before.
     pub(crate) approved: bool,
+    /// The allowance that let it pass, which it uses once.
+    pub(crate) allowance: Option<u64>,
     pub(crate) reverse_thinking: Option<ReverseThinkingReport>,
     pub(crate) checkpoint: Option<String>,
     pub(crate) warnings: Vec<String>,
@@ -127,6 +129,7 @@ impl Trail {
             verdict: None,
             approval: None,
             approved: false,
+            allowance: None,
             reverse_thinking: None,
             checkpoint: None,
             warnings: Vec::new(),

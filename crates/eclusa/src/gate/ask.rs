@@ -7,10 +7,10 @@ use serde_json::Value;
 use tokio::sync::MutexGuard;
 
 use crate::{
-    Answer, Decision, Event, Grant, NotAsked, OnNoApprover, Preview, Question, Reason, ReasonId,
-    Run, Said, Source, Stop, Validated, Verdict,
+    Answer, Decision, Event, Grant, NotAsked, OnNoApprover, Policy as _, Preview, Question, Reason,
+    ReasonId, Rules, Run, Said, Source, Stop, Validated, Verdict,
     audit::{body::Approval, trail::Trail},
-    gate::{GateSetup, judge::judge, picked, question::question},
+    gate::{GateSetup, allowance, judge::judge, picked, question::question},
     stop::Decider,
 };
 
@@ -53,6 +53,14 @@ pub(crate) async fn ask(
     };
     if let Some(by) = covered() {
         remembered(trail, by);
+        return Ok(Approved::Yes);
+    }
+    let covers = |rules: &Rules| allowance::is_by_rule(&rules.judge(call));
+    if let Some(verdict) = trail.verdict.clone()
+        && let Some(by) = allowance::take(setup, run, &verdict, trail, covers).await
+    {
+        trail.approved = true;
+        note(trail, call, "allowance", by, None);
         return Ok(Approved::Yes);
     }
     let question = question(setup, run, call, trail, grant.clone());
@@ -157,6 +165,25 @@ pub(crate) async fn ask_about_changes(
             .map_err(|why| Stop::denied(Decider::Approver(said.by), why)),
         answer => remember_answer(setup, run, answer, grant, trail).map(|()| None),
     }
+}
+
+/// Whether people agreed to these changes beforehand. That is on record like an answer.
+pub(crate) async fn lifted_beforehand(
+    setup: &GateSetup,
+    run: &Run,
+    call: &Validated,
+    verdict: &Verdict,
+    covers: impl Fn(&Rules) -> bool,
+    trail: &mut Trail,
+) -> bool {
+    let Some(by) = allowance::take(setup, run, verdict, trail, covers).await else { return false };
+    emit_approval_event(setup, call, true, &by);
+    if let Some(changes) = &mut trail.changes {
+        let binding = format!("{} {}", call.binding(), changes.digest);
+        let (answer, question) = ("allowance", None);
+        changes.approval = Some(Approval { answer, binding, by, question, opens: false });
+    }
+    true
 }
 
 /// One question at a time, for an approver who cannot take several.

@@ -12,13 +12,14 @@ use serde_json::json;
 
 use crate::{
     Bounds, ChangeTotals, Changes, CommitError, Decision, Delegate, Diff, EffectGroup, EffectKind,
-    EffectKinds, Effects, FoldedChanges, Mode, Node, Output, PermissionClass, Preview, Raw, Reason,
-    RepositoryFacts, Run, Source, Staged, Stop, Summary, Touch, Undo, Validated, Verdict,
-    Workspace,
+    EffectKinds, Effects, FoldedChanges, Mode, Node, Output, PermissionClass, Policy as _, Preview,
+    Raw, Reason, RepositoryFacts, Rules, Run, Source, Staged, Stop, Summary, Touch, Undo,
+    Validated, Verdict, Workspace,
     audit::trail::{ChangesOutcome, ChangesTrail, Trail},
     gate::{
         GateSetup,
-        ask::ask_about_changes,
+        allowance::is_by_rule,
+        ask::{ask_about_changes, lifted_beforehand},
         picked::PickedPart,
         staging::{drop_staging, keep_discarded},
     },
@@ -133,9 +134,13 @@ async fn judge_and_commit(
         it.folded = folded.groups.iter().map(EffectGroup::as_note).collect();
     });
     let mut part = None;
+    let lifted = decision == Decision::Ask && {
+        let covers = |rules: &Rules| covers(setup, rules, call, changes, (&facts, lines));
+        lifted_beforehand(setup, run, call, &verdict, covers, trail).await
+    };
     match decision {
         Decision::Deny => return Err(discarded(Stop::denied(Decider::Policy, why))),
-        Decision::Ask => {
+        Decision::Ask if !lifted => {
             let groups: Vec<String> = folded.groups.iter().map(ToString::to_string).collect();
             // What git did hangs together: its commits hold what the files hold.
             let separable = !kinds.iter().any(|it| matches!(it, EffectKind::Git(_)));
@@ -160,7 +165,7 @@ async fn judge_and_commit(
                 return Err(discarded(Stop::denied(Decider::Policy, verdict.why())));
             }
         }
-        Decision::Allow | Decision::Stage => {}
+        Decision::Allow | Decision::Stage | Decision::Ask => {}
     }
     if run.cancel.is_cancelled() {
         return Err(discarded(Stop::Cancelled { ran: true }));
@@ -171,7 +176,8 @@ async fn judge_and_commit(
         note(trail, |it| it.pick(&part.changes, &part.declined, kinds.counts()));
     }
     let undo = commit(setup, workspace, applied, staged, number, trail).await?;
-    setup.live.conversations.changed(run, &shown, lines, decision == Decision::Ask);
+    let asked = decision == Decision::Ask && !lifted;
+    setup.live.conversations.changed(run, &shown, lines, asked);
     Ok((undo, part.map(|it| it.told())))
 }
 
@@ -186,20 +192,7 @@ fn judged(
 ) -> Verdict {
     let before = trail.verdict.as_ref();
     let as_said = is_as_said(setup, call, changes);
-    let by_mode = before.is_some_and(|it| {
-        it.because.iter().any(|it| it.source == Source::Mode && it.decision == Decision::Allow)
-    });
-    // What was permitted before it ran stands, for what the call said it would write. What ran
-    // only so that its changes could be seen is not permitted yet.
-    let unruled = match before.map(|it| it.decision) {
-        Some(Decision::Allow | Decision::Ask) if as_said => Decision::Allow,
-        // What a rule allows a command to do is not said path by path.
-        // What the mode lets run is judged by what it changes.
-        Some(Decision::Allow) if call.class() == PermissionClass::Shell && !by_mode => {
-            Decision::Allow
-        }
-        Some(_) | None => Decision::Ask,
-    };
+    let unruled = unruled(before, call, as_said);
     let spent = ChangeTotals::default();
     let moment = call.context();
     let author = call.into();
@@ -222,6 +215,40 @@ fn judged(
         Mode::ConfirmAll => verdict,
         mode => mode.apply(verdict),
     }
+}
+
+/// What holds of changes that no rule speaks of, after this verdict on the call.
+fn unruled(before: Option<&Verdict>, call: &Validated, as_said: bool) -> Decision {
+    let by_mode = before.is_some_and(|it| {
+        it.because.iter().any(|it| it.source == Source::Mode && it.decision == Decision::Allow)
+    });
+    // What was permitted before it ran stands, for what the call said it would write. What ran
+    // only so that its changes could be seen is not permitted yet.
+    match before.map(|it| it.decision) {
+        Some(Decision::Allow | Decision::Ask) if as_said => Decision::Allow,
+        // What a rule allows a command to do is not said path by path.
+        // What the mode lets run is judged by what it changes.
+        Some(Decision::Allow) if call.class() == PermissionClass::Shell && !by_mode => {
+            Decision::Allow
+        }
+        Some(_) | None => Decision::Ask,
+    }
+}
+
+/// Whether a rule that people agreed on beforehand allows the changes, alone.
+fn covers(
+    setup: &GateSetup,
+    rules: &Rules,
+    call: &Validated,
+    changes: &Changes,
+    (facts, lines): (&RepositoryFacts, Option<u64>),
+) -> bool {
+    let before = Some(rules.judge(call)).filter(is_by_rule);
+    let unruled = unruled(before.as_ref(), call, is_as_said(setup, call, changes));
+    let (spent, moment, author) = (ChangeTotals::default(), call.context(), call.into());
+    let effects = Effects { author, changes, lines, spent: &spent, facts, moment, unruled };
+    let verdict = rules.judge_effects(&effects);
+    is_by_rule(&verdict) || (before.is_some() && verdict.decision < Decision::Ask)
 }
 
 /// True when everything that changes is what the call said it would write, lies beneath it, or is

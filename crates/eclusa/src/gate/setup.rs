@@ -9,7 +9,10 @@ use crate::{
     Approver, ArgsInLog, AuditSink, Changes, Checkpoint, Clock, Durability, Events, Metrics,
     ModeRule, OnNoApprover, Policy, PreflightStep, Questions, Redactor, Registry, Remember,
     ReverseThinker, ReviewCache, Reviewer, SignerDirectory, Spool, SystemClock, Tally, Workspace,
-    approve::memory::{Counter, Memory},
+    approve::{
+        Allowances,
+        memory::{Counter, Memory},
+    },
 };
 
 /// How much a call may use, and how long anybody may take to decide about it.
@@ -99,6 +102,8 @@ pub struct GateSetup {
     pub questions: Option<Arc<dyn Questions>>,
     /// The people whose keys count here. `None`: nobody's, so an answer is a word at most.
     pub people: Option<Arc<dyn SignerDirectory>>,
+    /// What people agreed on beforehand. `None`: nothing.
+    pub allowances: Option<Arc<dyn Allowances>>,
     /// The embedding program's own gate.
     pub checkpoint: Option<Arc<dyn Checkpoint>>,
     /// Who argues the other side.
@@ -170,6 +175,7 @@ impl GateSetup {
             approval_queue: None,
             questions: None,
             people: None,
+            allowances: None,
             checkpoint: None,
             reverse_thinker: None,
             order: PreflightStep::ORDER,

@@ -64,7 +64,7 @@ fn queued(case: &Value) -> QueuedQuestion {
 fn page(queued: &QueuedQuestion) -> String {
     let (key, name) = ("k".to_owned(), "w".to_owned());
     let workspace = WorkspaceEntry { key, name, directory: None };
-    question(&workspace, "q", "ann", queued, &[7, 8], 1).into_string()
+    question(&workspace, "q", "ann", queued, (&[7, 8], &[]), 1).into_string()
 }
 
 /// What the element with the call shows, and the source of everything else.
@@ -124,4 +124,37 @@ fn what_holds_a_secret_is_masked_and_not_offered_for_editing() {
     queued.question.shown_args = Some(serde_json::json!({"command": "login ****"}));
     let page = page(&queued);
     assert!(!page.contains("s3cr3t") && !page.contains("data-open=\"edit\""), "{page}");
+}
+
+#[test]
+fn who_said_yes_so_far_and_which_files_can_be_picked_are_shown() {
+    let mut queued = queued(&serde_json::json!({"tool": "bash", "args": {"command": "x"}}));
+    let plain = page(&queued);
+    assert!(!plain.contains("so far") && !plain.contains("data-open=\"only\""), "{plain}");
+    let requires = eclusa::approve::Requirement {
+        of: vec!["release".to_owned()],
+        need: 2,
+        with: Proof::Passkey,
+        separate: true,
+        within: None,
+        then: Vec::new(),
+    };
+    queued.question.verdict.because[0].origin = eclusa::ReasonId::Rule {
+        id: None,
+        written_at: "eclusa.toml:7".into(),
+        requires: Some(std::sync::Arc::new(requires)),
+    };
+    queued.question.preview = Some(eclusa::approve::Preview {
+        summary: "2 files changed".to_owned(),
+        diff: String::new(),
+        whole: true,
+        choices: vec![("a<b".into(), String::new()), ("c".into(), String::new())],
+    });
+    let (key, name) = ("k".to_owned(), "w".to_owned());
+    let workspace = WorkspaceEntry { key, name, directory: None };
+    let bo = GivenVote { by: "<bo>".to_owned(), signed: None, waited: Duration::ZERO };
+    let page = question(&workspace, "q", "ann", &queued, (&[7], &[bo]), 1).into_string();
+    assert!(page.contains("<b>&lt;bo&gt;</b> said yes by word"), "{page}");
+    assert!(page.contains("1 of 2 so far") && page.contains("data-proof=\"passkey\""), "{page}");
+    assert!(page.contains("value=\"a&lt;b\"") && page.contains("data-open=\"only\""), "{page}");
 }

@@ -11,7 +11,7 @@ use eclusa::{
     call::Malformed,
 };
 use eclusa_agents::{MappedCall, OurCall};
-use eclusa_store::{ApprovalQueue, Store};
+use eclusa_store::Store;
 use serde_json::{Value, json};
 
 use super::editor::{EditorApprover, EditorLink, JUDGED_CALL};
@@ -239,7 +239,7 @@ impl AcpSession {
         let mut setup =
             self.ctx.bare_setup(registry, Arc::new(self.store.clone())).map_err(said)?;
         setup.spool = Some(Arc::new(self.store.clone()));
-        setup.approval_queue = Some(Arc::new(ApprovalQueue::new(self.store.clone())));
+        self.ctx.set_queue(&mut setup, &self.store);
         setup.approvers = vec![Arc::new(EditorApprover(self.editor.clone()))];
         setup.tally = Arc::new(RuleUses(self.ctx.paths.uses()));
         setup.reviewers = self.ctx.reviewers().map_err(said)?;

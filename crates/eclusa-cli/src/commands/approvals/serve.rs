@@ -9,21 +9,24 @@ use std::{
 };
 
 use eclusa::{
-    approve::Questions,
-    audit::Log,
+    approve::{Outbox as _, Questions},
+    audit::{Clock as _, Log, SystemClock},
     workspace::{Bounds, Diff, UndoStatus},
 };
 use eclusa_approvals::{
     ApprovalsPage, CallEffects, People, Suggestion, WorkspaceEntry, Workspaces, serve as serve_page,
 };
+use eclusa_config::Config;
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 
 use super::super::{changes, policy, run::asked_to_end, undo};
 use crate::{
     args::{Global, ServeArgs},
+    config_layers::{layers, unusable},
     context::AppContext,
     failure::{Exit, Failure},
+    notifications,
     paths::Paths,
     person,
     queues::{self, WorkspaceQueue},
@@ -32,6 +35,9 @@ use crate::{
 
 /// How long suggestions are kept: to find them, the whole log is judged again.
 const SUGGESTIONS_KEPT: Duration = Duration::from_secs(120);
+
+/// How often notifications that are due are looked for.
+const NOTIFY: Duration = Duration::from_secs(1);
 
 /// So many suggestions are shown of each workspace.
 const MAX_SUGGESTIONS: usize = 5;
@@ -56,11 +62,18 @@ pub(super) async fn run(global: &Global, args: ServeArgs) -> Result<Exit, Failur
     let listener = TcpListener::bind(local)
         .await
         .map_err(|err| Failure::failed(format!("`{local}` cannot be listened on: {err}")))?;
+    let config = Config::load(&layers(&paths)?).map_err(unusable)?.approvals;
+    let hook = config.hook_secret.as_deref().map(notifications::secrets).transpose();
+    let hook = hook.map_err(|why| Failure::usage(format!("approvals.hook_secret: {why}")))?;
+    let own = config.url.filter(|it| args.url.is_empty() && it.starts_with("https://"));
+    let people = People::new(paths.people());
+    let workspaces = Arc::new(PersonWorkspaces::new(global.clone(), paths));
     let page = ApprovalsPage {
-        people: People::new(paths.people()),
-        workspaces: Arc::new(PersonWorkspaces::new(global.clone(), paths)),
+        people,
+        workspaces: workspaces.clone(),
         person: person::name(),
-        urls: args.url,
+        urls: args.url.into_iter().chain(own).collect(),
+        hook,
     };
     let ready = |link: &str| {
         let mut screen = Screen::stdout();
@@ -68,7 +81,10 @@ pub(super) async fn run(global: &Global, args: ServeArgs) -> Result<Exit, Failur
         screen.verbatim(crate::screen::Style::Strong, link)?;
         screen.flush()
     };
-    serve_page(page, listener, ready, asked_to_end()).await?;
+    tokio::select! {
+        served = serve_page(page, listener, ready, asked_to_end()) => served?,
+        () = workspaces.keep_sending() => {}
+    }
     Ok(Exit::Done)
 }
 
@@ -87,6 +103,31 @@ impl PersonWorkspaces {
 
     fn find(&self, key: &str) -> Option<Arc<WorkspaceQueue>> {
         lock(&self.known).get(key).cloned()
+    }
+
+    /// Sends the notifications of all workspaces, for as long as the page is served.
+    async fn keep_sending(&self) {
+        loop {
+            self.list();
+            let all: Vec<Arc<WorkspaceQueue>> = lock(&self.known).values().cloned().collect();
+            for workspace in all {
+                if let Err(why) = self.send_due(&workspace).await {
+                    tracing::warn!("{}: notifications cannot be sent: {why}", workspace.name);
+                }
+            }
+            tokio::time::sleep(NOTIFY).await;
+        }
+    }
+
+    /// Sends what is due in one workspace, as that workspace is configured.
+    async fn send_due(&self, workspace: &WorkspaceQueue) -> Result<(), String> {
+        let due = workspace.queue.next_due().await.map_err(|err| err.to_string())?;
+        if due.is_none_or(|it| it > SystemClock.unix_ms()) {
+            return Ok(());
+        }
+        let ctx = self.context(&workspace.key).ok_or("nobody knows how it is configured")?;
+        let courier = ctx.courier(workspace.queue.clone());
+        courier.send_due().await.map_err(|err| err.to_string())
     }
 
     /// What a command in that workspace would work with.

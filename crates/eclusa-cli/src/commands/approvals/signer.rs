@@ -1,11 +1,12 @@
 //! Who says yes on the command line, and with which key.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use eclusa::{
     Answer,
     approve::{
-        GivenAnswer, Proof, Questions as _, SignedAnswer, SignerDirectory as _, Statement, Vote,
+        Allowance, GivenAnswer, GivenVote, Proof, Questions as _, SignedAnswer,
+        SignerDirectory as _, Statement, Vote,
     },
     audit::{Clock as _, SystemClock},
 };
@@ -19,7 +20,7 @@ use crate::{failure::Failure, person};
 const SIGNED_FOR: u64 = 60_000;
 
 /// Whoever answers.
-pub(super) struct Signer {
+pub(in crate::commands) struct Signer {
     people: People,
     person: String,
     key: Option<(KeyFile, String)>,
@@ -27,7 +28,10 @@ pub(super) struct Signer {
 
 impl Signer {
     /// The owner of the key, or whoever runs the command.
-    pub(super) fn open(people: People, file: Option<PathBuf>) -> Result<Signer, Failure> {
+    pub(in crate::commands) fn open(
+        people: People,
+        file: Option<PathBuf>,
+    ) -> Result<Signer, Failure> {
         let Some(file) = file else {
             return Ok(Signer { people, person: person::name(), key: None });
         };
@@ -50,10 +54,13 @@ impl Signer {
     ) -> Result<GivenAnswer, Failure> {
         let proof = if self.key.is_some() { Proof::Key } else { Proof::Word };
         let (person, groups) = (self.person.clone(), self.people.groups(&self.person));
-        let vote = Vote { person, groups, proof };
+        let mut vote = Vote { person, groups, proof, waited: Duration::ZERO };
         let mut binding = None;
         for &id in &questions {
-            let question = queue.get(id).map_err(failed)?.question;
+            let queued = queue.get(id).map_err(failed)?;
+            let waited = SystemClock.unix_ms().saturating_sub(queued.created);
+            vote.waited = Duration::from_millis(waited);
+            let question = queued.question;
             if let Some(why) = question.refusal(&vote) {
                 return Err(Failure::refused(format!("approval {id}: {why}")));
             }
@@ -75,5 +82,27 @@ impl Signer {
             signed = Some(SignedAnswer { proof, key: id.clone(), statement, signature });
         }
         Ok(GivenAnswer { questions, answer, by: self.person.clone(), binding, signed })
+    }
+
+    /// Whose answers these are.
+    pub(in crate::commands) fn person(&self) -> &str {
+        &self.person
+    }
+
+    /// Agrees to an allowance.
+    pub(in crate::commands) async fn agreement(
+        &self,
+        queue: &ApprovalQueue,
+        allowance: &Allowance,
+    ) -> Result<GivenVote, Failure> {
+        let mut signed = None;
+        if let Some((key, id)) = &self.key {
+            let name = queue.queue().await.map_err(failed)?;
+            let statement = allowance.statement(&name, &self.person);
+            let signature = key.sign(&statement);
+            let (proof, key) = (Proof::Key, id.clone());
+            signed = Some(SignedAnswer { proof, key, statement, signature });
+        }
+        Ok(GivenVote { by: self.person.clone(), signed, waited: Duration::ZERO })
     }
 }

@@ -7,7 +7,6 @@ use std::{
 };
 
 use eclusa::{Answer, Approver, NotAsked, Origin, Question, Run, ToolCall, Touch};
-use eclusa_store::ApprovalQueue;
 use eclusa_tools::Bash;
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -51,7 +50,7 @@ pub(in crate::commands) async fn run(
         let bash = Bash::new(sandboxes, files).time(AS_LONG_AS_IT_TAKES);
         BashWithStatus { bash, slot: slot.clone() }
     };
-    let queue: Arc<dyn Approver> = Arc::new(ApprovalQueue::new(store.clone()));
+    let queue = ctx.asked_queue(&store);
     let mut people: Vec<Arc<dyn Approver>> = Vec::new();
     if ticket.approved {
         people.push(Arc::new(TicketApproval));

@@ -6,10 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use eclusa::{Approver, Delegate, Files, Gate, ModeRule, Registry, Run};
+use eclusa::{Approver, Delegate, Files, Gate, ModeRule, Registry, Run, approve::Said};
 use eclusa_agents::{Agent, HookEvent};
 use eclusa_config::AgentShell;
-use eclusa_store::{ApprovalQueue, Store};
+use eclusa_store::Store;
 use futures::future::BoxFuture;
 
 use super::{Asking, open_calls::OpenCalls};
@@ -68,8 +68,9 @@ impl Session {
         let said = |failure: crate::failure::Failure| failure.lines().join("; ");
         let mut setup =
             self.ctx.bare_setup(registry, Arc::new(self.store.clone())).map_err(said)?;
-        let queue = ApprovalQueue::new(self.store.clone());
+        self.ctx.set_queue(&mut setup, &self.store);
         setup.spool = Some(Arc::new(self.store.clone()));
+        let queue = self.ctx.asked_queue(&self.store);
         setup.approval_queue = Some(Arc::new(Queue { queue, asking: asking.clone() }));
         setup.approvers = approvers;
         setup.tally = Arc::new(RuleUses(self.ctx.paths.uses()));
@@ -152,7 +153,7 @@ fn root(event: &HookEvent) -> Result<PathBuf, String> {
 
 /// The approval queue; while it waits there is more time.
 struct Queue {
-    queue: ApprovalQueue,
+    queue: Arc<dyn Approver>,
     asking: Asking,
 }
 
@@ -167,5 +168,14 @@ impl Approver for Queue {
     ) -> BoxFuture<'a, Result<eclusa::Answer, eclusa::NotAsked>> {
         self.asking.begin();
         self.queue.ask(question)
+    }
+
+    fn submit<'a>(
+        &'a self,
+        question: &'a eclusa::Question,
+        wait: bool,
+    ) -> BoxFuture<'a, Result<Said, eclusa::NotAsked>> {
+        self.asking.begin();
+        self.queue.submit(question, wait)
     }
 }

@@ -27,7 +27,7 @@ fn approve(store: &Store, sealed: Vec<u8>) {
 }
 
 fn parked(store: &Store) -> String {
-    let parked = store.write(|tx| park(tx, &asked(), 0, 9, 9)).unwrap();
+    let parked = store.write(|tx| park(tx, &asked(), &[], 0, 9, 9)).unwrap();
     parked.unwrap_or_else(|_| panic!("it is not queued")).1
 }
 

@@ -69,5 +69,5 @@ fn vote(
         }
     };
     let groups = people.map(|it| it.groups(&given.by)).unwrap_or_default();
-    Some(Vote { person: given.by.clone(), groups, proof })
+    Some(Vote { person: given.by.clone(), groups, proof, waited: given.waited })
 }

@@ -1,0 +1,184 @@
+//! What people are told of a question that waits, in the form that each receiver understands. It says
+//! where to look, and answers nothing.
+
+use eclusa::{
+    approve::{DueNotification, NotificationEvent},
+    one_line,
+};
+use serde_json::{Value, json};
+
+use crate::page::{headline, span};
+
+pub(crate) mod signature;
+
+pub use signature::WebhookSecrets;
+
+/// So much of the arguments is told where they are told at all, in characters.
+const MAX_ARGS: usize = 2_000;
+
+/// Who receives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotificationKind {
+    /// A service that takes Standard Webhooks.
+    Webhook,
+    /// An incoming webhook of Slack, or of anything compatible.
+    Slack,
+    /// A topic of ntfy, or of anything compatible.
+    Ntfy,
+    /// A program that gets JSON on its input.
+    Command,
+}
+
+/// What is told, and how much of it.
+#[derive(Debug)]
+pub struct NotificationText<'a> {
+    /// The notification.
+    pub due: &'a DueNotification,
+    /// The queue that the question waits in.
+    pub queue: &'a str,
+    /// The workspace, as addresses of the page name it.
+    pub workspace: &'a str,
+    /// The workspace, as people call it.
+    pub name: &'a str,
+    /// The address of the page, without a path.
+    pub page: &'a str,
+    /// Whether the arguments are told, with secrets masked. They leave this machine.
+    pub args: bool,
+    /// Now, in milliseconds since 1970.
+    pub now: u64,
+}
+
+/// A request that carries a notification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutgoingNotification {
+    /// Headers besides those that are configured.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: String,
+}
+
+impl NotificationText<'_> {
+    /// The request for this kind of receiver. Webhooks are signed with all secrets.
+    pub fn outgoing(
+        &self,
+        kind: NotificationKind,
+        secrets: Option<&WebhookSecrets>,
+    ) -> OutgoingNotification {
+        match kind {
+            NotificationKind::Webhook => self.webhook(secrets),
+            NotificationKind::Command => json_body(&self.event()),
+            NotificationKind::Slack => json_body(&self.slack()),
+            NotificationKind::Ntfy => self.ntfy(),
+        }
+    }
+
+    /// Where to look.
+    fn link(&self) -> String {
+        let page = self.page.trim_end_matches('/');
+        format!("{page}/inbox/{}/{}", self.workspace, self.due.question.id)
+    }
+
+    /// In one line: what waits, where, for how long.
+    fn title(&self) -> String {
+        let queued = &self.due.question;
+        let left = span(queued.expires.saturating_sub(self.now));
+        let what = match self.due.event {
+            NotificationEvent::Asked => "waits for approval",
+            NotificationEvent::Escalated => "still waits for approval, and others may answer now",
+        };
+        let (tool, name) = (one_line(&queued.question.tool), one_line(self.name));
+        format!("{tool} in {name} {what} ({left} left)")
+    }
+
+    /// Whose answer is needed, the first digits of the binding, and the arguments where they are told.
+    fn details(&self) -> String {
+        let queued = &self.due.question;
+        let needs = queued.question.verdict.requirements().map(|it| format!("needs {it}"));
+        let mut lines: Vec<String> = needs.collect();
+        let binding: String = queued.question.binding.chars().take(8).collect();
+        lines.push(format!("approval {}, binding {binding}", queued.id));
+        if self.args {
+            lines.push(headline(queued));
+        }
+        lines.join("\n")
+    }
+
+    /// The event as JSON.
+    fn event(&self) -> Value {
+        let queued = &self.due.question;
+        let question = &queued.question;
+        let mut data = json!({
+            "workspace": self.workspace,
+            "workspace_name": self.name,
+            "queue": self.queue,
+            "question": queued.id,
+            "tool": question.tool,
+            "binding": question.binding,
+            "principal": question.principal,
+            "asked": queued.created,
+            "expires": queued.expires,
+            "needs": question.verdict.requirements().map(ToString::to_string).collect::<Vec<_>>(),
+            "link": self.link(),
+        });
+        if let (true, Some(data)) = (self.args, data.as_object_mut()) {
+            let args = question.shown_args.as_ref().unwrap_or(&question.args).to_string();
+            let args: String = args.chars().take(MAX_ARGS).collect();
+            data.insert("args".to_owned(), args.into());
+        }
+        json!({"type": format!("approval.{}", self.due.event.as_str()), "data": data})
+    }
+
+    /// Standard Webhooks: the id is the same at every attempt, so that a receiver knows a repeat.
+    fn webhook(&self, secrets: Option<&WebhookSecrets>) -> OutgoingNotification {
+        let mut outgoing = json_body(&self.event());
+        let id = format!("msg_{}_{}", self.queue, self.due.id);
+        let timestamp = (self.now / 1_000).to_string();
+        if let Some(secrets) = secrets {
+            let signature = secrets.sign(&id, &timestamp, outgoing.body.as_bytes());
+            outgoing.headers.push((signature::SIGNATURE, signature));
+        }
+        outgoing.headers.push((signature::ID, id));
+        outgoing.headers.push((signature::TIMESTAMP, timestamp));
+        outgoing
+    }
+
+    fn slack(&self) -> Value {
+        let plain = |text: String| json!({"type": "plain_text", "text": text, "emoji": false});
+        // Plain text is shown as it is: nothing that an agent wrote becomes a link or a mention.
+        let (title, link) = (self.title(), self.link());
+        let button = json!({"type": "button", "text": plain("Look at it".to_owned()), "url": link});
+        json!({
+            "text": escape(&title),
+            "blocks": [
+                {"type": "section", "text": plain(title)},
+                {"type": "context", "elements": [plain(self.details())]},
+                {"type": "actions", "elements": [button]},
+            ],
+        })
+    }
+
+    fn ntfy(&self) -> OutgoingNotification {
+        // Headers hold nothing but ASCII.
+        let ascii = |text: String| text.replace(|it: char| !(' '..='~').contains(&it), "?");
+        let headers = vec![
+            ("title", ascii(self.title())),
+            ("click", ascii(self.link())),
+            ("tags", "lock".to_owned()),
+            ("content-type", "text/plain; charset=utf-8".to_owned()),
+        ];
+        OutgoingNotification { headers, body: self.details() }
+    }
+}
+
+fn json_body(body: &Value) -> OutgoingNotification {
+    let headers = vec![("content-type", "application/json".to_owned())];
+    OutgoingNotification { headers, body: body.to_string() }
+}
+
+/// What Slack reads as markup, written so that it does not.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! `eclusa allow`: rules that people agree on beforehand, for so many calls and so long.
+
+use std::time::Duration;
+
+use eclusa::{
+    approve::{Allowance, Proof},
+    audit::{Clock as _, SystemClock},
+    one_line,
+};
+use eclusa_approvals::People;
+use eclusa_store::ApprovalQueue;
+use serde_json::json;
+
+use super::approvals::Signer;
+use crate::{
+    allowances,
+    args::{AllowArgs, AllowCommand},
+    context::AppContext,
+    failure::{Exit, Failure},
+    person,
+    read_text::read_text,
+    screen::{Screen, Style},
+    timestamp::Timestamp,
+};
+
+/// The longest time that can be agreed on.
+const MAX_TIME: Duration = Duration::from_secs(30 * 86_400);
+
+pub(super) async fn run(ctx: &AppContext, args: AllowArgs, json: bool) -> Result<Exit, Failure> {
+    let queue = ApprovalQueue::new(ctx.store()?);
+    let mut screen = Screen::stdout();
+    let signer = |key| Signer::open(People::new(ctx.paths.people()), key);
+    match (args.what, args.rule) {
+        (Some(AllowCommand::Yes { allowance, key }), _) => {
+            agree(&queue, allowance, &signer(key)?).await?;
+            screen.line(&format!("allowance {allowance}: yes"))?;
+        }
+        (Some(AllowCommand::Revoke { allowance }), _) => {
+            let revoked = queue.revoke_allowance(allowance, &person::name());
+            if !revoked.map_err(Failure::failed)? {
+                return Err(unknown(allowance, "is not there, or was taken back before"));
+            }
+            screen.line(&format!("allowance {allowance}: taken back"))?;
+        }
+        (None, Some(file)) => {
+            let signer = signer(args.key)?;
+            let (times, time) = (args.times.unwrap_or(1), args.time.unwrap_or_default());
+            if time.is_zero() || time > MAX_TIME {
+                return Err(Failure::usage("an allowance holds for 1 s to 30 days"));
+            }
+            let text = read_text(&file)
+                .map_err(|err| Failure::failed(format!("`{}`: {err}", file.display())))?;
+            allowances::rule(&text)?;
+            let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            let until = SystemClock.unix_ms().saturating_add(ms);
+            let id = queue.propose(&text, times, until, signer.person());
+            let id = id.map_err(Failure::failed)?;
+            agree(&queue, id, &signer).await?;
+            let until = screen.time(Timestamp(until));
+            screen.line(&format!("allowance {id}: {times} calls until {until}"))?;
+            screen.line(&format!("`eclusa allow revoke {id}` takes it back"))?;
+        }
+        (Some(AllowCommand::List) | None, _) => list(&queue, json, &mut screen)?,
+    }
+    screen.flush()?;
+    Ok(Exit::Done)
+}
+
+fn unknown(id: u64, what: &str) -> Failure {
+    Failure::failed(format!("allowance {id} {what}")).hint("`eclusa allow` lists them")
+}
+
+async fn agree(queue: &ApprovalQueue, id: u64, signer: &Signer) -> Result<(), Failure> {
+    let all = queue.allowances().map_err(Failure::failed)?;
+    let found = all.into_iter().find(|it| it.id == id);
+    let found = found.ok_or_else(|| unknown(id, "is not there"))?;
+    let vote = signer.agreement(queue, &found).await?;
+    match queue.agree(id, vote).map_err(Failure::failed)? {
+        true => Ok(()),
+        false => Err(unknown(id, "is used up, over or taken back")),
+    }
+}
+
+fn list(queue: &ApprovalQueue, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+    let (all, now) = (queue.allowances().map_err(Failure::failed)?, SystemClock.unix_ms());
+    if all.is_empty() && !json {
+        screen.line("nothing was agreed on beforehand")?;
+    }
+    for it in all {
+        let votes = it.votes.iter().map(|vote| {
+            let proof = vote.signed.as_ref().map_or(Proof::Word, |it| it.proof);
+            (one_line(&vote.by).to_string(), proof.as_str())
+        });
+        let votes: Vec<(String, &str)> = votes.collect();
+        if json {
+            screen.json(&json!({
+                "id": it.id, "rule": it.rule, "times": it.times, "used": it.used,
+                "until": it.until, "state": state(&it, now), "by": votes,
+            }))?;
+            continue;
+        }
+        let (used, times) = (it.used, it.times);
+        let title = format!("allowance {}, {}: {used} of {times} used", it.id, state(&it, now));
+        screen.styled(Style::Strong, &title)?;
+        let by: Vec<String> = votes.iter().map(|it| format!("{} ({})", it.0, it.1)).collect();
+        let until = screen.time(Timestamp(it.until));
+        screen.line(&format!("agreed by {}, until {until}", by.join(", ")))?;
+        for line in it.rule.lines().filter(|it| !it.trim().is_empty()) {
+            screen.line(&format!("  {}", one_line(line)))?;
+        }
+    }
+    Ok(())
+}
+
+/// How one stands.
+fn state(it: &Allowance, now: u64) -> &'static str {
+    match (&it.revoked, it.used >= it.times, it.until <= now) {
+        (Some(_), _, _) => "taken back",
+        (None, true, _) => "used up",
+        (None, false, true) => "over",
+        (None, false, false) => "live",
+    }
+}

@@ -1,0 +1,113 @@
+//! Measures the approval queue: asking with so many pending already, the first page of them, and asking,
+//! answering and taking with every answer synced to the disk.
+//!
+//! `cargo run --release -p eclusa-store --example approvals -- [PENDING] [ROUNDS] [DIRECTORY]`
+
+use std::{
+    error::Error,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use eclusa::{
+    Answer, Approver, Decision, NotAsked, PermissionClass, Question, Reason, Source, Touch,
+    Verdict, approve::Questions,
+};
+use eclusa_store::{ApprovalQueue, Durability, Options, Store};
+use serde_json::json;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = std::env::args().skip(1);
+    let pending: usize = args.next().as_deref().unwrap_or("10000").parse()?;
+    let rounds: usize = args.next().as_deref().unwrap_or("300").parse()?;
+    let directory = args.next().map_or_else(|| PathBuf::from("target/bench-store"), PathBuf::from);
+    let path = directory.join(format!("approvals-{}.db", std::process::id()));
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
+    let fill = Options { durability: Durability::Crash, ..Options::default() };
+    let queue = ApprovalQueue::new(Store::open(&path, fill)?);
+    let mut times = Vec::with_capacity(pending);
+    for number in 0..pending {
+        times.push(runtime.block_on(parked(&queue, number))?);
+    }
+    let tenth = (pending / 10).max(1);
+    let (first, last) =
+        (times.iter().take(tenth), times.iter().skip(pending.saturating_sub(tenth)));
+    println!(
+        "asking: p50 {:?} for the first {tenth}, {:?} for the last {tenth} of {pending}",
+        p50(first.copied().collect()),
+        p50(last.copied().collect()),
+    );
+    let page = |_| timed(|| queue.list().map(drop));
+    println!("first page of 100: p50 {:?}", p50((0..100).map(page).collect::<Result<_, _>>()?));
+    let count = |_| timed(|| runtime.block_on(queue.pending()).map(drop));
+    println!("counting them: p50 {:?}", p50((0..100).map(count).collect::<Result<_, _>>()?));
+    drop(queue);
+
+    let options = Options { durability: Durability::PowerLoss, ..Options::default() };
+    let queue = ApprovalQueue::new(Store::open(&path, options)?);
+    let mut times = Vec::with_capacity(rounds);
+    for number in 0..rounds {
+        let begun = Instant::now();
+        let id = match runtime.block_on(queue.submit(&question(pending + number), false)) {
+            Err(NotAsked::Parked(id)) => id,
+            other => return Err(format!("{other:?}").into()),
+        };
+        queue.answer(id, Answer::Once, "ann")?;
+        let said = runtime.block_on(queue.submit(&question(pending + number), false));
+        said.map_err(|err| format!("{err:?}"))?;
+        times.push(begun.elapsed());
+    }
+    println!("ask, answer, take, power-loss safe: p50 {:?} over {rounds}", p50(times));
+    Ok(())
+}
+
+fn p50(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+fn timed<E>(act: impl FnOnce() -> Result<(), E>) -> Result<Duration, E> {
+    let begun = Instant::now();
+    act().map(|()| begun.elapsed())
+}
+
+/// Asks without waiting, and says how long that took.
+async fn parked(queue: &ApprovalQueue, number: usize) -> Result<Duration, String> {
+    let (begun, question) = (Instant::now(), question(number));
+    match queue.submit(&question, false).await {
+        Err(NotAsked::Parked(_)) => Ok(begun.elapsed()),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+/// A question like many others; each conversation has a few.
+fn question(number: usize) -> Question {
+    let command = format!("git push origin feature-{number}");
+    Question {
+        call: format!("call-{number}"),
+        tool: "bash".to_owned(),
+        server: None,
+        class: PermissionClass::Shell,
+        args: json!({ "command": command }),
+        shown_args: None,
+        touches: vec![Touch::Run(command)],
+        verdict: Verdict::from_reasons(vec![Reason {
+            decision: Decision::Ask,
+            source: Source::Default,
+            origin: "commands".into(),
+            text: "it talks to another machine".into(),
+        }]),
+        reason: None,
+        destructive: false,
+        reverse_thinking: None,
+        preview: None,
+        binding: format!("b{number}"),
+        grant: None,
+        can_always: false,
+        principal: "agent".to_owned(),
+        conversation: format!("talk-{}", number / 10),
+        task: None,
+        time: Duration::from_secs(3_600),
+    }
+}

@@ -1,0 +1,150 @@
+//! The queue for those who look at it, answer, and send notifications.
+
+use eclusa::approve::{
+    DueNotification, FailedNotification, GivenAnswer, GivenVote, Outbox, QuestionPage, Questions,
+    QueueError, QueuedQuestion,
+};
+use futures::future::BoxFuture;
+
+use super::{ApprovalQueue, checked, conversations, outbox, park, read, requests, rows, votes};
+use crate::writer::Transaction;
+
+impl Questions for ApprovalQueue {
+    fn queue(&self) -> BoxFuture<'_, Result<String, QueueError>> {
+        Box::pin(async move { Ok(read::about(&self.store, "queue")?.unwrap_or_default()) })
+    }
+
+    fn list(&self, page: QuestionPage) -> BoxFuture<'_, Result<Vec<QueuedQuestion>, QueueError>> {
+        Box::pin(async move { self.page(page) })
+    }
+
+    fn pending(&self) -> BoxFuture<'_, Result<u64, QueueError>> {
+        Box::pin(async move { Ok(read::count(&self.store, self.now())?) })
+    }
+
+    fn get(&self, id: u64) -> BoxFuture<'_, Result<QueuedQuestion, QueueError>> {
+        Box::pin(async move { ApprovalQueue::get(self, id) })
+    }
+
+    fn identical(&self, id: u64) -> BoxFuture<'_, Result<Vec<u64>, QueueError>> {
+        Box::pin(async move { self.identical_to(id) })
+    }
+
+    fn answer(&self, given: GivenAnswer) -> BoxFuture<'_, Result<(), QueueError>> {
+        Box::pin(async move {
+            let now = self.now();
+            let given = checked(given)?;
+            let decided = self.store.write_later(move |tx| rows::decide(tx, &given, now)).await;
+            self.store.inner.answered.notify_waiters();
+            decided.map_err(QueueError::from)?
+        })
+    }
+
+    fn revoke<'a>(&'a self, id: u64, by: &'a str) -> BoxFuture<'a, Result<(), QueueError>> {
+        Box::pin(async move {
+            let (by, now) = (by.to_owned(), self.now());
+            let revoked = self.store.write_later(move |tx| rows::revoke(tx, id, &by, now)).await;
+            self.store.inner.answered.notify_waiters();
+            revoked.map_err(QueueError::from)?
+        })
+    }
+
+    fn votes(&self, id: u64) -> BoxFuture<'_, Result<Vec<GivenVote>, QueueError>> {
+        Box::pin(async move { Ok(votes::yes(&self.store, id)?) })
+    }
+
+    fn failed_notifications(&self) -> BoxFuture<'_, Result<Vec<FailedNotification>, QueueError>> {
+        Box::pin(async move { Ok(outbox::failed(&self.store, self.now())?) })
+    }
+
+    fn answered_request<'a>(
+        &'a self,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<(u16, String)>, QueueError>> {
+        Box::pin(async move { Ok(requests::answered(&self.store, id)?) })
+    }
+
+    fn keep_request<'a>(
+        &'a self,
+        id: &'a str,
+        answer: (u16, String),
+    ) -> BoxFuture<'a, Result<(), QueueError>> {
+        Box::pin(async move {
+            let (id, now) = (id.to_owned(), self.now());
+            let keep = self.store.write_later(move |tx| requests::keep(tx, &id, &answer, now));
+            Ok(keep.await?)
+        })
+    }
+
+    fn end_conversation<'a>(
+        &'a self,
+        conversation: &'a str,
+        by: &'a str,
+    ) -> BoxFuture<'a, Result<u64, QueueError>> {
+        Box::pin(async move {
+            let (conversation, by, now) = (conversation.to_owned(), by.to_owned(), self.now());
+            let end =
+                move |tx: &mut Transaction<'_>| conversations::end(tx, &conversation, &by, now);
+            let ended = self.store.write_later(end).await;
+            self.store.inner.answered.notify_waiters();
+            ended.map_err(QueueError::from)?
+        })
+    }
+
+    fn changes(&self, after: u64) -> BoxFuture<'_, Result<(Vec<u64>, u64), QueueError>> {
+        Box::pin(async move { Ok(rows::changed_after(&self.store, after)?) })
+    }
+
+    fn set_ticket<'a>(
+        &'a self,
+        call: &'a str,
+        ticket: &'a str,
+    ) -> BoxFuture<'a, Result<bool, QueueError>> {
+        Box::pin(async move {
+            let (call, ticket) = (call.to_owned(), ticket.to_owned());
+            let set = self.store.write_later(move |tx| park::set_ticket(tx, &call, &ticket));
+            Ok(set.await?)
+        })
+    }
+
+    fn find_ticket<'a>(
+        &'a self,
+        ticket: &'a str,
+    ) -> BoxFuture<'a, Result<Option<QueuedQuestion>, QueueError>> {
+        Box::pin(async move { Ok(read::ticket(&self.store, ticket, self.now())?) })
+    }
+}
+
+impl Outbox for ApprovalQueue {
+    fn name(&self) -> BoxFuture<'_, Result<String, QueueError>> {
+        Questions::queue(self)
+    }
+
+    fn next_due(&self) -> BoxFuture<'_, Result<Option<u64>, QueueError>> {
+        Box::pin(async move { Ok(outbox::next_due(&self.store)?) })
+    }
+
+    fn claim(&self) -> BoxFuture<'_, Result<Vec<DueNotification>, QueueError>> {
+        Box::pin(async move {
+            let now = self.now();
+            let claimed = self.store.write_later(move |tx| outbox::claim(tx, now)).await?;
+            let mut due = Vec::new();
+            for it in claimed {
+                due.extend(outbox::due(&self.store, it, now)?);
+            }
+            Ok(due)
+        })
+    }
+
+    fn note_attempt(
+        &self,
+        id: u64,
+        outcome: Result<(), String>,
+    ) -> BoxFuture<'_, Result<(), QueueError>> {
+        Box::pin(async move {
+            let now = self.now();
+            let note = self.store.write_later(move |tx| outbox::note(tx, id, &outcome, now));
+            Ok(note.await?)
+        })
+    }
+}
