@@ -4,7 +4,8 @@
 Started by scripts/agents in a network namespace of its own. For each agent: a command that a rule
 denies must not run; with our program gone nothing may run; a command that a rule allows must run, in
 our sandbox, and be on record under the agent's name; uninstalling must leave the settings as they
-were. Prints one line for each, and ends with 1 if any is wrong."""
+were. Under `eclusa guard` a command must run on a layer that is applied at the end, the model must
+get the key, and the agent must not have it. Prints one line for each, and ends with 1 if any is wrong."""
 import argparse, json, os, shutil, signal, subprocess, sys, tempfile, threading, uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -28,7 +29,7 @@ def an_id(prefix):
 class Model(BaseHTTPRequestHandler):
     """Answers the first request that offers tools with one call, and everything else with text."""
     protocol_version = "HTTP/1.1"
-    tool, args, got = "", {}, []
+    tool, args, got, keys = "", {}, [], []
 
     def log_message(self, *_):
         pass
@@ -58,6 +59,8 @@ class Model(BaseHTTPRequestHandler):
         self.send({"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []})
 
     def do_POST(self):
+        names = ("x-api-key", "authorization", "x-goog-api-key")
+        Model.keys += [self.headers[it].removeprefix("Bearer ") for it in names if self.headers[it]]
         wanted, path = self.read(), self.path.split("?")[0]
         if path.endswith("count_tokens"):
             self.send({"input_tokens": 1})
@@ -225,7 +228,8 @@ def play(agent, options, command, missing):
     child = subprocess.Popen(program(options.packages, agent) + args, cwd=work, env=env, stdin=subprocess.DEVNULL,
                              stdout=open(top + "/out", "w"), stderr=open(top + "/err", "w"), start_new_session=True)
     try:
-        child.wait(options.time)
+        # Without a network opencode looks for a package for a minute and a half at each start.
+        child.wait(options.time * (3 if agent == "opencode" else 1))
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         wrong.append("it did not end in %d s" % options.time)
@@ -249,6 +253,48 @@ def play(agent, options, command, missing):
     return made, got, wrong
 
 
+def guard(agent, options):
+    """One session of an agent that is guarded. Returns whether its file was applied, what the model got, and what is wrong."""
+    top = tempfile.mkdtemp(prefix="eclusa-guard-", dir=options.scratch)
+    home, work = top + "/home", top + "/work"
+    for directory in (home + "/.config/eclusa", work, top + "/tmp"):
+        os.makedirs(directory)
+    tool, field = TOOL[agent]
+    command = "env > seen; touch guarded"
+    Model.tool, Model.args, Model.got, Model.keys = tool, {field: command, "description": "a test"}, [], []
+    if agent == "codex":
+        del Model.args["description"]
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    at = "http://127.0.0.1:%d" % server.server_port
+    words = {"claude-code": ["claude", "-p", "go"], "codex": ["codex", "exec", "--skip-git-repo-check", "-m", "scripted", "go"],
+             "gemini": ["gemini", "-p", "go", "-m", "gemini-2.5-flash"],
+             "opencode": ["opencode", "run", "-m", "anthropic/claude-sonnet-4-5", "go"]}[agent]
+    key = an_id("a-real-key-")
+    env = {"HOME": home, "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1",
+           "PATH": os.path.join(options.packages, agent, "node_modules/.bin") + ":" + os.environ["PATH"],
+           "ANTHROPIC_API_KEY": key, "OPENAI_API_KEY": key, "GEMINI_API_KEY": key, "ANTHROPIC_BASE_URL": at,
+           "OPENAI_BASE_URL": at + "/v1", "GOOGLE_GEMINI_BASE_URL": at}
+    wrong = []
+    try:
+        ran = subprocess.run([options.eclusa, "guard", "--apply", "--", *words], cwd=work, env=env, text=True,
+                             stdin=subprocess.DEVNULL, capture_output=True, timeout=options.time * 3)
+        if ran.returncode:
+            wrong.append("exit %d: %s" % (ran.returncode, (ran.stdout + ran.stderr)[-600:]))
+    except subprocess.TimeoutExpired:
+        wrong.append("it did not end")
+    server.shutdown()
+    made = os.path.exists(work + "/guarded")
+    if set(Model.keys) != {key}:
+        wrong.append("the model got %s" % sorted(set(Model.keys)))
+    if made and key in open(work + "/seen").read():
+        wrong.append("the agent has the key")
+    if not wrong and not options.keep:
+        shutil.rmtree(top, ignore_errors=True)
+    return made, json.dumps(Model.got)[:200], wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--eclusa", required=True)
@@ -264,8 +310,11 @@ def main():
     cases = [("denied by a rule", "touch denied", False, False), ("program missing", "touch allowed", True, False),
              ("allowed", "touch allowed", False, True)]
     for agent in options.agents:
-        for name, command, missing, expected in cases:
-            made, got, wrong = play(agent, options, command, missing)
+        for name, command, missing, expected in [*cases, ("guarded", None, False, True)]:
+            if name == "guarded":
+                made, got, wrong = guard(agent, options)
+            else:
+                made, got, wrong = play(agent, options, command, missing)
             ok = made == expected and not wrong
             bad += not ok
             print("%-4s %-12s %-17s %s%s" % ("ok" if ok else "BAD", agent, name, "ran" if made else "blocked",

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How long one start of a program may take.
-const MAX_TIME: Duration = Duration::from_secs(120);
+const MAX_TIME: Duration = Duration::from_secs(600);
 
 /// The script that asks Gemini CLI's engine, run by node.
 const GEMINI_SCRIPT: &str = include_str!("gemini_engine.mjs");
