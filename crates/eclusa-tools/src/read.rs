@@ -46,13 +46,20 @@ const PICTURE: u64 = 5 << 20;
 pub struct Read {
     files: Files,
     shown: usize,
+    max_size: u64,
     seen: ReadTracker,
 }
 
 impl Read {
     /// Reads files of this workspace.
     pub fn new(files: Files) -> Read {
-        Read { files, shown: SHOWN, seen: ReadTracker::default() }
+        Read { files, shown: SHOWN, max_size: u64::MAX, seen: ReadTracker::default() }
+    }
+
+    /// Begins with the first page of a file of up to this many bytes (S1.21). Of a larger one a part
+    /// must be named.
+    pub fn max_size(self, bytes: u64) -> Read {
+        Read { max_size: bytes, ..self }
     }
 
     /// Remembers here what was read, for the tools that edit.
@@ -100,12 +107,20 @@ impl TypedTool for Read {
         let wanted = args.wanted().map_err(ToolError::new)?;
         let (files, shown, path) = (self.files.clone(), self.shown, args.path.clone());
         let (seen, conversation) = (self.seen.clone(), job.conversation().to_owned());
+        let most = if args.wants_all() { self.max_size } else { u64::MAX };
         let hidden = job.hidden();
         let watch = Watch::default();
         let unwatched = watch.0.clone();
         let reading = move || {
             let opened = files.file(&path).map_err(|err| ToolError::new(err.to_string()))?;
             led_elsewhere(&files, &hidden, &path, &opened.path)?;
+            if opened.size > most {
+                let (path, size) = (one_line(&path), opened.size);
+                return Err(ToolError::new(format!(
+                    "`{path}` has {size} bytes, and files of up to {most} bytes are read from the \
+                     beginning (`files.max_size`); give `offset` and `limit`, or search it with `grep`"
+                )));
+            }
             let (reached, stamp) = (opened.path.clone(), opened.stamp);
             let reading = Reading::of(opened, unwatched)?;
             let was = match reading.head.len() as u64 == reading.size {

@@ -62,7 +62,8 @@ pub fn register_file_tools(
     registry: &Registry,
     context: &FileToolContext,
 ) -> Result<(), RegistryError> {
-    add(registry, Read::new(context.files.clone()).read_tracker(context.read_tracker()))?;
+    let read = Read::new(context.files.clone()).max_size(context.max_size);
+    add(registry, read.read_tracker(context.read_tracker()))?;
     add(registry, Write::new(context.clone()))?;
     add(registry, EditFile::new(context.clone()))?;
     add(registry, MultiEdit::new(context.clone()))?;

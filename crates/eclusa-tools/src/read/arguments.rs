@@ -44,6 +44,11 @@ pub(super) enum Wanted {
 }
 
 impl ReadArgs {
+    /// True when no part of the file is named.
+    pub(super) fn wants_all(&self) -> bool {
+        self.offset.or(self.limit).or(self.lines).is_none() && self.bytes.is_none()
+    }
+
     /// What is meant, or what contradicts itself.
     pub(super) fn wanted(&self) -> Result<Wanted, String> {
         let count = match (self.limit, self.lines) {

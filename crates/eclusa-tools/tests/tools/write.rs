@@ -99,6 +99,10 @@ fn s1_21_a_file_has_a_largest_size_which_can_be_set() {
         assert_eq!(world.tree(), before);
     }
     work.done("write", json!({"path": "b.txt", "content": "x".repeat(100)}));
+    let said = work.fails("read", json!({"path": "large.txt"}));
+    assert!(said.contains("files of up to 100 bytes") && said.contains("`offset`"), "{said}");
+    work.done("read", json!({"path": "large.txt", "offset": 1, "limit": 1}));
+    work.done("read", json!({"path": "b.txt"}));
     let default = world.work("");
     let said = default.fails("write", json!({"path": "c", "content": "x".repeat(10485761)}));
     assert!(said.contains("up to 10485760 bytes"), "{said}");

@@ -84,6 +84,9 @@ fn what_git_ignores_is_applied_made_changed_or_deleted() {
     }
     let mixed = vec![ignored(made("build/a.o")), unknown(made("src/new.c"))];
     assert_eq!(decisions(&case("make", mixed)), (Ask, Allow));
+    // A script of the project is an edit like another.
+    let script = vec![unknown(program("scripts/run.sh"))];
+    assert_eq!(decisions(&case("chmod +x scripts/run.sh", script)), (Ask, Allow));
 }
 
 /// A file that git ignores can be a secret, or run later.

@@ -120,7 +120,7 @@ impl Rules {
 
 /// True for what can be run by its name later: a file that becomes executable, or a link, in a
 /// directory for programs or in one that programs trust.
-fn is_program(changes: &Changes, change: &Change) -> bool {
+pub(super) fn is_program(changes: &Changes, change: &Change) -> bool {
     let named = |names: &[&str], it: Component<'_>| {
         names.iter().any(|name| it.as_os_str().eq_ignore_ascii_case(name))
     };

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::{
-    EffectKind, EffectKinds, Effects, GitFile, Rules, Way, deletes, is_clean, listed,
-    makes_executable, sets_id, stands_in,
+    EffectKind, EffectKinds, Effects, GitFile, Rules, Way, classify::is_program, deletes, is_clean,
+    listed, makes_executable, sets_id, stands_in,
 };
 use crate::{Change, Decision, Reason, Source};
 
@@ -77,9 +77,16 @@ impl Rules {
         if self.effects.executable > Decision::Stage {
             let text = "it would make executable:";
             let kept = |it| it != EffectKind::Ephemeral;
-            let executable = of(&kept, &|it| makes_executable(changes, it));
             let decision = self.effects.executable;
-            floor(decision, Source::Rule, "effects.executable", text, executable);
+            // What would be run by its name later is asked about in every mode that asks. Any other
+            // is an edit, and a mode that answers for a person answers it too.
+            let edits = if decision == Decision::Ask { Source::Default } else { Source::Rule };
+            for (planted, source) in [(true, Source::Rule), (false, edits)] {
+                let made = |it: &Change| {
+                    makes_executable(changes, it) && is_program(changes, it) == planted
+                };
+                floor(decision, source, "effects.executable", text, of(&kept, &made));
+            }
         }
     }
 }
