@@ -6,6 +6,7 @@
 
 mod commit;
 mod compare;
+mod conversation;
 mod draw;
 mod gate;
 mod growth;
@@ -27,7 +28,7 @@ use report::Report;
 /// A part of the report.
 type Section = (&'static str, fn() -> measure::Told);
 
-const SECTIONS: [Section; 13] = [
+const SECTIONS: [Section; 14] = [
     ("gate", gate::run),
     ("judge", judge::run),
     ("validate", validate::run),
@@ -42,6 +43,7 @@ const SECTIONS: [Section; 13] = [
     ("commit", commit::run),
     ("search", search::run),
     ("growth", growth::run),
+    ("conversation", conversation::run),
 ];
 
 fn main() -> std::process::ExitCode {

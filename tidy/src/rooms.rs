@@ -44,6 +44,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
         "eclusa-bench",
         &[
             "eclusa",
+            "eclusa-agent",
             "eclusa-config",
             "eclusa-sandbox",
             "eclusa-shell",
