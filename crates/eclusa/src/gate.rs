@@ -23,6 +23,7 @@ mod builder;
 mod conversations;
 pub(crate) mod execute;
 mod judge;
+mod judge_changes;
 pub(crate) mod permit;
 mod picked;
 mod question;

@@ -64,7 +64,7 @@ struct GivenByPage {
 /// What ends a session.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Ended {
+struct EndRequest {
     workspace: String,
     conversation: String,
     expires: u64,
@@ -259,7 +259,7 @@ impl PageServer {
 
     /// Ends a session: what it waits for is refused, and no yes of it is left.
     pub(super) async fn end(&self, request: Request<Incoming>, session: &Session) -> Answer {
-        let ended: Ended = match requests::json(request).await {
+        let ended: EndRequest = match requests::json(request).await {
             Ok(ended) => ended,
             Err(refusal) => return refusal,
         };

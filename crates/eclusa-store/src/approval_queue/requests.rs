@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// For so long they are kept, in milliseconds.
-const KEPT: u64 = 24 * 60 * 60 * 1_000;
+const MAX_AGE: u64 = 24 * 60 * 60 * 1_000;
 
 /// What a request with this id was answered.
 pub(super) fn answered(store: &Store, id: &str) -> Result<Option<(u16, String)>, StoreError> {
@@ -30,7 +30,7 @@ pub(super) fn keep(
     (status, answer): &(u16, String),
     now: u64,
 ) -> Result<(), StoreError> {
-    let old = to_sql(now.saturating_sub(KEPT));
+    let old = to_sql(now.saturating_sub(MAX_AGE));
     let sql = "DELETE FROM hook_requests WHERE at < ?1";
     tx.connection.execute(sql, [old]).in_store(tx.path)?;
     let sql = "INSERT OR IGNORE INTO hook_requests VALUES (?1, ?2, ?3, ?4)";

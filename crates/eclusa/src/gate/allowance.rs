@@ -4,11 +4,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
-    Decision, GivenVote, Proof, Reason, ReasonId, Run, Source, Verdict, Vote,
+    Decision, GivenVote, Proof, Reason, ReasonId, Rules, Run, Source, Validated, Verdict, Vote,
     approve::{Allowance, LiveAllowance},
-    audit::trail::Trail,
-    gate::GateSetup,
-    policy::Rules,
+    audit::{body::Approval, trail::Trail},
+    gate::{GateSetup, ask::emit_approval_event},
 };
 
 /// Whose allowance lets a call pass that these reasons ask about, if any does. `covers` says whether a
@@ -50,6 +49,25 @@ pub(super) async fn take(
         }
     }
     None
+}
+
+/// Whether people agreed to these changes beforehand. That is on record like an answer.
+pub(super) async fn lifted_beforehand(
+    setup: &GateSetup,
+    run: &Run,
+    call: &Validated,
+    verdict: &Verdict,
+    covers: impl Fn(&Rules) -> bool,
+    trail: &mut Trail,
+) -> bool {
+    let Some(by) = take(setup, run, verdict, trail, covers).await else { return false };
+    emit_approval_event(setup, call, true, &by);
+    if let Some(changes) = &mut trail.changes {
+        let binding = format!("{} {}", call.binding(), changes.digest);
+        let (answer, question) = ("allowance", None);
+        changes.approval = Some(Approval { answer, binding, by, question, opens: false });
+    }
+    true
 }
 
 /// Whether a rule says so itself: that the defaults allow something is no agreement to it.

@@ -167,25 +167,6 @@ pub(crate) async fn ask_about_changes(
     }
 }
 
-/// Whether people agreed to these changes beforehand. That is on record like an answer.
-pub(crate) async fn lifted_beforehand(
-    setup: &GateSetup,
-    run: &Run,
-    call: &Validated,
-    verdict: &Verdict,
-    covers: impl Fn(&Rules) -> bool,
-    trail: &mut Trail,
-) -> bool {
-    let Some(by) = allowance::take(setup, run, verdict, trail, covers).await else { return false };
-    emit_approval_event(setup, call, true, &by);
-    if let Some(changes) = &mut trail.changes {
-        let binding = format!("{} {}", call.binding(), changes.digest);
-        let (answer, question) = ("allowance", None);
-        changes.approval = Some(Approval { answer, binding, by, question, opens: false });
-    }
-    true
-}
-
 /// One question at a time, for an approver who cannot take several.
 async fn turn<'a>(setup: &'a GateSetup, run: &Run, call: &Validated) -> MutexGuard<'a, ()> {
     if let Ok(turn) = setup.live.asking.try_lock() {

@@ -3,7 +3,6 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
     sync::Arc,
     time::Duration,
 };
@@ -12,14 +11,14 @@ use serde_json::json;
 
 use crate::{
     Bounds, ChangeTotals, Changes, CommitError, Decision, Delegate, Diff, EffectGroup, EffectKind,
-    EffectKinds, Effects, FoldedChanges, Mode, Node, Output, PermissionClass, Policy as _, Preview,
-    Raw, Reason, RepositoryFacts, Rules, Run, Source, Staged, Stop, Summary, Touch, Undo,
-    Validated, Verdict, Workspace,
+    EffectKinds, Effects, FoldedChanges, Output, Preview, Raw, RepositoryFacts, Rules, Run, Staged,
+    Stop, Summary, Undo, Validated, Workspace,
     audit::trail::{ChangesOutcome, ChangesTrail, Trail},
     gate::{
         GateSetup,
-        allowance::is_by_rule,
-        ask::{ask_about_changes, lifted_beforehand},
+        allowance::lifted_beforehand,
+        ask::ask_about_changes,
+        judge_changes::{covers, judged},
         picked::PickedPart,
         staging::{drop_staging, keep_discarded},
     },
@@ -179,114 +178,6 @@ async fn judge_and_commit(
     let asked = decision == Decision::Ask && !lifted;
     setup.live.conversations.changed(run, &shown, lines, asked);
     Ok((undo, part.map(|it| it.told())))
-}
-
-/// What the rules say of the changes. A policy that panics has denied.
-fn judged(
-    setup: &GateSetup,
-    run: &Run,
-    call: &Validated,
-    changes: &Changes,
-    (facts, lines): (&RepositoryFacts, Option<u64>),
-    trail: &Trail,
-) -> Verdict {
-    let before = trail.verdict.as_ref();
-    let as_said = is_as_said(setup, call, changes);
-    let unruled = unruled(before, call, as_said);
-    let spent = ChangeTotals::default();
-    let moment = call.context();
-    let author = call.into();
-    let effects = Effects { author, changes, lines, spent: &spent, facts, moment, unruled };
-    let judged =
-        catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().judge_effects(&effects)));
-    let verdict = judged.unwrap_or_else(|_panic| {
-        Verdict::from_reasons(vec![Reason {
-            decision: Decision::Deny,
-            source: Source::Floor,
-            origin: "policy".into(),
-            text: "the policy crashed".into(),
-        }])
-    });
-    let approved =
-        trail.approval.is_some() && before.is_some_and(|it| it.decision == Decision::Ask);
-    let verdict = if approved && as_said { answered(verdict, before) } else { verdict };
-    match run.mode {
-        // It has asked about the call already.
-        Mode::ConfirmAll => verdict,
-        mode => mode.apply(verdict),
-    }
-}
-
-/// What holds of changes that no rule speaks of, after this verdict on the call.
-fn unruled(before: Option<&Verdict>, call: &Validated, as_said: bool) -> Decision {
-    let by_mode = before.is_some_and(|it| {
-        it.because.iter().any(|it| it.source == Source::Mode && it.decision == Decision::Allow)
-    });
-    // What was permitted before it ran stands, for what the call said it would write. What ran
-    // only so that its changes could be seen is not permitted yet.
-    match before.map(|it| it.decision) {
-        Some(Decision::Allow | Decision::Ask) if as_said => Decision::Allow,
-        // What a rule allows a command to do is not said path by path.
-        // What the mode lets run is judged by what it changes.
-        Some(Decision::Allow) if call.class() == PermissionClass::Shell && !by_mode => {
-            Decision::Allow
-        }
-        Some(_) | None => Decision::Ask,
-    }
-}
-
-/// Whether a rule that people agreed on beforehand allows the changes, alone.
-fn covers(
-    setup: &GateSetup,
-    rules: &Rules,
-    call: &Validated,
-    changes: &Changes,
-    (facts, lines): (&RepositoryFacts, Option<u64>),
-) -> bool {
-    let before = Some(rules.judge(call)).filter(is_by_rule);
-    let unruled = unruled(before.as_ref(), call, is_as_said(setup, call, changes));
-    let (spent, moment, author) = (ChangeTotals::default(), call.context(), call.into());
-    let effects = Effects { author, changes, lines, spent: &spent, facts, moment, unruled };
-    let verdict = rules.judge_effects(&effects);
-    is_by_rule(&verdict) || (before.is_some() && verdict.decision < Decision::Ask)
-}
-
-/// True when everything that changes is what the call said it would write, lies beneath it, or is
-/// a directory made on the way to it.
-fn is_as_said(setup: &GateSetup, call: &Validated, changes: &Changes) -> bool {
-    let Some(workspace) = &setup.workspace else { return false };
-    let said = call.touches().iter().filter_map(|touch| match touch {
-        Touch::Write(path) => {
-            let path = Path::new(path);
-            let path = path.strip_prefix(workspace.root()).unwrap_or(path);
-            Some(path.strip_prefix(".").unwrap_or(path))
-        }
-        Touch::Run(_) | Touch::Read(_) | Touch::Fetch(_) | Touch::Unknown => None,
-    });
-    let said: Vec<&Path> = said.collect();
-    changes.iter().all(|it| {
-        let made = it.before.is_none() && matches!(it.after, Some(Node::Directory { .. }));
-        let path = it.path.as_path();
-        said.iter().any(|said| path.starts_with(said) || (made && said.starts_with(path)))
-    })
-}
-
-/// The verdict without the questions that a person has answered already, before the call ran.
-fn answered(verdict: Verdict, before: Option<&Verdict>) -> Verdict {
-    let asked = |it: &Reason| {
-        let asked = before.into_iter().flat_map(|it| &it.because);
-        let mut asked = asked.filter(|it| it.decision == Decision::Ask);
-        it.decision == Decision::Ask && asked.any(|asked| asked.origin == it.origin)
-    };
-    let mut because = verdict.because;
-    because.retain(|it| !asked(it));
-    because.push(Reason {
-        decision: Decision::Allow,
-        source: Source::Default,
-        origin: "approval".into(),
-        text: "a person said yes to it before it ran".into(),
-    });
-    Verdict::from_reasons(because)
 }
 
 /// Makes the changes real. It is not given up in the middle: once begun, it ends.
