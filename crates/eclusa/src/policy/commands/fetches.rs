@@ -232,7 +232,7 @@ fn fetches_by_subcommand(program: &str, words: &[&str]) -> bool {
             let runs = |it: &&str| {
                 ["--upload-pack", "--exec", "-u", "-c"].iter().any(|flag| it.starts_with(flag))
             };
-            subs.contains(&sub) && !words.iter().any(|it| runs(&it))
+            subs.contains(&sub) && !words.iter().any(runs)
         }
         _ => subs.contains(&sub),
     }
