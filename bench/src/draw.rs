@@ -11,9 +11,10 @@ const TOP: f64 = 64.0;
 const FIRST: f64 = 100.0;
 const DECADES: f64 = 8.0;
 
-/// The drawing, as SVG.
-pub(crate) fn draw(report: &Report) -> String {
-    let times: Vec<&Figure> = report.figures.iter().filter(|it| it.unit == "ns").collect();
+/// The drawing, as SVG: of every time, or of those alone that have a goal.
+pub(crate) fn draw(report: &Report, goals: bool) -> String {
+    let wanted = |it: &&Figure| it.unit == "ns" && (!goals || it.name.contains("(goal"));
+    let times: Vec<&Figure> = report.figures.iter().filter(wanted).collect();
     let mut rows = String::new();
     let (mut at, mut section) = (TOP, "");
     for figure in times {
@@ -53,7 +54,8 @@ pub(crate) fn draw(report: &Report) -> String {
         scale += &text(x - 14.0, TOP - 6.0, "s", &label);
     }
     let height = at + ROW;
-    let title = format!("{} · {} · {}", report.commit, report.profile, report.machine);
+    let Report { commit, profile, machine, load, .. } = report;
+    let title = format!("{commit} · {profile} · {machine} · load at the start {load}");
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <style>rect{{fill:#2f6f9f}}line{{stroke:#c0392b;stroke-width:2}}.b{{font-weight:bold}}.s{{font-size:10px;fill:#666}}</style>\n\

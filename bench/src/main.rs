@@ -53,8 +53,11 @@ fn main() -> std::process::ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["compare", old, new] => compared(old, new),
-        ["draw", report] => drawn(report),
-        ["compare" | "draw", ..] => Err("use `compare OLD NEW` or `draw REPORT`".into()),
+        ["draw", report] => drawn(report, false),
+        ["draw", report, "goals"] => drawn(report, true),
+        ["compare" | "draw", ..] => {
+            Err("use `compare OLD NEW`, `draw REPORT` or `draw REPORT goals`".into())
+        }
         sections => measured(sections, json),
     };
     match done {
@@ -95,7 +98,7 @@ fn compared(old: &str, new: &str) -> measure::Told {
     Ok(())
 }
 
-fn drawn(report: &str) -> measure::Told {
-    print!("{}", draw::draw(&Report::load(report)?));
+fn drawn(report: &str, goals: bool) -> measure::Told {
+    print!("{}", draw::draw(&Report::load(report)?, goals));
     Ok(())
 }

@@ -41,7 +41,8 @@ pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file
         else {
             continue;
         };
-        let taken = below.rules.iter().find(|it| it.name().is_some() && it.name() == rule.name());
+        let called = |name: &str| below.rules.iter().find(|it| it.name() == Some(name));
+        let taken = rule.name().and_then(called);
         if let (Some(taken), Some(id)) = (taken, &written.it.id) {
             let text = format!("a rule is called `{}` already, at {}", id.it, taken.written_at());
             source.wrong(Problem::new(&id.span, text));

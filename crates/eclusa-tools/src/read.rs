@@ -38,6 +38,9 @@ use arguments::{ReadArgs, Wanted};
 /// How many bytes one answer shows: a little less than what the gate lets through by default.
 const SHOWN: usize = 90_000;
 
+/// Files of up to so many bytes are read where the call stands, if they are in memory.
+const SMALL: usize = 32 << 10;
+
 /// Larger pictures are described and not shown.
 const PICTURE: u64 = 5 << 20;
 
@@ -131,7 +134,11 @@ impl TypedTool for Read {
             seen.read(&conversation, &reached, was);
             Ok(shown)
         };
-        let read = tokio::task::spawn_blocking(reading).await;
+        // Two changes of threads take longer than reading a small file that is in memory.
+        let read = match self.files.is_in_memory(&args.path, SMALL) {
+            true => Ok(reading()),
+            false => tokio::task::spawn_blocking(reading).await,
+        };
         read.unwrap_or_else(|_| {
             Err(ToolError::new(format!("reading `{}` broke off; try again", one_line(&args.path))))
         })

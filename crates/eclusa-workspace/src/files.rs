@@ -35,6 +35,7 @@ mod case;
 mod error;
 mod follow;
 mod hold;
+mod in_memory;
 mod lazy_globs;
 mod links;
 mod listing;

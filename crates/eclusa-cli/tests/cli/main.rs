@@ -51,5 +51,6 @@ mod run;
 mod screens;
 mod secret_names;
 mod servers;
+mod system_calls;
 mod undo;
 mod world;

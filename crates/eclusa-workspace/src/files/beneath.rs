@@ -71,6 +71,28 @@ impl Beneath {
     }
 }
 
+#[cfg(target_os = "linux")]
+impl Beneath {
+    /// Opens a name of the same filesystem in one call, if nobody has to be waited for to find it.
+    pub(super) fn in_memory(
+        self,
+        root: BorrowedFd<'_>,
+        name: &Path,
+        flags: OFlags,
+    ) -> Option<OwnedFd> {
+        use rustix::fs::ResolveFlags;
+        let wary = OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let strict = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV | ResolveFlags::CACHED;
+        match self {
+            Beneath::Kernel => {
+                rustix::fs::openat2(root, name, flags | wary, Mode::empty(), beneath | strict).ok()
+            }
+            Beneath::Walked => None,
+        }
+    }
+}
+
 /// The whole name in one call.
 #[cfg(target_os = "linux")]
 fn whole(root: BorrowedFd<'_>, name: &Path, flags: OFlags) -> Result<OwnedFd> {

@@ -17,6 +17,7 @@ use super::*;
 mod blocked;
 mod contents;
 mod hostile;
+mod in_memory;
 mod messages;
 mod paths;
 mod races;
