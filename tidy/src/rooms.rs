@@ -21,7 +21,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("eclusa-store", &["eclusa", "eclusa-workspace"]),
     ("eclusa-approvals", &["eclusa"]),
     ("eclusa-mcp", &["eclusa", "eclusa-net", "eclusa-workspace"]),
-    ("eclusa-agent", &["eclusa"]),
+    ("eclusa-agent", &["eclusa", "eclusa-net"]),
     ("eclusa-agents", &[]),
     (
         "eclusa-cli",

@@ -43,7 +43,7 @@ impl HttpModel {
         let base = base.strip_suffix("/v1").unwrap_or(base);
         let whole = format!("{base}{}", settings.wire.path(&settings.model));
         let address = checked(&whole)?;
-        let client = Client::builder()
+        let client = eclusa_net::http_client()
             .redirect(Policy::none())
             .connect_timeout(MAX_CONNECT)
             .no_proxy()

@@ -2,8 +2,11 @@
 
 use std::{fs, io, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
 
-use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ring::{
+    rand::SystemRandom,
+    signature::{Ed25519KeyPair, KeyPair as _},
+};
 
 use crate::people::{KeyKind, PeopleError, PersonKey};
 
@@ -19,9 +22,9 @@ impl KeyFile {
     /// Makes a new key, in a file that is not there yet and that only its owner reads.
     pub fn create(path: &Path) -> Result<KeyFile, PeopleError> {
         let failed = |err: io::Error| PeopleError::File { path: path.to_owned(), err };
-        let broken = |_| failed(io::Error::other("no key could be made"));
-        let pair = Ed25519KeyPair::generate().map_err(broken)?;
-        let private = pair.to_pkcs8().map_err(broken)?;
+        let broken = || failed(io::Error::other("no key could be made"));
+        let private = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).map_err(|_| broken())?;
+        let pair = Ed25519KeyPair::from_pkcs8(private.as_ref()).map_err(|_| broken())?;
         let text = format!("{HEADLINE}{}\n", STANDARD.encode(private.as_ref()));
         let mut options = fs::OpenOptions::new();
         let mut file =
@@ -36,7 +39,7 @@ impl KeyFile {
         let text = fs::read_to_string(path).map_err(failed)?;
         let unreadable = || failed(io::Error::other("it holds no key of a person"));
         let private = text.trim().strip_prefix(HEADLINE).and_then(|it| STANDARD.decode(it).ok());
-        let pair = Ed25519KeyPair::from_pkcs8(&private.ok_or_else(unreadable)?);
+        let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(&private.ok_or_else(unreadable)?);
         Ok(KeyFile { pair: pair.map_err(|_| unreadable())? })
     }
 

@@ -1,7 +1,7 @@
 //! Whether a signature over a statement is that of a key.
 
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, ED25519, UnparsedPublicKey};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, UnparsedPublicKey};
 use serde_json::json;
 
 use crate::people::{KeyKind, PersonKey};

@@ -14,7 +14,7 @@ use std::{
 use eclusa::Mode;
 use serde::{Deserialize, Serialize};
 
-use crate::args::Global;
+use crate::{args::Global, token_store::random};
 
 /// How long a ticket is good for.
 const LIFETIME: Duration = Duration::from_secs(600);
@@ -137,8 +137,7 @@ fn now() -> u64 {
 
 /// 128 random bits, in hexadecimal digits.
 pub(crate) fn random_name() -> io::Result<String> {
-    let mut bytes = [0; 16];
-    aws_lc_rs::rand::fill(&mut bytes).map_err(io::Error::other)?;
+    let bytes = random::<16>()?;
     Ok(bytes.iter().map(|it| format!("{it:02x}")).collect())
 }
 

@@ -6,8 +6,11 @@
 
 use std::{env, fs, io, os::unix::fs::MetadataExt as _, path::PathBuf};
 
-use aws_lc_rs::aead::{AES_256_GCM, Aad, Nonce, RandomizedNonceKey};
 use eclusa_mcp::Credentials;
+use ring::{
+    aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey},
+    rand::{SecureRandom as _, SystemRandom},
+};
 
 use crate::remember::replace;
 
@@ -59,8 +62,10 @@ impl Credentials for TokenStore {
         let key = self.key(true)?.ok_or_else(|| io::Error::other("there is no key"))?;
         let mut sealed = token.to_vec();
         let aad = Aad::from(server.as_bytes());
-        let nonce = key.seal_in_place_append_tag(aad, &mut sealed).map_err(io::Error::other)?;
-        let mut whole = nonce.as_ref().to_vec();
+        let number = random::<NONCE>()?;
+        let nonce = Nonce::assume_unique_for_key(number);
+        key.seal_in_place_append_tag(nonce, aad, &mut sealed).map_err(io::Error::other)?;
+        let mut whole = number.to_vec();
         whole.extend(sealed);
         replace(&file, whole)
     }
@@ -72,12 +77,11 @@ impl TokenStore {
     }
 
     /// The key; a new one is made where there is none, if one is needed.
-    fn key(&self, make: bool) -> io::Result<Option<RandomizedNonceKey>> {
+    fn key(&self, make: bool) -> io::Result<Option<LessSafeKey>> {
         let bytes = match fs::read(&self.key) {
             Ok(bytes) => bytes,
             Err(err) if err.kind() == io::ErrorKind::NotFound && make => {
-                let mut bytes = [0; KEY];
-                aws_lc_rs::rand::fill(&mut bytes).map_err(io::Error::other)?;
+                let bytes = random::<KEY>()?;
                 replace(&self.key, bytes)?;
                 bytes.to_vec()
             }
@@ -91,11 +95,18 @@ impl TokenStore {
             );
             return Err(io::Error::other(text));
         }
-        let key = RandomizedNonceKey::new(&AES_256_GCM, &bytes).map_err(|_| {
+        let key = UnboundKey::new(&AES_256_GCM, &bytes).map_err(|_| {
             io::Error::other(format!("`{}` does not hold a key", self.key.display()))
         })?;
-        Ok(Some(key))
+        Ok(Some(LessSafeKey::new(key)))
     }
+}
+
+/// Random bytes, from the system.
+pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::{read_text::read_text, remember::replace};
+use crate::{read_text::read_text, remember::replace, token_store::random};
 
 /// How many random bytes a token has.
 const BYTES: usize = 32;
@@ -41,8 +41,7 @@ pub(crate) fn read_or_make(file: &Path) -> io::Result<String> {
 }
 
 fn make(file: &Path) -> io::Result<String> {
-    let mut bytes = [0; BYTES];
-    aws_lc_rs::rand::fill(&mut bytes).map_err(io::Error::other)?;
+    let bytes = random::<BYTES>()?;
     let token: String = bytes.iter().map(|it| format!("{it:02x}")).collect();
     // Made for its owner alone, and renamed into place.
     replace(file, format!("{token}\n"))?;

@@ -2,7 +2,8 @@
 //! pattern covers it, and whether an address is one of the public internet.
 //!
 //! What programs read in two ways is not read at all: odd spellings of addresses, user names, letters
-//! that are not ASCII. Nothing here asks a name server or opens a connection.
+//! that are not ASCII. Nothing here asks a name server or opens a connection;
+//! the feature `client` makes the client with which others do.
 //!
 //! ```
 //! use eclusa_net::{Endpoint, HostPattern};
@@ -16,6 +17,8 @@
 
 mod access;
 mod address;
+#[cfg(feature = "client")]
+mod client;
 mod endpoint;
 mod host;
 mod pattern;
@@ -23,6 +26,8 @@ mod range;
 
 pub use access::{ClosedHosts, HostAccess, HostSet};
 pub use address::{AddressError, MAX_ADDRESSES, judge_addresses};
+#[cfg(feature = "client")]
+pub use client::{choose_encryption, http_client};
 pub use endpoint::Endpoint;
 pub use host::{Host, HostError, split_port};
 pub use pattern::HostPattern;

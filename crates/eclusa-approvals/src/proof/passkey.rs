@@ -4,12 +4,12 @@
 //! Nothing of CBOR is read: of the keys that we ask for (ES256) there is one encoding, which is written
 //! and compared.
 
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 use base64::{
     Engine as _,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 use eclusa::Hash;
+use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 
 use super::BadSignature;

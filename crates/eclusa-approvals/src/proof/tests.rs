@@ -1,14 +1,14 @@
 //! Signatures that count, and all the others.
 
-use aws_lc_rs::{
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use eclusa::{Answer, Hash, approve::Statement};
+use ring::{
     rand::SystemRandom,
     signature::{
         ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair,
-        Ed25519KeyPair, KeyPair as _,
+        EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _,
     },
 };
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use eclusa::{Answer, Hash, approve::Statement};
 
 use super::{passkey::Assertion, *};
 
@@ -21,7 +21,7 @@ struct Authenticator {
 
 impl Authenticator {
     fn new() -> Authenticator {
-        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).unwrap();
+        let pair = key_pair(&ECDSA_P256_SHA256_ASN1_SIGNING);
         Authenticator { pair, origin: "http://localhost:8378", flags: 0x05 }
     }
 
@@ -174,6 +174,12 @@ fn key(kind: KeyKind, public: &[u8]) -> PersonKey {
     PersonKey::new(kind, STANDARD.encode(public), "a browser".to_owned(), 1)
 }
 
+fn key_pair(kind: &'static EcdsaSigningAlgorithm) -> EcdsaKeyPair {
+    let random = SystemRandom::new();
+    let private = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
+    EcdsaKeyPair::from_pkcs8(kind, private.as_ref(), &random).unwrap()
+}
+
 fn statement<'a>(questions: &'a [u64], binding: &'a str, answer: &'a Answer) -> Statement<'a> {
     Statement { queue: "q", questions, binding, answer, person: "ann", expires: 9 }
 }
@@ -181,7 +187,7 @@ fn statement<'a>(questions: &'a [u64], binding: &'a str, answer: &'a Answer) -> 
 #[test]
 fn only_the_exact_statement_under_the_right_key_counts() {
     let random = SystemRandom::new();
-    let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
+    let pair = key_pair(&ECDSA_P256_SHA256_FIXED_SIGNING);
     let browser = key(KeyKind::Browser, pair.public_key().as_ref());
     let yes = statement(&[7], "b1", &Answer::Once);
     let signature = STANDARD.encode(pair.sign(&random, yes.text().as_bytes()).unwrap());
@@ -199,7 +205,7 @@ fn only_the_exact_statement_under_the_right_key_counts() {
     ] {
         assert_eq!(verify(&browser, &other.text(), &signature), Err(BadSignature), "{other:?}");
     }
-    let stranger = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
+    let stranger = key_pair(&ECDSA_P256_SHA256_FIXED_SIGNING);
     let stranger = key(KeyKind::Browser, stranger.public_key().as_ref());
     assert_eq!(verify(&stranger, &yes.text(), &signature), Err(BadSignature));
     let revoked = PersonKey { revoked: Some(2), ..browser.clone() };
@@ -211,7 +217,8 @@ fn only_the_exact_statement_under_the_right_key_counts() {
 
 #[test]
 fn a_key_in_a_file_signs_too() {
-    let pair = Ed25519KeyPair::generate().unwrap();
+    let pair = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
+    let pair = Ed25519KeyPair::from_pkcs8(pair.as_ref()).unwrap();
     let file = key(KeyKind::File, pair.public_key().as_ref());
     let text = undo_statement("q", 7, "ann", 9);
     let signature = STANDARD.encode(pair.sign(text.as_bytes()));

@@ -7,9 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aws_lc_rs::rand;
 use eclusa::Hash;
 use hyper::{HeaderMap, header::COOKIE};
+use ring::rand::{SecureRandom as _, SystemRandom};
 
 /// How long a link works.
 const LINK_TIME: Duration = Duration::from_secs(10 * 60);
@@ -97,7 +97,7 @@ impl Sessions {
 /// A name that nobody can guess.
 fn random() -> io::Result<String> {
     let mut bytes = [0; 24];
-    rand::fill(&mut bytes).map_err(|_| io::Error::other("there is no randomness"))?;
+    SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("there is no randomness"))?;
     Ok(bytes.iter().map(|it| format!("{it:02x}")).collect())
 }
 

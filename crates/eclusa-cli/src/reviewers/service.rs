@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use eclusa_net::http_client;
 use reqwest::{
     Client,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
@@ -28,7 +29,7 @@ impl Service {
         time: Duration,
     ) -> Result<Service, String> {
         let headers = headers.iter().map(header).collect::<Result<HeaderMap, String>>()?;
-        let client = Client::builder()
+        let client = http_client()
             .redirect(redirect::Policy::none())
             .timeout(time)
             .default_headers(headers)
@@ -84,7 +85,8 @@ fn header((name, value): &(String, String)) -> Result<(HeaderName, HeaderValue),
 }
 
 /// The error with its causes: the first one alone seldom says what happened.
-fn chain(err: &reqwest::Error) -> String {
+/// An error with its causes.
+pub(crate) fn chain(err: &reqwest::Error) -> String {
     let causes = std::iter::successors(Some(err as &dyn std::error::Error), |it| it.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

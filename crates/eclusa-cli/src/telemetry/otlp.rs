@@ -40,6 +40,8 @@ impl Export {
         {
             return Ok(None);
         }
+        // The exporters make clients of their own.
+        eclusa_net::choose_encryption();
         let failed = |what: String| Failure::usage(format!("nothing can be exported: {what}"));
         let resource = Resource::builder().with_service_name("eclusa").build();
         let spans = SpanExporter::builder().with_http().build();

@@ -7,14 +7,23 @@ use std::{
     time::Duration,
 };
 
-use aws_lc_rs::{
-    rand::SystemRandom,
-    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _},
-};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ring::{
+    rand::SystemRandom,
+    signature::{
+        ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, EcdsaSigningAlgorithm, KeyPair as _,
+    },
+};
 use serde_json::{Value, json};
 
 use crate::world::World;
+
+/// A key as a browser or an authenticator makes one.
+pub(crate) fn key_pair(kind: &'static EcdsaSigningAlgorithm) -> EcdsaKeyPair {
+    let random = SystemRandom::new();
+    let private = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
+    EcdsaKeyPair::from_pkcs8(kind, private.as_ref(), &random).unwrap()
+}
 
 /// A running page.
 pub(crate) struct Served {
@@ -113,7 +122,7 @@ impl Served {
     }
 
     pub(crate) fn pair(&self) -> Browser<'_> {
-        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
+        let pair = key_pair(&ECDSA_P256_SHA256_FIXED_SIGNING);
         let public = STANDARD.encode(pair.public_key().as_ref());
         let body = json!({"code": self.code, "public": public, "label": "test"});
         let got = self.post("/api/pair", "", &body);
@@ -250,7 +259,7 @@ fn a_cookie_reads_and_only_the_key_answers_exactly_what_it_signed() {
         changed[key] = value;
         served.post("/api/answer", &browser.cookie, &changed).status
     };
-    let stranger = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
+    let stranger = key_pair(&ECDSA_P256_SHA256_FIXED_SIGNING);
     let other = stranger.sign(&SystemRandom::new(), b"eclusa answer v1").unwrap();
     assert_eq!(with("questions", json!([2])), 403, "another question");
     assert_eq!(with("answer", json!("abort")), 403, "another answer");

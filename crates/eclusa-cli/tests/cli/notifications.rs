@@ -2,8 +2,8 @@
 
 use std::process::Stdio;
 
-use aws_lc_rs::hmac;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ring::hmac;
 use serde_json::{Value, json};
 
 use crate::{

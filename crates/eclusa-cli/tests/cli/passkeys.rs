@@ -1,18 +1,18 @@
 //! Passkeys through the page, with an authenticator in software: one gesture answers one question.
 
-use aws_lc_rs::{
-    digest::{SHA256, digest},
-    rand::SystemRandom,
-    signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _},
-};
 use base64::{
     Engine as _,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
+use ring::{
+    digest::{SHA256, digest},
+    rand::SystemRandom,
+    signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _},
+};
 use serde_json::{Value, json};
 
 use crate::{
-    approvals_page::{Browser, Got, Served, now},
+    approvals_page::{Browser, Got, Served, key_pair, now},
     world::World,
 };
 
@@ -27,7 +27,7 @@ struct Authenticator {
 
 impl Authenticator {
     fn new(served: &Served, name: &'static str) -> Authenticator {
-        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).unwrap();
+        let pair = key_pair(&ECDSA_P256_SHA256_ASN1_SIGNING);
         Authenticator { pair, origin: served.origin(), name, flags: 0x05 }
     }
 

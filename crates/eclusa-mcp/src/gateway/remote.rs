@@ -89,7 +89,7 @@ pub(super) async fn connect(
 
 /// A client that follows no redirect: what we show is for one server.
 fn client() -> Result<reqwest::Client, String> {
-    let client = reqwest::Client::builder()
+    let client = eclusa_net::http_client()
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("eclusa/", env!("CARGO_PKG_VERSION")))
         // An old connection whose last answer was not read to its end costs more than a new one.
@@ -196,6 +196,8 @@ impl Login {
         let Endpoint::Url { url, .. } = &settings.reach else {
             return Err(format!("`{}` is a program: nobody logs in to it", settings.name));
         };
+        // The manager makes a client of its own.
+        eclusa_net::choose_encryption();
         let failed = |err: AuthError| format!("`{url}` does not say how to log in: {err}");
         let mut manager = AuthorizationManager::new(url.as_str()).await.map_err(failed)?;
         let kept = StoredToken { server: settings.name.clone(), keys };

@@ -68,7 +68,7 @@ impl Transport for HttpTransport {
 fn client(to: &Checked) -> reqwest::Result<Client> {
     let name = to.address().host().to_string();
     let pinned = Pinned { name, places: to.places().to_vec() };
-    let builder = Client::builder()
+    let builder = eclusa_net::http_client()
         .user_agent(concat!("eclusa/", env!("CARGO_PKG_VERSION")))
         .dns_resolver(Arc::new(pinned))
         .redirect(Policy::none())

@@ -74,7 +74,7 @@ impl KeyDoor {
         if url.query().is_some() || url.fragment().is_some() {
             return Err("it has more than a host and a path".to_owned());
         }
-        let client = Client::builder().redirect(Policy::none()).read_timeout(MAX_SILENCE);
+        let client = eclusa_net::http_client().redirect(Policy::none()).read_timeout(MAX_SILENCE);
         let client = client.build().map_err(|err| err.to_string())?;
         let service = url.as_str().trim_end_matches('/').to_owned();
         let header = (name, format!("{before}{key}"));

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use eclusa_agent::WireKind;
-use reqwest::{Client, Url, redirect};
+use eclusa_net::http_client;
+use reqwest::{Url, redirect};
 use serde_json::Value;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
@@ -11,6 +12,7 @@ use crate::{
     args::AddModelArgs,
     context::AppContext,
     failure::{Exit, Failure},
+    reviewers::service::chain,
     screen::{Screen, sanitize},
     servers::config_edit,
 };
@@ -68,8 +70,7 @@ impl ModelServer {
         if url.scheme() != "https" && !local {
             return Err("http is for servers on this machine; use https".to_owned());
         }
-        let client =
-            Client::builder().redirect(redirect::Policy::none()).no_proxy().timeout(MAX_TIME);
+        let client = http_client().redirect(redirect::Policy::none()).no_proxy().timeout(MAX_TIME);
         let client = client.build().map_err(|err| err.to_string())?;
         let mut request = client.get(url);
         if let Some(name) = &self.key {
@@ -83,7 +84,7 @@ impl ModelServer {
                 _ => request.bearer_auth(key),
             };
         }
-        let mut response = request.send().await.map_err(|err| err.without_url().to_string())?;
+        let mut response = request.send().await.map_err(|err| chain(&err.without_url()))?;
         if !response.status().is_success() {
             return Err(format!("it answered {}", response.status()));
         }

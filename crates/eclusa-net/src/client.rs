@@ -1,0 +1,17 @@
+//! The client with which everybody here speaks HTTP, so that all use one library for encryption.
+
+use reqwest::{Client, ClientBuilder};
+
+/// Chooses the library for encryption, for clients that others make. Whoever embeds this crate may
+/// have chosen another one before (`rustls::crypto::CryptoProvider`); then that stays.
+pub fn choose_encryption() {
+    // The only error is that one is there already.
+    drop(rustls::crypto::ring::default_provider().install_default());
+}
+
+/// A client to be furnished.
+pub fn http_client() -> ClientBuilder {
+    choose_encryption();
+    #[expect(clippy::disallowed_methods, reason = "the one place that makes clients")]
+    Client::builder()
+}
