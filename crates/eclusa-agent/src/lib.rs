@@ -18,6 +18,7 @@ mod persona;
 mod retry;
 mod script;
 mod task;
+mod task_parent;
 mod thinker;
 mod timestamp;
 pub mod transcript;

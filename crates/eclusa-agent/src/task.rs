@@ -1,20 +1,19 @@
 //! A task: a conversation inside a call. Its calls are recorded under the call that started it and
 //! belong to the same conversation, so what came from outside into one is known in the other.
 
-use std::{convert::Infallible, future::Future, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use eclusa::{Facts, Job, Output, PermissionClass, Registration, Scene, Tool, ToolError, Touch};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use crate::{
     conversation::{Conversation, ConversationSetup, UserMessage},
     events::{AgentEvent, TurnEnd, TurnReport},
-    limits::{TurnBudget, TurnLimits},
+    limits::TurnLimits,
     model::Model,
     persona::Persona,
-    transcript::TranscriptStore,
+    task_parent,
 };
 
 /// The name of the tool.
@@ -22,29 +21,6 @@ const NAME: &str = "task";
 
 /// The limits of its parent's turn end a task, and whoever interrupts the turn; no clock of the gate.
 const TIME: Duration = Duration::from_secs(365 * 86_400);
-
-/// What a task must know of the conversation that started it.
-#[derive(Clone)]
-pub(crate) struct TaskParent {
-    pub(crate) session: String,
-    pub(crate) store: Arc<dyn TranscriptStore>,
-    pub(crate) budgets: Vec<TurnBudget>,
-    pub(crate) events: mpsc::UnboundedSender<AgentEvent>,
-    /// How many tasks there are above.
-    pub(crate) depth: usize,
-    /// Held by every task that has not ended.
-    pub(crate) running: mpsc::Sender<Infallible>,
-}
-
-tokio::task_local! {
-    /// The conversation whose calls pass here.
-    static PARENT: TaskParent;
-}
-
-/// Calls pass in the name of this conversation.
-pub(crate) fn inside<F: Future>(parent: TaskParent, passing: F) -> impl Future<Output = F::Output> {
-    PARENT.scope(parent, passing)
-}
 
 /// Somebody whom a model can give work to.
 pub struct TaskRole {
@@ -87,7 +63,7 @@ impl TaskTool {
     }
 
     async fn work(&self, job: &Job) -> Result<Output, ToolError> {
-        let parent = PARENT.try_with(Clone::clone).map_err(|_| {
+        let parent = task_parent::current().ok_or_else(|| {
             ToolError::new("a task is part of a conversation with a model, and there is none here")
         })?;
         if parent.depth >= self.most {

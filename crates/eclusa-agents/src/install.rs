@@ -1,35 +1,16 @@
 //! Puts entries into settings and takes them out again: text in, text out, everything else as it
 //! was.
 
-use std::fmt;
-
 use serde_json::Value;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table};
 
 use crate::{
     ListedServer, SettingsEntry,
     entries::EntryChange,
-    jsonc::{self, JsoncError},
+    entry_error::EntryError,
+    jsonc,
     servers::{self, Direction},
 };
-
-/// Why a file was left as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EntryError(pub String);
-
-impl fmt::Display for EntryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for EntryError {}
-
-impl From<JsoncError> for EntryError {
-    fn from(err: JsoncError) -> EntryError {
-        EntryError(err.to_string())
-    }
-}
 
 /// Whether an entry is in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toml_edit::{Array, DocumentMut, Item, TableLike};
 
 use crate::{
-    EntryError,
+    entry_error::EntryError,
     jsonc::{self, JsoncError},
     mapped::SERVER,
 };

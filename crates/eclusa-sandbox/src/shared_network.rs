@@ -14,11 +14,11 @@ use crate::{PROXY_PORT, clone, network_pool};
 /// A loopback network for [`Plan::network`](crate::Plan::network). It lasts as long as somebody holds it: clones are the
 /// same network.
 #[derive(Debug, Clone)]
-pub struct SharedNetwork(Arc<Opened>);
+pub struct SharedNetwork(Arc<OpenNamespaces>);
 
 /// Its namespaces, which last for as long as they are open here or somebody is in them.
 #[derive(Debug)]
-struct Opened {
+struct OpenNamespaces {
     /// The user namespace that owns the network, where there is one.
     user: Option<OwnedFd>,
     network: OwnedFd,
@@ -40,7 +40,7 @@ impl SharedNetwork {
     pub(crate) fn make(namespaces: Namespaces) -> Result<SharedNetwork, SandboxError> {
         let (user, network) = clone::network(namespaces)?;
         let (user, network) = (user.map(high).transpose()?, high(network)?);
-        Ok(SharedNetwork(Arc::new(Opened { user, network, next: AtomicU16::new(1) })))
+        Ok(SharedNetwork(Arc::new(OpenNamespaces { user, network, next: AtomicU16::new(1) })))
     }
 
     pub(crate) fn user(&self) -> Option<BorrowedFd<'_>> {

@@ -15,7 +15,7 @@ use super::{Conversation, TurnFailure, approvals::not_run_yet};
 use crate::{
     events::{AgentEvent, CallOutcome, TurnEnd},
     item::{AnswerItem, ItemBody},
-    task,
+    task_parent,
     transcript::ArchiveError,
 };
 
@@ -57,7 +57,7 @@ impl Conversation {
         let (parent, mut ended) = self.task_parent();
         let passing =
             gate.pass_all_telling(asked, move |place, reply| drop(tell.send((place, reply))));
-        let passing = task::inside(parent, passing);
+        let passing = task_parent::inside(parent, passing);
         let keeping = async {
             let (mut aborted, mut failed) = (false, None);
             while let Some((place, reply)) = told.recv().await {

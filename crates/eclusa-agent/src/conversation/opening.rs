@@ -17,7 +17,7 @@ use crate::{
     limits::{TurnBudget, TurnLimits},
     model::Model,
     persona::Persona,
-    task::TaskParent,
+    task_parent::TaskParent,
     transcript::{
         ArchiveError, ConversationHead, ImportFormat, ImportedTranscript, TranscriptStore,
     },

@@ -42,9 +42,9 @@ pub(super) fn patience(args: &McpArgs) -> WaitLimits {
 
 /// Why the workspace could not be opened, if it could not.
 #[derive(Clone, Default)]
-pub(super) struct Opened(Arc<Mutex<Option<Failure>>>);
+pub(super) struct OpeningFailure(Arc<Mutex<Option<Failure>>>);
 
-impl Opened {
+impl OpeningFailure {
     /// How the command ends.
     pub(super) fn ended(self) -> Result<Exit, Failure> {
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -56,9 +56,13 @@ impl Opened {
 
 /// Opens the workspace while the first answers go out. What is wrong with it is told to whoever
 /// asks for something, and at the end.
-pub(super) fn opening(global: Global, args: &McpArgs, answers: ClientAnswers) -> (Startup, Opened) {
+pub(super) fn opening(
+    global: Global,
+    args: &McpArgs,
+    answers: ClientAnswers,
+) -> (Startup, OpeningFailure) {
     let wrap = args.wrap.clone();
-    let opened = Opened::default();
+    let opened = OpeningFailure::default();
     let told = opened.clone();
     let opening = Startup::start(move || {
         open(&global, wrap, answers).map_err(|failure| {

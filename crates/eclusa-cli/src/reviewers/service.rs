@@ -85,7 +85,6 @@ fn header((name, value): &(String, String)) -> Result<(HeaderName, HeaderValue),
 }
 
 /// The error with its causes: the first one alone seldom says what happened.
-/// An error with its causes.
 pub(crate) fn chain(err: &reqwest::Error) -> String {
     let causes = std::iter::successors(Some(err as &dyn std::error::Error), |it| it.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")

@@ -59,7 +59,7 @@ fn model() -> (SocketAddr, mpsc::Receiver<String>) {
             loop {
                 let start = head.len();
                 reader.read_line(&mut head).unwrap();
-                let line = head[start..].trim().to_ascii_lowercase();
+                let line = head.get(start..).unwrap_or_default().trim().to_ascii_lowercase();
                 match line.strip_prefix("content-length:") {
                     Some(value) => length = value.trim().parse().unwrap(),
                     None if line.is_empty() => break,

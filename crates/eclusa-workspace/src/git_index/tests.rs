@@ -1,4 +1,5 @@
-//! Indices made by hand, and one of a real repository.
+//! Indices made by hand.
+#![expect(clippy::disallowed_methods, reason = "tests make their own files")]
 
 use super::*;
 
