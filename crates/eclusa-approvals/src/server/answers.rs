@@ -281,6 +281,7 @@ impl PageServer {
 
     /// The signature, where the browser of this session or a passkey of its person has signed this
     /// and its time is not over.
+    #[expect(clippy::result_large_err, reason = "the error is the answer that is sent")]
     pub(super) fn signed_by(
         &self,
         session: &Session,
