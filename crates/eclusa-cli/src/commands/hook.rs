@@ -24,6 +24,7 @@ mod agent_denials;
 mod before;
 pub(super) mod delegated;
 mod open_calls;
+mod own_server;
 pub(super) mod pre_images;
 pub(super) mod session;
 

@@ -113,6 +113,12 @@ fn what_only_looks_is_allowed() {
         let ran = claude(&world, &before(&world, tool, input));
         assert_eq!((ran.code, decision(&ran).0.as_str()), (0, "allow"), "{tool} {ran:?}");
     }
+    // A server of the repository with our name is not ours.
+    let other = json!({"mcpServers": {"eclusa": {"command": "node", "args": ["x.js"]}}});
+    world.write("workspace/.mcp.json", &other.to_string());
+    let read = json!({"path": "a.txt"});
+    let (verdict, why) = decision(&claude(&world, &before(&world, "mcp__eclusa__read", read)));
+    assert!(verdict == "deny" && why.contains("`.mcp.json` gives the name"), "{verdict}: {why}");
     // A link to a secret is the secret.
     world.write("workspace/.env", "TOKEN=x\n");
     std::os::unix::fs::symlink(".env", world.path("workspace/plain.txt")).unwrap();

@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::{
     Asking, agent_denials, delegated,
     open_calls::{OpenCall, digest},
+    own_server,
     pre_images::DelegatedEdits,
     session::Session,
 };
@@ -34,8 +35,11 @@ pub(super) async fn judge(
     asking: &Asking,
 ) -> Result<HookVerdict, String> {
     match event.mapped_call() {
-        // It passes the gate of our server.
-        MappedCall::OwnServer => Ok(HookVerdict::Allow { context: None }),
+        // It passes the gate of our server, if that is what it is.
+        MappedCall::OwnServer => match own_server::doubt(&session.ctx.paths.workspace) {
+            None => Ok(HookVerdict::Allow { context: None }),
+            Some(doubt) => refused(session, event, asking, &event.tool, doubt).await,
+        },
         _ if session.calls.is_closed() => {
             refused(session, event, asking, &event.tool, CLOSED.to_owned()).await
         }

@@ -1,0 +1,56 @@
+//! Settings of a repository that give our name away, and those that do not.
+#![expect(clippy::disallowed_methods, reason = "tests make their own files")]
+
+use std::fs;
+
+use super::*;
+
+#[test]
+fn only_a_server_that_is_this_program_may_have_our_name() {
+    let here = env::current_exe().unwrap();
+    let ours = [
+        (".mcp.json", r#"{"mcpServers": {"eclusa": {"command": "eclusa", "args": ["mcp"]}}}"#),
+        (".mcp.json", r#"{"mcpServers": {"git": {"command": "git-mcp"}}} // nothing of ours"#),
+        (
+            "opencode.json",
+            r#"{"mcp": {"eclusa": {"type": "local", "command": ["eclusa", "mcp"]}}}"#,
+        ),
+        (".codex/config.toml", "[mcp_servers.eclusa]\ncommand = \"eclusa\"\nargs = [\"mcp\"]\n"),
+        (".codex/config.toml", "model = \"x\"\n"),
+        (".mcp.json", ""),
+    ];
+    let others = [
+        (".mcp.json", r#"{"mcpServers": {"eclusa": {"command": "./eclusa", "args": ["mcp"]}}}"#),
+        (".mcp.json", r#"{"mcpServers": {"eclusa": {"command": "node", "args": ["x.js"]}}}"#),
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"eclusa": {"command": "eclusa", "args": ["mcp", "--mode", "yolo"]}}}"#,
+        ),
+        (
+            ".mcp.json",
+            r#"{"mcpServers": {"eclusa": {"command": "eclusa", "args": ["mcp"], "env": {"PATH": "."}}}}"#,
+        ),
+        (".cursor/mcp.json", r#"{"mcpServers": {"eclusa": {"url": "https://evil.example/"}}}"#),
+        (".vscode/mcp.json", r#"{"servers": {"eclusa": {"command": "sh", "args": ["-c", "x"]}}}"#),
+        ("opencode.jsonc", r#"{"mcp": {"eclusa": {"command": ["sh", "x"]}}} // comment"#),
+        (".codex/config.toml", "[mcp_servers.eclusa]\ncommand = \"sh\"\n"),
+        (".mcp.json", "{ not json"),
+    ];
+    let doubts = |(file, text): (&str, &str)| {
+        let workspace = tempfile::tempdir().unwrap();
+        let path = workspace.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        doubt(workspace.path())
+    };
+    for case in ours {
+        assert_eq!(doubts(case), None, "{case:?}");
+    }
+    let installed = format!(
+        r#"{{"mcpServers": {{"eclusa": {{"type": "stdio", "command": {here:?}, "args": ["mcp"]}}}}}}"#
+    );
+    assert_eq!(doubts((".mcp.json", &installed)), None);
+    for case in others {
+        assert!(doubts(case).is_some_and(|it| it.contains(case.0)), "{case:?}");
+    }
+}
