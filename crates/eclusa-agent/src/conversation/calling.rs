@@ -105,10 +105,7 @@ impl Conversation {
                 pictures.push(kept.await?);
             }
         }
-        let output = match reply.error() {
-            Some(_) => reply.output().unwrap_or_default(),
-            None => reply.text(),
-        };
+        let output = told(reply);
         let error = match reply.parked() {
             Some(approval) => Some(not_run_yet(approval)),
             None => reply.error().map(str::to_owned),
@@ -196,6 +193,14 @@ fn described(asked: &Incoming) -> String {
     }
 }
 
+/// What the model is told besides an error.
+fn told(reply: &Reply) -> &str {
+    match reply.error() {
+        Some(_) => reply.output().unwrap_or_default(),
+        None => reply.text(),
+    }
+}
+
 pub(super) fn outcome(id: String, reply: &Reply) -> CallOutcome {
     let unasked = match reply.stop() {
         Some(Stop::NoApprover { .. } | Stop::ApprovalExpired) => true,
@@ -209,7 +214,7 @@ pub(super) fn outcome(id: String, reply: &Reply) -> CallOutcome {
         tool: reply.tool().to_owned(),
         code: reply.code().to_owned(),
         error: reply.error().map(str::to_owned),
-        output: reply.output().unwrap_or_default().to_owned(),
+        output: told(reply).to_owned(),
         refused: reply.refused(),
         unasked,
         approval: reply.parked(),

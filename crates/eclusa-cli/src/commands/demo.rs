@@ -1,21 +1,27 @@
-//! `eclusa demo`: every gate at work on a short scripted conversation, in a scratch workspace.
+//! `eclusa demo`: a short conversation with a scripted model, in a scratch workspace, with every gate at
+//! work.
 //!
-//! Nothing is played: the text is parsed as it streams, the calls pass a real gate, and what is
-//! told of each is read back from its record.
+//! Nothing is played but the model: its messages are streamed and kept, its calls pass a real gate, and
+//! what is told of each is read back from its record.
 
 use std::{fs::File, io::Write, path::Path, sync::Arc};
 
 use eclusa::{
-    FnReviewer, Gate, Incoming, Origin, Reply, Review, Run, ToolCall, Workspace,
-    parse::fenced::{Fenced, Options, Piece},
+    FnReviewer, Gate, Origin, Reply, Review, Run, ToolCall, Workspace,
     workspace::{Bounds, Diff},
+};
+use eclusa_agent::{
+    AgentEvent, CallOutcome, Conversation, ConversationSetup, Persona, ScriptModel, TaskRole,
+    TaskTool, TurnEnd, TurnLimits, UserMessage,
 };
 use eclusa_config::{Config, Layer};
 use eclusa_store::Store;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::{call_record::CallRecord, log, reply, run::cancel_on_signal, undo::tool};
+use super::{call_record::CallRecord, log, run::cancel_on_signal, undo::tool};
 use crate::{
+    archive::Archive,
     args::Global,
     context::AppContext,
     failure::{Exit, Failure},
@@ -26,6 +32,8 @@ use crate::{
 
 /// What the model says, and its calls among it.
 const CONVERSATION: &str = include_str!("demo/conversation.md");
+/// What its helper says.
+const READER: &str = include_str!("demo/reader.md");
 /// What it says to a gate that only decides.
 const DRY_RUN: &str = include_str!("demo/dry-run.md");
 /// The rules of the demo, on top of the shipped defaults.
@@ -38,8 +46,8 @@ const FILES: [(&str, &str); 3] = [
     ("lock.log", include_str!("demo/workspace/lock.log")),
 ];
 
-/// Models stream a few characters at a time.
-const CHUNK: usize = 7;
+/// The tools of the helper.
+const READS: [&str; 3] = ["read", "grep", "glob"];
 
 pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let scratch = tempfile::tempdir()?;
@@ -47,24 +55,19 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let store = ctx.store()?;
     let terminal = Terminal::new(false, None);
     let gate = ctx.gate_with(&store, terminal, vec![Arc::new(at_most_three())])?;
+    gate.setup().registry.register(helper(&ctx)?).map_err(Failure::failed)?;
     cancel_on_signal(gate.run().cancel.clone());
     let workspace = ctx.workspace()?;
-    let gate = gate.for_run(Run { turn: 1, ..gate.run().clone() });
-    let mut stage = DemoStage {
-        store: &store,
-        workspace: &workspace,
-        screen: Screen::stdout(),
-        at_start: true,
-    };
-    stage.say("A model streams text with calls in it. Each call passes the gate; what follows it is its record.")?;
-    if !stage.play(&gate, CONVERSATION).await? {
+    let mut stage = DemoStage { store: &store, workspace: &workspace, screen: Screen::stdout() };
+    stage.say("A model is asked to work. Each of its calls passes the gate; what follows it is its record.")?;
+    if !stage.talk(&ctx, &gate, CONVERSATION, "put the boats in order").await? {
         return Ok(Exit::Aborted);
     }
     stage.say(
         "The same gate, as a dry run: everything is decided, nothing is done, nobody is asked.",
     )?;
     let dry = gate.for_run(Run { dry_run: true, ..gate.run().clone() });
-    stage.play(&dry, DRY_RUN).await?;
+    stage.talk(&ctx, &dry, DRY_RUN, "and what if?").await?;
     stage.say("And the latest change is undone: `eclusa undo`, which is a call of its own.")?;
     let durability = ctx.config.commit_durability;
     let back = ctx.gate_to_take_back(
@@ -75,6 +78,19 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     stage.take_back(&back).await?;
     stage.end()?;
     Ok(Exit::Done)
+}
+
+/// Somebody whom the model can give work to, and who only reads.
+fn helper(ctx: &AppContext) -> Result<eclusa::Registration, Failure> {
+    let persona = Persona {
+        name: "reader".to_owned(),
+        description: "reads, and changes nothing".to_owned(),
+        tools: Some(READS.map(str::to_owned).to_vec()),
+        ..Persona::coder()
+    };
+    let model = ScriptModel::new("reader", READER).map_err(Failure::failed)?;
+    let role = TaskRole { persona, model: Ok(Arc::new(model)), system: String::new() };
+    Ok(TaskTool::registration(vec![role], None, ctx.scene(), 1))
 }
 
 /// A workplace in the scratch directory, whatever the person has configured elsewhere.
@@ -111,13 +127,11 @@ fn at_most_three() -> FnReviewer {
     })
 }
 
-/// Where the conversation is played and told.
+/// Where the conversation takes place and is told.
 struct DemoStage<'a> {
     store: &'a Store,
     workspace: &'a Workspace,
     screen: Screen,
-    /// Nothing was said since the last call.
-    at_start: bool,
 }
 
 impl DemoStage<'_> {
@@ -126,50 +140,72 @@ impl DemoStage<'_> {
         self.screen.line("")
     }
 
-    /// Streams the text and passes each call as it is found; false when a person ended it.
-    async fn play(&mut self, gate: &Gate, text: &str) -> Result<bool, Failure> {
-        let mut fenced = Fenced::new(Options::default());
-        for chunk in chunks(text) {
-            for piece in fenced.push(chunk) {
-                if !self.take(gate, piece).await? {
-                    return Ok(false);
+    /// One turn with a model that says this; false when a person ended it.
+    async fn talk(
+        &mut self,
+        ctx: &AppContext,
+        gate: &Gate,
+        script: &str,
+        words: &str,
+    ) -> Result<bool, Failure> {
+        let model = ScriptModel::new("demo", script).map_err(Failure::failed)?;
+        let setup = ConversationSetup {
+            gate: gate.clone(),
+            model: Arc::new(model),
+            persona: Persona::coder(),
+            store: Arc::new(Archive::new(self.store.clone())),
+            limits: TurnLimits::default(),
+            scene: ctx.scene(),
+            system: String::new(),
+            project: None,
+        };
+        let (mut conversation, events) =
+            Conversation::open(setup).await.map_err(Failure::failed)?;
+        let (handle, cancel) = (conversation.handle(), gate.run().cancel.clone());
+        tokio::spawn(async move {
+            cancel.cancelled().await;
+            handle.interrupt();
+        });
+        let turn = conversation.turn(UserMessage::from(words));
+        let (report, told) = tokio::join!(turn, self.follow(events));
+        told?;
+        match report.end {
+            TurnEnd::Aborted | TurnEnd::Interrupted => Ok(false),
+            TurnEnd::Failed(what) => Err(Failure::failed(what)),
+            _ => Ok(true),
+        }
+    }
+
+    /// Tells what happens, to the end of the turn.
+    async fn follow(&mut self, mut events: UnboundedReceiver<AgentEvent>) -> Result<(), Failure> {
+        while let Some(event) = events.recv().await {
+            match event {
+                AgentEvent::Heard(words) => {
+                    self.screen.styled(Style::Strong, &format!("you › {words}"))?;
+                    self.screen.line("")?;
                 }
+                AgentEvent::Message(text) => {
+                    self.screen.line(&sanitize(text.trim()))?;
+                    self.screen.line("")?;
+                }
+                AgentEvent::Call { tool, args, .. } => self.call("", &tool, &args)?,
+                AgentEvent::Answered(call) => self.report("", &call)?,
+                AgentEvent::Task { persona, event, .. } => match *event {
+                    AgentEvent::Call { tool, args, .. } => {
+                        self.call(&format!("{persona} "), &tool, &args)?;
+                    }
+                    AgentEvent::Answered(call) => self.report("  ", &call)?,
+                    _ => {}
+                },
+                AgentEvent::Ended(_) => return Ok(()),
+                _ => {}
             }
         }
-        for piece in fenced.finish() {
-            if !self.take(gate, piece).await? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        Ok(())
     }
 
-    async fn take(&mut self, gate: &Gate, piece: Piece<'_>) -> Result<bool, Failure> {
-        let incoming = match piece {
-            Piece::Text(text) => {
-                self.text(&text)?;
-                return Ok(true);
-            }
-            Piece::Incoming(incoming) => incoming,
-        };
-        self.call(&incoming)?;
-        let reply = gate.pass(incoming).await;
-        self.report(&reply)?;
-        Ok(reply::exit(&reply) != Exit::Aborted)
-    }
-
-    /// The model's words; of the empty lines around a call, one is left.
-    fn text(&mut self, text: &str) -> std::io::Result<()> {
-        let text = if self.at_start { text.trim_start_matches('\n') } else { text };
-        self.at_start &= text.is_empty();
-        write!(self.screen, "{}", sanitize(text))
-    }
-
-    fn call(&mut self, incoming: &Incoming) -> std::io::Result<()> {
-        let line = match incoming {
-            Incoming::Call(call) => format!("  → {} {}", call.tool, call.args),
-            Incoming::Malformed(bad) => format!("  → {}", bad.problem),
-        };
+    fn call(&mut self, who: &str, tool: &str, args: &Value) -> std::io::Result<()> {
+        let line = format!("  {who}→ {tool} {args}");
         self.screen.styled(Style::Strong, &sanitize(&line))?;
         // Whoever is asked has seen what it is about.
         self.screen.flush()
@@ -179,39 +215,32 @@ impl DemoStage<'_> {
     async fn take_back(&mut self, gate: &Gate) -> Result<(), Failure> {
         let entries = self.workspace.entries().map_err(Failure::failed)?;
         let Some(last) = entries.last() else { return Ok(()) };
-        let call = ToolCall::new("undo", "undo", json!({"calls": [last.call]}));
-        let incoming = Incoming::Call(call.from(Origin::Person));
-        self.call(&incoming)?;
-        let reply = gate.pass(incoming).await;
-        self.report(&reply)
+        let args = json!({"calls": [last.call]});
+        self.call("", "undo", &args)?;
+        let reply = gate.pass(ToolCall::new("undo", "undo", args).from(Origin::Person)).await;
+        self.report("", &outcome(&reply))
     }
 
     /// What the record says of the call, and what the model gets.
-    fn report(&mut self, reply: &Reply) -> Result<(), Failure> {
-        if let Some(number) = reply.number() {
+    fn report(&mut self, indent: &str, call: &CallOutcome) -> Result<(), Failure> {
+        if let Some(number) = call.number {
             let mut records = self.store.records(number, 1).map_err(Failure::failed)?;
             records.extend(self.store.ends_of(number).map_err(Failure::failed)?);
             for line in CallRecord::gather(&records).iter().flat_map(CallRecord::story) {
-                self.screen.styled(Style::Faint, &format!("    {line}"))?;
+                self.screen.styled(Style::Faint, &format!("    {indent}{line}"))?;
             }
         }
-        if let (Some(number), Some(_)) = (reply.number(), reply.undo()) {
+        if let (Some(number), true) = (call.number, call.changed) {
             self.changed(number)?;
         }
-        let style = match reply::exit(reply) {
-            Exit::Done => Style::Good,
-            Exit::Refused | Exit::Failed => Style::Bad,
-            Exit::Aborted | Exit::Parked | Exit::Usage | Exit::Pipe | Exit::Command(_) => {
-                Style::Warn
-            }
-        };
-        let content = reply.content();
-        let content = if content.is_empty() { "(no output)".into() } else { content };
+        let style = if call.error.is_none() { Style::Good } else { Style::Bad };
+        let parts = [call.error.as_deref().unwrap_or_default(), call.output.as_str()];
+        let content = parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n");
+        let content = if content.is_empty() { "(no output)".to_owned() } else { content };
         for (number, line) in content.lines().enumerate() {
             let sign = if number == 0 { '←' } else { ' ' };
-            self.screen.styled(style, &sanitize(&format!("  {sign} {line}")))?;
+            self.screen.styled(style, &sanitize(&format!("  {indent}{sign} {line}")))?;
         }
-        self.at_start = true;
         self.screen.line("")?;
         Ok(())
     }
@@ -235,12 +264,19 @@ impl DemoStage<'_> {
     }
 }
 
-/// The text in small pieces, as a model streams it.
-fn chunks(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (chunk, after) = rest.split_at_checked(rest.ceil_char_boundary(CHUNK))?;
-        rest = after;
-        (!chunk.is_empty()).then_some(chunk)
-    })
+/// How a call was answered that no model made.
+fn outcome(reply: &Reply) -> CallOutcome {
+    CallOutcome {
+        id: reply.id().to_owned(),
+        tool: reply.tool().to_owned(),
+        code: reply.code().to_owned(),
+        error: reply.error().map(str::to_owned),
+        output: reply.output().unwrap_or_default().to_owned(),
+        refused: reply.refused(),
+        unasked: false,
+        approval: None,
+        number: reply.number(),
+        changed: reply.undo().is_some(),
+        time: reply.time(),
+    }
 }

@@ -10,9 +10,9 @@ fn the_demo_shows_every_gate_and_the_readme_shows_the_demo() {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
     let readme = std::fs::read_to_string(readme).unwrap();
-    let (_, shown) = readme.split_once("```text\nA model streams").unwrap();
+    let (_, shown) = readme.split_once("```text\nA model is asked").unwrap();
     let (shown, _) = shown.split_once("\n```").unwrap();
-    let shown = world.plain(&format!("A model streams{shown}\n"));
+    let shown = world.plain(&format!("A model is asked{shown}\n"));
     assert_eq!(world.plain(&ran.out), shown, "README.md shows another demo");
     for (what, sign) in [
         ("a command that asks nobody", "only reads in the workspace"),
@@ -20,6 +20,8 @@ fn the_demo_shows_every_gate_and_the_readme_shows_the_demo() {
         ("a secret", "[redacted:"),
         ("a disaster", "denied by policy: `rm -rf ~ /`"),
         ("a reviewer", "at-most-three (input): modify"),
+        ("a helper with fewer tools", "no tool is called `bash`"),
+        ("what the helper said", "← Alba comes first."),
         ("undo", "undone: call"),
         ("the log", "the chain is intact"),
     ] {
