@@ -50,11 +50,21 @@ fn s1_24_the_shipped_defaults_are_the_built_in_ones() {
 }
 
 /// What a file has any number of, and the shipped one none.
-const NAMED_TABLES: [&str; 8] =
-    ["rules", "tools", "servers", "reviewers", "redact.rules", "models", "personas", "modes"];
+const NAMED_TABLES: [&str; 9] = [
+    "rules",
+    "tools",
+    "servers",
+    "reviewers",
+    "redact.rules",
+    "models",
+    "personas",
+    "modes",
+    "notifications",
+];
 
 /// Tables that a file may have, and that the shipped one has not.
-const OPTIONAL_TABLES: [&str; 3] = ["diagnostics.", "checkpoint.", "reverse_thinker."];
+const OPTIONAL_TABLES: [&str; 4] =
+    ["approvals.", "diagnostics.", "checkpoint.", "reverse_thinker."];
 
 /// Every key of the schema that is a plain value is in the shipped file, so that there is
 /// one place to read what there is.

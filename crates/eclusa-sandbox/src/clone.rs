@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "clone with a stack of its own, sharing memory")]
 
 use std::io;
-use std::os::fd::{BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
 use rustix::process::Signal;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -12,9 +12,8 @@ use crate::capabilities::Namespaces;
 use crate::child::{self, ChildOrder, NetworkOrder};
 use crate::child_spec::{ChildSpec, IdMaps};
 use crate::kernel;
-use crate::sandbox::not_cloned;
 use crate::shared_network::SharedNetwork;
-use crate::step::{SandboxError, trying};
+use crate::step::{SandboxError, not_cloned, trying};
 
 /// Room for the child's locals; pages that aren't used cost nothing.
 const STACK: usize = 256 * 1024;
@@ -175,6 +174,17 @@ extern "C" fn enter_network(order: *mut libc::c_void) -> libc::c_int {
     // SAFETY: `network` passes a pointer to its own local, and sleeps until this process has left.
     unsafe { &mut *order.cast::<NetworkOrder>() }.fulfil();
     0
+}
+
+/// The least descriptor that the child does not rearrange.
+const HIGH: i32 = 10;
+
+/// A descriptor above those that the child rearranges.
+pub(crate) fn high(fd: OwnedFd) -> Result<OwnedFd, SandboxError> {
+    if fd.as_raw_fd() >= HIGH {
+        return Ok(fd);
+    }
+    rustix::io::fcntl_dupfd_cloexec(fd, HIGH).map_err(trying("duplicate a descriptor"))
 }
 
 /// What is needed to make the child, and what came of it.

@@ -7,8 +7,10 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::capabilities::Namespaces;
+use crate::capabilities::{Enforcement, HostCapabilities, Missing, Namespaces};
+use crate::clone::{self, high};
 use crate::shared_network::SharedNetwork;
+use crate::step::SandboxError;
 
 /// So many wait.
 const READY: usize = 2;
@@ -52,6 +54,24 @@ pub(crate) fn take(namespaces: Namespaces) -> Option<SharedNetwork> {
     }
 }
 
+impl SharedNetwork {
+    /// A new network. There is none where there are no namespaces.
+    pub fn new(capabilities: &HostCapabilities) -> Result<SharedNetwork, SandboxError> {
+        let (namespaces, enforcement) = (capabilities.namespaces, capabilities.enforcement());
+        if namespaces == Namespaces::None || enforcement == Enforcement::None {
+            return Err(SandboxError::Unable { lacking: Missing::Namespaces, enforcement });
+        }
+        take(namespaces).map_or_else(|| make(namespaces), Ok)
+    }
+}
+
+/// Makes a network now.
+fn make(namespaces: Namespaces) -> Result<SharedNetwork, SandboxError> {
+    let (user, network) = clone::network(namespaces)?;
+    let (user, network) = (user.map(high).transpose()?, high(network)?);
+    Ok(SharedNetwork::from_namespaces(user, network))
+}
+
 /// Which ones are ready, for tests.
 pub(crate) fn ready() -> Vec<u64> {
     let number = |it: &SharedNetwork| rustix::fs::fstat(it.network()).ok().map(|it| it.st_ino);
@@ -89,7 +109,7 @@ impl NetworkPool {
     /// What the thread does: keeps some ready, until one cannot be made.
     fn make_all(&self) {
         loop {
-            let made = SharedNetwork::make(self.namespaces);
+            let made = make(self.namespaces);
             let mut networks = self.lock();
             match made {
                 Ok(network) => networks.ready.push(network),

@@ -21,14 +21,14 @@ use rustix::pipe::PipeFlags;
 use crate::capabilities::{Enforcement, HostCapabilities, Namespaces};
 use crate::child::ChildOrder;
 use crate::child_spec::ChildSpec;
-use crate::clone::{self, Child};
+use crate::clone::{self, Child, high};
 use crate::exit::Exit;
 use crate::init;
 use crate::network_pool;
 use crate::plan::Plan;
 use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
-use crate::step::{SandboxError, Step, trying};
+use crate::step::{SandboxError, Step, not_cloned, trying};
 
 /// A command that runs. Dropping it ends the command.
 ///
@@ -170,17 +170,6 @@ struct Started {
     group: Option<Group>,
 }
 
-/// The least descriptor that the child does not rearrange.
-const HIGH: i32 = 10;
-
-/// A descriptor above those that the child rearranges.
-pub(crate) fn high(fd: OwnedFd) -> Result<OwnedFd, SandboxError> {
-    if fd.as_raw_fd() >= HIGH {
-        return Ok(fd);
-    }
-    rustix::io::fcntl_dupfd_cloexec(fd, HIGH).map_err(trying("duplicate a descriptor"))
-}
-
 /// The standard input of a command that nobody talks to. Opened once.
 fn dev_null() -> Result<BorrowedFd<'static>, SandboxError> {
     static NOTHING: OnceLock<OwnedFd> = OnceLock::new();
@@ -278,11 +267,6 @@ fn receive(from: &OwnedFd) -> Result<OwnedFd, SandboxError> {
     let none = || trying("receive a descriptor")(io::Error::other("none was sent"));
     // The child rearranges the low ones, and may be given this one.
     high(fd.ok_or_else(none)?)
-}
-
-/// For `map_err`: there is no child.
-pub(crate) fn not_cloned(source: io::Error) -> SandboxError {
-    SandboxError::Step { step: Step::Clone, path: None, source }
 }
 
 /// What the child said about the step that failed.

@@ -6,10 +6,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use crate::capabilities::{Enforcement, HostCapabilities, Missing, Namespaces};
-use crate::sandbox::high;
-use crate::step::SandboxError;
-use crate::{PROXY_PORT, clone, network_pool};
+use crate::PROXY_PORT;
 
 /// A loopback network for [`Plan::network`](crate::Plan::network). It lasts as long as somebody holds it: clones are the
 /// same network.
@@ -27,20 +24,9 @@ struct OpenNamespaces {
 }
 
 impl SharedNetwork {
-    /// A new network. There is none where there are no namespaces.
-    pub fn new(capabilities: &HostCapabilities) -> Result<SharedNetwork, SandboxError> {
-        let (namespaces, enforcement) = (capabilities.namespaces, capabilities.enforcement());
-        if namespaces == Namespaces::None || enforcement == Enforcement::None {
-            return Err(SandboxError::Unable { lacking: Missing::Namespaces, enforcement });
-        }
-        network_pool::take(namespaces).map_or_else(|| SharedNetwork::make(namespaces), Ok)
-    }
-
-    /// Makes a network now.
-    pub(crate) fn make(namespaces: Namespaces) -> Result<SharedNetwork, SandboxError> {
-        let (user, network) = clone::network(namespaces)?;
-        let (user, network) = (user.map(high).transpose()?, high(network)?);
-        Ok(SharedNetwork(Arc::new(OpenNamespaces { user, network, next: AtomicU16::new(1) })))
+    /// A network whose namespaces are open.
+    pub(crate) fn from_namespaces(user: Option<OwnedFd>, network: OwnedFd) -> SharedNetwork {
+        SharedNetwork(Arc::new(OpenNamespaces { user, network, next: AtomicU16::new(1) }))
     }
 
     pub(crate) fn user(&self) -> Option<BorrowedFd<'_>> {

@@ -116,3 +116,8 @@ fn named(path: Option<&PathBuf>) -> String {
 pub(crate) fn trying<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> SandboxError {
     move |error| SandboxError::System { what, source: error.into() }
 }
+
+/// For `map_err`: there is no child.
+pub(crate) fn not_cloned(source: io::Error) -> SandboxError {
+    SandboxError::Step { step: Step::Clone, path: None, source }
+}
