@@ -101,8 +101,13 @@ impl PersonWorkspaces {
         PersonWorkspaces { global, paths, known: Mutex::default(), suggested: Mutex::default() }
     }
 
+    /// A workspace. One that is not known yet may have come since the last look.
     fn find(&self, key: &str) -> Option<Arc<WorkspaceQueue>> {
-        lock(&self.known).get(key).cloned()
+        let known = || lock(&self.known).get(key).cloned();
+        known().or_else(|| {
+            self.list();
+            known()
+        })
     }
 
     /// Sends the notifications of all workspaces, for as long as the page is served.
