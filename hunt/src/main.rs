@@ -6,7 +6,7 @@
 //! program.
 
 mod bytes;
-mod doors;
+mod entry_points;
 mod git;
 mod grammar;
 mod ground;
@@ -124,7 +124,7 @@ impl Hunt {
         if self.seconds > 0 {
             let time = Duration::from_secs(self.seconds);
             let found = bytes::run(Effort::Time(time), self.seed)
-                + doors::run(&self.program, time, self.seed)?;
+                + entry_points::run(&self.program, time, self.seed)?;
             println!("fuzz: {found} findings");
             return Ok(if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use eclusa::{Reply, Stop};
 use serde_json::Value;
 
 use crate::model::Usage;
@@ -107,6 +108,38 @@ pub struct CallOutcome {
     pub changed: bool,
     /// From its arrival to its answer.
     pub time: Duration,
+}
+
+impl CallOutcome {
+    /// What a reply says. `id` is the model's for the call, which a task's record does not have.
+    pub fn new(id: String, reply: &Reply) -> CallOutcome {
+        let absent = |stop: &Stop| matches!(stop, Stop::NoApprover { .. } | Stop::ApprovalExpired);
+        let unasked = reply.stop().is_some_and(|stop| match stop {
+            Stop::Discarded(because) => absent(because),
+            stop => absent(stop),
+        });
+        CallOutcome {
+            id,
+            tool: reply.tool().to_owned(),
+            code: reply.code().to_owned(),
+            error: reply.error().map(str::to_owned),
+            output: output(reply).to_owned(),
+            refused: reply.refused(),
+            unasked,
+            approval: reply.parked(),
+            number: reply.number(),
+            changed: reply.undo().is_some(),
+            time: reply.time(),
+        }
+    }
+}
+
+/// What a reply tells besides an error.
+pub(crate) fn output(reply: &Reply) -> &str {
+    match reply.error() {
+        Some(_) => reply.output().unwrap_or_default(),
+        None => reply.text(),
+    }
 }
 
 /// How a turn ended.

@@ -1,10 +1,10 @@
 //! How an agent is started in a sandbox of its own: which key it needs, where it keeps its things,
-//! and what it is told so that it asks our door for its model.
+//! and what it is told so that it asks our model proxy.
 
 use crate::{Agent, shell_quoted};
 
-/// The variable in which a program in a sandbox finds the address of our proxy, and of the door.
-const DOOR: &str = "$http_proxy";
+/// The variable in which a program in a sandbox finds the address of our proxy, which hands requests to itself to the model proxy.
+const MODEL_PROXY: &str = "$http_proxy";
 
 /// What is particular to an agent that is guarded.
 #[derive(Debug, Clone, Copy)]
@@ -127,9 +127,9 @@ impl GuardRow {
             Agent::Codex => String::new(),
             Agent::Opencode => format!(
                 "OPENCODE_CONFIG_CONTENT='{{\"provider\":{{\"anthropic\":{{\"options\":\
-                 {{\"baseURL\":\"'{DOOR}'/v1\"}}}}}}}}'"
+                 {{\"baseURL\":\"'{MODEL_PROXY}'/v1\"}}}}}}}}'"
             ),
-            _ => format!("{}={DOOR}", self.service.0),
+            _ => format!("{}={MODEL_PROXY}", self.service.0),
         };
         let (program, rest) = words.split_first().map_or(("", words), |(it, rest)| (it, rest));
         let rest: Vec<String> = rest.iter().map(|it| shell_quoted(it)).collect();

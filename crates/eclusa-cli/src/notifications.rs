@@ -34,7 +34,7 @@ const LOOK: Duration = Duration::from_millis(300);
 const DEFAULT_PAGE: &str = "http://localhost:8378";
 
 /// Sends the notifications of one queue.
-pub(crate) struct Courier {
+pub(crate) struct NotificationSender {
     outbox: Arc<dyn Outbox>,
     settings: Vec<NotificationSettings>,
     /// The workspace, as addresses of the page name it, and as people do.
@@ -61,15 +61,17 @@ impl AppContext {
         let queue = self.approval_queue(store);
         match self.config.notifications.is_empty() {
             true => Arc::new(queue),
-            false => Arc::new(NotifyingQueue { courier: self.courier(queue.clone()), queue }),
+            false => {
+                Arc::new(NotifyingQueue { sender: self.notification_sender(queue.clone()), queue })
+            }
         }
     }
 
     /// Sends the notifications of this queue, as this workspace is configured.
-    pub(crate) fn courier(&self, queue: ApprovalQueue) -> Courier {
+    pub(crate) fn notification_sender(&self, queue: ApprovalQueue) -> NotificationSender {
         let key = self.paths.store.parent().and_then(|it| it.file_name()).unwrap_or_default();
         let name = self.paths.workspace.file_name().unwrap_or_default();
-        Courier {
+        NotificationSender {
             outbox: Arc::new(queue),
             settings: self.config.notifications.clone(),
             workspace: (key.to_string_lossy().into(), name.to_string_lossy().into()),
@@ -80,7 +82,7 @@ impl AppContext {
     }
 }
 
-impl Courier {
+impl NotificationSender {
     /// Sends until nobody waits for it any more.
     async fn keep_sending(&self) {
         let _only = self.sending.lock().await;
@@ -176,7 +178,7 @@ fn variable_of(name: &str) -> Result<String, String> {
 /// The approval queue, for a program that tells people of its questions while it waits.
 struct NotifyingQueue {
     queue: ApprovalQueue,
-    courier: Courier,
+    sender: NotificationSender,
 }
 
 impl Approver for NotifyingQueue {
@@ -201,13 +203,13 @@ impl Approver for NotifyingQueue {
             if wait {
                 return tokio::select! {
                     said = self.queue.submit(question, true) => said,
-                    () = self.courier.keep_sending() => Err(NotAsked::Failed(String::new())),
+                    () = self.sender.keep_sending() => Err(NotAsked::Failed(String::new())),
                 };
             }
             let said = self.queue.submit(question, false).await;
             if matches!(said, Err(NotAsked::Parked(_))) {
                 // What cannot be sent now is sent by whoever looks next.
-                drop(tokio::time::timeout(PARKING, self.courier.send_due()).await);
+                drop(tokio::time::timeout(PARKING, self.sender.send_due()).await);
             }
             said
         })

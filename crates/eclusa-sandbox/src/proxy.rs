@@ -41,7 +41,7 @@ mod tests;
 pub struct Proxy {
     hosts: Hosts,
     private: Vec<SocketAddr>,
-    door: Option<SocketAddr>,
+    model_proxy: Option<SocketAddr>,
     resolver: Arc<dyn Resolver>,
     limits: Limits,
     report: Report,
@@ -192,7 +192,7 @@ impl Proxy {
         Proxy {
             hosts,
             private: Vec::new(),
-            door: None,
+            model_proxy: None,
             resolver: Arc::new(SystemResolver),
             limits: Limits::default(),
             report: Arc::new(report),
@@ -221,10 +221,10 @@ impl Proxy {
     }
 
     /// The same, and requests that are made to the proxy itself, as to any server, go here: to
-    /// something of the caller's, outside the sandbox.
+    /// what asks a model for the sandbox, outside of it.
     #[must_use]
-    pub fn with_door(mut self, door: SocketAddr) -> Proxy {
-        self.door = Some(door);
+    pub fn with_model_proxy(mut self, place: SocketAddr) -> Proxy {
+        self.model_proxy = Some(place);
         self
     }
 

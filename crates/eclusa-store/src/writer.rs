@@ -22,9 +22,9 @@ use rusqlite::{CachedStatement, Connection, params};
 use tokio::sync::oneshot;
 
 use crate::{Options, StoreError, directory, error::InStore};
-use mover::Mover;
+use wal_checkpoint::WalCheckpointer;
 
-mod mover;
+mod wal_checkpoint;
 
 /// Something to write.
 pub(crate) enum Job {
@@ -165,8 +165,8 @@ impl Shared {
 
     fn run(self: &Arc<Shared>, jobs: &Receiver<Job>) {
         let mut batch = Vec::new();
-        let mut mover = Mover::default();
-        while let Some(first) = self.next(jobs, &mut mover) {
+        let mut checkpointer = WalCheckpointer::default();
+        while let Some(first) = self.next(jobs, &mut checkpointer) {
             let mut job = Some(first);
             while let Some(next) = job.take() {
                 match next {
@@ -184,10 +184,10 @@ impl Shared {
             }
             self.append(&mut batch);
             if self.written.load(Ordering::Acquire) > CHECKPOINT {
-                mover.start(self);
+                checkpointer.start(self);
             }
         }
-        mover.end();
+        checkpointer.end();
     }
 
     fn append(&self, batch: &mut Vec<(Draft, Tell)>) {
@@ -207,7 +207,11 @@ impl Shared {
     }
 
     /// Waits for something to do; `None` when there will never be anything again.
-    fn next(self: &Arc<Shared>, jobs: &Receiver<Job>, mover: &mut Mover) -> Option<Job> {
+    fn next(
+        self: &Arc<Shared>,
+        jobs: &Receiver<Job>,
+        checkpointer: &mut WalCheckpointer,
+    ) -> Option<Job> {
         loop {
             let before = self.written.load(Ordering::Acquire);
             match jobs.recv_timeout(IDLE) {
@@ -216,7 +220,7 @@ impl Shared {
                     if self.written.load(Ordering::Acquire) != before => {}
                 Err(RecvTimeoutError::Timeout) => {
                     if before > 0 {
-                        mover.start(self);
+                        checkpointer.start(self);
                     }
                     return jobs.recv().ok();
                 }

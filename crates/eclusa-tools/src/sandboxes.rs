@@ -344,8 +344,8 @@ impl Sandboxes {
         let noted = attempts.clone();
         let report = move |attempt| noted.add(attempt);
         let proxy = Proxy::new(self.0.hosts.clone().under(access.clone()), report);
-        let proxy = match self.settings().door {
-            Some(door) => proxy.with_door(door),
+        let proxy = match self.settings().model_proxy {
+            Some(place) => proxy.with_model_proxy(place),
             None => proxy,
         };
         let serving = proxy.serve(listener);

@@ -9,9 +9,9 @@ use eclusa::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Conversation, TurnFailure, calling::outcome};
+use super::{Conversation, TurnFailure};
 use crate::{
-    events::{AgentEvent, TurnEnd},
+    events::{AgentEvent, CallOutcome, TurnEnd},
     item::{AnswerItem, ItemBody, TranscriptItem},
 };
 
@@ -217,7 +217,7 @@ impl Conversation {
         let reply = self.gate.for_run(run).pass(again).await;
         let answer = self.answer_item(&id, &reply).await?;
         self.keep(vec![(ItemBody::LateAnswer(answer), None)]).await?;
-        self.tell(AgentEvent::Answered(outcome(id, &reply)));
+        self.tell(AgentEvent::Answered(CallOutcome::new(id, &reply)));
         match reply.aborted() {
             true => Err(TurnFailure::Ended(TurnEnd::Aborted)),
             false => Ok(()),

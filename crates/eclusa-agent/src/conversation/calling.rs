@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eclusa::{
-    Attachment, Incoming, PermissionClass, Reply, Stop, ToolCall,
+    Attachment, Incoming, PermissionClass, Reply, ToolCall,
     call::Malformed,
     registry::{Shape, WhichTools},
 };
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Conversation, TurnFailure, approvals::not_run_yet};
 use crate::{
-    events::{AgentEvent, CallOutcome, TurnEnd},
+    events::{AgentEvent, CallOutcome, TurnEnd, output},
     item::{AnswerItem, ItemBody},
     task_parent,
     transcript::ArchiveError,
@@ -86,7 +86,7 @@ impl Conversation {
     async fn keep_answer(&mut self, id: String, reply: &Reply) -> Result<(), ArchiveError> {
         let answer = self.answer_item(&id, reply).await?;
         self.keep(vec![(ItemBody::Answer(answer), None)]).await?;
-        self.tell(AgentEvent::Answered(outcome(id, reply)));
+        self.tell(AgentEvent::Answered(CallOutcome::new(id, reply)));
         Ok(())
     }
 
@@ -105,7 +105,6 @@ impl Conversation {
                 pictures.push(kept.await?);
             }
         }
-        let output = told(reply);
         let error = match reply.parked() {
             Some(approval) => Some(not_run_yet(approval)),
             None => reply.error().map(str::to_owned),
@@ -113,7 +112,7 @@ impl Conversation {
         Ok(AnswerItem {
             id: id.to_owned(),
             tool: reply.tool().to_owned(),
-            output: output.to_owned(),
+            output: output(reply).to_owned(),
             error,
             truncated: reply.truncated(),
             time_ms: u64::try_from(reply.run_time().as_millis()).unwrap_or(u64::MAX),
@@ -190,36 +189,5 @@ fn described(asked: &Incoming) -> String {
     match asked {
         Incoming::Call(call) => format!("{} {}", call.tool, call.args),
         Incoming::Malformed(bad) => bad.problem.clone(),
-    }
-}
-
-/// What the model is told besides an error.
-fn told(reply: &Reply) -> &str {
-    match reply.error() {
-        Some(_) => reply.output().unwrap_or_default(),
-        None => reply.text(),
-    }
-}
-
-pub(super) fn outcome(id: String, reply: &Reply) -> CallOutcome {
-    let unasked = match reply.stop() {
-        Some(Stop::NoApprover { .. } | Stop::ApprovalExpired) => true,
-        Some(Stop::Discarded(because)) => {
-            matches!(**because, Stop::NoApprover { .. } | Stop::ApprovalExpired)
-        }
-        _ => false,
-    };
-    CallOutcome {
-        id,
-        tool: reply.tool().to_owned(),
-        code: reply.code().to_owned(),
-        error: reply.error().map(str::to_owned),
-        output: told(reply).to_owned(),
-        refused: reply.refused(),
-        unasked,
-        approval: reply.parked(),
-        number: reply.number(),
-        changed: reply.undo().is_some(),
-        time: reply.time(),
     }
 }

@@ -63,17 +63,24 @@ pub enum OpenError {
 /// The events of a conversation, for whoever watches it.
 type Events = mpsc::UnboundedReceiver<AgentEvent>;
 
-impl Conversation {
-    /// Begins a conversation.
-    pub async fn open(setup: ConversationSetup) -> Result<(Conversation, Events), OpenError> {
-        let now = setup.gate.setup().clock.unix_ms();
-        let mut head = ConversationHead {
-            persona: setup.persona.name.clone(),
-            model: setup.model.profile().name.clone(),
+impl ConversationSetup {
+    /// The head of a conversation that begins now.
+    fn head(&self) -> ConversationHead {
+        let now = self.gate.setup().clock.unix_ms();
+        ConversationHead {
+            persona: self.persona.name.clone(),
+            model: self.model.profile().name.clone(),
             created: now,
             touched: now,
             ..ConversationHead::default()
-        };
+        }
+    }
+}
+
+impl Conversation {
+    /// Begins a conversation.
+    pub async fn open(setup: ConversationSetup) -> Result<(Conversation, Events), OpenError> {
+        let mut head = setup.head();
         claim(&*setup.store, &mut head).await?;
         let (mut conversation, events) = Conversation::with(setup, head, None)?;
         conversation.tell_opened(false);
@@ -86,15 +93,7 @@ impl Conversation {
         parent: &TaskParent,
         call: &str,
     ) -> Result<(Conversation, Events), OpenError> {
-        let now = setup.gate.setup().clock.unix_ms();
-        let mut head = ConversationHead {
-            parent: Some(parent.session.clone()),
-            persona: setup.persona.name.clone(),
-            model: setup.model.profile().name.clone(),
-            created: now,
-            touched: now,
-            ..ConversationHead::default()
-        };
+        let mut head = ConversationHead { parent: Some(parent.session.clone()), ..setup.head() };
         claim(&*setup.store, &mut head).await?;
         let origin = TaskOrigin {
             conversation: setup.gate.run().conversation.to_string(),

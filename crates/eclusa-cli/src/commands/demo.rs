@@ -7,7 +7,7 @@
 use std::{fs::File, io::Write, path::Path, sync::Arc};
 
 use eclusa::{
-    FnReviewer, Gate, Origin, Reply, Review, Run, ToolCall, Workspace,
+    FnReviewer, Gate, Origin, Review, Run, ToolCall, Workspace,
     workspace::{Bounds, Diff},
 };
 use eclusa_agent::{
@@ -218,7 +218,7 @@ impl DemoStage<'_> {
         let args = json!({"calls": [last.call]});
         self.call("", "undo", &args)?;
         let reply = gate.pass(ToolCall::new("undo", "undo", args).from(Origin::Person)).await;
-        self.report("", &outcome(&reply))
+        self.report("", &CallOutcome::new(reply.id().to_owned(), &reply))
     }
 
     /// What the record says of the call, and what the model gets.
@@ -261,22 +261,5 @@ impl DemoStage<'_> {
         let head = self.store.verify(|_, _| {}).map_err(Failure::failed)?;
         self.screen.styled(Style::Good, &format!("log: {}", log::said(head)))?;
         Ok(self.screen.flush()?)
-    }
-}
-
-/// How a call was answered that no model made.
-fn outcome(reply: &Reply) -> CallOutcome {
-    CallOutcome {
-        id: reply.id().to_owned(),
-        tool: reply.tool().to_owned(),
-        code: reply.code().to_owned(),
-        error: reply.error().map(str::to_owned),
-        output: reply.output().unwrap_or_default().to_owned(),
-        refused: reply.refused(),
-        unasked: false,
-        approval: None,
-        number: reply.number(),
-        changed: reply.undo().is_some(),
-        time: reply.time(),
     }
 }

@@ -21,9 +21,9 @@ use crate::{
     tickets::random_name,
 };
 
-mod key_door;
+mod model_proxy;
 
-use key_door::KeyDoor;
+use model_proxy::ModelProxy;
 
 pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failure> {
     let ctx = AppContext::open(global)?;
@@ -37,9 +37,9 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
         let word = row.headless.first().copied().unwrap_or_default();
         return Err(Failure::usage(text).hint(format!("start it headless: `{program} {word} …`")));
     }
-    let door = open_door(&row, args.key.as_deref()).await?;
+    let model_proxy = open_model_proxy(&row, args.key.as_deref()).await?;
     let home = own_directory(&ctx.paths.agent_homes().join(row.agent.name()), &row)?;
-    let sandboxes = sandboxes(&ctx, &args, &row, &home, &door)?;
+    let sandboxes = sandboxes(&ctx, &args, &row, &home, &model_proxy)?;
     let command = row.command(&args.command);
     note(&format!(
         "{} runs in a sandbox: its changes are staged, its key stays outside, and it reaches its \
@@ -61,8 +61,8 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
     exec::run_in(&ctx, exec, sandboxes, global.json).await
 }
 
-/// The door to the agent's model, with the person's key behind it.
-async fn open_door(row: &GuardRow, variable: Option<&str>) -> Result<KeyDoor, Failure> {
+/// The proxy of the agent's model, which has the person's key.
+async fn open_model_proxy(row: &GuardRow, variable: Option<&str>) -> Result<ModelProxy, Failure> {
     let variable = variable.unwrap_or(row.key);
     let key = env::var(variable).ok().filter(|it| !it.is_empty()).ok_or_else(|| {
         Failure::usage(format!("the key of {}'s model is not in `{variable}`", row.agent))
@@ -71,7 +71,7 @@ async fn open_door(row: &GuardRow, variable: Option<&str>) -> Result<KeyDoor, Fa
     let (name, otherwise) = row.service;
     let service = env::var(name).ok().filter(|it| !it.is_empty());
     let service = service.unwrap_or_else(|| otherwise.to_owned());
-    KeyDoor::open(&service, row.header, &key, random_name()?)
+    ModelProxy::open(&service, row.header, &key, random_name()?)
         .await
         .map_err(|why| Failure::usage(format!("`{}` cannot be used: {why}", sanitize(&service))))
 }
@@ -93,15 +93,15 @@ fn sandboxes(
     args: &GuardArgs,
     row: &GuardRow,
     home: &Path,
-    door: &KeyDoor,
+    model_proxy: &ModelProxy,
 ) -> Result<Sandboxes, Failure> {
     let lost = || Failure::failed("the path of the agent's own directory is not UTF-8");
-    let variables = row.variables(home.to_str().ok_or_else(lost)?, door.token());
+    let variables = row.variables(home.to_str().ok_or_else(lost)?, model_proxy.token());
     let mut settings = shell::settings(&ctx.paths, &ctx.config, &args.allow_net);
     settings.env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
     settings.hide.retain(|it| !home.starts_with(it));
     settings.writable.push(home.to_owned());
-    settings.door = Some(door.address());
+    settings.model_proxy = Some(model_proxy.address());
     let sandboxes = shell::with_settings(settings)?;
     match sandboxes.write_tracking() {
         WriteTracking::Overlay => Ok(sandboxes),

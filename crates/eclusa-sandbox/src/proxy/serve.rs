@@ -46,9 +46,9 @@ fn serve(proxy: &Proxy, client: &TcpStream, ticket: &Ticket) -> Result<(), Refus
     let _ = client.set_nodelay(true);
     let Some((head, early)) = read_head(proxy, client)? else { return Ok(()) };
     let RequestHead { host, port, way, .. } = &head;
-    if let Some(door) = proxy.door.filter(|_| is_own(client, &head)) {
-        ticket.asks("door", *port, *way);
-        let (upstream, place) = connect(proxy, host, &[door])?;
+    if let Some(model_proxy) = proxy.model_proxy.filter(|_| is_own(client, &head)) {
+        ticket.asks("model-proxy", *port, *way);
+        let (upstream, place) = connect(proxy, host, &[model_proxy])?;
         ticket.reached(place, &upstream);
         let bytes = &ticket.bytes;
         let pair = Pair { client, upstream: &upstream, bytes, idle: proxy.limits.idle };
@@ -100,7 +100,7 @@ fn read_head(proxy: &Proxy, client: &TcpStream) -> Result<Option<(RequestHead, V
     loop {
         if let Some(end) = head::end(&bytes) {
             let early = bytes.split_off(end);
-            let own = proxy.door.and_then(|_| client.local_addr().ok());
+            let own = proxy.model_proxy.and_then(|_| client.local_addr().ok());
             return head::read(&bytes, own)
                 .map(|head| Some((head, early)))
                 .map_err(Refusal::Malformed);

@@ -198,12 +198,12 @@ fn a_greeting_that_names_two_hosts_or_none_properly_is_refused() {
 }
 
 /// Sends a request to a proxy that reaches no host, and gives its answer.
-fn asked(request: &str, door: Option<std::net::SocketAddr>) -> String {
+fn asked(request: &str, service: Option<std::net::SocketAddr>) -> String {
     use std::io::{Read as _, Write as _};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let own = listener.local_addr().unwrap();
     let proxy = super::Proxy::new(Hosts::none(), |_| {});
-    let proxy = door.into_iter().fold(proxy, super::Proxy::with_door);
+    let proxy = service.into_iter().fold(proxy, super::Proxy::with_model_proxy);
     let _serving = proxy.serve(listener).unwrap();
     let mut client = std::net::TcpStream::connect(own).unwrap();
     client.write_all(request.replace("OWN", &own.to_string()).as_bytes()).unwrap();
@@ -231,21 +231,21 @@ fn echoing() -> std::net::SocketAddr {
 
 #[test]
 fn what_is_asked_of_the_proxy_itself_goes_through_the_door_and_nothing_else_does() {
-    let door = echoing();
+    let service = echoing();
     for target in ["/v1/x?y=z", "http://OWN/v1/x?y=z"] {
         let request = format!("GET {target} HTTP/1.1\r\nHost: OWN\r\n\r\n");
-        let answer = asked(&request, Some(door));
+        let answer = asked(&request, Some(service));
         assert!(answer.ends_with("GET /v1/x?y=z HTTP/1.1\r\n"), "{answer}");
         let answer = asked(&request, None);
         assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
     }
     for request in [
         "GET /x HTTP/1.1\r\nHost: other.example\r\n\r\n".to_owned(),
-        format!("GET http://{door}/x HTTP/1.1\r\n\r\n"),
+        format!("GET http://{service}/x HTTP/1.1\r\n\r\n"),
         "GET //other.example/x HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(),
         "CONNECT OWN HTTP/1.1\r\n\r\n".to_owned(),
     ] {
-        let answer = asked(&request, Some(door));
+        let answer = asked(&request, Some(service));
         assert!(answer.starts_with("HTTP/1.1 4"), "{request} {answer}");
     }
 }

@@ -28,7 +28,7 @@ pub struct SandboxSettings {
     /// Hosts that may be reached: `example.org`, `*.example.org`, `example.org:8080`.
     pub hosts: Vec<String>,
     /// What answers requests that are made to the proxy itself, if anybody does.
-    pub door: Option<SocketAddr>,
+    pub model_proxy: Option<SocketAddr>,
     /// Directories of the workspace that are written at once and cannot be undone, where they
     /// exist.
     pub live: Vec<PathBuf>,
@@ -64,7 +64,7 @@ impl SandboxSettings {
             hide: Vec::new(),
             blocked: Blocked::default(),
             hosts: Vec::new(),
-            door: None,
+            model_proxy: None,
             live: Vec::new(),
             writable: Vec::new(),
             least: RequiredEnforcement::default(),

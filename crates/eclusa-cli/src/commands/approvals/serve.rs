@@ -131,8 +131,8 @@ impl PersonWorkspaces {
             return Ok(());
         }
         let ctx = self.context(&workspace.key).ok_or("nobody knows how it is configured")?;
-        let courier = ctx.courier(workspace.queue.clone());
-        courier.send_due().await.map_err(|err| err.to_string())
+        let sender = ctx.notification_sender(workspace.queue.clone());
+        sender.send_due().await.map_err(|err| err.to_string())
     }
 
     /// What a command in that workspace would work with.

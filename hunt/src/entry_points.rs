@@ -60,7 +60,7 @@ const PROXIED: &[&str] = &[
     "CONNECT 0x7f.1:22 HTTP/1.0\r\n\r\n",
 ];
 
-/// Knocks at each door for so long. Says what was found.
+/// Sends to each of them for so long. Says what was found.
 pub(crate) fn run(program: &Path, time: Duration, seed: u64) -> Result<usize, String> {
     let home = tempfile::tempdir().map_err(|err| err.to_string())?;
     let work = home.path().join("w");
@@ -160,7 +160,7 @@ impl House<'_> {
         while began.elapsed() < time && found == 0 {
             let input = mutated(seeds, &mut random);
             let start = Instant::now();
-            // What it answers is its affair, and to close the door is an answer too.
+            // What it answers is its affair, and to close the connection is an answer too.
             let _ = knock(port, &input, Duration::from_millis(300), true);
             slowest = slowest.max(start.elapsed());
             texts += 1;

@@ -14,9 +14,9 @@ use crate::{StoreError, error::InStore, schema};
 
 /// The thread that moves the log, while it does.
 #[derive(Default)]
-pub(super) struct Mover(Option<JoinHandle<()>>);
+pub(super) struct WalCheckpointer(Option<JoinHandle<()>>);
 
-impl Mover {
+impl WalCheckpointer {
     /// Moves the log, unless that is being done.
     pub(super) fn start(&mut self, shared: &Arc<Shared>) {
         if self.0.as_ref().is_some_and(|it| !it.is_finished()) {

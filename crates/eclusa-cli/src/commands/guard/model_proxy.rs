@@ -1,4 +1,4 @@
-//! The door through which a guarded agent asks its model: a token comes in, the key goes out.
+//! The proxy through which a guarded agent asks its model: a token comes in, the key goes out.
 //!
 //! It listens on the loopback of this machine and hands on what shows the token, to one service and
 //! no other. The key is known here alone.
@@ -33,8 +33,8 @@ const KEY_HEADERS: [&str; 3] = ["x-api-key", "authorization", "x-goog-api-key"];
 const HOP_HEADERS: [&str; 6] =
     ["connection", "content-length", "host", "keep-alive", "transfer-encoding", "upgrade"];
 
-/// A door that is open until it is dropped.
-pub(super) struct KeyDoor {
+/// Serves until it is dropped.
+pub(super) struct ModelProxy {
     address: SocketAddr,
     token: String,
     serving: JoinHandle<()>,
@@ -50,21 +50,21 @@ struct Upstream {
 }
 
 /// One request, read whole.
-struct DoorRequest {
+struct AgentRequest {
     method: Method,
     path: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
 }
 
-impl KeyDoor {
-    /// Opens a door to a service. The error says what is wrong with its address.
+impl ModelProxy {
+    /// Starts a proxy of a service. The error says what is wrong with its address.
     pub(super) async fn open(
         service: &str,
         (name, before): (&'static str, &'static str),
         key: &str,
         token: String,
-    ) -> Result<KeyDoor, String> {
+    ) -> Result<ModelProxy, String> {
         let url: Url = service.parse().map_err(|err| format!("it is no address: {err}"))?;
         let local =
             ["localhost", "127.0.0.1", "[::1]"].contains(&url.host_str().unwrap_or_default());
@@ -79,7 +79,7 @@ impl KeyDoor {
         let service = url.as_str().trim_end_matches('/').to_owned();
         let header = (name, format!("{before}{key}"));
         let upstream = Arc::new(Upstream { client, service, header, token: token.clone() });
-        let failed = |err: io::Error| format!("no door can be opened: {err}");
+        let failed = |err: io::Error| format!("the proxy of the model cannot be started: {err}");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let serving = tokio::spawn(async move {
@@ -91,7 +91,7 @@ impl KeyDoor {
                 });
             }
         });
-        Ok(KeyDoor { address, token, serving })
+        Ok(ModelProxy { address, token, serving })
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -104,7 +104,7 @@ impl KeyDoor {
     }
 }
 
-impl Drop for KeyDoor {
+impl Drop for ModelProxy {
     fn drop(&mut self) {
         self.serving.abort();
     }
@@ -117,7 +117,7 @@ impl Upstream {
         let read = tokio::time::timeout(REQUEST_TIME, read_request(read)).await;
         let answer = match read {
             Ok(Ok(request)) if self.knows(&request) => self.hand_on(request).await,
-            Ok(Ok(_)) => Err((403, "the token of this door is missing".to_owned())),
+            Ok(Ok(_)) => Err((403, "the token of this proxy is missing".to_owned())),
             Ok(Err(err)) => Err((400, err.to_string())),
             Err(_) => Err((408, "the request did not come in time".to_owned())),
         };
@@ -142,7 +142,7 @@ impl Upstream {
         write.shutdown().await
     }
 
-    fn knows(&self, request: &DoorRequest) -> bool {
+    fn knows(&self, request: &AgentRequest) -> bool {
         let mut headers = request.headers.iter();
         headers.any(|(name, value)| {
             let value = value.strip_prefix("Bearer ").unwrap_or(value);
@@ -150,7 +150,7 @@ impl Upstream {
         })
     }
 
-    async fn hand_on(&self, request: DoorRequest) -> Result<Response, (u16, String)> {
+    async fn hand_on(&self, request: AgentRequest) -> Result<Response, (u16, String)> {
         let url = format!("{}{}", self.service, request.path);
         let mut sent = self.client.request(request.method, url).body(request.body);
         let passed = |name: &str| !KEY_HEADERS.contains(&name) && !HOP_HEADERS.contains(&name);
@@ -181,7 +181,7 @@ fn head(response: &Response) -> Vec<u8> {
 }
 
 /// Reads a request whole.
-async fn read_request(read: OwnedReadHalf) -> io::Result<DoorRequest> {
+async fn read_request(read: OwnedReadHalf) -> io::Result<AgentRequest> {
     let bad = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     let mut read = BufReader::new(read).take(MAX_REQUEST);
     let mut line = String::new();
@@ -234,5 +234,5 @@ async fn read_request(read: OwnedReadHalf) -> io::Result<DoorRequest> {
     if body.len() as u64 >= MAX_REQUEST || (length > 0 && body.len() as u64 != length) {
         return Err(bad("it is cut short, or longer than 64 MB"));
     }
-    Ok(DoorRequest { method, path, headers, body })
+    Ok(AgentRequest { method, path, headers, body })
 }
