@@ -7,10 +7,11 @@ use toml::{Table, Value};
 use crate::source::Source;
 
 /// Our crates, and which of our crates each may depend on. A new room gets a line here.
-const MAY_USE: [(&str, &[&str]); 17] = [
+const MAY_USE: [(&str, &[&str]); 18] = [
     ("eclusa-net", &[]),
-    ("eclusa-shell", &["eclusa-net"]),
-    ("eclusa-workspace", &[]),
+    ("eclusa-text", &[]),
+    ("eclusa-shell", &["eclusa-net", "eclusa-text"]),
+    ("eclusa-workspace", &["eclusa-text"]),
     ("eclusa-sandbox", &["eclusa-net", "eclusa-workspace"]),
     ("eclusa", &["eclusa-net", "eclusa-shell", "eclusa-sandbox", "eclusa-workspace"]),
     ("eclusa-config", &["eclusa", "eclusa-net", "eclusa-shell", "eclusa-workspace"]),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eclusa::{
     AuditSink, Hash, Redactor, Run, Validated, Verdict,
     audit::{Clock, SentRequest},
-    preflight::{Advice, ReverseThinker, ReverseThinkingReport},
+    preflight::{Advice, PreflightError, ReverseThinker, ReverseThinkingReport},
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -79,7 +79,7 @@ impl ReverseThinker for ModelThinker {
         &'a self,
         call: &'a Validated,
         verdict: &'a Verdict,
-    ) -> BoxFuture<'a, Result<ReverseThinkingReport, String>> {
+    ) -> BoxFuture<'a, Result<ReverseThinkingReport, PreflightError>> {
         Box::pin(async move {
             let said = self.ask(call, verdict).await;
             // What a server says of a request may hold what was in it.

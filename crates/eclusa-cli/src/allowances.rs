@@ -7,7 +7,7 @@ use std::{
 
 use eclusa::{
     Decision, Rule,
-    approve::{Allowances, LiveAllowance},
+    approve::{AllowanceError, Allowances, LiveAllowance},
 };
 use eclusa_config::{Config, Layer};
 use eclusa_store::ApprovalQueue;
@@ -45,7 +45,7 @@ impl StoredAllowances {
 }
 
 impl Allowances for StoredAllowances {
-    fn live(&self) -> BoxFuture<'_, Result<Vec<LiveAllowance>, String>> {
+    fn live(&self) -> BoxFuture<'_, Result<Vec<LiveAllowance>, AllowanceError>> {
         Box::pin(async move {
             let found = self.queue.live_allowances().map_err(|err| err.to_string())?;
             let mut live = Vec::new();
@@ -60,8 +60,10 @@ impl Allowances for StoredAllowances {
         })
     }
 
-    fn take(&self, id: u64) -> BoxFuture<'_, Result<bool, String>> {
-        Box::pin(async move { self.queue.take_allowance(id).await.map_err(|err| err.to_string()) })
+    fn take(&self, id: u64) -> BoxFuture<'_, Result<bool, AllowanceError>> {
+        Box::pin(
+            async move { Ok(self.queue.take_allowance(id).await.map_err(|err| err.to_string())?) },
+        )
     }
 }
 

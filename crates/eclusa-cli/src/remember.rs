@@ -9,7 +9,10 @@ use std::{
 };
 
 use crate::read_text::read_text;
-use eclusa::{Grant, approve::Remember};
+use eclusa::{
+    Grant,
+    approve::{Remember, RememberError},
+};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
 /// The rules that a person wants in every workspace, until they are written.
@@ -44,7 +47,7 @@ impl RuleWriter {
 }
 
 impl Remember for RuleWriter {
-    fn always(&self, grant: &Grant) -> Result<(), String> {
+    fn always(&self, grant: &Grant) -> Result<(), RememberError> {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let file = match self.everywhere.remove(grant) {
             true => &self.person,
@@ -54,10 +57,10 @@ impl Remember for RuleWriter {
         let text = match read_text(file) {
             Ok(text) => text,
             Err(err) if err.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(err) => return Err(failed(format!("cannot be read: {err}"))),
+            Err(err) => return Err(failed(format!("cannot be read: {err}")).into()),
         };
         let text = with_rule(&text, grant).map_err(failed)?;
-        replace(file, &text).map_err(|err| failed(format!("cannot be written: {err}")))
+        Ok(replace(file, &text).map_err(|err| failed(format!("cannot be written: {err}")))?)
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use eclusa::{
-    approve::{RuleUse, Tally},
+    approve::{RuleUse, Tally, TallyError},
     policy::CountedRule,
 };
 use serde::{Deserialize, Serialize};
@@ -59,11 +59,11 @@ impl RuleUses {
 }
 
 impl Tally for RuleUses {
-    fn used(&self, rule: &CountedRule, now: u64) -> Result<u64, String> {
+    fn used(&self, rule: &CountedRule, now: u64) -> Result<u64, TallyError> {
         Ok(self.open()?.1.get(&rule.id).map_or(0, |it| it.uses().count(rule, now)))
     }
 
-    fn take(&self, rule: &CountedRule, now: u64) -> Result<bool, String> {
+    fn take(&self, rule: &CountedRule, now: u64) -> Result<bool, TallyError> {
         let (mut file, mut counts) = self.open()?;
         let mut uses = counts.get(&rule.id).map(Count::uses).unwrap_or_default();
         if !uses.take(rule, now) {

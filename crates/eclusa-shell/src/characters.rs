@@ -1,6 +1,6 @@
 //! The gate before any parser: characters that people do not see, or see elsewhere than they are.
 
-use unicode_general_category::{GeneralCategory, get_general_category};
+use eclusa_text::{is_hidden, is_selector};
 
 use crate::Doubt;
 use crate::limits::{MAX_BROKEN_BYTES, MAX_BYTES, MAX_OPEN};
@@ -57,34 +57,14 @@ fn selector(script: &str) -> Option<char> {
     script.chars().find(|it| {
         let plain = before.is_ascii() && !matches!(before, '0'..='9' | '#' | '*');
         before = *it;
-        plain && matches!(it, '\u{FE00}'..='\u{FE0F}')
+        plain && is_selector(*it)
     })
 }
 
-/// Whether a character is seen where it stands; the others have no business in a command.
+/// Whether a character is seen where it stands; the others have no business in a command. Blanks of
+/// typography are text like any other, and selectors are looked at with what stands before them.
 pub fn is_visible(c: char) -> bool {
-    match c {
-        '\n' | '\t' | ' '..='~' => true,
-        // Fillers, joiners and selectors that are letters or marks by category.
-        '\u{034F}'
-        | '\u{115F}'
-        | '\u{1160}'
-        | '\u{17B4}'
-        | '\u{17B5}'
-        | '\u{180B}'..='\u{180F}'
-        | '\u{2800}'
-        | '\u{3164}'
-        | '\u{FFA0}'
-        | '\u{E0100}'..='\u{E01EF}' => false,
-        _ => !matches!(
-            get_general_category(c),
-            GeneralCategory::Control
-                | GeneralCategory::Format
-                | GeneralCategory::LineSeparator
-                | GeneralCategory::ParagraphSeparator
-                | GeneralCategory::PrivateUse
-                | GeneralCategory::Surrogate
-                | GeneralCategory::Unassigned
-        ),
-    }
+    let is_typographic_blank =
+        c.is_whitespace() && !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}');
+    matches!(c, '\n' | '\t') || is_typographic_blank || is_selector(c) || !is_hidden(c)
 }

@@ -5,8 +5,8 @@
 //! - [`Changes`] is what a call would do, before it is done: its [`Diff`] has a face for people,
 //!   for programs and for records.
 //! - [`Workspace`] commits changes all or none, survives a crash at any step, and undoes them.
-//! - [`visible`] and [`one_line`] show text that somebody else wrote: nothing hidden, nothing
-//!   left out.
+//! - [`visible`] and [`one_line`] of `eclusa-text` show text that somebody else wrote: nothing
+//!   hidden, nothing left out.
 //!
 //! The crate decides nothing: rules, approvals and records are in `eclusa`.
 
@@ -14,7 +14,6 @@ mod changes;
 mod commit;
 mod digest;
 mod discarded;
-mod display;
 mod durability;
 pub mod files;
 pub mod git_index;
@@ -30,8 +29,8 @@ pub use commit::{
     Workspace,
 };
 pub use digest::digest;
-pub use display::{is_hidden, is_ignorable, one_line, visible};
 pub use durability::Durability;
+pub use eclusa_text::{is_hidden, is_ignorable, one_line, visible};
 pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
 pub use hash::{Hash, HashBuilder};
 pub use undo::{

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::{PermissionClass, ReverseThinkingReport, Touch, Verdict};
 
+pub use crate::errors::{AllowanceError, RememberError, TallyError};
 pub use allowance::{Allowance, Allowances, LiveAllowance};
 pub use memory::{Grant, GrantScope, Remember, RuleUse, Tally};
 pub use outbox::{

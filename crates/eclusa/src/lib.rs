@@ -65,6 +65,7 @@ pub mod audit;
 pub mod call;
 pub mod catalogue;
 mod closures;
+mod errors;
 mod event;
 mod gate;
 mod metrics;
@@ -106,6 +107,7 @@ pub use eclusa_workspace::{
 pub(crate) use eclusa_workspace::{
     Bounds, CommitError, Contents, Diff, HashBuilder, Side, Summary, digest, visible,
 };
+pub use errors::{DelegateError, HostRefused};
 pub use event::{Event, Events};
 pub use gate::{
     BuildError, Cut, Delegate, Gate, GateBuilder, GateSetup, Limits,
@@ -124,7 +126,7 @@ pub(crate) use policy::{
 };
 pub use policy::{Rule, Rules};
 pub(crate) use preflight::{
-    Advice, Checkpoint, PreflightStep, ReverseThinker, ReverseThinkingReport,
+    Advice, Checkpoint, PreflightError, PreflightStep, ReverseThinker, ReverseThinkingReport,
 };
 pub use redact::Redactor;
 pub(crate) use registry::{Registered, RegistryError};

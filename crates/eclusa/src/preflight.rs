@@ -2,13 +2,14 @@
 
 use futures::future::BoxFuture;
 
+pub use crate::errors::PreflightError;
 use crate::{Validated, Verdict};
 
 /// A gate of the embedding program, for what cannot be taken back: sending, deleting, deploying,
 /// paying.
 pub trait Checkpoint: Send + Sync {
     /// Opens, or says why not. An error, a panic or silence keeps it closed.
-    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), String>>;
+    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), PreflightError>>;
 }
 
 /// Someone who argues the other side of a call before it runs.
@@ -23,7 +24,7 @@ pub trait ReverseThinker: Send + Sync {
         &'a self,
         call: &'a Validated,
         verdict: &'a Verdict,
-    ) -> BoxFuture<'a, Result<ReverseThinkingReport, String>>;
+    ) -> BoxFuture<'a, Result<ReverseThinkingReport, PreflightError>>;
 }
 
 /// What came of arguing the other side. Kept with the call.

@@ -5,6 +5,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+pub use crate::errors::ReviewError;
 use crate::{Output, Validated};
 
 pub use cache::ReviewCache;
@@ -59,16 +60,6 @@ pub enum Review<T> {
     Ask(String),
     /// Stop it, and tell the model why.
     Deny(String),
-}
-
-/// The reviewer could not do its work; the call stops.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewError(pub String);
-
-impl<T: Into<String>> From<T> for ReviewError {
-    fn from(what: T) -> ReviewError {
-        ReviewError(what.into())
-    }
 }
 
 /// The structured verdict of the first design: approved or not, perhaps with another value.

@@ -73,6 +73,6 @@ fn a_file_that_is_not_toml_is_left_alone() {
     let person = dir.path().join("mine.toml");
     let writer = RuleWriter::new(file.clone(), person, Everywhere::default());
     let err = writer.always(&grant()).unwrap_err();
-    assert!(err.contains("is not TOML"), "{err}");
+    assert!(err.0.contains("is not TOML"), "{err}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "not [ toml");
 }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use eclusa::{
     AuditSink, Redactor, Validated, Verdict,
     audit::Clock,
-    preflight::{ReverseThinker, ReverseThinkingReport},
+    preflight::{PreflightError, ReverseThinker, ReverseThinkingReport},
 };
 use eclusa_agent::ModelThinker;
 use eclusa_config::Config;
@@ -42,14 +42,15 @@ impl ReverseThinker for ConfiguredThinker {
         &'a self,
         call: &'a Validated,
         verdict: &'a Verdict,
-    ) -> BoxFuture<'a, Result<ReverseThinkingReport, String>> {
+    ) -> BoxFuture<'a, Result<ReverseThinkingReport, PreflightError>> {
         Box::pin(async move {
             let thinking = async {
                 let thinker = self.opened.get_or_try_init(|| self.open()).await?;
                 thinker.think(call, verdict).await
             };
             let thought = tokio::time::timeout(self.time, thinking).await;
-            thought.unwrap_or_else(|_elapsed| Err(format!("no answer within {:?}", self.time)))
+            thought
+                .unwrap_or_else(|_elapsed| Err(format!("no answer within {:?}", self.time).into()))
         })
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use eclusa::{
     Validated, Verdict,
-    preflight::{Checkpoint, ReverseThinker, ReverseThinkingReport},
+    preflight::{Checkpoint, PreflightError, ReverseThinker, ReverseThinkingReport},
 };
 use eclusa_agent::read_report;
 use futures::future::BoxFuture;
@@ -39,16 +39,16 @@ impl ExternalPreflight {
 }
 
 impl Checkpoint for ExternalPreflight {
-    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), String>> {
+    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), PreflightError>> {
         Box::pin(async move {
             let said = self.ask(&ExternalReviewer::about(call, "checkpoint")).await?;
             let answer = match said {
                 Said::Text(text) => answer::read(&text)?,
-                Said::No(why) => return Err(why),
+                Said::No(why) => return Err(why.into()),
             };
             match answer {
                 ReviewerAnswer::Approve => Ok(()),
-                ReviewerAnswer::Deny(why) => Err(why),
+                ReviewerAnswer::Deny(why) => Err(why.into()),
                 ReviewerAnswer::Note(_)
                 | ReviewerAnswer::Ask(_)
                 | ReviewerAnswer::Modify(_)
@@ -65,7 +65,7 @@ impl ReverseThinker for ExternalPreflight {
         &'a self,
         call: &'a Validated,
         verdict: &'a Verdict,
-    ) -> BoxFuture<'a, Result<ReverseThinkingReport, String>> {
+    ) -> BoxFuture<'a, Result<ReverseThinkingReport, PreflightError>> {
         Box::pin(async move {
             let mut about = ExternalReviewer::about(call, "reverse-thinking");
             if let Some(fields) = about.as_object_mut() {
@@ -73,8 +73,8 @@ impl ReverseThinker for ExternalPreflight {
                 fields.insert("because".to_owned(), json!(verdict.why()));
             }
             match self.ask(&about).await? {
-                Said::Text(text) => read_report(&text),
-                Said::No(why) => Err(why),
+                Said::Text(text) => Ok(read_report(&text)?),
+                Said::No(why) => Err(why.into()),
             }
         })
     }

@@ -7,7 +7,11 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use eclusa::{NotAsked, Validated, one_line, preflight::Checkpoint, workspace::visible};
+use eclusa::{
+    NotAsked, Validated, one_line,
+    preflight::{Checkpoint, PreflightError},
+    workspace::visible,
+};
 use futures::future::BoxFuture;
 
 use crate::screen::spinner;
@@ -18,7 +22,7 @@ use super::{
 };
 
 impl Checkpoint for Terminal {
-    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), String>> {
+    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), PreflightError>> {
         Box::pin(async move {
             let tty = self.input().map_err(|not| match not {
                 NotAsked::Unavailable(why) => format!("nobody can be asked to confirm it: {why}"),
@@ -31,9 +35,9 @@ impl Checkpoint for Terminal {
             let asked = tokio::task::spawn_blocking(move || ask(&tool, &args, tty, flag)).await;
             match asked {
                 Ok(Ok(true)) => Ok(()),
-                Ok(Ok(false)) => Err("a person did not confirm it".to_owned()),
-                Ok(Err(err)) => Err(format!("the terminal failed: {err}")),
-                Err(_panic) => Err("the prompt crashed".to_owned()),
+                Ok(Ok(false)) => Err("a person did not confirm it".into()),
+                Ok(Err(err)) => Err(format!("the terminal failed: {err}").into()),
+                Err(_panic) => Err("the prompt crashed".into()),
             }
         })
     }

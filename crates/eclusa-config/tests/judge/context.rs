@@ -181,11 +181,11 @@ impl Clock for Forbidden {
 }
 
 impl Tally for Forbidden {
-    fn used(&self, _: &CountedRule, _: u64) -> Result<u64, String> {
+    fn used(&self, _: &CountedRule, _: u64) -> Result<u64, eclusa::approve::TallyError> {
         assert!(!JUDGING.get(), "uses were counted");
         Ok(0)
     }
-    fn take(&self, _: &CountedRule, _: u64) -> Result<bool, String> {
+    fn take(&self, _: &CountedRule, _: u64) -> Result<bool, eclusa::approve::TallyError> {
         panic!("nothing is used up by looking");
     }
 }

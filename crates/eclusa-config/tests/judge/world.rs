@@ -137,7 +137,7 @@ impl Clock for Still {
 struct Keeps;
 
 impl Remember for Keeps {
-    fn always(&self, _: &Grant) -> Result<(), String> {
+    fn always(&self, _: &Grant) -> Result<(), eclusa::approve::RememberError> {
         Ok(())
     }
 }

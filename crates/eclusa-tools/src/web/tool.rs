@@ -49,7 +49,7 @@ impl WebFetch {
         let address = Address::parse(&args.url)?;
         let most = args.max_bytes.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
         // Where it is sent on to, the gate has not judged yet.
-        let may = |host: &str| job.may_fetch(host);
+        let may = |host: &str| job.may_fetch(host).map_err(|refused| refused.0);
         let (fetched, known) = self.fetcher.fetch_where(address, most, Some(&may)).await?;
         let limits = self.fetcher.limits();
         let most = most.unwrap_or(limits.bytes).min(limits.most_bytes);

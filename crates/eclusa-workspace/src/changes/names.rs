@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, path::Path};
 
-use crate::display::one_line;
+use eclusa_text::one_line;
 
 /// A path with a prefix, in quotes and escapes where git would use them.
 pub(super) fn quoted(prefix: &str, path: &Path) -> String {

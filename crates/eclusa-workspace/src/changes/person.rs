@@ -11,7 +11,7 @@ use super::{
     lines::{Compared, Sign},
     names::readable,
 };
-use crate::display::one_line;
+use eclusa_text::one_line;
 
 impl Diff<'_> {
     /// The changes for a person. Each begins with a line that says what becomes of which path;

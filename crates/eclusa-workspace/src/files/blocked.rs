@@ -14,7 +14,7 @@ use super::{
     secret_names::{self, CREDENTIALS, SECRET_NAMES, TRACKED_SETTINGS},
     secret_places::lies_in,
 };
-use crate::display::is_ignorable;
+use eclusa_text::is_ignorable;
 
 /// Patterns of files that nobody may see.
 ///

@@ -4,7 +4,7 @@
 use futures::future::BoxFuture;
 use serde_json::json;
 
-use crate::{GivenVote, Hash, Rule};
+use crate::{GivenVote, Hash, Rule, errors::AllowanceError};
 
 /// A rule for so many calls and so long, and who agreed to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,9 +59,9 @@ pub struct LiveAllowance {
 /// The allowances of a workspace.
 pub trait Allowances: Send + Sync {
     /// Those that can let calls pass now, oldest first.
-    fn live(&self) -> BoxFuture<'_, Result<Vec<LiveAllowance>, String>>;
+    fn live(&self) -> BoxFuture<'_, Result<Vec<LiveAllowance>, AllowanceError>>;
 
     /// Counts one more use, unless it is used up, over or taken back: then it is `false`. Exact,
     /// however many processes take at once.
-    fn take(&self, id: u64) -> BoxFuture<'_, Result<bool, String>>;
+    fn take(&self, id: u64) -> BoxFuture<'_, Result<bool, AllowanceError>>;
 }

@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     CountedRule, Decision, Hash, PermissionClass, Rule, Touch, Validated,
+    errors::{RememberError, TallyError},
     policy::{Root, written_hosts},
 };
 
@@ -146,17 +147,17 @@ impl fmt::Display for Grant {
 /// Keeps what holds beyond a conversation, for example as a rule in a file.
 pub trait Remember: Send + Sync {
     /// Keeps it for good.
-    fn always(&self, grant: &Grant) -> Result<(), String>;
+    fn always(&self, grant: &Grant) -> Result<(), RememberError>;
 }
 
 /// Counts the uses of rules that hold for so many calls, by their ids.
 pub trait Tally: Send + Sync {
     /// How often a rule let something pass so far: ever, or in its last while before `now`, which is
     /// in milliseconds since 1970. Where nobody can tell, it lets nothing pass.
-    fn used(&self, rule: &CountedRule, now: u64) -> Result<u64, String>;
+    fn used(&self, rule: &CountedRule, now: u64) -> Result<u64, TallyError>;
 
     /// Counts one more use, unless there were as many as the rule is good for: then it is `false`.
-    fn take(&self, rule: &CountedRule, now: u64) -> Result<bool, String>;
+    fn take(&self, rule: &CountedRule, now: u64) -> Result<bool, TallyError>;
 }
 
 /// Counts for as long as the program runs.
@@ -164,12 +165,12 @@ pub trait Tally: Send + Sync {
 pub(crate) struct Counter(Mutex<HashMap<String, RuleUse>>);
 
 impl Tally for Counter {
-    fn used(&self, rule: &CountedRule, now: u64) -> Result<u64, String> {
+    fn used(&self, rule: &CountedRule, now: u64) -> Result<u64, TallyError> {
         let all = lock(&self.0);
         Ok(all.get(&rule.id).map_or(0, |it| it.count(rule, now)))
     }
 
-    fn take(&self, rule: &CountedRule, now: u64) -> Result<bool, String> {
+    fn take(&self, rule: &CountedRule, now: u64) -> Result<bool, TallyError> {
         Ok(lock(&self.0).entry(rule.id.clone()).or_default().take(rule, now))
     }
 }
@@ -252,7 +253,7 @@ impl Memory {
         lock(&self.sessions).remove(conversation);
     }
 
-    pub(crate) fn always(&self, grant: Grant) -> Result<(), String> {
+    pub(crate) fn always(&self, grant: Grant) -> Result<(), RememberError> {
         let keeper = self.keeper.as_ref().ok_or("there is nowhere to keep it")?;
         keeper.always(&grant)?;
         lock(&self.always).insert(grant);

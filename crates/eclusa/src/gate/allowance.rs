@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
     Decision, GivenVote, Proof, Reason, ReasonId, Rules, Run, Source, Validated, Verdict, Vote,
-    approve::{Allowance, LiveAllowance},
+    approve::{Allowance, AllowanceError, LiveAllowance},
     audit::{body::Approval, trail::Trail},
     gate::{GateSetup, ask::emit_approval_event},
 };
@@ -22,7 +22,7 @@ pub(super) async fn take(
     covers: impl Fn(&Rules) -> bool,
 ) -> Option<String> {
     let allowances = setup.allowances.as_ref()?;
-    let failed = |why: String| tracing::warn!("allowances cannot be used: {why}");
+    let failed = |why: AllowanceError| tracing::warn!("allowances cannot be used: {why}");
     let live = allowances.live().await.map_err(failed).ok()?;
     if live.is_empty() {
         return None;

@@ -17,8 +17,8 @@ use tokio::{
 };
 
 use crate::{
-    CallNesting, Decision, Event, Gate, HiddenPaths, Mode, Origin, Output, Permit, Reply, Run,
-    Stop, ToolCall, Touch, Validated,
+    CallNesting, Decision, Event, Gate, HiddenPaths, HostRefused, Mode, Origin, Output, Permit,
+    Reply, Run, Stop, ToolCall, Touch, Validated,
     audit::ledger::Started,
     gate::{ask_hosts::ask_about_hosts, conversations::bring_from_outside},
     policy::{named_hosts, plainly},
@@ -112,18 +112,20 @@ impl Job {
     /// Whether this call, which was sent on to another host, may talk to it (`example.com`, with
     /// `:port` where that is not the usual one). The error says why not. Nobody is asked: what
     /// would have to be asked about is refused, because the call is running already.
-    pub fn may_fetch(&self, host: &str) -> Result<(), String> {
+    pub fn may_fetch(&self, host: &str) -> Result<(), HostRefused> {
         let own = |it: &Touch| matches!(it, Touch::Fetch(own) if own == host);
         if self.call.touches().iter().any(own) {
             return Ok(());
         }
         let policy = self.gate.setup().live.policy.load();
         let judged = catch_unwind(AssertUnwindSafe(|| policy.judge_host(&self.call, host)));
-        let verdict = judged.map_err(|_panic| "the policy crashed".to_owned())?;
+        let verdict = judged.map_err(|_panic| "the policy crashed")?;
         let verdict = self.gate.run().mode.apply(verdict);
         match verdict.decision {
             Decision::Allow => Ok(()),
-            Decision::Stage | Decision::Ask | Decision::Deny => Err(verdict.why().into_owned()),
+            Decision::Stage | Decision::Ask | Decision::Deny => {
+                Err(verdict.why().into_owned().into())
+            }
         }
     }
 

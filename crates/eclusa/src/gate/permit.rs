@@ -5,8 +5,8 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 use futures::FutureExt;
 
 use crate::{
-    Advice, Decision, Event, PreflightStep, Reason, Reviewed, Run, Source, Stop, Validated,
-    Verdict,
+    Advice, Decision, Event, PreflightError, PreflightStep, Reason, Reviewed, Run, Source, Stop,
+    Validated, Verdict,
     audit::trail::Trail,
     gate::{
         GateSetup,
@@ -177,16 +177,16 @@ fn raised(mut verdict: Verdict) -> Verdict {
 
 /// Reverse thinking, for tools that ask for it and for no others.
 async fn think(setup: &GateSetup, call: &Validated, trail: &mut Trail) -> Result<Advice, Stop> {
-    let no = |why: String| Stop::denied(Decider::ReverseThinking, why);
+    let no = |why: PreflightError| Stop::denied(Decider::ReverseThinking, why.0);
     let (Some(thinker), Some(verdict)) = (&setup.reverse_thinker, &trail.verdict) else {
-        return Err(no("the tool needs it, and nobody is set up to do it".to_owned()));
+        return Err(no("the tool needs it, and nobody is set up to do it".into()));
     };
     let thinking = async { thinker.think(call, verdict).await };
     let reverse_thinking = decided_within(setup.limits.checkpoint, thinking).await.map_err(no)?;
     let (advice, why) = (reverse_thinking.verdict, reverse_thinking.verdict_reason.clone());
     trail.reverse_thinking = Some(reverse_thinking);
     match advice {
-        Advice::Stop => Err(no(why)),
+        Advice::Stop => Err(no(why.into())),
         advice => Ok(advice),
     }
 }
@@ -197,23 +197,23 @@ async fn open(setup: &GateSetup, call: &Validated, trail: &mut Trail) -> Result<
         Some(checkpoint) => {
             decided_within(setup.limits.checkpoint, async { checkpoint.open(call).await }).await
         }
-        None => Err("the tool needs one, and none is set up".to_owned()),
+        None => Err("the tool needs one, and none is set up".into()),
     };
     trail.checkpoint = Some(match &opened {
         Ok(()) => "open".to_owned(),
-        Err(why) => format!("closed: {}", setup.redactor.text(why).0),
+        Err(why) => format!("closed: {}", setup.redactor.text(&why.0).0),
     });
-    opened.map_err(|why| Stop::denied(Decider::Checkpoint, why))
+    opened.map_err(|why| Stop::denied(Decider::Checkpoint, why.0))
 }
 
 /// Waits for someone who decides. What errs, hangs or panics has said no.
 async fn decided_within<T>(
     limit: Duration,
-    deciding: impl Future<Output = Result<T, String>>,
-) -> Result<T, String> {
+    deciding: impl Future<Output = Result<T, PreflightError>>,
+) -> Result<T, PreflightError> {
     match tokio::time::timeout(limit, AssertUnwindSafe(deciding).catch_unwind()).await {
         Ok(Ok(decided)) => decided,
-        Ok(Err(_panic)) => Err("it crashed".to_owned()),
-        Err(_elapsed) => Err(format!("it said nothing within {}", HumanDuration(limit))),
+        Ok(Err(_panic)) => Err("it crashed".into()),
+        Err(_elapsed) => Err(format!("it said nothing within {}", HumanDuration(limit)).into()),
     }
 }

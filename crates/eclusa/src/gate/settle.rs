@@ -233,7 +233,7 @@ async fn hand_over(
 ) -> Result<Undo, Stop> {
     let (delegate, kept) = (delegate.clone(), changes.clone());
     let keeping = tokio::task::spawn_blocking(move || delegate.hand_over(number, &kept));
-    let kept = keeping.await.unwrap_or_else(|_panic| Err("it crashed".to_owned()));
+    let kept = keeping.await.unwrap_or_else(|_panic| Err("it crashed".into()));
     match kept {
         Ok(()) => {
             note(trail, |it| it.outcome = ChangesOutcome::Delegated);

@@ -6,9 +6,10 @@ use arc_swap::ArcSwap;
 
 use super::conversations::Conversations;
 use crate::{
-    Approver, ArgsInLog, AuditSink, Changes, Checkpoint, Clock, Durability, Events, Metrics,
-    ModeRule, OnNoApprover, Policy, PreflightStep, Questions, Redactor, Registry, Remember,
-    ReverseThinker, ReviewCache, Reviewer, SignerDirectory, Spool, SystemClock, Tally, Workspace,
+    Approver, ArgsInLog, AuditSink, Changes, Checkpoint, Clock, DelegateError, Durability, Events,
+    Metrics, ModeRule, OnNoApprover, Policy, PreflightStep, Questions, Redactor, Registry,
+    Remember, ReverseThinker, ReviewCache, Reviewer, SignerDirectory, Spool, SystemClock, Tally,
+    Workspace,
     approve::{
         Allowances,
         memory::{Counter, Memory},
@@ -81,7 +82,7 @@ impl Default for Limits {
 pub trait Delegate: Send + Sync {
     /// Keeps what undoing the changes of this call will need, before anybody applies them. An
     /// error refuses the call.
-    fn hand_over(&self, call: u64, changes: &Changes) -> Result<(), String>;
+    fn hand_over(&self, call: u64, changes: &Changes) -> Result<(), DelegateError>;
 }
 
 /// Everything a gate is made of. [`GateSetup::new`] gives it safe defaults.

@@ -243,9 +243,9 @@ async fn a_remembered_answer_does_not_cover_another_revision() {
 struct Kept(Mutex<Vec<Grant>>);
 
 impl Remember for Kept {
-    fn always(&self, grant: &Grant) -> Result<(), String> {
+    fn always(&self, grant: &Grant) -> Result<(), eclusa::approve::RememberError> {
         if grant.tool == "fail" {
-            return Err("the disk is full".to_owned());
+            return Err("the disk is full".into());
         }
         self.0.lock().unwrap().push(grant.clone());
         Ok(())

@@ -9,7 +9,7 @@ use std::{
 };
 
 use eclusa::{
-    preflight::{Advice, ReverseThinker, ReverseThinkingReport},
+    preflight::{Advice, PreflightError, ReverseThinker, ReverseThinkingReport},
     review::ReviewError,
     *,
 };
@@ -182,7 +182,7 @@ impl ReverseThinker for Thinker {
         &'a self,
         _: &'a Validated,
         _: &'a Verdict,
-    ) -> BoxFuture<'a, Result<ReverseThinkingReport, String>> {
+    ) -> BoxFuture<'a, Result<ReverseThinkingReport, PreflightError>> {
         self.0.fetch_add(1, SeqCst);
         Box::pin(std::future::ready(Ok(ReverseThinkingReport {
             hidden_assumptions: Vec::new(),

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use eclusa::{
-    preflight::{Advice, Checkpoint, PreflightStep, ReverseThinker, ReverseThinkingReport},
+    preflight::{
+        Advice, Checkpoint, PreflightError, PreflightStep, ReverseThinker, ReverseThinkingReport,
+    },
     *,
 };
 use futures::future::BoxFuture;
@@ -13,7 +15,7 @@ use crate::world::*;
 pub(crate) struct Opens;
 
 impl Checkpoint for Opens {
-    fn open<'a>(&'a self, _: &'a Validated) -> BoxFuture<'a, Result<(), String>> {
+    fn open<'a>(&'a self, _: &'a Validated) -> BoxFuture<'a, Result<(), PreflightError>> {
         Box::pin(async { Ok(()) })
     }
 }
@@ -23,11 +25,11 @@ impl Checkpoint for Opens {
 struct Careful(Arc<Mutex<Vec<&'static str>>>);
 
 impl Checkpoint for Careful {
-    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), String>> {
+    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), PreflightError>> {
         self.0.lock().unwrap().push("checkpoint");
         Box::pin(async move {
             match call.args()["text"].as_str().unwrap() {
-                "friday" => Err("not on a Friday".to_owned()),
+                "friday" => Err("not on a Friday".into()),
                 "panic" => panic!("checkpoint"),
                 "hang" => std::future::pending().await,
                 _ => Ok(()),
@@ -41,7 +43,7 @@ impl ReverseThinker for Careful {
         &'a self,
         call: &'a Validated,
         _: &'a Verdict,
-    ) -> BoxFuture<'a, Result<ReverseThinkingReport, String>> {
+    ) -> BoxFuture<'a, Result<ReverseThinkingReport, PreflightError>> {
         self.0.lock().unwrap().push("thinking");
         Box::pin(async move {
             let verdict = match call.args()["text"].as_str().unwrap() {
@@ -49,7 +51,7 @@ impl ReverseThinker for Careful {
                 "doubtful" => Advice::Ask,
                 "panic" => panic!("thinker"),
                 "hang" => std::future::pending().await,
-                "fail" => return Err("the model is away".to_owned()),
+                "fail" => return Err("the model is away".into()),
                 _ => Advice::Proceed,
             };
             Ok(ReverseThinkingReport {

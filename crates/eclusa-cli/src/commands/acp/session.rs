@@ -7,8 +7,8 @@ use std::{
 };
 
 use eclusa::{
-    Changes, Delegate, Files, Gate, Incoming, Origin, Registration, Registry, Run, ToolCall,
-    call::Malformed,
+    Changes, Delegate, DelegateError, Files, Gate, Incoming, Origin, Registration, Registry, Run,
+    ToolCall, call::Malformed,
 };
 use eclusa_agents::{MappedCall, OurCall};
 use eclusa_store::Store;
@@ -71,7 +71,7 @@ impl OpenEdits {
 }
 
 impl Delegate for OpenEdits {
-    fn hand_over(&self, call: u64, changes: &Changes) -> Result<(), String> {
+    fn hand_over(&self, call: u64, changes: &Changes) -> Result<(), DelegateError> {
         let kept = PreImages::take(&self.files, self.max_size, call, changes);
         self.open().insert(call, kept.map_err(|err| err.to_string())?);
         Ok(())

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use eclusa::{Answer, Approver, GateSetup, NotAsked, Question, Validated, preflight::Checkpoint};
+use eclusa::{
+    Answer, Approver, GateSetup, NotAsked, Question, Validated,
+    preflight::{Checkpoint, PreflightError},
+};
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
 
@@ -68,7 +71,7 @@ struct BorrowingCheckpoint {
 }
 
 impl Checkpoint for BorrowingCheckpoint {
-    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), String>> {
+    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), PreflightError>> {
         Box::pin(async move {
             let _terminal = borrow(&self.requests).await?;
             self.checkpoint.open(call).await

@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use eclusa::{Change, Changes, Delegate, FileNode, Files, Node};
+use eclusa::{Change, Changes, Delegate, DelegateError, FileNode, Files, Node};
 use serde::{Deserialize, Serialize};
 
 use super::{open_calls::OpenCalls, session::Session};
@@ -102,8 +102,8 @@ fn save(files: &Files, max_size: u64, change: &Change) -> io::Result<SavedConten
 }
 
 impl Delegate for DelegatedEdits {
-    fn hand_over(&self, call: u64, changes: &Changes) -> Result<(), String> {
-        self.keep(call, changes).map_err(|err| err.to_string())
+    fn hand_over(&self, call: u64, changes: &Changes) -> Result<(), DelegateError> {
+        Ok(self.keep(call, changes).map_err(|err| err.to_string())?)
     }
 }
 

@@ -55,7 +55,7 @@ impl Approver for Yes {
 struct Keeps;
 
 impl Remember for Keeps {
-    fn always(&self, _: &crate::Grant) -> Result<(), String> {
+    fn always(&self, _: &crate::Grant) -> Result<(), crate::approve::RememberError> {
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ pub fn is_hidden(c: char) -> bool {
         | Category::LineSeparator
         | Category::ParagraphSeparator => true,
         Category::SpaceSeparator => c != ' ',
-        _ => is_blank_letter(c),
+        _ => is_blank_letter(c) || is_selector(c),
     }
 }
 
@@ -43,7 +43,12 @@ pub fn is_ignorable(c: char) -> bool {
     )
 }
 
-/// Characters of a visible category that draw nothing: fillers, selectors, blank patterns.
+/// Chooses how the character before it looks, an emoji for instance, and draws nothing itself.
+pub fn is_selector(c: char) -> bool {
+    matches!(c, '\u{FE00}'..='\u{FE0F}')
+}
+
+/// Characters of a visible category that draw nothing: fillers, blank patterns, rare selectors.
 fn is_blank_letter(c: char) -> bool {
     matches!(
         c,
@@ -55,7 +60,6 @@ fn is_blank_letter(c: char) -> bool {
             | '\u{180B}'..='\u{180F}'
             | '\u{2800}'
             | '\u{3164}'
-            | '\u{FE00}'..='\u{FE0F}'
             | '\u{FFA0}'
             | '\u{FFFC}'
             | '\u{13441}'..='\u{13446}'

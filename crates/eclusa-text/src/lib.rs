@@ -23,7 +23,7 @@ use std::fmt::Write;
 mod characters;
 mod words;
 
-pub use characters::{is_hidden, is_ignorable};
+pub use characters::{is_hidden, is_ignorable, is_selector};
 
 #[cfg(test)]
 mod tests;
