@@ -50,7 +50,7 @@ pub(crate) fn all(paths: &Paths) -> Result<Vec<WorkspaceQueue>, Failure> {
 }
 
 /// The queues of all workspaces but those that are known. One that cannot be opened is told.
-pub(crate) fn others(paths: &Paths, known: impl Fn(&str) -> bool) -> Vec<WorkspaceQueue> {
+pub(crate) fn others(paths: &Paths, mut known: impl FnMut(&str) -> bool) -> Vec<WorkspaceQueue> {
     let entries = paths.state().map(fs::read_dir).and_then(Result::ok);
     let mut directories: Vec<PathBuf> =
         entries.into_iter().flatten().flatten().map(|it| it.path()).collect();
@@ -60,7 +60,7 @@ pub(crate) fn others(paths: &Paths, known: impl Fn(&str) -> bool) -> Vec<Workspa
     for directory in directories {
         let key = directory.file_name().unwrap_or_default().to_string_lossy();
         let store = directory.join(file);
-        if known(&key) || !store.is_file() {
+        if !store.is_file() || known(&key) {
             continue;
         }
         match open(&store, false) {

@@ -11,10 +11,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use eclusa::Mode;
+use eclusa::{Mode, random};
 use serde::{Deserialize, Serialize};
 
-use crate::{args::Global, token_store::random};
+use crate::args::Global;
 
 /// How long a ticket is good for.
 const LIFETIME: Duration = Duration::from_secs(600);
@@ -137,8 +137,7 @@ fn now() -> u64 {
 
 /// 128 random bits, in hexadecimal digits.
 pub(crate) fn random_name() -> io::Result<String> {
-    let bytes = random::<16>()?;
-    Ok(bytes.iter().map(|it| format!("{it:02x}")).collect())
+    Ok(random::random_name::<16>()?)
 }
 
 #[expect(clippy::disallowed_methods, reason = "our own state, not the workspace")]

@@ -6,11 +6,9 @@
 
 use std::{env, fs, io, os::unix::fs::MetadataExt as _, path::PathBuf};
 
+use eclusa::random::random_bytes;
 use eclusa_mcp::Credentials;
-use ring::{
-    aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey},
-    rand::{SecureRandom as _, SystemRandom},
-};
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 
 use crate::remember::replace;
 
@@ -62,7 +60,7 @@ impl Credentials for TokenStore {
         let key = self.key(true)?.ok_or_else(|| io::Error::other("there is no key"))?;
         let mut sealed = token.to_vec();
         let aad = Aad::from(server.as_bytes());
-        let number = random::<NONCE>()?;
+        let number = random_bytes::<NONCE>()?;
         let nonce = Nonce::assume_unique_for_key(number);
         key.seal_in_place_append_tag(nonce, aad, &mut sealed).map_err(io::Error::other)?;
         let mut whole = number.to_vec();
@@ -81,7 +79,7 @@ impl TokenStore {
         let bytes = match fs::read(&self.key) {
             Ok(bytes) => bytes,
             Err(err) if err.kind() == io::ErrorKind::NotFound && make => {
-                let bytes = random::<KEY>()?;
+                let bytes = random_bytes::<KEY>()?;
                 replace(&self.key, bytes)?;
                 bytes.to_vec()
             }
@@ -100,13 +98,6 @@ impl TokenStore {
         })?;
         Ok(Some(LessSafeKey::new(key)))
     }
-}
-
-/// Random bytes, from the system.
-pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    SystemRandom::new().fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use std::{
     path::Path,
 };
 
-use crate::{read_text::read_text, remember::replace, token_store::random};
+use eclusa::random::random_name;
+
+use crate::{read_text::read_text, remember::replace};
 
 /// How many random bytes a token has.
 const BYTES: usize = 32;
@@ -41,8 +43,7 @@ pub(crate) fn read_or_make(file: &Path) -> io::Result<String> {
 }
 
 fn make(file: &Path) -> io::Result<String> {
-    let bytes = random::<BYTES>()?;
-    let token: String = bytes.iter().map(|it| format!("{it:02x}")).collect();
+    let token = random_name::<BYTES>()?;
     // Made for its owner alone, and renamed into place.
     replace(file, format!("{token}\n"))?;
     fs::set_permissions(file, fs::Permissions::from_mode(0o600))?;

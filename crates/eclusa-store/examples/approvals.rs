@@ -1,17 +1,20 @@
 //! Measures the approval queue: asking with so many pending already, the first page of them, and asking,
-//! answering and taking with every answer synced to the disk.
+//! answering and taking with every step synced to the disk, beside what one sync costs there.
 //!
 //! `cargo run --release -p eclusa-store --example approvals -- [PENDING] [ROUNDS] [DIRECTORY]`
 
 use std::{
     error::Error,
-    path::PathBuf,
+    fs::File,
+    io::Write as _,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use eclusa::{
     Answer, Approver, Decision, NotAsked, PermissionClass, Question, Reason, Source, Touch,
-    Verdict, approve::Questions,
+    Verdict,
+    approve::{QuestionPage, Questions},
 };
 use eclusa_store::{ApprovalQueue, Durability, Options, Store};
 use serde_json::json;
@@ -46,20 +49,63 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let options = Options { durability: Durability::PowerLoss, ..Options::default() };
     let queue = ApprovalQueue::new(Store::open(&path, options)?);
+    let sync = p50(syncs(&directory, rounds)?);
+    println!("one sync of 8 KB to this disk: p50 {sync:?} over {rounds}");
     let mut times = Vec::with_capacity(rounds);
     for number in 0..rounds {
-        let begun = Instant::now();
-        let id = match runtime.block_on(queue.submit(&question(pending + number), false)) {
+        times.push(runtime.block_on(waited_for(&queue, pending + number))?);
+    }
+    report("ask, answer, take by whoever waits (three syncs)", times, sync);
+    let mut times = Vec::with_capacity(rounds);
+    for number in 0..rounds {
+        let (begun, question) = (Instant::now(), question(pending + rounds + number));
+        let id = match runtime.block_on(queue.submit(&question, false)) {
             Err(NotAsked::Parked(id)) => id,
             other => return Err(format!("{other:?}").into()),
         };
         queue.answer(id, Answer::Once, "ann")?;
-        let said = runtime.block_on(queue.submit(&question(pending + number), false));
+        let said = runtime.block_on(queue.submit(&question, false));
         said.map_err(|err| format!("{err:?}"))?;
         times.push(begun.elapsed());
     }
-    println!("ask, answer, take, power-loss safe: p50 {:?} over {rounds}", p50(times));
+    report("ask, go away, answer, ask again, take (five syncs)", times, sync);
     Ok(())
+}
+
+fn report(what: &str, times: Vec<Duration>, sync: Duration) {
+    let (count, p50) = (times.len(), p50(times));
+    let syncs = p50.as_secs_f64() / sync.as_secs_f64().max(f64::EPSILON);
+    println!("{what}, power-loss safe: p50 {p50:?} over {count}, {syncs:.1} syncs long");
+}
+
+/// What the disk alone takes for as much as a short transaction writes.
+fn syncs(directory: &Path, rounds: usize) -> std::io::Result<Vec<Duration>> {
+    let path = directory.join(format!("sync-{}", std::process::id()));
+    let mut file = File::create(&path)?;
+    let one = |_| {
+        let begun = Instant::now();
+        file.write_all(&[7; 8_192])?;
+        file.sync_data()?;
+        Ok(begun.elapsed())
+    };
+    (0..rounds).map(one).collect()
+}
+
+/// Asks and waits, while somebody else answers as soon as the question is there. So many were asked
+/// before.
+async fn waited_for(queue: &ApprovalQueue, number: usize) -> Result<Duration, Box<dyn Error>> {
+    let (begun, question, asker) = (Instant::now(), question(number), queue.clone());
+    let waiting = tokio::spawn(async move { asker.submit(&question, true).await });
+    let id = loop {
+        let newest = QuestionPage { after: number as u64, limit: 1 };
+        match queue.page(newest)?.first() {
+            Some(found) => break found.id,
+            None => tokio::task::yield_now().await,
+        }
+    };
+    queue.answer(id, Answer::Once, "ann")?;
+    waiting.await?.map_err(|err| format!("{err:?}"))?;
+    Ok(begun.elapsed())
 }
 
 fn p50(mut times: Vec<Duration>) -> Duration {

@@ -73,6 +73,7 @@ pub mod parse;
 pub mod policy;
 pub mod preflight;
 pub mod prelude;
+pub mod random;
 pub mod redact;
 pub mod registry;
 mod repository;

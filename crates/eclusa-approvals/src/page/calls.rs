@@ -36,6 +36,14 @@ impl RecordedCall {
         }
     }
 
+    /// The outcome in words.
+    pub(super) fn outcome(&self) -> String {
+        match self.code() {
+            "" => "running".to_owned(),
+            code => code.replace('_', " "),
+        }
+    }
+
     /// Whether a person was asked, and what became of that.
     pub(super) fn approval(&self) -> Option<&Value> {
         let changes = self.fields.get("changes").and_then(|it| it.get("approval"));

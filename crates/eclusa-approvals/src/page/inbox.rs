@@ -1,7 +1,7 @@
 //! The inbox: what waits in all workspaces, identical ones together, and one of them in full.
 
 use eclusa::{
-    approve::{QuestionPage, QueuedQuestion},
+    approve::{QuestionPage, Questions, QueuedQuestion},
     one_line,
 };
 use serde_json::Value;
@@ -34,14 +34,13 @@ pub(crate) async fn inbox(view: &PageView, named: Option<(&str, u64)>) -> Option
         let Some(questions) = view.workspaces.questions(&workspace.key) else { continue };
         pending = pending.saturating_add(questions.pending().await.unwrap_or_default());
         failed.extend(questions.failed_notifications().await.unwrap_or_default());
-        let page = QuestionPage { after: 0, limit: PAGE };
-        let waiting = questions.list(page).await.unwrap_or_default();
-        more |= waiting.len() == PAGE;
+        let matches = |it: &QueuedQuestion| {
+            let text = format!("{} {} {}", it.question.tool, headline(it), workspace.name);
+            text.to_lowercase().contains(&search)
+        };
+        let (waiting, rest) = first_matching(&*questions, matches).await;
+        more |= rest;
         for queued in waiting {
-            let text = format!("{} {} {}", queued.question.tool, headline(&queued), workspace.name);
-            if !text.to_lowercase().contains(&search) {
-                continue;
-            }
             let same = |it: &&mut IdenticalQuestions| {
                 it.workspace == at && it.first.question.binding == queued.question.binding
             };
@@ -71,7 +70,7 @@ pub(crate) async fn inbox(view: &PageView, named: Option<(&str, u64)>) -> Option
     }
     list(&groups, &workspaces, open, now, &mut body);
     if more {
-        body.raw("<p class=\"faint\">More wait: answer some, or search.</p>");
+        body.raw("<p class=\"faint\">More wait: answer some of these, or search for others.</p>");
     }
     body.raw("</section><section class=\"detail\" aria-live=\"off\">");
     match open {
@@ -81,6 +80,23 @@ pub(crate) async fn inbox(view: &PageView, named: Option<(&str, u64)>) -> Option
     body.raw("</section></div>");
     let title = format!("Inbox ({pending})");
     Some(layout(view, "inbox", &title, Some(pending), &body))
+}
+
+/// The first pending questions that match, and whether more may wait behind them.
+async fn first_matching(
+    questions: &dyn Questions,
+    matches: impl Fn(&QueuedQuestion) -> bool,
+) -> (Vec<QueuedQuestion>, bool) {
+    let (mut found, mut after) = (Vec::new(), 0);
+    while found.len() < PAGE {
+        let page = QuestionPage { after, limit: PAGE };
+        let waiting = questions.list(page).await.unwrap_or_default();
+        let Some(last) = waiting.last() else { return (found, false) };
+        after = last.id;
+        found.extend(waiting.into_iter().filter(&matches));
+    }
+    found.truncate(PAGE);
+    (found, true)
 }
 
 async fn full(view: &PageView, workspace: &WorkspaceEntry, id: u64, now: u64) -> Option<Html> {

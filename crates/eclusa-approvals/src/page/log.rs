@@ -99,8 +99,8 @@ fn table(rows: &[(&WorkspaceEntry, RecordedCall)], several: bool, now: u64, body
         body.element("<td><span class=\"tool\">", call.text("tool"), "</span></td>");
         body.element("<td class=\"what\" dir=\"ltr\">", call.headline(), "</td>");
         body.element("<td>", call.text("decision"), "</td>");
-        let code = if call.code().is_empty() { "running" } else { call.code() };
-        body.raw("<td><span class=\"state ").raw(call.kind()).element("\">", code, "</span></td>");
+        body.raw("<td><span class=\"state ").raw(call.kind());
+        body.element("\">", call.outcome(), "</span></td>");
         let by = call.approval().and_then(|it| it.get("by")).and_then(Value::as_str);
         body.element("<td>", by.unwrap_or_default(), "</td>");
         let took = call.number_of("ms").map(span).unwrap_or_default();
@@ -123,8 +123,8 @@ pub(crate) async fn call(view: &PageView, key: &str, number: u64) -> Option<Stri
     body.element(" data-queue=\"", queue, "\"").element(" data-person=\"", &view.person, "\">");
     body.element("<div class=\"head\"><h1><span class=\"number\">", number, "</span> ");
     body.element("<span class=\"tool\">", call.text("tool"), "</span></h1>");
-    let code = if call.code().is_empty() { "running" } else { call.code() };
-    body.raw("<span class=\"state ").raw(call.kind()).element("\">", code, "</span></div>");
+    body.raw("<span class=\"state ").raw(call.kind());
+    body.element("\">", call.outcome(), "</span></div>");
     body.raw("<p class=\"facts\">").text(ago(call.at(), now()));
     body.element(" in <b>", &workspace.name, "</b>");
     for (label, field) in

@@ -170,7 +170,10 @@ fn most_asked(calls: &[RecordedCall], body: &mut Html) {
         let text =
             |it: &Value| it.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
         let reason = reasons.filter(asks).map(text).next().unwrap_or_default();
-        let key = format!("{}: {}", call.text("tool"), one_line(&reason));
+        let key = match reason.is_empty() {
+            true => call.text("tool").to_owned(),
+            false => format!("{}: {}", call.text("tool"), one_line(&reason)),
+        };
         let entry = asked.entry(key).or_insert((0, call.headline()));
         entry.0 += 1;
     }

@@ -9,9 +9,9 @@ pub(super) struct Series {
     pub(super) values: Vec<f64>,
 }
 
-const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 190.0;
-const LEFT: f64 = 44.0;
+const WIDTH: f64 = 420.0;
+const HEIGHT: f64 = 160.0;
+const LEFT: f64 = 38.0;
 const BOTTOM: f64 = 22.0;
 const TOP: f64 = 10.0;
 
@@ -61,7 +61,7 @@ pub(super) fn lines(title: &str, labels: &[String], series: &[Series], html: &mu
             let y = HEIGHT - BOTTOM - value / most * (HEIGHT - BOTTOM - TOP);
             path.push_str(&format!("{pen}{x:.1} {y:.1} "));
             points.push_str(&format!(
-                "<circle class=\"{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\"/>",
+                "<circle class=\"{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>",
                 one.class
             ));
             pen = 'L';

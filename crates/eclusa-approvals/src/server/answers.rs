@@ -76,6 +76,7 @@ struct EndRequest {
 struct Taken {
     workspace: String,
     /// The question whose yes is taken back, or the call that is undone.
+    #[serde(alias = "question", alias = "call")]
     number: u64,
     expires: u64,
     signature: String,

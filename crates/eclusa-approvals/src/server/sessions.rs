@@ -2,20 +2,24 @@
 
 use std::{
     collections::HashMap,
-    io,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use eclusa::Hash;
+use eclusa::{
+    Hash,
+    random::{RandomnessError, random_name},
+};
 use hyper::{HeaderMap, header::COOKIE};
-use ring::rand::{SecureRandom as _, SystemRandom};
 
 /// How long a link works.
 const LINK_TIME: Duration = Duration::from_secs(10 * 60);
 
 /// How long somebody stays.
 const SESSION_TIME: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// So many random bytes have a link and a cookie.
+const CODE_BYTES: usize = 24;
 
 /// So many may look at once; the oldest goes.
 const MAX_SESSIONS: usize = 64;
@@ -48,8 +52,8 @@ impl Sessions {
     }
 
     /// The code of a link that lets this person in, once.
-    pub(super) fn link(&self, person: &str) -> io::Result<String> {
-        let code = random()?;
+    pub(super) fn link(&self, person: &str) -> Result<String, RandomnessError> {
+        let code = random_name::<CODE_BYTES>()?;
         let until = Instant::now() + LINK_TIME;
         lock(&self.links).insert(Hash::sha256(code.as_bytes()), (person.to_owned(), until));
         Ok(code)
@@ -62,8 +66,8 @@ impl Sessions {
     }
 
     /// Lets somebody in, and gives the cookie for it.
-    pub(super) fn open(&self, person: &str, key: &str) -> io::Result<String> {
-        let token = random()?;
+    pub(super) fn open(&self, person: &str, key: &str) -> Result<String, RandomnessError> {
+        let token = random_name::<CODE_BYTES>()?;
         let session =
             Session { person: person.to_owned(), key: key.to_owned(), since: Instant::now() };
         let mut all = lock(&self.sessions);
@@ -92,13 +96,6 @@ impl Sessions {
         let found = all.get(&Hash::sha256(token.as_bytes()));
         found.is_some_and(|it| it.since.elapsed() < SESSION_TIME)
     }
-}
-
-/// A name that nobody can guess.
-fn random() -> io::Result<String> {
-    let mut bytes = [0; 24];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("there is no randomness"))?;
-    Ok(bytes.iter().map(|it| format!("{it:02x}")).collect())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,11 +1,12 @@
 //! `eclusa approvals`: pending approvals of all workspaces, and their answers.
 
-use std::{io, time::Duration};
+use std::{collections::BTreeSet, io, time::Duration};
 
 use eclusa::{
     Answer,
     approve::{
-        GivenAnswer, Preview, QuestionPage, QuestionState, QueueError, QueuedQuestion, Role,
+        GivenAnswer, Preview, Proof, QuestionPage, QuestionState, Questions as _, QueueError,
+        QueuedQuestion, Role,
     },
     one_line, render,
 };
@@ -33,29 +34,31 @@ pub(super) async fn run(global: &Global, what: Option<ApprovalsCommand>) -> Resu
         Some(ApprovalsCommand::Serve(args)) => return serve::run(global, args).await,
         what => what,
     };
-    let queues = queues::all(&Paths::find(global)?)?;
+    let paths = Paths::find(global)?;
+    let queues = queues::all(&paths)?;
     let mut screen = Screen::stdout();
     let default = ApprovalsCommand::List { count: 20, after: 0 };
     match what.unwrap_or(default) {
         ApprovalsCommand::List { count, after } => {
-            list(&queues, QuestionPage { after, limit: count }, global.json, &mut screen)?;
+            let page = QuestionPage { after, limit: count };
+            list(&queues, page, global.json, &mut screen).await?;
         }
         ApprovalsCommand::Watch => {
             // Nobody else may write while the lock on the output is held.
             drop(screen);
-            return watch(&queues, global.json).await;
+            return watch(&paths, queues, global.json).await;
         }
         ApprovalsCommand::Show { approval } => {
             let (queue, id) = queues::find(queues, &approval)?;
             let queued = queue.queue.get(id).map_err(failed)?;
             match global.json {
                 true => screen.json(&as_json(&queue, &queued))?,
-                false => show(&queue, &queued, &mut screen)?,
+                false => show(&queue, &queued, &mut screen).await?,
             }
         }
         ApprovalsCommand::Yes { approval, like, session, key } => {
             let answer = if session { Answer::Session } else { Answer::Once };
-            let signer = Signer::open(People::new(Paths::find(global)?.people()), key)?;
+            let signer = Signer::open(People::new(paths.people()), key)?;
             let (queue, id) = queues::find(queues, &approval)?;
             let questions =
                 like.then(|| queue.queue.identical_to(id)).transpose().map_err(failed)?;
@@ -90,7 +93,7 @@ pub(super) async fn run(global: &Global, what: Option<ApprovalsCommand>) -> Resu
 }
 
 /// Every question in full: nobody should say yes to what they have not seen.
-fn list(
+async fn list(
     queues: &[WorkspaceQueue],
     page: QuestionPage,
     json: bool,
@@ -103,7 +106,7 @@ fn list(
         for queued in &waiting {
             match json {
                 true => screen.json(&as_json(queue, queued))?,
-                false => show(queue, queued, screen)?,
+                false => show(queue, queued, screen).await?,
             }
         }
         if waiting.len() == page.limit && !json {
@@ -117,11 +120,23 @@ fn list(
     }
 }
 
-/// Prints each question once, when it comes in.
-async fn watch(queues: &[WorkspaceQueue], json: bool) -> Result<Exit, Failure> {
-    let mut seen = vec![0; queues.len()];
+/// Prints each question once, when it comes in, also those of workspaces that are new.
+async fn watch(
+    paths: &Paths,
+    mut queues: Vec<WorkspaceQueue>,
+    json: bool,
+) -> Result<Exit, Failure> {
+    let mut known: BTreeSet<String> = queues.iter().map(|it| it.key.clone()).collect();
+    let mut seen = Vec::new();
     let mut end = std::pin::pin!(asked_to_end());
     loop {
+        for mut queue in queues::others(paths, |key| !known.insert(key.to_owned())) {
+            if queues.iter().any(|it| it.name == queue.name) {
+                queue.name.clone_from(&queue.key);
+            }
+            queues.push(queue);
+        }
+        seen.resize(queues.len(), 0);
         for (queue, seen) in queues.iter().zip(&mut seen) {
             let page = QuestionPage { after: *seen, limit: 100 };
             for queued in queue.queue.page(page).map_err(failed)? {
@@ -129,7 +144,7 @@ async fn watch(queues: &[WorkspaceQueue], json: bool) -> Result<Exit, Failure> {
                 let mut screen = Screen::stdout();
                 match json {
                     true => screen.json(&as_json(queue, &queued))?,
-                    false => show(queue, &queued, &mut screen)?,
+                    false => show(queue, &queued, &mut screen).await?,
                 }
                 screen.flush()?;
             }
@@ -142,7 +157,7 @@ async fn watch(queues: &[WorkspaceQueue], json: bool) -> Result<Exit, Failure> {
 }
 
 /// One question in full, and how to answer it.
-fn show(
+async fn show(
     queue: &WorkspaceQueue,
     queued: &QueuedQuestion,
     screen: &mut Screen,
@@ -150,7 +165,7 @@ fn show(
     let columns = tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
     let columns = if columns == 0 { 80 } else { columns };
     let reference = queue.reference(queued.id);
-    let pending = queued.state == eclusa::approve::QuestionState::Pending;
+    let pending = queued.state == QuestionState::Pending;
     let mut title =
         format!("approval {reference}, asked {}", screen.time(Timestamp(queued.created)));
     match pending {
@@ -167,6 +182,11 @@ fn show(
     if let Some(by) = &queued.decided_by {
         let answer = queued.answer.as_deref().unwrap_or_default();
         screen.line(&format!("`{}` answered `{answer}`", one_line(by)))?;
+    }
+    let votes = if pending { queue.queue.votes(queued.id).await.map_err(failed)? } else { vec![] };
+    for vote in votes {
+        let proof = vote.signed.map_or(Proof::Word, |it| it.proof);
+        screen.line(&format!("`{}` said yes by {}", one_line(&vote.by), proof.as_str()))?;
     }
     // The letters of a terminal's prompt mean nothing here.
     let lines = render(&queued.question).lines;

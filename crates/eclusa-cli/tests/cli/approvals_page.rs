@@ -1,6 +1,7 @@
 //! The approvals page through its port: who gets in, what answers, and every way that does not.
 
 use std::{
+    collections::BTreeMap,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, ChildStdout, Stdio},
@@ -331,4 +332,55 @@ fn texts_stay_texts_and_every_page_is_there() {
         let got = served.send(&format!("GET {path}"), &[], "");
         assert!(got.status == 200 && got.head.contains(kind), "{}", got.head);
     }
+}
+
+/// What takes back, ends and undoes is signed as well, each over what it does and nothing else.
+#[test]
+fn taking_back_ending_and_undoing_are_signed_like_answers() {
+    let world = World::new();
+    parked(&world, "hello");
+    parked(&world, "world");
+    let served = Served::start(&world);
+    let browser = served.pair();
+    let [workspace, queue, _, person] = browser.shown("/inbox");
+    let act = |what: &str, signed_as: &str, (subject, value): (&str, Value)| {
+        let expires = now() + 60_000;
+        let statement: BTreeMap<&str, Value> = BTreeMap::from([
+            (subject, value.clone()),
+            ("expires", json!(expires)),
+            ("person", json!(person)),
+            ("queue", json!(queue)),
+        ]);
+        let statement = serde_json::to_string(&statement).unwrap();
+        let signature = browser.sign(&format!("eclusa {signed_as} v1\n{statement}"));
+        let mut body = json!({"workspace": workspace, "expires": expires, "signature": signature});
+        body[subject] = value;
+        served.post(&format!("/api/{what}"), &browser.cookie, &body)
+    };
+    let got = served.post("/api/answer", &browser.cookie, &browser.answer(1, "once"));
+    assert_eq!(got.status, 200, "{got:?}");
+    let first = || ("question", json!(1));
+    assert_eq!(act("revoke", "undo", first()).status, 403, "signed for something else");
+    assert_eq!(act("revoke", "revoke", first()).status, 200);
+    assert_eq!(act("revoke", "revoke", first()).status, 409, "there is no yes any more");
+    let ended = act("end", "end", ("conversation", json!("command-line")));
+    assert_eq!((ended.status, ended.body.trim()), (200, "{\"ended\":1}"));
+    assert_eq!(world.eclusa(&["--json", "approvals"]).out, "");
+    for id in ["1", "2"] {
+        assert_ne!(world.eclusa(&["resume", id]).code, 0);
+    }
+    assert!(!world.path("workspace/notes.txt").exists());
+
+    parked(&world, "third");
+    assert_eq!(world.eclusa(&["approvals", "yes", "3"]).code, 0);
+    assert_eq!(world.eclusa(&["resume", "3"]).code, 0);
+    assert_eq!(world.read("workspace/notes.txt"), "third\n");
+    let log = browser.get("/log?outcome=good&q=third").body;
+    let row = log.split(&format!("href=\"/log/{workspace}/")).nth(1).unwrap();
+    let call: u64 = row.split('"').next().unwrap().parse().unwrap();
+    let undone = act("undo", "undo", ("call", json!(call)));
+    assert_eq!(undone.status, 200, "{undone:?}");
+    assert!(!world.path("workspace/notes.txt").exists());
+    // Whoever goes on trying has to wait.
+    assert!((0..20).any(|_| act("undo", "end", ("call", json!(call))).status == 429));
 }

@@ -1,6 +1,9 @@
 //! Questions that wait in the approval queue, answered from another process (C1: `queue`).
 
-use std::process::{Child, Stdio};
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, Stdio},
+};
 
 use serde_json::Value;
 
@@ -163,4 +166,18 @@ fn identical_approvals_are_answered_together() {
     let ran = world.eclusa(&["approvals", "no", "2", "neither", "--like"]);
     assert_eq!(ran.out, "approval 1: no\napproval 2: no\n");
     assert_eq!((ended(first).0, ended(second).0), (Some(3), Some(3)));
+}
+
+#[test]
+fn whoever_watches_is_told_of_questions_also_in_a_workspace_that_is_new() {
+    let world = World::new();
+    let mut command = world.command(&["--json", "approvals", "watch"]);
+    let mut watching = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    assert_eq!(world.eclusa(&NOTE).code, 4);
+    let mut line = String::new();
+    BufReader::new(watching.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+    let told: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&told["tool"], &told["status"]), (&"note".into(), &"pending".into()));
 }

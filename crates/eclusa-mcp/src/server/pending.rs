@@ -8,13 +8,15 @@
 
 use std::{
     collections::HashMap,
-    fs::File,
-    io::{self, Read},
+    io,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
-use eclusa::workspace::digest;
+use eclusa::{
+    random::{random_bytes, random_name},
+    workspace::digest,
+};
 use rmcp::model::{RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -56,7 +58,7 @@ pub(crate) struct InvalidTicket;
 
 impl PendingCalls {
     pub(crate) fn new() -> io::Result<PendingCalls> {
-        let key = random(32)?;
+        let key = random_bytes::<32>()?;
         let codec = RequestStateCodec::try_new(key).map_err(io::Error::other)?;
         Ok(PendingCalls { codec, asking: Mutex::default(), waiting: Mutex::default() })
     }
@@ -184,13 +186,7 @@ fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A name that nobody can guess.
 pub(crate) fn token() -> io::Result<String> {
-    Ok(random(12)?.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-fn random(bytes: usize) -> io::Result<Vec<u8>> {
-    let mut random = vec![0; bytes];
-    File::open("/dev/urandom")?.read_exact(&mut random)?;
-    Ok(random)
+    Ok(random_name::<12>()?)
 }
 
 #[cfg(test)]

@@ -71,8 +71,11 @@ pub(super) fn park(
     };
     let all = count(pending, &[]).in_store(tx.path)?;
     let of_this = count(of_conversation, &[&asked.conversation]).in_store(tx.path)?;
-    if all >= MAX_PENDING || of_this >= MAX_OF_CONVERSATION {
-        return Ok(Err(NotParked::Full(all.min(of_this))));
+    if all >= MAX_PENDING {
+        return Ok(Err(NotParked::Full(all)));
+    }
+    if of_this >= MAX_OF_CONVERSATION {
+        return Ok(Err(NotParked::Full(of_this)));
     }
     let sql = "INSERT INTO questions (principal, conversation, call, binding, shown, question, \
                created, expires, valid, state, changed, holder, nonce, held_until) \
