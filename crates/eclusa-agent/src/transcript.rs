@@ -125,29 +125,35 @@ pub trait TranscriptStore: Send + Sync {
     fn fate(&self, conversation: &str, call: &str, after: u64) -> Result<CallFate, ArchiveError>;
 }
 
-/// What the records of a log say of a call: each is the body of one record and its number.
+/// What the records of a log say of a call: each is the body of one record and its number. A call of
+/// a log that does not number calls has that of its first record.
 pub fn fate_in<'a>(
     records: impl IntoIterator<Item = (u64, &'a str)>,
     conversation: &str,
     call: &str,
 ) -> CallFate {
     let mut fate = CallFate::NotRun;
+    let mut begun = None;
     for (seq, body) in records {
         let Ok(body) = serde_json::from_str::<Value>(body) else { continue };
         let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
         if text("call") != call || text("conversation") != conversation {
             continue;
         }
-        let start = body.get("start").and_then(Value::as_u64).unwrap_or(seq);
+        let read = |name: &str| body.get(name).and_then(Value::as_u64);
+        let number = begun.or(read("number")).or(read("start")).unwrap_or(seq);
         match text("event") {
-            "started" => fate = CallFate::Started { number: seq },
+            "started" => {
+                begun = Some(number);
+                fate = CallFate::Started { number };
+            }
             "ended" => {
                 let of = |place: &str| body.pointer(place).and_then(Value::as_u64);
                 let approval = of("/changes/approval/question").or(of("/approval/question"));
                 if let (Some(approval), "parked") = (approval, text("code")) {
-                    return CallFate::Parked { approval, number: start };
+                    return CallFate::Parked { approval, number };
                 }
-                return CallFate::Ended { code: text("code").to_owned(), number: start };
+                return CallFate::Ended { code: text("code").to_owned(), number };
             }
             _ => {}
         }

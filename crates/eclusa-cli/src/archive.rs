@@ -136,9 +136,17 @@ impl TranscriptStore for Archive {
             let records = self.store.records(from, BATCH).map_err(failed)?;
             let found =
                 fate_in(records.iter().map(|it| (it.seq, it.body.as_str())), conversation, call);
-            if found != CallFate::NotRun {
-                fate = found;
-            }
+            fate = match (fate, found) {
+                (fate, CallFate::NotRun) => fate,
+                // Its start was among the records before.
+                (CallFate::Started { number }, CallFate::Ended { code, .. }) => {
+                    CallFate::Ended { code, number }
+                }
+                (CallFate::Started { number }, CallFate::Parked { approval, .. }) => {
+                    CallFate::Parked { approval, number }
+                }
+                (_, found) => found,
+            };
             match records.last() {
                 Some(last) if !matches!(fate, CallFate::Ended { .. }) => from = last.seq + 1,
                 _ => return Ok(fate),

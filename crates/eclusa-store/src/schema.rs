@@ -21,8 +21,8 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// The hash of a record covers its number, its body and the hash before it, so nothing needs to
 /// be stored twice: the `previous` of a record is the `hash` of the row before it. The column
 /// `start` repeats what the body says, for the index; `verify` compares the two.
-const STEPS: [&str; 4] =
-    [FIRST_TABLES, QUESTIONS, transcript_tables::TABLES, approval_tables::TABLES];
+const STEPS: [&str; 5] =
+    [FIRST_TABLES, QUESTIONS, transcript_tables::TABLES, approval_tables::TABLES, NUMBERED_CALLS];
 
 const FIRST_TABLES: &str = "
 CREATE TABLE records (
@@ -140,6 +140,13 @@ CREATE TABLE about (
     value TEXT NOT NULL
 ) STRICT;
 INSERT INTO about VALUES ('queue', lower(hex(randomblob(16))));
+";
+
+/// How many calls were numbered. Before, the number of a call was that of its first record; counting
+/// goes on behind the last of them, so that no number is given twice.
+const NUMBERED_CALLS: &str = "
+ALTER TABLE head ADD COLUMN calls INTEGER NOT NULL DEFAULT 0;
+UPDATE head SET calls = seq;
 ";
 
 /// The newest format that this program knows.

@@ -306,6 +306,8 @@ pub(crate) struct Transaction<'a> {
     /// Other processes append too, so it is read anew under each lock.
     head: Head,
     found: u64,
+    /// How many calls have a number.
+    calls: u64,
 }
 
 impl<'a> Transaction<'a> {
@@ -314,13 +316,19 @@ impl<'a> Transaction<'a> {
             .prepare_cached("INSERT INTO records (seq, start, hash, body) VALUES (?1, ?2, ?3, ?4)")
             .in_store(path)?;
         let head = stored_head(connection, path)?;
-        Ok(Transaction { connection, path, insert, head, found: head.seq })
+        let calls = stored_calls(connection).in_store(path)?;
+        Ok(Transaction { connection, path, insert, head, found: head.seq, calls })
     }
 
     /// Puts what somebody handed in at the end of the chain. A question of the approval queue
     /// opens one call: the second record that names it is refused.
-    fn append_draft(&mut self, draft: Draft) -> Result<Receipt, StoreError> {
+    fn append_draft(&mut self, mut draft: Draft) -> Result<Receipt, StoreError> {
         let question = draft.question();
+        let call = draft.opens_call().then(|| self.calls + 1);
+        if let Some(number) = call {
+            draft.set_number(number);
+            self.calls = number;
+        }
         let receipt = self.append(draft.start(), draft.into_body())?;
         if let Some(question) = question {
             let sql = "INSERT OR IGNORE INTO opened (question, record) VALUES (?1, ?2)";
@@ -330,7 +338,7 @@ impl<'a> Transaction<'a> {
                 return Err(StoreError::Opened(question));
             }
         }
-        Ok(receipt)
+        Ok(Receipt { call, ..receipt })
     }
 
     /// Puts a record at the end of the chain.
@@ -351,10 +359,10 @@ impl<'a> Transaction<'a> {
         if self.head.seq == self.found {
             return Ok(());
         }
-        let sql = "UPDATE head SET seq = ?1, hash = ?2 WHERE one = 1";
+        let sql = "UPDATE head SET seq = ?1, hash = ?2, calls = ?3 WHERE one = 1";
         let mut update = self.connection.prepare_cached(sql).in_store(self.path)?;
-        let changed =
-            update.execute(params![to_sql(self.head.seq), &self.head.hash.as_bytes()[..]]);
+        let (head, calls) = (self.head, to_sql(self.calls));
+        let changed = update.execute(params![to_sql(head.seq), &head.hash.as_bytes()[..], calls]);
         match changed.in_store(self.path)? {
             1 => Ok(()),
             _ => Err(no_head(self.path)),
@@ -371,6 +379,12 @@ pub(crate) fn stored_head(connection: &Connection, path: &Path) -> Result<Head, 
     let seq = row.get::<_, i64>(0).in_store(path)?;
     let hash = row.get::<_, [u8; 32]>(1).in_store(path)?;
     Ok(Head { seq: u64::try_from(seq).map_err(|_| no_head(path))?, hash: Hash::from(hash) })
+}
+
+/// How many calls have a number.
+fn stored_calls(connection: &Connection) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare_cached("SELECT calls FROM head WHERE one = 1")?;
+    statement.query_row([], |row| row.get::<_, i64>(0)).map(|it| u64::try_from(it).unwrap_or(0))
 }
 
 fn no_head(path: &Path) -> StoreError {

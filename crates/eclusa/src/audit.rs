@@ -6,6 +6,7 @@ pub(crate) mod body;
 mod clock;
 pub(crate) mod ledger;
 mod memory;
+mod numbers;
 mod record;
 mod reply;
 mod sent;
@@ -15,6 +16,7 @@ mod usual_body;
 pub use body::ArgsInLog;
 pub use clock::{Clock, SystemClock};
 pub use memory::MemoryLog;
+pub use numbers::call_number;
 pub use record::{AuditError, Broken, Head, Receipt, Record, Verifier};
 pub use reply::Reply;
 pub use sent::SentRequest;
@@ -51,6 +53,17 @@ pub trait Log: Send + Sync {
     /// All records about the call that the model gave this id, oldest first.
     fn find(&self, call: &str) -> Result<Vec<Record>, AuditError>;
 
+    /// The first record of the call with this number, or of the next that there is.
+    fn first_from(&self, number: u64) -> Result<Option<Record>, AuditError> {
+        numbers::first_from(self, number)
+    }
+
+    /// The first record of the call with this number.
+    fn first_of(&self, number: u64) -> Result<Option<Record>, AuditError> {
+        let record = self.first_from(number)?;
+        Ok(record.filter(|it| call_number(it) == Some(number)))
+    }
+
     /// Where the chain is known to end.
     fn head(&self) -> Result<Head, AuditError>;
 
@@ -64,8 +77,13 @@ pub trait Log: Send + Sync {
 pub struct Draft {
     start: Option<u64>,
     question: Option<u64>,
+    /// Where the number of the call goes, in the first record of one.
+    number_at: Option<usize>,
     body: String,
 }
+
+/// What stands for the number of a call until the log gives it one.
+const UNNUMBERED: &str = "\"number\":null";
 
 /// No record is longer than this.
 const MAX_RECORD_BYTES: usize = 64 << 20;
@@ -78,8 +96,16 @@ impl Draft {
         }
         let start = Draft::start_in(&body)
             .map_err(|_| unfit("it is not JSON, or its `start` is not a number"))?;
-        let draft = Draft { start, question: None, body };
+        let draft = Draft { start, question: None, number_at: None, body };
         draft.fits().map(|()| draft)
+    }
+
+    /// A record of a call. The first of a call has a place for the call's number, and no text in a
+    /// record can look like it, because quotes in texts are escaped.
+    fn of_call(start: Option<u64>, question: Option<u64>, body: String) -> Draft {
+        let place = body.rfind(UNNUMBERED).filter(|_| start.is_none());
+        let number_at = place.map(|it| it + UNNUMBERED.len() - "null".len());
+        Draft { start, question, number_at, body }
     }
 
     /// The error says that it is longer than any log has to take.
@@ -109,6 +135,20 @@ impl Draft {
     /// answer opened it. INVARIANT: a log takes a number once, and refuses any other record with it.
     pub fn question(&self) -> Option<u64> {
         self.question
+    }
+
+    /// Whether it is the first record of a call, which the log has to number.
+    pub fn opens_call(&self) -> bool {
+        self.number_at.is_some()
+    }
+
+    /// Writes in the number of the call that it opens. INVARIANT: calls of a log are numbered in the
+    /// order of their first records, without gaps, and a number is never higher than that of the
+    /// record.
+    pub fn set_number(&mut self, number: u64) {
+        if let Some(at) = self.number_at.take() {
+            self.body.replace_range(at..at + "null".len(), &number.to_string());
+        }
     }
 
     /// The record.

@@ -290,11 +290,11 @@ impl Gate {
             conversation: self.run.conversation.clone(),
             call: entry.trail.call.id.clone(),
             tool: entry.trail.name().to_owned(),
-            number: entry.start_seq(),
+            number: entry.number(),
         });
-        let raw = execute::execute(self, permit, entry.start_seq(), started).await?;
+        let raw = execute::execute(self, permit, entry.number(), started).await?;
         entry.reached(Stage::Ran);
-        let number = entry.start_seq();
+        let number = entry.number();
         let settled = settle::settle(&self.setup, &self.run, raw, number, &mut entry.trail).await;
         entry.reached(Stage::Settled);
         let released = release::release(&self.setup, settled, &mut entry.trail).await?;

@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone)]
 pub(super) struct RecordedCall {
     pub(super) number: u64,
+    /// The number of its first record.
+    first: u64,
     /// The fields of its first record, and over them those of its end.
     pub(super) fields: Map<String, Value>,
     /// Its records, as they are.
@@ -93,9 +95,11 @@ pub(super) fn gather(records: &[Record]) -> (Vec<RecordedCall>, Vec<Map<String, 
             }
             _ => continue,
         }
-        let number = body.get("start").and_then(Value::as_u64).unwrap_or(record.seq);
-        let call = calls.entry(number).or_insert_with(|| RecordedCall {
-            number,
+        let read = |name: &str| body.get(name).and_then(Value::as_u64);
+        let first = read("start").unwrap_or(record.seq);
+        let call = calls.entry(first).or_insert_with(|| RecordedCall {
+            number: read("number").unwrap_or(first),
+            first,
             fields: Map::new(),
             records: Vec::new(),
         });
@@ -116,7 +120,7 @@ const MAX_LOOKED_AT: u64 = 20_000;
 /// So many records are read at a time.
 const CHUNK: u64 = 1_000;
 
-/// The newest calls before this number that match, newest first; and where to go on, if there may
+/// The newest calls before this record that match, newest first; and where to go on, if there may
 /// be more.
 pub(super) fn newest(
     log: &dyn Log,
@@ -137,7 +141,7 @@ pub(super) fn newest(
         records = chunk;
         let (mut calls, _) = gather(&records);
         // The start of a call may lie before what was read.
-        calls.retain(|it| it.records.first().is_some_and(|first| first.0 == it.number));
+        calls.retain(|it| it.records.first().is_some_and(|first| first.0 == it.first));
         calls.retain(&matches);
         calls.reverse();
         found = calls;
@@ -148,6 +152,6 @@ pub(super) fn newest(
     }
     let more = found.len() > limit;
     found.truncate(limit);
-    let next = found.last().map(|it| it.number).filter(|_| more);
+    let next = found.last().map(|it| it.first).filter(|_| more);
     (found, next)
 }

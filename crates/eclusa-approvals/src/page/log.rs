@@ -113,8 +113,8 @@ fn table(rows: &[(&WorkspaceEntry, RecordedCall)], several: bool, now: u64, body
 pub(crate) async fn call(view: &PageView, key: &str, number: u64) -> Option<String> {
     let workspace = view.workspaces.list().into_iter().find(|it| it.key == key)?;
     let log = view.workspaces.log(key)?;
-    let mut records = log.records(number, 1).ok()?;
-    records.extend(log.ends_of(number).ok()?);
+    let mut records = vec![log.first_of(number).ok()??];
+    records.extend(log.ends_of(records.first()?.seq).ok()?);
     let call = gather(&records).0.into_iter().find(|it| it.number == number)?;
     let queue = view.workspaces.questions(key)?.queue().await.ok()?;
     let mut body = Html::default();

@@ -41,14 +41,10 @@ impl CallRecord {
     /// How much of that is shown in a list.
     const MAX_ABOUT: usize = 60;
 
-    /// The number of the start that a record belongs to, when it is not the first itself.
-    pub(in crate::commands) fn start_of(record: &Record) -> Option<u64> {
-        read(record).get("start").and_then(Value::as_u64)
-    }
-
     /// The calls that these records are about, oldest first. Records of something else are left
     /// out, and so are ends whose start is not among them.
     pub(in crate::commands) fn gather(records: &[Record]) -> Vec<CallRecord> {
+        // By the number of their first record, which their ends name.
         let mut calls: BTreeMap<u64, CallRecord> = BTreeMap::new();
         for record in records {
             let mut fields = read(record);
@@ -63,8 +59,10 @@ impl CallRecord {
                     }
                 }
                 None => {
+                    let number = fields.remove("number").and_then(|it| it.as_u64());
                     fields.insert("record".to_owned(), record.hash.to_string().into());
-                    calls.insert(record.seq, CallRecord { number: record.seq, fields });
+                    let number = number.unwrap_or(record.seq);
+                    calls.insert(record.seq, CallRecord { number, fields });
                 }
             }
         }

@@ -19,7 +19,7 @@ use eclusa_store::Store;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::{call_record::CallRecord, log, run::cancel_on_signal, undo::tool};
+use super::{call_record::CallRecord, log, log_call::LogCall, run::cancel_on_signal, undo::tool};
 use crate::{
     archive::Archive,
     args::Global,
@@ -224,8 +224,7 @@ impl DemoStage<'_> {
     /// What the record says of the call, and what the model gets.
     fn report(&mut self, indent: &str, call: &CallOutcome) -> Result<(), Failure> {
         if let Some(number) = call.number {
-            let mut records = self.store.records(number, 1).map_err(Failure::failed)?;
-            records.extend(self.store.ends_of(number).map_err(Failure::failed)?);
+            let records = LogCall::records(&self.store, number)?;
             for line in CallRecord::gather(&records).iter().flat_map(CallRecord::story) {
                 self.screen.styled(Style::Faint, &format!("    {indent}{line}"))?;
             }

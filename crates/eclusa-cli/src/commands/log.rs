@@ -6,7 +6,7 @@ use eclusa::Record;
 use eclusa_store::Store;
 use serde_json::Value;
 
-use super::call_record::CallRecord;
+use super::{call_record::CallRecord, log_call::LogCall};
 use crate::{
     args::{LogCommand, LogList},
     failure::{Exit, Failure},
@@ -108,22 +108,15 @@ fn show(store: &Store, call: &str, json: bool, screen: &mut Screen) -> Result<()
     Ok(())
 }
 
-/// By number, that of any of its records, or by the model's id.
+/// By number, or by the model's id.
 fn find(store: &Store, call: &str) -> Result<Vec<CallRecord>, Failure> {
-    let failed = Failure::failed;
     if let Ok(number) = call.parse::<u64>() {
-        let mut records = store.records(number, 1).map_err(failed)?;
-        records.retain(|it| it.seq == number);
-        if let Some(start) = records.first().and_then(CallRecord::start_of) {
-            records = store.records(start, 1).map_err(failed)?;
-        }
-        if let Some(first) = records.first() {
-            let ends = store.ends_of(first.seq).map_err(failed)?;
-            records.extend(ends);
+        let records = LogCall::records(store, number)?;
+        if !records.is_empty() {
             return Ok(CallRecord::gather(&records));
         }
     }
-    Ok(CallRecord::gather(&store.find_call(call).map_err(failed)?))
+    Ok(CallRecord::gather(&store.find_call(call).map_err(Failure::failed)?))
 }
 
 /// A record in one line for people: its number, when, what, and how it came out.

@@ -1,10 +1,16 @@
 //! A past call as the log has it, as far as taking it back asks.
 
-use eclusa::{Record, Registry};
+use eclusa::{
+    Record, Registry,
+    audit::{Log, call_number},
+};
 use eclusa_store::Store;
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    since::{self, Since},
+};
 
 /// How many records are read at a time.
 const PAGE: usize = 1_000;
@@ -13,6 +19,8 @@ const PAGE: usize = 1_000;
 #[derive(Debug)]
 pub(super) struct LogCall {
     pub(super) number: u64,
+    /// The number of its first record.
+    pub(super) record: u64,
     pub(super) at: u64,
     pub(super) tool: String,
     event: String,
@@ -30,7 +38,8 @@ impl LogCall {
         let text = |key: &str| body.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let number = |key: &str| body.get(key).and_then(Value::as_u64);
         LogCall {
-            number: record.seq,
+            number: call_number(record).unwrap_or(record.seq),
+            record: record.seq,
             at: number("at").unwrap_or_default(),
             tool: text("tool"),
             event: text("event"),
@@ -44,9 +53,8 @@ impl LogCall {
 
     /// The call with this number.
     pub(super) fn find(store: &Store, number: u64) -> Result<LogCall, Failure> {
-        let records = store.records(number, 1).map_err(Failure::failed)?;
-        let record = records.first().filter(|it| it.seq == number);
-        record.map(LogCall::read).ok_or_else(|| {
+        let record = store.first_of(number).map_err(Failure::failed)?;
+        record.as_ref().map(LogCall::read).ok_or_else(|| {
             Failure::failed(format!(
                 "call {number} is in what is kept for undo, but not in the log"
             ))
@@ -54,7 +62,15 @@ impl LogCall {
         })
     }
 
-    /// The calls that were started, from this number on.
+    /// All records of the call with this number; none if there is no such call.
+    pub(super) fn records(store: &Store, number: u64) -> Result<Vec<Record>, Failure> {
+        let first = store.first_of(number).map_err(Failure::failed)?;
+        let Some(first) = first else { return Ok(Vec::new()) };
+        let ends = store.ends_of(first.seq).map_err(Failure::failed)?;
+        Ok(std::iter::once(first).chain(ends).collect())
+    }
+
+    /// The calls that were started, from this record on.
     pub(super) fn since(store: &Store, mut from: u64) -> Result<Vec<LogCall>, Failure> {
         let mut all = Vec::new();
         loop {
@@ -65,8 +81,23 @@ impl LogCall {
         }
     }
 
-    /// The number of the first call at or after a moment.
-    pub(super) fn first_since(store: &Store, at: u64) -> Result<u64, Failure> {
+    /// The number of the first record that is meant by "since then".
+    pub(super) fn first_record(store: &Store, since: Since) -> Result<u64, Failure> {
+        match since {
+            Since::Call(number) => {
+                let first = store.first_from(number).map_err(Failure::failed)?;
+                Ok(first.map_or(u64::MAX, |it| it.seq))
+            }
+            Since::Time(time) => LogCall::first_since(store, time.0),
+            Since::Ago(ago) => {
+                let ago = u64::try_from(ago.as_millis()).unwrap_or(u64::MAX);
+                LogCall::first_since(store, since::now().saturating_sub(ago))
+            }
+        }
+    }
+
+    /// The number of the first record at or after a moment.
+    fn first_since(store: &Store, at: u64) -> Result<u64, Failure> {
         let mut window = PAGE;
         loop {
             let records = store.last(window).map_err(Failure::failed)?;

@@ -1,6 +1,6 @@
 //! `eclusa sessions`: conversations that were kept: list, show, search, copy, hand over, remove.
 
-use eclusa::{Spool as _, workspace::UndoStatus};
+use eclusa::{Spool as _, audit::Log as _, workspace::UndoStatus};
 use eclusa_agent::{
     ConversationHead, ItemBody, TranscriptItem, TranscriptStore, fork, money,
     transcript::{html, markdown},
@@ -8,7 +8,7 @@ use eclusa_agent::{
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
-use super::{ask::unopened, undo};
+use super::{ask::unopened, log_call::LogCall, undo};
 use crate::{
     archive::Archive,
     args::{ExportFormat, SessionsCommand, UndoArgs},
@@ -262,7 +262,7 @@ fn is_among(store: &Store, call: u64, numbers: &[u64]) -> bool {
         if numbers.contains(&number) {
             return true;
         }
-        let record = store.records(number, 1).ok().and_then(|it| it.into_iter().next());
+        let record = store.first_of(number).ok().flatten();
         let body = record.and_then(|it| serde_json::from_str::<Value>(&it.body).ok());
         // A call inside another has a higher number.
         let parent = body.and_then(|it| it.get("parent")?.as_u64());
@@ -284,8 +284,7 @@ async fn checked(
             continue;
         };
         let Some(number) = answer.number else { continue };
-        let mut records = archive.store.records(number, 1).map_err(Failure::failed)?;
-        records.extend(archive.store.ends_of(number).map_err(Failure::failed)?);
+        let records = LogCall::records(&archive.store, number)?;
         let digest = records.iter().rev().find_map(|it| {
             let body: Value = serde_json::from_str(&it.body).ok()?;
             Some(body.pointer("/output/sha256")?.as_str()?.to_owned())

@@ -66,14 +66,48 @@ fn calls_are_listed_and_shown() {
 }
 
 #[test]
-fn a_call_is_found_by_the_number_of_any_of_its_records_and_by_the_models_id() {
+fn a_call_is_found_by_its_number_and_by_the_models_id() {
     let world = with_calls();
-    let by_start = world.eclusa(&["--json", "log", "show", "3"]).json();
-    let by_end = world.eclusa(&["--json", "log", "show", "4"]).json();
-    assert_eq!(by_start, by_end);
-    assert_eq!(by_start["outcome"], "ok");
-    let id = by_start["call"].as_str().unwrap();
-    assert_eq!(world.eclusa(&["--json", "log", "show", id]).json(), by_start);
+    let by_number = world.eclusa(&["--json", "log", "show", "3"]).json();
+    assert_eq!((&by_number["outcome"], &by_number["number"]), (&"ok".into(), &3.into()));
+    let id = by_number["call"].as_str().unwrap();
+    assert_eq!(world.eclusa(&["--json", "log", "show", id]).json(), by_number);
+    // The record that ends it has a number of its own, which is no call's.
+    assert_eq!(world.eclusa(&["log", "show", "4"]).code, 1);
+}
+
+/// Calls count 1, 2, 3, however many records each has, and one number is right everywhere: in
+/// replies, in every list, for `undo`, `redo`, `changes`, `log show` and `--since`.
+#[test]
+fn calls_are_numbered_without_gaps_and_one_number_holds_everywhere() {
+    let world = World::new();
+    let exec = |text: &str| world.eclusa(&["exec", "--apply", "--", text]);
+    for number in 1..=3 {
+        let ran = exec(&format!("echo {number} > {number}.txt"));
+        assert!(ran.err.contains(&format!("`eclusa undo {number}`")), "{ran:?}");
+    }
+    assert_eq!(world.eclusa(&["--json", "run", "list"]).json()["number"], 4);
+    assert_eq!(world.eclusa(&["exec", "--", "echo no > no.txt"]).code, 3);
+    let numbers = |args: &[&str], key: &str| -> Vec<u64> {
+        let lines = world.eclusa(args).out;
+        let read = |it: &str| serde_json::from_str::<Value>(it).unwrap()[key].as_u64().unwrap();
+        lines.lines().map(read).collect()
+    };
+    assert_eq!(numbers(&["--json", "log"], "number"), [1, 2, 3, 4, 5]);
+    assert_eq!(numbers(&["--json", "log", "--since", "3"], "number"), [3, 4, 5]);
+    assert_eq!(numbers(&["--json", "changes"], "call"), [1, 2, 3]);
+    assert_eq!(numbers(&["--json", "changes", "--discarded"], "call"), [5]);
+    assert!(world.eclusa(&["log", "show", "2"]).out.contains("2.txt"));
+    assert!(world.eclusa(&["changes", "show", "2"]).out.contains("made 2.txt"));
+    assert!(world.eclusa(&["changes", "show", "5"]).out.contains("made no.txt"));
+    let undone = world.eclusa(&["undo", "2"]);
+    assert!(undone.out.contains("`eclusa redo 6` redoes it"), "{undone:?}");
+    assert!(!world.path("workspace/2.txt").exists() && world.path("workspace/3.txt").exists());
+    assert_eq!(world.eclusa(&["redo", "6"]).code, 0);
+    assert_eq!(world.read("workspace/2.txt"), "2\n");
+    assert_eq!(world.eclusa(&["undo", "--since", "2"]).code, 0);
+    assert!(world.path("workspace/1.txt").exists() && !world.path("workspace/3.txt").exists());
+    assert_eq!(world.eclusa(&["log", "verify"]).code, 0);
 }
 
 #[test]

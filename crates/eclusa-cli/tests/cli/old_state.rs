@@ -67,6 +67,11 @@ fn what_the_first_version_changed_can_be_undone_and_redone() {
     let undone = world.eclusa(&["undo", "2"]);
     assert_eq!(undone.code, 0, "{undone:?}");
     assert_eq!(world.read("workspace/a.txt"), "one\ntwo\n");
+    // Calls of that version have the number of their first record; new ones go on behind the last.
+    let listed = world.eclusa(&["--json", "log", "-n", "3"]).out;
+    let number =
+        |it: &str| serde_json::from_str::<serde_json::Value>(it).unwrap()["number"].clone();
+    assert_eq!(listed.lines().map(number).collect::<Vec<_>>(), [15, 16, 17]);
     let redone = world.eclusa(&["redo", "11"]);
     assert_eq!(redone.code, 0, "{redone:?}");
     assert_eq!(world.read("workspace/e.txt"), "made and undone\n");

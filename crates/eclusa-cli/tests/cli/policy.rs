@@ -140,13 +140,13 @@ tool = "note"
     $ eclusa policy replay <dir>/new.toml
     3 calls judged again, 1 as before
     ask -> allow: 1
-      call 4: web_fetch {"max_bytes":null,"raw":null,"url":"https://docs.example/a"} (nobody could be asked)
+      call 3: web_fetch {"max_bytes":null,"raw":null,"url":"https://docs.example/a"} (nobody could be asked)
     stage -> deny: 1
       call 2: note {"text":"hello"} (nobody could be asked)
     1 not replayed: they had long arguments, which the log holds shortened
     exit 0
     $ eclusa policy replay <dir>/new.toml --since 1h --json
-    {"calls":[4],"now":"allow","then":"ask"}
+    {"calls":[3],"now":"allow","then":"ask"}
     {"calls":[2],"now":"deny","then":"stage"}
     {"not_replayed":{"had long arguments, which the log holds shortened":1},"same":1}
     exit 0

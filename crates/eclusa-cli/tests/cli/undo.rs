@@ -68,7 +68,7 @@ fn s3_39_s3_40_u_a_change_is_seen_undone_and_redone() {
     $ eclusa undo
     undone: call 1
       notes.txt
-    `eclusa redo 4` redoes it
+    `eclusa redo 3` redoes it
     exit 0
     $ eclusa undo
     stderr:
@@ -77,8 +77,8 @@ fn s3_39_s3_40_u_a_change_is_seen_undone_and_redone() {
     exit 1
     $ eclusa changes list
     call  time                  tool  status       paths
-    1     <time>  note  undone by 4  notes.txt
-    4     <time>  undo  applied      notes.txt
+    1     <time>  note  undone by 3  notes.txt
+    3     <time>  undo  applied      notes.txt
     exit 0
     $ eclusa redo
     redone: call 1
@@ -185,7 +185,7 @@ fn u_what_cannot_be_undone_is_listed() {
     let ran = world.eclusa(&["undo", "--since", &first]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let listed: Vec<&str> = ran.out.lines().filter(|it| it.contains("cannot be undone")).collect();
-    assert_eq!(listed, ["call 3 cannot be undone: nothing was kept of what `deploy` did"]);
+    assert_eq!(listed, ["call 2 cannot be undone: nothing was kept of what `deploy` did"]);
 }
 
 #[test]

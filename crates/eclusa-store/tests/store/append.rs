@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use eclusa::{
     AuditSink,
-    audit::{Draft, Head},
+    audit::{Draft, Head, Log as _},
 };
 use eclusa_store::{Store, StoreError};
 use futures::future::join_all;
@@ -43,6 +43,37 @@ fn records_are_found_by_number_by_start_and_by_call() {
     assert_eq!(numbers(store.find_call("c2").unwrap()), [5, 6]);
     assert_eq!(numbers(store.find_call("c").unwrap()), [0; 0]);
     assert_eq!(store.last(2).unwrap()[0].previous, store.records(8, 1).unwrap()[0].hash);
+}
+
+/// Numbers of calls rise with the records, with as many others between as there may be.
+#[test]
+fn the_first_record_of_a_call_is_found_by_the_number_of_the_call() {
+    let room = Room::new();
+    let store = room.open();
+    // As version 0.1.0 wrote them: the number of such a call is that of its record.
+    fill(&store, 3);
+    let numbered = |number: u64, event: &str, start: &str| {
+        let body = format!(r#"{{"event":"{event}","number":{number}{start},"v":1}}"#);
+        append(&store, Draft::new(body).unwrap()).unwrap().seq
+    };
+    let mut first = Vec::new();
+    for number in 7..70 {
+        first.push((number, numbered(number, "started", "")));
+        for _ in 0..number % 5 {
+            append(&store, Draft::new(r#"{"event":"sent","v":1}"#.to_owned()).unwrap()).unwrap();
+        }
+    }
+    for _ in 0..100 {
+        append(&store, Draft::new(r#"{"event":"sent","v":1}"#.to_owned()).unwrap()).unwrap();
+    }
+    first.push((70, numbered(70, "ended", "")));
+    let of = |number| store.first_of(number).unwrap().map(|it| it.seq);
+    for (number, seq) in first {
+        assert_eq!(of(number), Some(seq), "call {number}");
+    }
+    assert_eq!([of(1), of(3), of(5)], [Some(1), Some(3), Some(5)]);
+    assert_eq!([of(0), of(2), of(6), of(71), of(u64::MAX)], [None; 5]);
+    assert_eq!(store.first_from(6).unwrap().map(|it| it.seq), Some(7));
 }
 
 #[test]

@@ -61,6 +61,9 @@ pub(crate) struct Body<'a> {
     pub(crate) mode: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ms: Option<u64>,
+    /// In the first record of a call: `null`, until the log writes the number in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) number: Option<()>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) operation: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,7 +107,8 @@ impl Body<'_> {
             Ok(()) => String::from_utf8(line).unwrap_or_default(),
             Err(err) => {
                 let (event, error, start) = (self.event, err.to_string(), self.start);
-                json!({"error": error, "event": event, "start": start, "v": 1}).to_string()
+                json!({"error": error, "event": event, "number": null, "start": start, "v": 1})
+                    .to_string()
             }
         }
     }

@@ -48,6 +48,7 @@ impl Ledger {
             trail: Trail::new(call, run.conversation.clone()),
             stage: Stage::Received,
             start: None,
+            number: None,
             began: Instant::now(),
             closed: false,
         };
@@ -99,7 +100,10 @@ pub(crate) struct Entry<'a> {
     run: &'a Run,
     pub(crate) trail: Trail,
     stage: Stage,
+    /// The number of the record that holds the start, if there is one.
     start: Option<u64>,
+    /// The number of the call, once it is known.
+    number: Option<u64>,
     began: Instant,
     closed: bool,
 }
@@ -119,9 +123,9 @@ impl Entry<'_> {
         self.stage
     }
 
-    /// The number of the record that holds the start, if there is one.
-    pub(crate) fn start_seq(&self) -> Option<u64> {
-        self.start
+    /// The number of the call, once its start is on record.
+    pub(crate) fn number(&self) -> Option<u64> {
+        self.number
     }
 
     /// Puts it on record that side effects are about to begin. A call that only looks has none:
@@ -135,6 +139,7 @@ impl Entry<'_> {
         let receipt = self.ledger.settled(appending).await;
         let receipt = receipt.map_err(|err| Stop::Unrecorded(err.to_string()))?;
         self.start = Some(receipt.seq);
+        self.number = Some(receipt.call_number());
         self.reached(Stage::Running);
         Ok(Started(()))
     }
@@ -177,7 +182,7 @@ impl Entry<'_> {
                 false => Stop::EndUnrecorded(err.to_string()),
             })),
         };
-        Reply::new(&mut self.trail, ended, took, self.start, receipt.ok())
+        Reply::new(&mut self.trail, ended, took, self.number, receipt.ok())
     }
 
     /// One line of JSON that says what is known.
@@ -198,6 +203,7 @@ impl Entry<'_> {
             ..Body::default()
         };
         if first {
+            body.number = Some(());
             let (args, args_redacted) = args_for_log(trail.args(), self.ledger.args, redactor);
             body.args = args;
             body.args_redacted = args_redacted;
@@ -242,7 +248,7 @@ impl Entry<'_> {
         }
         let opened = trail.approval.as_ref().filter(|it| first && it.opens);
         let question = opened.and_then(|it| it.question);
-        Draft { start: self.start, question, body: body.line() }
+        Draft::of_call(self.start, question, body.line())
     }
 }
 

@@ -2,42 +2,54 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Appending, AuditSink, Broken, Draft, Head, Record, Verifier};
+use super::{Appending, AuditSink, Broken, Draft, Head, Receipt, Record, Verifier};
 
 /// A log in memory.
 #[derive(Debug, Default)]
 pub struct MemoryLog {
-    chain: Mutex<(Head, Vec<Record>)>,
+    chain: Mutex<Chain>,
+}
+
+#[derive(Debug, Default)]
+struct Chain {
+    head: Head,
+    /// How many calls were numbered.
+    calls: u64,
+    records: Vec<Record>,
 }
 
 impl MemoryLog {
     /// All records so far.
     pub fn records(&self) -> Vec<Record> {
-        self.chain().1.clone()
+        self.chain().records.clone()
     }
 
     /// Checks the whole chain.
     pub fn verify(&self) -> Result<Head, Broken> {
         let chain = self.chain();
         let mut verifier = Verifier::default();
-        for record in &chain.1 {
+        for record in &chain.records {
             verifier.next(record)?;
         }
-        verifier.finish(chain.0)
+        verifier.finish(chain.head)
     }
 
-    fn chain(&self) -> MutexGuard<'_, (Head, Vec<Record>)> {
+    fn chain(&self) -> MutexGuard<'_, Chain> {
         self.chain.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl AuditSink for MemoryLog {
-    fn append(&self, draft: Draft) -> Appending {
+    fn append(&self, mut draft: Draft) -> Appending {
         let mut chain = self.chain();
-        let (head, records) = &mut *chain;
-        let record = Record::chain(draft.into_body(), head);
-        let receipt = record.receipt();
-        records.push(record);
+        let call = draft.opens_call().then(|| chain.calls + 1);
+        if let Some(number) = call {
+            draft.set_number(number);
+            chain.calls = number;
+        }
+        let record = Record::chain(draft.into_body(), &mut chain.head);
+        let receipt = Receipt { call, ..record.receipt() };
+        chain.records.push(record);
         Appending::Done(Ok(receipt))
     }
 }

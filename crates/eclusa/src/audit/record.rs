@@ -31,6 +31,15 @@ pub struct Receipt {
     pub seq: u64,
     /// Its hash.
     pub hash: Hash,
+    /// The number of the call that it opens, where it is the first of one and the log has numbered it.
+    pub call: Option<u64>,
+}
+
+impl Receipt {
+    /// The number of the call that it opens. Where a log does not number calls, that of the record.
+    pub(super) fn call_number(&self) -> u64 {
+        self.call.unwrap_or(self.seq)
+    }
 }
 
 /// One line of the log.
@@ -80,9 +89,9 @@ impl Record {
         Hash::from(<[u8; 32]>::from(hasher.finalize()))
     }
 
-    /// Where this record is.
+    /// Where this record is; the number of a call is not in it.
     pub fn receipt(&self) -> Receipt {
-        Receipt { seq: self.seq, hash: self.hash }
+        Receipt { seq: self.seq, hash: self.hash, call: None }
     }
 }
 

@@ -5,7 +5,7 @@ use std::{borrow::Cow, time::Duration};
 use serde_json::Value;
 
 use super::{Receipt, trail::Trail};
-use crate::{Attachment, Released, Stop, Undo};
+use crate::{Attachment, Decision, Released, Stop, Undo};
 
 /// How a call ended, in the form that both the record and the reply are made of.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ pub struct Reply {
     tool: String,
     ended: Ended,
     time: Duration,
-    start: Option<u64>,
+    number: Option<u64>,
     receipt: Option<Receipt>,
     warnings: Vec<String>,
 }
@@ -74,7 +74,7 @@ impl Reply {
         trail: &mut Trail,
         ended: Ended,
         time: Duration,
-        start: Option<u64>,
+        number: Option<u64>,
         receipt: Option<Receipt>,
     ) -> Reply {
         Reply {
@@ -82,7 +82,7 @@ impl Reply {
             tool: trail.name().to_owned(),
             ended,
             time,
-            start,
+            number,
             receipt,
             warnings: std::mem::take(&mut trail.warnings),
         }
@@ -206,9 +206,17 @@ impl Reply {
         self.ended.released.as_ref().map_or(Duration::ZERO, Released::time)
     }
 
-    /// The number of the call in the log: that of its first record.
+    /// For a dry run: what would have been decided.
+    pub fn would(&self) -> Option<Decision> {
+        match &self.ended.stop {
+            Some(Stop::DryRun { verdict, .. }) => Some(verdict.decision),
+            _ => None,
+        }
+    }
+
+    /// The number of the call in the log, which counts calls from 1.
     pub fn number(&self) -> Option<u64> {
-        self.start.or(self.receipt.map(|receipt| receipt.seq))
+        self.number.or(self.receipt.map(|receipt| receipt.call_number()))
     }
 
     /// Where its end is on record. `None` only when the log itself is broken, which the text

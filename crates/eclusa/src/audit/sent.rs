@@ -21,7 +21,7 @@ pub struct SentRequest<'a> {
 impl SentRequest<'_> {
     /// The record, for whoever has a log and no gate. `at` is the time, in milliseconds since 1970.
     pub fn draft(&self, run: &Run, at: u64) -> Draft {
-        Draft { start: None, question: None, body: self.line(run, at) }
+        Draft { start: None, question: None, number_at: None, body: self.line(run, at) }
     }
 
     /// The record, with its fields in alphabetical order.

@@ -41,6 +41,7 @@ impl Body<'_> {
         line.maybe(",\"message\":", self.message.as_deref())?;
         line.maybe(",\"mode\":", self.mode)?;
         line.maybe_number(",\"ms\":", self.ms);
+        line.flag(",\"number\":null", self.number.is_some());
         line.maybe(",\"operation\":", self.operation)?;
         line.maybe(",\"origin\":", self.origin)?;
         if let Some(output) = &self.output {

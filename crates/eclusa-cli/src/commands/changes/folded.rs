@@ -7,7 +7,7 @@ use eclusa::{Change, Changes, workspace::UndoEntry};
 use eclusa_store::Store;
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::{commands::log_call::LogCall, failure::Failure};
 
 /// What is told in lines, and which paths those lines stand for.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ impl FoldedLines {
         let own = [entry.call];
         let calls = if entry.undoes.is_empty() { &own[..] } else { &entry.undoes };
         for call in calls {
-            for record in store.ends_of(*call).map_err(Failure::failed)? {
+            for record in LogCall::records(store, *call)? {
                 let body: Value = serde_json::from_str(&record.body).unwrap_or_default();
                 let lines = body.pointer("/changes/folded").and_then(Value::as_array);
                 lines.into_iter().flatten().for_each(|it| folded.insert(it));

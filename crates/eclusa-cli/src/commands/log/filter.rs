@@ -8,7 +8,7 @@ use crate::{
     args::LogList,
     commands::{call_record::CallRecord, log_call::LogCall},
     failure::Failure,
-    since::{self, Since},
+    since::Since,
 };
 
 /// The last calls that match.
@@ -32,12 +32,7 @@ pub(in crate::commands) fn all_calls(
 ) -> Result<Vec<CallRecord>, Failure> {
     let mut next = match since {
         None => 1,
-        Some(Since::Call(call)) => call,
-        Some(Since::Time(time)) => LogCall::first_since(store, time.0)?,
-        Some(Since::Ago(ago)) => {
-            let ago = u64::try_from(ago.as_millis()).unwrap_or(u64::MAX);
-            LogCall::first_since(store, since::now().saturating_sub(ago))?
-        }
+        Some(since) => LogCall::first_record(store, since)?,
     };
     let mut records = Vec::new();
     loop {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     commands::{call_record::CallRecord, log_call},
     failure::Failure,
-    since::{self, Since},
+    since::Since,
 };
 
 /// How many records are read at a time.
@@ -68,12 +68,7 @@ pub(super) struct LoggedCalls {
 pub(super) fn calls(store: &Store, since: Option<Since>) -> Result<LoggedCalls, Failure> {
     let mut next = match since {
         None => 1,
-        Some(Since::Call(call)) => call,
-        Some(Since::Time(moment)) => log_call::LogCall::first_since(store, moment.0)?,
-        Some(Since::Ago(ago)) => {
-            let ago = u64::try_from(ago.as_millis()).unwrap_or(u64::MAX);
-            log_call::LogCall::first_since(store, since::now().saturating_sub(ago))?
-        }
+        Some(since) => log_call::LogCall::first_record(store, since)?,
     };
     let mut records = Vec::new();
     loop {

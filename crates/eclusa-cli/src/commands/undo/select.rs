@@ -8,11 +8,7 @@ use eclusa::{
 };
 use eclusa_store::Store;
 
-use crate::{
-    commands::log_call::LogCall,
-    failure::Failure,
-    since::{self, Since},
-};
+use crate::{commands::log_call::LogCall, failure::Failure, since::Since};
 
 /// Which calls, as typed.
 #[derive(Debug)]
@@ -94,21 +90,21 @@ pub(super) fn find(
                 }
             }
             let first = calls.iter().min().copied().unwrap_or(last.number);
+            let first = LogCall::find(store, first)?.record;
             let (calls, mut passed) = undoable(calls);
             passed.extend(beyond(first, &belongs)?);
             Selected { calls, beyond: passed }
         }
         Selection::Since(when) => {
-            let from = match when {
-                Since::Call(call) => call,
-                Since::Time(moment) => LogCall::first_since(store, moment.0)?,
-                Since::Ago(ago) => {
-                    let ago = u64::try_from(ago.as_millis()).unwrap_or(u64::MAX);
-                    LogCall::first_since(store, since::now().saturating_sub(ago))?
+            let from = LogCall::first_record(store, when)?;
+            let mut calls = Vec::new();
+            // Numbers rise with the records.
+            for entry in standing.iter().rev() {
+                if LogCall::find(store, entry.call)?.record < from {
+                    break;
                 }
-            };
-            let meant = standing.iter().rev().filter(|it| it.call >= from);
-            let calls: Vec<u64> = meant.map(|it| it.call).collect();
+                calls.push(entry.call);
+            }
             if calls.is_empty() {
                 return Err(nothing(&standing));
             }
