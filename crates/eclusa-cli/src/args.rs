@@ -122,6 +122,7 @@ Examples:
   eclusa run read '{\"path\": \"README.md\"}'       arguments as JSON
   eclusa run write - < arguments.json           arguments from stdin
   eclusa --dry-run run write path=x content=y   decide, and do nothing
+  eclusa run --discard write path=x content=y   show what it would change, and do nothing
 
 Prints the tool's output. Where a person must approve, asks on the terminal; without one the call is
 refused (exit code 3), unless the configuration says otherwise. With --park the question waits in the
@@ -329,6 +330,10 @@ pub(crate) struct RunArgs {
     /// Never wait for a person: put the question into the approval queue and end with code 4
     #[arg(long)]
     pub(crate) park: bool,
+    /// Preview: run it staged, show what it would change and what the rules say of that, and
+    /// change nothing
+    #[arg(long, conflicts_with = "park")]
+    pub(crate) discard: bool,
 }
 
 /// One command.

@@ -13,6 +13,7 @@ mod check;
 mod completions;
 mod config;
 mod demo;
+mod discard_policy;
 mod doctor;
 mod exec;
 mod feed;
@@ -28,6 +29,7 @@ mod models;
 mod output;
 mod people;
 mod policy;
+mod preview;
 mod reply;
 mod resume;
 mod run;
@@ -41,10 +43,14 @@ mod up;
 pub(crate) use hook::run as hook;
 
 use crate::{
-    args::{Args, Command, ConversationCommand, ExecArgs, Global, ModelsCommand, SessionsCommand},
+    args::{
+        Args, ChangesCommand, Command, ConversationCommand, ExecArgs, Global, ModelsCommand,
+        SessionsCommand,
+    },
     context::AppContext,
     failure::{Exit, Failure},
     paths::Paths,
+    screen,
 };
 
 /// Does what the command line says.
@@ -52,6 +58,14 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
     let Args { global, command } = args;
     let open = |global: &Global| AppContext::open(global);
     let paths = |global: &Global| Paths::find(global);
+    let open_anyway = |global: &Global| {
+        let (ctx, broken) = AppContext::open_anyway(global)?;
+        if let Some(why) = broken {
+            screen::error(&why.lines());
+            screen::note("the rules that are shipped hold for this command");
+        }
+        Ok::<_, Failure>(ctx)
+    };
     match command {
         Command::Run(call) => run::run(&open(&global)?, call, global.json).await,
         Command::Exec(ExecArgs { ticket: Some(ticket), command, .. }) => {
@@ -68,10 +82,15 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
             tools::run(&open(&global)?, what, servers, global.json).await
         }
         Command::Conversation(what) => conversation(&global, what).await,
-        Command::Undo(calls) => undo::run(&open(&global)?, calls, global.json).await,
+        Command::Undo(calls) => undo::run(&open_anyway(&global)?, calls, global.json).await,
         Command::Redo(call) => undo::redo(&open(&global)?, call, global.json).await,
         Command::Changes { list, what } => {
-            changes::run(&open(&global)?, list, what, global.json).await
+            // What was discarded is applied by the rules in force, or not at all.
+            let ctx = match what {
+                Some(ChangesCommand::Apply { .. }) => open(&global)?,
+                _ => open_anyway(&global)?,
+            };
+            changes::run(&ctx, list, what, global.json).await
         }
         Command::Log { list, what } => log::run(&paths(&global)?, list, what, global.json).await,
         Command::Config { what } => config::run(&global, what),

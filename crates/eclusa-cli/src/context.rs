@@ -43,7 +43,27 @@ impl AppContext {
 
     /// Reads the configuration of a place.
     pub(crate) fn open_at(global: &Global, paths: Paths) -> Result<AppContext, Failure> {
-        let mut layers = layers(&paths)?;
+        let layers = layers(&paths)?;
+        AppContext::from_layers(global, paths, layers)
+    }
+
+    /// For commands that look at what is there or undo it, which a mistake in a file must not keep
+    /// from working: where the configuration cannot be used, what is shipped holds, and why is told.
+    pub(crate) fn open_anyway(global: &Global) -> Result<(AppContext, Option<Failure>), Failure> {
+        match AppContext::open(global) {
+            Ok(ctx) => Ok((ctx, None)),
+            Err(why) => {
+                let ctx = AppContext::from_layers(global, Paths::find(global)?, Vec::new())?;
+                Ok((ctx, Some(why)))
+            }
+        }
+    }
+
+    fn from_layers(
+        global: &Global,
+        paths: Paths,
+        mut layers: Vec<Layer>,
+    ) -> Result<AppContext, Failure> {
         if let Some(mode) = global.mode {
             // As a layer, so that it cannot loosen what the administrator says either.
             layers.push(Layer::of_person("--mode", format!("mode = \"{mode}\"")));

@@ -40,7 +40,7 @@ impl Config {
             .effects(self.effects.clone())
             .redactor(self.redact.redactor(read)?)
             .on_no_approver(self.on_no_approver)
-            .order(self.order)
+            .order(self.order.clone())
             .limits(self.limits.clone())
             .modes(self.modes.clone())
             .args_in_log(self.args_in_log)

@@ -112,7 +112,7 @@ pub struct Config {
     /// What happens when nobody can be asked.
     pub on_no_approver: OnNoApprover,
     /// The order of the passes between verdict and permit.
-    pub order: [PreflightStep; 3],
+    pub order: Vec<PreflightStep>,
     /// How much a call may use.
     pub limits: Limits,
     /// What a call may do to the workspace.
@@ -264,7 +264,7 @@ impl Config {
             mode: Mode::default(),
             modes: Vec::new(),
             on_no_approver: OnNoApprover::default(),
-            order: PreflightStep::ORDER,
+            order: PreflightStep::ORDER.to_vec(),
             limits: Limits::default(),
             effects: EffectLimits::default(),
             max_file_size: 10 << 20,

@@ -137,12 +137,15 @@ fn words(source: &mut LayerReader<'_>, below: &mut Config, file: &ConfigFile) {
     }
     if let Some(order) = &file.order {
         let passes: Vec<PreflightStep> = order.it.iter().map(|it| it.0).collect();
-        let all = PreflightStep::ORDER.iter().all(|pass| passes.contains(pass));
-        match <[PreflightStep; 3]>::try_from(passes) {
-            Ok(passes) if all => set_trusted_only(source, &order.span, &mut below.order, passes),
+        let count = |pass| passes.iter().filter(|it| **it == pass).count();
+        let [thinking, approval, checkpoint] = PreflightStep::ORDER.map(count);
+        match (thinking, approval, checkpoint) {
+            (1, 1, 0 | 1) | (0, 1, 1) => {
+                set_trusted_only(source, &order.span, &mut below.order, passes);
+            }
             _ => {
-                let text = "`order` must name each pass once";
-                let help = "they are reverse-thinking, approval and checkpoint";
+                let text = "`order` must name approval, and reverse-thinking or checkpoint or both";
+                let help = "each once; one that is left out is stood for by the other";
                 source.wrong(Problem::new(&order.span, text).help(help));
             }
         }

@@ -42,7 +42,8 @@ pub(super) struct ConfigFile {
     pub(super) modes: Vec<Spanned<WrittenMode>>,
     /// What happens when a person must be asked and nobody can be.
     pub(super) on_no_approver: Option<Spanned<Keyword<OnNoApprover>>>,
-    /// The order of the passes between verdict and run: each of the three, once.
+    /// The order of the passes between verdict and run. Without `reverse-thinking` or `checkpoint`
+    /// the other stands for both, for tools that ask for both.
     pub(super) order: Option<Spanned<Vec<Keyword<PreflightStep>>>>,
     /// Rules of the layers below that are left out, by their ids.
     pub(super) without: Option<Spanned<Vec<Spanned<String>>>>,

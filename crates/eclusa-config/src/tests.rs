@@ -31,7 +31,7 @@ fn s1_24_the_shipped_defaults_are_the_built_in_ones() {
         format!(
             "{:?}",
             (
-                (it.mode, it.on_no_approver, it.order, &it.limits, it.args_in_log),
+                (it.mode, it.on_no_approver, &it.order, &it.limits, it.args_in_log),
                 (
                     it.durability,
                     it.keep,

@@ -136,6 +136,10 @@ impl Policy for Rules {
             script.floors(&mut because);
             script.paths(&self.root, &mut paths);
         }
+        if self.effects.delete == Decision::Deny && call.facts().audit_operation == "delete" {
+            let text = "deleting is switched off (`effects.delete = \"deny\"`)";
+            because.push(Reason { text: text.into(), ..deny("effects.delete") });
+        }
         let touches = touches_and_hosts(call.touches(), scripts);
         let subject = self.subject(call, &touches, &paths);
         let mut matched = self.matching_rules(&subject, |_| true);

@@ -17,7 +17,14 @@ pub(super) fn run(global: &Global, what: Option<ConfigCommand>) -> Result<Exit, 
     let mut screen = Screen::stdout();
     match what.unwrap_or(ConfigCommand::Show) {
         ConfigCommand::Schema => screen.line(&format!("{:#}", Config::schema()))?,
-        ConfigCommand::Show => show(&AppContext::open(global)?.config, global.json, &mut screen)?,
+        ConfigCommand::Show => {
+            let (ctx, broken) = AppContext::open_anyway(global)?;
+            show(&ctx.config, global.json, &mut screen)?;
+            if let Some(why) = broken {
+                screen.flush()?;
+                return Err(why.hint("shown is what is shipped, until this is put right"));
+            }
+        }
         ConfigCommand::Check => check(global, &mut screen)?,
         ConfigCommand::Trust => trust(global, &mut screen)?,
         ConfigCommand::Untrust => {

@@ -10,6 +10,7 @@ use eclusa_store::Store;
 use eclusa_tools::{CommandOrder, Sandboxes, Writes};
 use serde_json::{Value, json};
 
+use super::policy::lint::{self, Finding};
 use crate::{
     args::Global,
     config_layers,
@@ -24,22 +25,20 @@ const LOOK: &str = "echo \"bash ${BASH_VERSION}\"; git --version 2>&1 | head -n 
 
 pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let paths = Paths::find(global)?;
-    let ctx = AppContext::open(global)?;
+    let (ctx, broken) = AppContext::open_anyway(global)?;
     let sandboxes = ctx.sandboxes(&[])?;
     let looked = sandboxes.clone();
     let findings = tokio::task::spawn_blocking(move || look(&looked, &paths, &ctx));
-    let findings = findings.await.map_err(Failure::failed)??;
+    let mut findings = findings.await.map_err(Failure::failed)??;
+    findings.broken = broken.map(|it| it.lines()).unwrap_or_default();
     let mut screen = Screen::stdout();
     match global.json {
         true => screen.json(&findings.as_json())?,
         false => findings.print(&mut screen)?,
     }
     screen.flush()?;
-    Ok(if findings.capabilities.enforcement() == Enforcement::Full {
-        Exit::Done
-    } else {
-        Exit::Failed
-    })
+    let whole = findings.capabilities.enforcement() == Enforcement::Full;
+    Ok(if whole && findings.broken.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
 /// What was found.
@@ -59,6 +58,10 @@ struct Findings {
     /// Who is told of questions that wait, and what would keep it from arriving.
     notifications: Vec<String>,
     files: Vec<String>,
+    /// Why the configuration cannot be used, if it cannot.
+    broken: Vec<String>,
+    /// How many rules are the person's own, and what `policy lint` says of them.
+    rules: (usize, Vec<Finding>),
 }
 
 fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findings, Failure> {
@@ -82,7 +85,8 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
     let caps = ran.as_ref().ok().map(|it| (it.exit.caps.memory, it.exit.caps.processes));
     let inside = ran.map_err(|err| err.to_string());
     let inside = inside.map(|it| it.exit.output.text().lines().map(str::to_owned).collect());
-    let layers = config_layers::layers(paths)?;
+    // One that cannot be read is told as such.
+    let layers = config_layers::layers(paths).unwrap_or_default();
     Ok(Findings {
         kernel,
         root: rustix::process::geteuid().is_root(),
@@ -96,6 +100,8 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         approvals: approvals(paths),
         notifications: notifications(ctx),
         files: layers.into_iter().map(|it| it.name).collect(),
+        broken: Vec::new(),
+        rules: lint::lint(ctx)?,
     })
 }
 
@@ -260,6 +266,18 @@ impl Findings {
         for file in &self.files {
             screen.line(&format!("configuration: {}", sanitize(file)))?;
         }
+        for line in &self.broken {
+            screen.styled(Style::Bad, line)?;
+        }
+        let (own, found) = &self.rules;
+        let result = match found.len() {
+            0 => "nothing to look at".to_owned(),
+            count => format!("{count} to look at (`eclusa policy lint`)"),
+        };
+        screen.line(&format!("rules of your own: {own}, {result}"))?;
+        for finding in found {
+            screen.styled(Style::Warn, &format!("  {}", sanitize(&finding.to_string())))?;
+        }
         Ok(())
     }
 
@@ -287,6 +305,9 @@ impl Findings {
             "approvals": self.approvals,
             "notifications": self.notifications,
             "configuration": self.files,
+            "configuration_errors": self.broken,
+            "rules": self.rules.0,
+            "lint": self.rules.1.iter().map(Finding::as_json).collect::<Vec<_>>(),
         })
     }
 }

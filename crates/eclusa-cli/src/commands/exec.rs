@@ -11,7 +11,7 @@ use eclusa_tools::{Bash, Sandboxes};
 use serde_json::{Value, json};
 
 use super::{
-    reply,
+    discard_policy, reply,
     run::{cancel_on_signal, id},
 };
 use crate::{
@@ -25,7 +25,6 @@ use crate::{
     undo_retention,
 };
 
-mod discard_policy;
 mod exit_status;
 mod stream;
 pub(super) mod ticket;
@@ -165,6 +164,7 @@ impl ExecReport<'_> {
                 let undo = format!("`eclusa undo {number}` undoes it");
                 screen::note(&format!("applied as call {number}; {undo}"));
             }
+            _ if self.reply.code() == "dry_run" => screen::note(self.reply.text()),
             ("discarded", _) => screen::note("changes discarded: nothing was changed"),
             _ => {}
         }

@@ -14,7 +14,7 @@ mod examples;
 mod export;
 mod import;
 mod layers;
-mod lint;
+pub(super) mod lint;
 mod log_calls;
 mod replay;
 pub(super) mod rule_toml;

@@ -23,6 +23,7 @@ pub(super) fn as_json(reply: &Reply) -> Value {
         "number": reply.number(),
     });
     let optional = [
+        ("would", reply.would().map(|it| it.as_str().into())),
         ("error", reply.error().map(Value::from)),
         ("data", reply.data().cloned()),
         ("approval", reply.parked().map(Value::from)),

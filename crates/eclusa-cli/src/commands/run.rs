@@ -1,9 +1,13 @@
 //! `eclusa run`: one call through the gate.
 
-use eclusa::{Origin, Run, ToolCall};
+use eclusa::{Origin, Reply, Run, ToolCall};
 use tokio_util::sync::CancellationToken;
 
-use super::{call_args, reply};
+use super::{
+    call_args,
+    preview::{self, PreviewResult},
+    reply,
+};
 use crate::{
     args::RunArgs,
     context::AppContext,
@@ -19,7 +23,10 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     let stdin_taken = call_args::from_stdin(&call.args);
     let terminal = Terminal::new(stdin_taken, ctx.paths.always_files());
     let store = ctx.store()?;
-    let gate = ctx.gate(&store, terminal)?;
+    let (gate, preview) = match call.discard {
+        true => preview::gate(ctx, &store, &call.tool).map(|(gate, it)| (gate, Some(it)))?,
+        false => (ctx.gate(&store, terminal)?, None),
+    };
     let gate = gate.for_run(Run { park: call.park, ..gate.run().clone() });
     cancel_on_signal(gate.run().cancel.clone());
     let waiting = Spinner::start(&call.tool);
@@ -36,11 +43,24 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     drop(waiting);
     telemetry::answered(&reply);
     let mut screen = Screen::stdout();
-    match json {
-        true => screen.json(&reply::as_json(&reply))?,
-        false => reply::print(&reply, &mut screen)?,
+    if json {
+        let mut value = reply::as_json(&reply);
+        let preview = preview.as_ref().and_then(PreviewResult::as_json);
+        if let (Some(fields), Some(preview)) = (value.as_object_mut(), preview) {
+            fields.insert("preview".to_owned(), preview);
+        }
+        screen.json(&value)?;
+    } else if let Some(preview) = preview.as_ref().filter(|_| ran(&reply)) {
+        screen.foreign(reply.output().unwrap_or_default())?;
+        screen.flush()?;
+        preview.print()?;
+    } else {
+        reply::print(&reply, &mut screen)?;
     }
     screen.flush()?;
+    if let Some(preview) = preview.filter(|_| ran(&reply)) {
+        return Ok(if preview.is_refused() { Exit::Refused } else { Exit::Done });
+    }
     if let (Some(workspace), Some(number)) = (&gate.setup().workspace, reply.number())
         && !json
         && reply.code() == "changes_discarded"
@@ -56,6 +76,11 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
         true => Ok(Exit::Aborted),
         false => Ok(reply::exit(&reply)),
     }
+}
+
+/// Whether a preview has come as far as it was to come.
+fn ran(reply: &Reply) -> bool {
+    matches!(reply.code(), "ok" | "changes_discarded")
 }
 
 /// An id that no other call of this log is likely to have.

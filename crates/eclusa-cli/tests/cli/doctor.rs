@@ -31,3 +31,45 @@ fn it_says_what_is_missing_and_how_to_get_it() {
     assert_eq!(told["parts"][0]["holds"], false);
     assert!(told["because"].is_string(), "{told}");
 }
+
+#[test]
+fn it_says_what_policy_lint_finds() {
+    let world = World::with("[[rules]]\ndecision = \"allow\"\ncommand = \"bash\"\n");
+    let ran = world.eclusa(&["doctor"]);
+    let found = "broad: `bash` runs whatever it is given";
+    assert!(
+        ran.out.contains("rules of your own: 1, 1 to look at (`eclusa policy lint`)"),
+        "{ran:?}"
+    );
+    assert!(ran.out.contains(found), "{ran:?}");
+    assert!(world.eclusa(&["policy", "lint"]).out.contains(found));
+    let told = world.eclusa(&["--json", "doctor"]).json();
+    assert_eq!((&told["rules"], &told["lint"][0]["kind"]), (&1.into(), &"broad".into()));
+    let told = World::new().eclusa(&["doctor"]).out;
+    assert!(told.contains("rules of your own: 0, nothing to look at"), "{told}");
+}
+
+/// A mistake in a file keeps nobody from looking or from undoing; it does keep calls from passing.
+#[test]
+fn a_broken_configuration_is_told_and_what_looks_or_undoes_works_all_the_same() {
+    let world = World::new();
+    world.write("workspace/a.txt", "one\n");
+    assert_eq!(world.eclusa(&["exec", "--apply", "--", "echo two > a.txt"]).code, 0);
+    world.write("workspace/eclusa.toml", "mode = \"foo\"\n");
+    let wrong = "`mode` cannot be `foo`";
+    let looked = world.eclusa(&["doctor"]);
+    assert!(looked.code == 1 && looked.out.contains(wrong), "{looked:?}");
+    assert!(looked.out.contains("sandbox: ") && looked.out.contains("bash 5"), "{looked:?}");
+    let shown = world.eclusa(&["config", "show"]);
+    assert!(shown.code == 2 && shown.err.contains(wrong), "{shown:?}");
+    assert!(shown.out.contains("commands.time"), "{shown:?}");
+    for refused in [&["exec", "--", "true"][..], &["changes", "apply", "1"], &["redo"]] {
+        let refused = world.eclusa(refused);
+        assert!(refused.code == 2 && refused.err.contains(wrong), "{refused:?}");
+    }
+    let listed = world.eclusa(&["changes"]);
+    assert!(listed.code == 0 && listed.out.contains("a.txt"), "{listed:?}");
+    let undone = world.eclusa(&["undo"]);
+    assert!(undone.code == 0 && undone.err.contains(wrong), "{undone:?}");
+    assert_eq!(world.read("workspace/a.txt"), "one\n");
+}

@@ -243,3 +243,40 @@ fn a_checkpoint_by_a_program_opens_without_a_terminal_and_fails_closed() {
         assert!(reply["output"] == "" && reply["error"].is_string(), "{script}: {reply}");
     }
 }
+
+/// S3.35: which of the two comes first, or stands for both, is a matter of configuration. One that a
+/// tool asks for alone is never left out.
+#[test]
+fn s3_35_checkpoint_and_reverse_thinking_come_before_after_or_instead_of_each_other() {
+    let took = |order: &str, demands: &str| {
+        let world = World::new();
+        let [think, open] =
+            [("thinking", "verdict\": \"proceed"), ("checkpoint", "decision\": \"approve")].map(
+                |(name, answer)| {
+                    let note = world.path("steps").display().to_string();
+                    let text = format!(
+                        "echo {name} >> {note}; echo '{{\"{answer}\", \"reason\": \"fine\"}}'"
+                    );
+                    world.script(name, &text)
+                },
+            );
+        let allow = "[[rules]]\ndecision = \"allow\"\ntool = \"deploy\"\n";
+        let config = format!(
+            "order = {order}\n{DEPLOY}{demands}[reverse_thinker]\ncommand = [{think}]\n\
+             [checkpoint]\ncommand = [{open}]\n{allow}"
+        );
+        world.write("config/eclusa/eclusa.toml", &config);
+        let ran = world.eclusa(&["run", "deploy"]);
+        assert_eq!((ran.code, ran.out.as_str()), (0, "deployed\n"), "{ran:?}");
+        world.read("steps").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let both = "reverse_thinking = true\ncheckpoint = true\n";
+    let order = r#"["reverse-thinking", "approval", "checkpoint"]"#;
+    assert_eq!(took(order, both), "thinking checkpoint");
+    let order = r#"["checkpoint", "approval", "reverse-thinking"]"#;
+    assert_eq!(took(order, both), "checkpoint thinking");
+    let without_thinking = r#"["approval", "checkpoint"]"#;
+    assert_eq!(took(without_thinking, both), "checkpoint");
+    assert_eq!(took(r#"["approval", "reverse-thinking"]"#, both), "thinking");
+    assert_eq!(took(without_thinking, "reverse_thinking = true\n"), "thinking");
+}

@@ -76,6 +76,15 @@ fn s4_58_c9_a_dry_run_works_without_a_terminal_and_does_nothing() {
     exit 0
     "###);
     assert_eq!(world.read("workspace/notes.txt"), "");
+    // C9: what would be asked about succeeds, what would be denied does not, and both are told.
+    let dry = |args: &[&str]| {
+        let reply = world.eclusa(&[&["--json", "--dry-run", "run"][..], args].concat()).json();
+        (reply["would"].clone(), reply["success"].clone())
+    };
+    assert_eq!(dry(&["web_fetch", "url=https://a.example/"]), ("ask".into(), true.into()));
+    assert_eq!(dry(&["time"]), ("deny".into(), false.into()));
+    assert_eq!(dry(&["list"]), ("allow".into(), true.into()));
+    assert!(world.eclusa(&["approvals"]).out.contains("no pending approvals"), "nobody is asked");
 }
 
 #[test]
@@ -255,4 +264,56 @@ fn tools_are_listed_shown_and_found() {
     let shown = world.eclusa(&["--json", "tools", "show", "echo"]).json();
     assert_eq!(shown["class"], "read-only");
     assert_eq!(shown["input_schema"]["properties"]["text"]["type"], "string");
+}
+
+/// D: a call is tried out: it runs over a layer, the diff and what the rules say of it are shown, and
+/// nothing is applied, in no mode. What could not wait is not tried.
+#[test]
+fn d_a_preview_shows_the_diff_and_the_verdict_and_applies_nothing() {
+    let config = "[tools.send]\ndescription = \"Sends.\"\ncommand = [\"touch\", \"sent\"]\n[[rules]]\n\
+                  decision = \"allow\"\ntool = \"send\"\n[[rules]]\ndecision = \"deny\"\npath = \"/fixed/**\"\n";
+    let world = World::with(config);
+    world.write("workspace/.gitignore", "build/\n");
+    for mode in ["confirm-all", "confirm-sensitive", "auto-approve", "yolo"] {
+        let preview = |args: &[&str]| {
+            let words = [&["--mode", mode, "run", "--discard"][..], args].concat();
+            world.eclusa(&words)
+        };
+        let ran = preview(&["write", "path=a.txt", "content=hello"]);
+        match mode {
+            // Asked about before it runs, which a preview does not answer.
+            "confirm-all" => {
+                assert!(ran.code == 3 && ran.err.contains("answers no question"), "{ran:?}")
+            }
+            _ => {
+                assert_eq!(ran.code, 0, "{mode}: {ran:?}");
+                assert!(ran.err.contains("made a.txt") && ran.err.contains("+ hello"), "{ran:?}");
+                let verdict = match mode {
+                    "confirm-sensitive" => "The rules ask about it: ",
+                    _ => "The rules apply it without a question",
+                };
+                assert!(ran.err.contains(verdict), "{mode}: {ran:?}");
+                let ran = preview(&["bash", "command=mkdir build; echo o > build/a.o; echo built"]);
+                assert!(ran.code == 0 && ran.out == "built\n", "{ran:?}");
+                assert!(ran.err.contains("apply it without a question"), "{ran:?}");
+            }
+        }
+        let ran = preview(&["bash", "command=mkdir fixed; echo x > fixed/f"]);
+        assert_eq!(ran.code, 3, "{mode}: {ran:?}");
+        // It would be done before anybody could look at it.
+        let ran = preview(&["send"]);
+        assert!(ran.code == 3 && ran.err.contains("cannot be staged"), "{ran:?}");
+        let left = std::fs::read_dir(world.path("workspace")).unwrap();
+        let left: Vec<_> = left.map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left, [".gitignore"], "{mode}");
+    }
+    let told =
+        world.eclusa(&["--json", "run", "--discard", "write", "path=a.txt", "content=x"]).json();
+    assert_eq!((&told["preview"]["decision"], &told["number"].is_u64()), (&"ask".into(), &true));
+    assert!(told["preview"]["diff"].as_str().unwrap().contains("+ x"), "{told}");
+    let nothing = world.eclusa(&["run", "--discard", "read", "path=.gitignore"]);
+    assert!(nothing.code == 0 && nothing.err.contains("changes nothing"), "{nothing:?}");
+    // `exec` says what a dry run would do, too.
+    let dry = world.eclusa(&["--dry-run", "exec", "--", "echo two > b.txt"]);
+    assert!(dry.code == 0 && dry.err.contains("dry run, nothing was done: bash("), "{dry:?}");
 }

@@ -187,8 +187,8 @@ fn reviewers_that_cannot_be_meant_are_refused() {
 
 #[test]
 fn passes_come_once_each() {
-    assert_snapshot!(wrong("order = ['approval', 'approval', 'checkpoint']"), @"eclusa.toml:1:9: `order` must name each pass once; they are reverse-thinking, approval and checkpoint");
-    assert_snapshot!(wrong("order = ['approval']"), @"eclusa.toml:1:9: `order` must name each pass once; they are reverse-thinking, approval and checkpoint");
+    assert_snapshot!(wrong("order = ['approval', 'approval', 'checkpoint']"), @"eclusa.toml:1:9: `order` must name approval, and reverse-thinking or checkpoint or both; each once; one that is left out is stood for by the other");
+    assert_snapshot!(wrong("order = ['approval']"), @"eclusa.toml:1:9: `order` must name approval, and reverse-thinking or checkpoint or both; each once; one that is left out is stood for by the other");
 }
 
 /// All mistakes of all layers at once.

@@ -95,6 +95,10 @@ fn s4_8_c25_nothing_is_deleted_unless_deleting_is_on() {
         let reply = work.call(name, json!({"path": "a.txt"}));
         assert!(reply.refused(), "{}", reply.content());
         assert!(reply.content().contains("effects.delete"), "{}", reply.content());
+        // Checked before anything else: nothing was looked at, and what is not there is not told.
+        let reply = work.call(name, json!({"path": "missing.txt"}));
+        assert_eq!(reply.code(), "denied_by_policy", "{}", reply.content());
+        assert!(!reply.content().contains("no such file"), "{}", reply.content());
     }
     let args = json!({"from": "a.txt", "to": "b.txt", "overwrite": true});
     world.write("b.txt", "two\n");

@@ -32,7 +32,7 @@ pub struct GateBuilder {
     redactor: Option<Redactor>,
     review_cache: Option<ReviewCache>,
     on_no_approver: OnNoApprover,
-    order: Option<[PreflightStep; 3]>,
+    order: Option<Vec<PreflightStep>>,
     args_in_log: ArgsInLog,
     limits: Limits,
     modes: Vec<ModeRule>,
@@ -143,8 +143,8 @@ impl GateBuilder {
     }
 
     /// The order of the steps between verdict and permit.
-    pub fn order(mut self, order: [PreflightStep; 3]) -> GateBuilder {
-        self.order = Some(order);
+    pub fn order(mut self, order: impl Into<Vec<PreflightStep>>) -> GateBuilder {
+        self.order = Some(order.into());
         self
     }
 

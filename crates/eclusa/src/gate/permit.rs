@@ -1,12 +1,12 @@
 //! Third gate: may this call run? The only file that makes a [`Permit`].
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{borrow::Cow, panic::AssertUnwindSafe, time::Duration};
 
 use futures::FutureExt;
 
 use crate::{
-    Advice, Decision, Event, PreflightError, PreflightStep, Reason, Reviewed, Run, Source, Stop,
-    Validated, Verdict,
+    Advice, Decision, Event, Facts, PreflightError, PreflightStep, Reason, Reviewed, Run, Source,
+    Stop, Validated, Verdict,
     audit::trail::Trail,
     gate::{
         GateSetup,
@@ -133,7 +133,7 @@ async fn pass_all(
     let must_ask =
         |trail: &Trail| trail.verdict.as_ref().is_none_or(|it| it.decision >= Decision::Ask);
     let mut asked = false;
-    for pass in setup.order {
+    for pass in steps(&setup.order, call.facts()).iter() {
         match pass {
             PreflightStep::ReverseThinking if call.facts().needs_reverse_thinking => {
                 if Box::pin(think(setup, call, trail)).await? == Advice::Ask && !asked {
@@ -159,6 +159,23 @@ async fn pass_all(
         return Box::pin(ask(setup, run, call, trail)).await;
     }
     Ok(Approved::Yes)
+}
+
+/// The steps that a call takes, in order. One that the order leaves out is stood for by the other,
+/// where a tool asks for both; where it asks for that one alone, it is taken all the same.
+fn steps<'a>(order: &'a [PreflightStep], facts: &Facts) -> Cow<'a, [PreflightStep]> {
+    let (thinking, checkpoint) = (PreflightStep::ReverseThinking, PreflightStep::Checkpoint);
+    let has = |it: PreflightStep| order.contains(&it);
+    let mut steps = Cow::Borrowed(order);
+    let stood_for = facts.needs_checkpoint && has(checkpoint);
+    if facts.needs_reverse_thinking && !has(thinking) && !stood_for {
+        steps.to_mut().insert(0, thinking);
+    }
+    let stood_for = facts.needs_reverse_thinking && has(thinking);
+    if facts.needs_checkpoint && !has(checkpoint) && !stood_for {
+        steps.to_mut().push(checkpoint);
+    }
+    steps
 }
 
 /// The verdict after someone who argued the other side wants a person to look.

@@ -109,8 +109,9 @@ pub struct GateSetup {
     pub checkpoint: Option<Arc<dyn Checkpoint>>,
     /// Who argues the other side.
     pub reverse_thinker: Option<Arc<dyn ReverseThinker>>,
-    /// The order of the passes between verdict and permit.
-    pub order: [PreflightStep; 3],
+    /// The order of the passes between verdict and permit. Reverse thinking or the checkpoint can be
+    /// left out: then the other stands for both, for tools that ask for both.
+    pub order: Vec<PreflightStep>,
     /// The log.
     pub sink: Arc<dyn AuditSink>,
     /// How much of the arguments the log holds.
@@ -179,7 +180,7 @@ impl GateSetup {
             allowances: None,
             checkpoint: None,
             reverse_thinker: None,
-            order: PreflightStep::ORDER,
+            order: PreflightStep::ORDER.to_vec(),
             sink,
             args_in_log: ArgsInLog::default(),
             clock: Arc::new(SystemClock),

@@ -171,23 +171,27 @@ async fn the_order_of_the_passes_is_configurable() {
             self.0.run(job)
         }
     }
-    let passed = |order: [PreflightStep; 3], text: &'static str| async move {
+    let passed = |order: &'static [PreflightStep], text: &'static str| async move {
         let notes = Arc::new(Mutex::new(Vec::new()));
         let careful = Arc::new(Careful(notes.clone()));
         let mut world = world();
         world.setup.checkpoint = Some(careful.clone());
         world.setup.reverse_thinker = Some(careful.clone());
         world.setup.approvers.push(careful);
-        world.setup.order = order;
+        world.setup.order = order.to_vec();
         let tool = TestTool { name: "echo", counters: world.counters.clone() };
         world.setup.registry.add(Everything(tool)).unwrap();
         let world = world.close();
         assert_eq!(world.gate.pass(call("everything", text)).await.code(), "ok");
         notes.lock().unwrap().clone().join(" ")
     };
-    assert_eq!(passed(PreflightStep::ORDER, "git a").await, "thinking person checkpoint");
-    let order = [Checkpoint, Approval, ReverseThinking];
+    assert_eq!(passed(&PreflightStep::ORDER, "git a").await, "thinking person checkpoint");
+    let order = &[Checkpoint, Approval, ReverseThinking];
     assert_eq!(passed(order, "git a").await, "checkpoint person thinking");
     // Doubt that comes after the person's place in the order still reaches a person.
     assert_eq!(passed(order, "doubtful").await, "checkpoint thinking person");
+    // One instead of the other; both left out, both are taken.
+    assert_eq!(passed(&[Approval, Checkpoint], "git a").await, "person checkpoint");
+    assert_eq!(passed(&[Approval, ReverseThinking], "git a").await, "person thinking");
+    assert_eq!(passed(&[Approval], "git a").await, "thinking person checkpoint");
 }

@@ -15,14 +15,42 @@ use crate::{
 };
 
 /// One thing to look at.
-struct Finding {
+pub(in crate::commands) struct Finding {
     origin: String,
     kind: &'static str,
     text: String,
 }
 
+impl Finding {
+    pub(in crate::commands) fn as_json(&self) -> Value {
+        json!({"origin": self.origin, "kind": self.kind, "text": self.text})
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Finding { origin, kind, text } = self;
+        write!(f, "{origin}: {kind}: {text}")
+    }
+}
+
 pub(super) fn run(global: &Global, screen: &mut Screen) -> Result<Exit, Failure> {
-    let ctx = AppContext::open(global)?;
+    let (own, found) = lint(&AppContext::open(global)?)?;
+    for finding in &found {
+        match global.json {
+            true => screen.json(&finding.as_json())?,
+            false => screen.styled(Style::Warn, &sanitize(&finding.to_string()))?,
+        }
+    }
+    if !global.json {
+        let rules = if own == 1 { "rule" } else { "rules" };
+        screen.line(&format!("{own} {rules} of your own, {} to look at", found.len()))?;
+    }
+    Ok(if found.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+/// How many rules are not shipped, and what is to be looked at of them.
+pub(in crate::commands) fn lint(ctx: &AppContext) -> Result<(usize, Vec<Finding>), Failure> {
     let registry = ctx.registry()?;
     let rules = layers::rules(&ctx.config);
     let mut found: Vec<Finding> = Vec::new();
@@ -42,18 +70,7 @@ pub(super) fn run(global: &Global, screen: &mut Screen) -> Result<Exit, Failure>
             add("broad", text);
         }
     }
-    for Finding { origin, kind, text } in &found {
-        match global.json {
-            true => screen.json(&json!({"origin": origin, "kind": kind, "text": text}))?,
-            false => screen.styled(Style::Warn, &sanitize(&format!("{origin}: {kind}: {text}")))?,
-        }
-    }
-    if !global.json {
-        let own = rules.iter().filter(|it| !it.is_shipped()).count();
-        let rules = if own == 1 { "rule" } else { "rules" };
-        screen.line(&format!("{own} {rules} of your own, {} to look at", found.len()))?;
-    }
-    Ok(if found.is_empty() { Exit::Done } else { Exit::Failed })
+    Ok((rules.iter().filter(|it| !it.is_shipped()).count(), found))
 }
 
 /// Why no call can meet its conditions.

@@ -1,0 +1,68 @@
+//! `--discard`: whatever the rules allow, the person wants to see it and have none of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use eclusa::{
+    Decision, Gate, Mode, Policy, Reason, Source, Validated, Verdict,
+    policy::{Effects, HiddenPaths},
+};
+
+/// What the rules say of the changes, once they were judged.
+pub(super) type JudgedEffects = Arc<Mutex<Option<Verdict>>>;
+
+/// Puts a question before every change, which whoever speaks for the person answers with no.
+pub(super) fn install(gate: &Gate) -> JudgedEffects {
+    let judged = JudgedEffects::default();
+    let (rules, mode) = (gate.policy(), gate.run().mode);
+    gate.set_policy(Discarding { rules, mode, judged: judged.clone() });
+    judged
+}
+
+/// What a person is told: that nothing was changed, and what the rules say of the changes.
+pub(super) fn preview_text(verdict: &Verdict) -> String {
+    let rules = match verdict.decision {
+        Decision::Deny => format!("refuse it: {}", verdict.why()),
+        Decision::Ask => format!("ask about it: {}", verdict.why()),
+        Decision::Allow | Decision::Stage => "apply it without a question".to_owned(),
+    };
+    format!("Preview only: nothing was changed. The rules {rules}")
+}
+
+/// The rules, and a question about every change.
+struct Discarding {
+    rules: Arc<Box<dyn Policy>>,
+    /// What the person chose, which may answer what the rules ask.
+    mode: Mode,
+    judged: JudgedEffects,
+}
+
+impl Policy for Discarding {
+    fn judge(&self, call: &Validated) -> Verdict {
+        self.rules.judge(call)
+    }
+
+    // Nothing of it becomes real, so that even what the rules refuse can be shown.
+    fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {
+        let verdict = self.mode.apply(self.rules.judge_effects(effects));
+        let text = preview_text(&verdict);
+        *self.judged.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict);
+        Verdict::from_reasons(vec![Reason {
+            decision: Decision::Ask,
+            source: Source::Rule,
+            origin: "--discard".into(),
+            text: text.into(),
+        }])
+    }
+
+    fn counts_lines(&self) -> bool {
+        self.rules.counts_lines()
+    }
+
+    fn hidden(&self, call: &Validated) -> HiddenPaths {
+        self.rules.hidden(call)
+    }
+
+    fn judge_host(&self, call: &Validated, host: &str) -> Verdict {
+        self.rules.judge_host(call, host)
+    }
+}
