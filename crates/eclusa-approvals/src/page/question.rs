@@ -106,6 +106,7 @@ fn lines(queued: &QueuedQuestion, html: &mut Html) {
             continue;
         }
         html.raw("<span class=\"line ").raw(line.role.as_str());
+        html.raw(if line.text.is_some() { " labelled" } else { "" });
         let sign = line.text.as_deref().filter(|_| line.role == Role::Change);
         html.raw(match sign.and_then(|it| it.chars().next()) {
             Some('+') => " add",
@@ -116,7 +117,7 @@ fn lines(queued: &QueuedQuestion, html: &mut Html) {
         match &line.text {
             None => html.text(&line.label),
             Some(text) => html
-                .element("<span class=\"label\">", &line.label, "</span> │ ")
+                .element("<span class=\"label\">", &line.label, "</span><span> │ </span>")
                 .element("<bdi dir=\"ltr\">", text, "</bdi>"),
         };
         html.raw("</span>\n");

@@ -4,12 +4,12 @@
 use std::time::Instant;
 
 use eclusa::{
-    Answer as Said,
+    Answer as Said, Hash,
     approve::{GivenAnswer, Proof, QuestionState, QueueError},
 };
 use hyper::{HeaderMap, Request, StatusCode, body::Incoming};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Answer, PageServer,
@@ -38,7 +38,7 @@ struct GivenByHook {
 
 impl PageServer {
     /// Answers one question for a program that knows the secret. The same message again gets the
-    /// same answer, and changes nothing.
+    /// same answer, and changes nothing; another one under the same id is a conflict.
     pub(super) async fn hook_answer(&self, request: Request<Incoming>) -> Answer {
         let Some(secrets) = &self.hook else {
             let why = "answers from elsewhere are off: set `approvals.hook_secret`";
@@ -77,8 +77,13 @@ impl PageServer {
         let Some(questions) = self.workspaces.questions(&given.workspace) else {
             return text(StatusCode::NOT_FOUND, "there is no such workspace");
         };
+        let message = Hash::sha256(&body).to_string();
         match questions.answered_request(id).await {
             Ok(None) => {}
+            Ok(Some((_, said))) if !is_receipt_of(&said, &message) => {
+                let why = "another message with this id was answered already; give each its own id";
+                return text(StatusCode::CONFLICT, why);
+            }
             Ok(Some((status, said))) => {
                 let status = StatusCode::from_u16(status).unwrap_or(StatusCode::CONFLICT);
                 return reply(status, said);
@@ -86,17 +91,19 @@ impl PageServer {
             Err(err) => return failed(&err),
         }
         let (status, said) = match self.take_hook_answer(given).await {
-            Ok(said) => (StatusCode::OK, said),
+            Ok(waits) => (StatusCode::OK, json!({"answered": true, "waits": waits})),
             Err((status, why)) if status.is_server_error() => return text(status, &why),
-            Err((status, why)) => (status, json!({"answered": false, "why": why}).to_string()),
+            Err((status, why)) => (status, json!({"answered": false, "why": why})),
         };
+        let said = with_message(said, message).to_string();
         match questions.keep_request(id, (status.as_u16(), said.clone())).await {
             Ok(()) => reply(status, said),
             Err(err) => failed(&err),
         }
     }
 
-    async fn take_hook_answer(&self, given: GivenByHook) -> Result<String, (StatusCode, String)> {
+    /// Gives the answer, and says whether the question waits for others still.
+    async fn take_hook_answer(&self, given: GivenByHook) -> Result<bool, (StatusCode, String)> {
         let answer = match given.answer.as_str() {
             "once" => Said::Once,
             "no" => Said::No(given.reason),
@@ -126,9 +133,21 @@ impl PageServer {
         });
         answered.await.map_err(refused)?;
         let now = questions.get(given.question).await.map(|it| it.state);
-        let waits = now == Ok(QuestionState::Pending);
-        Ok(json!({"answered": true, "waits": waits}).to_string())
+        Ok(now == Ok(QuestionState::Pending))
     }
+}
+
+/// The receipt for a message says which message it is for.
+fn with_message(mut receipt: Value, message: String) -> Value {
+    if let Some(fields) = receipt.as_object_mut() {
+        fields.insert("sha256".to_owned(), message.into());
+    }
+    receipt
+}
+
+fn is_receipt_of(receipt: &str, message: &str) -> bool {
+    let receipt: Value = serde_json::from_str(receipt).unwrap_or_default();
+    receipt.get("sha256").and_then(Value::as_str) == Some(message)
 }
 
 /// The value of a header that is there once and is text.
