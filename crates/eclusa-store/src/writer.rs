@@ -388,10 +388,8 @@ fn stored_calls(connection: &Connection) -> rusqlite::Result<u64> {
 }
 
 fn no_head(path: &Path) -> StoreError {
-    StoreError::Damaged {
-        path: path.to_owned(),
-        what: "the place where its chain ends is missing".to_owned(),
-    }
+    let what = "the place where its chain ends is missing".to_owned();
+    StoreError::Damaged { path: path.to_owned(), what }
 }
 
 /// Numbers beyond the range of the database are found by nobody, and never lead to another row.

@@ -104,6 +104,7 @@ fn s0_26_c1_a_webhook_tells_of_a_question_and_a_signed_message_answers_it_once()
     assert_eq!((first.status, first.body.contains("true")), (200, true), "{first:?}");
     let again = post(&served, "m1", seconds, &yes, None);
     assert_eq!((again.status, again.body), (first.status, first.body.clone()));
+    // A18: the same message gets the same receipt, another one under its id is a conflict.
     let another = post(&served, "m1", seconds, &answer("no", data), None);
     assert!(another.status == 409 && another.body.contains("its own id"), "{another:?}");
     let other = post(&served, "m3", seconds, &answer("no", data), None);
