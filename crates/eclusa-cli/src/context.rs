@@ -7,7 +7,7 @@ use eclusa::{
     spool::MemorySpool,
 };
 use eclusa_config::{Config, Layer};
-use eclusa_store::{Options, Store};
+use eclusa_store::{Options, Store, StoreError};
 use eclusa_tools::Sandboxes;
 
 use crate::{
@@ -99,7 +99,13 @@ impl AppContext {
 
     fn store_for(&self, options: Options) -> Result<Store, Failure> {
         let options = Options { durability: self.config.durability, ..options };
-        let store = Store::open(&self.paths.store, options).map_err(Failure::failed)?;
+        let store = Store::open(&self.paths.store, options).map_err(|err| match err {
+            StoreError::Missing(path) => {
+                Failure::failed(format!("no log can be made at `{}`", path.display()))
+                    .hint("`--state DIR` names another directory for logs and undo history")
+            }
+            err => Failure::failed(err),
+        })?;
         if let Err(err) = store.set_workspace(&self.paths.workspace.to_string_lossy()) {
             tracing::warn!("lists of approvals cannot say where this workspace is: {err}");
         }

@@ -1,7 +1,10 @@
 //! `eclusa config`: what is set, from where, and whether it can be used.
 
+use std::{os::unix::fs::MetadataExt, path::Path};
+
+use eclusa::settings::Endpoint;
 use eclusa_config::Config;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     args::{ConfigCommand, Global},
@@ -25,13 +28,16 @@ pub(super) fn run(global: &Global, what: Option<ConfigCommand>) -> Result<Exit, 
                 return Err(why.hint("shown is what is shipped, until this is put right"));
             }
         }
-        ConfigCommand::Check => check(global, &mut screen)?,
+        ConfigCommand::Check => return check(global, &mut screen),
         ConfigCommand::Trust => trust(global, &mut screen)?,
         ConfigCommand::Untrust => {
             let paths = Paths::find(global)?;
             trust::take_back(&paths).map_err(Failure::failed)?;
             let file = sanitize(&paths.project().display().to_string());
-            screen.line(&format!("{file} is no longer trusted: it may only add restrictions"))?;
+            screen.line(&match paths.project().exists() {
+                true => format!("{file} is no longer trusted: it may only add restrictions"),
+                false => format!("there is no {file}; one that was trusted before no longer is"),
+            })?;
         }
     }
     screen.flush()?;
@@ -55,7 +61,10 @@ fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure>
     let settings = config.settings();
     if json {
         for it in settings {
-            screen.json(&json!({"key": it.key, "value": it.value, "origin": it.origin}))?;
+            // What cannot be read back is text all the same.
+            let value = it.value.parse::<toml_edit::Value>().ok();
+            let value = value.as_ref().map_or_else(|| it.value.clone().into(), as_json);
+            screen.json(&json!({"key": it.key, "value": value, "origin": it.origin}))?;
         }
         return Ok(());
     }
@@ -66,14 +75,49 @@ fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure>
     Ok(())
 }
 
-/// A usable configuration may still name tools that cannot be registered: those are made too.
-fn check(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
+/// A value of a configuration file, for programs. What JSON has no word for is text.
+fn as_json(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::String(it) => it.value().as_str().into(),
+        toml_edit::Value::Integer(it) => (*it.value()).into(),
+        toml_edit::Value::Float(it) => (*it.value()).into(),
+        toml_edit::Value::Boolean(it) => (*it.value()).into(),
+        toml_edit::Value::Datetime(it) => it.value().to_string().into(),
+        toml_edit::Value::Array(items) => items.iter().map(as_json).collect(),
+        toml_edit::Value::InlineTable(fields) => {
+            fields.iter().map(|(name, it)| (name.to_owned(), as_json(it))).collect()
+        }
+    }
+}
+
+/// A usable configuration may still name tools that cannot be registered: those are made too. And it
+/// may name programs that are not there.
+fn check(global: &Global, screen: &mut Screen) -> Result<Exit, Failure> {
     let ctx = AppContext::open(global)?;
     let registry = ctx.registry()?;
     ctx.judge()?;
     let paths = Paths::find(global)?;
-    for layer in config_layers::layers(&paths)? {
+    let missing = missing_programs(&ctx);
+    let layers = config_layers::layers(&paths)?;
+    if global.json {
+        let files: Vec<String> = layers.into_iter().map(|it| it.name).collect();
+        screen.json(&json!({
+            "ok": missing.is_empty(),
+            "files": files,
+            "rules": ctx.config.rules.len(),
+            "tools": registry.count(),
+            "reviewers": ctx.config.reviewers.len(),
+            "missing_programs": missing,
+        }))?;
+        screen.flush()?;
+        return Ok(if missing.is_empty() { Exit::Done } else { Exit::Failed });
+    }
+    for layer in layers {
         screen.line(&format!("read {}", sanitize(&layer.name)))?;
+    }
+    if !missing.is_empty() {
+        screen.flush()?;
+        return Err(Failure::failed(missing.join("\n")));
     }
     let count = |count: usize, what: &str| match count {
         1 => format!("1 {what}"),
@@ -86,5 +130,39 @@ fn check(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
         count(registry.count(), "tool"),
         count(config.reviewers.len(), "reviewer"),
     ))?;
-    Ok(())
+    screen.flush()?;
+    Ok(Exit::Done)
+}
+
+/// What is configured and cannot be started, a sentence each.
+fn missing_programs(ctx: &AppContext) -> Vec<String> {
+    let config = &ctx.config;
+    let program = |reach: &Endpoint| match reach {
+        Endpoint::Command(words) => words.first().cloned(),
+        Endpoint::Url { .. } => None,
+    };
+    let reviewers = config.reviewers.iter().filter_map(|it| {
+        Some((format!("{}: reviewer `{}`", it.origin, it.name), program(&it.reach)?))
+    });
+    let tools = config
+        .tools
+        .iter()
+        .filter_map(|it| Some((format!("tool `{}`", it.name), it.command.first()?.clone())));
+    let all = reviewers.chain(tools);
+    // An argument may say which program.
+    let all = all.filter(|(_, program)| !program.starts_with('{'));
+    let missing = all.filter(|(_, program)| !is_there(program, &ctx.paths.workspace));
+    missing.map(|(who, program)| format!("{who}: there is no program `{program}`")).collect()
+}
+
+/// Whether a program can be found: by its path, or by its name where programs are.
+fn is_there(program: &str, workspace: &Path) -> bool {
+    let runs = |path: &Path| path.metadata().is_ok_and(|it| it.is_file() && it.mode() & 0o111 != 0);
+    match program.contains('/') {
+        true => runs(&workspace.join(program)),
+        false => {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            std::env::split_paths(&path).any(|it| runs(&it.join(program)))
+        }
+    }
 }

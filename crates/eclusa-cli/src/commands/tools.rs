@@ -92,7 +92,9 @@ fn show_all(
         }
         ToolsCommand::Show { tool } => {
             let tool = registry.get(&tool).ok_or_else(|| {
-                Failure::usage(format!("no tool is called `{}`", sanitize(&tool)))
+                let near = registry.nearest(&tool).into_iter().next();
+                let near = near.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default();
+                Failure::usage(format!("no tool is called `{}`{near}", sanitize(&tool)))
                     .hint("`eclusa tools` lists them")
             })?;
             match json {

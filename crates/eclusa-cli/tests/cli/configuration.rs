@@ -1,6 +1,7 @@
 //! Where configuration comes from, and what a workspace may not do to a person.
 
 use insta::assert_snapshot;
+use serde_json::{Value, json};
 
 use crate::world::World;
 
@@ -93,6 +94,20 @@ fn every_setting_is_shown_with_its_origin() {
     assert!(mode.contains("\"confirm-all\"") && mode.contains("eclusa.toml:1"), "{mode}");
     let time = ran.out.lines().find(|it| it.starts_with("limits.time ")).unwrap();
     assert!(time.contains("30s") && time.contains("defaults"), "{time}");
+    let shown = world.eclusa(&["--json", "config", "show"]).out;
+    let value = |key: &str| {
+        let mut settings = shown.lines().map(|it| serde_json::from_str::<Value>(it).unwrap());
+        settings.find(|it| it["key"] == key).unwrap()["value"].clone()
+    };
+    assert_eq!((value("mode"), value("agents.plain")), ("confirm-all".into(), json!([])));
+    assert!(value("order").as_array().unwrap().len() == 3, "{shown}");
+}
+
+#[test]
+fn a_log_that_cannot_be_made_is_told_as_that() {
+    let ran = World::new().eclusa(&["--state", "/proc/nowhere", "run", "list"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("no log can be made at `/proc/nowhere/"), "{ran:?}");
 }
 
 #[test]
@@ -183,4 +198,32 @@ fn what_the_administrator_wrote_is_on_top() {
     }
     // The same without that layer.
     assert_eq!(world.eclusa(&["run", "time"]).code, 0);
+}
+
+#[test]
+fn a_program_that_is_not_there_is_told_when_the_configuration_is_checked() {
+    let world = World::with(
+        "[[reviewers]]\nname = \"desk\"\ncommand = [\"/no/such/program\"]\n\
+         [tools.lint]\ndescription = \"lints\"\ncommand = [\"sh\", \"-c\", \"true\"]\nreads = []\n",
+    );
+    let ran = world.eclusa(&["config", "check"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("reviewer `desk`: there is no program `/no/such/program`"), "{ran:?}");
+    assert!(!ran.err.contains("lint"), "{ran:?}");
+    let told = world.eclusa(&["--json", "config", "check"]).json();
+    assert_eq!(
+        (&told["ok"], told["missing_programs"].as_array().unwrap().len()),
+        (&false.into(), 1)
+    );
+    let told = World::new().eclusa(&["--json", "config", "check"]).json();
+    assert_eq!((&told["ok"], &told["reviewers"]), (&true.into(), &0.into()));
+    let untrusted = World::new().eclusa(&["config", "untrust"]);
+    assert!(untrusted.code == 0 && untrusted.out.starts_with("there is no "), "{untrusted:?}");
+}
+
+#[test]
+fn a_name_of_a_tool_that_is_nearly_right_is_suggested() {
+    let world = World::new();
+    let ran = world.eclusa(&["tools", "show", "edti"]);
+    assert!(ran.err.contains("no tool is called `edti`; did you mean `edit`?"), "{ran:?}");
 }

@@ -53,4 +53,5 @@ mod secret_names;
 mod servers;
 mod system_calls;
 mod undo;
+mod workday;
 mod world;

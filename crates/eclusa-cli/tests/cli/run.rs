@@ -257,7 +257,7 @@ fn tools_are_listed_shown_and_found() {
     exit 0
     $ eclusa tools show nothing
     stderr:
-    error: no tool is called `nothing`
+    error: no tool is called `nothing`; did you mean `note`?
     hint: `eclusa tools` lists them
     exit 2
     "###);
