@@ -3,9 +3,7 @@
 //! This crate is the only one that reads the environment, the home directory and the terminal,
 //! and `spawn.rs` is the only file that starts programs.
 
-use std::process::ExitCode;
-
-use clap::Parser;
+use std::{ffi::OsString, io::Write as _, process::ExitCode};
 
 mod allowances;
 mod archive;
@@ -50,15 +48,20 @@ use failure::{Exit, Failure};
 
 fn main() -> ExitCode {
     // Agents start this for each of their calls: nothing is read that is not needed.
-    let mut words = std::env::args_os().skip(1);
-    if let (Some(first), Some(agent), None) = (words.next(), words.next(), words.next())
-        && first == "hook"
-        && !agent.as_encoded_bytes().starts_with(b"-")
-    {
-        eclusa_sandbox::share_memory();
-        return commands::hook(Global::default(), &agent.to_string_lossy());
+    let words: Vec<OsString> = std::env::args_os().collect();
+    match words.get(1..).unwrap_or_default() {
+        [first, agent] if first == "hook" && !agent.as_encoded_bytes().starts_with(b"-") => {
+            eclusa_sandbox::share_memory();
+            return commands::hook(Global::default(), &agent.to_string_lossy());
+        }
+        [only] if only == "--version" || only == "-V" => {
+            // An error means that nobody reads it.
+            let _ = writeln!(std::io::stdout(), "eclusa {}", env!("CARGO_PKG_VERSION"));
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
     }
-    let args = match Args::try_parse() {
+    let args = match Args::read(&words) {
         Ok(args) => args,
         Err(err) => return explained(&err),
     };

@@ -170,6 +170,9 @@ pub struct Config {
     pub reverse_thinker: Option<PreflightSettings>,
     /// Who opens checkpoints, in place of a person at the terminal.
     pub checkpoint: Option<PreflightSettings>,
+    /// What it was read from.
+    layers: Vec<Layer>,
+    /// Every value and its origin, where they are listed.
     settings: Vec<Setting>,
     /// What `blocked` is made of.
     blocked_patterns: Vec<String>,
@@ -226,6 +229,12 @@ impl Config {
     /// The configuration that follows from the shipped defaults and these layers, lowest first,
     /// or everything that is wrong in any of them.
     pub fn load(layers: &[Layer]) -> Result<Config, ConfigErrors> {
+        let config = Config::read(layers, false)?;
+        Ok(Config { layers: layers.to_vec(), ..config })
+    }
+
+    /// Reads layers. Listing their settings takes as long as reading some of them, and few ask.
+    fn read(layers: &[Layer], lists_settings: bool) -> Result<Config, ConfigErrors> {
         let mut config = Config::built_in();
         let mut errors = Vec::new();
         let defaults = Layer::of_person("defaults", Config::DEFAULTS);
@@ -234,6 +243,7 @@ impl Config {
         for (depth, layer) in [&defaults].into_iter().chain(others).chain(top).enumerate() {
             let mut source = LayerReader::new(layer);
             source.shipped = depth == 0;
+            source.lists_settings = lists_settings;
             if let Some((written, settings)) = source.read(schema::shared) {
                 merge::merge_layer(&mut source, &mut config, &written);
                 let mut settings = source.taken(settings);
@@ -293,6 +303,7 @@ impl Config {
             chat_model: None,
             reverse_thinker: None,
             checkpoint: None,
+            layers: Vec::new(),
             settings: Vec::new(),
             blocked_patterns: Vec::new(),
             cache: (Duration::ZERO, 1024),
@@ -306,7 +317,8 @@ impl Config {
 
     /// Every value, and where it comes from.
     pub fn settings(&self) -> Vec<Setting> {
-        self.settings.clone()
+        // They could be read once, so they can be read again.
+        Config::read(&self.layers, true).map(|it| it.settings).unwrap_or_default()
     }
 
     /// The tools that rules and reviewers name and nobody has registered (C19). A rule about a

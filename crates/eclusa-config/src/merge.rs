@@ -1,6 +1,6 @@
 //! Lays one file on top of those below it.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use eclusa::{Decision, policy::Matcher, preflight::PreflightStep};
 
@@ -36,21 +36,27 @@ pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file
     diagnostics::merge(source, below, &file.diagnostics);
     models::merge(source, below, &file.models, &file.personas, &file.chat);
     models::merge_turn(source, below, &file.limits.turn);
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (at, rule) in below.rules.iter().enumerate() {
+        if let Some(name) = rule.name() {
+            places.entry(name.to_owned()).or_insert(at);
+        }
+    }
     for written in &file.rules {
         let Some(rule) = rules::read(source, written, &below.blocked, &below.rules, &file.rules)
         else {
             continue;
         };
-        let called = |name: &str| below.rules.iter().find(|it| it.name() == Some(name));
-        let taken = rule.name().and_then(called);
+        let taken = rule.name().and_then(|name| below.rules.get(*places.get(name)?));
         if let (Some(taken), Some(id)) = (taken, &written.it.id) {
             let text = format!("a rule is called `{}` already, at {}", id.it, taken.written_at());
             source.wrong(Problem::new(&id.span, text));
-        } else if rule.decision() == Decision::Allow {
-            if granted(source, &written.span, "a rule that allows") {
-                below.rules.push(rule);
+        } else if rule.decision() != Decision::Allow
+            || granted(source, &written.span, "a rule that allows")
+        {
+            if let Some(name) = rule.name() {
+                places.insert(name.to_owned(), below.rules.len());
             }
-        } else {
             below.rules.push(rule);
         }
     }

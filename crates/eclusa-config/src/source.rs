@@ -24,6 +24,8 @@ pub(super) struct LayerReader<'a> {
     /// It is ours and the same in every copy of the program: a test holds it against the schema
     /// and tries its examples.
     pub(super) shipped: bool,
+    /// Whether its values are listed one by one.
+    pub(super) lists_settings: bool,
     name: &'a str,
     text: &'a str,
     /// Where its lines end.
@@ -40,6 +42,7 @@ impl<'a> LayerReader<'a> {
         LayerReader {
             trust: layer.trust,
             shipped: false,
+            lists_settings: false,
             name: &layer.name,
             text: &layer.text,
             line_ends: layer.text.match_indices('\n').map(|(at, _)| at).collect(),
@@ -49,7 +52,8 @@ impl<'a> LayerReader<'a> {
         }
     }
 
-    /// The file as written and its plain settings, or nothing when it has mistakes.
+    /// The file as written and its plain settings where they are listed, or nothing when it has
+    /// mistakes.
     pub(super) fn read<T: DeserializeOwned>(
         &mut self,
         schema: fn() -> &'static Value,
@@ -67,7 +71,9 @@ impl<'a> LayerReader<'a> {
             return self.rest(schema());
         }
         let mut settings = Vec::new();
-        self.plain(tree.get_ref(), "", &mut settings);
+        if self.lists_settings {
+            self.plain(tree.get_ref(), "", &mut settings);
+        }
         match T::deserialize(toml::Deserializer::from(tree)) {
             Ok(written) => Some((written, settings)),
             Err(error) => {

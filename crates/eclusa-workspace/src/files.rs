@@ -36,7 +36,6 @@ mod error;
 mod follow;
 mod hold;
 mod in_memory;
-mod lazy_globs;
 mod links;
 mod listing;
 mod near;

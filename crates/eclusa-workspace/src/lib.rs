@@ -17,6 +17,7 @@ mod discarded;
 mod durability;
 pub mod files;
 pub mod git_index;
+pub mod globs;
 mod hash;
 mod undo;
 

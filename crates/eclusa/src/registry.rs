@@ -17,6 +17,7 @@ pub use search::SearchHit;
 
 pub(crate) mod arguments;
 mod declare;
+mod plain_schema;
 mod registered;
 mod schema_check;
 mod search;

@@ -6,15 +6,14 @@ use std::{
     sync::LazyLock,
 };
 
-use globset::{Glob, GlobBuilder};
+use eclusa_text::is_ignorable;
 
 use super::{
     FileError,
-    lazy_globs::LazyGlobs,
     secret_names::{self, CREDENTIALS, SECRET_NAMES, TRACKED_SETTINGS},
     secret_places::lies_in,
 };
-use eclusa_text::is_ignorable;
+use crate::globs::{LazyGlobs, PathGlob};
 
 /// Patterns of files that nobody may see.
 ///
@@ -77,7 +76,8 @@ impl Blocked {
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Blocked, FileError> {
         let mut blocked = Blocked::nothing();
         let (mut own, mut any, mut but) = (Vec::new(), Vec::new(), Vec::new());
-        // What somebody has written is put together here too, so that its mistakes are told.
+        // What somebody has written is put together here too where that can fail, so that its
+        // mistakes are told.
         let mut added = Vec::new();
         for pattern in patterns {
             let pattern = pattern.as_ref();
@@ -100,12 +100,13 @@ impl Blocked {
             }
             blocked.patterns.push(pattern.to_owned());
         }
-        for globs in [&added, &but] {
-            LazyGlobs::try_build(globs)
-                .map_err(|err| wrong(err.glob().unwrap_or_default(), &err.kind().to_string()))?;
-        }
-        let (own, any, but) = (LazyGlobs::new(own), LazyGlobs::new(any), LazyGlobs::new(but));
-        Ok(Blocked { own, any, but, ..blocked })
+        let checked = |globs| {
+            LazyGlobs::checked(globs)
+                .map_err(|err| wrong(err.glob().unwrap_or_default(), &err.kind().to_string()))
+        };
+        checked(added)?;
+        let (own, any) = (LazyGlobs::new(own), LazyGlobs::new(any));
+        Ok(Blocked { own, any, but: checked(but)?, ..blocked })
     }
 
     /// Blocks what these patterns fit; what the library ships is made only once.
@@ -203,7 +204,8 @@ impl Blocked {
     }
 
     fn fitting(&self, path: &Path, directory: bool) -> Option<Judged<'_>> {
-        if !self.any.is_match(path) {
+        // Where nobody can tell, everything fits.
+        if !self.any.is_match(path).unwrap_or(true) {
             return None;
         }
         let mut by_content = None;
@@ -211,10 +213,11 @@ impl Blocked {
         let mut above: Vec<&Path> = path.ancestors().filter(|it| *it != Path::new("")).collect();
         above.reverse();
         for it in above {
-            if it == path && self.but.is_sound() && self.but.is_match(it) {
+            if it == path && self.but.is_match(it).unwrap_or(false) {
                 continue;
             }
-            let fits = self.own.matches(it);
+            let all = || (0..self.own.globs().len()).collect();
+            let fits = self.own.matches(it).unwrap_or_else(all);
             let mut fits: Vec<usize> =
                 fits.iter().filter_map(|fit| self.of.get(*fit).copied()).collect();
             fits.sort_unstable();
@@ -273,13 +276,8 @@ fn anywhere(pattern: &str) -> Result<String, FileError> {
     })
 }
 
-fn glob(glob: &str, any_case: bool) -> Result<Glob, FileError> {
-    GlobBuilder::new(glob)
-        .literal_separator(true)
-        .case_insensitive(any_case)
-        .backslash_escape(true)
-        .build()
-        .map_err(|err| wrong(glob, &err.kind().to_string()))
+fn glob(glob: &str, any_case: bool) -> Result<PathGlob, FileError> {
+    PathGlob::new(glob, any_case).map_err(|err| wrong(glob, &err.kind().to_string()))
 }
 
 fn wrong(pattern: &str, why: &str) -> FileError {

@@ -1,9 +1,9 @@
 //! Paths in words alone: where a path leads, and which globs it fits. Nothing here looks at a
 //! disk; links are the business of whoever opens the file.
 
-use std::{borrow::Cow, path::Path, sync::OnceLock};
+use std::{borrow::Cow, path::Path};
 
-use globset::{Glob, GlobBuilder, GlobSet};
+use eclusa_workspace::globs::{LazyGlobs, PathGlob};
 
 /// Where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,20 +116,23 @@ pub(crate) struct Globs {
     tightens: bool,
 }
 
-/// Globs that are put together when they are first asked: most rules never are in a run, and this
-/// is most of what reading them costs.
+/// Globs of one kind.
 #[derive(Debug, Clone, Default)]
 struct Set {
-    globs: Vec<Glob>,
+    globs: LazyGlobs,
     /// Which way doubts go.
     width: GlobWidth,
     /// Those that were written with a slash before them, as written.
     absolute: Vec<String>,
-    built: OnceLock<Option<GlobSet>>,
 }
 
-/// Shorter globs can always be put together; longer ones are at once, so that it is known.
-const ALWAYS: usize = 4096;
+/// Globs of one kind as they are read.
+#[derive(Default)]
+struct SetReader {
+    globs: Vec<PathGlob>,
+    width: GlobWidth,
+    absolute: Vec<String>,
+}
 
 /// Which way doubts go.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -153,14 +156,14 @@ impl Globs {
             true => (GlobWidth::Wide, GlobWidth::Narrow),
             false => (GlobWidth::Narrow, GlobWidth::Wide),
         };
-        let set = |width| Set { width, ..Set::default() };
+        let set = |width| SetReader { width, ..SetReader::default() };
         let (mut any, mut but) = (set(hit), set(miss));
         let mut count = 0;
         for glob in globs {
             match glob.as_ref().strip_prefix('!') {
-                Some(exception) => add(&mut but, exception, miss)?,
+                Some(exception) => but.add(exception)?,
                 None => {
-                    add(&mut any, glob.as_ref(), hit)?;
+                    any.add(glob.as_ref())?;
                     count += 1;
                 }
             }
@@ -190,18 +193,25 @@ impl Globs {
         }
         let prefix = format!("{}/", root.text);
         let more = |set: &Set| {
-            let mut more = set.clone();
+            let mut more = SetReader {
+                globs: set.globs.globs().to_vec(),
+                width: set.width,
+                absolute: set.absolute.clone(),
+            };
             for rest in set.absolute.iter().filter_map(|it| it.strip_prefix(&prefix)) {
                 let glob = if rest.is_empty() { "*".to_owned() } else { format!("/{rest}") };
                 // It could be read once, so it can be read again.
-                let _ = add(&mut more, &glob, set.width);
+                let _ = more.add(&glob);
             }
-            Set { built: OnceLock::new(), ..more }
+            more
         };
+        if self.any.absolute.is_empty() && self.but.absolute.is_empty() {
+            return None;
+        }
         let (any, but) = (more(&self.any), more(&self.but));
-        let same =
-            any.globs.len() == self.any.globs.len() && but.globs.len() == self.but.globs.len();
-        (!same).then_some(Globs { any, but, tightens: self.tightens })
+        let same = any.globs.len() == self.any.globs.globs().len()
+            && but.globs.len() == self.but.globs.globs().len();
+        (!same).then(|| Globs { any: any.unchecked(), but: but.unchecked(), ..self.clone() })
     }
 
     /// True when something beneath a directory may fit, exceptions aside.
@@ -216,9 +226,8 @@ impl Globs {
 
     /// The glob that a path fits, as short as it can be written.
     pub(crate) fn pattern(&self, path: &Path) -> Option<String> {
-        let set = self.any.built.get_or_init(|| GlobSet::new(&self.any.globs).ok()).as_ref()?;
-        let first = set.matches(path).into_iter().min()?;
-        let glob = self.any.globs.get(first)?.glob();
+        let first = self.any.globs.matches(path)?.into_iter().min()?;
+        let glob = self.any.globs.globs().get(first)?.text();
         let glob = glob.strip_suffix("/**").unwrap_or(glob);
         let bare = glob.strip_prefix("**/").filter(|it| !it.contains('/'));
         Some(bare.unwrap_or(glob).to_owned())
@@ -226,21 +235,12 @@ impl Globs {
 }
 
 impl Set {
-    /// Puts the globs together where that can fail.
-    fn checked(self) -> Result<Set, String> {
-        if self.globs.iter().map(|it| it.glob().len()).sum::<usize>() > ALWAYS {
-            let set = GlobSet::new(&self.globs).map_err(|err| err.to_string())?;
-            let _ = self.built.set(Some(set));
-        }
-        Ok(self)
-    }
-
     /// Part by part, as far as the globs say exactly which.
     fn may_fit_below(&self, directory: &Path) -> bool {
         let names: Vec<_> =
             directory.iter().map(|it| it.to_string_lossy().to_lowercase()).collect();
-        self.globs.iter().any(|glob| {
-            for (part, name) in glob.glob().split('/').zip(&names) {
+        self.globs.globs().iter().any(|glob| {
+            for (part, name) in glob.text().split('/').zip(&names) {
                 if part.contains(['*', '?', '[', '{', '\\']) || !part.is_ascii() {
                     return true;
                 }
@@ -253,67 +253,72 @@ impl Set {
     }
 
     fn fit(&self, path: &Path) -> Option<bool> {
-        if self.globs.is_empty() {
-            return Some(false);
+        self.globs.is_match(path)
+    }
+}
+
+impl SetReader {
+    /// Puts the globs together where that can fail.
+    fn checked(self) -> Result<Set, String> {
+        let globs = LazyGlobs::checked(self.globs).map_err(|err| err.to_string())?;
+        Ok(Set { globs, width: self.width, absolute: self.absolute })
+    }
+
+    /// The same for globs that were put together before.
+    fn unchecked(self) -> Set {
+        Set { globs: LazyGlobs::new(self.globs), width: self.width, absolute: self.absolute }
+    }
+
+    /// Adds one glob. As in ignore files, one without a slash fits at any depth, and one with a slash
+    /// starts at the workspace.
+    fn add(&mut self, glob: &str) -> Result<(), String> {
+        let wide = self.width == GlobWidth::Wide;
+        if glob.starts_with(['~', '$']) || glob.split('/').any(|part| part == "..") {
+            return Err(format!(
+                "`{glob}` leaves the workspace; paths outside are always denied, so write it relative to the workspace"
+            ));
         }
-        let set = self.built.get_or_init(|| GlobSet::new(&self.globs).ok());
-        set.as_ref().map(|it| it.is_match(path))
+        if glob.starts_with('/') {
+            self.absolute.push(glob.to_owned());
+        }
+        let mut rest = glob;
+        while let Some(shorter) = rest.strip_prefix("./") {
+            rest = shorter;
+        }
+        let directory = rest.ends_with('/');
+        let bare = rest.trim_end_matches('/');
+        let anchored = bare.contains('/');
+        let bare = bare.trim_start_matches('/');
+        if bare.is_empty() {
+            return Err("a path cannot be empty; write `*` for all paths".to_owned());
+        }
+        let odd = |it: &str| it.is_empty() || it == ".";
+        if bare.split('/').any(odd) || bare.contains('\0') {
+            return Err(format!(
+                "no path is written like `{glob}`; name each directory once, with one slash between them"
+            ));
+        }
+        let whole = if anchored { bare.to_owned() } else { format!("**/{bare}") };
+        let below = format!("{whole}/**");
+        // What lies in a directory cannot be kept safe without the directory.
+        if let Some(above) = whole.strip_suffix("/**")
+            && wide
+            && !above.is_empty()
+        {
+            self.globs.push(compiled(above, wide)?);
+        }
+        if !directory || wide {
+            self.globs.push(compiled(&whole, wide)?);
+        }
+        if directory || wide {
+            self.globs.push(compiled(&below, wide)?);
+        }
+        Ok(())
     }
 }
 
-/// Adds one glob. As in ignore files, one without a slash fits at any depth, and one with a slash
-/// starts at the workspace.
-fn add(set: &mut Set, glob: &str, reading: GlobWidth) -> Result<(), String> {
-    if glob.starts_with(['~', '$']) || glob.split('/').any(|part| part == "..") {
-        return Err(format!(
-            "`{glob}` leaves the workspace; paths outside are always denied, so write it relative to the workspace"
-        ));
-    }
-    if glob.starts_with('/') {
-        set.absolute.push(glob.to_owned());
-    }
-    let mut rest = glob;
-    while let Some(shorter) = rest.strip_prefix("./") {
-        rest = shorter;
-    }
-    let directory = rest.ends_with('/');
-    let bare = rest.trim_end_matches('/');
-    let anchored = bare.contains('/');
-    let bare = bare.trim_start_matches('/');
-    if bare.is_empty() {
-        return Err("a path cannot be empty; write `*` for all paths".to_owned());
-    }
-    let odd = |it: &str| it.is_empty() || it == ".";
-    if bare.split('/').any(odd) || bare.contains('\0') {
-        return Err(format!(
-            "no path is written like `{glob}`; name each directory once, with one slash between them"
-        ));
-    }
-    let whole = if anchored { bare.to_owned() } else { format!("**/{bare}") };
-    let below = format!("{whole}/**");
-    // What lies in a directory cannot be kept safe without the directory.
-    if let Some(above) = whole.strip_suffix("/**")
-        && reading == GlobWidth::Wide
-        && !above.is_empty()
-    {
-        set.globs.push(compiled(above, reading)?);
-    }
-    if !directory || reading == GlobWidth::Wide {
-        set.globs.push(compiled(&whole, reading)?);
-    }
-    if directory || reading == GlobWidth::Wide {
-        set.globs.push(compiled(&below, reading)?);
-    }
-    Ok(())
-}
-
-fn compiled(glob: &str, reading: GlobWidth) -> Result<Glob, String> {
-    GlobBuilder::new(glob)
-        .literal_separator(true)
-        .backslash_escape(true)
-        .case_insensitive(reading == GlobWidth::Wide)
-        .build()
-        .map_err(|err| format!("`{glob}` is not a glob: {}", err.kind()))
+fn compiled(glob: &str, any_case: bool) -> Result<PathGlob, String> {
+    PathGlob::new(glob, any_case).map_err(|err| format!("`{glob}` is not a glob: {}", err.kind()))
 }
 
 /// True when a path begins with what only a shell would replace: `~`, `$NAME` or `${NAME}`. Nobody

@@ -1,10 +1,8 @@
 //! Running the rules over a text: keywords first, then only the expressions that could match.
 
-use std::{borrow::Cow, collections::BTreeMap, ops::Range};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
-use super::{BY_NAME, SecretRule, sieve::Sieve};
+use super::{BY_NAME, SecretRule, keywords::Keywords, rules};
 
 const OPEN: &str = "[redacted:";
 /// The mark for everything, where the rules cannot be used.
@@ -20,15 +18,41 @@ pub(super) const MAX_ID: usize = 64;
 
 /// Rules, and what makes them quick.
 pub(super) struct Engine {
+    keywords: Keywords,
+    /// The file that the rules are in, until the first keyword turns up.
+    file: &'static str,
+    /// `None` inside: they cannot be used.
+    table: OnceLock<Option<RuleTable>>,
+    /// Whether something is looked for in texts without a keyword too.
+    runs_always: bool,
+}
+
+/// The rules, and when each runs.
+#[derive(Default)]
+struct RuleTable {
     rules: Vec<SecretRule>,
-    /// Tells most texts from those that could have a keyword.
-    sieve: Sieve,
-    /// Finds every keyword at once; `None` when it could not be built.
-    keywords: Option<AhoCorasick>,
     /// The rules that each keyword stands for.
     of_keyword: Vec<Vec<usize>>,
     /// The rules without a keyword, which always run.
     always: Vec<usize>,
+}
+
+impl RuleTable {
+    /// The rules by their keywords, and these.
+    fn new(rules: Vec<SecretRule>) -> (RuleTable, Vec<String>) {
+        let mut words: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut always = Vec::new();
+        for (index, rule) in rules.iter().enumerate() {
+            if rule.keywords().is_empty() {
+                always.push(index);
+            }
+            for word in rule.keywords() {
+                words.entry(word.to_ascii_lowercase()).or_default().push(index);
+            }
+        }
+        let (words, of_keyword) = words.into_iter().unzip();
+        (RuleTable { rules, of_keyword, always }, words)
+    }
 }
 
 /// Something found.
@@ -40,33 +64,40 @@ struct Match {
 
 impl Engine {
     pub(super) fn new(rules: Vec<SecretRule>) -> Engine {
-        let mut words: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        let mut always = Vec::new();
-        for (index, rule) in rules.iter().enumerate() {
-            if rule.keywords().is_empty() {
-                always.push(index);
-            }
-            for word in rule.keywords() {
-                words.entry(word.to_ascii_lowercase()).or_default().push(index);
-            }
+        let (table, words) = RuleTable::new(rules);
+        Engine {
+            keywords: Keywords::new(words),
+            file: "",
+            runs_always: !table.always.is_empty(),
+            table: OnceLock::from(Some(table)),
         }
-        let keywords = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(words.keys())
-            .ok();
-        let sieve = Sieve::new(words.keys());
-        Engine { rules, sieve, keywords, of_keyword: words.into_values().collect(), always }
+    }
+
+    /// The rules of a file that has been tried by a test: each has a keyword, and nothing but the
+    /// keywords is read before one of them turns up in a text. Most runs never see one.
+    pub(super) fn shipped(file: &'static str) -> Engine {
+        Engine {
+            keywords: Keywords::new(rules::keywords_in(file)),
+            file,
+            table: OnceLock::new(),
+            runs_always: false,
+        }
     }
 
     /// Redacts everything.
+    #[cfg(test)]
     pub(super) fn all() -> Engine {
-        Engine { keywords: None, ..Engine::new(Vec::new()) }
+        Engine { table: OnceLock::from(None), runs_always: true, ..Engine::new(Vec::new()) }
+    }
+
+    /// The rules; nothing where they cannot be read, and then everything is a secret.
+    fn table(&self) -> Option<&RuleTable> {
+        let read = || rules::own(self.file).ok().map(|rules| RuleTable::new(rules).0);
+        self.table.get_or_init(read).as_ref()
     }
 
     pub(super) fn rules(&self) -> &[SecretRule] {
-        &self.rules
+        self.table().map_or(&[], |it| &it.rules)
     }
 
     /// The text without its secrets, and how many there were.
@@ -107,18 +138,19 @@ impl Engine {
 
     fn find(&self, text: &str) -> Vec<Match> {
         let mut found = Vec::new();
-        let Some(keywords) = &self.keywords else {
+        // Most texts end here: one pass, and nothing on the heap.
+        if !self.runs_always && !self.keywords.may_be_in(text) {
+            return found;
+        }
+        let candidates = self.table().and_then(|table| self.candidates(table, text));
+        let Some(candidates) = candidates else {
             if !text.is_empty() && !self.is_mark(text) {
                 found.push(Match { range: 0..text.len(), rule: usize::MAX });
             }
             return found;
         };
-        // Most texts end here: one pass, and nothing on the heap.
-        if self.always.is_empty() && !(self.sieve.may_hold(text) && keywords.is_match(text)) {
-            return found;
-        }
-        for (rule, windows) in self.candidates(keywords, text) {
-            let Some(of) = self.rules.get(rule) else { continue };
+        for (rule, windows) in candidates {
+            let Some(of) = self.rules().get(rule) else { continue };
             let ranges = windows.iter().flat_map(|window| of.find(text, window));
             found.extend(ranges.map(|range| Match { range, rule }));
         }
@@ -128,20 +160,25 @@ impl Engine {
         self.apart(text, found)
     }
 
-    /// The rules that could match, going by their keywords, and where they could.
-    fn candidates(&self, keywords: &AhoCorasick, text: &str) -> BTreeMap<usize, Vec<Range<usize>>> {
+    /// The rules that could match, going by their keywords, and where they could. Nothing where the
+    /// keywords cannot be looked for.
+    fn candidates(
+        &self,
+        table: &RuleTable,
+        text: &str,
+    ) -> Option<BTreeMap<usize, Vec<Range<usize>>>> {
         let mut windows: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
         let everywhere = 0..text.len();
-        for rule in &self.always {
+        for rule in &table.always {
             windows.insert(*rule, Vec::from([everywhere.clone()]));
         }
-        for hit in keywords.find_overlapping_iter(text) {
-            for rule in self.of_keyword.get(hit.pattern().as_usize()).into_iter().flatten() {
-                let near = self.rules.get(*rule).is_some_and(SecretRule::is_near_keyword);
+        for (keyword, hit) in self.keywords.hits(text)? {
+            for rule in table.of_keyword.get(keyword).into_iter().flatten() {
+                let near = table.rules.get(*rule).is_some_and(SecretRule::is_near_keyword);
                 let window = match near {
                     true => {
-                        text.floor_char_boundary(hit.start().saturating_sub(BEFORE))
-                            ..text.ceil_char_boundary(hit.end() + AFTER)
+                        text.floor_char_boundary(hit.start.saturating_sub(BEFORE))
+                            ..text.ceil_char_boundary(hit.end + AFTER)
                     }
                     false => everywhere.clone(),
                 };
@@ -152,7 +189,7 @@ impl Engine {
                 }
             }
         }
-        windows
+        Some(windows)
     }
 
     /// What was found, in order and not overlapping, marks that are there already left alone.
@@ -194,7 +231,8 @@ impl Engine {
             let rest = text.get(start + OPEN.len()..).unwrap_or_default();
             let end = rest.bytes().take(MAX_ID + 1).position(|byte| byte == b']');
             let Some(id) = end.and_then(|end| rest.get(..end)) else { continue };
-            if id == BY_NAME || id == UNREADABLE || self.rules.iter().any(|rule| rule.id() == id) {
+            if id == BY_NAME || id == UNREADABLE || self.rules().iter().any(|rule| rule.id() == id)
+            {
                 marks.push(start..start + OPEN.len() + id.len() + 1);
             }
         }
@@ -207,7 +245,7 @@ impl Engine {
         for Match { range, rule } in found {
             out.push_str(text.get(at..range.start).unwrap_or_default());
             out.push_str(OPEN);
-            out.push_str(self.rules.get(*rule).map_or(UNREADABLE, |rule| rule.id()));
+            out.push_str(self.rules().get(*rule).map_or(UNREADABLE, |rule| rule.id()));
             out.push(']');
             at = range.end;
         }

@@ -289,6 +289,18 @@ pub(super) fn own(text: &str) -> Result<Vec<SecretRule>, RuleError> {
     file.rule.into_iter().map(into_rule).collect()
 }
 
+/// The keywords of a file in our own format, in lower case and in order, without reading the rest:
+/// each list stands on a line of its own. A test holds them against those of the rules.
+pub(super) fn keywords_in(text: &str) -> Vec<String> {
+    let lists = text.lines().filter_map(|line| line.strip_prefix("keywords = ["));
+    let words = lists.flat_map(|list| list.trim_end_matches(']').split(", "));
+    let mut words: Vec<String> =
+        words.map(|word| word.trim_matches('"').to_ascii_lowercase()).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
 fn into_rule(written: Written) -> Result<SecretRule, RuleError> {
     let id = checked_id(written.id)?;
     let unless = written.allow.iter().map(|it| expression(&id, "allow", it).map(Unless::Secret));

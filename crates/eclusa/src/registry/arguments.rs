@@ -1,6 +1,9 @@
 //! The arguments of one tool: its schema compiled once, defaults, and what is not for the model.
 
-use std::sync::OnceLock;
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use jsonschema::{
     Draft, PatternOptions, Validator,
@@ -8,7 +11,7 @@ use jsonschema::{
 };
 use serde_json::{Map, Value, json};
 
-use super::ExtraArgs;
+use super::{ExtraArgs, plain_schema::certainly_fits};
 use crate::parse::json::{self, kind};
 
 /// What is known of the arguments of one tool.
@@ -17,6 +20,8 @@ pub(crate) struct Arguments {
     schema: Value,
     /// What the schema demands, or why that cannot be told: then no arguments are right.
     validator: OnceLock<Result<Validator, String>>,
+    /// How many arguments were checked before there was a validator.
+    checked: AtomicUsize,
     defaults: Defaults,
     hidden: Vec<String>,
     extra: ExtraArgs,
@@ -26,6 +31,9 @@ pub(crate) struct Arguments {
     /// Optional arguments that cannot be null: a null for them says that they are not given.
     absent: Vec<String>,
 }
+
+/// So many arguments of a tool are checked against its schema as it stands, before it is compiled.
+const FEW: usize = 16;
 
 /// How many violations one message lists.
 const MAX_VIOLATIONS: usize = 20;
@@ -64,6 +72,7 @@ impl Arguments {
             defaults: Defaults::from_schema(&schema, &schema, 0),
             shown: without(&schema, hidden),
             validator: OnceLock::new(),
+            checked: AtomicUsize::new(0),
             schema,
             hidden: hidden.to_vec(),
             extra,
@@ -79,6 +88,7 @@ impl Arguments {
             shown: json!({"type": "object"}),
             schema: Value::Null,
             validator: OnceLock::from(Err(problem)),
+            checked: AtomicUsize::new(0),
             defaults: Defaults::default(),
             hidden: Vec::new(),
             extra: ExtraArgs::Refuse,
@@ -152,6 +162,12 @@ impl Arguments {
 
     /// Everything that is wrong with the arguments, or nothing.
     pub(crate) fn check(&self, args: &Value) -> Result<(), String> {
+        if self.validator.get().is_none()
+            && self.checked.fetch_add(1, Ordering::Relaxed) < FEW
+            && certainly_fits(&self.schema, args)
+        {
+            return Ok(());
+        }
         // Of the two drafts this one is read several times faster.
         let validator = self.validator.get_or_init(|| compiled(&self.schema, Draft::Draft7));
         let validator = match validator {
