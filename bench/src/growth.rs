@@ -29,6 +29,9 @@ use crate::{
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
+/// So many records are added at a time until there are enough.
+const TOGETHER: usize = 500;
+
 pub(crate) fn run() -> Told {
     let large = std::env::var_os("ECLUSA_BENCH_LARGE").is_some();
     let until = |most: usize, sizes: &[usize]| -> Vec<usize> {
@@ -149,8 +152,12 @@ fn records(count: usize, path: &Path) -> Told {
         runtime.block_on(async { store.append(draft).await })?;
         Ok(())
     };
-    for at in 0..count {
-        append(&store, at)?;
+    // Many at a time share a transaction.
+    for first in (0..count).step_by(TOGETHER) {
+        let drafts = (first..count.min(first + TOGETHER)).map(draft);
+        let drafts = drafts.collect::<Result<Vec<_>, _>>()?;
+        let all = drafts.into_iter().map(|draft| store.append(draft));
+        runtime.block_on(futures::future::try_join_all(all))?;
     }
     let noted = store.head()?.hash;
     for at in 0..100 {

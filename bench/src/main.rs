@@ -23,7 +23,12 @@ mod starts;
 mod store;
 mod validate;
 
+use std::time::{Duration, Instant};
+
 use report::Report;
+
+/// In a run of everything no section begins after this.
+const MAX_TIME: Duration = Duration::from_secs(6 * 60);
 
 /// A part of the report.
 type Section = (&'static str, fn() -> measure::Told);
@@ -39,11 +44,11 @@ const SECTIONS: [Section; 14] = [
     ("mcp", mcp::run),
     ("hands", hands::run),
     ("sandboxes", sandboxes::run),
+    ("conversation", conversation::run),
     // These delete tens of thousands of files, after which some filesystems are slow to make any.
     ("commit", commit::run),
     ("search", search::run),
     ("growth", growth::run),
-    ("conversation", conversation::run),
 ];
 
 fn main() -> std::process::ExitCode {
@@ -76,12 +81,23 @@ fn measured(only: &[&str], json: bool) -> measure::Told {
         return Err(format!("`{unknown}` is not a section; use {}", names.join(", ")).into());
     }
     let load = report::load();
+    let began = Instant::now();
+    let mut failed = Vec::new();
     for (name, run) in SECTIONS {
-        if only.is_empty() || only.contains(&name) {
-            measure::begin(name, json);
-            run().map_err(|err| format!("{name}: {err}"))?;
-            measure::tell(format_args!(""));
+        if !only.is_empty() && !only.contains(&name) {
+            continue;
         }
+        measure::begin(name, json);
+        if only.is_empty() && began.elapsed() > MAX_TIME {
+            measure::tell(format_args!("  left out: no time is left; name it to measure it alone"));
+            continue;
+        }
+        let start = Instant::now();
+        if let Err(err) = run() {
+            measure::tell(format_args!("  failed: {err}"));
+            failed.push(name);
+        }
+        measure::tell(format_args!("  ({} s)\n", start.elapsed().as_secs()));
     }
     let report = Report::new(load, measure::noted());
     if json {
@@ -90,7 +106,10 @@ fn measured(only: &[&str], json: bool) -> measure::Told {
     if only.is_empty() {
         eprintln!("kept as {}", report.keep()?.display());
     }
-    Ok(())
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(format!("these sections failed: {}", failed.join(", ")).into()),
+    }
 }
 
 fn compared(old: &str, new: &str) -> measure::Told {

@@ -65,7 +65,7 @@ impl Report {
         let directory = Path::new(RESULTS).join(slug(&self.machine));
         fs::create_dir_all(&directory)?;
         let changed = if self.changed { "-changed" } else { "" };
-        let file = directory.join(format!("{}{changed}.json", self.commit));
+        let file = directory.join(format!("{}-{}{changed}.json", self.commit, self.profile));
         let text = serde_json::to_string_pretty(self)? + "\n";
         fs::File::create(&file)?.write_all(text.as_bytes())?;
         Ok(file)

@@ -294,8 +294,11 @@ pub(super) fn own(text: &str) -> Result<Vec<SecretRule>, RuleError> {
 pub(super) fn keywords_in(text: &str) -> Vec<String> {
     let lists = text.lines().filter_map(|line| line.strip_prefix("keywords = ["));
     let words = lists.flat_map(|list| list.trim_end_matches(']').split(", "));
-    let mut words: Vec<String> =
-        words.map(|word| word.trim_matches('"').to_ascii_lowercase()).collect();
+    let bare = |word: &str| {
+        let quote = word.chars().next().filter(|it| matches!(it, '"' | '\''))?;
+        word.strip_prefix(quote)?.strip_suffix(quote).map(str::to_ascii_lowercase)
+    };
+    let mut words: Vec<String> = words.filter_map(bare).collect();
     words.sort_unstable();
     words.dedup();
     words
