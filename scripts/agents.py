@@ -5,8 +5,9 @@ Started by scripts/agents in a network namespace of its own. For each agent: a c
 denies must not run; with our program gone nothing may run; a command that a rule allows must run, in
 our sandbox, and be on record under the agent's name; uninstalling must leave the settings as they
 were. Under `eclusa guard` a command must run on a layer that is applied at the end, the model must
-get the key, and the agent must not have it. Prints one line for each, and ends with 1 if any is wrong."""
-import argparse, json, os, shutil, signal, subprocess, sys, tempfile, threading, uuid
+get the key, and the agent must not have it; live, our tools must do it, and what the agent does itself
+must not. Prints one line for each, and ends with 1 if any is wrong."""
+import argparse, json, os, re, shutil, signal, subprocess, sys, tempfile, threading, uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TOOL = {"claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"),
@@ -27,9 +28,9 @@ def an_id(prefix):
 
 
 class Model(BaseHTTPRequestHandler):
-    """Answers the first request that offers tools with one call, and everything else with text."""
+    """Answers the first request that offers the tool (a pattern) with one call, everything else with text."""
     protocol_version = "HTTP/1.1"
-    tool, args, got, keys = "", {}, [], []
+    pattern, tool, args, got, keys, offered = "", "", {}, [], [], []
 
     def log_message(self, *_):
         pass
@@ -79,7 +80,10 @@ class Model(BaseHTTPRequestHandler):
         """Whether to call the tool now."""
         if results:
             Model.got += results
-        return self.tool in offered and not results
+        Model.offered = offered or Model.offered
+        fitting = [it for it in offered if re.fullmatch(Model.pattern, it)]
+        Model.tool = fitting[0] if fitting else ""
+        return bool(fitting) and not results
 
     def messages(self, wanted):
         offered = [it.get("name") for it in wanted.get("tools") or []]
@@ -104,12 +108,21 @@ class Model(BaseHTTPRequestHandler):
             {"type": "message_stop"})])
 
     def openai(self, wanted):
-        offered = [it.get("name") for it in wanted.get("tools") or []]
+        offered, spaces = [], {}
+        for tool in wanted.get("tools") or []:
+            for inner in tool.get("tools") or [tool]:
+                name = inner.get("name") or inner.get("type")
+                if inner is not tool:
+                    spaces[tool["name"] + "__" + name] = tool["name"], name
+                    name = tool["name"] + "__" + name
+                offered.append(name)
         items = wanted.get("input") if isinstance(wanted.get("input"), list) else []
         results = [it.get("output") for it in items if it.get("type") == "function_call_output"]
         if self.calls(offered, results):
             item = {"type": "function_call", "id": an_id("fc_"), "call_id": an_id("call_"), "name": self.tool,
                     "arguments": json.dumps(self.args), "status": "completed"}
+            if self.tool in spaces:
+                item["namespace"], item["name"] = spaces[self.tool]
         else:
             text = {"type": "output_text", "text": "done", "annotations": []}
             item = {"type": "message", "role": "assistant", "id": an_id("msg_"), "status": "completed",
@@ -207,7 +220,7 @@ def play(agent, options, command, missing):
     ours = own + "/eclusa"
     shutil.copy(options.eclusa, ours)
     tool, field = TOOL[agent]
-    Model.tool, Model.args, Model.got = tool, {field: command, "description": "a test"}, []
+    Model.pattern, Model.args, Model.got = tool, {field: command, "description": "a test"}, []
     if agent == "codex":
         del Model.args["description"]
     server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
@@ -253,7 +266,7 @@ def play(agent, options, command, missing):
     return made, got, wrong
 
 
-def guard(agent, options):
+def guard(agent, options, live):
     """One session of an agent that is guarded. Returns whether its file was applied, what the model got, and what is wrong."""
     top = tempfile.mkdtemp(prefix="eclusa-guard-", dir=options.scratch)
     home, work = top + "/home", top + "/work"
@@ -261,9 +274,14 @@ def guard(agent, options):
         os.makedirs(directory)
     tool, field = TOOL[agent]
     command = "env > seen; touch guarded"
-    Model.tool, Model.args, Model.got, Model.keys = tool, {field: command, "description": "a test"}, [], []
+    Model.pattern, Model.args, Model.got, Model.keys = tool, {field: command, "description": "a test"}, [], []
     if agent == "codex":
         del Model.args["description"]
+    if live:
+        Model.pattern, Model.args = r"(?i)(mcp_+)?(eclusa_+)?bash", {"command": command}
+        if agent in ("claude-code", "opencode"):
+            Model.pattern = r"(mcp__)?eclusa_+bash"
+        open(home + "/.config/eclusa/eclusa.toml", "w").write('mode = "auto-approve"\n')
     server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -278,7 +296,7 @@ def guard(agent, options):
            "OPENAI_BASE_URL": at + "/v1", "GOOGLE_GEMINI_BASE_URL": at}
     wrong = []
     try:
-        ran = subprocess.run([options.eclusa, "guard", "--apply", "--", *words], cwd=work, env=env, text=True,
+        ran = subprocess.run([options.eclusa, "guard", "--live" if live else "--apply", "--", *words], cwd=work, env=env, text=True,
                              stdin=subprocess.DEVNULL, capture_output=True, timeout=options.time * 3)
         if ran.returncode:
             wrong.append("exit %d: %s" % (ran.returncode, (ran.stdout + ran.stderr)[-600:]))
@@ -288,8 +306,14 @@ def guard(agent, options):
     made = os.path.exists(work + "/guarded")
     if set(Model.keys) != {key}:
         wrong.append("the model got %s" % sorted(set(Model.keys)))
-    if made and key in open(work + "/seen").read():
+    seen = open(work + "/seen").read() if made else ""
+    if key in seen:
         wrong.append("the agent has the key")
+    if live and ("ECLUSA_GUARD_TOKEN" in seen or not made):
+        wrong.append("it was not run by us; offered: %s" % ", ".join(sorted(Model.offered))[:600])
+    own = {"claude-code": "Bash", "codex": "exec_command", "gemini": "run_shell_command", "opencode": "bash"}[agent]
+    if live and own in Model.offered:
+        wrong.append("its own %s is still there" % own)
     if not wrong and not options.keep:
         shutil.rmtree(top, ignore_errors=True)
     return made, json.dumps(Model.got)[:200], wrong
@@ -310,9 +334,10 @@ def main():
     cases = [("denied by a rule", "touch denied", False, False), ("program missing", "touch allowed", True, False),
              ("allowed", "touch allowed", False, True)]
     for agent in options.agents:
-        for name, command, missing, expected in [*cases, ("guarded", None, False, True)]:
-            if name == "guarded":
-                made, got, wrong = guard(agent, options)
+        guarded = [("guarded, staged", None, False, True), ("guarded, live", None, False, True)]
+        for name, command, missing, expected in [*cases, *guarded]:
+            if command is None:
+                made, got, wrong = guard(agent, options, name.endswith("live"))
             else:
                 made, got, wrong = play(agent, options, command, missing)
             ok = made == expected and not wrong

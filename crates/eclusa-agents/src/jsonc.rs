@@ -10,7 +10,7 @@ use parse::{JsonNode, Kind, Member, parse};
 mod edit;
 mod parse;
 
-pub(crate) use edit::{push, remove, remove_items, set};
+pub(crate) use edit::{push, remove, remove_items, set, set_source};
 
 /// What is wrong with a text, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,13 @@ pub fn read(text: &str) -> Result<Value, JsoncError> {
 pub(crate) fn value_at(text: &str, path: &[&str]) -> Result<Option<Value>, JsoncError> {
     let root = parse(text)?;
     Ok(root.as_ref().and_then(|it| find(it, path)).map(value))
+}
+
+/// The value at a path of keys as it is written, byte for byte.
+pub(crate) fn source_at(text: &str, path: &[&str]) -> Result<Option<String>, JsoncError> {
+    let root = parse(text)?;
+    let node = root.as_ref().and_then(|it| find(it, path));
+    Ok(node.and_then(|it| text.get(it.span.clone())).map(str::to_owned))
 }
 
 fn value(node: &JsonNode) -> Value {

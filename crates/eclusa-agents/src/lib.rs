@@ -31,6 +31,7 @@ mod jsonc;
 mod limits;
 mod mapped;
 mod servers;
+mod switches;
 
 pub use acp::{acp_call, acp_is_yes, acp_permission_answer, acp_question, acp_wrap_servers};
 pub use agent::{Agent, UnknownAgent};
@@ -38,8 +39,8 @@ pub use answer::{HookOutput, HookVerdict, ResultNote};
 pub use entries::{EntryFile, InstallFacts, SettingsEntry, entries, shell_quoted};
 pub use entry_error::EntryError;
 pub use event::{HookEvent, HookEventKind, ToolResult, UnreadableEvent};
-pub use guard::GuardRow;
+pub use guard::{GUARD_TOOLS_PATH, GuardForm, GuardRow};
 pub use install::EntryState;
 pub use jsonc::{JsoncError, read as read_jsonc};
 pub use mapped::{AgentOwn, MappedCall, OurCall};
-pub use servers::{ListedServer, ServerPosition, server_name};
+pub use servers::{ListedServer, ServerAddress, ServerPosition, server_name};

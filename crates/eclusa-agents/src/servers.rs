@@ -1,7 +1,8 @@
 //! The other servers of an agent: put behind the gate where they stand, and given back.
 //!
 //! A server's program becomes an argument of `eclusa mcp --wrap`. Its name, its variables and
-//! everything else of its entry stay as they are, so the agent still finds the same tools.
+//! everything else of its entry stay as they are, so the agent still finds the same tools. A server
+//! at an address becomes a program of ours.
 
 use serde_json::{Value, json};
 use toml_edit::{Array, DocumentMut, Item, TableLike};
@@ -11,6 +12,10 @@ use crate::{
     jsonc::{self, JsoncError},
     mapped::SERVER,
 };
+
+mod address;
+
+pub use address::ServerAddress;
 
 /// The words that tell a server which was moved by an installation.
 const MOVED: [&str; 3] = ["mcp", "--wrap", "--installed"];
@@ -72,8 +77,7 @@ struct ServerCommand {
 impl ServerCommand {
     /// Reads an entry. The error says why the server cannot be moved.
     fn read(entry: &Value) -> Result<ServerCommand, &'static str> {
-        let address = ["url", "httpUrl", "serverUrl"].iter().any(|it| entry.get(it).is_some());
-        if address {
+        if address::is_address(entry) {
             return Err("it is at an address; `eclusa servers add NAME --url URL` has it instead");
         }
         if entry.get("envFile").is_some() {
@@ -205,7 +209,11 @@ pub(crate) fn listed_json(
     lists: &[Vec<&str>],
 ) -> Result<Vec<ListedServer>, EntryError> {
     let all = json_servers(text, lists)?;
-    Ok(all.iter().map(|(path, entry)| listed(last(path), entry)).collect())
+    let listed = |(path, entry): &(Vec<String>, Value)| match address::position(entry) {
+        Some(position) => ListedServer { name: last(path).to_owned(), position },
+        None => listed(last(path), entry),
+    };
+    Ok(all.iter().map(listed).collect())
 }
 
 /// All servers in a table of a TOML file.
@@ -224,6 +232,10 @@ pub(crate) fn move_json(
 ) -> Result<String, EntryError> {
     let mut text = text.to_owned();
     for (path, entry) in json_servers(&text, lists)? {
+        if let Some(new) = address::edited(&text, &path, &entry, direction)? {
+            text = new;
+            continue;
+        }
         let Ok(command) = ServerCommand::read(&entry) else { continue };
         let Some(words) = direction.words(last(&path), &command) else { continue };
         let within = |inner: &[&'static str]| -> Vec<String> {

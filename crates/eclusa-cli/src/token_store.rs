@@ -10,7 +10,7 @@ use eclusa::random::random_bytes;
 use eclusa_mcp::Credentials;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 
-use crate::remember::replace;
+use crate::{remember::replace, servers::header_in_variable};
 
 /// How long a key is.
 const KEY: usize = 32;
@@ -27,7 +27,8 @@ pub(crate) struct TokenStore {
 
 impl Credentials for TokenStore {
     fn variable(&self, name: &str) -> Option<String> {
-        env::var(name).ok().filter(|it| !it.is_empty())
+        let value = env::var(name).ok().or_else(|| header_in_variable(name));
+        value.filter(|it| !it.is_empty())
     }
 
     fn load(&self, server: &str) -> io::Result<Option<Vec<u8>>> {

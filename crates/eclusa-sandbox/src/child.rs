@@ -102,13 +102,16 @@ fn build(order: &ChildOrder<'_>) -> Done {
     Err(at(Step::Init)(errno))
 }
 
-/// Standard input is empty, output and error are one pipe, unless the command is talked to; 3 is
-/// for the first process.
+/// Standard input is empty, output and error are one pipe, unless the command is talked to or has a
+/// terminal; 3 is for the first process.
 fn streams(order: &ChildOrder<'_>) -> Done {
     let failed = at(Step::Streams);
     rustix::stdio::dup2_stdin(order.input).map_err(&failed)?;
     rustix::stdio::dup2_stdout(order.output).map_err(&failed)?;
     rustix::stdio::dup2_stderr(order.errors).map_err(&failed)?;
+    if order.spec.terminal.is_some() {
+        rustix::process::ioctl_tiocsctty(order.input).map_err(&failed)?;
+    }
     kernel::duplicate(order.status.as_raw_fd(), 3).map_err(&failed)
 }
 

@@ -13,12 +13,13 @@ use std::path::Path;
 use libc::sock_filter;
 
 use crate::capabilities::{HostCapabilities, Missing, Namespaces};
+use crate::clone;
 use crate::filter::{self, Sockets};
 use crate::notify;
 use crate::plan::{Hold, Plan};
 use crate::resource_caps::{Caps, Group};
 use crate::shared_network::SharedNetwork;
-use crate::step::SandboxError;
+use crate::step::{SandboxError, trying};
 use places::Places;
 
 /// The most directories of one kind, because the child keeps their descriptors on its stack.
@@ -66,6 +67,8 @@ pub(crate) struct ChildSpec {
     pub(crate) caps: Caps,
     pub(crate) argv: Vec<CString>,
     pub(crate) env: Vec<CString>,
+    /// The terminal that the command has.
+    pub(crate) terminal: Option<OwnedFd>,
     /// Standard input and output of a command that is talked to.
     pub(crate) ends: Option<PipeEnds>,
 }
@@ -122,6 +125,11 @@ pub(crate) struct Rules {
 /// A path as the kernel takes it.
 pub(crate) fn c_path(path: &Path) -> Result<CString, SandboxError> {
     c_string(path.as_os_str())
+}
+
+/// A terminal as the child needs it: above the descriptors that it rearranges.
+fn terminal(terminal: &OwnedFd) -> Result<OwnedFd, SandboxError> {
+    rustix::io::fcntl_dupfd_cloexec(terminal, clone::HIGH).map_err(trying("duplicate a descriptor"))
 }
 
 fn c_string(text: &OsStr) -> Result<CString, SandboxError> {
@@ -186,6 +194,7 @@ impl ChildSpec {
             caps: Caps::of(plan, namespaces, own_pid_max),
             argv: argv(plan)?,
             env: env(plan, proxy)?,
+            terminal: plan.terminal.as_deref().map(terminal).transpose()?,
             ends: None,
         })
     }

@@ -177,7 +177,7 @@ extern "C" fn enter_network(order: *mut libc::c_void) -> libc::c_int {
 }
 
 /// The least descriptor that the child does not rearrange.
-const HIGH: i32 = 10;
+pub(crate) const HIGH: i32 = 10;
 
 /// A descriptor above those that the child rearranges.
 pub(crate) fn high(fd: OwnedFd) -> Result<OwnedFd, SandboxError> {

@@ -53,6 +53,8 @@ mod portable;
 #[cfg(enforced)]
 mod probe;
 pub mod proxy;
+#[cfg(enforced)]
+mod pseudo_terminal;
 mod reach;
 #[cfg(enforced)]
 mod recall;
@@ -79,9 +81,11 @@ pub use output::Output;
 pub use overlay_hazards::{OverlayHazard, overlay_hazards};
 pub use plan::{Hold, Keep, Limits, Plan, PrivateMount, SYSTEM_ROOTS, Staging};
 #[cfg(not(enforced))]
-pub use portable::{Sandbox, SharedNetwork, forget, probe, recall_or_probe};
+pub use portable::{Sandbox, SharedNetwork, forget, probe, pseudo_terminal, recall_or_probe};
 #[cfg(enforced)]
 pub use probe::probe;
+#[cfg(enforced)]
+pub use pseudo_terminal::pseudo_terminal;
 pub use reach::{Cancel, Pipes, Sent};
 #[cfg(enforced)]
 pub use recall::{forget, recall_or_probe};

@@ -1,7 +1,9 @@
 //! What a command may reach: the plan that a caller writes and the kernel holds the command to.
 
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::SharedNetwork;
@@ -37,6 +39,10 @@ pub struct Plan {
     pub proxy: bool,
     /// The loopback network that the command shares with others. Without one it has its own.
     pub network: Option<SharedNetwork>,
+    /// The terminal that is its standard input, output and error and that it is controlled by:
+    /// [`pseudo_terminal`](crate::pseudo_terminal) makes one. Without one it has none, and its
+    /// output is kept.
+    pub terminal: Option<Arc<OwnedFd>>,
     /// How much of everything the command may use.
     pub limits: Limits,
     /// How much of the output is kept in memory.
@@ -143,6 +149,7 @@ impl Plan {
             hosts: Vec::new(),
             proxy: false,
             network: None,
+            terminal: None,
             limits: Limits::default(),
             keep: Keep::default(),
             may_lack: Vec::new(),

@@ -32,6 +32,11 @@ pub fn recall_or_probe(state: &Path) -> HostCapabilities {
     probe(state)
 }
 
+/// Refuses: no command could have it.
+pub fn pseudo_terminal() -> std::io::Result<(OwnedFd, OwnedFd)> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
 /// Nothing was remembered.
 pub fn forget(_state: &Path) {}
 

@@ -41,7 +41,7 @@ mod tests;
 pub struct Proxy {
     hosts: Hosts,
     private: Vec<SocketAddr>,
-    model_proxy: Option<SocketAddr>,
+    model_proxy: Option<ModelService>,
     resolver: Arc<dyn Resolver>,
     limits: Limits,
     report: Report,
@@ -72,6 +72,17 @@ impl Default for Limits {
             connect: Duration::from_secs(15),
         }
     }
+}
+
+/// A service that is asked for a sandbox, by somebody outside of it who has the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelService {
+    /// Where that somebody listens.
+    pub proxy: SocketAddr,
+    /// The host of the service, as attempts name it.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
 }
 
 /// One attempt to reach a host.
@@ -223,8 +234,8 @@ impl Proxy {
     /// The same, and requests that are made to the proxy itself, as to any server, go here: to
     /// what asks a model for the sandbox, outside of it.
     #[must_use]
-    pub fn with_model_proxy(mut self, place: SocketAddr) -> Proxy {
-        self.model_proxy = Some(place);
+    pub fn with_model_proxy(mut self, service: ModelService) -> Proxy {
+        self.model_proxy = Some(service);
         self
     }
 

@@ -206,20 +206,22 @@ impl Started {
             list
         };
         let (argv, env) = (pointers(&spec.argv), pointers(&spec.env));
+        let terminal = spec.terminal.as_ref().map(OwnedFd::as_fd);
+        let ends = spec.ends.as_ref();
         let order = ChildOrder {
             spec: &spec,
             argv: &argv,
             env: &env,
-            input: spec.ends.as_ref().map_or(nothing, |ends| ends.input.as_fd()),
-            output: spec.ends.as_ref().map_or(output_end.as_fd(), |ends| ends.output.as_fd()),
-            errors: output_end.as_fd(),
+            input: terminal.or(ends.map(|it| it.input.as_fd())).unwrap_or(nothing),
+            output: terminal.or(ends.map(|it| it.output.as_fd())).unwrap_or(output_end.as_fd()),
+            errors: terminal.unwrap_or(output_end.as_fd()),
             status: status_end.as_fd(),
             failure: failure_end.as_fd(),
             hand: hand.as_ref().map(|(_, theirs)| theirs.as_fd()),
             init: init.as_raw_fd(),
         };
         let child = clone::child(&order).map_err(not_cloned)?;
-        drop((output_end, status_end, failure_end, spec.ends.take()));
+        drop((output_end, status_end, failure_end, spec.ends.take(), spec.terminal.take()));
         let mut message = [0; 7];
         let read = rustix::io::read(&failure, &mut message).map_err(trying("hear of the child"))?;
         if read == message.len() {

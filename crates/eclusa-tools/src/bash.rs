@@ -138,8 +138,8 @@ impl Bash {
     /// Where changes cannot be staged no rule can judge them, so that a person must have said yes to
     /// the command: no mode answers for one, unless the settings say that less will do.
     fn can_be_reviewed(&self, writes: Writes, mode: Mode) -> Result<(), ToolError> {
-        let staged =
-            writes == Writes::Refused || self.sandboxes.write_tracking() == WriteTracking::Overlay;
+        let nothing = matches!(writes, Writes::Refused | Writes::Outside);
+        let staged = nothing || self.sandboxes.write_tracking() == WriteTracking::Overlay;
         let less_will_do = self.sandboxes.settings().least == RequiredEnforcement::Partial;
         if staged || less_will_do || !matches!(mode, Mode::AutoApprove | Mode::Yolo) {
             return Ok(());
@@ -264,7 +264,10 @@ impl TypedTool for Bash {
             let id = id.map_err(|err| ToolError::new(err.to_string()))?;
             return Ok(report::started(id, &self.sandboxes));
         }
-        let writes = writes(job.only_reads_files());
+        let writes = match self.sandboxes.settings().read_only {
+            true => Writes::Outside,
+            false => writes(job.only_reads_files()),
+        };
         self.can_be_reviewed(writes, job.mode())?;
         let signals = looks_for_processes(&command);
         let (why, background) = (hidden.clone(), false);

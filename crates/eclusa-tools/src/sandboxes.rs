@@ -75,6 +75,8 @@ pub enum WriteTracking {
 pub enum Writes {
     /// Nothing can be written.
     Refused,
+    /// The workspace cannot be written, and the directories outside it that the settings name can.
+    Outside,
     /// It is staged, and read back.
     Staged,
     /// It is real at once, and cannot be undone.
@@ -170,9 +172,12 @@ impl Sandboxes {
         let conversation = conversation.map(|it| self.0.conversations.get(it, most));
         let (mut kept, mut caches) = (Kept::Nothing, None);
         match (order.writes, self.write_tracking()) {
-            (Writes::Refused, _) => {
+            (Writes::Refused | Writes::Outside, _) => {
                 // Named, because a workspace beneath /tmp would be covered by the sandbox's own.
                 plan.read = vec![PathBuf::from("/"), settings.root.clone()];
+                if order.writes == Writes::Outside {
+                    plan.write.extend(self.writable());
+                }
             }
             (Writes::Staged, WriteTracking::Overlay) => {
                 let stage = Stage::new(pools, &settings.root).map_err(made)?;
@@ -196,8 +201,11 @@ impl Sandboxes {
         plan.proxy = order.writes != Writes::Refused;
         if let Some(conversation) = &conversation {
             conversation.furnish(&mut plan);
-            plan.network = conversation.network(self.capabilities());
+            if settings.model_proxy.is_none() {
+                plan.network = conversation.network(self.capabilities());
+            }
         }
+        plan.terminal.clone_from(&settings.terminal);
         let spawned = Sandbox::spawn(&plan, self.capabilities(), progress);
         if let Err(SandboxError::Step { .. }) = &spawned {
             // What was found may be true no longer: the next process looks again.
@@ -230,7 +238,8 @@ impl Sandboxes {
     /// Whether a command that does this with its writes is held as well as the settings want; a
     /// person must be asked otherwise. One that would be refused needs no question.
     pub fn is_held(&self, writes: Writes) -> bool {
-        let staged = writes == Writes::Refused || self.write_tracking() != WriteTracking::Nothing;
+        let nothing = matches!(writes, Writes::Refused | Writes::Outside);
+        let staged = nothing || self.write_tracking() != WriteTracking::Nothing;
         match self.settings().least {
             RequiredEnforcement::Full => true,
             RequiredEnforcement::FullOrAsk => self.is_full(),
@@ -344,8 +353,8 @@ impl Sandboxes {
         let noted = attempts.clone();
         let report = move |attempt| noted.add(attempt);
         let proxy = Proxy::new(self.0.hosts.clone().under(access.clone()), report);
-        let proxy = match self.settings().model_proxy {
-            Some(place) => proxy.with_model_proxy(place),
+        let proxy = match &self.settings().model_proxy {
+            Some(service) => proxy.with_model_proxy(service.clone()),
             None => proxy,
         };
         let serving = proxy.serve(listener);

@@ -30,6 +30,13 @@ pub(crate) fn set(text: &str, path: &[&str], new: &Value) -> Result<String, Json
     }
 }
 
+/// The text with this, byte for byte, in the place of the value at a path of keys.
+pub(crate) fn set_source(text: &str, path: &[&str], new: &str) -> Result<String, JsoncError> {
+    let root = parse(text)?;
+    let node = root.as_ref().and_then(|it| find(it, path));
+    Ok(node.map_or_else(|| text.to_owned(), |it| replaced(text, it.span.clone(), new)))
+}
+
 /// The text with this value at the end of the list at a path of keys.
 pub(crate) fn push(text: &str, path: &[&str], new: &Value) -> Result<String, JsoncError> {
     let Some(root) = parse(text)? else { return Ok(started(text, path, &json!([new]))) };

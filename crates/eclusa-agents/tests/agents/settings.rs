@@ -194,6 +194,50 @@ fn other_servers_go_behind_the_gate_and_come_back_without_a_trace() {
     }
 }
 
+/// Address and headers stay in the file that they were in, and come back byte for byte, also where
+/// somebody changed the file since.
+#[test]
+fn servers_at_an_address_go_behind_the_gate_with_their_headers_in_the_same_file() {
+    let headers = r#""headers": {"Authorization": "Bearer ${DOCS_TOKEN}"} // mine"#;
+    let cases = [
+        (Agent::ClaudeCode, "mcpServers", format!("{{\n      \"type\": \"http\", \"url\": \"https://docs.example/mcp?k=1\", {headers}\n    }}")),
+        (Agent::Gemini, "mcpServers", "{\"httpUrl\": \"https://d.example\", \"headers\": {\"X\": \"1\"}, \"trust\": true}".to_owned()),
+        (Agent::Cursor, "mcpServers", format!("{{\"url\": \"https://d.example\", {headers}\n}}")),
+        (Agent::Opencode, "mcp", "{\"type\": \"remote\", \"url\": \"https://d.example\", \"headers\": {\"X\": \"{env:T}\"}, \"oauth\": false}".to_owned()),
+    ];
+    for (agent, list, source) in cases {
+        let text = format!("{{\n  \"{list}\": {{\n    \"docs\": {source} /* end */,\n  }}\n}}\n");
+        let entry = servers_entry(agent);
+        assert_eq!(entry.state(&text).unwrap(), EntryState::Absent, "{agent}");
+        let with = entry.add(&text).unwrap();
+        let moved = &read_jsonc(&with).unwrap()[list]["docs"];
+        let variables = moved.get("env").or(moved.get("environment")).unwrap();
+        assert_eq!(variables["ECLUSA_SERVER"], source, "{agent}\n{with}");
+        assert!(moved.get("url").is_none() && moved.get("headers").is_none(), "{with}");
+        let words = moved.get("args").unwrap_or(&moved["command"]).to_string();
+        assert!(words.contains(r#""--name","docs","--address-in","ECLUSA_SERVER"]"#), "{words}");
+        assert!(!words.contains("example") && !words.contains("TOKEN"), "{words}");
+        assert_eq!(positions(&entry, &with), [("docs".to_owned(), true)]);
+        assert_eq!(entry.add(&with).unwrap(), with, "twice is once");
+        assert_eq!(entry.remove(&with).unwrap().unwrap(), text, "{agent}");
+        let edited = with.replacen('{', "{ // mine", 1);
+        assert_eq!(entry.remove(&edited).unwrap().unwrap(), text.replacen('{', "{ // mine", 1));
+    }
+    // Where the agent logs in by itself, it keeps the server.
+    let entry = servers_entry(Agent::Cursor);
+    for own in [
+        r#"{"url": "https://a.example"}"#,
+        r#"{"url": "https://a.example", "headers": {"A": "1"}, "auth": {}}"#,
+        r#"{"url": "https://a.example", "headers": {"A": 1}}"#,
+        r#"{"url": "https://a.example", "httpUrl": "https://b.example", "headers": {"A": "1"}}"#,
+    ] {
+        let text = format!("{{\"mcpServers\": {{\"a\": {own}}}}}");
+        assert_eq!(entry.add(&text).unwrap(), text);
+        let listed = entry.other_servers(&text).unwrap();
+        assert!(matches!(listed[0].position, ServerPosition::Left(_)), "{listed:?}");
+    }
+}
+
 /// What a person added to a moved server stays when our program is elsewhere; what they wrapped
 /// themselves is theirs.
 #[test]

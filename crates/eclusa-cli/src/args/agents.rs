@@ -62,22 +62,25 @@ Exit codes: 0 every agent that was asked about is held (with --prove: and proven
         #[arg(long)]
         prove: bool,
     },
-    /// Run a whole agent in a sandbox: its changes are staged, its key stays outside
+    /// Run a whole agent in a sandbox: its changes are judged, its key stays outside
     #[command(after_help = "\
 Examples:
-  eclusa guard -- claude -p 'fix the tests'
+  eclusa guard -- claude                                live, on your terminal
+  eclusa guard -- claude -p 'fix the tests'             staged, without a terminal
   eclusa guard --allow-net packages.example -- codex exec 'update the lock file'
   eclusa guard --discard -- gemini -p 'what would you change?'
 
-The agent and everything that it starts run in one sandbox over the workspace. Secrets are hidden,
-nothing outside the workspace can be written but a directory that the agent keeps for itself, and it
-reaches its model and the hosts that --allow-net names. At its end all its changes are judged and
-shown, and applied all together or not at all; `eclusa undo` takes them back.
+The agent and everything that it starts run in a sandbox. Secrets are hidden, nothing outside the
+workspace can be written but a directory that the agent keeps for itself, and it reaches its model
+and the hosts that --allow-net names. The key of its model is read from your environment and added
+outside: the agent has a token in its place. It starts without your settings, servers, hooks and
+logins.
 
-The key of its model is read from your environment and added outside: the agent has a token in its
-place. It starts without your settings, servers, hooks and logins, and its own questions are off.
-Single commands and edits inside are not judged: only what they leave is. Works with claude -p, codex
-exec, gemini -p and opencode run.
+Live (default on a terminal), it cannot write the workspace: it changes things with Eclusa's tools,
+each call judged by itself and run in a sandbox of its own, and you are asked on your terminal.
+Staged (default for claude -p, codex exec, gemini -p, opencode run), it writes to a layer; at its end
+all its changes are judged and shown, and applied all together or not at all, and single commands and
+edits inside are not judged. `eclusa undo` takes either back.
 
 Exit codes: that of the agent; 3 where the rules refuse it or its changes; 130 when interrupted.")]
     Guard(GuardArgs),
@@ -98,6 +101,13 @@ Exit codes: 0 the editor or the agent ended, 1 the agent failed.")]
 /// Which agent runs in a sandbox.
 #[derive(Debug, Group)]
 pub(crate) struct GuardArgs {
+    /// It works in the workspace as it is, which it cannot write: it changes things with
+    /// Eclusa's tools, each call judged by itself (default for an agent on a terminal)
+    #[arg(long, conflicts_with_all = ["staged", "apply", "discard"])]
+    pub(crate) live: bool,
+    /// Its changes are staged, and judged all together at its end (default for a headless agent)
+    #[arg(long)]
+    pub(crate) staged: bool,
     /// Apply its changes without asking, if the rules allow it
     #[arg(long, conflicts_with = "discard")]
     pub(crate) apply: bool,

@@ -48,7 +48,7 @@ pub(crate) struct McpArgs {
 #[command(next_help_heading = "One server alone")]
 pub(crate) struct WrapArgs {
     /// Put this one server behind the gate, and nothing else
-    #[arg(long, requires = "command")]
+    #[arg(long, requires = "wrapped")]
     pub(crate) wrap: bool,
     /// What it is called in rules and records [default: after its program or package]
     #[arg(long, requires = "wrap")]
@@ -59,6 +59,9 @@ pub(crate) struct WrapArgs {
     /// A host that its program may reach; repeatable
     #[arg(long, value_name = "HOST", requires = "wrap")]
     pub(crate) allow_net: Vec<String>,
+    /// How long it may take to start [default: 20s]
+    #[arg(long, value_parser = duration, value_name = "TIME", requires = "wrap")]
+    pub(crate) start: Option<Duration>,
     /// What its program may do with the workspace [default: read]
     #[arg(long, value_parser = access(), value_name = "ACCESS", requires = "wrap")]
     pub(crate) access: Option<WorkspaceAccess>,
@@ -71,8 +74,11 @@ pub(crate) struct WrapArgs {
     /// Says that `eclusa install` wrote this: `eclusa uninstall` gives the server back
     #[arg(long, requires = "wrap", hide = true)]
     pub(crate) installed: bool,
+    /// The variable that holds a server's address and headers, as the agent's entry had them
+    #[arg(long, requires = "wrap", group = "wrapped", value_name = "VARIABLE", hide = true)]
+    pub(crate) address_in: Option<String>,
     /// The server's program and its arguments
-    #[arg(last = true, requires = "wrap", value_name = "COMMAND")]
+    #[arg(last = true, requires = "wrap", group = "wrapped", value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 

@@ -5,10 +5,13 @@
 //! asks for, a file that it reads or writes through the editor, a command that it starts in the
 //! editor's terminal. All others pass byte for byte.
 
-use std::{process::Stdio, sync::Arc, time::Duration};
+use std::{os::fd::AsFd as _, process::Stdio, sync::Arc, time::Duration};
 
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
+    net::unix::pipe::{Receiver, Sender},
+};
 
 use crate::{
     args::{AcpArgs, Global},
@@ -41,11 +44,11 @@ pub(super) async fn run(global: &Global, args: AcpArgs) -> Result<Exit, Failure>
         (child.stdin.take().ok_or_else(lost)?, child.stdout.take().ok_or_else(lost)?);
     // Dropping it ends the agent with everything that it started.
     let mut group = Group::new(child);
-    let (to_editor, written) = writer(tokio::io::stdout());
+    let (to_editor, written) = writer(stdout());
     let (to_agent, _) = writer(input);
     let link = Arc::new(EditorLink::new(to_editor));
     let proxy = Arc::new(Proxy::new(global.clone(), args, link, to_agent));
-    let mut editor = MessageReader::new(tokio::io::stdin());
+    let mut editor = MessageReader::new(stdin());
     let mut agent = MessageReader::new(output);
     let ended = loop {
         tokio::select! {
@@ -83,12 +86,25 @@ fn everything() -> Vec<(String, std::ffi::OsString)> {
     std::env::vars_os().filter_map(|(name, it)| Some((name.into_string().ok()?, it))).collect()
 }
 
+/// Standard input. From a pipe it is read without a thread in between, which would take longer than
+/// everything else.
+fn stdin() -> Box<dyn AsyncRead + Send + Unpin> {
+    let pipe = std::io::stdin().as_fd().try_clone_to_owned().and_then(Receiver::from_owned_fd);
+    pipe.map_or_else(|_| Box::new(tokio::io::stdin()) as _, |it| Box::new(it) as _)
+}
+
+/// Standard output, likewise.
+fn stdout() -> Box<dyn AsyncWrite + Send + Unpin> {
+    let pipe = std::io::stdout().as_fd().try_clone_to_owned().and_then(Sender::from_owned_fd);
+    pipe.map_or_else(|_| Box::new(tokio::io::stdout()) as _, |it| Box::new(it) as _)
+}
+
 /// Lines that go out, one after the other.
 type Outgoing = tokio::sync::mpsc::UnboundedSender<Vec<u8>>;
 
 /// Writes lines until nobody has any more.
 fn writer(
-    mut to: impl tokio::io::AsyncWrite + Send + Unpin + 'static,
+    mut to: impl AsyncWrite + Send + Unpin + 'static,
 ) -> (Outgoing, tokio::task::JoinHandle<()>) {
     let (send, mut receive) = tokio::sync::mpsc::unbounded_channel::<Vec<u8>>();
     let written = tokio::spawn(async move {
@@ -109,7 +125,7 @@ struct MessageReader<R> {
     begun: Vec<u8>,
 }
 
-impl<R: tokio::io::AsyncRead + Unpin> MessageReader<R> {
+impl<R: AsyncRead + Unpin> MessageReader<R> {
     fn new(reader: R) -> MessageReader<R> {
         MessageReader { reader: BufReader::new(reader), begun: Vec::new() }
     }

@@ -36,15 +36,17 @@ use typed_approval::{ChangeChoice, ShownChanges, TerminalPerson, TypedApproval};
 
 pub(super) async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<Exit, Failure> {
     let sandboxes = ctx.sandboxes(&args.allow_net)?;
-    run_in(ctx, args, sandboxes, json).await
+    run_in(ctx, args, sandboxes, json, ()).await
 }
 
-/// The same in these sandboxes.
+/// The same in these sandboxes. What is `held` goes when the command has ended, before anything is
+/// said of it.
 pub(super) async fn run_in(
     ctx: &AppContext,
     args: ExecArgs,
     sandboxes: Sandboxes,
     json: bool,
+    held: impl Sized,
 ) -> Result<Exit, Failure> {
     let wanted = match (args.apply, args.discard) {
         (true, _) => ChangeChoice::Commit,
@@ -88,7 +90,7 @@ pub(super) async fn run_in(
     let call = ToolCall::new(id(), "bash", call).from(Origin::Person);
     let waiting = Spinner::start(&command);
     let reply = gate.pass(call).await;
-    drop(waiting);
+    drop((waiting, held));
     telemetry::answered(&reply);
     stream.finish();
     let ended = slot.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,29 +1,35 @@
-//! `eclusa guard`: a whole agent in a sandbox. What it changes is staged, judged and shown at its
-//! end; the key of its model stays outside.
+//! `eclusa guard`: a whole agent in a sandbox, and the key of its model outside. Staged, what it
+//! changes is judged and shown at its end; live, it changes things by calls of our tools alone.
 
 use std::{
-    env, fs,
-    os::unix::fs::DirBuilderExt as _,
+    env, fs, io,
+    os::{fd::OwnedFd, unix::fs::DirBuilderExt as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use eclusa_agents::GuardRow;
+use eclusa_agents::{GuardForm, GuardRow};
 use eclusa_tools::{Sandboxes, WriteTracking};
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, openat, openat2, renameat, unlinkat};
 
 use super::exec;
 use crate::{
     args::{ExecArgs, Global, GuardArgs},
     context::AppContext,
     failure::{Exit, Failure},
-    remember::replace,
     screen::{note, sanitize},
     shell,
     tickets::random_name,
 };
 
+mod agent_screen;
 mod model_proxy;
+mod terminal_modes;
+mod tool_service;
 
-use model_proxy::ModelProxy;
+use agent_screen::AgentScreen;
+use model_proxy::{Destination, ModelProxy};
+use tool_service::ToolService;
 
 pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failure> {
     let ctx = AppContext::open(global)?;
@@ -32,23 +38,38 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
         Failure::usage(format!("`{}` is no agent that can be guarded", sanitize(program)))
             .hint("claude, codex, gemini and opencode can; `eclusa exec` runs any other program")
     })?;
-    if !row.is_headless(&args.command) {
-        let text = format!("{} has no terminal in there, and would wait for one", row.agent);
-        let word = row.headless.first().copied().unwrap_or_default();
-        return Err(Failure::usage(text).hint(format!("start it headless: `{program} {word} …`")));
-    }
-    let model_proxy = open_model_proxy(&row, args.key.as_deref()).await?;
-    let home = own_directory(&ctx.paths.agent_homes().join(row.agent.name()), &row)?;
-    let sandboxes = sandboxes(&ctx, &args, &row, &home, &model_proxy)?;
-    let command = row.command(&args.command);
-    note(&format!(
-        "{} runs in a sandbox: its changes are staged, its key stays outside, and it reaches its \
-         model{}",
-        row.agent,
-        match sandboxes.settings().hosts.join(", ") {
-            none if none.is_empty() => " and nothing else".to_owned(),
-            hosts => format!(" and {hosts}"),
+    let headless = row.is_headless(&args.command);
+    let form = form(&row, &args, headless)?;
+    let key = key(&row, args.key.as_deref())?;
+    let (screen, terminal) = match headless {
+        true => (None, None),
+        false => {
+            let (screen, theirs) = AgentScreen::open()?;
+            (Some(screen), Some(theirs))
         }
+    };
+    let (tools, destination) = match form {
+        GuardForm::Staged => (None, None),
+        GuardForm::Live => {
+            let (tools, destination) = ToolService::open(global, &ctx, screen.clone()).await?;
+            (Some(tools), Some(destination))
+        }
+    };
+    let model_proxy = open_model_proxy(&row, &key, destination).await?;
+    let home = own_directory(&ctx.paths.agent_homes().join(row.agent.name()), &row, form)?;
+    let place = AgentPlace { home, terminal, headless, form };
+    let sandboxes = sandboxes(&ctx, &args, &row, place, &model_proxy)?;
+    let changes = match form {
+        GuardForm::Staged => "its changes are staged",
+        GuardForm::Live => "it changes things with Eclusa's tools alone",
+    };
+    let hosts = sandboxes.settings().hosts.iter().map(String::as_str);
+    let hosts: Vec<&str> =
+        std::iter::once(model_proxy.service().host.as_str()).chain(hosts).collect();
+    note(&format!(
+        "{} runs in a sandbox: {changes}, its key stays outside, and it reaches {}",
+        row.agent,
+        hosts.join(", "),
     ));
     let exec = ExecArgs {
         apply: args.apply,
@@ -56,52 +77,129 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
         allow_net: Vec::new(),
         timeout: args.timeout,
         ticket: None,
-        command: vec![command],
+        command: vec![row.command(&args.command, form)],
     };
-    exec::run_in(&ctx, exec, sandboxes, global.json).await
+    let relaying = screen.as_ref().map(AgentScreen::relay).transpose()?;
+    let ended = exec::run_in(&ctx, exec, sandboxes, global.json, relaying).await;
+    if let Some(tools) = tools {
+        tools.close().await;
+    }
+    ended
+}
+
+/// What the agent does with the workspace: beside a person who works there, nothing is staged.
+fn form(row: &GuardRow, args: &GuardArgs, headless: bool) -> Result<GuardForm, Failure> {
+    let staged = args.staged || args.apply || args.discard;
+    if headless {
+        return Ok(if args.live { GuardForm::Live } else { GuardForm::Staged });
+    }
+    let program = args.command.first().map(String::as_str).unwrap_or_default();
+    let word = row.headless.first().copied().unwrap_or_default();
+    let headless = format!("start it headless: `{program} {word} …`");
+    if staged {
+        let text = format!("{} on a terminal is not staged", row.agent);
+        return Err(Failure::usage(text).hint(headless));
+    }
+    if !AgentScreen::is_there() {
+        let text = format!("{} wants a terminal, and there is none", row.agent);
+        return Err(Failure::usage(text).hint(headless));
+    }
+    Ok(GuardForm::Live)
+}
+
+/// The key of the agent's model, from the person's environment.
+fn key(row: &GuardRow, variable: Option<&str>) -> Result<String, Failure> {
+    let variable = variable.unwrap_or(row.key);
+    env::var(variable).ok().filter(|it| !it.is_empty()).ok_or_else(|| {
+        Failure::usage(format!("the key of {}'s model is not in `{variable}`", row.agent))
+            .hint("set it, or name another variable: `--key VARIABLE`; logins do not work in here")
+    })
 }
 
 /// The proxy of the agent's model, which has the person's key.
-async fn open_model_proxy(row: &GuardRow, variable: Option<&str>) -> Result<ModelProxy, Failure> {
-    let variable = variable.unwrap_or(row.key);
-    let key = env::var(variable).ok().filter(|it| !it.is_empty()).ok_or_else(|| {
-        Failure::usage(format!("the key of {}'s model is not in `{variable}`", row.agent))
-            .hint("set it, or name another variable: `--key VARIABLE`; logins do not work in here")
-    })?;
+async fn open_model_proxy(
+    row: &GuardRow,
+    key: &str,
+    tools: Option<Destination>,
+) -> Result<ModelProxy, Failure> {
     let (name, otherwise) = row.service;
     let service = env::var(name).ok().filter(|it| !it.is_empty());
     let service = service.unwrap_or_else(|| otherwise.to_owned());
-    ModelProxy::open(&service, row.header, &key, random_name()?)
+    ModelProxy::open(&service, row.header, key, random_name()?, tools)
         .await
         .map_err(|why| Failure::usage(format!("`{}` cannot be used: {why}", sanitize(&service))))
 }
 
 /// The agent's own directory, which it may write to: its settings are ours each time.
-fn own_directory(home: &Path, row: &GuardRow) -> Result<PathBuf, Failure> {
-    let failed = |err: std::io::Error| {
-        Failure::failed(format!("`{}` cannot be made: {err}", home.display()))
+fn own_directory(home: &Path, row: &GuardRow, form: GuardForm) -> Result<PathBuf, Failure> {
+    let failed = |err: io::Error| {
+        Failure::failed(format!("`{}` cannot be made ready: {err}", home.display()))
+            .hint("what the agent put there may be in the way: move that directory away")
     };
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(failed)?;
-    for (name, text) in row.files {
-        replace(&home.join(name), text).map_err(failed)?;
+    let ready = || -> io::Result<PathBuf> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(home)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(home, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        for (name, text) in row.files(form) {
+            write_beneath(&directory, Path::new(name), text)?;
+        }
+        home.canonicalize()
+    };
+    ready().map_err(failed)
+}
+
+/// Writes a file below a directory that somebody else may have put links into: none is followed.
+fn write_beneath(directory: &OwnedFd, name: &Path, text: &str) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let mut parent = openat2(directory, ".", flags, Mode::empty(), resolve)?;
+    for part in name.parent().into_iter().flat_map(Path::components) {
+        match rustix::fs::mkdirat(&parent, part.as_os_str(), Mode::from(0o700)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(err) => return Err(err.into()),
+        }
+        parent = openat2(&parent, part.as_os_str(), flags, Mode::empty(), resolve)?;
     }
-    home.canonicalize().map_err(failed)
+    let file = name.file_name().unwrap_or_default();
+    let new = format!(".eclusa-{}", random_name()?);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let made = openat(&parent, new.as_str(), flags, Mode::from(0o600))?;
+    let written = io::Write::write_all(&mut fs::File::from(made), text.as_bytes())
+        .and_then(|()| Ok(renameat(&parent, new.as_str(), &parent, file)?));
+    if written.is_err() {
+        let _ = unlinkat(&parent, new.as_str(), AtFlags::empty());
+    }
+    written
+}
+
+/// What the agent is given.
+struct AgentPlace {
+    /// Its own directory.
+    home: PathBuf,
+    /// Its terminal, if it has one.
+    terminal: Option<OwnedFd>,
+    headless: bool,
+    form: GuardForm,
 }
 
 fn sandboxes(
     ctx: &AppContext,
     args: &GuardArgs,
     row: &GuardRow,
-    home: &Path,
+    place: AgentPlace,
     model_proxy: &ModelProxy,
 ) -> Result<Sandboxes, Failure> {
+    let AgentPlace { home, terminal, headless, form } = place;
     let lost = || Failure::failed("the path of the agent's own directory is not UTF-8");
-    let variables = row.variables(home.to_str().ok_or_else(lost)?, model_proxy.token());
+    let own = home.to_str().ok_or_else(lost)?;
+    let variables = row.variables(own, model_proxy.token(), headless);
     let mut settings = shell::settings(&ctx.paths, &ctx.config, &args.allow_net);
     settings.env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
     settings.hide.retain(|it| !home.starts_with(it));
-    settings.writable.push(home.to_owned());
-    settings.model_proxy = Some(model_proxy.address());
+    settings.writable.push(home);
+    settings.model_proxy = Some(model_proxy.service().clone());
+    settings.terminal = terminal.map(Arc::new);
+    settings.read_only = form == GuardForm::Live;
     let sandboxes = shell::with_settings(settings)?;
     match sandboxes.write_tracking() {
         WriteTracking::Overlay => Ok(sandboxes),

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Files, Gate};
+use eclusa::{Files, Gate, GateSetup};
 use eclusa_mcp::{Startup, ThroughClient, WaitLimits, serve_stdio};
 
 use crate::{
@@ -61,11 +61,11 @@ pub(super) fn opening(
     args: &McpArgs,
     answers: ClientAnswers,
 ) -> (Startup, OpeningFailure) {
-    let wrap = args.wrap.clone();
+    let wrap = Some(args.wrap.clone()).filter(|it| it.wrap);
     let opened = OpeningFailure::default();
     let told = opened.clone();
     let opening = Startup::start(move || {
-        open(&global, wrap, answers).map_err(|failure| {
+        open(&global, wrap, answers, |_| {}).map_err(|failure| {
             let why = failure.lines().join("; ");
             *told.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
             why.trim_start_matches("error: ").to_owned()
@@ -85,11 +85,13 @@ pub(super) enum ClientAnswers {
     Refused,
 }
 
-/// The gate, with the client as the first who can ask a person, where it is theirs.
-fn open(
+/// The gate, with the client as the first who can ask a person, where it is theirs. `adjust` has
+/// the last word on who else is asked.
+pub(super) fn open(
     global: &Global,
-    wrap: WrapArgs,
+    wrap: Option<WrapArgs>,
     answers: ClientAnswers,
+    adjust: impl FnOnce(&mut GateSetup),
 ) -> Result<eclusa_mcp::StartedGate, Failure> {
     let ctx = AppContext::open(global)?;
     let store = match answers {
@@ -102,10 +104,11 @@ fn open(
     if answers != ClientAnswers::Refused {
         setup.approvers.insert(0, Arc::new(ThroughClient));
     }
-    let plain = wrap.wrap;
-    let servers = match plain {
-        true => vec![servers::wrapped(wrap)?],
-        false => ctx.config.servers.clone(),
+    adjust(&mut setup);
+    let plain = wrap.is_some();
+    let servers = match wrap {
+        Some(wrap) => vec![servers::wrapped(wrap)?],
+        None => ctx.config.servers.clone(),
     };
     match plain {
         true => setup.registry.clear(),

@@ -1,11 +1,12 @@
 //! The one server that is wrapped: what it may reach, and what it is called.
 
-use std::path::Path;
+use std::{env, path::Path};
 
 use eclusa::{
     Hash,
     settings::{Endpoint, ServerSettings, check_server_name},
 };
+use eclusa_agents::{ServerAddress, read_jsonc};
 
 use super::config_edit::variable;
 use crate::{args::WrapArgs, failure::Failure};
@@ -26,15 +27,44 @@ pub(crate) fn wrapped(args: WrapArgs) -> Result<ServerSettings, Failure> {
     }
     let name = args.name.unwrap_or_else(|| called(&args.command));
     check_server_name(&name).map_err(Failure::usage)?;
-    let plain = ServerSettings::new(name, Endpoint::Command(args.command));
+    let reach = match &args.address_in {
+        Some(variable) => at_address(variable)?,
+        None => Endpoint::Command(args.command),
+    };
+    let plain = ServerSettings::new(name, reach);
     Ok(ServerSettings {
         env: args.env,
         hosts: args.allow_net,
+        start: args.start.unwrap_or(plain.start),
         workspace: args.access.unwrap_or(plain.workspace),
         may: plain.may.into_iter().chain(args.may).collect(),
         sandbox: !args.no_sandbox,
         ..plain
     })
+}
+
+/// The address that a variable holds. What the server is shown stays there until it is shown.
+fn at_address(variable: &str) -> Result<Endpoint, Failure> {
+    let address = address(variable).map_err(Failure::usage)?;
+    let value = |name: &str| (name.to_owned(), format!("{variable}{OF}{name}"));
+    let headers = address.headers.iter().map(|(name, _)| value(name)).collect();
+    Ok(Endpoint::Url { url: address.url, headers })
+}
+
+/// Stands between a variable with an entry and the name of one of its headers.
+const OF: char = '#';
+
+/// The value of a header in a variable that holds an entry, by the name that [`wrapped`] gave it.
+pub(crate) fn header_in_variable(name: &str) -> Option<String> {
+    let (variable, header) = name.split_once(OF)?;
+    let headers = address(variable).ok()?.headers;
+    headers.into_iter().find(|(name, _)| name == header).map(|(_, value)| value)
+}
+
+fn address(variable: &str) -> Result<ServerAddress, String> {
+    let text = env::var(variable).map_err(|_| format!("the variable `{variable}` is not set"))?;
+    let entry = read_jsonc(&text).map_err(|err| format!("the variable `{variable}`: {err}"))?;
+    ServerAddress::read(&entry).map_err(|why| format!("the variable `{variable}`: {why}"))
 }
 
 /// What is kept of a server is kept under this. One that is in no file has nothing but its command
@@ -43,6 +73,10 @@ pub(crate) fn key(server: &ServerSettings) -> String {
     match &server.reach {
         Endpoint::Command(command) if server.origin.is_empty() => {
             let hash = Hash::sha256(command.join("\0").as_bytes()).to_string();
+            format!("{}-{}", server.name, hash.get(..8).unwrap_or_default())
+        }
+        Endpoint::Url { url, .. } if server.origin.is_empty() => {
+            let hash = Hash::sha256(url.as_bytes()).to_string();
             format!("{}-{}", server.name, hash.get(..8).unwrap_or_default())
         }
         _ => server.name.clone(),

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::Pa
 use serde_json::json;
 
 use crate::{
-    mcp::client::Client,
+    mcp::{client::Client, http::Up},
     servers::{configured, works},
     world::World,
 };
@@ -197,4 +197,90 @@ fn the_installed_line_refuses_when_the_program_is_missing() {
     let output = shell.args(["-c", &gone]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("refused"));
+}
+
+/// What a repository or a person can do to switch hooks off is seen, and nothing is then called held.
+#[test]
+fn hooks_that_are_switched_off_hold_nothing_and_a_name_cannot_be_guessed() {
+    let world = World::new();
+    for directory in ["home/.codex", "workspace/.claude", "workspace/.gemini", "workspace/.codex"] {
+        fs::create_dir_all(world.path(directory)).unwrap();
+    }
+    let level = |agent: &str| {
+        let status = world.eclusa(&["--json", "status", agent]).json();
+        (status[0]["level"].as_str().unwrap().to_owned(), status[0]["problems"].to_string())
+    };
+    let name = |world: &World| {
+        let text = world.read("home/.gemini/settings.json");
+        let at = text.find("eclusa-").unwrap_or_else(|| panic!("{text}"));
+        text.get(at..at + 23).unwrap().to_owned()
+    };
+    for agent in ["claude-code", "codex", "gemini"] {
+        assert_eq!(world.eclusa(&["install", agent]).code, 0);
+        assert_eq!(level(agent).0, "hooked");
+    }
+    let ours = name(&world);
+    assert!(ours.chars().skip(7).all(|it| it.is_ascii_hexdigit()), "{ours}");
+    let other = World::new();
+    assert_eq!(other.eclusa(&["install", "gemini"]).code, 0);
+    assert_ne!(name(&other), ours, "each installation has a name of its own");
+    let disabled = |name: &str| format!("{{\"hooksConfig\": {{\"disabled\": [\"{name}\"]}}}}");
+    // A repository can only guess.
+    world.write("workspace/.gemini/settings.json", &disabled("eclusa"));
+    assert_eq!(level("gemini").0, "hooked");
+    let switches = [
+        ("gemini", ".gemini/settings.json", disabled(&ours)),
+        ("gemini", ".gemini/settings.json", "{\"hooksConfig\": {\"enabled\": false}}".to_owned()),
+        ("claude-code", ".claude/settings.json", "{\"disableAllHooks\": true}".to_owned()),
+        ("claude-code", ".claude/settings.local.json", "{\"disableAllHooks\": true}".to_owned()),
+        ("codex", ".codex/config.toml", "[features]\nhooks = false\n".to_owned()),
+    ];
+    for (agent, file, text) in switches {
+        let file = format!("workspace/{file}");
+        world.write(&file, &text);
+        let (level, problems) = level(agent);
+        assert_eq!(level, "none", "{file} {text}");
+        assert!(problems.contains("switches its hooks off"), "{problems}");
+        world.write(&file, "");
+    }
+    assert_eq!(level("claude-code").0, "hooked");
+}
+
+/// A server at an address is reached through the gate, with its header, which stays where it was.
+#[test]
+fn a_server_at_an_address_is_moved_and_reached_with_its_header() {
+    let remote = World::new();
+    remote.write("workspace/a.txt", "from afar\n");
+    let up = Up::start(&remote, Some("a-token-that-nobody-guesses"));
+    let world = World::with("[[rules]]\ndecision = \"allow\"\nserver = \"docs\"\n");
+    fs::create_dir(world.path("home/.cursor")).unwrap();
+    let text = json!({"mcpServers": {
+        "docs": {"url": up.url(), "headers": {"Authorization": format!("Bearer {}", up.token)}},
+        "login": {"url": "https://login.example/mcp"},
+    }});
+    let before = world.write("home/.cursor/mcp.json", &format!("{text:#}\n"));
+    let bytes = fs::read(&before).unwrap();
+    let ran = world.eclusa(&["install", "cursor"]);
+    assert!(ran.code == 0 && ran.out.contains("the agent logs in to it by itself"), "{ran:?}");
+    let installed: serde_json::Value =
+        serde_json::from_str(&world.read("home/.cursor/mcp.json")).unwrap();
+    let moved = &installed["mcpServers"]["docs"];
+    let args: Vec<&str> =
+        moved["args"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    assert!(!args.concat().contains("token"), "{args:?}");
+    let mut command = world.command(&args);
+    command.env("ECLUSA_SERVER", moved["env"]["ECLUSA_SERVER"].as_str().unwrap());
+    let mut client = Client::of(command);
+    client.speak_modern(json!({}));
+    works(&mut client, "read", json!({"path": "a.txt"}));
+    client.close();
+    let ends = world.records();
+    let end = ends.iter().find(|it| it["event"] == "ended").unwrap();
+    assert!(end["tool"].as_str().unwrap().contains("docs"), "{end}");
+    assert!(ends.iter().all(|it| !it.to_string().contains(&up.token)));
+    let status = world.eclusa(&["status", "cursor"]);
+    assert!(status.out.contains("servers behind the gate: docs"), "{status:?}");
+    assert!(status.out.contains("login: no header lets us in"), "{status:?}");
+    assert_eq!(world.eclusa(&["uninstall", "cursor"]).code, 0);
+    assert_eq!(fs::read(&before).unwrap(), bytes);
 }

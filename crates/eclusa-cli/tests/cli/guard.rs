@@ -4,10 +4,14 @@
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpListener},
+    process::Command,
     sync::mpsc,
 };
 
-use crate::world::{Ran, World};
+use crate::{
+    prompt::Person,
+    world::{Ran, World},
+};
 
 const KEY: &str = "the-real-key-of-a-person";
 
@@ -44,6 +48,9 @@ def net(url):
         return "unreached"
 print("elsewhere", net("http://other.example/"), net("@MODEL@"))
 open("made.txt", "w").write("by the agent\n")
+# Its settings lead elsewhere from now on.
+os.remove(os.environ["CLAUDE_CONFIG_DIR"] + "/settings.json")
+os.symlink(os.path.expanduser("~/victim"), os.environ["CLAUDE_CONFIG_DIR"] + "/settings.json")
 sys.exit(7)
 "#;
 
@@ -77,16 +84,20 @@ fn model() -> (SocketAddr, mpsc::Receiver<String>) {
 }
 
 fn world(model: SocketAddr) -> World {
-    let world = World::new();
+    with_agent(World::new(), &AGENT.replace("@MODEL@", &format!("http://{model}/")))
+}
+
+fn with_agent(world: World, agent: &str) -> World {
     std::fs::create_dir_all(world.path("home/bin")).unwrap();
     std::fs::create_dir_all(world.path("home/.ssh")).unwrap();
     world.write("home/.ssh/id", "secret");
     world.write("workspace/.env", "SECRET=1");
-    world.program("home/bin/claude", &AGENT.replace("@MODEL@", &format!("http://{model}/")));
+    world.write("home/victim", "as it was");
+    world.program("home/bin/claude", agent);
     world
 }
 
-fn guard(world: &World, model: SocketAddr, options: &[&str], agent: &[&str]) -> Ran {
+fn command(world: &World, model: SocketAddr, options: &[&str], agent: &[&str]) -> Command {
     let path = std::env::var("PATH").unwrap_or_default();
     let args = [&["guard"], options, &["--"], agent].concat();
     let mut command = world.command(&args);
@@ -94,7 +105,11 @@ fn guard(world: &World, model: SocketAddr, options: &[&str], agent: &[&str]) -> 
         .env("PATH", format!("{}:{path}", world.path("home/bin").display()))
         .env("ANTHROPIC_BASE_URL", format!("http://{model}"))
         .env("ANTHROPIC_API_KEY", KEY);
-    let output = command.output().unwrap();
+    command
+}
+
+fn guard(world: &World, model: SocketAddr, options: &[&str], agent: &[&str]) -> Ran {
+    let output = command(world, model, options, agent).output().unwrap();
     Ran {
         code: output.status.code().unwrap_or(-1),
         out: String::from_utf8(output.stdout).unwrap(),
@@ -121,11 +136,15 @@ fn a_guarded_agent_has_its_model_and_neither_key_nor_secrets_nor_the_network() {
     // Its changes are one call, judged and applied at its end, and can be undone.
     assert_eq!(world.read("workspace/made.txt"), "by the agent\n");
     assert!(world.records().iter().all(|it| !it.to_string().contains(KEY)));
+    // Whom it asked is named as what it is: its model, and not our proxy.
+    assert!(ran.err.contains("it reaches 127.0.0.1\n"), "{ran:?}");
     let undone = world.eclusa(&["undo"]);
     assert_eq!((undone.code, world.path("workspace/made.txt").exists()), (0, false), "{undone:?}");
     // What it keeps for itself lasts, and no command sees it.
+    // A link that it left does not lead us anywhere.
     let ran = guard(&world, address, &["--discard"], &["claude", "-p", "go"]);
-    assert!(ran.out.contains("memory 2"), "{ran:?}");
+    assert!(ran.out.contains("memory 2") && ran.out.contains("hooks True"), "{ran:?}");
+    assert_eq!(world.read("home/victim"), "as it was");
     assert!(!world.path("workspace/made.txt").exists());
 }
 
@@ -143,4 +162,150 @@ fn what_cannot_be_guarded_is_not_started() {
         assert!(ran.err.contains(said), "{ran:?}");
     }
     assert!(world.records().is_empty());
+}
+
+/// What an agent does that has no tools but ours: it finds them where its settings say.
+const LIVE_AGENT: &str = r#"#!/usr/bin/env python3
+import json, os, signal, sys, time, urllib.error, urllib.request
+
+home = os.environ["CLAUDE_CONFIG_DIR"]
+server = json.load(open(home + "/eclusa-mcp.json"))["mcpServers"]["eclusa"]
+session = None
+
+def rpc(method, params, token=os.environ["ECLUSA_GUARD_TOKEN"]):
+    global session
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream",
+               "authorization": "Bearer " + token}
+    if session:
+        headers.update({"mcp-session-id": session, "mcp-protocol-version": "2025-06-18"})
+    message = {"jsonrpc": "2.0", "method": method, "params": params}
+    if not method.startswith("notifications/"):
+        message["id"] = 1
+    request = urllib.request.Request(server["url"], json.dumps(message).encode(), headers)
+    with urllib.request.urlopen(request) as answer:
+        session = session or answer.headers.get("mcp-session-id")
+        for line in answer:
+            line = line.decode().strip().removeprefix("data:").strip()
+            if line.startswith("{") and ("result" in line or "error" in line):
+                value = json.loads(line)
+                if "id" in value and "method" not in value:
+                    return value
+
+def bash(command):
+    result = rpc("tools/call", {"name": "bash", "arguments": {"command": command}})["result"]
+    return " ".join(it.get("text", "") for it in result["content"])
+
+def begin():
+    about = {"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},
+             "clientInfo": {"name": "claude-code", "version": "1"}}
+    rpc("initialize", about)
+    rpc("notifications/initialized", {})
+
+def headless():
+    try:
+        rpc("initialize", {}, "guess")
+    except urllib.error.HTTPError as err:
+        print("a guess gives", err.code)
+    begin()
+    for name in ["beside.txt", ".git/config", "allowed.txt"]:
+        try:
+            open(name, "w")
+            print("wrote", name)
+        except OSError:
+            pass
+    print("allowed:", bash("touch allowed.txt && ls"))
+    print("seen here", os.path.exists("allowed.txt"))
+    print("denied:", bash("touch denied.txt"))
+    print("asked:", bash("touch asked.txt"))
+    print("a sibling has", bash('echo "[$ECLUSA_GUARD_TOKEN$ANTHROPIC_API_KEY$CLAUDE_CONFIG_DIR]"'))
+
+def on_a_terminal():
+    winches = []
+    signal.signal(signal.SIGWINCH, lambda *_: winches.append(1))
+    size = os.get_terminal_size()
+    open("/dev/tty", "w").close()
+    print("tty", all(os.isatty(it) for it in range(3)), size.columns, size.lines, flush=True)
+    print("key", "ANTHROPIC_API_KEY" in os.environ, "\x1b[?1049h\x1b[?25l", flush=True)
+    begin()
+    print("answered:", bash("touch asked.txt"), os.path.exists("asked.txt"), flush=True)
+    while not winches:
+        time.sleep(0.01)
+    print("ready", flush=True)
+    while os.get_terminal_size().columns != 77:
+        time.sleep(0.01)
+    print("resized", flush=True)
+    print("typed", input(), flush=True)
+    sys.exit(5)
+
+headless() if "-p" in sys.argv else on_a_terminal()
+"#;
+
+const RULES: &str = r#"
+[[rules]]
+decision = "allow"
+command = "touch allowed.txt"
+
+[[rules]]
+decision = "deny"
+command = "touch denied.txt"
+reason = "not this one"
+"#;
+
+#[test]
+fn a_live_agent_writes_nothing_itself_and_its_calls_run_in_sandboxes_of_their_own() {
+    let (address, _told) = model();
+    let world = with_agent(World::with(RULES), LIVE_AGENT);
+    let ran = guard(&world, address, &["--live"], &["claude", "-p", "go"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!ran.out.contains("wrote"), "{ran:?}");
+    for line in [
+        "a guess gives 403",
+        "seen here True",
+        "not this one",
+        "a sibling has []",
+        "with Eclusa's tools alone",
+    ] {
+        assert!(ran.out.contains(line) || ran.err.contains(line), "{line}: {ran:?}");
+    }
+    let there = |name: &str| world.path("workspace").join(name).exists();
+    assert_eq!(
+        (there("allowed.txt"), there("denied.txt"), there("asked.txt")),
+        (true, false, false)
+    );
+    // Each call is on record under the agent's name, and can be undone by itself.
+    let calls = world.records();
+    let named = calls
+        .iter()
+        .filter(|it| it["client"].as_str().is_some_and(|it| it.starts_with("claude-code")));
+    assert!(named.count() >= 4, "{calls:?}");
+    let undone = world.eclusa(&["undo"]);
+    assert_eq!((undone.code, there("allowed.txt")), (0, false), "{undone:?}");
+}
+
+#[test]
+fn an_agent_on_a_terminal_has_one_of_its_own_and_the_person_is_asked_beside_it() {
+    let (address, _told) = model();
+    let world = with_agent(World::with(RULES), LIVE_AGENT);
+    let mut person = Person::sized(command(&world, address, &[], &["claude"]), 100, 30);
+    person.sees("tty True 100 30");
+    person.sees("key False");
+    person.answers("y");
+    person.sees("True");
+    person.sees("ready");
+    person.session.get_process_mut().set_window_size(77, 30).unwrap();
+    person.sees("resized");
+    person.types("hello");
+    person.sees("typed hello");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 5, "the agent's own exit code: {seen}");
+    // Our question is not on the agent's screen, and that comes back; at the end it is left.
+    let left: Vec<_> = seen.match_indices("\x1b[?1049l").collect();
+    assert!(left.len() == 2 && seen.matches("\x1b[?1049h").count() == 2, "{seen:?}");
+    assert!(world.path("workspace/asked.txt").exists());
+    // Staging is for agents that work alone.
+    for (options, said) in [(&["--staged"][..], "not staged"), (&["--live", "--apply"], "--apply")]
+    {
+        let ran = guard(&world, address, options, &["claude"]);
+        assert!(ran.code == 2 && ran.err.contains(said), "{ran:?}");
+    }
 }

@@ -285,6 +285,41 @@ fn an_attack_by_another_hook_closes_the_session() {
     assert_eq!(decision(&claude(&world, &elsewhere)).0, "allow");
 }
 
+/// A command that we rewrite is not seen by the agent's own rules: where one of them may be about it,
+/// it is left as it is, however it is spelt and wherever the rule stands.
+#[test]
+fn an_agents_own_denials_are_never_blinded_by_rewriting() {
+    let world = World::with(ALLOW_ECHO);
+    for directory in ["home/.claude", "workspace/.claude"] {
+        std::fs::create_dir(world.path(directory)).unwrap();
+    }
+    let is_rewritten = |command: &str| {
+        let ran = claude(&world, &before(&world, "Bash", json!({"command": command})));
+        let answer = &ran.json()["hookSpecificOutput"];
+        assert!(answer["permissionDecision"] != "deny" || answer.get("updatedInput").is_none());
+        answer.get("updatedInput").is_some()
+    };
+    assert!(is_rewritten("echo hi"));
+    let rule = |decision: &str, text: &str| json!({"permissions": {decision: [text]}}).to_string();
+    let files = [
+        ("home/.claude/settings.json", rule("deny", "Bash(echo:*)")),
+        ("workspace/.claude/settings.json", rule("ask", "Bash(echo hi)")),
+        ("workspace/.claude/settings.local.json", rule("deny", "Bash")),
+        ("home/.claude/settings.json", rule("deny", "Bash(*)")),
+        ("home/.claude/settings.json", "{ not json".to_owned()),
+    ];
+    for (file, text) in files {
+        world.write(file, &text);
+        for command in ["echo hi", "true && echo hi", "'echo' hi", "e\\cho hi", "ec\"ho\" hi"] {
+            assert!(!is_rewritten(command), "{file} {text} {command}");
+        }
+        world.write(file, "{}");
+    }
+    // Rules about others change nothing.
+    world.write("home/.claude/settings.json", &rule("deny", "Bash(curl:*)"));
+    assert!(is_rewritten("echo hi"));
+}
+
 #[test]
 fn every_agent_is_answered_in_its_own_language() {
     let world = World::with(ALLOW_ECHO);

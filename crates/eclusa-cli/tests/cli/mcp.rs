@@ -5,6 +5,6 @@ mod approval;
 mod approve;
 pub(crate) mod client;
 mod faults;
-mod http;
+pub(crate) mod http;
 mod protocol;
 mod tools;

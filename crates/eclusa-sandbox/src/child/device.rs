@@ -10,13 +10,17 @@ use super::{Done, at};
 use crate::step::Step;
 
 /// The devices, where they are and what they are called.
-const DEVICES: [(&CStr, &CStr); 5] = [
+const DEVICES: [(&CStr, &CStr); 6] = [
     (c"/dev/null", c"null"),
     (c"/dev/zero", c"zero"),
     (c"/dev/full", c"full"),
     (c"/dev/random", c"random"),
     (c"/dev/urandom", c"urandom"),
+    TERMINAL,
 ];
+
+/// The terminal that controls whoever opens it; there for a command that has one.
+const TERMINAL: (&CStr, &CStr) = (c"/dev/tty", c"tty");
 
 const LINKS: [(&CStr, &CStr); 5] = [
     (c"/proc/self/fd", c"fd"),
@@ -29,9 +33,12 @@ const LINKS: [(&CStr, &CStr); 5] = [
 /// The devices' own mounts, taken while devices still mean something.
 pub(super) type Devices = [Option<OwnedFd>; DEVICES.len()];
 
-pub(super) fn take() -> Devices {
+pub(super) fn take(terminal: bool) -> Devices {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-    DEVICES.map(|(path, _)| rustix::mount::open_tree(CWD, path, flags).ok())
+    DEVICES.map(|it| match terminal || it != TERMINAL {
+        true => rustix::mount::open_tree(CWD, it.0, flags).ok(),
+        false => None,
+    })
 }
 
 pub(super) fn build(devices: Devices) -> Done {

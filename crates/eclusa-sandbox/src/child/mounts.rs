@@ -39,7 +39,7 @@ pub(super) fn build(spec: &ChildSpec) -> Done {
         *slot = Some(lay(overlay).map_err(at_nth(Step::Overlay, n))?);
     }
     let tmp = spec.tmp.as_ref().map(|it| take(it, true)).transpose().map_err(at(Step::Tmp))?;
-    let devices = device::take();
+    let devices = device::take(spec.terminal.is_some());
 
     let locked = kernel::RDONLY | kernel::NOSUID | kernel::NODEV;
     let root = CWD.as_raw_fd();

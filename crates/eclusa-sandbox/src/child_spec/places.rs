@@ -207,6 +207,7 @@ impl Places {
         let mut write = self.write.clone();
         write.extend(self.stage.iter().map(|one| one.lower.clone()));
         write.extend(DEVICES.map(PathBuf::from));
+        write.extend(plan.terminal.as_ref().map(|_| PathBuf::from("/dev/tty")));
         let read = if namespaces == Namespaces::None {
             readable::readable(&self.read, &self.hide)
         } else {

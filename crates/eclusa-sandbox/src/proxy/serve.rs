@@ -15,6 +15,9 @@ use super::{
     relay::{Pair, is_timeout},
 };
 
+/// How long an answer of the model proxy may be silent: a model thinks, a person is asked.
+const MODEL_PROXY_IDLE: Duration = Duration::from_secs(900);
+
 /// Serves a connection on a thread of its own.
 pub(super) fn start(proxy: &Arc<Proxy>, live: &Arc<Live>, client: TcpStream) {
     let ticket = match live.enter(&client) {
@@ -46,12 +49,12 @@ fn serve(proxy: &Proxy, client: &TcpStream, ticket: &Ticket) -> Result<(), Refus
     let _ = client.set_nodelay(true);
     let Some((head, early)) = read_head(proxy, client)? else { return Ok(()) };
     let RequestHead { host, port, way, .. } = &head;
-    if let Some(model_proxy) = proxy.model_proxy.filter(|_| is_own(client, &head)) {
-        ticket.asks("model-proxy", *port, *way);
-        let (upstream, place) = connect(proxy, host, &[model_proxy])?;
+    if let Some(service) = proxy.model_proxy.as_ref().filter(|_| is_own(client, &head)) {
+        ticket.asks(&service.host, service.port, *way);
+        let (upstream, place) = connect(proxy, host, &[service.proxy])?;
         ticket.reached(place, &upstream);
-        let bytes = &ticket.bytes;
-        let pair = Pair { client, upstream: &upstream, bytes, idle: proxy.limits.idle };
+        let pair =
+            Pair { client, upstream: &upstream, bytes: &ticket.bytes, idle: MODEL_PROXY_IDLE };
         pair.request(&head.rewritten, head.body, &early);
         return Ok(());
     }
@@ -100,7 +103,7 @@ fn read_head(proxy: &Proxy, client: &TcpStream) -> Result<Option<(RequestHead, V
     loop {
         if let Some(end) = head::end(&bytes) {
             let early = bytes.split_off(end);
-            let own = proxy.model_proxy.and_then(|_| client.local_addr().ok());
+            let own = proxy.model_proxy.as_ref().and_then(|_| client.local_addr().ok());
             return head::read(&bytes, own)
                 .map(|head| Some((head, early)))
                 .map_err(Refusal::Malformed);

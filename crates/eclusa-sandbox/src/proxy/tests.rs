@@ -203,7 +203,14 @@ fn asked(request: &str, service: Option<std::net::SocketAddr>) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let own = listener.local_addr().unwrap();
     let proxy = super::Proxy::new(Hosts::none(), |_| {});
-    let proxy = service.into_iter().fold(proxy, super::Proxy::with_model_proxy);
+    let proxy = match service {
+        Some(place) => proxy.with_model_proxy(super::ModelService {
+            proxy: place,
+            host: "model.example".to_owned(),
+            port: 443,
+        }),
+        None => proxy,
+    };
     let _serving = proxy.serve(listener).unwrap();
     let mut client = std::net::TcpStream::connect(own).unwrap();
     client.write_all(request.replace("OWN", &own.to_string()).as_bytes()).unwrap();

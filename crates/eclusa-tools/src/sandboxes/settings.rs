@@ -1,9 +1,9 @@
 //! What every command of a workspace has in common.
 
-use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
+use std::{ffi::OsString, os::fd::OwnedFd, path::PathBuf, sync::Arc};
 
 use eclusa::{Blocked, settings::RequiredEnforcement};
-use eclusa_sandbox::{Keep, Limits};
+use eclusa_sandbox::{Keep, Limits, proxy::ModelService};
 
 /// What every command of a workspace has in common.
 #[derive(Debug, Clone)]
@@ -27,8 +27,14 @@ pub struct SandboxSettings {
     pub blocked: Blocked,
     /// Hosts that may be reached: `example.org`, `*.example.org`, `example.org:8080`.
     pub hosts: Vec<String>,
-    /// What answers requests that are made to the proxy itself, if anybody does.
-    pub model_proxy: Option<SocketAddr>,
+    /// What answers requests that are made to the proxy itself, if anybody does. Commands then
+    /// have a network of their own, with the proxy at [`PROXY_PORT`](eclusa_sandbox::PROXY_PORT)
+    /// of 127.0.0.1.
+    pub model_proxy: Option<ModelService>,
+    /// The terminal that commands have, if they have one.
+    pub terminal: Option<Arc<OwnedFd>>,
+    /// Whether no command writes to the workspace: what it changes there, it changes through others.
+    pub read_only: bool,
     /// Directories of the workspace that are written at once and cannot be undone, where they
     /// exist.
     pub live: Vec<PathBuf>,
@@ -65,6 +71,8 @@ impl SandboxSettings {
             blocked: Blocked::default(),
             hosts: Vec::new(),
             model_proxy: None,
+            terminal: None,
+            read_only: false,
             live: Vec::new(),
             writable: Vec::new(),
             least: RequiredEnforcement::default(),

@@ -46,7 +46,11 @@ pub(super) fn files(
 }
 
 /// Where a file is. An agent that has no place of this scope has no file.
-fn place(global: &Global, scope: Scope, file: EntryFile) -> Result<Option<PathBuf>, Failure> {
+pub(super) fn place(
+    global: &Global,
+    scope: Scope,
+    file: EntryFile,
+) -> Result<Option<PathBuf>, Failure> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
     let home = || absolute("HOME").ok_or_else(|| Failure::usage("HOME is not set"));
     Ok(match (scope, file) {

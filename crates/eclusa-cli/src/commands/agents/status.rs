@@ -10,11 +10,12 @@ use serde_json::json;
 use super::{
     Scope, named,
     prove::{self, Proof},
-    settings_files::{SettingsFile, files},
+    settings_files::{SettingsFile, files, place},
 };
 use crate::{
     args::Global,
     failure::{Exit, Failure},
+    read_text::read_text,
     screen::{Screen, sanitize},
 };
 
@@ -141,11 +142,32 @@ fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
             continue;
         }
         let level = if scope == Scope::Managed { Level::Managed } else { Level::Hooked };
+        let off = switched_off(global, agent, level == Level::Managed);
+        if !off.is_empty() {
+            status.problems.extend(off);
+            continue;
+        }
         status.level = status.level.max(level);
         status.by.extend(gates.iter().map(|(file, _)| file.path.clone()));
         status.by.dedup();
     }
     Ok(status)
+}
+
+/// What switches hooks off that are installed.
+fn switched_off(global: &Global, agent: Agent, managed: bool) -> Vec<String> {
+    let mut all = Vec::new();
+    for file in agent.switch_files() {
+        for scope in [Scope::User, Scope::Project] {
+            let Ok(Some(path)) = place(global, scope, *file) else { continue };
+            let Ok(text) = read_text(&path) else { continue };
+            if let Some(what) = agent.switched_off_by(&text, managed) {
+                let path = path.display();
+                all.push(format!("`{path}` switches its hooks off (`{what}`): nothing is held"));
+            }
+        }
+    }
+    all
 }
 
 impl AgentStatus {
@@ -235,6 +257,11 @@ impl AgentStatus {
             let names = self.servers(behind);
             if !names.is_empty() {
                 screen.line(&sanitize(&format!("  servers {place}: {}", names.join(", "))))?;
+            }
+        }
+        for server in &self.others {
+            if let ServerPosition::Left(why) = server.position {
+                screen.line(&sanitize(&format!("    {}: {why}", server.name)))?;
             }
         }
         let problems = self.problems.iter().map(|it| format!("  problem: {it}"));

@@ -1,15 +1,12 @@
 //! The proxy through which a guarded agent asks its model: a token comes in, the key goes out.
 //!
 //! It listens on the loopback of this machine and hands on what shows the token, to one service and
-//! no other. The key is known here alone.
+//! no other; what a live agent asks of our own tools goes to them. The key is known here alone.
 
-use std::{
-    io,
-    net::{Ipv4Addr, SocketAddr},
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, net::Ipv4Addr, sync::Arc, time::Duration};
 
+use eclusa_agents::GUARD_TOOLS_PATH;
+use eclusa_sandbox::proxy::ModelService;
 use reqwest::{Client, Method, Response, header::HeaderMap, redirect::Policy};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
@@ -35,18 +32,25 @@ const HOP_HEADERS: [&str; 6] =
 
 /// Serves until it is dropped.
 pub(super) struct ModelProxy {
-    address: SocketAddr,
+    service: ModelService,
     token: String,
     serving: JoinHandle<()>,
 }
 
-/// Where requests go, and with what.
+/// Where requests go.
 struct Upstream {
     client: Client,
-    /// Without a slash at its end.
-    service: String,
-    header: (&'static str, String),
+    model: Destination,
+    /// Our own tools, for an agent that has them.
+    tools: Option<Destination>,
     token: String,
+}
+
+/// A service, and the header that it knows us by.
+pub(super) struct Destination {
+    /// Without a slash at its end.
+    pub(super) url: String,
+    pub(super) header: (&'static str, String),
 }
 
 /// One request, read whole.
@@ -64,6 +68,7 @@ impl ModelProxy {
         (name, before): (&'static str, &'static str),
         key: &str,
         token: String,
+        tools: Option<Destination>,
     ) -> Result<ModelProxy, String> {
         let url: Url = service.parse().map_err(|err| format!("it is no address: {err}"))?;
         let local =
@@ -76,12 +81,16 @@ impl ModelProxy {
         }
         let client = eclusa_net::http_client().redirect(Policy::none()).read_timeout(MAX_SILENCE);
         let client = client.build().map_err(|err| err.to_string())?;
-        let service = url.as_str().trim_end_matches('/').to_owned();
         let header = (name, format!("{before}{key}"));
-        let upstream = Arc::new(Upstream { client, service, header, token: token.clone() });
+        let model = Destination { url: url.as_str().trim_end_matches('/').to_owned(), header };
+        let upstream = Arc::new(Upstream { client, model, tools, token: token.clone() });
         let failed = |err: io::Error| format!("the proxy of the model cannot be started: {err}");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let service = ModelService {
+            proxy: listener.local_addr().map_err(failed)?,
+            host: url.host_str().unwrap_or_default().to_owned(),
+            port: url.port_or_known_default().unwrap_or_default(),
+        };
         let serving = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let upstream = upstream.clone();
@@ -91,11 +100,11 @@ impl ModelProxy {
                 });
             }
         });
-        Ok(ModelProxy { address, token, serving })
+        Ok(ModelProxy { service, token, serving })
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
-        self.address
+    pub(super) fn service(&self) -> &ModelService {
+        &self.service
     }
 
     /// What the agent has in the place of the key.
@@ -151,15 +160,20 @@ impl Upstream {
     }
 
     async fn hand_on(&self, request: AgentRequest) -> Result<Response, (u16, String)> {
-        let url = format!("{}{}", self.service, request.path);
+        let path = request.path.as_str();
+        let (destination, path) = match (&self.tools, path.strip_prefix(GUARD_TOOLS_PATH)) {
+            (Some(tools), Some(rest)) if rest.is_empty() || rest.starts_with('?') => (tools, rest),
+            _ => (&self.model, path),
+        };
+        let url = format!("{}{path}", destination.url);
         let mut sent = self.client.request(request.method, url).body(request.body);
         let passed = |name: &str| !KEY_HEADERS.contains(&name) && !HOP_HEADERS.contains(&name);
         for (name, value) in request.headers.iter().filter(|(name, _)| passed(name)) {
             sent = sent.header(name, value);
         }
-        let (name, key) = &self.header;
+        let (name, key) = &destination.header;
         let answer = sent.header(*name, key).send().await;
-        answer.map_err(|err| (502, format!("the model cannot be reached: {}", err.without_url())))
+        answer.map_err(|err| (502, format!("it cannot be reached: {}", err.without_url())))
     }
 }
 

@@ -51,8 +51,10 @@ fn fits(rule: &str, command: &str) -> bool {
         return rest.is_empty();
     };
     let fixed = pattern.trim_end_matches(":*").split('*').next().unwrap_or_default().trim();
-    // Blanks may differ, and the words may be quoted.
-    fixed.split_whitespace().next().is_none_or(|word| command.contains(word))
+    // Blanks may differ, and the words may be quoted, whole or in part.
+    let bare = command.replace(['\\', '\'', '"'], "");
+    let stands = |word: &str| command.contains(word) || bare.contains(word);
+    fixed.split_whitespace().next().is_none_or(stands)
 }
 
 #[cfg(test)]

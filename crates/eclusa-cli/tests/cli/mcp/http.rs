@@ -12,10 +12,10 @@ use super::client::{SLOW, text};
 use crate::world::{World, alive, wait_until};
 
 /// A server, and where it listens.
-struct Up {
+pub(crate) struct Up {
     child: Child,
     address: String,
-    token: String,
+    pub(crate) token: String,
 }
 
 /// What came back.
@@ -39,7 +39,7 @@ impl Answer {
 }
 
 impl Up {
-    fn start(world: &World, token: Option<&str>) -> Up {
+    pub(crate) fn start(world: &World, token: Option<&str>) -> Up {
         Up::start_with(world, token, &["up", "--listen", "127.0.0.1:0"])
     }
 
@@ -63,6 +63,10 @@ impl Up {
         });
         let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
         Up { child, address, token }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
     }
 
     fn send(&self, head: &str, body: &str) -> Answer {
