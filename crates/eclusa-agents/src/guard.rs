@@ -82,7 +82,7 @@ const CLAUDE_CODE: GuardRow = GuardRow {
             (
                 "settings.json",
                 "{\"disableAllHooks\": true, \"permissions\": {\"allow\": [\"mcp__eclusa\"], \"deny\": \
-                 [\"Bash\", \"Edit\", \"MultiEdit\", \"Write\", \"NotebookEdit\", \"Monitor\", \"WebFetch\"]}}\n",
+                 [\"Bash\", \"Edit\", \"Write\", \"NotebookEdit\", \"Monitor\", \"WebFetch\"]}}\n",
             ),
             (
                 "eclusa-mcp.json",
@@ -177,6 +177,7 @@ const OPENCODE: GuardRow = GuardRow {
         ("XDG_CONFIG_HOME", "HOME/config"),
         ("XDG_DATA_HOME", "HOME/data"),
         ("XDG_STATE_HOME", "HOME/state"),
+        ("XDG_CACHE_HOME", "HOME/cache"),
         ("OPENCODE_PURE", "1"),
         ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
         ("OPENCODE_DISABLE_MODELS_FETCH", "1"),

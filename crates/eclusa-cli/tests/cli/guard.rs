@@ -142,8 +142,11 @@ fn a_guarded_agent_has_its_model_and_neither_key_nor_secrets_nor_the_network() {
     assert_eq!((undone.code, world.path("workspace/made.txt").exists()), (0, false), "{undone:?}");
     // What it keeps for itself lasts, and no command sees it.
     // A link that it left does not lead us anywhere.
-    let ran = guard(&world, address, &["--discard"], &["claude", "-p", "go"]);
+    let ran = guard(&world, address, &["--discard", "--json"], &["claude", "-p", "go"]);
     assert!(ran.out.contains("memory 2") && ran.out.contains("hooks True"), "{ran:?}");
+    let network = ran.json()["data"]["network"].to_string();
+    assert!(network.contains(&address.port().to_string()), "{network}");
+    assert!(!network.contains("3128"), "{network}");
     assert_eq!(world.read("home/victim"), "as it was");
     assert!(!world.path("workspace/made.txt").exists());
 }
