@@ -3,7 +3,10 @@
 
 use std::{net::Ipv4Addr, sync::Arc};
 
-use eclusa::{Answer, Approver, NotAsked, Question, Validated, preflight::Checkpoint};
+use eclusa::{
+    Answer, Approver, NotAsked, Question, Validated,
+    preflight::{Checkpoint, PreflightError},
+};
 use eclusa_mcp::{Http, Startup, WaitLimits, serve_http};
 use futures::future::BoxFuture;
 use tokio::{
@@ -94,7 +97,7 @@ impl Approver for PersonBeside {
 }
 
 impl Checkpoint for PersonBeside {
-    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), String>> {
+    fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), PreflightError>> {
         Box::pin(async move {
             let _one = self.one.lock().await;
             let _aside = self.screen.step_back();
