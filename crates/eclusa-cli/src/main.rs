@@ -5,6 +5,7 @@
 
 use std::{ffi::OsString, io::Write as _, process::ExitCode};
 
+mod address_variable;
 mod allowances;
 mod archive;
 mod args;

@@ -26,7 +26,7 @@ mod unsandboxed;
 mod wrap;
 
 pub(crate) use pins::PinFiles;
-pub(crate) use wrap::{header_in_variable, key, wrapped};
+pub(crate) use wrap::{key, wrapped};
 
 use launch::Launch;
 

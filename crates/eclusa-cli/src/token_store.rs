@@ -10,7 +10,7 @@ use eclusa::random::random_bytes;
 use eclusa_mcp::Credentials;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 
-use crate::{remember::replace, servers::header_in_variable};
+use crate::{address_variable::header_in_variable, remember::replace};
 
 /// How long a key is.
 const KEY: usize = 32;

@@ -13,7 +13,6 @@ use std::path::Path;
 use libc::sock_filter;
 
 use crate::capabilities::{HostCapabilities, Missing, Namespaces};
-use crate::clone;
 use crate::filter::{self, Sockets};
 use crate::notify;
 use crate::plan::{Hold, Plan};
@@ -122,6 +121,9 @@ pub(crate) struct Rules {
     pub(crate) no_tcp: bool,
 }
 
+/// The least descriptor that the child does not rearrange.
+pub(crate) const HIGH: i32 = 10;
+
 /// A path as the kernel takes it.
 pub(crate) fn c_path(path: &Path) -> Result<CString, SandboxError> {
     c_string(path.as_os_str())
@@ -129,7 +131,7 @@ pub(crate) fn c_path(path: &Path) -> Result<CString, SandboxError> {
 
 /// A terminal as the child needs it: above the descriptors that it rearranges.
 fn terminal(terminal: &OwnedFd) -> Result<OwnedFd, SandboxError> {
-    rustix::io::fcntl_dupfd_cloexec(terminal, clone::HIGH).map_err(trying("duplicate a descriptor"))
+    rustix::io::fcntl_dupfd_cloexec(terminal, HIGH).map_err(trying("duplicate a descriptor"))
 }
 
 fn c_string(text: &OsStr) -> Result<CString, SandboxError> {

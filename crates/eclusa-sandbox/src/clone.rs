@@ -10,7 +10,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::capabilities::Namespaces;
 use crate::child::{self, ChildOrder, NetworkOrder};
-use crate::child_spec::{ChildSpec, IdMaps};
+use crate::child_spec::{ChildSpec, HIGH, IdMaps};
 use crate::kernel;
 use crate::shared_network::SharedNetwork;
 use crate::step::{SandboxError, not_cloned, trying};
@@ -175,9 +175,6 @@ extern "C" fn enter_network(order: *mut libc::c_void) -> libc::c_int {
     unsafe { &mut *order.cast::<NetworkOrder>() }.fulfil();
     0
 }
-
-/// The least descriptor that the child does not rearrange.
-pub(crate) const HIGH: i32 = 10;
 
 /// A descriptor above those that the child rearranges.
 pub(crate) fn high(fd: OwnedFd) -> Result<OwnedFd, SandboxError> {

@@ -1,15 +1,18 @@
 //! The one server that is wrapped: what it may reach, and what it is called.
 
-use std::{env, path::Path};
+use std::path::Path;
 
 use eclusa::{
     Hash,
     settings::{Endpoint, ServerSettings, check_server_name},
 };
-use eclusa_agents::{ServerAddress, read_jsonc};
 
 use super::config_edit::variable;
-use crate::{args::WrapArgs, failure::Failure};
+use crate::{
+    address_variable::{address, header_variable},
+    args::WrapArgs,
+    failure::Failure,
+};
 
 /// Programs that run another program or package, which is what the server is called after.
 const RUNNERS: [&str; 14] = [
@@ -46,25 +49,9 @@ pub(crate) fn wrapped(args: WrapArgs) -> Result<ServerSettings, Failure> {
 /// The address that a variable holds. What the server is shown stays there until it is shown.
 fn at_address(variable: &str) -> Result<Endpoint, Failure> {
     let address = address(variable).map_err(Failure::usage)?;
-    let value = |name: &str| (name.to_owned(), format!("{variable}{OF}{name}"));
+    let value = |name: &str| (name.to_owned(), header_variable(variable, name));
     let headers = address.headers.iter().map(|(name, _)| value(name)).collect();
     Ok(Endpoint::Url { url: address.url, headers })
-}
-
-/// Stands between a variable with an entry and the name of one of its headers.
-const OF: char = '#';
-
-/// The value of a header in a variable that holds an entry, by the name that [`wrapped`] gave it.
-pub(crate) fn header_in_variable(name: &str) -> Option<String> {
-    let (variable, header) = name.split_once(OF)?;
-    let headers = address(variable).ok()?.headers;
-    headers.into_iter().find(|(name, _)| name == header).map(|(_, value)| value)
-}
-
-fn address(variable: &str) -> Result<ServerAddress, String> {
-    let text = env::var(variable).map_err(|_| format!("the variable `{variable}` is not set"))?;
-    let entry = read_jsonc(&text).map_err(|err| format!("the variable `{variable}`: {err}"))?;
-    ServerAddress::read(&entry).map_err(|why| format!("the variable `{variable}`: {why}"))
 }
 
 /// What is kept of a server is kept under this. One that is in no file has nothing but its command

@@ -14,13 +14,13 @@ const MAX_MODES: usize = 32;
 #[derive(Debug)]
 pub(super) struct TerminalModes {
     on: BTreeSet<u16>,
-    state: Reading,
+    state: ParserState,
     numbers: Vec<u16>,
 }
 
 /// How far into a sequence we are.
 #[derive(Debug, Clone, Copy)]
-enum Reading {
+enum ParserState {
     Text,
     Escape,
     Bracket,
@@ -29,7 +29,11 @@ enum Reading {
 
 impl Default for TerminalModes {
     fn default() -> TerminalModes {
-        TerminalModes { on: BTreeSet::from([CURSOR]), state: Reading::Text, numbers: Vec::new() }
+        TerminalModes {
+            on: BTreeSet::from([CURSOR]),
+            state: ParserState::Text,
+            numbers: Vec::new(),
+        }
     }
 }
 
@@ -38,32 +42,32 @@ impl TerminalModes {
     pub(super) fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.state = match (self.state, byte) {
-                (_, 0x1b) => Reading::Escape,
-                (Reading::Escape, b'[') => Reading::Bracket,
-                (Reading::Bracket, b'?') => {
+                (_, 0x1b) => ParserState::Escape,
+                (ParserState::Escape, b'[') => ParserState::Bracket,
+                (ParserState::Bracket, b'?') => {
                     self.numbers = vec![0];
-                    Reading::Private
+                    ParserState::Private
                 }
-                (Reading::Private, b'0'..=b'9') => {
+                (ParserState::Private, b'0'..=b'9') => {
                     if let Some(last) = self.numbers.last_mut() {
                         *last = last.saturating_mul(10).saturating_add(u16::from(byte - b'0'));
                     }
-                    Reading::Private
+                    ParserState::Private
                 }
-                (Reading::Private, b';') if self.numbers.len() < MAX_MODES => {
+                (ParserState::Private, b';') if self.numbers.len() < MAX_MODES => {
                     self.numbers.push(0);
-                    Reading::Private
+                    ParserState::Private
                 }
-                (Reading::Private, b'h') => {
+                (ParserState::Private, b'h') => {
                     let room = MAX_MODES.saturating_sub(self.on.len());
                     self.on.extend(self.numbers.iter().take(room));
-                    Reading::Text
+                    ParserState::Text
                 }
-                (Reading::Private, b'l') => {
+                (ParserState::Private, b'l') => {
                     self.on.retain(|it| !self.numbers.contains(it));
-                    Reading::Text
+                    ParserState::Text
                 }
-                _ => Reading::Text,
+                _ => ParserState::Text,
             };
         }
     }
