@@ -224,7 +224,7 @@ impl DemoStage<'_> {
     /// What the record says of the call, and what the model gets.
     fn report(&mut self, indent: &str, call: &CallOutcome) -> Result<(), Failure> {
         if let Some(number) = call.number {
-            let records = LogCall::records(&self.store, number)?;
+            let records = LogCall::records(self.store, number)?;
             for line in CallRecord::gather(&records).iter().flat_map(CallRecord::story) {
                 self.screen.styled(Style::Faint, &format!("    {indent}{line}"))?;
             }
