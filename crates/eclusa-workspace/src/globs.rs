@@ -19,7 +19,7 @@ mod tests;
 
 /// So many paths are matched glob by glob, before the automaton is built.
 const FEW: usize = 1000;
-/// Simple globs that are shorter together can always be put together.
+/// Globs that are shorter together can always be put together.
 const ALWAYS: usize = 4096;
 
 /// A glob that is known to be right. `*` stays within a directory, `**` does not.
@@ -97,7 +97,7 @@ impl LazyGlobs {
     pub fn checked(globs: Vec<PathGlob>) -> Result<LazyGlobs, Error> {
         let set = LazyGlobs::new(globs);
         let length: usize = set.globs().iter().map(|it| it.text.len()).sum();
-        if length > ALWAYS || set.globs().iter().any(|it| it.simple().is_none()) {
+        if length > ALWAYS {
             let _ = set.0.set.set(Some(built(set.globs())?));
         }
         Ok(set)

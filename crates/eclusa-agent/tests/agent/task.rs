@@ -72,7 +72,7 @@ async fn s3_a_task_works_with_fewer_tools_under_its_parent_and_gives_its_last_wo
     };
     let task = &records[find("task", "started")];
     let look = &records[find("look", "started")];
-    assert_eq!(look["parent"], find("task", "started") as u64 + 1, "{look}");
+    assert_eq!(look["parent"], task["number"], "{look}");
     assert_eq!(look["conversation"], task["conversation"]);
     assert_eq!(records[find("do", "ended")]["code"], "unknown_tool");
     // It is kept as a conversation of its own, which has its parent's name.
