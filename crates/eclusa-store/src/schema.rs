@@ -214,7 +214,7 @@ pub(crate) fn open_to_move(path: &Path, durability: Durability) -> Result<Connec
 /// Nobody moves the write-ahead log when this connection closes, unless it is so long that whoever
 /// opens the store next would wait for it to be read.
 pub(crate) fn leave_short_log(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    const MAX_LOG: u64 = 256 << 10;
+    const MAX_LOG: u64 = 512 << 10;
     let short = beside(path, "-wal").metadata().map_or(0, |it| it.len()) < MAX_LOG;
     let set = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, short);
     set.in_store(path).map(drop)
