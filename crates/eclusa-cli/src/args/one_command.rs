@@ -24,7 +24,7 @@ impl Args {
     }
 
     /// The same for commands that programs start again and again.
-    fn read_one(words: &[OsString]) -> Option<Args> {
+    pub(super) fn read_one(words: &[OsString]) -> Option<Args> {
         let words = words.get(1..)?;
         let (global, command) = match words.first()?.to_str()? {
             "check" => {
