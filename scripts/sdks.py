@@ -166,6 +166,42 @@ def read_by_sdks(url):
     assert chunks[0].function_calls[0].args == ARGS, chunks
 
 
+TYPES = """\
+import type { MessageCreateParamsStreaming } from "@anthropic-ai/sdk/resources/messages";
+import type { ResponseCreateParamsStreaming } from "openai/resources/responses/responses";
+import type { ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
+import type { Content, GenerationConfig, Tool } from "@google/genai";
+interface Gemini { contents: Content[]; systemInstruction: Content; tools: Tool[]; generationConfig?: GenerationConfig }
+"""
+TYPE_OF = {"anthropic": "MessageCreateParamsStreaming", "openai": "ResponseCreateParamsStreaming", "openai-chat": "ChatCompletionCreateParamsStreaming", "gemini": "Gemini"}
+
+
+def types_accept(directory, bodies):
+    """What the TypeScript compiler says of these bodies, as literals of the SDKs' types; empty when nothing."""
+    path = os.path.join(directory, "bodies.ts")
+    with open(path, "w") as file:
+        file.write(TYPES)
+        for place, (wire, body) in enumerate(bodies):
+            file.write("export const body%d: %s = %s;\n" % (place, TYPE_OF[wire], json.dumps(body)))
+    command = ["node", "node_modules/typescript/bin/tsc", "--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022", "bodies.ts"]
+    ran = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    return ran.stdout + ran.stderr if ran.returncode else ""
+
+
+def judge_types(directory, url, bodies):
+    """The TypeScript SDKs: they read the server's streams, and their types accept our bodies."""
+    with open(os.path.join(directory, "reads.mjs"), "w") as file:
+        file.write(open(os.path.join(os.path.dirname(__file__), "sdks.mjs")).read())
+    subprocess.run(["node", "reads.mjs", url], cwd=directory, check=True)
+    for wire in TYPE_OF:
+        body = next(body for it, body in bodies if it == wire)
+        if not types_accept(directory, [(wire, dict(body, bogus=1))]):
+            raise SystemExit("%s: types that take anything judge nothing" % wire)
+    wrong = types_accept(directory, bodies)
+    print(wrong or "TypeScript: the SDKs read the server's streams, their types accept %d bodies" % len(bodies))
+    return bool(wrong)
+
+
 def ask(url, wire, root):
     for name in ("workspace", "config/eclusa", "state", "home"):
         os.makedirs(os.path.join(root, name))
@@ -192,12 +228,13 @@ def main():
     print("anthropic %s, openai %s, google-genai %s read the server's streams" % (anthropic.__version__, openai.__version__, genai.__version__))
     forbid_extras(anthropic.types)
     forbid_extras(openai.types)
-    wrong = 0
+    wrong, bodies = 0, []
     for wire, judge in judges().items():
         SEEN.clear()
         with tempfile.TemporaryDirectory() as root:
             ask(url, wire, root)
         assert len(SEEN) == 3, SEEN
+        bodies += SEEN
         try:
             judge(dict(SEEN[0][1], bogus=1))
             raise SystemExit("%s: a judge that takes anything judges nothing" % wire)
@@ -210,6 +247,8 @@ def main():
                 wrong += 1
                 print("%s, request %d: %s" % (wire, place + 1, err))
         print("%s: a call, its answer and a second turn; %d bodies looked at" % (wire, len(SEEN)))
+    if len(sys.argv) > 2:
+        wrong += judge_types(os.path.abspath(sys.argv[2]), url, bodies)
     sys.exit(1 if wrong else 0)
 
 

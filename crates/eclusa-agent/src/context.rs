@@ -177,9 +177,10 @@ impl Shown<'_> {
     }
 
     fn output(&self, seq: u64, item: &AnswerItem) -> String {
-        if seq < self.shortened && item.output.len() > LONG_OUTPUT {
+        let bytes = item.output.len() + item.in_archive;
+        if seq < self.shortened && bytes > LONG_OUTPUT {
             let call = item.number.map(|it| format!(" of call {it}")).unwrap_or_default();
-            let kb = item.output.len().div_ceil(1024);
+            let kb = bytes.div_ceil(1024);
             return format!("[output{call}, {kb} KB: output {}.{seq}]", self.conversation);
         }
         match &item.outside {

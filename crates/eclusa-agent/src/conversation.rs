@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{Gate, Hash, Run, Scene};
+use eclusa::{Gate, Run, Scene};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     context::{Measure, Pictures, view},
     events::{AgentEvent, TurnEnd, TurnReport},
-    item::{ItemBody, PictureRef, TaskOrigin, TranscriptItem},
+    item::{ItemBody, TaskOrigin, TranscriptItem},
     limits::TurnBudget,
     model::{Model, ModelReply, ModelRequest, StopReason},
     persona::Persona,
@@ -22,6 +22,8 @@ mod asking;
 mod calling;
 mod compact;
 mod inbox;
+mod keeping;
+mod loading;
 mod opening;
 mod recover;
 mod spending;
@@ -32,6 +34,7 @@ pub use opening::{ConversationSetup, OpenError, fork, keep_import};
 
 use calling::Repeats;
 use inbox::Next;
+use loading::Unread;
 
 /// Pictures larger than this are not sent.
 const MAX_PICTURE: usize = 5 << 20;
@@ -65,8 +68,17 @@ pub struct Conversation {
     compactions: u32,
     repeats: Repeats,
     last_text: String,
+    /// What of it was not read.
+    unread: Unread,
     /// What it is opened with, until that is kept.
     opening: Option<ItemBody>,
+}
+
+/// A request as it is sent.
+struct RequestBody {
+    bytes: Vec<u8>,
+    /// Whether tools are declared in it.
+    tools: bool,
 }
 
 /// Why a turn cannot go on.
@@ -96,7 +108,7 @@ impl Conversation {
         &self.head
     }
 
-    /// Everything that was kept so far.
+    /// What was kept so far; of a very long conversation that was resumed, what the model is shown.
     pub fn items(&self) -> &[TranscriptItem] {
         &self.items
     }
@@ -151,6 +163,7 @@ impl Conversation {
 
     async fn take_turn(&mut self, words: Option<UserMessage>) -> Result<TurnEnd, TurnFailure> {
         let cancel = self.begin_turn();
+        self.note_unread().await?;
         let mut news = words.is_some();
         if let Some(words) = words {
             self.hear(words).await?; // kept before anything leaves
@@ -165,7 +178,7 @@ impl Conversation {
             if let Some(limit) = self.reserve(&request) {
                 return Ok(TurnEnd::Limit(limit));
             }
-            let said = self.ask(&request, &cancel).await?; // streamed, retried; whole or not at all
+            let said = self.ask(request, &cancel).await?; // streamed, retried; whole or not at all
             let why = said.why;
             let asked = self.keep_message(said).await?; // words, thoughts, calls: one transaction
             match why {
@@ -252,9 +265,17 @@ impl Conversation {
     }
 
     /// The next request: what the model is shown now, and the tools there are now.
-    async fn request(&mut self) -> Result<ModelRequest, TurnFailure> {
-        self.make_room().await?;
-        Ok(self.plain_request(true))
+    async fn request(&mut self) -> Result<RequestBody, TurnFailure> {
+        let body = self.body(true);
+        match self.make_room(&body).await? {
+            true => Ok(self.body(true)),
+            false => Ok(body),
+        }
+    }
+
+    /// What would be sent now, byte for byte.
+    fn body(&self, tools: bool) -> RequestBody {
+        RequestBody { bytes: self.model.body(&self.plain_request(tools)), tools }
     }
 
     fn plain_request(&self, with_tools: bool) -> ModelRequest {
@@ -269,7 +290,7 @@ impl Conversation {
             messages: view.messages,
             tools,
             conversation: self.head.id.clone(),
-            replies_so_far: view.replies,
+            replies_so_far: view.replies + self.unread.replies,
         }
     }
 
@@ -306,49 +327,6 @@ impl Conversation {
         Ok(said.asked)
     }
 
-    /// Keeps entries, all or none: they are durable when this returns.
-    async fn keep(&mut self, items: Vec<(ItemBody, Option<String>)>) -> Result<(), ArchiveError> {
-        self.keep_at(items, None, None).await
-    }
-
-    async fn keep_at(
-        &mut self,
-        bodies: Vec<(ItemBody, Option<String>)>,
-        message: Option<u64>,
-        log_at: Option<u64>,
-    ) -> Result<(), ArchiveError> {
-        let at = self.gate.setup().clock.unix_ms();
-        let first = self.items.last().map_or(1, |it| it.seq + 1);
-        let items: Vec<TranscriptItem> = (first..)
-            .zip(bodies)
-            .map(|(seq, (body, blocks))| TranscriptItem {
-                seq,
-                turn: self.turn,
-                message,
-                at,
-                body,
-                blocks,
-                log_at,
-            })
-            .collect();
-        self.head.touched = at;
-        self.head.taint = self.gate.taint().map(|it| it.to_string());
-        self.store.append(self.head.clone(), items.clone()).await?;
-        self.items.extend(items);
-        Ok(())
-    }
-
-    async fn keep_picture(
-        &mut self,
-        media_type: String,
-        bytes: Arc<[u8]>,
-    ) -> Result<PictureRef, ArchiveError> {
-        let sha256 = Hash::sha256(&bytes).to_string();
-        self.store.keep_picture(sha256.clone(), bytes.clone()).await?;
-        self.pictures.insert(sha256.clone(), bytes);
-        Ok(PictureRef { sha256, media_type })
-    }
-
     /// The turn is over, whatever way: people are told, and the archive knows what it cost.
     async fn end(&mut self, end: TurnEnd) -> TurnReport {
         if let TurnEnd::Limit(_) | TurnEnd::Stuck | TurnEnd::Failed(_) = &end {
@@ -361,6 +339,7 @@ impl Conversation {
             // An archive that failed before may fail again; the report says so.
             drop(self.keep(vec![(ItemBody::Notice { text }, None)]).await);
         }
+        self.count_aside();
         let profile = self.model.profile();
         let used = self.budget.used().clone();
         let report = TurnReport {
@@ -370,7 +349,7 @@ impl Conversation {
             usage: used.usage,
             cost: profile.price.is_some().then_some(used.cost),
             currency: profile.price.as_ref().map(|it| it.currency.clone()),
-            context: self.measure.tokens(self.model.body(&self.plain_request(true)).len()),
+            context: self.tokens_now(),
             taint: self.gate.taint().map(|it| it.to_string()),
         };
         self.tell(AgentEvent::Ended(report.clone()));

@@ -122,7 +122,10 @@ impl CallOutcome {
             id,
             tool: reply.tool().to_owned(),
             code: reply.code().to_owned(),
-            error: reply.error().map(str::to_owned),
+            error: match reply.parked() {
+                Some(approval) => Some(waits(approval)),
+                None => reply.error().map(str::to_owned),
+            },
             output: output(reply).to_owned(),
             refused: reply.refused(),
             unasked,
@@ -132,6 +135,13 @@ impl CallOutcome {
             time: reply.time(),
         }
     }
+}
+
+/// What people are told of a call that waits: it goes on here, and nowhere else.
+fn waits(approval: u64) -> String {
+    format!(
+        "waits for approval {approval}: `eclusa approvals yes {approval}`, and this session goes on with it, at once where it is open"
+    )
 }
 
 /// What a reply tells besides an error.

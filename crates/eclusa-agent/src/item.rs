@@ -133,6 +133,8 @@ pub struct AnswerItem {
     pub outside: Option<String>,
     /// The pending approval that the call waits for.
     pub approval: Option<u64>,
+    /// So many bytes of the output are in the archive alone; `output` is empty then.
+    pub in_archive: usize,
 }
 
 /// A picture that is kept once, by its digest.
@@ -157,6 +159,23 @@ impl ItemBody {
             ItemBody::Partial { .. } => "partial",
             ItemBody::Summary { .. } => "summary",
             ItemBody::Notice { .. } => "notice",
+        }
+    }
+
+    /// The same for whoever reads entries without their contents: calls that wait can be told apart.
+    pub fn row_kind(&self) -> &'static str {
+        match self {
+            ItemBody::Answer(it) | ItemBody::LateAnswer(it) if it.approval.is_some() => "parked",
+            other => other.kind(),
+        }
+    }
+
+    /// Lets go of an output that is longer than this: it can be read from the archive.
+    pub fn leave_output(&mut self, longest: usize) {
+        if let ItemBody::Answer(it) | ItemBody::LateAnswer(it) = self
+            && it.output.len() > longest
+        {
+            it.in_archive = std::mem::take(&mut it.output).len();
         }
     }
 
@@ -354,6 +373,7 @@ impl AnswerItem {
             pictures: read_pictures(value.get("pictures")),
             outside: text("outside"),
             approval: value.get("approval").and_then(Value::as_u64),
+            in_archive: 0,
         })
     }
 }

@@ -39,11 +39,19 @@ pub(crate) struct TurnUse {
     pub(crate) requests: u64,
     pub(crate) usage: Usage,
     pub(crate) cost: u64,
+    /// What others asked for the sake of its calls, until the conversation has counted it.
+    pub(crate) aside: Vec<(Usage, ModelProfile)>,
 }
 
 impl TurnUse {
     pub(crate) fn new() -> TurnUse {
-        TurnUse { began: Instant::now(), requests: 0, usage: Usage::default(), cost: 0 }
+        TurnUse {
+            began: Instant::now(),
+            requests: 0,
+            usage: Usage::default(),
+            cost: 0,
+            aside: Vec::new(),
+        }
     }
 
     /// Counts a reply.
@@ -106,6 +114,18 @@ impl TurnBudget {
             used.requests += 1;
         }
         passed
+    }
+
+    /// The same for a request that somebody else makes for the sake of a call. Where money is counted,
+    /// a model without a price is not asked.
+    pub(crate) fn reserve_aside(&self, model: &ModelProfile, tokens: u64) -> Option<String> {
+        if self.limits.money.is_some() && model.price.is_none() {
+            return Some(format!(
+                "the price of the model `{}` is not known (limits.turn.money)",
+                model.name
+            ));
+        }
+        self.reserve(model, tokens)
     }
 }
 

@@ -103,7 +103,12 @@ impl ScriptModel {
         let request: Value = serde_json::from_slice(body).unwrap_or_default();
         let place = request.get("replies").and_then(Value::as_u64).unwrap_or_default();
         let place = usize::try_from(place).unwrap_or(usize::MAX);
-        let told = request.get("told").and_then(Value::as_str).unwrap_or_default();
+        let since = request.get("since").and_then(Value::as_u64).unwrap_or_default();
+        let messages = request.get("messages").and_then(Value::as_array).into_iter().flatten();
+        let messages = messages.filter_map(Value::as_str).zip(0..);
+        let told: Vec<&str> =
+            messages.filter(|(_, place)| *place >= since).map(|(text, _)| text).collect();
+        let told = told.join("\n");
         let fault = self.fault(place);
         if let Some(Fault::Status(status)) = fault {
             let what = format!("the script fails with {status}");
@@ -180,13 +185,12 @@ impl Model for ScriptModel {
     fn body(&self, request: &ModelRequest) -> Vec<u8> {
         let since = request.messages.iter().rev();
         let since = since.take_while(|it| !matches!(it, ViewMessage::Assistant { .. }));
-        let mut told: Vec<String> = since.map(words).collect();
-        told.reverse();
+        let count = since.count();
         let all: Vec<String> = request.messages.iter().map(words).collect();
         let body = json!({
             "system": request.system,
             "messages": all,
-            "told": told.join("\n"),
+            "since": all.len() - count,
             "replies": request.replies_so_far,
         });
         body.to_string().into_bytes()

@@ -11,7 +11,11 @@ use eclusa::{
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use crate::model::{Model, ModelRequest, ViewMessage};
+use crate::{
+    context::Measure,
+    model::{Model, ModelRequest, ViewMessage},
+    task_parent,
+};
 
 const SYSTEM: &str = "\
 You are asked about one tool call that an agent wants to make, before it runs. Argue the other side: what does the \
@@ -55,6 +59,13 @@ impl ModelThinker {
             ..ModelRequest::default()
         });
         let profile = self.model.profile();
+        // Inside a turn it counts to what the turn may use.
+        let turn = task_parent::current();
+        let budgets = turn.as_ref().map(|it| it.budgets.as_slice()).unwrap_or_default();
+        let tokens = Measure::default().tokens(body.len());
+        if let Some(limit) = budgets.iter().find_map(|it| it.reserve_aside(profile, tokens)) {
+            return Err(format!("the turn has no room for its question: {limit}"));
+        }
         let sent = SentRequest {
             model: &profile.model,
             host: &profile.host,
@@ -67,6 +78,12 @@ impl ModelThinker {
         recorded
             .map_err(|err| format!("the log cannot be written ({err}), so nobody was asked"))?;
         let said = self.model.ask(body, &mut |_| {}).await.map_err(|err| err.what)?;
+        for budget in budgets {
+            budget.used().count(&said.usage, profile);
+        }
+        if let Some(own) = budgets.last() {
+            own.used().aside.push((said.usage, profile.clone()));
+        }
         match said.asked.is_empty() {
             true => Ok(said.text),
             false => Err("it wants to call tools instead of answering".to_owned()),

@@ -77,6 +77,21 @@ pub enum CallFate {
     },
 }
 
+/// An entry without its contents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntrySize {
+    /// Its place in the conversation.
+    pub seq: u64,
+    /// Which message of the model it is part of.
+    pub message: Option<u64>,
+    /// Whose words it holds.
+    pub role: String,
+    /// What it is, as [`ItemBody::row_kind`](crate::ItemBody::row_kind) says it.
+    pub kind: String,
+    /// How long it is, in bytes.
+    pub bytes: u64,
+}
+
 /// Held by the one process that may append to a conversation; let go when it is dropped.
 pub trait ConversationLock: Send + Sync {}
 
@@ -95,6 +110,34 @@ pub trait TranscriptStore: Send + Sync {
     /// All entries of a conversation, oldest first.
     fn items<'a>(&'a self, id: &'a str)
     -> BoxFuture<'a, Result<Vec<TranscriptItem>, ArchiveError>>;
+
+    /// The entries from one place to another, both included. Outputs longer than this stay where
+    /// they are: [`AnswerItem::in_archive`](crate::AnswerItem::in_archive).
+    fn items_between<'a>(
+        &'a self,
+        id: &'a str,
+        (from, to): (u64, u64),
+        longest_output: usize,
+    ) -> BoxFuture<'a, Result<Vec<TranscriptItem>, ArchiveError>> {
+        Box::pin(async move {
+            let mut items = self.items(id).await?;
+            items.retain(|it| (from..=to).contains(&it.seq));
+            items.iter_mut().for_each(|it| it.body.leave_output(longest_output));
+            Ok(items)
+        })
+    }
+
+    /// All entries of a conversation without their contents, oldest first.
+    fn sizes<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Vec<EntrySize>, ArchiveError>> {
+        let size = |it: TranscriptItem| EntrySize {
+            seq: it.seq,
+            message: it.message,
+            role: it.body.role().to_owned(),
+            kind: it.body.row_kind().to_owned(),
+            bytes: it.json("").to_string().len() as u64 + it.blocks.map_or(0, |it| it.len() as u64),
+        };
+        Box::pin(async move { Ok(self.items(id).await?.into_iter().map(size).collect()) })
+    }
 
     /// The head of a conversation.
     fn head<'a>(

@@ -9,9 +9,9 @@ use std::{
 
 use eclusa_agent::{
     ConversationHead, TranscriptItem, TranscriptStore,
-    transcript::{ArchiveError, CallFate, ConversationLock, fate_in},
+    transcript::{ArchiveError, CallFate, ConversationLock, EntrySize, fate_in},
 };
-use eclusa_store::{ConversationRow, ItemRow, Store, StoreError};
+use eclusa_store::{ConversationRow, ItemRow, ItemSize, Store, StoreError};
 use futures::future::BoxFuture;
 use rustix::fs::{FlockOperation, flock};
 
@@ -72,15 +72,48 @@ impl TranscriptStore for Archive {
         &'a self,
         id: &'a str,
     ) -> BoxFuture<'a, Result<Vec<TranscriptItem>, ArchiveError>> {
+        self.items_between(id, (0, u64::MAX), usize::MAX)
+    }
+
+    fn items_between<'a>(
+        &'a self,
+        id: &'a str,
+        (from, to): (u64, u64),
+        longest_output: usize,
+    ) -> BoxFuture<'a, Result<Vec<TranscriptItem>, ArchiveError>> {
         Box::pin(async move {
-            let rows = self.store.items(id).map_err(failed)?;
-            let damaged = |seq| ArchiveError(format!("entry {id}.{seq} of the session is damaged"));
-            rows.into_iter()
-                .map(|row| {
-                    let seq = row.seq;
-                    item(row).ok_or_else(|| damaged(seq))
-                })
-                .collect()
+            let (mut items, mut damaged) = (Vec::new(), None);
+            let each = |row: ItemRow| {
+                let seq = row.seq;
+                match item(row) {
+                    Some(mut it) => {
+                        it.body.leave_output(longest_output);
+                        items.push(it);
+                    }
+                    None => damaged = damaged.or(Some(seq)),
+                }
+            };
+            self.store.each_item(id, from, to, each).map_err(failed)?;
+            match damaged {
+                Some(seq) => {
+                    Err(ArchiveError(format!("entry {id}.{seq} of the session is damaged")))
+                }
+                None => Ok(items),
+            }
+        })
+    }
+
+    fn sizes<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Vec<EntrySize>, ArchiveError>> {
+        let size = |it: ItemSize| EntrySize {
+            seq: it.seq,
+            message: it.message,
+            role: it.role,
+            kind: it.kind,
+            bytes: it.bytes,
+        };
+        Box::pin(async move {
+            let sizes = self.store.item_sizes(id).map_err(failed)?;
+            Ok(sizes.into_iter().map(size).collect())
         })
     }
 
@@ -198,7 +231,7 @@ fn item_row(conversation: &str, item: TranscriptItem) -> ItemRow {
         message: item.message,
         at: item.at,
         role: item.body.role().to_owned(),
-        kind: item.body.kind().to_owned(),
+        kind: item.body.row_kind().to_owned(),
         body: item.json(conversation).to_string(),
         words: item.body.words(),
         blocks: item.blocks,

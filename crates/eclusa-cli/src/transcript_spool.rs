@@ -56,8 +56,8 @@ impl Spool for TranscriptSpool {
             let Some((id, seq)) = entry else {
                 return self.archive.store.read(reference, range).await;
             };
-            let items = self.archive.items(id).await.map_err(io::Error::other)?;
-            let item = items.into_iter().find(|it| it.seq == seq).map(|it| it.body);
+            let items = self.archive.items_between(id, (seq, seq), usize::MAX).await;
+            let item = items.map_err(io::Error::other)?.pop().map(|it| it.body);
             let Some(ItemBody::Answer(answer) | ItemBody::LateAnswer(answer)) = item else {
                 return Err(io::Error::other(format!("no saved output `{reference}`")));
             };

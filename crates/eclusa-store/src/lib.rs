@@ -29,4 +29,4 @@ pub use eclusa::Durability;
 pub use error::{StoreError, VerifyError};
 pub use options::Options;
 pub use store::Store;
-pub use transcripts::{ConversationRow, ItemRow};
+pub use transcripts::{ConversationRow, ItemRow, ItemSize};

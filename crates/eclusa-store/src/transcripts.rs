@@ -8,8 +8,11 @@ use crate::{
     writer::{Transaction, to_sql},
 };
 
+const ITEM: &str = "SELECT seq, turn, message, at, role, kind, body, blocks, log_at FROM items ";
+
 const CONVERSATION: &str = "SELECT id, parent, title, persona, model, created, touched, taint, usage, \
-     (SELECT coalesce(max(turn), 0) FROM items WHERE conversation = conversations.id), \
+     coalesce((SELECT turn FROM items WHERE conversation = conversations.id \
+         ORDER BY seq DESC LIMIT 1), 0), \
      (SELECT count(*) FROM items WHERE conversation = conversations.id AND kind = 'call') \
      FROM conversations ";
 
@@ -65,6 +68,21 @@ pub struct ItemRow {
     pub words: String,
 }
 
+/// An entry without its contents.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ItemSize {
+    /// Its place, from 1.
+    pub seq: u64,
+    /// The message that it is part of.
+    pub message: Option<u64>,
+    /// Whose words.
+    pub role: String,
+    /// What it is.
+    pub kind: String,
+    /// How long its contents are.
+    pub bytes: u64,
+}
+
 impl Store {
     /// Begins a conversation. False when the id is taken.
     pub async fn create_conversation(&self, row: ConversationRow) -> Result<bool, StoreError> {
@@ -116,11 +134,47 @@ impl Store {
 
     /// The entries of a conversation, oldest first.
     pub fn items(&self, conversation: &str) -> Result<Vec<ItemRow>, StoreError> {
-        let sql = "SELECT seq, turn, message, at, role, kind, body, blocks, log_at FROM items \
-                   WHERE conversation = ?1 ORDER BY seq";
+        let mut rows = Vec::new();
+        self.each_item(conversation, 0, u64::MAX, |row| rows.push(row))?;
+        Ok(rows)
+    }
+
+    /// Tells the entries of a conversation from one place to another, both included, one by one.
+    pub fn each_item(
+        &self,
+        conversation: &str,
+        from: u64,
+        to: u64,
+        mut tell: impl FnMut(ItemRow),
+    ) -> Result<(), StoreError> {
+        let sql = format!("{ITEM} WHERE conversation = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq");
+        let reader = self.reader();
+        let mut select = reader.prepare_cached(&sql).in_store(self.path())?;
+        let between = params![conversation, to_sql(from), to_sql(to)];
+        let rows = select.query_map(between, item).in_store(self.path())?;
+        for row in rows {
+            tell(row.in_store(self.path())?);
+        }
+        Ok(())
+    }
+
+    /// The entries of a conversation without their contents, oldest first.
+    pub fn item_sizes(&self, conversation: &str) -> Result<Vec<ItemSize>, StoreError> {
+        let sql = "SELECT seq, message, role, kind, \
+                   octet_length(body) + coalesce(octet_length(blocks), 0) \
+                   FROM items WHERE conversation = ?1 ORDER BY seq";
         let reader = self.reader();
         let mut select = reader.prepare_cached(sql).in_store(self.path())?;
-        let rows = select.query_map([conversation], item).in_store(self.path())?;
+        let size = |row: &Row<'_>| {
+            Ok(ItemSize {
+                seq: number(row, 0)?,
+                message: optional(row, 1)?,
+                role: row.get(2)?,
+                kind: row.get(3)?,
+                bytes: number(row, 4)?,
+            })
+        };
+        let rows = select.query_map([conversation], size).in_store(self.path())?;
         rows.collect::<rusqlite::Result<_>>().in_store(self.path())
     }
 
@@ -252,21 +306,22 @@ fn conversation(row: &Row<'_>) -> rusqlite::Result<ConversationRow> {
 }
 
 fn item(row: &Row<'_>) -> rusqlite::Result<ItemRow> {
-    let optional = |at: usize| -> rusqlite::Result<Option<u64>> {
-        Ok(row.get::<_, Option<i64>>(at)?.and_then(|it| u64::try_from(it).ok()))
-    };
     Ok(ItemRow {
         seq: number(row, 0)?,
         turn: number(row, 1)?,
-        message: optional(2)?,
+        message: optional(row, 2)?,
         at: number(row, 3)?,
         role: row.get(4)?,
         kind: row.get(5)?,
         body: row.get(6)?,
         blocks: row.get(7)?,
-        log_at: optional(8)?,
+        log_at: optional(row, 8)?,
         words: String::new(),
     })
+}
+
+fn optional(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u64>> {
+    Ok(row.get::<_, Option<i64>>(at)?.and_then(|it| u64::try_from(it).ok()))
 }
 
 fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {

@@ -13,6 +13,7 @@ use super::{Conversation, TurnFailure};
 use crate::{
     events::{AgentEvent, CallOutcome, TurnEnd},
     item::{AnswerItem, ItemBody, TranscriptItem},
+    task_parent,
 };
 
 /// How often an idle conversation looks for answers, while something waits for one.
@@ -214,7 +215,9 @@ impl Conversation {
             reason: question.reason,
             ..ToolCall::new(self.recorded_id(&id), question.tool, question.args)
         };
-        let reply = self.gate.for_run(run).pass(again).await;
+        let (parent, mut ended) = self.task_parent();
+        let reply = task_parent::inside(parent, self.gate.for_run(run).pass(again)).await;
+        let _ = ended.recv().await;
         let answer = self.answer_item(&id, &reply).await?;
         self.keep(vec![(ItemBody::LateAnswer(answer), None)]).await?;
         self.tell(AgentEvent::Answered(CallOutcome::new(id, &reply)));

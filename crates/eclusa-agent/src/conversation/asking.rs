@@ -4,11 +4,11 @@ use eclusa::{Hash, audit::SentRequest};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::{Conversation, TurnFailure};
+use super::{Conversation, RequestBody, TurnFailure};
 use crate::{
     events::{AgentEvent, TurnEnd},
     item::ItemBody,
-    model::{Delta, ModelError, ModelErrorKind, ModelReply, ModelRequest},
+    model::{Delta, ModelError, ModelErrorKind, ModelReply},
     retry::Retries,
 };
 
@@ -17,7 +17,7 @@ impl Conversation {
     /// interruption is kept; a call or a thought that was cut off is not.
     pub(super) async fn ask(
         &mut self,
-        request: &ModelRequest,
+        request: RequestBody,
         cancel: &CancellationToken,
     ) -> Result<ModelReply, TurnFailure> {
         match self.ask_heard(request, cancel).await? {
@@ -36,7 +36,7 @@ impl Conversation {
     /// The same, for whoever is asked to sum up while something else is asked.
     pub(super) fn ask_boxed<'a>(
         &'a mut self,
-        request: &'a ModelRequest,
+        request: RequestBody,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<ModelReply, TurnFailure>> {
         Box::pin(self.ask(request, cancel))
@@ -45,16 +45,14 @@ impl Conversation {
     /// The reply, or what had come of it when the turn was interrupted.
     async fn ask_heard(
         &mut self,
-        request: &ModelRequest,
+        mut request: RequestBody,
         cancel: &CancellationToken,
     ) -> Result<Result<ModelReply, String>, TurnFailure> {
         let mut retries = Retries::new();
-        let mut request = request.clone();
         let mut shortened = false;
         loop {
-            let body = self.model.body(&request);
-            let bytes = body.len();
-            self.record_sent(&body).await?;
+            let bytes = request.bytes.len();
+            self.record_sent(&request.bytes).await?;
             // The first request of a turn's step is counted where limits are looked at.
             if !std::mem::take(&mut self.reserved) {
                 self.budgets().for_each(|it| it.used().requests += 1);
@@ -76,7 +74,7 @@ impl Conversation {
             let asked = tokio::select! {
                 biased;
                 () = cancel.cancelled() => None,
-                asked = model.ask(body, &mut hear) => Some(asked),
+                asked = model.ask(request.bytes.clone(), &mut hear) => Some(asked),
             };
             let err = match asked {
                 None => return Ok(Err(heard)),
@@ -90,7 +88,7 @@ impl Conversation {
             if err.kind == ModelErrorKind::TooLong && !shortened {
                 shortened = true;
                 self.make_room_or_end(cancel).await?;
-                request = self.plain_request(request.tools.is_some());
+                request = self.body(request.tools);
                 continue;
             }
             let why = self.redacted(&err.what).0;

@@ -121,6 +121,7 @@ impl Conversation {
             pictures,
             outside: self.outside(reply),
             approval: reply.parked(),
+            in_archive: 0,
         })
     }
 

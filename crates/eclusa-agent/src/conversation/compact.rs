@@ -3,7 +3,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Conversation, TurnFailure};
+use super::{Conversation, RequestBody, TurnFailure};
 use crate::{
     context::LONG_OUTPUT,
     events::{AgentEvent, TurnEnd},
@@ -25,22 +25,27 @@ and why; the next steps. Plain text, no calls, at most a page.";
 impl Conversation {
     /// How full the window would be now, in percent of what can be used.
     fn percent(&self) -> u64 {
+        self.percent_of(self.tokens_now())
+    }
+
+    fn percent_of(&self, tokens: u64) -> u64 {
         let profile = self.model.profile();
         let room = profile.window.saturating_sub(profile.output).max(1);
-        self.tokens_now().saturating_mul(100) / room
+        tokens.saturating_mul(100) / room
     }
 
-    fn tokens_now(&self) -> u64 {
-        self.measure.tokens(self.model.body(&self.plain_request(true)).len())
+    pub(super) fn tokens_now(&self) -> u64 {
+        self.measure.tokens(self.body(true).bytes.len())
     }
 
-    /// Makes room where the next request would fill more than 80 % of the window.
-    pub(super) async fn make_room(&mut self) -> Result<(), TurnFailure> {
-        if self.percent() < 80 {
-            return Ok(());
+    /// Makes room where the next request would fill more than 80 % of the window. True when it had to.
+    pub(super) async fn make_room(&mut self, next: &RequestBody) -> Result<bool, TurnFailure> {
+        if self.percent_of(self.measure.tokens(next.bytes.len())) < 80 {
+            return Ok(false);
         }
         let cancel = self.gate.run().cancel.clone();
-        self.make_room_or_end(&cancel).await
+        self.make_room_or_end(&cancel).await?;
+        Ok(true)
     }
 
     /// Makes room, or ends the turn because there is none to be had.
@@ -75,7 +80,8 @@ impl Conversation {
     pub(super) async fn compact_now(&mut self) {
         let cancel = self.begin_turn();
         let before = self.tokens_now();
-        let done = match self.shorten_outputs().await {
+        let noted = self.note_unread().await;
+        let done = match noted.and(self.shorten_outputs().await) {
             Ok(_) => self.summarize(&cancel).await,
             Err(err) => Err(err.into()),
         };
@@ -118,7 +124,8 @@ impl Conversation {
         let mut request = ModelRequest { tools: None, ..self.plain_request(false) };
         let text = SUMMARY_PROMPT.to_owned();
         request.messages.push(ViewMessage::User { text, pictures: Vec::new() });
-        let said = self.ask_boxed(&request, cancel).await?;
+        let request = RequestBody { bytes: self.model.body(&request), tools: false };
+        let said = self.ask_boxed(request, cancel).await?;
         let text = self.redacted(&said.text).0;
         if text.trim().is_empty() {
             return Err(TurnFailure::Other(

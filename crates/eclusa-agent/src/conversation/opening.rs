@@ -9,7 +9,13 @@ use std::{
 use eclusa::{Event, Gate, Run, Scene};
 use tokio::sync::mpsc;
 
-use super::{Conversation, ConversationHandle, calling::Repeats, recover::lost_answers, title};
+use super::{
+    Conversation, ConversationHandle,
+    calling::Repeats,
+    loading::{Unread, load},
+    recover::lost_answers,
+    title,
+};
 use crate::{
     context::{Measure, Pictures},
     events::AgentEvent,
@@ -129,11 +135,10 @@ impl Conversation {
         let head = setup.store.head(id).await?.ok_or_else(|| OpenError::Unknown(id.to_owned()))?;
         let (mut conversation, events) = Conversation::with(setup, head, None)?;
         // Read once nobody else can append.
-        conversation.items = conversation.store.items(id).await?;
-        let last = conversation.items.last();
-        conversation.turn = last.map_or(0, |it| it.turn);
-        conversation.messages =
-            conversation.items.iter().filter_map(|it| it.message).max().unwrap_or_default();
+        let loaded = load(&*conversation.store, id, conversation.model.profile()).await?;
+        conversation.turn = loaded.items.last().map_or(0, |it| it.turn);
+        (conversation.items, conversation.messages) = (loaded.items, loaded.messages);
+        conversation.unread = loaded.unread;
         conversation.load_pictures().await?;
         if let Some(taint) = conversation.head.taint.clone() {
             conversation.gate.bring_from_outside(&taint);
@@ -190,6 +195,7 @@ impl Conversation {
             compactions: 0,
             repeats: Repeats::default(),
             last_text: String::new(),
+            unread: Unread::default(),
             opening: None,
         };
         let system = conversation.redacted(&setup.system).0;

@@ -116,7 +116,7 @@ fn refusal(status: u16, body: Value) -> Response<Full<Bytes>> {
 }
 
 /// What providers refuse, in one sentence.
-fn strict(path: &str, body: &Value, signed: &HashSet<String>) -> Result<(), String> {
+pub(crate) fn strict(path: &str, body: &Value, signed: &HashSet<String>) -> Result<(), String> {
     let blocks: Vec<(String, Vec<Value>)> = match path {
         "/v1/messages" => {
             list(&body["messages"]).iter().map(|it| (role(it), list(&it["content"]))).collect()

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
 mod fake_server;
+mod histories;
+mod long;
 mod resume;
 mod served;
 mod task;

@@ -53,6 +53,8 @@ pub(crate) enum CallEnd {
     Failed,
     /// It was refused.
     Refused,
+    /// It waits for a person who is not here.
+    Waits,
 }
 
 /// What came of a call.
@@ -215,6 +217,7 @@ impl View {
             CallEnd::Done => ("✓", Style::Good),
             CallEnd::Failed => ("✗", Style::Warn),
             CallEnd::Refused => ("✗", Style::Bad),
+            CallEnd::Waits => ("⋯", Style::Warn),
         };
         let number = end.number.map_or_else(String::new, |it| format!("  #{it}"));
         let took = elapsed(end.time);

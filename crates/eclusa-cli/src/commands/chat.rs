@@ -33,6 +33,7 @@ pub(super) async fn run(global: &Global, args: ChatArgs) -> Result<Exit, Failure
         true => plain::run(global, choice, first).await?,
         false => live::run(global, choice, first).await?,
     };
+    let Some(id) = id else { return Ok(exit) };
     let paint = Paint::on(&std::io::stderr());
     let line = format!("session {id}: go on with `eclusa chat --resume {id}`");
     writeln!(std::io::stderr(), "{}", paint.text(Style::Faint, &line))?;

@@ -81,7 +81,7 @@ pub(super) async fn run(
             }
         }
         SessionsCommand::Rm { id } => {
-            let (head, _) = read(&archive, Some(&id)).await?;
+            let head = find(&archive, Some(&id)).await?;
             let lock = archive.lock(&head.id).map_err(Failure::failed)?;
             if lock.is_none() {
                 return Err(Failure::usage(format!(
@@ -110,19 +110,24 @@ pub(super) async fn read(
     archive: &Archive,
     id: Option<&str>,
 ) -> Result<(ConversationHead, Vec<TranscriptItem>), Failure> {
+    let head = find(archive, id).await?;
+    let items = archive.items(&head.id).await.map_err(Failure::failed)?;
+    Ok((head, items))
+}
+
+/// A conversation without its entries; without an id, the one that was touched last.
+pub(super) async fn find(archive: &Archive, id: Option<&str>) -> Result<ConversationHead, Failure> {
     let head = match id {
         Some(id) => archive.head(id).await.map_err(Failure::failed)?,
         None => archive.list(1).map_err(Failure::failed)?.pop(),
     };
-    let head = head.ok_or_else(|| {
+    head.ok_or_else(|| {
         let what = match id {
             Some(id) => format!("there is no session `{}`", sanitize(id)),
             None => "there is no session in this workspace yet".to_owned(),
         };
         Failure::usage(what).hint("`eclusa sessions` lists them")
-    })?;
-    let items = archive.items(&head.id).await.map_err(Failure::failed)?;
-    Ok((head, items))
+    })
 }
 
 fn list(archive: &Archive, all: bool, json: bool, screen: &mut Screen) -> Result<(), Failure> {

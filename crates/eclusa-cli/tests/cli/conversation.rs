@@ -174,6 +174,7 @@ fn an_open_chat_goes_on_by_itself_when_a_call_is_answered_elsewhere() {
     let mut command = world.command(&["chat", "--model", &model, "go"]);
     command.env("NO_COLOR", "1");
     let mut person = Person::sized(command, 80, 24);
+    person.sees("waits for approval 1");
     person.sees("It waits.");
     wait_until("somebody with a key says yes", || {
         world.eclusa(&["approvals", "yes", "1", "--key", &key]).code == 0
@@ -215,6 +216,39 @@ fn s3_32_a_model_argues_the_other_side_and_what_is_no_clear_answer_stops_the_cal
         let (reply, _) = think(says);
         assert!(reply["error"].as_str().unwrap().contains(told), "{says}: {reply}");
         assert_eq!(reply["output"], "", "{says}: {reply}");
+    }
+}
+
+#[test]
+fn a_reverse_thinkers_request_counts_to_the_limits_of_the_turn() {
+    for (requests, code, counted, output) in
+        [(1, 4, 1, ""), (2, 4, 2, "deployed\n"), (3, 0, 3, "deployed\n")]
+    {
+        let world = World::new();
+        let proceed = "## says\n{\"verdict\": \"proceed\", \"reason\": \"fine\"}\n";
+        let thinker = script(&world, "thinker.md", proceed);
+        world.write(
+            "config/eclusa/eclusa.toml",
+            &format!(
+                "limits.turn.requests = {requests}\n\
+                 [tools.deploy]\ndescription = \"deploys\"\ncommand = [\"echo\", \"deployed\"]\nreads = []\n\
+                 reverse_thinking = true\n[reverse_thinker]\nmodel = {thinker:?}\n\
+                 [[rules]]\ndecision = \"allow\"\ntool = \"deploy\"\n"
+            ),
+        );
+        let text = format!("## says\nOff.\n{}## says\nDone.\n", call("deploy", json!({})));
+        let model = script(&world, "script.md", &text);
+        let answer = ask(&world, code, &["--model", &model, "go"]);
+        assert_eq!(answer["requests"], counted, "{answer}");
+        let id = answer["session"].as_str().unwrap();
+        let kept = world.eclusa(&["sessions", "export", id, "--format", "json"]).json();
+        let items = kept["items"].as_array().unwrap();
+        let result = items.iter().find_map(|it| it.get("tool_result")).unwrap();
+        assert_eq!(result["output"], output, "{result}");
+        if requests == 1 {
+            let why = result["error"].as_str().unwrap();
+            assert!(why.contains("limits.turn.requests"), "{why}");
+        }
     }
 }
 

@@ -21,11 +21,12 @@ pub(super) struct HandOver {
 pub(super) type HandOverRequests = UnboundedSender<HandOver>;
 
 /// The terminal, until this is dropped.
-struct LentTerminal {
+pub(super) struct LentTerminal {
     _returned: oneshot::Sender<()>,
 }
 
-async fn borrow(requests: &HandOverRequests) -> Result<LentTerminal, String> {
+/// Waits until the terminal is free.
+pub(super) async fn borrow(requests: &HandOverRequests) -> Result<LentTerminal, String> {
     let (ready, is_ready) = oneshot::channel();
     let (lent, returned) = oneshot::channel();
     let gone = "the chat is being closed";

@@ -28,6 +28,7 @@ use crate::{
 };
 
 mod commands;
+mod opening;
 mod shown;
 
 /// Frames are no closer together, however fast the model writes.
@@ -84,21 +85,24 @@ enum Happened {
     Frame,
 }
 
-/// Talks until the person leaves. Also gives the id of the session.
+/// Talks until the person leaves. Also gives the id of the session, if it was opened.
 pub(super) async fn run(
     global: &Global,
     choice: ChatChoice,
     first: String,
-) -> Result<(Exit, String), Failure> {
-    let signals = ChatSignals::new()?;
-    let (requests, questions): (HandOverRequests, _) = mpsc::unbounded_channel();
-    let chat = OpenChat::open(global, &choice, Some(&requests)).await?;
+) -> Result<(Exit, Option<String>), Failure> {
+    let mut signals = ChatSignals::new()?;
+    let (requests, mut questions): (HandOverRequests, _) = mpsc::unbounded_channel();
+    let mut screen = LiveScreen::open()?;
+    let opening = OpenChat::open(global, &choice, Some(&requests));
+    let opened = opening::show_while(opening, &mut screen, &mut questions, &mut signals).await?;
+    let Some((chat, typed)) = opened else { return Ok((Exit::Done, None)) };
     let mut live = LiveChat {
         global,
         choice,
         chat,
         requests,
-        screen: LiveScreen::open()?,
+        screen,
         questions,
         signals,
         busy: false,
@@ -115,21 +119,24 @@ pub(super) async fn run(
     };
     live.chat.handle.take_up_answers();
     live.show_beginning(true);
-    let talked = live.talk(first).await;
+    let talked = live.talk(first, typed).await;
     let LiveChat { mut chat, screen, mut questions, .. } = live;
     drop(screen);
     // Nobody is asked any more.
     questions.close();
     let id = chat.id.clone();
     chat.close().await;
-    talked.map(|()| (Exit::Done, id))
+    talked.map(|()| (Exit::Done, Some(id)))
 }
 
 impl LiveChat<'_> {
-    async fn talk(&mut self, first: String) -> Result<(), Failure> {
+    async fn talk(&mut self, first: String, typed: Vec<Key>) -> Result<(), Failure> {
         self.draw()?;
         if !first.trim().is_empty() {
             self.send(&first, Moment::Now).await?;
+        }
+        for key in &typed {
+            self.press(key).await?;
         }
         while !self.ended {
             match self.next().await {

@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 use eclusa::{Gate, Mode, Run};
 use eclusa_agent::{AgentEvent, Conversation, ConversationHandle, TranscriptItem};
+use eclusa_config::{KeySource, ModelSettings};
 use eclusa_mcp::Gateway;
 use tokio::{sync::mpsc::UnboundedReceiver, task::JoinHandle};
 
 use super::{
-    hand_over::{HandOverRequests, lend_terminal},
+    hand_over::{HandOverRequests, borrow, lend_terminal},
     model_choice, session_setup, sessions, unopened,
 };
 use crate::{
     archive::Archive, args::Global, context::AppContext, failure::Failure, servers,
     terminal::Terminal, transcript_spool,
 };
+
+/// So many entries of a session that is resumed are shown.
+const SHOWN_ITEMS: usize = 24;
 
 /// What a chat is opened with. Commands of the person change it, nothing else does.
 #[derive(Debug, Clone, Default)]
@@ -39,7 +43,7 @@ pub(super) struct OpenChat {
     pub(super) names: [String; 3],
     /// How many tokens the model can look at.
     pub(super) window: u64,
-    /// What was there when it was opened.
+    /// The end of what was there when it was opened.
     pub(super) before: Vec<TranscriptItem>,
     pub(super) handle: ConversationHandle,
     pub(super) events: UnboundedReceiver<AgentEvent>,
@@ -48,7 +52,8 @@ pub(super) struct OpenChat {
 }
 
 impl OpenChat {
-    /// Opens a conversation. Questions go to the terminal, which `lender` may have to give away first.
+    /// Opens a conversation. Questions go to the terminal, which `lender` may have to give away first,
+    /// as it has to for commands that print keys: they may ask for a passphrase.
     pub(super) async fn open(
         global: &Global,
         choice: &ChatChoice,
@@ -57,9 +62,17 @@ impl OpenChat {
         // The mode is a layer of the configuration: what the administrator says holds.
         let ctx = AppContext::open(&Global { mode: choice.mode, ..global.clone() })?;
         let persona = model_choice::persona(&ctx, choice.persona.as_deref())?;
+        let asks = |it: &ModelSettings| matches!(it.key, Some(KeySource::Command(_)));
+        let terminal = match lender {
+            Some(lender) if ctx.config.models.iter().any(asks) => {
+                Some(borrow(lender).await.map_err(Failure::failed)?)
+            }
+            _ => None,
+        };
         let chosen = model_choice::find(&ctx, choice.model.as_deref(), &persona).await?;
         let limits = model_choice::limits(&ctx, &*chosen.model, None)?;
         let (helpers, secrets) = model_choice::helpers(&ctx, &chosen).await;
+        drop(terminal);
         let store = ctx.store()?;
         let archive = Archive::new(store.clone());
         let terminal = Terminal::new(true, ctx.paths.always_files());
@@ -91,7 +104,7 @@ impl OpenChat {
         )?;
         let resume = match (&choice.resume, choice.last) {
             (Some(id), _) => Some(id.clone()),
-            (None, true) => Some(sessions::read(&archive, None).await?.0.id),
+            (None, true) => Some(sessions::find(&archive, None).await?.id),
             (None, false) => None,
         };
         let opened = match &resume {
@@ -109,7 +122,7 @@ impl OpenChat {
             id,
             names,
             window,
-            before: conversation.items().to_vec(),
+            before: last_items(conversation.items()),
             handle: conversation.handle(),
             events,
             conversation: Some(tokio::spawn(conversation.run())),
@@ -130,4 +143,8 @@ impl OpenChat {
             behind.close().await;
         }
     }
+}
+
+fn last_items(items: &[TranscriptItem]) -> Vec<TranscriptItem> {
+    items.iter().skip(items.len().saturating_sub(SHOWN_ITEMS)).cloned().collect()
 }

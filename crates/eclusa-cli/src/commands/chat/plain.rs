@@ -34,7 +34,7 @@ pub(super) async fn run(
     global: &Global,
     choice: ChatChoice,
     first: String,
-) -> Result<(Exit, String), Failure> {
+) -> Result<(Exit, Option<String>), Failure> {
     let signals = ChatSignals::new()?;
     let chat = OpenChat::open(global, &choice, None).await?;
     let mut plain =
@@ -42,7 +42,7 @@ pub(super) async fn run(
     let talked = plain.talk(first).await;
     let id = plain.chat.id.clone();
     plain.chat.close().await;
-    talked.map(|()| (Exit::Done, id))
+    talked.map(|()| (Exit::Done, Some(id)))
 }
 
 impl PlainChat<'_> {

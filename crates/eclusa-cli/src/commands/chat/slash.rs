@@ -109,7 +109,7 @@ pub(super) async fn run(with: CommandContext<'_>, line: &str) -> Result<AfterCom
             say("`/resume ID` goes on with one of them")?;
         }
         "/resume" => {
-            let (head, _) = sessions::read(&chat.archive, Some(rest)).await?;
+            let head = sessions::find(&chat.archive, Some(rest)).await?;
             return Ok(with.elsewhere(Some(head.id), String::new()));
         }
         "/clear" | "/new" => return Ok(with.elsewhere(None, String::new())),

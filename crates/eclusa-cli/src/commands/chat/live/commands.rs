@@ -76,13 +76,9 @@ impl LiveChat<'_> {
         let before =
             ChatChoice { resume: Some(self.chat.id.clone()), last: false, ..self.choice.clone() };
         self.chat.close().await;
-        let opened = OpenChat::open(self.global, &choice, Some(&self.requests)).await;
-        let (chat, choice, failed) = match opened {
+        let (chat, choice, failed) = match self.open(&choice).await {
             Ok(chat) => (chat, choice, None),
-            Err(failure) => {
-                let chat = OpenChat::open(self.global, &before, Some(&self.requests)).await?;
-                (chat, before, Some(failure))
-            }
+            Err(failure) => (self.open(&before).await?, before, Some(failure)),
         };
         (self.chat, self.choice) = (chat, choice);
         (self.busy, self.compacting, self.cost) = (false, false, 0);
@@ -95,6 +91,13 @@ impl LiveChat<'_> {
                 Ok(AfterCommand::GoOn)
             }
         }
+    }
+
+    async fn open(&mut self, choice: &ChatChoice) -> Result<OpenChat, Failure> {
+        let cancel = CancellationToken::new();
+        let LiveChat { global, requests, screen, questions, signals, .. } = self;
+        let opening = OpenChat::open(global, choice, Some(requests));
+        serve(opening, screen, questions, signals, &cancel).await?
     }
 
     /// What could be meant by the word behind the cursor.

@@ -11,9 +11,6 @@ use crate::{
     screen::{Style, sanitize},
 };
 
-/// So many entries of a session that is resumed are shown.
-const SHOWN_ITEMS: usize = 24;
-
 const WAITING: &str = "waiting for the model";
 
 impl LiveChat<'_> {
@@ -25,10 +22,9 @@ impl LiveChat<'_> {
         if !with_past {
             return view.say(Style::Faint, &view.status.names.join(" · "));
         }
-        let skip = self.chat.before.len().saturating_sub(SHOWN_ITEMS);
-        let shown = self.chat.before.get(skip..).unwrap_or_default();
-        for item in shown {
-            show_item(view, item, shown);
+        let shown = std::mem::take(&mut self.chat.before);
+        for item in &shown {
+            show_item(view, item, &shown);
         }
         view.end_text();
     }
@@ -143,6 +139,7 @@ impl LiveChat<'_> {
 
 fn ended(call: &CallOutcome) -> CallEnd {
     match (&call.error, call.refused) {
+        _ if call.approval.is_some() => CallEnd::Waits,
         (None, _) => CallEnd::Done,
         (Some(_), true) => CallEnd::Refused,
         (Some(_), false) => CallEnd::Failed,
@@ -167,7 +164,11 @@ fn show_item(view: &mut View, item: &TranscriptItem, all: &[TranscriptItem]) {
                 _ => None,
             });
             let about = call.map(brief).unwrap_or_default();
-            let outcome = if answer.error.is_some() { CallEnd::Failed } else { CallEnd::Done };
+            let outcome = match (&answer.error, answer.approval) {
+                (_, Some(_)) => CallEnd::Waits,
+                (Some(_), None) => CallEnd::Failed,
+                (None, None) => CallEnd::Done,
+            };
             let note = sanitize(answer.error.as_deref().unwrap_or_default());
             let end = EndedCall {
                 outcome,
