@@ -51,6 +51,7 @@ mod run;
 mod screens;
 mod secret_names;
 mod servers;
+#[cfg(target_arch = "x86_64")]
 mod system_calls;
 mod undo;
 mod workday;

@@ -13,6 +13,7 @@ mod commands;
 mod faults;
 mod icons;
 mod import;
+#[cfg(target_arch = "x86_64")]
 mod least;
 mod many;
 mod names;

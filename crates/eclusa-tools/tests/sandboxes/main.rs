@@ -1,5 +1,6 @@
 //! Commands in sandboxes, through the whole gate, against the same commands run plainly.
 
+#![cfg(target_arch = "x86_64")]
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
