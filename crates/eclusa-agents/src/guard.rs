@@ -94,6 +94,22 @@ const CLAUDE_CODE: GuardRow = GuardRow {
     },
 };
 
+/// Codex's settings, with more features and more at the end.
+macro_rules! codex_config {
+    ($features:literal, $end:literal) => {
+        concat!(
+            "model_provider = \"eclusa\"\napproval_policy = \"never\"\n\
+             # Its own sandbox cannot be made inside ours.\n\
+             sandbox_mode = \"danger-full-access\"\n\n\
+             [features]\nhooks = false\n",
+            $features,
+            "\n[model_providers.eclusa]\nname = \"eclusa\"\nbase_url = \"http://127.0.0.1\"\n\
+             env_key = \"OPENAI_API_KEY\"\nwire_api = \"responses\"\nsupports_websockets = false\n",
+            $end,
+        )
+    };
+}
+
 const CODEX: GuardRow = GuardRow {
     agent: Agent::Codex,
     key: "OPENAI_API_KEY",
@@ -105,30 +121,19 @@ const CODEX: GuardRow = GuardRow {
     staged: FormRow {
         before: "-c model_providers.eclusa.base_url=\"$http_proxy\"",
         after: "",
-        files: &[(
-            "config.toml",
-            "model_provider = \"eclusa\"\napproval_policy = \"never\"\n\
-             # Its own sandbox cannot be made inside ours.\n\
-             sandbox_mode = \"danger-full-access\"\n\n\
-             [features]\nhooks = false\n\n\
-             [model_providers.eclusa]\nname = \"eclusa\"\nbase_url = \"http://127.0.0.1\"\n\
-             env_key = \"OPENAI_API_KEY\"\nwire_api = \"responses\"\nsupports_websockets = false\n",
-        )],
+        files: &[("config.toml", codex_config!("", ""))],
     },
     live: FormRow {
         before: "-c model_providers.eclusa.base_url=\"$http_proxy\"",
         after: "",
         files: &[(
             "config.toml",
-            "model_provider = \"eclusa\"\napproval_policy = \"never\"\n\
-             # Its own sandbox cannot be made inside ours.\n\
-             sandbox_mode = \"danger-full-access\"\n\n\
-             [features]\nhooks = false\nshell_tool = false\n\n\
-             [model_providers.eclusa]\nname = \"eclusa\"\nbase_url = \"http://127.0.0.1\"\n\
-             env_key = \"OPENAI_API_KEY\"\nwire_api = \"responses\"\nsupports_websockets = false\n\n\
-             [mcp_servers.eclusa]\nurl = \"http://127.0.0.1:3128/eclusa/mcp\"\n\
-             bearer_token_env_var = \"ECLUSA_GUARD_TOKEN\"\nrequired = true\n\
-             default_tools_approval_mode = \"approve\"\n",
+            codex_config!(
+                "shell_tool = false\n",
+                "\n[mcp_servers.eclusa]\nurl = \"http://127.0.0.1:3128/eclusa/mcp\"\n\
+                 bearer_token_env_var = \"ECLUSA_GUARD_TOKEN\"\nrequired = true\n\
+                 default_tools_approval_mode = \"approve\"\n"
+            ),
         )],
     },
 };

@@ -39,6 +39,7 @@ mod terminal;
 mod tickets;
 mod timestamp;
 mod token_store;
+mod toml_json;
 mod transcript_spool;
 mod trust;
 mod undo_retention;

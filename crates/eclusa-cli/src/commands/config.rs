@@ -4,7 +4,7 @@ use std::{os::unix::fs::MetadataExt, path::Path};
 
 use eclusa::settings::Endpoint;
 use eclusa_config::Config;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     args::{ConfigCommand, Global},
@@ -13,7 +13,7 @@ use crate::{
     failure::{Exit, Failure},
     paths::Paths,
     screen::{Screen, sanitize},
-    trust,
+    toml_json, trust,
 };
 
 pub(super) fn run(global: &Global, what: Option<ConfigCommand>) -> Result<Exit, Failure> {
@@ -63,7 +63,7 @@ fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure>
         for it in settings {
             // What cannot be read back is text all the same.
             let value = it.value.parse::<toml_edit::Value>().ok();
-            let value = value.as_ref().map_or_else(|| it.value.clone().into(), as_json);
+            let value = value.as_ref().map_or_else(|| it.value.clone().into(), toml_json::value);
             screen.json(&json!({"key": it.key, "value": value, "origin": it.origin}))?;
         }
         return Ok(());
@@ -73,21 +73,6 @@ fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure>
         screen.setting(&line, &sanitize(&it.origin))?;
     }
     Ok(())
-}
-
-/// A value of a configuration file, for programs. What JSON has no word for is text.
-fn as_json(value: &toml_edit::Value) -> Value {
-    match value {
-        toml_edit::Value::String(it) => it.value().as_str().into(),
-        toml_edit::Value::Integer(it) => (*it.value()).into(),
-        toml_edit::Value::Float(it) => (*it.value()).into(),
-        toml_edit::Value::Boolean(it) => (*it.value()).into(),
-        toml_edit::Value::Datetime(it) => it.value().to_string().into(),
-        toml_edit::Value::Array(items) => items.iter().map(as_json).collect(),
-        toml_edit::Value::InlineTable(fields) => {
-            fields.iter().map(|(name, it)| (name.to_owned(), as_json(it))).collect()
-        }
-    }
 }
 
 /// A usable configuration may still name tools that cannot be registered: those are made too. And it

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use eclusa::{
     Decision, Gate, Mode, Policy, Reason, Source, Validated, Verdict,
-    policy::{Effects, HiddenPaths},
+    policy::{ContextNeeds, EffectKinds, Effects, Explanation, HiddenPaths},
 };
+use eclusa_net::HostAccess;
 
 /// What the rules say of the changes, once they were judged.
 pub(super) type JudgedEffects = Arc<Mutex<Option<Verdict>>>;
@@ -28,7 +29,7 @@ pub(super) fn preview_text(verdict: &Verdict) -> String {
     format!("Preview only: nothing was changed. The rules {rules}")
 }
 
-/// The rules, and a question about every change.
+/// The rules, and a question about every change. Of all else it says what they say.
 struct Discarding {
     rules: Arc<Box<dyn Policy>>,
     /// What the person chose, which may answer what the rules ask.
@@ -54,12 +55,36 @@ impl Policy for Discarding {
         }])
     }
 
+    fn explain(&self, call: &Validated) -> Explanation {
+        self.rules.explain(call)
+    }
+
+    fn effect_kinds(&self, effects: &Effects<'_>) -> EffectKinds {
+        self.rules.effect_kinds(effects)
+    }
+
+    fn context_needs(&self) -> &ContextNeeds {
+        self.rules.context_needs()
+    }
+
+    fn taint_source(&self, call: &Validated) -> Option<&'static str> {
+        self.rules.taint_source(call)
+    }
+
     fn counts_lines(&self) -> bool {
         self.rules.counts_lines()
     }
 
     fn hidden(&self, call: &Validated) -> HiddenPaths {
         self.rules.hidden(call)
+    }
+
+    fn host_access(&self, call: &Validated) -> HostAccess {
+        self.rules.host_access(call)
+    }
+
+    fn remarks(&self, call: &Validated) -> Vec<String> {
+        self.rules.remarks(call)
     }
 
     fn judge_host(&self, call: &Validated, host: &str) -> Verdict {

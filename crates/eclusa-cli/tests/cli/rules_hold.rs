@@ -106,6 +106,10 @@ domain = "192.0.2.8"
     let denied = fetch("192.0.2.7");
     assert!(denied.contains("a rule denies `192.0.2.7`"), "{denied}");
     assert!(!denied.contains("commands.hosts"), "no setting opens it: {denied}");
+    // In a preview too, which applies nothing and runs all the same.
+    let preview = bash("python3 fetch.py 192.0.2.7");
+    let preview = world.eclusa(&["run", "--discard", "bash", &preview]);
+    assert!(preview.out.contains("a rule denies `192.0.2.7`"), "{preview:?}");
     // Through the rules; only then is the address looked at.
     for open in ["192.0.2.8", "192.0.2.17"] {
         let ran = fetch(open);

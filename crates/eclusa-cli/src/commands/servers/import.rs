@@ -15,11 +15,11 @@ use crate::{
     failure::{Exit, Failure},
     screen::{Screen, Style, sanitize},
     servers::config_edit,
+    toml_json,
 };
 
 mod entry;
 mod sources;
-mod toml;
 
 /// What becomes of the servers that were found.
 #[derive(Default)]
@@ -63,7 +63,7 @@ pub(super) fn run(
             Failure::usage(format!("`{}` cannot be read: {why}", source.file.display()))
         };
         let value = match source.is_toml() {
-            true => toml::read(&text),
+            true => toml_json::read(&text),
             false => eclusa_agents::read_jsonc(&text).map_err(|err| err.to_string()),
         };
         let value = value.map_err(wrong)?;

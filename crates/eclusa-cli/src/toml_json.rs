@@ -1,10 +1,10 @@
-//! TOML as a value of JSON, so that one reader serves all agents.
+//! TOML as a value of JSON, so that one reader serves files of both kinds.
 
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, TableLike};
 
 /// The value, or what is wrong.
-pub(super) fn read(text: &str) -> Result<Value, String> {
+pub(crate) fn read(text: &str) -> Result<Value, String> {
     let document: DocumentMut = text.parse().map_err(|err| format!("it is not TOML: {err}"))?;
     Ok(table(document.as_table()))
 }
@@ -23,7 +23,8 @@ fn item(item: &Item) -> Value {
     }
 }
 
-fn value(value: &toml_edit::Value) -> Value {
+/// One value. What JSON has no word for is text.
+pub(crate) fn value(value: &toml_edit::Value) -> Value {
     match value {
         toml_edit::Value::String(it) => it.value().as_str().into(),
         toml_edit::Value::Integer(it) => (*it.value()).into(),
