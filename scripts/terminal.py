@@ -112,7 +112,7 @@ def main():
         sees("word-20 ")
         types("and then this")
         sees("then: and then this")
-        for width, height in ((70, 20), (100, 30), (60, 24), (80, 24)):
+        for width, height in ((70, 20), (100, 30), (60, 24), (80, 24), (40, 24), (80, 24), (80, 12), (80, 24)):
             tmux("resize-window", "-x", str(width), "-y", str(height))
             time.sleep(0.3)
         tmux("send-keys", "Escape")
@@ -120,6 +120,8 @@ def main():
         sees("That was the queue.", True)
         for text in ("Hello, I am here.", "Written.", "That was the queue.", "ended: interrupted"):
             once(text)
+        if "then: and then this" in screen(True):
+            raise SystemExit("FAILED: a row that was live stayed behind:\n%s" % screen(True))
         types("/rewind 2")
         answers("y")
         sees("goes on from before turn 2", True)
@@ -129,8 +131,9 @@ def main():
         for pid in own:
             os.kill(pid, signal.SIGKILL)
         sees("left", True)
-        tmux("send-keys", "C-l")
-        types("reset; (%s --last); echo left again" % chat)
+        # The terminal is as the chat had it, where Enter ends no line.
+        types("stty sane; reset; (%s --last); echo left again" % chat, enter=False)
+        tmux("send-keys", "C-j")
         sees("/help lists the commands")
         # Before turn 2 the model had said one thing, so it writes again.
         types("write it once more")
@@ -139,7 +142,19 @@ def main():
         assert os.path.exists(root + "/workspace/a.txt")
         types("/quit")
         sees("left again")
-    print("talking, a question, a queue, resizing, an interruption, going back with undo, a kill, resuming: as it should be")
+        # Away for a while, as a job of the shell.
+        types("cd %s; env %s %s chat --last --model script:%s" % (shlex.quote(root + "/workspace"), told, shlex.quote(BINARY), shlex.quote(root + "/script.md")))
+        sees("coder ·")
+        tmux("send-keys", "C-z")
+        sees("Stopped")
+        types("echo in the shell; fg")
+        sees("\nin the shell")
+        types("and back", enter=False)
+        sees("› and back")
+        tmux("send-keys", "C-c")
+        types("/quit")
+        sees("go on with")
+    print("talking, a question, a queue, resizing, an interruption, going back with undo, a kill, resuming, Ctrl+Z: as it should be")
 
 
 try:

@@ -1,4 +1,5 @@
-//! Validation of a schema of four fields, beside serde reading the same into a type.
+//! A schema of four fields, compiled, beside serde reading the same into a type: what a call costs whose
+//! schema says something unusual, or whose arguments do not fit. All others need no compiled schema.
 
 use eclusa::Tool as _;
 use serde::Deserialize as _;
@@ -16,7 +17,7 @@ pub(crate) fn run() -> Told {
     let schema = Nothing.input_schema();
     let validator = jsonschema::validator_for(&schema)?;
     let valid = median(|| validator.is_valid(&args));
-    line("four fields, valid (goal: under 1 µs)", valid, baseline);
+    line("four fields, valid, by the compiled schema (goal: under 1 µs)", valid, baseline);
     let wrong: Value = json!({"path": 7, "count": -1, "all": true});
     let errors =
         median(|| validator.iter_errors(&wrong).map(|it| it.to_string().len()).sum::<usize>());

@@ -77,8 +77,8 @@ pub struct Conversation {
 /// A request as it is sent.
 struct RequestBody {
     bytes: Vec<u8>,
-    /// Whether tools are declared in it.
-    tools: bool,
+    /// It asks for a summary.
+    summary: bool,
 }
 
 /// Why a turn cannot go on.
@@ -87,6 +87,8 @@ enum TurnFailure {
     Archive(ArchiveError),
     /// What must be on record is not, or the model gives no reply.
     Other(String),
+    /// What is to be summed up does not fit the model's window.
+    TooLong(String),
     /// It has ended in a way that is no failure.
     Ended(TurnEnd),
 }
@@ -156,7 +158,7 @@ impl Conversation {
         let end = match self.take_turn(words).await {
             Ok(end) | Err(TurnFailure::Ended(end)) => end,
             Err(TurnFailure::Archive(err)) => TurnEnd::Failed(err.to_string()),
-            Err(TurnFailure::Other(what)) => TurnEnd::Failed(what),
+            Err(TurnFailure::Other(what) | TurnFailure::TooLong(what)) => TurnEnd::Failed(what),
         };
         self.end(end).await
     }
@@ -266,25 +268,22 @@ impl Conversation {
 
     /// The next request: what the model is shown now, and the tools there are now.
     async fn request(&mut self) -> Result<RequestBody, TurnFailure> {
-        let body = self.body(true);
+        let body = self.body();
         match self.make_room(&body).await? {
-            true => Ok(self.body(true)),
+            true => Ok(self.body()),
             false => Ok(body),
         }
     }
 
     /// What would be sent now, byte for byte.
-    fn body(&self, tools: bool) -> RequestBody {
-        RequestBody { bytes: self.model.body(&self.plain_request(tools)), tools }
+    fn body(&self) -> RequestBody {
+        RequestBody { bytes: self.model.body(&self.plain_request()), summary: false }
     }
 
-    fn plain_request(&self, with_tools: bool) -> ModelRequest {
+    fn plain_request(&self) -> ModelRequest {
         let profile = self.model.profile();
         let view = view(&self.head.id, &self.items, profile, &self.pictures);
-        let tools = match profile.declares {
-            Some(shape) if with_tools => self.declared(shape),
-            _ => None,
-        };
+        let tools = profile.declares.and_then(|shape| self.declared(shape));
         ModelRequest {
             system: view.system,
             messages: view.messages,

@@ -7,7 +7,7 @@ use reqwest::{Client, Response, StatusCode, Url, redirect::Policy};
 use serde_json::Value;
 
 use crate::{
-    model::{Delta, Model, ModelError, ModelErrorKind, ModelProfile, ModelReply, ModelRequest},
+    model::{Delta, Model, ModelError, ModelProfile, ModelReply, ModelRequest},
     wire::{self, WireSettings},
 };
 
@@ -161,31 +161,36 @@ async fn refused(mut response: Response, host: &str) -> ModelError {
 }
 
 fn meaning(status: StatusCode, body: &str, after: Option<Duration>, host: &str) -> ModelError {
-    let value: Value = serde_json::from_str(body).unwrap_or_default();
-    let error = value.get("error").unwrap_or(&value);
-    let said = error.get("message").and_then(Value::as_str).unwrap_or(body).trim();
-    let said: String = said.chars().take(MAX_MESSAGE).collect();
-    let what = format!("{host} answered {status}: {said}");
+    let what = match said(body) {
+        said if said.is_empty() => format!("{host} answered {status}"),
+        said => format!("{host} answered {status}: {said}"),
+    };
     let lower = body.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|it| lower.contains(it));
     match status.as_u16() {
-        400 | 413
-            if has(&[
-                "context length",
-                "context window",
-                "context_length",
-                "prompt is too long",
-                "too many tokens",
-                "exceeds the maximum number of tokens",
-                "exceed_context_size",
-            ]) =>
-        {
-            ModelError { what, kind: ModelErrorKind::TooLong }
-        }
+        400 if wire::says_too_long(body) => ModelError::too_long(what),
+        413 => ModelError::too_long(what),
         429 if has(&["insufficient_quota", "billing", "credit balance"]) => ModelError::fatal(what),
         408 | 409 | 429 | 500..=599 => ModelError::retry(what, after),
+        401 | 403 => ModelError::fatal(what + "; check the key of this model"),
+        404 => ModelError::fatal(what + "; check `model` and `url` of this model"),
         _ => ModelError::fatal(what),
     }
+}
+
+/// What a server says of a failure, in one line. Pages of those who stand before it say nothing.
+fn said(body: &str) -> String {
+    let value: Value = serde_json::from_str(body).unwrap_or_default();
+    let value = value.get(0).unwrap_or(&value);
+    let error = value.get("error").unwrap_or(value);
+    let message = error.as_str().or_else(|| error.get("message")?.as_str());
+    let text = match message {
+        Some(message) => message,
+        None if body.trim_start().starts_with('<') => "",
+        None => body,
+    };
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(MAX_MESSAGE).collect()
 }
 
 /// How long the server asks to wait.

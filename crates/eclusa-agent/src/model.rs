@@ -238,6 +238,11 @@ impl ModelError {
         ModelError { what: what.into(), kind: ModelErrorKind::Retry(after) }
     }
 
+    /// A shorter request may help.
+    pub fn too_long(what: impl Into<String>) -> ModelError {
+        ModelError { what: what.into(), kind: ModelErrorKind::TooLong }
+    }
+
     /// Asking again does not help.
     pub fn fatal(what: impl Into<String>) -> ModelError {
         ModelError { what: what.into(), kind: ModelErrorKind::Final }

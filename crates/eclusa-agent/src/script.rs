@@ -114,6 +114,7 @@ impl ScriptModel {
             let what = format!("the script fails with {status}");
             return Err(match status {
                 408 | 409 | 429 | 500..=599 => ModelError::retry(what, Some(Duration::ZERO)),
+                413 => ModelError::too_long(what),
                 _ => ModelError::fatal(what),
             });
         }

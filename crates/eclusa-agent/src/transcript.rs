@@ -317,7 +317,7 @@ impl TranscriptStore for MemoryTranscripts {
     }
 
     fn log_head(&self) -> Result<u64, ArchiveError> {
-        Ok(self.log.records().last().map_or(0, |it| it.seq))
+        Ok(self.log.head().seq)
     }
 
     fn fate(&self, conversation: &str, call: &str, after: u64) -> Result<CallFate, ArchiveError> {

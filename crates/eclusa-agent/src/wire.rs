@@ -134,7 +134,7 @@ pub(crate) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
     let request = match settings.native {
         true => request,
         false => {
-            flat = text::flattened(request);
+            flat = in_words(request);
             &flat
         }
     };
@@ -144,6 +144,11 @@ pub(crate) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
         WireKind::OpenaiChat => openai_chat::body(settings, request),
         WireKind::Gemini => gemini::body(settings, request),
     }
+}
+
+/// The same request without tools, with calls and answers told in words.
+pub(crate) fn in_words(request: &ModelRequest) -> ModelRequest {
+    text::flattened(request)
 }
 
 /// Reads the events of one streamed reply, in any order that servers are known to send them in.
@@ -181,17 +186,38 @@ fn cut() -> ModelError {
 /// An error that came in the middle of a stream.
 fn in_stream(error: &Value) -> ModelError {
     let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
-    let kind = match (text("type"), text("code")) {
-        ("" | "error", code) => code.to_owned(),
-        (kind, _) => kind.to_owned(),
+    let kind = match (text("type"), text("code"), text("status")) {
+        ("" | "error", "", status) => status,
+        ("" | "error", code, _) => code,
+        (kind, ..) => kind,
     };
-    let what = format!("the server failed: {} {}", kind, text("message"));
+    let message = text("message").split_whitespace().collect::<Vec<_>>().join(" ");
+    let what = format!("the server failed: {kind} {message}");
     let what = what.trim_end().to_owned();
-    let fatal = ["invalid", "authentication", "permission", "not_found", "quota"];
+    if says_too_long(&error.to_string()) {
+        return ModelError::too_long(what);
+    }
+    let kind = kind.to_lowercase();
+    let fatal = ["invalid", "authenticat", "permission", "not_found", "quota"];
     match fatal.iter().any(|it| kind.contains(it)) {
         true => ModelError::fatal(what),
         false => ModelError::retry(what, None),
     }
+}
+
+/// Whether a server means that a request does not fit the model's window.
+pub(crate) fn says_too_long(said: &str) -> bool {
+    let said = said.to_lowercase();
+    let words = [
+        "context length",
+        "context window",
+        "context_length",
+        "prompt is too long",
+        "too many tokens",
+        "exceeds the maximum number of tokens",
+        "exceed_context_size",
+    ];
+    words.iter().any(|it| said.contains(it))
 }
 
 /// An id that every provider takes.

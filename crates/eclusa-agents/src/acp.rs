@@ -5,8 +5,49 @@ use serde_json::{Value, json};
 
 use crate::{MappedCall, OurCall, shell_quoted};
 
+/// Whether a request of an agent would do something, so that it is judged. All others pass.
+pub fn acp_is_judged(method: &str) -> bool {
+    const JUDGED: [&str; 4] = [
+        "session/request_permission",
+        "fs/read_text_file",
+        "fs/write_text_file",
+        "terminal/create",
+    ];
+    JUDGED.contains(&method)
+}
+
+/// The mode that an editor chooses for a session, where the agent asks less in it, or nothing.
+/// Agents name their modes as they like: these are the words of those that are known.
+pub fn acp_loosening_mode(params: &Value) -> Option<&str> {
+    const WORDS: [&str; 6] = ["yolo", "bypass", "full", "auto", "accept", "dontask"];
+    let text = |name: &str| params.get(name).and_then(Value::as_str);
+    let is_mode = |option: &str| {
+        let option = option.to_ascii_lowercase();
+        let about = ["mode", "approval", "permission"].iter().any(|it| option.contains(it));
+        about && !option.contains("model")
+    };
+    let chosen = text("configId").filter(|it| is_mode(it)).and_then(|_| text("value"));
+    let mode = text("modeId").or(chosen)?;
+    let plain: String = mode.chars().filter(char::is_ascii_alphanumeric).collect();
+    let plain = plain.to_ascii_lowercase();
+    WORDS.iter().any(|it| plain.contains(it)).then_some(mode)
+}
+
+/// Whether two fields have one name for whoever reads names in any case.
+fn has_twins(params: &Value) -> bool {
+    let Some(fields) = params.as_object() else { return false };
+    let twin = |a: &String, b: &String| a != b && a.eq_ignore_ascii_case(b);
+    fields.keys().any(|a| fields.keys().any(|b| twin(a, b)))
+}
+
 /// What a request of an agent would do. `None` for a method that does nothing by itself.
 pub fn acp_call(method: &str, params: &Value) -> Option<MappedCall> {
+    if !acp_is_judged(method) {
+        return None;
+    }
+    if has_twins(params) {
+        return Some(MappedCall::Malformed("two fields have one name".to_owned()));
+    }
     let text = |name: &str| params.get(name).and_then(Value::as_str);
     let need = |name: &str| text(name).ok_or_else(|| format!("`{name}` is missing or no text"));
     let ours = |tool: &'static str, args: Value| MappedCall::Ours(vec![OurCall { tool, args }]);

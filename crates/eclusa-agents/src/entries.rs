@@ -158,7 +158,8 @@ fn claude_code(facts: &InstallFacts) -> Vec<SettingsEntry> {
         "type": "command", "command": line(agent, facts), "timeout": 900, "onFailure": "block",
     });
     let mut all = Vec::new();
-    let events = ["PreToolUse", "PostToolUse", "PostToolUseFailure", "SessionEnd"];
+    // The last one refuses to lose the others while a session runs.
+    let events = ["PreToolUse", "PostToolUse", "PostToolUseFailure", "SessionEnd", "ConfigChange"];
     for event in events {
         let entry = match event.contains("ToolUse") {
             true => json!({"matcher": "*", "hooks": [command]}),

@@ -83,6 +83,11 @@ impl From<String> for UnreadableEvent {
     }
 }
 
+/// An event that brings a call and is not known: nobody could tell whether it is to be stopped.
+pub(crate) fn unknown_event(name: &str) -> String {
+    format!("the event `{name}` is not known here")
+}
+
 impl HookEvent {
     /// An event that nothing is known of yet.
     pub(crate) fn new(agent: Agent, kind: HookEventKind, name: &str, session: &str) -> HookEvent {

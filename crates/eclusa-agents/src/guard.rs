@@ -200,9 +200,9 @@ const OPENCODE: GuardRow = GuardRow {
         after: "",
         files: &[(
             "config/opencode/opencode.json",
-            "{\"permission\": \"allow\", \"autoupdate\": false, \
-             \"tools\": {\"bash\": false, \"edit\": false, \"write\": false, \"patch\": false, \
-             \"apply_patch\": false, \"webfetch\": false}, \
+            // Of two that fit the later counts; `edit` is every tool that writes.
+            "{\"permission\": {\"*\": \"allow\", \"bash\": \"deny\", \"edit\": \"deny\", \
+             \"webfetch\": \"deny\"}, \"autoupdate\": false, \
              \"mcp\": {\"eclusa\": {\"type\": \"remote\", \"enabled\": true, \"oauth\": false, \
              \"url\": \"http://127.0.0.1:3128/eclusa/mcp\", \
              \"headers\": {\"Authorization\": \"Bearer {env:ECLUSA_GUARD_TOKEN}\"}}}}\n",

@@ -33,7 +33,10 @@ mod mapped;
 mod servers;
 mod switches;
 
-pub use acp::{acp_call, acp_is_yes, acp_permission_answer, acp_question, acp_wrap_servers};
+pub use acp::{
+    acp_call, acp_is_judged, acp_is_yes, acp_loosening_mode, acp_permission_answer, acp_question,
+    acp_wrap_servers,
+};
 pub use agent::{Agent, UnknownAgent};
 pub use answer::{HookOutput, HookVerdict, ResultNote};
 pub use entries::{EntryFile, InstallFacts, SettingsEntry, entries, shell_quoted};

@@ -17,5 +17,5 @@ mod workspaces;
 pub use key_file::KeyFile;
 pub use notify::{NotificationKind, NotificationText, OutgoingNotification, WebhookSecrets};
 pub use people::{KeyKind, People, PeopleError, Person, PersonKey};
-pub use server::{ApprovalsPage, serve};
+pub use server::{ApprovalsPage, ServerLimits, serve};
 pub use workspaces::{CallEffects, Suggestion, WorkspaceEntry, Workspaces};

@@ -120,7 +120,8 @@ const HELP: &str = "<dialog id=\"help\" aria-labelledby=\"help-title\"><h2 id=\"
 <dt><kbd>f</kbd></dt><dd>only some files of its changes</dd>\
 <dt><kbd>n</kbd></dt><dd>no, with a reason</dd>\
 <dt><kbd>q</kbd> <kbd>q</kbd></dt><dd>no, and end the agent’s turn</dd>\
-<dt><kbd>Y</kbd></dt><dd>yes to all identical ones</dd>\
+<dt><kbd>x</kbd></dt><dd>mark identical ones: which of them to answer</dd>\
+<dt><kbd>Y</kbd></dt><dd>yes to all of them that are marked</dd>\
 <dt><kbd>u</kbd></dt><dd>undo the call (Log)</dd>\
 <dt><kbd>/</kbd></dt><dd>search</dd>\
 <dt><kbd>g</kbd> then <kbd>i</kbd> <kbd>l</kbd> <kbd>s</kbd> <kbd>m</kbd></dt><dd>Inbox, Log, Sessions, Metrics</dd>\
@@ -165,7 +166,7 @@ pub(crate) fn stranger() -> String {
     plain(
         "Not paired",
         "stranger",
-        "<p>This browser is not known here. Run <code>eclusa approvals serve</code> and open the link \
+        "<p>This browser is not known here. Run <code>eclusa people pair</code> and open the link \
          that it prints; it works once.</p>",
     )
 }

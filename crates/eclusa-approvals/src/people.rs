@@ -10,6 +10,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use eclusa::{Hash, approve::Proof};
 use serde::{Deserialize, Serialize};
 
+mod links;
+
+use links::PendingLink;
+
 /// What sort of key it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -109,7 +113,10 @@ pub enum PeopleError {
         err: io::Error,
     },
     /// It is not what it should be.
-    #[error("`{}` is not a list of people: {why}", path.display())]
+    #[error(
+        "`{}` is not a list of people ({why}); restore it, or move it away and add them again",
+        path.display()
+    )]
     Unreadable {
         /// Which file.
         path: PathBuf,
@@ -134,6 +141,9 @@ pub struct People {
 struct PeopleFile {
     version: u8,
     people: Vec<Person>,
+    /// Links that were made for somebody and not used yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    links: Vec<PendingLink>,
 }
 
 impl People {
@@ -192,7 +202,7 @@ impl People {
                 file.people.push(Person { name, groups, keys: vec![key] });
             }
         }
-        self.write(&file)
+        self.write(&mut file)
     }
 
     /// Adds a person, who may be known already, and groups of theirs.
@@ -208,11 +218,11 @@ impl People {
             known.groups.sort();
             known.groups.dedup();
         }
-        self.write(&file)
+        self.write(&mut file)
     }
 
-    /// Takes a key away, or a person with all keys and groups: what those keys sign does not count
-    /// any more, also where it was signed before. Says whose keys, and how many.
+    /// Takes a key away, or a person with all keys, groups and links: what those keys sign does not
+    /// count any more, also where it was signed before. Says whose keys, and how many.
     pub fn remove(&self, name: &str, now: u64) -> Result<(String, String), PeopleError> {
         let _writing = self.lock()?;
         let mut file = self.read()?;
@@ -230,7 +240,8 @@ impl People {
             }
         }
         let removed = removed.ok_or_else(|| PeopleError::UnknownKey(name.to_owned()))?;
-        self.write(&file)?;
+        file.links.retain(|it| it.person != name);
+        self.write(&mut file)?;
         Ok(removed)
     }
 
@@ -247,10 +258,10 @@ impl People {
     }
 
     /// The whole file in place of the old one, or the old one.
-    fn write(&self, file: &PeopleFile) -> Result<(), PeopleError> {
+    fn write(&self, file: &mut PeopleFile) -> Result<(), PeopleError> {
+        file.version = 1;
         let failed = |err: io::Error| PeopleError::File { path: self.path.clone(), err };
-        let file = PeopleFile { version: 1, people: file.people.clone() };
-        let text = serde_json::to_string_pretty(&file).map_err(io::Error::other).map_err(failed)?;
+        let text = serde_json::to_string_pretty(file).map_err(io::Error::other).map_err(failed)?;
         replace(&self.path, &text).map_err(failed)
     }
 

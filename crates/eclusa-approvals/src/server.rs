@@ -29,19 +29,40 @@ use guard::{Guard, Refusal};
 use live::Live;
 use sessions::{Session, Sessions};
 
-/// How many connections are served at once.
-const MAX_CONNECTIONS: usize = 128;
-
 /// How many pages are made at once.
 const MAX_RENDERING: usize = 8;
 
 /// How long a connection lasts; a page that listens for news opens another one.
 const CONNECTION_TIME: Duration = Duration::from_secs(15 * 60);
 
-/// How long a browser may take to send the head of a request.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-
 pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// How much the server takes, and for how long it waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerLimits {
+    /// How many connections are served at once; whoever comes beyond that is turned away.
+    pub connections: usize,
+    /// How long the head of a request may take to arrive.
+    pub head_time: Duration,
+    /// How long its body may take.
+    pub body_time: Duration,
+    /// How many answers a person may give within how long.
+    pub answers: (u32, Duration),
+    /// How many signatures and links may be wrong within how long.
+    pub failures: (u32, Duration),
+}
+
+impl Default for ServerLimits {
+    fn default() -> ServerLimits {
+        ServerLimits {
+            connections: 128,
+            head_time: Duration::from_secs(10),
+            body_time: Duration::from_secs(10),
+            answers: (10, Duration::from_secs(1)),
+            failures: (5, Duration::from_secs(60)),
+        }
+    }
+}
 
 /// What the page is made of.
 pub struct ApprovalsPage {
@@ -56,6 +77,8 @@ pub struct ApprovalsPage {
     pub urls: Vec<String>,
     /// What programs sign with that answer by `POST /hooks/answer`. `None`: nobody does.
     pub hook: Option<WebhookSecrets>,
+    /// How much it takes.
+    pub limits: ServerLimits,
 }
 
 /// Everything that a request needs.
@@ -69,6 +92,7 @@ struct PageServer {
     answers: Buckets,
     failures: Buckets,
     rendering: Semaphore,
+    limits: ServerLimits,
 }
 
 /// Serves the page until `stop` resolves. `ready` is told the link that lets the person in, once.
@@ -86,6 +110,8 @@ pub async fn serve(
         Some(url) => url.trim_end_matches('/').to_owned(),
         None => format!("http://localhost:{}", address.port()),
     };
+    let limits = page.limits;
+    let buckets = |(size, time)| Buckets::new(size, time);
     let server = Arc::new(PageServer {
         guard: Guard::new(address.port(), &page.urls),
         live: Live::start(page.workspaces.clone()),
@@ -93,12 +119,13 @@ pub async fn serve(
         people: page.people,
         hook: page.hook,
         sessions,
-        answers: Buckets::new(10, Duration::from_secs(1)),
-        failures: Buckets::new(5, Duration::from_secs(60)),
+        answers: buckets(limits.answers),
+        failures: buckets(limits.failures),
         rendering: Semaphore::new(MAX_RENDERING),
+        limits,
     });
     ready(&format!("{base}/pair#{code}"))?;
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let room = Arc::new(Semaphore::new(limits.connections));
     tokio::pin!(stop);
     loop {
         let accepted = tokio::select! {
@@ -118,7 +145,7 @@ pub async fn serve(
                 async move { Ok::<_, Infallible>(server.answer(request).await) }
             });
             let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+            http.timer(TokioTimer::new()).header_read_timeout(limits.head_time);
             let serving = http.serve_connection(TokioIo::new(stream), answer);
             // An error means that the browser went away, or took too long.
             drop(tokio::time::timeout(CONNECTION_TIME, serving).await);
@@ -240,3 +267,6 @@ pub(crate) fn content(status: StatusCode, kind: &'static str, body: Bytes) -> An
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     answer
 }
+
+#[cfg(test)]
+mod tests;

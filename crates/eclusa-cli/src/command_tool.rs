@@ -1,13 +1,19 @@
 //! Tools that are programs, declared in configuration: arguments in as JSON, output back.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
-use eclusa::{Facts, Hash, Job, Output, Scene, Tool, ToolError, Touch};
+use eclusa::{Facts, Hash, HumanDuration, Job, Output, Scene, Tool, ToolError, Touch};
 use eclusa_config::CommandTool as Settings;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::spawn::{Finished, Program, Streams};
+
+/// Beyond its time a program has a moment to end, and what it has written is read.
+const MARGIN: Duration = Duration::from_secs(5);
 
 /// A tool that is a program.
 pub(crate) struct CommandTool {
@@ -33,10 +39,31 @@ impl CommandTool {
             set: vec![("ECLUSA_CALL".to_owned(), job.id().into())],
         };
         let input = format!("{}\n", job.args()).into_bytes();
-        match program.run(input, Streams::Together).await {
+        let (time, limit) = self.time_left(job);
+        match program.run_for(time, input, Streams::Together).await {
+            Ok(ended) if ended.late => Err(self.too_late(ended, limit)),
             Ok(ended) => output(ended),
             Err(err) => Err(ToolError::new(err.to_string())),
         }
+    }
+
+    /// How long the program may run, and how long people believe it may: it is ended before the gate
+    /// gives it up, so that its output is kept.
+    fn time_left(&self, job: &Job) -> (Duration, Duration) {
+        let left = job.deadline().saturating_duration_since(Instant::now());
+        let limit = self.settings.time.unwrap_or(left).min(left);
+        (limit.min(left.saturating_sub(MARGIN.min(left / 10))), limit)
+    }
+
+    fn too_late(&self, ended: Finished, limit: Duration) -> ToolError {
+        let message = format!(
+            "the program timed out after {} and was ended with everything it started; the output so \
+             far is kept; do less at once, or have a person raise `timeout` of `[tools.{}]`",
+            HumanDuration::rounded(limit),
+            self.settings.name
+        );
+        let data = json!({"exit_code": null, "timed_out": true});
+        ToolError { message, output: ended.out, data: Some(data) }
     }
 }
 
@@ -82,7 +109,7 @@ impl Tool for CommandTool {
     }
 
     fn time(&self, _: &Value) -> Option<Duration> {
-        self.settings.time
+        self.settings.time.map(|it| it.saturating_add(MARGIN))
     }
 
     fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {

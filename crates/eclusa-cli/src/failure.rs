@@ -63,6 +63,11 @@ impl Failure {
         Failure { exit: Exit::Refused, message: message.to_string(), hints: Vec::new() }
     }
 
+    /// What is wrong.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The same, and how to fix it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hints.push(hint.into());

@@ -10,13 +10,14 @@ use eclusa::{
     settings::Endpoint,
 };
 use eclusa_approvals::{NotificationKind, NotificationText, OutgoingNotification, WebhookSecrets};
-use eclusa_config::{NotificationForm, NotificationSettings};
+use eclusa_config::{ApprovalsSettings, NotificationForm, NotificationSettings};
 use eclusa_store::{ApprovalQueue, Store};
 use futures::future::BoxFuture;
 use tokio::sync::Mutex;
 
 use crate::{
     context::AppContext,
+    question_page::PagedQueue,
     reviewers::service::Service,
     spawn::{Program, Streams},
 };
@@ -32,6 +33,11 @@ const LOOK: Duration = Duration::from_millis(300);
 
 /// Where links lead unless the configuration says otherwise.
 const DEFAULT_PAGE: &str = "http://localhost:8378";
+
+/// The address that links to the page begin with.
+pub(crate) fn page(settings: &ApprovalsSettings) -> &str {
+    settings.url.as_deref().unwrap_or(DEFAULT_PAGE)
+}
 
 /// Sends the notifications of one queue.
 pub(crate) struct NotificationSender {
@@ -59,23 +65,38 @@ impl AppContext {
     /// The same queue for a gate: it sends notifications while somebody waits.
     pub(crate) fn asked_queue(&self, store: &Store) -> Arc<dyn Approver> {
         let queue = self.approval_queue(store);
-        match self.config.notifications.is_empty() {
-            true => Arc::new(queue),
+        let asks: Arc<dyn Approver> = match self.config.notifications.is_empty() {
+            true => Arc::new(queue.clone()),
             false => {
-                Arc::new(NotifyingQueue { sender: self.notification_sender(queue.clone()), queue })
+                let (sender, queue) = (self.notification_sender(queue.clone()), queue.clone());
+                Arc::new(NotifyingQueue { sender, queue })
+            }
+        };
+        // Nobody is sent to a page that may not be there.
+        match &self.config.approvals.url {
+            None => asks,
+            Some(page) => {
+                let inbox =
+                    format!("{}/inbox/{}", page.trim_end_matches('/'), self.workspace_key());
+                Arc::new(PagedQueue { asks, queue, inbox })
             }
         }
     }
 
+    /// The workspace, as addresses of the page name it.
+    fn workspace_key(&self) -> String {
+        let key = self.paths.store.parent().and_then(|it| it.file_name()).unwrap_or_default();
+        key.to_string_lossy().into()
+    }
+
     /// Sends the notifications of this queue, as this workspace is configured.
     pub(crate) fn notification_sender(&self, queue: ApprovalQueue) -> NotificationSender {
-        let key = self.paths.store.parent().and_then(|it| it.file_name()).unwrap_or_default();
         let name = self.paths.workspace.file_name().unwrap_or_default();
         NotificationSender {
             outbox: Arc::new(queue),
             settings: self.config.notifications.clone(),
-            workspace: (key.to_string_lossy().into(), name.to_string_lossy().into()),
-            page: self.config.approvals.url.clone().unwrap_or_else(|| DEFAULT_PAGE.to_owned()),
+            workspace: (self.workspace_key(), name.to_string_lossy().into()),
+            page: page(&self.config.approvals).to_owned(),
             directory: self.paths.workspace.clone(),
             sending: Mutex::default(),
         }

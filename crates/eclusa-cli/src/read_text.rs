@@ -16,6 +16,11 @@ const MAX_BYTES: u64 = 4 << 20;
 /// The text of a file. A device, a pipe, a socket or a file that is too large is an error, and is
 /// not read. The null device is an empty file: people name it to have no configuration.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    read_text_of(path, MAX_BYTES)
+}
+
+/// The same, for files that others make and that may be this large.
+pub(crate) fn read_text_of(path: &Path, max_bytes: u64) -> io::Result<String> {
     if path == Path::new("/dev/null") {
         return Ok(String::new());
     }
@@ -27,11 +32,11 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     let mut text = String::new();
-    file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    match u64::try_from(text.len()).is_ok_and(|it| it > MAX_BYTES) {
+    file.take(max_bytes + 1).read_to_string(&mut text)?;
+    match u64::try_from(text.len()).is_ok_and(|it| it > max_bytes) {
         true => Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("it is larger than {} MiB", MAX_BYTES >> 20),
+            format!("it is larger than {} MiB", max_bytes >> 20),
         )),
         false => Ok(text),
     }

@@ -30,6 +30,15 @@ pub(crate) enum ColorChoice {
     Never,
 }
 
+/// Headings of columns that are told whole or not at all.
+const FIRM: [&str; 3] = ["call", "time", "ms"];
+
+/// How wide a relative time is.
+const TIME_CELL: usize = "119 s ago ".len();
+
+/// How wide a number is, such as the milliseconds of a call.
+const NUMBER_CELL: usize = 6;
+
 /// What `--color` says, for this process.
 static COLOR: AtomicU8 = AtomicU8::new(0);
 /// Whether times are exact (`--utc`), for this process.
@@ -193,12 +202,46 @@ impl Screen {
 
     /// Columns. On a terminal the widest are cut so that each row fits a line.
     pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
-        layout::table(rows, self.columns).iter().try_for_each(|it| writeln!(self.out, "{it}"))
+        let lines = layout::table(rows, self.columns, |_| false);
+        lines.iter().try_for_each(|it| writeln!(self.out, "{it}"))
+    }
+
+    /// Names and texts beside each other. On a terminal a long text goes on below itself.
+    pub(crate) fn details(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
+        let Some(columns) = self.columns else { return self.table(rows) };
+        layout::details(rows, columns).iter().try_for_each(|it| writeln!(self.out, "{it}"))
+    }
+
+    /// Our own words behind a word or two; on a terminal what does not fit goes on below them.
+    pub(crate) fn hanging(&mut self, head: &str, text: &str) -> io::Result<()> {
+        let lines = match self.columns {
+            Some(columns) => layout::hang(head, text, columns),
+            None => vec![format!("{head}{text}")],
+        };
+        lines.iter().try_for_each(|it| self.verbatim(Style::Plain, it))
+    }
+
+    /// A time as a cell of a table, which does not change its width as time goes by.
+    pub(crate) fn time_cell(&self, time: Timestamp) -> String {
+        match self.terminal {
+            true => format!("{:<TIME_CELL$}", self.time(time)),
+            false => self.time(time),
+        }
+    }
+
+    /// A number as a cell of a table: below its fellows on a terminal.
+    pub(crate) fn number_cell(&self, number: &str) -> String {
+        match self.terminal {
+            true => format!("{number:>NUMBER_CELL$}"),
+            false => number.to_owned(),
+        }
     }
 
     /// A table whose first row holds the headings.
     pub(crate) fn headed_table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
-        for (number, line) in layout::table(rows, self.columns).iter().enumerate() {
+        let headings = rows.first().map(Vec::as_slice).unwrap_or_default();
+        let firm = |it: usize| headings.get(it).is_some_and(|it| FIRM.contains(&it.trim()));
+        for (number, line) in layout::table(rows, self.columns, firm).iter().enumerate() {
             self.verbatim(if number == 0 { Style::Strong } else { Style::Plain }, line)?;
         }
         Ok(())

@@ -17,6 +17,7 @@ use crate::{
 };
 
 pub(crate) mod config_edit;
+pub(crate) mod gateway_lease;
 mod launch;
 mod pins;
 mod program;

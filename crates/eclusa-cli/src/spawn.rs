@@ -68,6 +68,8 @@ pub(crate) struct Finished {
     pub(crate) out: String,
     /// Its stderr; empty with [`Streams::Together`].
     pub(crate) err: String,
+    /// True when its time was up, and it was ended with everybody that it had started.
+    pub(crate) late: bool,
 }
 
 impl Finished {
@@ -84,6 +86,16 @@ impl Finished {
 impl Program {
     /// Runs it to its end. Dropping the future ends the whole group.
     pub(crate) async fn run(&self, input: Vec<u8>, streams: Streams) -> io::Result<Finished> {
+        self.run_for(Duration::MAX, input, streams).await
+    }
+
+    /// The same, for no longer than this. What it has written by then is kept.
+    pub(crate) async fn run_for(
+        &self,
+        time: Duration,
+        input: Vec<u8>,
+        streams: Streams,
+    ) -> io::Result<Finished> {
         let (out, out_writer) = std::io::pipe()?;
         let (err, err_writer) = match streams {
             Streams::Together => (None, out_writer.try_clone()?),
@@ -105,13 +117,26 @@ impl Program {
             let (first, second) =
                 (collect(&mut out, &mut kept.0), collect_some(&mut err, &mut kept.1));
             let reading = async { tokio::join!(first, second) };
-            follow(&mut group, input, reading).await?
+            tokio::time::timeout(time, follow(&mut group, input, reading)).await
+        };
+        let status = match status {
+            Ok(status) => Some(status?),
+            Err(_elapsed) => {
+                drop(group);
+                // What is in the pipes, and what it says at its end.
+                let (first, second) =
+                    (collect(&mut out, &mut kept.0), collect_some(&mut err, &mut kept.1));
+                let rest = async { tokio::join!(first, second) };
+                let _ = tokio::time::timeout(DRAIN.min(time / 20), rest).await;
+                None
+            }
         };
         Ok(Finished {
-            code: status.code(),
-            signal: std::os::unix::process::ExitStatusExt::signal(&status),
+            code: status.and_then(|it| it.code()),
+            signal: status.and_then(|it| std::os::unix::process::ExitStatusExt::signal(&it)),
             out: kept.0.into_text(),
             err: kept.1.into_text(),
+            late: status.is_none(),
         })
     }
 

@@ -36,12 +36,13 @@ pub(crate) fn answered(reply: &eclusa::Reply) {
     otlp::answered(reply.tool(), reply.code(), reply.time());
 }
 
-/// Starts it. Without `-v` and `ECLUSA_LOG`, only warnings are told.
+/// Starts it. Without `-v` and `ECLUSA_LOG`, only errors of our own are told: the protocol's library
+/// takes a client that goes away for one.
 pub(crate) fn start(verbose: u8) -> Result<Telemetry, Failure> {
     let asked = std::env::var("ECLUSA_LOG").ok().filter(|it| !it.is_empty());
     let words = match (asked, verbose) {
         (Some(words), 0) => words,
-        (_, 0) => "error".to_owned(),
+        (_, 0) => "error,rmcp=off".to_owned(),
         (_, 1) => "info".to_owned(),
         (_, _) => "debug".to_owned(),
     };

@@ -13,9 +13,11 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::era::Era;
 
+mod address;
 mod elicitation;
 pub(crate) mod form;
 
+pub use address::{client_opens_addresses, open_address};
 pub(crate) use elicitation::ClientQuestion;
 use form::{Form, FormAnswer};
 

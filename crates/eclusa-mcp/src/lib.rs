@@ -27,7 +27,7 @@ mod lines;
 mod server;
 mod uris;
 
-pub use client::ThroughClient;
+pub use client::{ThroughClient, client_opens_addresses, open_address};
 pub use era::Era;
 pub use gateway::{
     Credentials, DefinitionChange, DefinitionFlag, DeniedAccess, Gateway, GatewaySetup,

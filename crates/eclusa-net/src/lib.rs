@@ -21,6 +21,7 @@ mod address;
 mod client;
 mod endpoint;
 mod host;
+mod metadata;
 mod pattern;
 mod range;
 
@@ -30,5 +31,6 @@ pub use address::{AddressError, MAX_ADDRESSES, judge_addresses};
 pub use client::{choose_encryption, http_client};
 pub use endpoint::Endpoint;
 pub use host::{Host, HostError, split_port};
+pub use metadata::metadata_service;
 pub use pattern::HostPattern;
 pub use range::special;

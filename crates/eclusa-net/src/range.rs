@@ -77,7 +77,7 @@ fn special_v6(ip: Ipv6Addr) -> Option<&'static str> {
 }
 
 /// The IPv4 address inside the well-known NAT64 prefix `64:ff9b::/96`.
-fn nat64(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+pub(crate) fn nat64(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     match ip.segments() {
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
             Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)))

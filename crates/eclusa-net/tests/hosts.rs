@@ -2,7 +2,7 @@
 
 use eclusa_net::{
     AddressError, ClosedHosts, Endpoint, Host, HostAccess, HostError, HostPattern, HostSet,
-    judge_addresses, split_port,
+    judge_addresses, metadata_service, split_port,
 };
 
 #[test]
@@ -42,6 +42,51 @@ fn a_host_is_read_in_one_way_or_not_at_all() {
         ("1.2.3.4.", HostError::OddAddress),
     ] {
         assert_eq!(Host::parse(text), Err(why), "{text}");
+    }
+}
+
+/// Where a cloud hands out the keys of a machine, in whichever spelling some program reads.
+#[test]
+fn metadata_services_are_known_in_every_spelling() {
+    for host in [
+        "169.254.169.254",
+        "http://169.254.169.254/latest/meta-data/",
+        "169.254.170.2:80",
+        "http://me@169.254.169.254:80/x",
+        "http://2852039166/",
+        "http://0xA9FEA9FE/",
+        "0xa9.0xfe.0xa9.0xfe",
+        "0251.0376.0251.0376",
+        "169.254.43518",
+        "169.16689662",
+        "http://169.254.169.254./",
+        "http://[::ffff:169.254.169.254]/",
+        "[64:ff9b::a9fe:a9fe]:80",
+        "http://[fe80::1%25eth0]/",
+        "fe80::1",
+        "http://[fd00:ec2::254]/latest/",
+        "100.100.100.200",
+        "168.63.129.16",
+        "http://Metadata.Google.Internal./computeMetadata/v1/",
+    ] {
+        assert!(metadata_service(host).is_some(), "{host}");
+    }
+    for host in [
+        "",
+        "example.com",
+        "169.253.169.254",
+        "http://example.com/169.254.169.254",
+        "https://169.254.169.254.example.com/",
+        "metadata",
+        "127.0.0.1",
+        "10.0.0.1:8080",
+        "[::1]:80",
+        "[fd00::1]",
+        "4294967296",
+        "1.2.3.4.5",
+        "git@github.com:a/b.git",
+    ] {
+        assert_eq!(metadata_service(host), None, "{host}");
     }
 }
 

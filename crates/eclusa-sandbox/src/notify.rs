@@ -21,7 +21,7 @@ use std::{
 };
 
 use rustix::{
-    event::{EventfdFlags, PollFd, PollFlags},
+    event::{PollFd, PollFlags},
     io::Errno,
     thread::{CapabilitySet, CapabilitySets},
 };
@@ -92,7 +92,7 @@ impl<Found> fmt::Debug for Watching<Found> {
 
 /// Starts a thread that answers the calls of a listener.
 fn watch<O: Observer>(listener: OwnedFd, mut observer: O) -> io::Result<Watching<O::Found>> {
-    let wake = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?);
+    let wake = Arc::new(crate::reach::wake_event()?);
     let woken = wake.clone();
     let serve = move || {
         // Without rights of its own, the thread can do no more than whoever started the command

@@ -21,7 +21,8 @@ use std::{
     time::Duration,
 };
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags};
+use eclusa_net::metadata_service;
+use rustix::event::{PollFd, PollFlags};
 
 pub use eclusa_net::{Host, special};
 pub use hosts::{HostRule, Hosts};
@@ -179,6 +180,7 @@ impl Attempt {
     /// is needed.
     pub fn grant(&self) -> Option<String> {
         match &self.outcome {
+            _ if metadata_service(&self.host).is_some() => None,
             Err(Refusal::Host(_)) if self.port == self.way.usual_port() => Some(self.host.clone()),
             Err(Refusal::Host(_)) => Some(format!("{}:{}", self.host, self.port)),
             _ => None,
@@ -244,7 +246,7 @@ impl Proxy {
         let listener = TcpListener::from(listener.into());
         // Whoever called may have gone again between the poll and the accept.
         listener.set_nonblocking(true)?;
-        let wake = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?);
+        let wake = Arc::new(crate::reach::wake_event()?);
         let live = Arc::new(live::Live::new(self.report.clone(), self.limits.connections));
         let mut serving = Serving { wake: wake.clone(), live: live.clone(), thread: None };
         let proxy = Arc::new(self);

@@ -6,8 +6,19 @@ use std::os::fd::OwnedFd;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::event::EventfdFlags;
 use rustix::process::Signal;
+
+/// What one thread waits for and another writes to.
+#[cfg(target_os = "linux")]
+pub(crate) fn wake_event() -> io::Result<OwnedFd> {
+    Ok(rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?)
+}
+
+/// There is no such thing here, and no command to wait for.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn wake_event() -> io::Result<OwnedFd> {
+    Err(io::ErrorKind::Unsupported.into())
+}
 
 /// Ends a command from elsewhere, or sends it signals. Clones reach the same command.
 #[derive(Debug, Clone)]
@@ -28,7 +39,8 @@ pub(crate) struct Wanted {
 
 impl Cancel {
     pub(crate) fn new() -> io::Result<Cancel> {
-        let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let event = wake_event()?;
+        rustix::io::ioctl_fionbio(&event, true)?;
         Ok(Cancel(Arc::new(Wire { event, wanted: Mutex::default() })))
     }
 

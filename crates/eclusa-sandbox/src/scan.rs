@@ -126,7 +126,7 @@ impl LayerScan {
     /// write to one: what is read back is what is committed.
     pub fn open(lower: &Path, upper: &Path, began: Moment) -> Result<LayerScan, ScanError> {
         let open = |path: &Path| {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let flags = handle::SEARCH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             rustix::fs::open(path, flags, Mode::empty()).map_err(ScanError::at("open", path))
         };
         Ok(LayerScan {

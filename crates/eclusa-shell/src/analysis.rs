@@ -16,6 +16,7 @@ use crate::{
 
 mod builtins;
 mod commands;
+mod working_directory;
 
 /// Doubts that are kept. One is enough for a verdict; more are for people.
 const MAX_DOUBTS: usize = 16;

@@ -38,6 +38,16 @@ pub struct Redirect {
     pub target: Word,
 }
 
+/// Where a script stands at a command: directories from where it began, as `cd` was given them one after
+/// the other (`a/..`). Empty: where it began.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkingDirectories {
+    /// Where it stands if every command before went well.
+    pub reached: String,
+    /// Where else it may stand, if one of them failed and the script went on all the same.
+    pub otherwise: Vec<String>,
+}
+
 /// One simple command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Command {
@@ -55,6 +65,9 @@ pub struct Command {
     /// What `cd` and `pushd` were given before it in the script. Relative paths of this command
     /// may begin at any of these directories instead of where the script began.
     pub moved: Vec<Word>,
+    /// Where the script stands here, where that can be followed step by step. It then says more than
+    /// `moved`.
+    pub working_directories: Option<WorkingDirectories>,
     /// What the table of programs says about it.
     pub profile: CommandProfile,
 }

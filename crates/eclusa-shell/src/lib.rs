@@ -30,7 +30,7 @@ mod tests;
 pub use analysis::{Analysis, analyse, analyse_with};
 pub use catastrophe::Catastrophe;
 pub use characters::is_visible;
-pub use command::{Assignment, Command, Doubt, Redirect, RedirectKind};
+pub use command::{Assignment, Command, Doubt, Redirect, RedirectKind, WorkingDirectories};
 pub use nested::NestedCommands;
 pub use variables::{Influence, influence, is_plain_pager};
 pub use word::{Part, Unknown, Word};

@@ -169,6 +169,13 @@ impl ParsedCommand {
         first.map_or((usize::MAX, 0), |it| (it.start, it.end))
     }
 
+    /// Where it ends.
+    pub(crate) fn end(&self) -> usize {
+        let targets = self.redirects.iter().map(|it| &it.target);
+        let all = self.words.iter().chain(&self.assignments).chain(targets);
+        all.map(|it| it.end).max().unwrap_or(usize::MAX)
+    }
+
     /// True when the other parser's command is the same one.
     pub(crate) fn agrees(&self, other: &ParsedCommand) -> bool {
         self.shape == other.shape

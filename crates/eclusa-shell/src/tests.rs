@@ -4,6 +4,7 @@ mod catastrophes;
 mod corpus;
 mod properties;
 mod split;
+mod working_directory;
 
 use crate::programs::{EXAMPLES, class_through};
 use split::argv;

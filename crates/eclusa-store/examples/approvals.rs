@@ -13,8 +13,7 @@ use std::{
 
 use eclusa::{
     Answer, Approver, Decision, NotAsked, PermissionClass, Question, Reason, Source, Touch,
-    Verdict,
-    approve::{QuestionPage, Questions},
+    Verdict, approve::Questions,
 };
 use eclusa_store::{ApprovalQueue, Durability, Options, Store};
 use serde_json::json;
@@ -68,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         said.map_err(|err| format!("{err:?}"))?;
         times.push(begun.elapsed());
     }
-    report("ask, go away, answer, ask again, take (five syncs)", times, sync);
+    report("ask, go away, answer, ask again and take (three syncs)", times, sync);
     Ok(())
 }
 
@@ -91,15 +90,14 @@ fn syncs(directory: &Path, rounds: usize) -> std::io::Result<Vec<Duration>> {
     (0..rounds).map(one).collect()
 }
 
-/// Asks and waits, while somebody else answers as soon as the question is there. So many were asked
-/// before.
+/// Asks and waits, while somebody else answers as soon as the question is there.
 async fn waited_for(queue: &ApprovalQueue, number: usize) -> Result<Duration, Box<dyn Error>> {
     let (begun, question, asker) = (Instant::now(), question(number), queue.clone());
+    let (call, binding) = (question.call.clone(), question.binding.clone());
     let waiting = tokio::spawn(async move { asker.submit(&question, true).await });
     let id = loop {
-        let newest = QuestionPage { after: number as u64, limit: 1 };
-        match queue.page(newest)?.first() {
-            Some(found) => break found.id,
+        match queue.pending_number(&call, &binding)? {
+            Some(found) => break found,
             None => tokio::task::yield_now().await,
         }
     };

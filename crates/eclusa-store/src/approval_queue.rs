@@ -36,6 +36,7 @@ use crate::{
     error::InStore as _,
     writer::{self, Transaction},
 };
+use park::Parking;
 use watcher::{Watched, Watcher};
 
 /// How long an asker is taken to be there after its last word, in milliseconds.
@@ -94,6 +95,11 @@ impl ApprovalQueue {
     /// Open questions whose asker has gone away: those that can be taken up again.
     pub fn left(&self) -> Result<Vec<QueuedQuestion>, QueueError> {
         Ok(read::left(&self.store, self.now())?)
+    }
+
+    /// The number of the pending question of this call with this binding, once it is queued.
+    pub fn pending_number(&self, call: &str, binding: &str) -> Result<Option<u64>, QueueError> {
+        Ok(read::pending_number(&self.store, call, binding)?)
     }
 
     /// Pending questions that are identical to this one, itself included.
@@ -177,19 +183,13 @@ impl ApprovalQueue {
         let now = self.now();
         let expires = now.saturating_add(millis(question.time));
         let (row, told) = (asked.clone(), outbox::outgoing(question, &self.targets));
-        let parking = self
-            .park(move |tx| park::park(tx, &row, &told, now, expires, millis(YES_VALID)))
+        let asking = self
+            .park(move |tx| park::park(tx, &row, &told, now, expires, millis(YES_VALID), wait))
             .await
             .map_err(failed)?;
-        let mut held = match parking {
-            Ok(held) => held,
-            Err(park::NotParked::SaidNo { id, by, reason }) => {
-                let (answer, question) = (Answer::No(reason), Some(id));
-                return Ok(Said { answer, by, question, votes: Vec::new() });
-            }
-            Err(park::NotParked::Full(count)) => {
-                return Err(NotAsked::Failed(QueueError::Full(count).to_string()));
-            }
+        let mut held = match asking {
+            SubmittedQuestion::Held(held) => held,
+            SubmittedQuestion::Over(outcome) => return outcome,
         };
         let (id, nonce) = (held.id, held.nonce.clone());
         let mut watched: Option<Watched> = None;
@@ -213,12 +213,6 @@ impl ApprovalQueue {
                     let already = || NotAsked::Failed("its answer was already taken".to_owned());
                     let (answer, by, votes) = taken.ok_or_else(already)?;
                     return Ok(Said { answer, by, question: Some(id), votes });
-                }
-                QuestionState::Pending if !wait => {
-                    held.over = true;
-                    let release = self.store.write_later(move |tx| rows::release(tx, id, &nonce));
-                    release.await.map_err(failed)?;
-                    return Err(NotAsked::Parked(id));
                 }
                 QuestionState::Pending => {}
                 QuestionState::Revoked => return over("the yes was taken back before it was used"),
@@ -248,15 +242,13 @@ impl ApprovalQueue {
     /// Queues a question. If nobody waits for it by the time it is queued, it is let go of.
     async fn park(
         &self,
-        park: impl FnOnce(&mut Transaction<'_>) -> Result<park::Parking, StoreError> + Send + 'static,
-    ) -> Result<Result<Held, park::NotParked>, StoreError> {
+        park: impl FnOnce(&mut Transaction<'_>) -> Result<Parking, StoreError> + Send + 'static,
+    ) -> Result<SubmittedQuestion, StoreError> {
         let (tell, told) = oneshot::channel();
         let store = self.store.clone();
-        let tell = move |parked: Result<park::Parking, StoreError>| {
-            let held = parked
-                .map(|parking| parking.map(|(id, nonce)| Held { store, id, nonce, over: false }));
+        let tell = move |parked: Result<Parking, StoreError>| {
             // With nobody to take it, the token is dropped here, and does its work.
-            drop(tell.send(held));
+            drop(tell.send(parked.map(|it| SubmittedQuestion::new(it, store))));
         };
         self.store.queue(writer::task(park, tell))?;
         told.await.unwrap_or_else(|_| Err(StoreError::Gone(self.store.path().to_owned())))
@@ -311,6 +303,31 @@ fn checked(given: GivenAnswer) -> Result<GivenAnswer, QueueError> {
     match given.by.trim().is_empty() {
         true => Err(QueueError::Nameless),
         false => Ok(given),
+    }
+}
+
+/// A question that was asked.
+enum SubmittedQuestion {
+    /// Its answer is waited for.
+    Held(Held),
+    /// There is nothing to wait for.
+    Over(Result<Said, NotAsked>),
+}
+
+impl SubmittedQuestion {
+    fn new(parking: Parking, store: Store) -> SubmittedQuestion {
+        let said = |id, (answer, by, votes)| Said { answer, by, question: Some(id), votes };
+        SubmittedQuestion::Over(match parking {
+            Parking::Held { id, nonce } => {
+                return SubmittedQuestion::Held(Held { store, id, nonce, over: false });
+            }
+            Parking::Left(id) => Err(NotAsked::Parked(id)),
+            Parking::Answered { id, taken } => Ok(said(id, taken)),
+            Parking::SaidNo { id, by, reason } => {
+                Ok(said(id, (Answer::No(reason), by, Vec::new())))
+            }
+            Parking::Full(count) => Err(NotAsked::Failed(QueueError::Full(count).to_string())),
+        })
     }
 }
 

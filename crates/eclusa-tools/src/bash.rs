@@ -242,7 +242,7 @@ impl TypedTool for Bash {
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {
         let cwd = self.start(job.conversation(), args.cwd.as_deref())?;
         let asked = args.timeout_ms.or(args.timeout).map_or(self.time, Duration::from_millis);
-        let time = time_left(asked, job);
+        let (time, limit) = time_left(asked, job);
         let command = args.command;
         let conversation = Some(job.conversation().to_owned());
         // What a rule wants a person asked about was asked about, as far as the text tells.
@@ -282,16 +282,16 @@ impl TypedTool for Bash {
         }
         let root = self.files.root();
         let ruled_out = |it: &Path| why.why(it.strip_prefix(root).unwrap_or(it));
-        Ok(report::output(ran, time, &long, &opened, ruled_out))
+        Ok(report::output(ran, limit, &long, &opened, ruled_out))
     }
 }
 
-/// How long a command may run: it ends before the gate gives it up, so that its output and its
-/// changes are kept.
-fn time_left(asked: Duration, job: &Job) -> Duration {
-    let left = job.deadline().saturating_duration_since(std::time::Instant::now());
-    let left = left.saturating_sub(MARGIN.min(left / 10));
-    asked.min(left.max(Duration::from_millis(1)))
+/// How long a command may run, and how long people believe it may: it ends before the gate gives it
+/// up, so that its output and its changes are kept.
+fn time_left(asked: Duration, job: &Job) -> (Duration, Duration) {
+    let whole = job.deadline().saturating_duration_since(std::time::Instant::now());
+    let left = whole.saturating_sub(MARGIN.min(whole / 10));
+    (asked.min(left.max(Duration::from_millis(1))), asked.min(whole))
 }
 
 /// Told to a command that looks for processes, where some run that it cannot see.

@@ -29,7 +29,7 @@ use rustix::{
 
 use crate::Node;
 
-mod beneath;
+pub(crate) mod beneath;
 mod blocked;
 mod case;
 mod error;
@@ -53,6 +53,7 @@ pub use blocked::Blocked;
 pub use error::FileError;
 pub use listing::{DirEntry, Kind, OpenedDirectory};
 pub use read::Opened;
+use read::{device, permission_bits};
 pub use secret_content::{may_hold_secret, secret_in, secret_in_file};
 pub use secret_names::SECRET_NAMES;
 pub use secret_places::{SECRET_PLACES, SYSTEM_SECRETS, secret_places};
@@ -126,7 +127,7 @@ impl Files {
         Ok(Files(Arc::new(Workspace {
             root: real,
             spellings,
-            device_and_inode: (stat.st_dev, stat.st_ino),
+            device_and_inode: (device(&stat), stat.st_ino),
             beneath: how.unwrap_or_else(|| Beneath::of(handle.as_fd())),
             any_case: case::is_any(handle.as_fd()),
             handle: Arc::new(handle),
@@ -283,7 +284,7 @@ impl Files {
     /// opened here is the workspace wherever it is by now.
     pub fn still_there(&self) -> Result<(), FileError> {
         let here = statat(CWD, self.root(), AtFlags::SYMLINK_NOFOLLOW);
-        match here.is_ok_and(|it| (it.st_dev, it.st_ino) == self.0.device_and_inode) {
+        match here.is_ok_and(|it| (device(&it), it.st_ino) == self.0.device_and_inode) {
             true => Ok(()),
             false => Err(FileError::vanished(self.root())),
         }
@@ -301,7 +302,7 @@ impl Files {
                 return Err(FileError::Workspace { asked: asked.shown.clone() });
             };
             let node = match Kind::of(stat) {
-                Kind::Directory => Node::Directory { mode: stat.st_mode & 0o7777 },
+                Kind::Directory => Node::Directory { mode: permission_bits(stat) },
                 Kind::Link => match readlinkat(directory, name, Vec::new()) {
                     Ok(target) => Node::Link { target: follow::to_os(target).into() },
                     Err(Errno::INVAL | Errno::NOENT) => continue,
@@ -387,6 +388,6 @@ impl Files {
     }
 
     fn is_root(&self, directory: BorrowedFd<'_>) -> bool {
-        fstat(directory).is_ok_and(|it| (it.st_dev, it.st_ino) == self.0.device_and_inode)
+        fstat(directory).is_ok_and(|it| (device(&it), it.st_ino) == self.0.device_and_inode)
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::{PermissionClass, ReverseThinkingReport, Touch, Verdict};
 
 pub use crate::errors::{AllowanceError, RememberError, TallyError};
+pub use crate::requirement::{Escalation, Proof, Requirement, Vote};
 pub use allowance::{Allowance, Allowances, LiveAllowance};
 pub use memory::{Grant, GrantScope, Remember, RuleUse, Tally};
 pub use outbox::{
@@ -17,18 +18,18 @@ pub use questions::{
     GivenAnswer, NO_COVERS, QuestionPage, Questions, QueueError, QueuedQuestion, YES_VALID,
 };
 pub use render::{Line, Rendered, Role, render};
-pub use requirement::{Escalation, GivenVote, Requirement, SignerDirectory, Vote};
 pub use state::{QuestionEvent, QuestionState, QuestionTimes};
-pub use statement::{Proof, SignedAnswer, Statement};
+pub use statement::{SignedAnswer, Statement};
+pub use votes::{GivenVote, SignerDirectory};
 
 mod allowance;
 pub(crate) mod memory;
 mod outbox;
 mod questions;
 mod render;
-pub(crate) mod requirement;
 mod state;
 mod statement;
+pub(crate) mod votes;
 
 /// A way to put a question to a person: terminal, web page, webhook, editor.
 pub trait Approver: Send + Sync {

@@ -285,6 +285,7 @@ impl Gate {
             return Err(Stop::Cancelled { ran: false });
         }
         conversations::mark_tainted(&self.setup, &self.run, permit.call());
+        entry.trail.taint = self.taint();
         let started = entry.start(&permit).await?;
         self.setup.events.send(|| Event::Started {
             conversation: self.run.conversation.clone(),
@@ -294,6 +295,8 @@ impl Gate {
         });
         let raw = execute::execute(self, permit, entry.number(), started).await?;
         entry.reached(Stage::Ran);
+        // What it reached while it ran counts, too.
+        entry.trail.taint = self.taint();
         let number = entry.number();
         let settled = settle::settle(&self.setup, &self.run, raw, number, &mut entry.trail).await;
         entry.reached(Stage::Settled);

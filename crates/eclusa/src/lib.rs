@@ -68,6 +68,7 @@ mod closures;
 mod errors;
 mod event;
 mod gate;
+mod json;
 mod metrics;
 pub mod parse;
 pub mod policy;
@@ -77,6 +78,7 @@ pub mod random;
 pub mod redact;
 pub mod registry;
 mod repository;
+mod requirement;
 mod result;
 pub mod review;
 mod run;
@@ -91,8 +93,8 @@ mod whole_output;
 
 pub use approve::{Answer, Approver, Grant, NotAsked, OnNoApprover, Question, render};
 pub(crate) use approve::{
-    GivenVote, Preview, Proof, QuestionState, Questions, Remember, Requirement, Said, SignedAnswer,
-    SignerDirectory, Statement, Tally, Vote,
+    GivenVote, Preview, QuestionState, Questions, Remember, Said, SignedAnswer, SignerDirectory,
+    Statement, Tally,
 };
 pub use attachment::Attachment;
 pub(crate) use attachment::{Body, Media};
@@ -108,7 +110,7 @@ pub use eclusa_workspace::{
 pub(crate) use eclusa_workspace::{
     Bounds, CommitError, Contents, Diff, HashBuilder, Side, Summary, digest, visible,
 };
-pub use errors::{DelegateError, HostRefused};
+pub use errors::{DelegateError, HostRefused, UnknownWord};
 pub use event::{Event, Events};
 pub use gate::{
     BuildError, Cut, Delegate, Gate, GateBuilder, GateSetup, Limits,
@@ -121,26 +123,24 @@ pub use gate::{
 };
 pub use metrics::{Counts, Metrics};
 pub(crate) use policy::{
-    Access, ChangeTotals, ContextNeeds, CountedRule, EffectGroup, EffectKind, EffectKinds,
-    EffectLimits, Effects, Explanation, FoldedChanges, HiddenPaths, JudgeContext, Names,
-    RepositoryFacts,
+    Access, ChangeTotals, CountedRule, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,
+    Explanation, FoldedChanges, HiddenPaths, JudgeContext, RepositoryFacts,
 };
-pub use policy::{Rule, Rules};
+pub use policy::{ModeRule, Policy, Rule, Rules};
 pub(crate) use preflight::{
     Advice, Checkpoint, PreflightError, PreflightStep, ReverseThinker, ReverseThinkingReport,
 };
 pub use redact::Redactor;
 pub(crate) use registry::{Registered, RegistryError};
 pub use registry::{Registration, Registry};
+pub(crate) use requirement::{Proof, Requirement, Vote};
 pub use result::{CallResult, ResultShape};
 pub use review::{FnReviewer, Review, Reviewer};
 pub(crate) use review::{ReviewCache, ReviewConfig, ReviewError};
-pub use run::{CallNesting, Mode, ModeRule, Run};
+pub use run::{CallNesting, Mode, Run};
 pub use spool::Spool;
-pub use stop::{Decider, Stop};
-pub use tool::{
-    Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo, UnknownWord,
-};
+pub use stop::{Decider, HumanDuration, Stop};
+pub use tool::{Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo};
 pub use typed::TypedTool;
-pub use verdict::{Decision, Policy, Reason, ReasonId, Source, Text, Verdict};
+pub use verdict::{Decision, Reason, ReasonId, Source, Text, Verdict};
 pub use whole_output::{OutputSource, WholeOutput};

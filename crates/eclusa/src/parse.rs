@@ -14,7 +14,6 @@ pub mod fenced;
 mod fragments;
 pub mod gemini;
 mod ids;
-pub(crate) mod json;
 mod native;
 pub mod openai_chat;
 pub mod openai_responses;

@@ -3,11 +3,11 @@
 //! Every rule that applies is matched, and the strictest decides; their order does not matter.
 //! Where no rule allows, the tool's class decides. And some things no rule can loosen.
 
-use std::{borrow::Cow, path::Path};
+use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
 use eclusa_net::HostAccess;
 
-use crate::{Decision, PermissionClass, Policy, Reason, Source, Touch, Validated, Verdict};
+use crate::{Decision, PermissionClass, Reason, Source, Touch, Validated, Verdict};
 
 pub use commands::only_reads_files;
 pub use effect_conditions::{Amount, EffectConditions};
@@ -19,7 +19,9 @@ pub use effects::{
 pub use error::ConditionError;
 pub use example::ExampleCall;
 pub use explain::{ExplainedCommand, ExplainedRule, ExplainedScript, ExplainedWord, Explanation};
+pub use judge::Policy;
 pub use matcher::{Matcher, Pointer};
+pub use mode_rule::ModeRule;
 pub use names::Names;
 pub use rule::{Access, Rule};
 pub use validity::{ContextNeeds, CountedRule, JudgeContext, Validity};
@@ -47,7 +49,9 @@ mod exceptions;
 mod explain;
 mod host_access;
 mod index;
+mod judge;
 mod matcher;
+mod mode_rule;
 mod names;
 mod paths;
 mod quote;
@@ -201,6 +205,10 @@ impl Policy for Rules {
         Rules::effect_kinds(self, effects)
     }
 
+    fn budget_spent(&self, spent: &ChangeTotals) -> BTreeMap<&'static str, [u64; 2]> {
+        self.effects.budget.spent(spent)
+    }
+
     fn counts_lines(&self) -> bool {
         let asks = |it: &Rule| it.effect_conditions().is_some_and(EffectConditions::counts_lines);
         self.effects.counts_lines() || self.rules.iter().any(asks)
@@ -288,7 +296,10 @@ fn floors<'a>(
                 unknown = true;
                 continue;
             }
-            Touch::Fetch(_) => continue,
+            Touch::Fetch(host) => {
+                because.extend(domains::refused(host));
+                continue;
+            }
         };
         match root.place(path) {
             PathLocation::Inside(path) => paths.push((access, path)),
@@ -313,7 +324,8 @@ fn floors<'a>(
         because.push(reason(Decision::Ask, Source::Floor, "shell", text));
     }
     if unknown {
-        let text = "nobody can tell what it would touch";
+        let text = "nobody can tell what it would touch (a tool of your own says it with `reads` and \
+                    `writes`, `reads = []` for nothing)";
         because.push(reason(Decision::Ask, Source::Floor, "touches", text));
     }
     paths

@@ -182,10 +182,19 @@ impl Registry {
             .ok_or_else(|| Stop::UnknownTool { name: name.to_owned(), nearest: self.nearest(name) })
     }
 
-    /// Up to three names and aliases that look like this one, nearest first.
+    /// Up to three names and aliases that look like this one, nearest first, one of each tool.
     pub fn nearest(&self, name: &str) -> Vec<String> {
         let now = self.now.load();
-        search::nearest(name, now.names())
+        let mut near = search::nearest(name, now.names());
+        let mut tools: Vec<&str> = Vec::new();
+        near.retain(|it| {
+            let tool = now.get(it).map_or("", |it| it.name());
+            let new = !tools.contains(&tool);
+            tools.push(tool);
+            new
+        });
+        near.truncate(3);
+        near
     }
 
     /// Wakes up whenever tools came or went.

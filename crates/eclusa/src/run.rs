@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr, sync::Arc, time::Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::{Decision, Names, Reason, Source, UnknownWord, Verdict};
+use crate::{Decision, Reason, Source, UnknownWord, Verdict};
 
 /// What holds for one run of an agent. Two runs in one process can differ in all of it.
 #[derive(Debug, Clone)]
@@ -71,39 +71,6 @@ impl Default for Run {
             deadline: None,
             nesting: CallNesting::default(),
         }
-    }
-}
-
-/// A mode for some conversations or clients.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModeRule {
-    /// The mode.
-    pub mode: Mode,
-    /// Clients, by the names that they give themselves; `None`: all, and runs that have none.
-    pub client: Option<Names>,
-    /// Conversations; `None`: all.
-    pub conversation: Option<Names>,
-}
-
-impl ModeRule {
-    /// Whether it is about this run.
-    fn covers(&self, run: &Run) -> bool {
-        let client = || run.client.as_deref().unwrap_or_default();
-        self.client.as_ref().is_none_or(|it| it.matches(client()))
-            && self.conversation.as_ref().is_none_or(|it| it.matches(&run.conversation))
-    }
-
-    /// The mode of a run: the most careful of those that are about it, or its own.
-    pub fn mode_of(rules: &[ModeRule], run: &Run) -> Mode {
-        let mut modes = rules.iter().filter(|it| it.covers(run)).map(|it| it.mode);
-        let careful = |mode: &Mode| Mode::ALL.iter().position(|it| it == mode);
-        let first = modes.next();
-        first.map_or(run.mode, |first| {
-            modes.fold(first, |one, other| match careful(&other) < careful(&one) {
-                true => other,
-                false => one,
-            })
-        })
     }
 }
 

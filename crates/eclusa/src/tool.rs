@@ -5,7 +5,7 @@ use std::{any::Any, fmt, str::FromStr, sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{Attachment, Changes, Job, WholeOutput};
+use crate::{Attachment, Changes, Job, UnknownWord, WholeOutput};
 
 /// One thing a model may ask to have done.
 ///
@@ -118,17 +118,6 @@ pub struct Facts {
     /// Runs nothing: it says whether another program may run what the call is about. Shell text
     /// that a rule allows command by command is allowed, although no sandbox of ours holds it.
     pub only_judges: bool,
-}
-
-/// A word that names no mode or no class, and those that do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UnknownWord(pub(crate) String);
-
-impl From<UnknownWord> for String {
-    fn from(error: UnknownWord) -> String {
-        error.0
-    }
 }
 
 /// Which rules apply to a tool.

@@ -52,11 +52,14 @@ impl Conversation {
         let mut shortened = false;
         loop {
             let bytes = request.bytes.len();
-            self.record_sent(&request.bytes).await?;
-            // The first request of a turn's step is counted where limits are looked at.
-            if !std::mem::take(&mut self.reserved) {
-                self.budgets().for_each(|it| it.used().requests += 1);
+            // The first request of a turn's step was counted where its limits were looked at.
+            if !std::mem::take(&mut self.reserved)
+                && let Some(limit) = self.reserve(&request)
+            {
+                return Err(TurnFailure::Ended(TurnEnd::Limit(limit)));
             }
+            self.reserved = false;
+            self.record_sent(&request.bytes).await?;
             let mut heard = String::new();
             let events = self.events.clone();
             let mut hear = |delta: Delta| {
@@ -85,13 +88,20 @@ impl Conversation {
                 }
                 Some(Err(err)) => err,
             };
-            if err.kind == ModelErrorKind::TooLong && !shortened {
-                shortened = true;
-                self.make_room_or_end(cancel).await?;
-                request = self.body(request.tools);
-                continue;
-            }
             let why = self.redacted(&err.what).0;
+            match err.kind {
+                // Whoever wants the summary knows what can be left out of it.
+                ModelErrorKind::TooLong if request.summary => {
+                    return Err(TurnFailure::TooLong(why));
+                }
+                ModelErrorKind::TooLong if !shortened => {
+                    shortened = true;
+                    self.make_room_or_end(cancel).await?;
+                    request = self.body();
+                    continue;
+                }
+                _ => {}
+            }
             let failed = |err: ModelError| TurnFailure::Other(err.what);
             let wait = retries.after(ModelError { what: why.clone(), ..err }).map_err(failed)?;
             self.tell(AgentEvent::Retry { why, wait });

@@ -8,8 +8,11 @@ use crate::{
     context::LONG_OUTPUT,
     events::{AgentEvent, TurnEnd},
     item::ItemBody,
-    model::{ModelRequest, ViewMessage},
+    model::ViewMessage,
+    wire,
 };
+
+mod leave_out;
 
 /// In one turn it is made smaller no more often than this.
 const MAX_COMPACTIONS: u32 = 3;
@@ -35,7 +38,7 @@ impl Conversation {
     }
 
     pub(super) fn tokens_now(&self) -> u64 {
-        self.measure.tokens(self.body(true).bytes.len())
+        self.measure.tokens(self.body().bytes.len())
     }
 
     /// Makes room where the next request would fill more than 80 % of the window. True when it had to.
@@ -91,7 +94,12 @@ impl Conversation {
                 self.tell(AgentEvent::Compacted { before, after, summary: Some(summary) });
             }
             Err(TurnFailure::Archive(err)) => self.tell(AgentEvent::Notice(err.to_string())),
-            Err(TurnFailure::Other(what)) => self.tell(AgentEvent::Notice(what)),
+            Err(TurnFailure::Other(what) | TurnFailure::TooLong(what)) => {
+                self.tell(AgentEvent::Notice(what));
+            }
+            Err(TurnFailure::Ended(TurnEnd::Limit(what))) => {
+                self.tell(AgentEvent::Notice(format!("there is no summary: {what}")));
+            }
             Err(TurnFailure::Ended(_)) => {
                 self.tell(AgentEvent::Notice("the summary was interrupted".to_owned()));
             }
@@ -121,11 +129,22 @@ impl Conversation {
 
     /// One request without tools; what it says stands for everything before it.
     async fn summarize(&mut self, cancel: &CancellationToken) -> Result<String, TurnFailure> {
-        let mut request = ModelRequest { tools: None, ..self.plain_request(false) };
-        let text = SUMMARY_PROMPT.to_owned();
-        request.messages.push(ViewMessage::User { text, pictures: Vec::new() });
-        let request = RequestBody { bytes: self.model.body(&request), tools: false };
-        let said = self.ask_boxed(request, cancel).await?;
+        // Calls and answers are told in words: providers refuse them where no tools are declared.
+        let mut request = wire::in_words(&self.plain_request());
+        let said = loop {
+            let text = SUMMARY_PROMPT.to_owned();
+            request.messages.push(ViewMessage::User { text, pictures: Vec::new() });
+            let body = RequestBody { bytes: self.model.body(&request), summary: true };
+            match self.ask_boxed(body, cancel).await {
+                Err(TurnFailure::TooLong(what)) => {
+                    request.messages.pop();
+                    if !leave_out::half(&mut request.messages) {
+                        return Err(TurnFailure::TooLong(what));
+                    }
+                }
+                other => break other?,
+            }
+        };
         let text = self.redacted(&said.text).0;
         if text.trim().is_empty() {
             return Err(TurnFailure::Other(

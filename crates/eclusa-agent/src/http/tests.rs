@@ -39,8 +39,18 @@ fn every_status_has_a_meaning() {
     assert_eq!(kind(429, r#"{"error":{"code":"insufficient_quota"}}"#), Final);
     assert_eq!(kind(400, r#"{"error":{"message":"prompt is too long: 2 > 1"}}"#), TooLong);
     assert_eq!(kind(400, r#"{"error":{"message":"maximum context length is 1"}}"#), TooLong);
-    let told = meaning(StatusCode::BAD_REQUEST, r#"{"error":{"message":"no"}}"#, None, "h").what;
-    assert_eq!(told, "h answered 400 Bad Request: no");
+    assert_eq!(kind(413, "<html>too large</html>"), TooLong);
+    for (status, body, told) in [
+        (400, r#"{"error":{"message":"no,\n never"}}"#, "h answered 400 Bad Request: no, never"),
+        (400, r#"[{"error":{"message":"no"}}]"#, "h answered 400 Bad Request: no"),
+        (400, r#"{"error":"no"}"#, "h answered 400 Bad Request: no"),
+        (500, "out of\nmemory", "h answered 500 Internal Server Error: out of memory"),
+        (502, "<html>\n<h1>Bad Gateway</h1>", "h answered 502 Bad Gateway"),
+        (401, "", "h answered 401 Unauthorized; check the key of this model"),
+        (404, "", "h answered 404 Not Found; check `model` and `url` of this model"),
+    ] {
+        assert_eq!(meaning(StatusCode::from_u16(status).unwrap(), body, None, "h").what, told);
+    }
 }
 
 fn read(chunks: &[&[u8]]) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! Scripts are read as they are written, and say what is wrong with them.
 
+use proptest::prelude::*;
+
 use super::{Fault, ScriptModel, read};
 
 #[test]
@@ -35,4 +37,22 @@ fn faults_are_played_once_and_in_order() {
     assert_eq!(model.fault(0), None);
     assert_eq!(model.fault(1), Some(Fault::Break));
     assert_eq!((model.fault(1), model.fault(2)), (None, None));
+}
+
+proptest! {
+    /// Any text is a script or says what is wrong with it.
+    #[test]
+    fn noise_is_no_crash(
+        lines in prop::collection::vec(
+            prop_oneof![
+                ".{0,12}",
+                "(rate: ?|## says|## expects ?|## fails ?|## breaks|## system ?|```tool|```|\\{\"name\").{0,6}",
+            ],
+            0..12,
+        ),
+    ) {
+        if let Err(err) = ScriptModel::new("s", &lines.join("\n")) {
+            prop_assert!(err.starts_with("line "), "{}", err);
+        }
+    }
 }

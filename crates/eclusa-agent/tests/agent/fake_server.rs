@@ -3,34 +3,96 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    convert::Infallible,
+    io,
     sync::{Arc, Mutex},
 };
 
-use http_body_util::{BodyExt, Full};
-use hyper::{Request, Response, body::Bytes, body::Incoming as Received, service::service_fn};
+use futures::{StreamExt as _, stream};
+use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
+use hyper::{
+    Request, Response,
+    body::{Bytes, Frame, Incoming as Received},
+    service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use crate::fake_events::events;
+
+/// A call: id, tool, text.
+pub(crate) type SaidCall = (&'static str, &'static str, &'static str);
+
 /// What the server says, in the order of the requests.
 #[derive(Clone)]
 pub(crate) enum Said {
-    /// A message with calls: id, tool, text.
-    Message(&'static str, Vec<(&'static str, &'static str, &'static str)>),
-    /// A status, with seconds to wait.
-    Status(u16, u32),
-    /// A stream that is cut after the first half.
-    Cut,
+    /// A message with calls.
+    Message(&'static str, Vec<SaidCall>),
+    /// A status, perhaps with seconds to wait.
+    Status(u16, Option<u32>),
+    /// The beginning of a message with a call. Then the stream ends as if that were all, or breaks.
+    Beginning { call: SaidCall, cut: Cut, breaks: bool },
+    /// An event of this type, which says what went wrong.
+    Failure(&'static str),
+    /// The connection is closed.
+    Nothing,
 }
+
+/// Where a stream ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Cut {
+    InsideEvent,
+    BetweenEvents,
+    InsideArguments,
+    BetweenArguments,
+    AfterStopReason,
+}
+
+impl Cut {
+    pub(crate) const ALL: [Cut; 5] = [
+        Cut::InsideEvent,
+        Cut::BetweenEvents,
+        Cut::InsideArguments,
+        Cut::BetweenArguments,
+        Cut::AfterStopReason,
+    ];
+
+    /// How many bytes of these events come.
+    fn place(self, events: &[String], call: SaidCall) -> usize {
+        let (start, _) = call.2.split_at(call.2.len() / 2);
+        let stops =
+            ["\"stop_reason\":\"", "response.completed", "\"finish_reason\":\"", "finishReason"];
+        let is_text = |it: &String| it.contains(TEXT_START);
+        let is_call = |it: &String| it.contains(start);
+        let is_stop = |it: &String| stops.iter().any(|stop| it.contains(stop));
+        let (found, whole): (&dyn Fn(&String) -> bool, bool) = match self {
+            Cut::InsideEvent => (&is_text, false),
+            Cut::BetweenEvents => (&is_text, true),
+            Cut::InsideArguments => (&is_call, false),
+            Cut::BetweenArguments => (&is_call, true),
+            Cut::AfterStopReason => (&is_stop, true),
+        };
+        let at = events.iter().position(found).unwrap();
+        let before: usize = events[..at].iter().map(String::len).sum();
+        let inside = events[at].find(start).map_or(events[at].len() / 2, |it| it + 2);
+        before + if whole { events[at].len() } else { inside }
+    }
+}
+
+/// How the text of a message that is cut begins.
+const TEXT_START: &str = "I be";
 
 #[derive(Default)]
 struct Seen {
-    bodies: Vec<Value>,
+    /// Which script each was for, and what it was.
+    bodies: Vec<(usize, Value)>,
     keys: Vec<String>,
     /// Signed blocks that were sent out: they must come back as they are.
     signed: HashSet<String>,
 }
+
+/// What is said to requests that hold a text.
+type Scripts = Vec<(String, Vec<Said>)>;
 
 /// The server, and what it has seen.
 pub(crate) struct FakeServer {
@@ -40,15 +102,20 @@ pub(crate) struct FakeServer {
 
 impl FakeServer {
     pub(crate) async fn start(script: Vec<Said>) -> FakeServer {
+        FakeServer::start_with(vec![(String::new(), script)]).await
+    }
+
+    /// With a script for each of these texts: the first that is in a request counts.
+    pub(crate) async fn start_with(scripts: Scripts) -> FakeServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (seen, script) = (Arc::new(Mutex::new(Seen::default())), Arc::new(script));
+        let (seen, scripts) = (Arc::new(Mutex::new(Seen::default())), Arc::new(scripts));
         let kept = seen.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (seen, script) = (kept.clone(), script.clone());
+                let (seen, scripts) = (kept.clone(), scripts.clone());
                 let service =
-                    service_fn(move |request| answer(request, seen.clone(), script.clone()));
+                    service_fn(move |request| answer(request, seen.clone(), scripts.clone()));
                 tokio::spawn(async move {
                     let connection = hyper::server::conn::http1::Builder::new();
                     drop(connection.serve_connection(TokioIo::new(stream), service).await);
@@ -59,7 +126,14 @@ impl FakeServer {
     }
 
     pub(crate) fn bodies(&self) -> Vec<Value> {
-        self.seen.lock().unwrap().bodies.clone()
+        self.seen.lock().unwrap().bodies.iter().map(|(_, body)| body.clone()).collect()
+    }
+
+    /// The requests that were for this script.
+    pub(crate) fn bodies_for(&self, script: usize) -> Vec<Value> {
+        let seen = self.seen.lock().unwrap();
+        let own = seen.bodies.iter().filter(|(it, _)| *it == script);
+        own.map(|(_, body)| body.clone()).collect()
     }
 
     pub(crate) fn keys(&self) -> Vec<String> {
@@ -67,11 +141,13 @@ impl FakeServer {
     }
 }
 
+type Answer = Response<UnsyncBoxBody<Bytes, io::Error>>;
+
 async fn answer(
     request: Request<Received>,
     seen: Arc<Mutex<Seen>>,
-    script: Arc<Vec<Said>>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+    scripts: Arc<Scripts>,
+) -> io::Result<Answer> {
     let path = request.uri().path().to_owned();
     let header = |name: &str| {
         let value = request.headers().get(name).and_then(|it| it.to_str().ok());
@@ -79,10 +155,12 @@ async fn answer(
     };
     let key = ["x-api-key", "authorization", "x-goog-api-key"].map(header).concat();
     let body = request.into_body().collect().await.unwrap().to_bytes();
-    let body: Value = serde_json::from_slice(&body).unwrap();
+    let text = String::from_utf8(body.to_vec()).unwrap();
+    let body: Value = serde_json::from_str(&text).unwrap();
     let mut seen = seen.lock().unwrap();
-    let place = seen.bodies.len();
-    seen.bodies.push(body.clone());
+    let script = scripts.iter().position(|(words, _)| text.contains(words)).unwrap();
+    let place = seen.bodies.iter().filter(|(it, _)| *it == script).count();
+    seen.bodies.push((script, body.clone()));
     seen.keys.push(key);
     if let Err(wrong) = strict(&path, &body, &seen.signed) {
         return Ok(refusal(
@@ -90,27 +168,53 @@ async fn answer(
             json!({"error": {"type": "invalid_request_error", "message": wrong}}),
         ));
     }
-    let said = script.get(place).cloned().unwrap_or(Said::Status(500, 0));
-    let (text, calls) = match said {
-        Said::Message(text, calls) => (text, calls),
+    let said = scripts[script].1.get(place).cloned().unwrap_or(Said::Status(500, Some(0)));
+    let mut streamed = |text: &str, calls: &[SaidCall]| -> Vec<String> {
+        let events = events(&path, place, text, calls, &mut seen.signed);
+        events.iter().map(|it| format!("data: {it}\r\n\r\n")).collect()
+    };
+    match said {
+        Said::Message(text, calls) => Ok(Response::new(whole(streamed(text, &calls).concat()))),
         Said::Status(status, wait) => {
             let mut response = refusal(status, json!({"error": {"message": "as the script says"}}));
-            response.headers_mut().insert("retry-after", wait.into());
-            return Ok(response);
+            if let Some(wait) = wait {
+                response.headers_mut().insert("retry-after", wait.into());
+            }
+            Ok(response)
         }
-        Said::Cut => ("this is cut", Vec::new()),
-    };
-    let events = events(&path, place, text, &calls, &mut seen.signed);
-    let take = match script.get(place) {
-        Some(Said::Cut) => events.len() / 2,
-        _ => events.len(),
-    };
-    let stream: String = events[..take].iter().map(|it| format!("data: {it}\r\n\r\n")).collect();
-    Ok(Response::new(Full::new(Bytes::from(stream))))
+        Said::Beginning { call, cut, breaks } => {
+            let text = format!("{TEXT_START}gin with it.");
+            let events = streamed(&text, &[call]);
+            let mut sent = events.concat();
+            sent.truncate(cut.place(&events, call));
+            Ok(Response::new(if breaks { broken(sent) } else { whole(sent) }))
+        }
+        Said::Failure(kind) => {
+            let error =
+                json!({"type": "error", "error": {"type": kind, "message": "as the script says"}});
+            Ok(Response::new(whole(format!("data: {error}\n\n"))))
+        }
+        Said::Nothing => Err(io::Error::other("as the script says")),
+    }
 }
 
-fn refusal(status: u16, body: Value) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(body.to_string())));
+fn whole(text: String) -> UnsyncBoxBody<Bytes, io::Error> {
+    Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// A body that breaks off after this.
+fn broken(text: String) -> UnsyncBoxBody<Bytes, io::Error> {
+    let parts = [Ok(Frame::data(Bytes::from(text))), Err(io::Error::other("as the script says"))];
+    // What was said first is on its way before the connection is closed.
+    let slowly = |it| async {
+        tokio::task::yield_now().await;
+        it
+    };
+    StreamBody::new(stream::iter(parts).then(slowly)).boxed_unsync()
+}
+
+fn refusal(status: u16, body: Value) -> Answer {
+    let mut response = Response::new(whole(body.to_string()));
     *response.status_mut() = status.try_into().unwrap();
     response
 }
@@ -137,6 +241,12 @@ pub(crate) fn strict(path: &str, body: &Value, signed: &HashSet<String>) -> Resu
             if pair[0].0 == pair[1].0 {
                 return Err(format!("two messages of {} in a row", pair[0].0));
             }
+        }
+    }
+    if path == "/v1/messages" && body.get("tools").is_none() {
+        let mut parts = blocks.iter().flat_map(|(_, parts)| parts);
+        if parts.any(|it| it["type"] == "tool_use" || it["type"] == "tool_result") {
+            return Err("calls without tools".to_owned());
         }
     }
     let mut open: BTreeMap<String, bool> = BTreeMap::new();
@@ -189,83 +299,4 @@ fn list(value: &Value) -> Vec<Value> {
 
 fn role(value: &Value) -> String {
     value["role"].as_str().unwrap_or_default().to_owned()
-}
-
-/// The events of one message on the wire of this path.
-fn events(
-    path: &str,
-    place: usize,
-    text: &str,
-    calls: &[(&str, &str, &str)],
-    signed: &mut HashSet<String>,
-) -> Vec<Value> {
-    let args = |text: &str| json!({"text": text});
-    let halves = text.split_at(text.len() / 2);
-    match path {
-        "/v1/messages" => {
-            let thought =
-                json!({"type": "thinking", "thinking": "hm", "signature": format!("sig-{place}")});
-            signed.insert(thought.to_string());
-            let mut events = vec![
-                json!({"type": "message_start", "message": {"usage": {"input_tokens": 10, "output_tokens": 1}}}),
-                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}}),
-                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}}),
-                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": format!("sig-{place}")}}),
-                json!({"type": "content_block_stop", "index": 0}),
-                json!({"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}}),
-                json!({"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": halves.0}}),
-                json!({"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": halves.1}}),
-                json!({"type": "content_block_stop", "index": 1}),
-            ];
-            for (n, (id, tool, text)) in (2..).zip(calls) {
-                events.push(json!({"type": "content_block_start", "index": n, "content_block": {"type": "tool_use", "id": id, "name": tool, "input": {}}}));
-                events.push(json!({"type": "content_block_delta", "index": n, "delta": {"type": "input_json_delta", "partial_json": args(text).to_string()}}));
-                events.push(json!({"type": "content_block_stop", "index": n}));
-            }
-            let why = if calls.is_empty() { "end_turn" } else { "tool_use" };
-            events.push(json!({"type": "message_delta", "delta": {"stop_reason": why}, "usage": {"output_tokens": 5}}));
-            events.push(json!({"type": "message_stop"}));
-            events
-        }
-        "/v1/responses" => {
-            let mut output = vec![
-                json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}),
-            ];
-            output.extend(calls.iter().map(|(id, tool, text)| {
-                json!({"type": "function_call", "call_id": id, "name": tool, "arguments": args(text).to_string()})
-            }));
-            let mut events = vec![
-                json!({"type": "response.output_text.delta", "output_index": 0, "delta": halves.0}),
-                json!({"type": "response.output_text.delta", "output_index": 0, "delta": halves.1}),
-            ];
-            events.extend(output.iter().enumerate().map(|(n, item)| {
-                json!({"type": "response.output_item.done", "output_index": n, "item": item})
-            }));
-            events.push(json!({"type": "response.completed", "response": {"output": output, "usage": {"input_tokens": 10, "output_tokens": 5}}}));
-            events
-        }
-        "/v1/chat/completions" => {
-            let chunk = |delta: Value, why: Option<&str>| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": why}]});
-            let mut events = vec![
-                chunk(json!({"content": halves.0}), None),
-                chunk(json!({"content": halves.1}), None),
-            ];
-            events.extend(calls.iter().enumerate().map(|(n, (id, tool, text))| {
-                chunk(json!({"tool_calls": [{"index": n, "id": id, "type": "function", "function": {"name": tool, "arguments": args(text).to_string()}}]}), None)
-            }));
-            events
-                .push(chunk(json!({}), Some(if calls.is_empty() { "stop" } else { "tool_calls" })));
-            events.push(
-                json!({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}),
-            );
-            events
-        }
-        _ => {
-            let mut parts = vec![json!({"text": text})];
-            parts.extend(calls.iter().map(|(_, tool, text)| json!({"functionCall": {"name": tool, "args": args(text)}, "thoughtSignature": "s"})));
-            vec![
-                json!({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5}}),
-            ]
-        }
-    }
 }

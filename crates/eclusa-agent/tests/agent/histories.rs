@@ -181,7 +181,7 @@ async fn play(history: Vec<(usize, Happens)>) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
 
     #[test]
     fn any_history_gives_requests_that_providers_take(

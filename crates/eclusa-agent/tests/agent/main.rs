@@ -1,11 +1,14 @@
 //! Conversations through the front door: a scripted or a served model, a real gate, a real log.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
+mod fake_events;
 mod fake_server;
+mod faults;
 mod histories;
 mod long;
 mod resume;
 mod served;
 mod task;
+mod thinker;
 mod turns;
 mod world;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use eclusa::Redactor;
 use eclusa_agent::*;
 
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
     world::*,
 };
 
-fn model(wire: WireKind, server: &FakeServer, native: bool) -> Arc<HttpModel> {
+pub(crate) fn model(wire: WireKind, server: &FakeServer, native: bool) -> Arc<HttpModel> {
     let settings = WireSettings {
         name: "served".to_owned(),
         wire,
@@ -61,10 +62,10 @@ async fn every_wire_makes_calls_and_goes_on_after_their_answers() {
 #[tokio::test]
 async fn faults_of_a_server_are_tried_again_and_repeat_no_effect() {
     let server = FakeServer::start(vec![
-        Said::Status(529, 0),
-        Said::Status(429, 0),
+        Said::Status(529, Some(0)),
+        Said::Status(429, Some(0)),
         Said::Message("I do it.", vec![("c1", "do", "a")]),
-        Said::Status(503, 0),
+        Said::Status(503, Some(0)),
         Said::Message("Done.", vec![]),
     ])
     .await;
@@ -79,24 +80,8 @@ async fn faults_of_a_server_are_tried_again_and_repeat_no_effect() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_cut_is_asked_for_again() {
-    for wire in [WireKind::Anthropic, WireKind::OpenaiResponses, WireKind::OpenaiChat] {
-        let server = FakeServer::start(vec![Said::Cut, Said::Message("Whole.", vec![])]).await;
-        let world = world();
-        let (mut conversation, _) =
-            Conversation::open(world.setup(model(wire, &server, true))).await.unwrap();
-        let report = conversation.turn("go".into()).await;
-        assert_eq!(
-            (&report.end, report.text.as_str()),
-            (&TurnEnd::Done, "Whole."),
-            "{wire:?}: {report:?}"
-        );
-    }
-}
-
-#[tokio::test]
 async fn a_wrong_key_ends_the_turn_at_once_and_is_nowhere_afterwards() {
-    let server = FakeServer::start(vec![Said::Status(401, 0)]).await;
+    let server = FakeServer::start(vec![Said::Status(401, None)]).await;
     let world = world();
     let (mut conversation, _) =
         Conversation::open(world.setup(model(WireKind::Anthropic, &server, true))).await.unwrap();
@@ -133,5 +118,28 @@ async fn another_model_gets_words_calls_and_answers_but_no_blocks() {
         assert_eq!(report.end, TurnEnd::Done, "{wire:?}: {report:?}");
         let body = server.bodies()[0].to_string();
         assert!(body.contains("did a") && !body.contains("sig-"), "{wire:?}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_leaves_holds_a_secret_wherever_it_came_from() {
+    for wire in WireKind::ALL {
+        let server = FakeServer::start(vec![
+            Said::Message("I look.", vec![("c1", "leak", "")]),
+            Said::Message("Done.", vec![]),
+        ])
+        .await;
+        let world = world();
+        let (system, project) = (format!("be good {SECRET}"), Some(format!("use {SECRET}")));
+        let setup =
+            ConversationSetup { system, project, ..world.setup(model(wire, &server, true)) };
+        let (mut conversation, _) = Conversation::open(setup).await.unwrap();
+        let report = conversation.turn(format!("with {SECRET}").as_str().into()).await;
+        assert_eq!((&report.end, world.ran()), (&TurnEnd::Done, 1), "{wire:?}: {report:?}");
+        for body in server.bodies() {
+            let body = body.to_string();
+            assert_eq!(Redactor::default().text(&body).1, 0, "{wire:?}: {body}");
+            assert!(body.contains("be good") && !body.contains(SECRET), "{wire:?}: {body}");
+        }
     }
 }

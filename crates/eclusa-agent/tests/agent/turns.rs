@@ -184,12 +184,11 @@ async fn an_archive_that_fails_ends_the_turn_before_anything_leaves() {
 #[tokio::test]
 async fn secrets_are_taken_out_of_what_a_person_writes() {
     let world = world();
-    let secret = ["ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].concat();
-    assert!(Redactor::default().text(&secret).1 > 0);
+    assert!(Redactor::default().text(SECRET).1 > 0);
     let (mut conversation, mut events) = world.open(&says("Thanks.", &[])).await;
-    conversation.turn(format!("use {secret}").as_str().into()).await;
+    conversation.turn(format!("use {SECRET}").as_str().into()).await;
     let kept = format!("{:?}", conversation.items());
-    assert!(!kept.contains(&secret), "{kept}");
+    assert!(!kept.contains(SECRET), "{kept}");
     let mut told = false;
     while let Ok(event) = events.try_recv() {
         told |= matches!(event, AgentEvent::Notice(text) if text.contains("secret"));
@@ -227,6 +226,45 @@ async fn a_full_window_is_made_smaller_by_a_summary_and_the_turn_goes_on() {
         }
     }
     assert_eq!(compacted, Some((true, Some("In brief: a was done.".to_owned()))));
+}
+
+#[tokio::test]
+async fn a_summary_that_is_too_long_itself_is_asked_for_again_with_less_and_with_its_prompt() {
+    let world = world();
+    let script = says(&"old ".repeat(2_000), &[("do", "a")])
+        + &says(&"new ".repeat(1_000), &[("do", "b")])
+        // The request, then twice the one for the summary: each time less is shown.
+        + "## fails 413\n## fails 413\n## fails 413\n## expects Sum up this conversation\n## says\nIn brief: b.\n"
+        + "## expects In brief: b.\n"
+        + &says("Done.", &[]);
+    let (mut conversation, _) = world.open(&script).await;
+    let report = conversation.turn("go".into()).await;
+    assert_eq!((&report.end, report.text.as_str()), (&TurnEnd::Done, "Done."), "{report:?}");
+    assert_eq!((report.requests, world.ran()), (7, 2));
+    let sent: Vec<u64> = world.sent_bytes();
+    assert!(sent[4] < sent[3] && sent[5] < sent[4], "{sent:?}");
+    // Where nothing helps the turn ends, and the session lives.
+    let script = "## fails 413\n".repeat(2) + &says("Here.", &[]);
+    let (mut conversation, _) = world.open(&script).await;
+    let report = conversation.turn("go".into()).await;
+    assert!(matches!(&report.end, TurnEnd::Failed(why) if why.contains("413")), "{report:?}");
+    assert_eq!(conversation.turn("and now?".into()).await.text, "Here.");
+}
+
+#[tokio::test]
+async fn requests_that_are_made_again_and_summaries_count_to_the_limits() {
+    let world = world();
+    let limits = TurnLimits { requests: Some(3), ..TurnLimits::default() };
+    for script in
+        ["## fails 529\n".repeat(7), "## fails 413\n".to_owned() + &"## fails 529\n".repeat(6)]
+    {
+        let script = script + &says("never", &[]);
+        let setup = ConversationSetup { limits: limits.clone(), ..world.scripted(&script) };
+        let (mut conversation, _) = Conversation::open(setup).await.unwrap();
+        let report = conversation.turn("go".into()).await;
+        let at_limit = matches!(&report.end, TurnEnd::Limit(what) if what.contains("3 requests"));
+        assert!(at_limit && report.requests == 3, "{report:?}");
+    }
 }
 
 #[tokio::test]

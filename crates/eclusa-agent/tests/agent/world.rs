@@ -11,6 +11,9 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
+/// What looks like a token, in two pieces so that nobody takes this file for a leak.
+pub(crate) const SECRET: &str = concat!("ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+
 /// A tool that counts how often it ran and says its argument back; `wait` runs for ever.
 pub(crate) struct Counting {
     name: &'static str,
@@ -32,7 +35,12 @@ impl Tool for Counting {
             "fetch" => PermissionClass::Web,
             _ => PermissionClass::Generic,
         };
-        Facts { concurrent: self.name == "look", class: Some(class), ..Facts::default() }
+        Facts {
+            concurrent: self.name == "look",
+            class: Some(class),
+            needs_reverse_thinking: self.name == "deploy",
+            ..Facts::default()
+        }
     }
     fn touches(&self, _: &Value) -> Vec<Touch> {
         Vec::new()
@@ -42,6 +50,9 @@ impl Tool for Counting {
             self.ran.fetch_add(1, SeqCst);
             if self.name == "wait" {
                 std::future::pending::<()>().await;
+            }
+            if self.name == "leak" {
+                return Ok(Output::text(format!("it is {SECRET}")));
             }
             let text = job.args()["text"].as_str().unwrap_or_default();
             Ok(Output::text(format!("did {text}")))
@@ -96,15 +107,21 @@ pub(crate) struct World {
 }
 
 pub(crate) fn world() -> World {
+    world_with(|_| {})
+}
+
+/// A world whose gate is set up in another way.
+pub(crate) fn world_with(change: impl FnOnce(&mut GateSetup)) -> World {
     let ran = Arc::new(AtomicUsize::new(0));
     let log = Arc::new(MemoryLog::default());
     let registry = Registry::new();
-    for name in ["do", "look", "no", "ask", "wait", "fetch"] {
+    for name in ["do", "look", "no", "ask", "wait", "fetch", "deploy", "leak"] {
         registry.add(Counting { name, ran: ran.clone() }).unwrap();
     }
     let mut setup = GateSetup::new(Arc::new(registry), ByName, log.clone());
     let answers: Arc<Mutex<Vec<Answer>>> = Arc::default();
     setup.approvers.push(Arc::new(Scripted(answers.clone())));
+    change(&mut setup);
     let store = MemoryTranscripts::beside(log.clone());
     World { gate: Gate::new(setup), log, store, ran, answers }
 }
@@ -148,6 +165,13 @@ impl World {
 
     pub(crate) fn ran(&self) -> usize {
         self.ran.load(SeqCst)
+    }
+
+    /// How long the requests were that were sent.
+    pub(crate) fn sent_bytes(&self) -> Vec<u64> {
+        let bodies = self.log.records();
+        let bodies = bodies.iter().map(|it| serde_json::from_str::<Value>(&it.body).unwrap());
+        bodies.filter(|it| it["event"] == "sent").filter_map(|it| it["bytes"].as_u64()).collect()
     }
 
     /// What happened, in words: records of the log.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Agent, HookEvent, HookEventKind, MappedCall, ToolResult,
+    event::unknown_event,
     fields::Fields,
     mapped::{self, AgentOwn, Mapping},
 };
@@ -27,6 +28,10 @@ pub(crate) fn read_as(agent: Agent, fields: Fields<'_>) -> Result<HookEvent, Str
         "SessionStart" => HookEventKind::SessionStart,
         "SessionEnd" => HookEventKind::SessionEnd,
         "ConfigChange" => HookEventKind::Settings,
+        // Another name for the event that stops calls, as a later version may have.
+        _ if fields.get("tool_input").is_some() && fields.get("tool_response").is_none() => {
+            return Err(unknown_event(name));
+        }
         _ => HookEventKind::Other,
     };
     let mut event = HookEvent::new(agent, kind, name, fields.text("session_id")?);

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     Agent, HookEvent, HookEventKind, MappedCall, ToolResult,
     agents::claude_code::result_text,
+    event::unknown_event,
     fields::Fields,
     mapped::{self, AgentOwn, Mapping},
 };
@@ -20,6 +21,11 @@ pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
         }
         "sessionStart" => HookEventKind::SessionStart,
         "sessionEnd" => HookEventKind::SessionEnd,
+        _ if ["command", "tool_name", "file_path"].iter().any(|it| fields.get(it).is_some())
+            && !name.starts_with("after") =>
+        {
+            return Err(unknown_event(name));
+        }
         _ => HookEventKind::Other,
     };
     let session = fields.text("conversation_id")?;

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::{
     Agent, HookEvent, HookEventKind, MappedCall, ToolResult,
+    event::unknown_event,
     fields::Fields,
     mapped::{self, AgentOwn, Mapping},
 };
@@ -13,7 +14,8 @@ pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     let kind = match name {
         "before" => HookEventKind::Before,
         "after" => HookEventKind::After,
-        _ => HookEventKind::Other,
+        // Our own plugin sends no other.
+        _ => return Err(unknown_event(name)),
     };
     let mut event = HookEvent::new(Agent::Opencode, kind, name, fields.text("session")?);
     event.call = fields.maybe_text("call")?.map(str::to_owned);

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::{
     Agent, HookEvent, HookEventKind, ToolResult,
+    event::unknown_event,
     fields::Fields,
     mapped::{self, Mapping},
 };
@@ -16,6 +17,9 @@ pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
         }
         "post_run_command" | "post_read_code" | "post_write_code" | "post_mcp_tool_use" => {
             HookEventKind::After
+        }
+        _ if name.starts_with("pre_") && name != "pre_user_prompt" => {
+            return Err(unknown_event(name));
         }
         _ => HookEventKind::Other,
     };

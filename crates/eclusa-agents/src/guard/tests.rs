@@ -45,6 +45,13 @@ fn a_live_agent_is_given_our_tools_and_none_of_its_own_that_change_things() {
             assert!(crate::read_jsonc(text).is_ok(), "{name}: {text}");
         }
     }
+    // opencode takes the last rule that fits: what is denied stands after what is allowed.
+    let row = GuardRow::for_program("opencode").unwrap();
+    let (_, text) = row.files(GuardForm::Live)[0];
+    let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word}: {text}"));
+    for own in ["bash", "edit", "webfetch"] {
+        assert!(at(&format!("\"{own}\": \"deny\"")) > at("\"*\": \"allow\""), "{text}");
+    }
     let row = GuardRow::for_program("claude").unwrap();
     let text = row.command(&words("claude -p go"), GuardForm::Live);
     let servers = "--strict-mcp-config --mcp-config=\"$CLAUDE_CONFIG_DIR\"/eclusa-mcp.json";

@@ -303,3 +303,24 @@ fn no_entry_lets_a_call_pass_when_our_program_is_missing() {
     assert!(opencode.add("").unwrap().contains("const PROGRAM = \"/opt/my tools/eclusa\""));
     assert_eq!(json!({}), read_jsonc(" // nothing\n").unwrap());
 }
+
+/// Our tools run without a question of the agent's own, and are shown to the model.
+#[test]
+fn d1_every_agent_lets_our_tools_run() {
+    let settings = |agent: Agent| -> String {
+        let all = entries(agent, &facts());
+        all.iter().map(|it| it.add("").unwrap()).collect::<Vec<_>>().join("\n")
+    };
+    for (agent, words) in [
+        (Agent::ClaudeCode, vec!["\"mcp__eclusa\"", "\"alwaysLoad\": true"]),
+        (Agent::Codex, vec!["default_tools_approval_mode = \"approve\""]),
+        (Agent::Gemini, vec!["\"trust\": true", "\"enabled\": true"]),
+        (Agent::Opencode, vec!["\"enabled\": true"]),
+        (Agent::Copilot, vec!["\"tools\": [\"*\"]"]),
+    ] {
+        let text = settings(agent);
+        for word in words {
+            assert!(text.contains(word), "{agent} {word}\n{text}");
+        }
+    }
+}

@@ -127,9 +127,13 @@ async function busily(act) {
   try { await act(); } catch (err) { say(err.message, true); } finally { busy = false; }
 }
 
+// The identical questions that are answered together: all, unless somebody has unmarked some.
+const marked = () => $$("[name=marked]:checked").map((it) => Number(it.value));
+
 const answer = (word, { reason, edit, only, all } = {}) => busily(async () => {
-  const { workspace, queue, person, id, binding, identical, proof } = $("#question").dataset;
-  const questions = all ? identical.split(",").map(Number) : [Number(id)];
+  const { workspace, queue, person, id, binding, proof } = $("#question").dataset;
+  const questions = all ? marked() : [Number(id)];
+  if (!questions.length) throw new Error("none is marked");
   const expires = soon();
   const instead = edit ?? only;
   const text = statement("answer", {
@@ -163,7 +167,7 @@ function move(step) {
   else to?.focus();
 }
 
-const writing = () => !!$(".panel:not([hidden])") || $("#search") === document.activeElement;
+const writing = () => !!$(".panel:not([hidden]), [name=marked]:not(:checked)") || $("#search") === document.activeElement;
 
 // Fetches a page and shows its content in place of this one's. What was wanted last is shown, and
 // news never take away what somebody is writing.
@@ -240,6 +244,10 @@ document.addEventListener("click", (event) => {
   else if (is.end) act("end", { conversation: is.end }, is);
 });
 
+document.addEventListener("change", () => {
+  if ($("#marked")) $("#marked").textContent = marked().length;
+});
+
 document.addEventListener("submit", (event) => {
   const panel = event.target.closest(".panel");
   if (!panel) return;
@@ -247,6 +255,7 @@ document.addEventListener("submit", (event) => {
   const word = panel.dataset.panel;
   if (word === "no") answer(word, { reason: $("#reason").value, all: $("#no-all")?.checked });
   else if (word === "always") answer(word);
+  else if (word === "identical") answer("once", { all: true });
   else if (word === "only") {
     const only = $$("input:checked", panel).map((it) => it.value);
     if (only.length) answer(word, { only }); else say("choose a file, or say no", true);
@@ -260,7 +269,7 @@ document.addEventListener("submit", (event) => {
 // What a key presses, and where it goes after g.
 const BUTTONS = {
   y: '[data-answer="once"]', s: '[data-answer="session"]', a: '[data-open="always"]', e: '[data-open="edit"]', f: '[data-open="only"]',
-  n: '[data-open="no"]', q: "[data-abort]", Y: "[data-all]", u: "[data-undo]",
+  n: '[data-open="no"]', q: "[data-abort]", x: '[data-open="identical"]', Y: "[data-all]", u: "[data-undo]",
 };
 const PLACES = { i: "/inbox", l: "/log", s: "/sessions", m: "/metrics" };
 let going = 0;
@@ -272,7 +281,7 @@ document.addEventListener("keydown", (event) => {
   const { key } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || $("dialog[open]")) return;
   if (key === "Escape") { open(""); event.target.blur?.(); return; }
-  if (event.target.matches?.("input, textarea, select")) return;
+  if (event.target.matches?.("input:not([name=marked]), textarea, select")) return;
   const place = performance.now() < going && PLACES[key];
   const button = !event.repeat && BUTTONS[key] && $(`main ${BUTTONS[key]}`);
   if (!place && !MOVES[key] && !button) return;

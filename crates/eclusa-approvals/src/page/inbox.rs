@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::{
     PageView,
-    html::{Html, span},
-    layout, question,
+    html::{Html, ago, span},
+    layout,
+    question::{self, IdenticalQuestion},
 };
 use crate::workspaces::WorkspaceEntry;
 
@@ -102,11 +103,35 @@ async fn first_matching(
 async fn full(view: &PageView, workspace: &WorkspaceEntry, id: u64, now: u64) -> Option<Html> {
     let questions = view.workspaces.questions(&workspace.key)?;
     let queued = questions.get(id).await.ok()?;
-    let identical = questions.identical(id).await.unwrap_or_default();
+    let identical = identical(&*questions, id, now).await;
     let queue = questions.queue().await.ok()?;
     let votes = questions.votes(id).await.unwrap_or_default();
     let known = (&identical[..], &votes[..]);
     Some(question::question(workspace, &queue, &view.person, &queued, known, now))
+}
+
+/// So many are answered together at most.
+const MAX_TOGETHER: usize = 1_000;
+
+/// Of so many identical ones it is said whose they are.
+const MAX_LOOKED_UP: usize = 50;
+
+/// The pending questions that are identical to this one, itself included.
+async fn identical(questions: &dyn Questions, id: u64, now: u64) -> Vec<IdenticalQuestion> {
+    let ids = questions.identical(id).await.unwrap_or_default();
+    let mut all = Vec::new();
+    for id in ids.into_iter().take(MAX_TOGETHER) {
+        let looked_up = match all.len() < MAX_LOOKED_UP {
+            true => questions.get(id).await.ok(),
+            false => None,
+        };
+        let about = looked_up.map(|it| {
+            let session = one_line(&it.question.conversation);
+            format!("session {session}, asked {}", ago(it.created, now))
+        });
+        all.push(IdenticalQuestion { id, about: about.unwrap_or_default() });
+    }
+    all
 }
 
 pub(super) fn search_form(value: &str, label: &str, body: &mut Html) {

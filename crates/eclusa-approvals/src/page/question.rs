@@ -11,13 +11,20 @@ use serde_json::Value;
 use super::{html::Html, html::ago, html::span, offers};
 use crate::workspaces::WorkspaceEntry;
 
+/// A pending question that is identical to the one that is shown, or that one itself.
+pub(super) struct IdenticalQuestion {
+    pub(super) id: u64,
+    /// Whose it is and since when, if that was looked up.
+    pub(super) about: String,
+}
+
 /// The question in full, with the answers that it offers.
 pub(super) fn question(
     workspace: &WorkspaceEntry,
     queue: &str,
     person: &str,
     queued: &QueuedQuestion,
-    (identical, votes): (&[u64], &[GivenVote]),
+    (identical, votes): (&[IdenticalQuestion], &[GivenVote]),
     now: u64,
 ) -> Html {
     let asked = &queued.question;
@@ -28,8 +35,6 @@ pub(super) fn question(
     html.element(" data-workspace=\"", &workspace.key, "\"");
     html.element(" data-queue=\"", queue, "\"").element(" data-person=\"", person, "\"");
     html.element(" data-id=\"", queued.id, "\"").element(" data-binding=\"", &asked.binding, "\"");
-    let ids: Vec<String> = identical.iter().map(u64::to_string).collect();
-    html.element(" data-identical=\"", ids.join(","), "\"");
     let strongest = asked.verdict.requirements().map(|it| it.with).max().unwrap_or_default();
     html.element(" data-proof=\"", strongest.as_str(), "\"");
     html.raw(if pending { " data-pending" } else { "" }).raw(">");
@@ -65,7 +70,7 @@ pub(super) fn question(
     }
     lines(queued, &mut html);
     if pending {
-        answers(queued, &offers, identical.len(), &mut html);
+        answers(queued, &offers, identical, &mut html);
     } else if queued.state == QuestionState::Approved {
         html.raw("<div class=\"answers\"><button type=\"button\" data-revoke class=\"no\">Take the yes back</button></div>");
     }
@@ -126,16 +131,22 @@ fn lines(queued: &QueuedQuestion, html: &mut Html) {
 }
 
 /// The answers, by button and by key.
-fn answers(queued: &QueuedQuestion, offers: &super::Offers, identical: usize, html: &mut Html) {
-    let asked = &queued.question;
+fn answers(
+    queued: &QueuedQuestion,
+    offers: &super::Offers,
+    identical: &[IdenticalQuestion],
+    html: &mut Html,
+) {
+    let (asked, count) = (&queued.question, identical.len());
     html.raw("<div class=\"answers\" role=\"group\" aria-label=\"Answers\">");
     html.raw("<button type=\"button\" data-answer=\"once\" class=\"yes\"><kbd>y</kbd> Yes, once</button>");
-    if identical > 1 {
+    if count > 1 {
         html.element(
-            "<button type=\"button\" data-all class=\"yes\"><kbd>Y</kbd> Yes to all ",
-            identical,
-            "</button>",
+            "<button type=\"button\" data-all class=\"yes\"><kbd>Y</kbd> Yes to <span id=\"marked\">",
+            count,
+            "</span> identical ones</button>",
         );
+        html.raw("<button type=\"button\" data-open=\"identical\"><kbd>x</kbd> Mark…</button>");
     }
     if offers.session {
         html.raw("<button type=\"button\" data-answer=\"session\"><kbd>s</kbd> For this session</button>");
@@ -156,14 +167,23 @@ fn answers(queued: &QueuedQuestion, offers: &super::Offers, identical: usize, ht
     html.raw("<button type=\"button\" data-abort class=\"no\"><kbd>q</kbd> No, end the turn</button></div>");
     html.raw("<form class=\"panel\" data-panel=\"no\" hidden><label for=\"reason\">What to tell the agent</label>");
     html.raw("<input id=\"reason\" name=\"reason\" autocomplete=\"off\" maxlength=\"2000\" placeholder=\"Why not, and what instead\">");
-    if identical > 1 {
-        html.element(
-            "<label class=\"check\"><input type=\"checkbox\" id=\"no-all\"> to all ",
-            identical,
-            " identical ones</label>",
-        );
+    if count > 1 {
+        html.raw("<label class=\"check\"><input type=\"checkbox\" id=\"no-all\"> to all identical ones that are marked</label>");
     }
     html.raw("<button class=\"no\">Say no</button></form>");
+    if count > 1 {
+        html.raw("<form class=\"panel\" data-panel=\"identical\" hidden><fieldset><legend>Identical ones that are answered together</legend>");
+        for it in identical {
+            html.element(
+                "<label class=\"check\"><input type=\"checkbox\" name=\"marked\" checked value=\"",
+                it.id,
+                "\"> ",
+            );
+            html.element("<span class=\"number\">", it.id, "</span> ");
+            html.element("<span dir=\"ltr\">", &it.about, "</span></label>");
+        }
+        html.raw("</fieldset><button class=\"yes\">Yes to those marked</button></form>");
+    }
     if offers.edit {
         html.raw("<form class=\"panel\" data-panel=\"edit\" hidden><label for=\"edit\">Arguments to run instead; rules and reviewers look at them like at any others</label>");
         let args = visible_json(&asked.args);

@@ -1,12 +1,14 @@
-//! Sessions: the conversations that the log knows, and what waits in each.
+//! Sessions: the conversations that the log knows, what came into each from outside, what it may still
+//! change, and what waits in it.
 
 use std::collections::BTreeMap;
 
-use eclusa::approve::QuestionPage;
+use eclusa::{approve::QuestionPage, one_line};
+use serde_json::Value;
 
 use super::{
     PageView,
-    calls::newest,
+    calls::{RecordedCall, newest},
     html::{Html, ago},
     inbox::now,
     layout,
@@ -27,6 +29,19 @@ struct Talk {
     denied: usize,
     changed: usize,
     waiting: usize,
+    /// What has brought text from outside into it, by the last call that ran; empty where nothing has.
+    taint: Option<String>,
+    /// What it has used of what it may change without a question; empty where nothing bounds that.
+    budget: String,
+}
+
+/// What the last changes left of a budget: `files 3/20, lines 12/500`.
+fn budget(call: &RecordedCall) -> Option<String> {
+    let parts = call.fields.get("changes")?.get("budget")?.as_object()?;
+    let part = |(name, counts): (&String, &Value)| {
+        Some(format!("{name} {}/{}", counts.get(0)?.as_u64()?, counts.get(1)?.as_u64()?))
+    };
+    Some(parts.iter().filter_map(part).collect::<Vec<_>>().join(", "))
 }
 
 /// The conversations of all workspaces, the latest first.
@@ -42,6 +57,12 @@ pub(crate) async fn sessions(view: &PageView) -> Option<String> {
                 talk.asked += usize::from(call.approval().is_some());
                 talk.denied += usize::from(call.is_denied());
                 talk.changed += usize::from(call.fields.contains_key("changes"));
+                if ["running", "ran", "settled", "released"].contains(&call.text("stage")) {
+                    talk.taint.get_or_insert_with(|| one_line(call.text("taint")));
+                }
+                if talk.budget.is_empty() {
+                    talk.budget = budget(&call).unwrap_or_default();
+                }
                 if talk.client.is_empty() {
                     talk.client = call.text("client").to_owned();
                 }
@@ -70,7 +91,7 @@ pub(crate) async fn sessions(view: &PageView) -> Option<String> {
         body.raw("<p class=\"faint\">No calls yet.</p></div>");
         return Some(layout(view, "sessions", "Sessions", None, &body));
     }
-    body.raw("<div class=\"scroll\"><table class=\"calls\"><thead><tr><th scope=\"col\">Session</th><th scope=\"col\">Workspace</th><th scope=\"col\">Client</th><th scope=\"col\">For</th><th scope=\"col\">Last call</th><th scope=\"col\" class=\"right\">Calls</th><th scope=\"col\" class=\"right\">Asked</th><th scope=\"col\" class=\"right\">Refused</th><th scope=\"col\" class=\"right\">Changed files</th><th scope=\"col\" class=\"right\">Waiting</th></tr></thead><tbody>");
+    body.raw("<div class=\"scroll\"><table class=\"calls\"><thead><tr><th scope=\"col\">Session</th><th scope=\"col\">Workspace</th><th scope=\"col\">Client</th><th scope=\"col\">For</th><th scope=\"col\">Last call</th><th scope=\"col\" class=\"right\">Calls</th><th scope=\"col\" class=\"right\">Asked</th><th scope=\"col\" class=\"right\">Refused</th><th scope=\"col\" class=\"right\">Changed files</th><th scope=\"col\">Budget</th><th scope=\"col\">Text from outside</th><th scope=\"col\" class=\"right\">Waiting</th></tr></thead><tbody>");
     let now = now();
     for (workspace, queue, name, talk) in rows {
         body.element("<tr><td><code>", &name, "</code></td>");
@@ -79,6 +100,12 @@ pub(crate) async fn sessions(view: &PageView) -> Option<String> {
         body.element("<td class=\"faint nowrap\">", ago(talk.last, now), "</td>");
         for number in [talk.calls, talk.asked, talk.denied, talk.changed] {
             body.element("<td class=\"right\">", number, "</td>");
+        }
+        for text in [talk.budget, talk.taint.unwrap_or_default()] {
+            match text.is_empty() {
+                true => body.raw("<td class=\"faint\">none</td>"),
+                false => body.element("<td>", text, "</td>"),
+            };
         }
         match talk.waiting {
             0 => body.raw("<td class=\"right faint\">0</td></tr>"),

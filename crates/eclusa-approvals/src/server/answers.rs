@@ -23,7 +23,7 @@ use hyper::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, PageServer, Session, content, requests, text};
+use super::{Answer, PageServer, Session, content, text};
 use crate::{
     people::{KeyKind, PeopleError, PersonKey},
     proof::{end_statement, revoke_statement, undo_statement, verify},
@@ -88,7 +88,7 @@ impl PageServer {
         if !self.failures.take("pair", Instant::now()) {
             return text(StatusCode::TOO_MANY_REQUESTS, "too many attempts; wait a minute");
         }
-        let pairing: Pairing = match requests::json(request).await {
+        let pairing: Pairing = match self.json(request).await {
             Ok(pairing) => pairing,
             Err(refusal) => return refusal,
         };
@@ -103,9 +103,17 @@ impl PageServer {
             Ok(true) => return done(json!({"paired": false})),
             Ok(false) => {}
         }
-        let Some(person) = self.sessions.redeem(&pairing.code) else {
-            let why = "this link was used or is too old; `eclusa approvals serve` prints a new one";
-            return text(StatusCode::FORBIDDEN, why);
+        let redeemed = match self.sessions.redeem(&pairing.code, Instant::now()) {
+            Some(person) => Ok(Some(person)),
+            None => self.people.redeem_link(&pairing.code, now()),
+        };
+        let person = match redeemed {
+            Ok(Some(person)) => person,
+            Ok(None) => {
+                let why = "this link was used or is too old; `eclusa people pair` prints a new one";
+                return text(StatusCode::FORBIDDEN, why);
+            }
+            Err(err) => return text(StatusCode::INTERNAL_SERVER_ERROR, &err.to_string()),
         };
         let paired = || -> Result<String, String> {
             let id = key.id.clone();
@@ -130,7 +138,7 @@ impl PageServer {
         request: Request<Incoming>,
         session: &Session,
     ) -> Answer {
-        let given: GivenByPage = match requests::json(request).await {
+        let given: GivenByPage = match self.json(request).await {
             Ok(given) => given,
             Err(refusal) => return refusal,
         };
@@ -248,7 +256,7 @@ impl PageServer {
         session: &Session,
         statement: fn(&str, u64, &str, u64) -> String,
     ) -> Result<(Taken, Arc<dyn Questions>), Answer> {
-        let taken: Taken = requests::json(request).await?;
+        let taken: Taken = self.json(request).await?;
         let Some(questions) = self.workspaces.questions(&taken.workspace) else {
             return Err(text(StatusCode::NOT_FOUND, "there is no such workspace"));
         };
@@ -260,7 +268,7 @@ impl PageServer {
 
     /// Ends a session: what it waits for is refused, and no yes of it is left.
     pub(super) async fn end(&self, request: Request<Incoming>, session: &Session) -> Answer {
-        let ended: EndRequest = match requests::json(request).await {
+        let ended: EndRequest = match self.json(request).await {
             Ok(ended) => ended,
             Err(refusal) => return refusal,
         };

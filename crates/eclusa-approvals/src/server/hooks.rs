@@ -45,7 +45,7 @@ impl PageServer {
             return text(StatusCode::NOT_FOUND, why);
         };
         let (head, body) = request.into_parts();
-        let body = match requests::body(body).await {
+        let body = match requests::body(body, self.limits.body_time).await {
             Ok(body) => body,
             Err(refusal) => return refusal,
         };

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{
     Answer, PageServer, Session,
     answers::{done, now},
-    requests, text,
+    text,
 };
 use crate::{
     people::{KeyKind, PersonKey},
@@ -44,7 +44,7 @@ impl PageServer {
         let Some(Ok(origin)) = origin.map(|it| it.map(str::to_owned)) else {
             return text(StatusCode::FORBIDDEN, "only our own page may do this");
         };
-        let new: NewPasskey = match requests::json(request).await {
+        let new: NewPasskey = match self.json(request).await {
             Ok(new) => new,
             Err(refusal) => return refusal,
         };

@@ -9,23 +9,20 @@ use hyper::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Answer, text};
+use super::{Answer, PageServer, text};
 
 /// The largest body, in bytes.
 const MAX_BODY: usize = 256 * 1024;
-
-/// How long a browser may take to send it.
-const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The parameters of a query; of those that are given twice, the first.
 pub(super) fn query(text: &str) -> Vec<(String, String)> {
     url::form_urlencoded::parse(text.as_bytes()).into_owned().take(32).collect()
 }
 
-/// The whole body, which comes in time and is not too long.
-pub(super) async fn body(body: Incoming) -> Result<Bytes, Answer> {
+/// The whole body, which comes within this time and is not too long.
+pub(super) async fn body(body: Incoming, time: Duration) -> Result<Bytes, Answer> {
     let body = Limited::new(body, MAX_BODY).collect();
-    match tokio::time::timeout(BODY_TIMEOUT, body).await {
+    match tokio::time::timeout(time, body).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(err)) if err.is::<LengthLimitError>() => {
             Err(text(StatusCode::PAYLOAD_TOO_LARGE, "this request is too large"))
@@ -35,9 +32,14 @@ pub(super) async fn body(body: Incoming) -> Result<Bytes, Answer> {
     }
 }
 
-/// The body, which must be this and nothing else.
-pub(super) async fn json<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Answer> {
-    let body = body(request.into_body()).await?;
-    serde_json::from_slice(&body)
-        .map_err(|err| text(StatusCode::BAD_REQUEST, &format!("this cannot be read: {err}")))
+impl PageServer {
+    /// The body of a request, which must be this and nothing else.
+    pub(super) async fn json<T: DeserializeOwned>(
+        &self,
+        request: Request<Incoming>,
+    ) -> Result<T, Answer> {
+        let body = body(request.into_body(), self.limits.body_time).await?;
+        serde_json::from_slice(&body)
+            .map_err(|err| text(StatusCode::BAD_REQUEST, &format!("this cannot be read: {err}")))
+    }
 }

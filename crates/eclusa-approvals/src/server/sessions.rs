@@ -12,8 +12,8 @@ use eclusa::{
 };
 use hyper::{HeaderMap, header::COOKIE};
 
-/// How long a link works.
-const LINK_TIME: Duration = Duration::from_secs(10 * 60);
+/// How long the link works that is shown when the page is served: it is opened where it is read.
+const LINK_TIME: Duration = Duration::from_secs(2 * 60);
 
 /// How long somebody stays.
 const SESSION_TIME: Duration = Duration::from_secs(12 * 60 * 60);
@@ -60,9 +60,9 @@ impl Sessions {
     }
 
     /// Whose link this is. It works once, in time.
-    pub(super) fn redeem(&self, code: &str) -> Option<String> {
+    pub(super) fn redeem(&self, code: &str, now: Instant) -> Option<String> {
         let (person, until) = lock(&self.links).remove(&Hash::sha256(code.as_bytes()))?;
-        (Instant::now() < until).then_some(person)
+        (now < until).then_some(person)
     }
 
     /// Lets somebody in, and gives the cookie for it.
@@ -101,3 +101,6 @@ impl Sessions {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

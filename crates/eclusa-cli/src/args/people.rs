@@ -10,11 +10,12 @@ Examples:
   eclusa people add ana --group release --new-key ~/ana.key
                                                     a key for ana, in a file that only you can read
   eclusa approvals yes 12 --key ~/ana.key           answer with it
+  eclusa people pair ana                            a link for ana's browser, which works once
   eclusa people remove 4f1c09ab12cd34ef             this key counts no longer
 
 A rule says whose answer it needs: decision = \"ask\", of = [\"release\"], need = 2, with = \"key\".
 Signatures are checked where the call runs. Browsers register their keys when they open the link of
-`eclusa approvals serve`.";
+`eclusa approvals serve` or of `eclusa people pair`.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PeopleCommand {
@@ -33,6 +34,14 @@ pub(crate) enum PeopleCommand {
         /// Register a key that was made elsewhere: the public part, as `add --new-key` printed it
         #[arg(long, value_name = "BASE64", conflicts_with = "new_key")]
         public: Option<String>,
+    },
+    /// Print a link that lets a browser in, once, within ten minutes: its key answers for the person
+    Pair {
+        /// Who answers with it; you, unless said
+        name: Option<String>,
+        /// The address of the page, where it is neither `approvals.url` nor port 8378 of this machine
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
     },
     /// Remove a key, or a person with all keys and groups
     Remove {

@@ -9,6 +9,9 @@ mod tests;
 /// Pastes with more lines than this are folded.
 const MAX_PASTED_LINES: usize = 20;
 
+/// And pastes with more characters than this.
+const MAX_PASTED_CHARS: usize = 4_000;
+
 /// How many sent messages can be had again.
 const MAX_HISTORY: usize = 200;
 
@@ -85,7 +88,7 @@ impl Composer {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let room = u32::from(FOLD) + u32::try_from(self.folded.len()).unwrap_or(u32::MAX);
         match char::from_u32(room).filter(|it| is_mark(*it)) {
-            Some(mark) if text.lines().count() > MAX_PASTED_LINES => {
+            Some(mark) if is_long(&text) => {
                 self.folded.push(text.chars().filter(|it| !is_mark(*it)).collect());
                 self.put(mark);
             }
@@ -255,7 +258,10 @@ impl Composer {
                 continue;
             }
             let shown = match self.fold(*it) {
-                Some(paste) => format!("[{} lines]", paste.lines().count()),
+                Some(paste) => match paste.lines().count() {
+                    1 => format!("[{} characters]", paste.chars().count()),
+                    lines => format!("[{lines} lines]"),
+                },
                 None if *it == '\t' => "    ".to_owned(),
                 None => it.to_string(),
             };
@@ -296,6 +302,10 @@ impl Composer {
         let word = before.get(..trimmed).unwrap_or_default();
         word.iter().rposition(|it| it.is_whitespace()).map_or(0, |at| at + 1)
     }
+}
+
+fn is_long(paste: &str) -> bool {
+    paste.lines().count() > MAX_PASTED_LINES || paste.chars().count() > MAX_PASTED_CHARS
 }
 
 /// Private characters stand for folded pastes and are never taken from outside.

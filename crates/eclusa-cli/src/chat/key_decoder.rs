@@ -54,6 +54,8 @@ pub(crate) enum Key {
 pub(crate) struct KeyDecoder {
     bytes: Vec<u8>,
     pasting: bool,
+    /// So many bytes of a paste have been searched for its end.
+    searched: usize,
 }
 
 /// What the bytes at the front are.
@@ -87,11 +89,16 @@ impl KeyDecoder {
         let mut keys = Vec::new();
         while !self.bytes.is_empty() {
             if self.pasting {
-                let end = self.bytes.windows(PASTE_END.len()).position(|it| it == PASTE_END);
-                let Some(end) = end else { break };
+                let from = self.searched.saturating_sub(PASTE_END.len());
+                let rest = self.bytes.get(from..).unwrap_or_default();
+                let Some(end) = rest.windows(PASTE_END.len()).position(|it| it == PASTE_END) else {
+                    self.searched = self.bytes.len();
+                    break;
+                };
+                (self.searched, self.pasting) = (0, false);
+                let end = from + end;
                 let text: Vec<u8> = self.bytes.drain(..end).collect();
                 self.bytes.drain(..PASTE_END.len());
-                self.pasting = false;
                 keys.push(Key::Paste(String::from_utf8_lossy(&text).into_owned()));
                 continue;
             }

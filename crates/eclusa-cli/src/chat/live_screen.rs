@@ -70,8 +70,11 @@ impl LiveScreen {
 
     /// Takes the terminal back. The cursor stands at the left of an empty line.
     pub(crate) fn resume(&mut self) -> io::Result<()> {
-        raw_mode::enter()?;
-        self.keys = Some(KeyInput::start()?);
+        // Whoever has it keeps what was typed ahead.
+        if self.keys.is_none() {
+            raw_mode::enter()?;
+            self.keys = Some(KeyInput::start()?);
+        }
         self.resized();
         Ok(())
     }

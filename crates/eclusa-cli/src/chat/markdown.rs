@@ -64,7 +64,7 @@ fn item(line: &str) -> (String, &str) {
 }
 
 fn wrapped(indent: &str, mark: &str, text: &str, columns: usize) -> Vec<String> {
-    let room = columns.saturating_sub(layout::width(indent) + layout::width(mark)).max(20);
+    let room = columns.saturating_sub(layout::width(indent) + layout::width(mark)).max(10);
     let hang = " ".repeat(layout::width(mark));
     let quote = mark.starts_with('│');
     let pieces = layout::wrap(text, room);

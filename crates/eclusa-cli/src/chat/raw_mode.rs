@@ -41,7 +41,7 @@ pub(crate) fn leave() {
     let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(as_it_was) = saved.take() {
         // An error means that there is no terminal any more.
-        let _ = write_codes("\x1b[?2026l\x1b[?2004l\x1b[?25h");
+        let _ = write_codes("\x1b[?7h\x1b[?2026l\x1b[?2004l\x1b[?25h");
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &as_it_was);
     }
 }

@@ -18,6 +18,9 @@ const MAX_LIVE_ROWS: usize = 6;
 /// The line of a call is no wider, so that its end is found.
 const MAX_CALL_COLUMNS: usize = 100;
 
+/// Text is not wrapped at less, however narrow the terminal is.
+const MIN_COLUMNS: usize = 10;
+
 /// The mark before the input, and the blanks below it.
 const PROMPT: &str = "› ";
 
@@ -135,8 +138,9 @@ impl View {
         let (first, rest) = ("you › ", "      ");
         for (at, line) in text.split('\n').enumerate() {
             let lead = if at == 0 { first } else { rest };
-            for (piece, row) in
-                layout::wrap(line, self.columns.saturating_sub(6).max(20)).iter().enumerate()
+            for (piece, row) in layout::wrap(line, self.columns.saturating_sub(6).max(MIN_COLUMNS))
+                .iter()
+                .enumerate()
             {
                 let lead = if piece == 0 { lead } else { rest };
                 self.finished.push(format!("{}{row}", self.paint.text(Style::Good, lead)));
@@ -157,7 +161,8 @@ impl View {
 
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.partial);
-        let rows = self.markdown.line(&line, self.columns.saturating_sub(2).max(20), self.paint);
+        let rows =
+            self.markdown.line(&line, self.columns.saturating_sub(2).max(MIN_COLUMNS), self.paint);
         self.finished.extend(rows.into_iter().map(|row| format!("  {row}").trim_end().to_owned()));
     }
 
@@ -193,7 +198,7 @@ impl View {
     pub(crate) fn call_began(&mut self, id: &str, tool: &str, about: &str, now: Instant) {
         self.end_text();
         self.activity = None;
-        let (id, tool, progress) = (id.to_owned(), tool.to_owned(), String::new());
+        let (id, tool, progress) = (id.to_owned(), one_line(tool), String::new());
         self.calls.push(RunningCall { id, tool, about: one_line(about), progress, began: now });
     }
 
@@ -225,7 +230,7 @@ impl View {
             "" => format!("{took}{number}"),
             note => format!("{}{number}", one_line(note)),
         };
-        let head = format!("{tool:<6} {}", one_line(about));
+        let head = format!("{:<6} {}", one_line(tool), one_line(about));
         let room = self.columns.min(MAX_CALL_COLUMNS).saturating_sub(4);
         let tail = layout::cut(&tail, room.saturating_sub(12).max(10));
         let head = layout::cut(&head, room.saturating_sub(layout::width(&tail) + 2).max(10));
@@ -264,7 +269,7 @@ impl View {
         let mut rows: Vec<String> = Vec::new();
         if !self.partial.is_empty() {
             let partial = self.partial.replace('\t', "    ");
-            let wrapped = layout::wrap(&partial, self.columns.saturating_sub(3).max(20));
+            let wrapped = layout::wrap(&partial, self.columns.saturating_sub(3).max(MIN_COLUMNS));
             let skip = wrapped.len().saturating_sub(MAX_LIVE_ROWS);
             rows.extend(wrapped.iter().skip(skip).map(|row| format!("  {row}")));
         }
@@ -317,8 +322,8 @@ impl Status {
 /// A text on one line.
 fn one_line(text: &str) -> String {
     let mut lines = text.lines();
-    let first = lines.next().unwrap_or_default().trim_end();
-    if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
+    let first = lines.next().unwrap_or_default().trim_end().replace('\t', " ");
+    if lines.next().is_some() { format!("{first} …") } else { first }
 }
 
 /// How long something has been under way, once that is long enough to matter.

@@ -3,15 +3,18 @@
 //!
 //! Messages are lines. Those that would do something are judged first: a permission that the agent
 //! asks for, a file that it reads or writes through the editor, a command that it starts in the
-//! editor's terminal. All others pass byte for byte.
+//! editor's terminal. All others pass byte for byte; what is no message of the agent does not pass.
 
-use std::{os::fd::AsFd as _, process::Stdio, sync::Arc, time::Duration};
+use std::{
+    io,
+    os::fd::{AsFd as _, OwnedFd},
+    process::Stdio,
+    sync::Arc,
+    time::Duration,
+};
 
 use serde_json::Value;
-use tokio::{
-    io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
-    net::unix::pipe::{Receiver, Sender},
-};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::{
     args::{AcpArgs, Global},
@@ -21,56 +24,87 @@ use crate::{
 };
 
 mod editor;
+mod envelope;
+mod lines;
 mod messages;
 mod session;
 
 use editor::EditorLink;
-use messages::{Message, Proxy};
+use lines::{Incoming, Outgoing};
+use messages::Proxy;
 
-/// The longest message that is passed on.
-const MAX_MESSAGE: u64 = 64 << 20;
 /// How long what is under way may take when one side has ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// Which side said its last word.
+enum LastWord {
+    Editor(io::Result<()>),
+    Agent(io::Result<()>),
+}
 
 pub(super) async fn run(global: &Global, args: AcpArgs) -> Result<Exit, Failure> {
     let directory = std::env::current_dir()?;
     let program =
         Program { command: args.command.clone(), directory, env: Vec::new(), set: everything() };
+    let (their_input, to_agent) = io::pipe()?;
+    let (from_agent, their_output) = io::pipe()?;
     let mut command = program.prepared()?;
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-    let mut child = command.spawn().map_err(|err| Failure::failed(program.explained(&err)))?;
-    let lost = || Failure::failed("the agent has no pipes");
-    let (input, output) =
-        (child.stdin.take().ok_or_else(lost)?, child.stdout.take().ok_or_else(lost)?);
+    command.stdin(their_input).stdout(their_output).stderr(Stdio::inherit());
+    let child = command.spawn().map_err(|err| Failure::failed(program.explained(&err)))?;
+    // It holds the agent's ends of the pipes; with them open no reading would end.
+    drop(command);
     // Dropping it ends the agent with everything that it started.
     let mut group = Group::new(child);
-    let (to_editor, written) = writer(stdout());
-    let (to_agent, _) = writer(input);
-    let link = Arc::new(EditorLink::new(to_editor));
-    let proxy = Arc::new(Proxy::new(global.clone(), args, link, to_agent));
-    let mut editor = MessageReader::new(stdin());
-    let mut agent = MessageReader::new(output);
-    let ended = loop {
-        tokio::select! {
-            line = editor.next() => match line? {
-                Some(line) => proxy.on_editor_message(line),
-                // The editor is gone, and the agent goes with it.
-                None => break Exit::Done,
-            },
-            line = agent.next() => match line? {
-                Some(line) => proxy.clone().on_agent_message(line),
-                None => break ended(&mut group).await,
-            },
+    let to_editor = Outgoing::new(io::stdout().as_fd().try_clone_to_owned()?);
+    let from_editor = io::stdin().as_fd().try_clone_to_owned()?;
+    let link = Arc::new(EditorLink::new(to_editor)?);
+    let proxy = Arc::new(Proxy::new(global.clone(), args, link, Outgoing::new(to_agent.into())));
+    let (over, mut ended) = unbounded_channel();
+    let editor = proxy.clone();
+    follow(from_editor, over.clone(), LastWord::Editor, move |line| {
+        editor.on_editor_message(line)
+    })?;
+    let agent = proxy.clone();
+    follow(from_agent.into(), over, LastWord::Agent, move |line| agent.on_agent_message(line))?;
+    let exit = match ended.recv().await {
+        // The editor is gone, and the agent goes with it.
+        Some(LastWord::Editor(read)) => read.map(|()| Exit::Done)?,
+        Some(LastWord::Agent(read)) => {
+            read?;
+            agent_exit(&mut group).await
         }
+        None => return Err(Failure::failed("both sides are lost")),
     };
     proxy.close().await;
-    drop(proxy);
-    // What the agent said last is still on its way to the editor.
-    let _ = tokio::time::timeout(LAST_WORDS, written).await;
-    Ok(ended)
+    Ok(exit)
 }
 
-async fn ended(group: &mut Group) -> Exit {
+/// Hands on what comes from one side, line by line, on a thread of its own: waking another one would
+/// take longer than everything else that is done for a message. Nobody waits for the thread.
+fn follow(
+    from: OwnedFd,
+    over: UnboundedSender<LastWord>,
+    ended: fn(io::Result<()>) -> LastWord,
+    on_line: impl Fn(&[u8]) + Send + 'static,
+) -> io::Result<()> {
+    let runtime = tokio::runtime::Handle::current();
+    let follow = move || {
+        let _entered = runtime.enter();
+        let (mut lines, mut line) = (Incoming::new(from), Vec::new());
+        let read = loop {
+            match lines.next(&mut line) {
+                Ok(true) => on_line(&line),
+                Ok(false) => break Ok(()),
+                Err(err) => break Err(err),
+            }
+        };
+        // An error means that the other side ended before.
+        let _ = over.send(ended(read));
+    };
+    std::thread::Builder::new().spawn(follow).map(drop)
+}
+
+async fn agent_exit(group: &mut Group) -> Exit {
     match group.child().wait().await {
         Ok(status) if status.success() => Exit::Done,
         Ok(status) => {
@@ -84,73 +118,6 @@ async fn ended(group: &mut Group) -> Exit {
 /// An agent sees the environment that its editor gave it.
 fn everything() -> Vec<(String, std::ffi::OsString)> {
     std::env::vars_os().filter_map(|(name, it)| Some((name.into_string().ok()?, it))).collect()
-}
-
-/// Standard input. From a pipe it is read without a thread in between, which would take longer than
-/// everything else.
-fn stdin() -> Box<dyn AsyncRead + Send + Unpin> {
-    let pipe = std::io::stdin().as_fd().try_clone_to_owned().and_then(Receiver::from_owned_fd);
-    pipe.map_or_else(|_| Box::new(tokio::io::stdin()) as _, |it| Box::new(it) as _)
-}
-
-/// Standard output, likewise.
-fn stdout() -> Box<dyn AsyncWrite + Send + Unpin> {
-    let pipe = std::io::stdout().as_fd().try_clone_to_owned().and_then(Sender::from_owned_fd);
-    pipe.map_or_else(|_| Box::new(tokio::io::stdout()) as _, |it| Box::new(it) as _)
-}
-
-/// Lines that go out, one after the other.
-type Outgoing = tokio::sync::mpsc::UnboundedSender<Vec<u8>>;
-
-/// Writes lines until nobody has any more.
-fn writer(
-    mut to: impl AsyncWrite + Send + Unpin + 'static,
-) -> (Outgoing, tokio::task::JoinHandle<()>) {
-    let (send, mut receive) = tokio::sync::mpsc::unbounded_channel::<Vec<u8>>();
-    let written = tokio::spawn(async move {
-        while let Some(line) = receive.recv().await {
-            // Whoever closed the pipe is gone, which the reading side tells.
-            if to.write_all(&line).await.is_err() || to.flush().await.is_err() {
-                break;
-            }
-        }
-    });
-    (send, written)
-}
-
-/// Messages that come in, a line each.
-struct MessageReader<R> {
-    reader: BufReader<R>,
-    /// What has been read of a line, should the reading be given up in the middle of it.
-    begun: Vec<u8>,
-}
-
-impl<R: AsyncRead + Unpin> MessageReader<R> {
-    fn new(reader: R) -> MessageReader<R> {
-        MessageReader { reader: BufReader::new(reader), begun: Vec::new() }
-    }
-
-    /// The next line; `None` at the end. Can be given up at any time.
-    async fn next(&mut self) -> Result<Option<Message>, Failure> {
-        loop {
-            let bytes = self.reader.fill_buf().await?;
-            let (taken, whole) = match bytes.iter().position(|it| *it == b'\n') {
-                Some(at) => (at + 1, true),
-                None => (bytes.len(), false),
-            };
-            self.begun.extend(bytes.get(..taken).unwrap_or_default());
-            self.reader.consume(taken);
-            if self.begun.len() as u64 > MAX_MESSAGE {
-                return Err(Failure::failed("a message is longer than 64 MiB"));
-            }
-            if whole {
-                return Ok(Some(Message::new(std::mem::take(&mut self.begun))));
-            }
-            if taken == 0 {
-                return Ok(None);
-            }
-        }
-    }
 }
 
 /// A line with a value.

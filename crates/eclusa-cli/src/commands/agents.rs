@@ -15,6 +15,11 @@ mod prove;
 mod settings_files;
 mod status;
 
+/// True when an agent's settings have it ask before its calls.
+pub(super) fn holds(global: &Global, agent: Agent) -> Result<bool, Failure> {
+    status::holds(global, agent)
+}
+
 pub(super) async fn run(global: &Global, command: AgentsCommand) -> Result<Exit, Failure> {
     let command = match command {
         // It has stdout for itself.

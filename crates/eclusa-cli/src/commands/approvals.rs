@@ -40,7 +40,7 @@ pub(super) async fn run(global: &Global, what: Option<ApprovalsCommand>) -> Resu
     let default = ApprovalsCommand::List { count: 20, after: 0 };
     match what.unwrap_or(default) {
         ApprovalsCommand::List { count, after } => {
-            let page = QuestionPage { after, limit: count };
+            let page = QuestionPage { after, limit: count.max(1) };
             list(&queues, page, global.json, &mut screen).await?;
         }
         ApprovalsCommand::Watch => {
@@ -60,6 +60,7 @@ pub(super) async fn run(global: &Global, what: Option<ApprovalsCommand>) -> Resu
             let answer = if session { Answer::Session } else { Answer::Once };
             let signer = Signer::open(People::new(paths.people()), key)?;
             let (queue, id) = queues::find(queues, &approval)?;
+            offered(&queue, id, &answer)?;
             let questions =
                 like.then(|| queue.queue.identical_to(id)).transpose().map_err(failed)?;
             let questions = questions.filter(|it| !it.is_empty()).unwrap_or_else(|| vec![id]);
@@ -245,6 +246,7 @@ fn say(
     screen: &mut Screen,
 ) -> Result<(), Failure> {
     let (queue, id) = queues::find(queues, approval)?;
+    offered(&queue, id, &answer)?;
     let questions = match like {
         true => queue.queue.identical_to(id).map_err(failed)?,
         false => vec![id],
@@ -262,6 +264,28 @@ fn say(
         screen.line(&format!("approval {}: {word}", queue.reference(id)))?;
     }
     Ok(())
+}
+
+/// Checks that a question offers this answer: one that could not be meant is not given.
+fn offered(queue: &WorkspaceQueue, id: u64, answer: &Answer) -> Result<(), Failure> {
+    let question = match answer {
+        Answer::Session | Answer::Edit(_) => queue.queue.get(id).map_err(failed)?.question,
+        _ => return Ok(()),
+    };
+    let whole = question.preview.as_ref().is_none_or(|it| it.whole);
+    let reference = queue.reference(id);
+    let why = match answer {
+        Answer::Session if question.grant.is_none() || !whole => {
+            format!("approval {reference} is about this call alone; leave out `--session`")
+        }
+        Answer::Edit(_) if question.preview.is_some() => {
+            format!(
+                "approval {reference}: it has run, and its changes can be applied or refused, not edited"
+            )
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::failed(why))
 }
 
 fn failed(err: QueueError) -> Failure {

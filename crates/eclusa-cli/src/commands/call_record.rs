@@ -19,8 +19,11 @@ pub(in crate::commands) struct CallRecord {
 
 impl CallRecord {
     /// The headings of [`row`](CallRecord::row).
-    pub(in crate::commands) const HEADINGS: [&'static str; 7] =
-        ["call", "time", "tool", "about", "decision", "outcome", "ms"];
+    pub(in crate::commands) fn headings(screen: &Screen) -> Vec<String> {
+        let names = ["call", "time", "tool", "about", "decision", "outcome"];
+        let names = names.into_iter().map(str::to_owned);
+        names.chain([screen.number_cell("ms")]).collect()
+    }
 
     /// Arguments that say what a call is about, the first that is there.
     const SUBJECTS: [&'static str; 12] = [
@@ -134,12 +137,12 @@ impl CallRecord {
     pub(in crate::commands) fn row(&self, screen: &Screen) -> Vec<String> {
         vec![
             self.number.to_string(),
-            screen.time(self.at()),
+            screen.time_cell(self.at()),
             sanitize(self.text("tool")),
             self.about(),
             self.text("decision").to_owned(),
             self.outcome().to_owned(),
-            self.fields.get("ms").map(Value::to_string).unwrap_or_default(),
+            screen.number_cell(&self.fields.get("ms").map(Value::to_string).unwrap_or_default()),
         ]
     }
 
@@ -150,7 +153,7 @@ impl CallRecord {
 
     /// Everything else, in the order in which it came about.
     pub(in crate::commands) fn details(&self) -> Vec<Vec<String>> {
-        const ORDER: [&str; 26] = [
+        const ORDER: [&str; 27] = [
             "call",
             "principal",
             "client",
@@ -176,11 +179,13 @@ impl CallRecord {
             "checkpoint",
             "message",
             "output",
+            "taint",
             "warnings",
         ];
         let mut rows: Vec<Vec<String>> = Vec::new();
         let mut row = |name: &str, text: String| {
-            rows.push(vec![format!("  {}", name.replace('_', " ")), sanitize(&text)]);
+            let name = name.strip_prefix("tool_").unwrap_or(name).replace('_', " ");
+            rows.push(vec![format!("  {name}"), sanitize(&text)]);
         };
         row("time", self.time("at").unwrap_or_default());
         if let Some(ms) = self.fields.get("ms") {

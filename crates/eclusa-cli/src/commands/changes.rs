@@ -116,7 +116,7 @@ impl Book {
             }
             rows.push(vec![
                 entry.call.to_string(),
-                screen.time(Timestamp(past.at)),
+                screen.time_cell(Timestamp(past.at)),
                 sanitize(&past.tool),
                 status(entry),
                 one_line(&named),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use eclusa::{Mode, Origin, Reply, Run, ToolCall};
-use eclusa_tools::{Bash, Sandboxes};
+use eclusa_tools::{Bash, Sandboxes, WriteTracking};
 use serde_json::{Value, json};
 
 use super::{
@@ -59,6 +59,8 @@ pub(super) async fn run_in(
     let watcher = stream.clone();
     let store = ctx.store()?;
     shell::sweep(&sandboxes);
+    let staged = sandboxes.write_tracking() == WriteTracking::Overlay
+        && sandboxes.settings().live.is_empty();
     let slot = StatusSlot::default();
     let bash = |files| {
         let bash = Bash::new(sandboxes, files).time(args.timeout.unwrap_or(AS_LONG_AS_IT_TAKES));
@@ -94,7 +96,7 @@ pub(super) async fn run_in(
     telemetry::answered(&reply);
     stream.finish();
     let ended = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let report = ExecReport { reply: &reply, ended, seen: person.seen() };
+    let report = ExecReport { reply: &reply, ended, seen: person.seen(), staged };
     match json {
         true => report.as_json()?,
         false => report.print(),
@@ -139,6 +141,8 @@ struct ExecReport<'a> {
     /// How the command ended, if it ran.
     ended: Option<CommandStatus>,
     seen: ShownChanges,
+    /// Whether nothing that it does is real before it has ended.
+    staged: bool,
 }
 
 impl ExecReport<'_> {
@@ -168,6 +172,9 @@ impl ExecReport<'_> {
             }
             _ if self.reply.code() == "dry_run" => screen::note(self.reply.text()),
             ("discarded", _) => screen::note("changes discarded: nothing was changed"),
+            _ if self.reply.code() == "cancelled" && self.staged => {
+                return screen::note("interrupted: nothing was changed");
+            }
             _ => {}
         }
         if let Some(error) = self.reply.error().filter(|_| !self.seen.discarded) {

@@ -23,8 +23,12 @@ use crate::{
 const MAX_ANSWER: u64 = 64 << 20;
 
 pub(super) async fn run(ctx: &AppContext, args: FeedArgs, json: bool) -> Result<Exit, Failure> {
-    let mut answer = String::new();
-    std::io::stdin().lock().take(MAX_ANSWER).read_to_string(&mut answer)?;
+    let mut answer = Vec::new();
+    std::io::stdin().lock().take(MAX_ANSWER).read_to_end(&mut answer)?;
+    let answer = String::from_utf8(answer).map_err(|_| {
+        Failure::usage("the answer on stdin is not text in UTF-8")
+            .hint("give the body of the response as it came, unpacked")
+    })?;
     let (text, calls) = read(args.shape, &answer)?;
     let store = ctx.store()?;
     let gate = ctx.gate(&store, Terminal::new(true, ctx.paths.always_files()))?;
@@ -125,9 +129,9 @@ fn results(shape: WireShape, replies: &[Reply]) -> Value {
     }
 }
 
-/// The exit code of all: a person's word first, then what was refused, then what failed.
+/// The exit code of all: a person's word first, then what was refused, what waits, what failed.
 fn exit(replies: &[Reply]) -> Exit {
     let exits: Vec<Exit> = replies.iter().map(reply::exit).collect();
-    let order = [Exit::Aborted, Exit::Refused, Exit::Failed];
+    let order = [Exit::Aborted, Exit::Refused, Exit::Parked, Exit::Failed];
     order.into_iter().find(|it| exits.contains(it)).unwrap_or(Exit::Done)
 }

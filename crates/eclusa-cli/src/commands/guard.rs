@@ -8,9 +8,13 @@ use std::{
     sync::Arc,
 };
 
+use eclusa::{Blocked, Files};
 use eclusa_agents::{GuardForm, GuardRow};
 use eclusa_tools::{Sandboxes, WriteTracking};
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, openat, openat2, renameat, unlinkat};
+use rustix::{
+    fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, unlinkat},
+    io::Errno,
+};
 
 use super::exec;
 use crate::{
@@ -138,10 +142,9 @@ fn own_directory(home: &Path, row: &GuardRow, form: GuardForm) -> Result<PathBuf
     };
     let ready = || -> io::Result<PathBuf> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(home)?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = rustix::fs::open(home, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        let own = Files::open(home, Blocked::nothing()).map_err(io::Error::other)?;
         for (name, text) in row.files(form) {
-            write_beneath(&directory, Path::new(name), text)?;
+            write_beneath(&own, Path::new(name), text)?;
         }
         home.canonicalize()
     };
@@ -149,23 +152,22 @@ fn own_directory(home: &Path, row: &GuardRow, form: GuardForm) -> Result<PathBuf
 }
 
 /// Writes a file below a directory that somebody else may have put links into: none is followed.
-fn write_beneath(directory: &OwnedFd, name: &Path, text: &str) -> io::Result<()> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    let mut parent = openat2(directory, ".", flags, Mode::empty(), resolve)?;
-    for part in name.parent().into_iter().flat_map(Path::components) {
-        match rustix::fs::mkdirat(&parent, part.as_os_str(), Mode::from(0o700)) {
-            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+fn write_beneath(own: &Files, name: &Path, text: &str) -> io::Result<()> {
+    let mut above: Vec<&Path> = name.ancestors().skip(1).collect();
+    above.retain(|it| !it.as_os_str().is_empty());
+    for directory in above.into_iter().rev() {
+        let (parent, name) = own.parent(directory).map_err(io::Error::other)?;
+        match mkdirat(&parent, name, Mode::from(0o700)) {
+            Ok(()) | Err(Errno::EXIST) => {}
             Err(err) => return Err(err.into()),
         }
-        parent = openat2(&parent, part.as_os_str(), flags, Mode::empty(), resolve)?;
     }
-    let file = name.file_name().unwrap_or_default();
+    let (parent, name) = own.parent(name).map_err(io::Error::other)?;
     let new = format!(".eclusa-{}", random_name()?);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let made = openat(&parent, new.as_str(), flags, Mode::from(0o600))?;
     let written = io::Write::write_all(&mut fs::File::from(made), text.as_bytes())
-        .and_then(|()| Ok(renameat(&parent, new.as_str(), &parent, file)?));
+        .and_then(|()| Ok(renameat(&parent, new.as_str(), &parent, name)?));
     if written.is_err() {
         let _ = unlinkat(&parent, new.as_str(), AtFlags::empty());
     }

@@ -32,13 +32,20 @@ use session::Session;
 
 /// The longest event that is read.
 const MAX_EVENT: u64 = 16 << 20;
-/// How long a verdict may take.
-const MAX_TIME: Duration = Duration::from_secs(10);
-/// The same while a person is asked: what the installed hooks allow, less a margin.
-const MAX_QUESTION: Duration = Duration::from_secs(870);
+/// How long a verdict may take, and how long while a person is asked: what the installed hooks
+/// allow, less a margin.
+const LIMITS: Limits =
+    Limits { verdict: Duration::from_secs(10), question: Duration::from_secs(870) };
 
 /// Room for reading shell text that is nested deeply.
 const STACK: usize = 8 << 20;
+
+/// How long an answer may take.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    verdict: Duration,
+    question: Duration,
+}
 
 /// Whether a person is being asked.
 #[derive(Debug, Clone, Default)]
@@ -54,8 +61,8 @@ impl Asking {
         self.0.load(Ordering::Acquire)
     }
 
-    fn limit(&self) -> Duration {
-        if self.has_begun() { MAX_QUESTION } else { MAX_TIME }
+    fn limit(&self, limits: Limits) -> Duration {
+        if self.has_begun() { limits.question } else { limits.verdict }
     }
 }
 
@@ -78,7 +85,7 @@ pub(crate) fn run(global: Global, agent: &str) -> ExitCode {
             .spawn(move || send.send(work(&global, agent, &asking)))
     };
     let output = match worker {
-        Ok(_) => wait(agent, &asking, receive),
+        Ok(_) => wait(agent, LIMITS, &asking, receive),
         Err(err) => agent.failure(agent.before(), &format!("no thread could be started: {err}")),
     };
     print(&output)
@@ -87,6 +94,7 @@ pub(crate) fn run(global: Global, agent: &str) -> ExitCode {
 /// Waits for the answer, as long as there is time and nobody ends us.
 fn wait(
     agent: Agent,
+    limits: Limits,
     asking: &Asking,
     receive: tokio::sync::oneshot::Receiver<HookOutput>,
 ) -> HookOutput {
@@ -102,15 +110,15 @@ fn wait(
                 Ok(output) => output,
                 Err(_) => failed("the hook crashed"),
             },
-            () = too_late(began, asking) => failed("no verdict in time"),
+            () = too_late(began, limits, asking) => failed("no verdict in time"),
             () = ended() => failed("the hook was ended from outside"),
         }
     })
 }
 
-async fn too_late(began: Instant, asking: &Asking) {
-    while let Some(left) = asking.limit().checked_sub(began.elapsed()) {
-        tokio::time::sleep(left.min(MAX_TIME)).await;
+async fn too_late(began: Instant, limits: Limits, asking: &Asking) {
+    while let Some(left) = asking.limit(limits).checked_sub(began.elapsed()) {
+        tokio::time::sleep(left.min(limits.verdict)).await;
     }
 }
 
@@ -178,8 +186,20 @@ async fn answer(global: &Global, event: &HookEvent, asking: &Asking) -> Result<H
             after::end(&session).await?;
             Ok(event.answer_result(&ResultNote::default()))
         }
-        HookEventKind::SessionStart | HookEventKind::Settings | HookEventKind::Other => {
-            Ok(HookOutput::default())
-        }
+        HookEventKind::Settings => settings(global, event),
+        HookEventKind::SessionStart | HookEventKind::Other => Ok(HookOutput::default()),
     }
 }
+
+/// Settings that change while the agent runs. Those that would lose us do not count for this session.
+fn settings(global: &Global, event: &HookEvent) -> Result<HookOutput, String> {
+    let workspace = Some(session::root(event)?);
+    match super::agents::holds(&Global { workspace, ..global.clone() }, event.agent) {
+        Ok(true) => Ok(HookOutput::default()),
+        Ok(false) => Err("this change would switch off the hooks that ask eclusa".to_owned()),
+        Err(failure) => Err(failure.lines().join("; ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -67,7 +67,7 @@ fn list(store: &Store, wanted: &LogList, json: bool, screen: &mut Screen) -> Res
     if calls.is_empty() && wanted.is_filtered() {
         return Ok(screen.line("no call matches")?);
     }
-    let mut rows = vec![CallRecord::HEADINGS.map(str::to_owned).to_vec()];
+    let mut rows = vec![CallRecord::headings(screen)];
     rows.extend(calls.iter().map(|it| it.row(screen)));
     Ok(screen.headed_table(&rows)?)
 }
@@ -101,7 +101,7 @@ fn show(store: &Store, call: &str, json: bool, screen: &mut Screen) -> Result<()
                     screen.line("")?;
                 }
                 screen.styled(Style::Strong, &call.title())?;
-                screen.table(&call.details())?;
+                screen.details(&call.details())?;
             }
         }
     }

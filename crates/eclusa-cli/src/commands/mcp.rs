@@ -106,6 +106,7 @@ pub(super) fn open(
     }
     adjust(&mut setup);
     let plain = wrap.is_some();
+    let installed = wrap.as_ref().is_some_and(|it| it.installed);
     let servers = match wrap {
         Some(wrap) => vec![servers::wrapped(wrap)?],
         None => ctx.config.servers.clone(),
@@ -118,6 +119,10 @@ pub(super) fn open(
             let configured = |name: &str| ctx.config.tools.iter().any(|it| it.name == name);
             examples::unlist(&setup.registry, files, configured).map_err(Failure::usage)?;
         }
+    }
+    for server in servers.iter().filter(|_| installed) {
+        // An error means that hooks ask about its calls too.
+        let _ = servers::gateway_lease::hold(&ctx.paths, &server.name);
     }
     let gateway = servers::open(&ctx, servers, setup.registry.clone(), plain)?;
     Ok(eclusa_mcp::StartedGate { gate: Gate::new(setup).for_run(ctx.run()), gateway })

@@ -5,18 +5,23 @@ use eclusa::{
     one_line,
 };
 use eclusa_approvals::{KeyFile, KeyKind, People, PersonKey};
+use eclusa_config::Config;
 use serde_json::json;
 
 use crate::{
     args::{Global, PeopleCommand},
+    config_layers::{layers, unusable},
     failure::{Exit, Failure},
+    notifications,
     paths::Paths,
+    person,
     screen::{Screen, Style},
     timestamp::Timestamp,
 };
 
 pub(super) fn run(global: &Global, what: Option<PeopleCommand>) -> Result<Exit, Failure> {
-    let people = People::new(Paths::find(global)?.people());
+    let paths = Paths::find(global)?;
+    let people = People::new(paths.people());
     let mut screen = Screen::stdout();
     match what.unwrap_or(PeopleCommand::List) {
         PeopleCommand::List => list(&people, global.json, &mut screen)?,
@@ -46,6 +51,22 @@ pub(super) fn run(global: &Global, what: Option<PeopleCommand>) -> Result<Exit, 
                 people.add(&name, key).map_err(Failure::failed)?;
             }
         }
+        PeopleCommand::Pair { name, url } => {
+            let page = match url {
+                Some(url) if is_page(&url) => url,
+                Some(url) => {
+                    let what = format!("`{}` is not an address of the page", one_line(&url));
+                    return Err(
+                        Failure::usage(what).hint("write `--url https://NAME`, without a path")
+                    );
+                }
+                None => {
+                    let config = Config::load(&layers(&paths)?).map_err(unusable)?;
+                    notifications::page(&config.approvals).to_owned()
+                }
+            };
+            pair(&people, name, &page, global.json, &mut screen)?;
+        }
         PeopleCommand::Remove { name } => {
             let removed = people.remove(&name, SystemClock.unix_ms()).map_err(|err| {
                 Failure::failed(err).hint("`eclusa people` lists people and their keys")
@@ -55,6 +76,46 @@ pub(super) fn run(global: &Global, what: Option<PeopleCommand>) -> Result<Exit, 
     }
     screen.flush()?;
     Ok(Exit::Done)
+}
+
+/// How long a link works that is sent to somebody, in milliseconds.
+const LINK_TIME: u64 = 10 * 60 * 1_000;
+
+fn is_page(url: &str) -> bool {
+    let plain = |it: &url::Url| it.path() == "/" && it.query().is_none() && it.has_host();
+    url::Url::parse(url).is_ok_and(|it| ["http", "https"].contains(&it.scheme()) && plain(&it))
+}
+
+/// Prints a link for this person, or for whoever runs the command.
+fn pair(
+    people: &People,
+    name: Option<String>,
+    page: &str,
+    json: bool,
+    screen: &mut Screen,
+) -> Result<(), Failure> {
+    let own = person::name();
+    let name = name.unwrap_or_else(|| own.clone());
+    let known = people.all().map_err(Failure::failed)?;
+    // A key is nobody's by a slip of the finger.
+    if name != own && !known.iter().any(|it| it.name == name) {
+        let name = one_line(&name);
+        return Err(Failure::failed(format!("nobody here is called `{name}`"))
+            .hint(format!("`eclusa people add {name}` adds them")));
+    }
+    let now = SystemClock.unix_ms();
+    let until = now.saturating_add(LINK_TIME);
+    let code = people.add_link(&name, now, until).map_err(Failure::failed)?;
+    let link = format!("{}/pair#{code}", page.trim_end_matches('/'));
+    if json {
+        return Ok(screen.json(&json!({"person": name, "link": link, "expires": until}))?);
+    }
+    let name = one_line(&name);
+    screen.line(&format!(
+        "`{name}` answers with the browser that opens this link; it works once, within ten minutes, \
+         while `eclusa approvals serve` runs:"
+    ))?;
+    Ok(screen.verbatim(Style::Strong, &link)?)
 }
 
 fn list(people: &People, json: bool, screen: &mut Screen) -> Result<(), Failure> {

@@ -73,7 +73,10 @@ fn waiting(
         return Ok(left);
     }
     let mut found = Vec::new();
-    for &number in &args.approvals {
+    let mut numbers = args.approvals.clone();
+    numbers.sort_unstable();
+    numbers.dedup();
+    for number in numbers {
         let queued = queue
             .get(number)
             .map_err(|err| Failure::failed(err).hint("`eclusa approvals` lists what waits"))?;

@@ -1,5 +1,7 @@
 //! `eclusa run`: one call through the gate.
 
+use std::io::{self, IsTerminal};
+
 use eclusa::{Origin, Reply, Run, ToolCall};
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +29,14 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
         true => preview::gate(ctx, &store, &call.tool).map(|(gate, it)| (gate, Some(it)))?,
         false => (ctx.gate(&store, terminal)?, None),
     };
+    let registry = &gate.setup().registry;
+    if args.get("background") == Some(&true.into())
+        && registry.get(&call.tool).is_some_and(|it| it.name() == "bash")
+    {
+        let text = "`eclusa run` ends with its call, so nothing can go on in the background";
+        return Err(Failure::usage(text)
+            .hint("run it in a terminal of its own: `eclusa exec -- COMMAND`; agents have it with `eclusa mcp`"));
+    }
     let gate = gate.for_run(Run { park: call.park, ..gate.run().clone() });
     cancel_on_signal(gate.run().cancel.clone());
     let waiting = Spinner::start(&call.tool);
@@ -69,6 +79,9 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
         screen::note(&format!("`eclusa changes apply {number}` applies them after all"));
     }
     if let (Some(_), Some(workspace)) = (reply.undo(), &gate.setup().workspace) {
+        if let Some(number) = reply.number().filter(|_| !json && io::stderr().is_terminal()) {
+            screen::note(&format!("applied as call {number}; `eclusa undo {number}` undoes it"));
+        }
         undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
     }
     // Whoever interrupted a question about changes has ended it, not refused them.

@@ -15,8 +15,15 @@ use crate::{
     up_token,
 };
 
+/// The shortest token of one's own: shorter ones can be guessed.
+const MIN_TOKEN: usize = 16;
+
 pub(super) async fn run(global: Global, args: UpArgs) -> Result<Exit, Failure> {
     let set = std::env::var(&args.token_env).ok().filter(|it| !it.is_empty());
+    if let Some(length) = set.as_ref().map(|it| it.chars().count()).filter(|it| *it < MIN_TOKEN) {
+        let text = format!("the token in {} has {length} characters", args.token_env);
+        return Err(Failure::usage(text).hint(format!("use {MIN_TOKEN} or more, at random")));
+    }
     if set.is_none() && !args.listen.ip().is_loopback() {
         let problem =
             format!("`{}` can be reached from other machines, and no token is set", args.listen);
@@ -43,6 +50,16 @@ pub(super) async fn run(global: Global, args: UpArgs) -> Result<Exit, Failure> {
             args.token_env
         ))?;
     }
+    // The address that is printed is one that clients can use: no page can be led here by a number.
+    let (mut hosts, here) = (args.host, args.listen.ip());
+    match here.is_unspecified() {
+        true if hosts.is_empty() => {
+            let text = "clients on other machines are refused: name this one with --host NAME";
+            screen.line(text)?;
+        }
+        true => {}
+        false => hosts.push(here.to_string()),
+    }
     screen.flush()?;
     drop(screen);
     let answers = match args.trust_client_answers {
@@ -51,7 +68,7 @@ pub(super) async fn run(global: Global, args: UpArgs) -> Result<Exit, Failure> {
     };
     let (opening, opened) = mcp::opening(global, &args.serving, answers);
     let (token, same_user) = (Some(token), args.same_user);
-    let http = Http { listener, token, same_user, hosts: args.host };
+    let http = Http { listener, token, same_user, hosts };
     let patience = mcp::patience(&args.serving);
     let served = serve_http(opening.clone(), patience, http, asked_to_end()).await;
     mcp::end_servers(&opening).await;

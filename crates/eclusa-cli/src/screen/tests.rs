@@ -1,7 +1,7 @@
 //! What reaches a terminal: harmless, wrapped, cut to its width.
 
 use super::{
-    layout::{cut, table, width, wrap},
+    layout::{cut, details, fill, hang, table, width, wrap},
     *,
 };
 
@@ -27,19 +27,34 @@ fn our_own_words_break_between_words_and_keep_their_indent() {
     assert_eq!(wrap("  one two three", 9), ["  one two", "  three"]);
     assert_eq!(wrap("averyveryverylongword x", 8), ["averyveryverylongword", "x"]);
     assert_eq!(width("\x1b[31mred\x1b[0m 数"), 6);
+    assert_eq!(width("✅ ❌ e\u{301} ☀\u{fe0f}"), 9);
+}
+
+#[test]
+fn what_does_not_fit_goes_on_below_itself() {
+    assert_eq!(fill("one two three", 8), ["one two", "three"]);
+    assert_eq!(fill("onetwothree", 4), ["onet", "woth", "ree"]);
+    assert_eq!(fill("", 4), [""]);
+    let hung = hang("  ask  ", "because it is what it is, and so on", 30);
+    assert_eq!(hung, ["  ask  because it is what it", "       is, and so on"]);
+    let rows = [["  a", "one two three four five six"], ["  long", "x"]];
+    let rows = rows.map(|it| it.map(str::to_owned).to_vec());
+    assert_eq!(details(&rows, 30), ["  a     one two three four", "        five six", "  long  x"]);
 }
 
 #[test]
 fn the_widest_column_is_cut_and_programs_get_all_of_it() {
     let rows = [vec!["1", "a long text that does not fit", "ok"], vec!["22", "short", "failed"]]
         .map(|row| row.into_iter().map(str::to_owned).collect::<Vec<_>>());
-    assert_eq!(table(&rows, None).first().unwrap(), "1   a long text that does not fit  ok");
-    let narrow = table(&rows, Some(30));
+    let table = |columns| table(&rows, columns, |it| it == 2);
+    assert_eq!(table(None).first().unwrap(), "1   a long text that does not fit  ok");
+    let narrow = table(Some(30));
     assert!(narrow.iter().all(|it| width(it) <= 30), "{narrow:?}");
     assert!(narrow.first().unwrap().contains('…'), "{narrow:?}");
     assert_eq!(cut("größe", 3), "gr…");
     // There is an end to cutting.
-    assert_eq!(table(&rows, Some(1)).len(), 2);
+    assert_eq!(table(Some(1)).len(), 2);
+    assert!(table(Some(1)).iter().any(|it| it.ends_with("failed")));
 }
 
 #[test]

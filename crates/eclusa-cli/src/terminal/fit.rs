@@ -52,10 +52,11 @@ pub(super) fn fit(lines: Vec<ShownLine>, rows: Option<usize>) -> (Vec<ShownLine>
     (shown, left_out)
 }
 
-/// The first line about a file: what becomes of it. Lines of its contents begin with a sign.
+/// The first line about a file: what becomes of it, or how many there are where a line stands for many.
+/// Lines of its contents begin with another sign.
 fn is_head(line: &ShownLine) -> bool {
     let text = line.2.split_once("│ ").map_or("", |(_, text)| text);
-    line.0 == Role::Change && text.starts_with(|it: char| it.is_alphabetic())
+    line.0 == Role::Change && text.starts_with(|it: char| it.is_alphabetic() || it == '*')
 }
 
 fn more(count: usize) -> ShownLine {

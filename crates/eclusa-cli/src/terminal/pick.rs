@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use eclusa::{Answer, one_line};
 
-use super::prompt::Prompt;
+use super::prompt::{NO_ANSWER, Prompt};
 use crate::screen::{Style, layout};
 
 impl Prompt {
@@ -25,7 +25,7 @@ impl Prompt {
             let prompt = format!("Apply `{name}` ({} of {})? [y/n/q] ", number + 1, choices.len());
             loop {
                 let Some(line) = self.read(&prompt)? else {
-                    return Ok(Some(Answer::No("nobody answered".to_owned())));
+                    return Ok(Some(Answer::No(NO_ANSWER.to_owned())));
                 };
                 match line.to_lowercase().as_str() {
                     "y" | "yes" => picked.push(path.clone()),

@@ -23,6 +23,9 @@ use crate::{
 /// How wide a terminal is that does not say.
 const DEFAULT_COLUMNS: usize = 80;
 
+/// What is said to the model where the input ended (Ctrl-D) and nobody had answered.
+pub(super) const NO_ANSWER: &str = "the input ended without an answer";
+
 /// Where "always" is kept.
 pub(super) struct AlwaysRules {
     /// The file of this workspace, and that of the person.
@@ -71,7 +74,7 @@ impl Prompt {
                 None => "Run it?",
             };
             let Some(line) = self.read(&format!("{what} [{choices}] "))? else {
-                return Ok(Answer::No("nobody answered".to_owned()));
+                return Ok(Answer::No(NO_ANSWER.to_owned()));
             };
             let answer = match line.to_lowercase().as_str() {
                 "y" | "yes" => Some(Answer::Once),

@@ -21,14 +21,18 @@ for line in sys.stdin:
     params = message.get("params", {})
     if message.get("method") == "initialize":
         send(id=message["id"], result={"protocolVersion": 1, "agentInfo": {"name": "scripted", "version": "7"}})
-    elif message.get("method") == "session/new":
-        send(id=message["id"], result={"sessionId": "s1"})
+    elif message.get("method") in ("session/new", "session/fork"):
+        send(id=message["id"], result={"sessionId": "s2" if "sessionId" in params else "s1"})
         send(method="_servers", params=params["mcpServers"])
+    elif message.get("method") == "session/set_mode":
+        send(method="_mode", params=params)
     elif message.get("method") == "session/prompt":
         for wanted in json.loads(params["prompt"][0]["text"]):
-            send(**wanted)
-    elif message.get("method") == "_plain":
-        print('{"jsonrpc":"2.0",  "method":"_plain", "params":[1.50]}', flush=True)
+            if isinstance(wanted, str):
+                sys.stdout.buffer.write(wanted.encode() + b"\n")
+                sys.stdout.buffer.flush()
+            else:
+                send(**wanted)
     elif "method" not in message:
         send(method="_answer", params=message)
 "#;
@@ -202,9 +206,83 @@ fn files_and_terminals_of_the_editor_pass_the_gate() {
     assert_eq!((ran.code, ran.out.as_str()), (0, "it's me\n"), "{ran:?}");
     editor.send(&json!({"id": "a", "result": {"terminalId": "x"}}));
     assert_eq!(editor.answer()["result"]["terminalId"], "x");
-    // Several in one, and a request that cannot be answered, go nowhere; the rest is as it was.
-    let evil = json!({"method": "terminal/create", "params": {"sessionId": "s1", "command": "id"}});
-    editor.agent_sends(json!([evil]));
-    editor.send(&json!({"method": "_plain"}));
-    assert_eq!(editor.line(), r#"{"jsonrpc":"2.0",  "method":"_plain", "params":[1.50]}"#);
+}
+
+/// What somebody could read more generously than we do goes nowhere or is refused; the rest passes
+/// byte for byte.
+#[test]
+fn what_is_no_message_does_not_pass_and_the_rest_passes_as_it_is() {
+    let world = World::new();
+    world.write("workspace/.env", "KEY=1\n");
+    let mut editor = Editor::open(&world);
+    let read = r#""params":{"sessionId":"s1","path":".env"}}"#;
+    let evil = format!(r#"{{"id":"a","method":"fs/read_text_file",{read}"#);
+    let dropped = [
+        "Loaded credentials.".to_owned(),
+        String::new(),
+        format!("[{evil}]"),
+        format!("\u{feff}{evil}"),
+        format!(r#"{{"id":1}}{evil}"#),
+        format!("{{\"id\":1}}\r{evil}"),
+        format!(r#"{{"method":"fs/read_text_file","id":"a","method":"_x",{read}"#),
+        format!(r#"{{"method":"fs/read_text_file",{read}"#),
+    ];
+    let refused = [
+        evil.clone(),
+        format!(r#"{{"id":"a","METHOD":"fs/read_text_file",{read}"#),
+        format!(r#"{{"id":"a","method":"fs\/read_text_file",{read}"#),
+        evil.replace("}}", r#","line":1,"Path":"b.txt"}}"#),
+        evil.replace(".env", r"\ud800"),
+        evil.replace("s1", "s7"),
+    ];
+    editor.agent_sends(json!(dropped));
+    for line in refused {
+        editor.agent_sends(json!([line]));
+        let answer = editor.answer();
+        assert!(answer["error"]["message"].as_str().unwrap().starts_with("eclusa: "), "{answer}");
+    }
+    let plain = r#"{"jsonrpc":"2.0",  "method":"_plain", "params":[1.50, 1e999, "\ud800\u0061"]}"#;
+    editor.agent_sends(json!([plain]));
+    assert_eq!(editor.line(), plain);
+    // An answer to a request of the agent's is no answer to ours, whatever its id.
+    let call =
+        json!({"toolCallId": "t1", "kind": "execute", "rawInput": {"command": "npm publish"}});
+    editor.permission(call);
+    let asked = editor.next();
+    let yes = json!({"outcome": {"outcome": "selected", "optionId": "eclusa-allow"}});
+    editor.send(&json!({"id": "eclusa-0", "result": yes}));
+    assert_eq!(editor.next()["params"]["id"], "eclusa-0");
+    editor.send(&json!({"id": asked["id"], "result": {"outcome": {"outcome": "cancelled"}}}));
+    assert_eq!(editor.answer()["result"]["outcome"]["optionId"], "stop");
+}
+
+/// A mode in which the agent asks nobody is asked about; a session that is forked is known, and its
+/// servers are behind the gate.
+#[test]
+fn modes_that_loosen_are_asked_about_and_forked_sessions_are_known() {
+    let world = World::new();
+    world.write("workspace/a.txt", "one\n");
+    let mut editor = Editor::open(&world);
+    let mode = |id: &str| json!({"id": 9, "method": "session/set_mode", "params": {"sessionId": "s1", "modeId": id}});
+    editor.send(&mode("plan"));
+    assert_eq!(editor.next()["params"]["modeId"], "plan");
+    for (said, passes) in [("eclusa-reject", false), ("eclusa-allow", true)] {
+        editor.send(&mode("bypassPermissions"));
+        let asked = editor.next();
+        assert_eq!(asked["method"], "session/request_permission", "{asked}");
+        assert!(asked.to_string().contains("acts without asking"), "{asked}");
+        let outcome = json!({"outcome": {"outcome": "selected", "optionId": said}});
+        editor.send(&json!({"id": asked["id"], "result": outcome}));
+        let told = editor.next();
+        assert_eq!(told["params"]["modeId"] == "bypassPermissions", passes, "{told}");
+        assert_eq!(told["id"] == 9 && told.get("error").is_some(), !passes, "{told}");
+    }
+    let servers = json!([{"name": "git", "command": "mcp-git", "args": [], "env": []}]);
+    let params = json!({"sessionId": "s1", "cwd": world.path("workspace"), "mcpServers": servers});
+    editor.send(&json!({"id": 3, "method": "session/fork", "params": params}));
+    assert_eq!(editor.next()["result"]["sessionId"], "s2");
+    assert_eq!(editor.next()["params"][0]["args"][1], "--wrap");
+    let read = json!({"sessionId": "s2", "path": world.path("workspace/a.txt")});
+    editor.agent_sends(json!([{"id": "a", "method": "fs/read_text_file", "params": read}]));
+    assert_eq!(editor.next()["method"], "fs/read_text_file");
 }

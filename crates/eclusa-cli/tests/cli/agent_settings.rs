@@ -5,13 +5,27 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::Pa
 use serde_json::json;
 
 use crate::{
+    hook::decision,
+    hook_faults::shell,
     mcp::{client::Client, http::Up},
     servers::{configured, works},
     world::World,
 };
 
+pub(crate) const AGENTS: [&str; 9] = [
+    "claude-code",
+    "codex",
+    "gemini",
+    "opencode",
+    "cursor",
+    "copilot",
+    "windsurf",
+    "vscode",
+    "zed",
+];
+
 /// Every file below a directory.
-fn tree(root: &Path) -> BTreeMap<String, String> {
+pub(crate) fn tree(root: &Path) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     let mut left = vec![root.to_owned()];
     while let Some(directory) = left.pop() {
@@ -29,18 +43,7 @@ fn tree(root: &Path) -> BTreeMap<String, String> {
 
 #[test]
 fn every_agent_is_connected_once_and_disconnected_byte_for_byte() {
-    let agents = [
-        "claude-code",
-        "codex",
-        "gemini",
-        "opencode",
-        "cursor",
-        "copilot",
-        "windsurf",
-        "vscode",
-        "zed",
-    ];
-    for agent in agents {
+    for agent in AGENTS {
         let world = World::new();
         let home = world.path("home");
         for directory in [".claude", ".codex", ".gemini"] {
@@ -147,6 +150,41 @@ fn a_moved_server_runs_behind_the_gate_as_the_agent_would_start_it() {
     assert_eq!(world.eclusa(&["install", "claude-code", "--plain-servers"]).code, 0);
     let status = world.eclusa(&["status", "claude-code"]);
     assert!(status.out.contains("servers in front of the gate: fake"), "{status:?}");
+}
+
+/// A call of a server behind the gate is put to a person once: by the gateway, if the agent that asks
+/// has started it, and by the hook otherwise.
+#[test]
+fn nobody_is_asked_twice_about_a_call_of_a_moved_server() {
+    let world = configured("");
+    let line = format!("{} hook claude-code || exit 2", env!("CARGO_BIN_EXE_eclusa"));
+    let event = |server: &str| {
+        json!({"session_id": "s", "cwd": world.path("workspace"), "tool_use_id": "t",
+            "hook_event_name": "PreToolUse", "permission_mode": "default",
+            "tool_name": format!("mcp__{server}__echo"), "tool_input": {"text": "x"}})
+    };
+    let decided = |line: &str, server: &str| decision(&shell(&world, line, &event(server))).0;
+    assert_eq!(decided(&line, "fake"), "ask");
+    // The test is the agent: the gateway is its child.
+    let args = ["mcp", "--wrap", "--installed", "--name", "fake", "--", "python3", "fake.py"];
+    let mut client = Client::modern_with(&world, &args, json!({"elicitation": {}}));
+    client.ask("tools/list", json!({}));
+    assert_eq!(decided(&line, "fake"), "allow");
+    assert_eq!(decided(&line, "other"), "ask");
+    // An agent inside this one has servers of its own.
+    assert_eq!(decided(&format!("sh -c '{line}'; exit $?"), "fake"), "ask");
+    let asked = client.ask("tools/call", json!({"name": "echo", "arguments": {"text": "x"}}));
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let mut after = event("fake");
+    after["hook_event_name"] = "PostToolUse".into();
+    after["tool_response"] = "x".into();
+    let told = shell(&world, &line, &after);
+    assert_eq!((told.code, told.out.as_str()), (0, ""), "{told:?}");
+    world.write("config/eclusa/eclusa.toml", "[[rules]]\ndecision = \"deny\"\nserver = \"fake\"\n");
+    assert_eq!(decided(&line, "fake"), "deny");
+    world.write("config/eclusa/eclusa.toml", "");
+    client.close();
+    assert_eq!(decided(&line, "fake"), "ask");
 }
 
 /// An agent that writes its settings anew keeps what it was given; the server is given back.

@@ -1,6 +1,7 @@
 //! `ask` and `sessions` with a scripted model: what is printed, kept, resumed and taken back.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Write},
     process::Stdio,
 };
@@ -288,4 +289,36 @@ fn models_are_added_and_personas_listed() {
     assert!(far.code == 1 && far.err.contains("https"), "{far:?}");
     let personas = world.eclusa(&["personas"]).out;
     assert!(personas.contains("reviewer") && personas.contains("coder"), "{personas}");
+}
+
+#[test]
+fn a_key_is_in_no_word_and_no_file_that_a_run_leaves() {
+    let key = "key-of-the-model-4711-0815";
+    let error = json!({"type": "authentication_error", "message": format!("{key} is a wrong key")});
+    let stream = format!("data: {}\n\n", json!({"error": error}));
+    let server = crate::http_reviewer::Server::json(&stream);
+    let url = server.url.trim_end_matches("/review");
+    let world = World::with(&format!(
+        "[models.pro]\nwire = \"openai-chat\"\nmodel = \"m\"\nurl = {url:?}\n\
+         key = {{ env = \"MODEL_KEY\" }}\nwindow = 100000\n"
+    ));
+    let mut command = world.command(&["ask", "--model", "pro", "hello"]);
+    let ran = command.env("MODEL_KEY", key).stdin(Stdio::null()).output().unwrap();
+    let said = format!("{ran:?}");
+    assert!(ran.status.code() == Some(1) && said.contains("is a wrong key"), "{said}");
+    assert!(!said.contains(key), "{said}");
+    let (head, body) = server.heard.recv().unwrap();
+    assert!(head.contains(key) && !body.contains(key), "{head}{body}");
+    let (mut left, mut files) = (vec![world.path("")], 0);
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            left.extend(fs::read_dir(path).unwrap().map(|it| it.unwrap().path()));
+        } else if path.is_file() {
+            files += 1;
+            let bytes = fs::read(&path).unwrap();
+            let found = bytes.windows(key.len()).any(|it| it == key.as_bytes());
+            assert!(!found, "{}", path.display());
+        }
+    }
+    assert!(files > 1);
 }

@@ -1,6 +1,9 @@
 //! `chat` on a real terminal and in plain lines, with a scripted model.
 
-use std::process::Command;
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+};
 
 use expectrl::{ControlCode, Expect};
 use serde_json::{Value, json};
@@ -60,6 +63,11 @@ fn a_conversation_with_a_question_on_the_screen() {
     // Resumed: the end of what was said is there.
     let mut person = chat(&world, &["--last", "--model", &model]);
     person.sees("Written.");
+    // Esc is no Ctrl+C: after both the chat is still there.
+    press(&mut person, "\x1b");
+    person.sees("Esc again");
+    person.session.send(ControlCode::EndOfText).unwrap();
+    person.sees("Ctrl+C again leaves; the session is kept");
     person.session.send(ControlCode::EndOfTransmission).unwrap();
     assert_eq!(person.ends().0, 0);
 }
@@ -155,16 +163,19 @@ fn the_terminal_is_as_it_was_whatever_way_the_chat_ends() {
 fn plain_lines_where_there_is_no_screen() {
     let world = World::new();
     let text = format!(
-        "## says\nI look.\n{}## says\nNothing there.\n## says\nA summary.\n",
+        "## says\nI look.\n{}## says\nNothing there.\n## expects /usr/bin/ls is a file\n\
+         ## says\nA file.\n## says\nA summary.\n",
         call("bash", json!({"command": "ls"}))
     );
     let model = script(&world, &text);
-    let input = "look\n/tools\n/compact\n/nothing\n/quit\nnever\n";
+    let input =
+        "look\n/tools\n/usr/bin/ls is a file\n/compact\n/nothing\n/resume no\n/quit\nnever\n";
     let ran = world.piped(&["chat", "--model", &model], input);
     assert_eq!(ran.code, 0, "{ran:?}");
     for text in ["model: I look.", "tool: bash ls", "answer: ✓ bash", "model: Nothing there."] {
         assert!(ran.out.contains(text), "`{text}` is not in {ran:?}");
     }
+    assert!(ran.out.contains("model: A file.") && ran.err.contains("no session `no`"), "{ran:?}");
     assert!(ran.out.contains("grep") && ran.out.contains("is shown less"), "{ran:?}");
     assert!(ran.out.contains("`/nothing` is not a command"), "{ran:?}");
     assert!(!ran.out.contains('\u{1b}'), "{ran:?}");
@@ -179,6 +190,27 @@ fn plain_lines_where_there_is_no_screen() {
     person.types("/quit");
     let (code, seen) = person.ends();
     assert!(code == 0 && !seen.contains("\u{1b}[?2004h"), "{seen:?}");
+}
+
+#[test]
+fn a_plain_chat_leaves_when_it_is_told_to_while_the_model_speaks() {
+    let world = World::new();
+    let model = script(&world, &format!("rate: 40\n## says\n{}\n", "a word\n".repeat(10_000)));
+    let mut command = world.command(&["chat", "--plain", "--model", &model, "go"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|it| it.unwrap().contains("a word")));
+    #[expect(clippy::disallowed_methods, reason = "the test ends the chat")]
+    let sent = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    // Its input is still open.
+    let mut code = None;
+    wait_until("the chat has left", || {
+        code = child.try_wait().unwrap();
+        code.is_some()
+    });
+    assert_eq!(code.unwrap().code(), Some(0));
+    assert!(world.eclusa(&["sessions", "show"]).out.contains("a word"));
 }
 
 #[test]
@@ -248,4 +280,19 @@ fn rewind_takes_back_words_and_what_shell_commands_did() {
     press(&mut person, "/quit\r");
     assert_eq!(person.ends().0, 0);
     assert_eq!(world.read("workspace/a.txt"), "two\n");
+}
+
+#[test]
+fn a_terminal_of_five_short_rows_is_enough() {
+    let world = World::new();
+    let model = script(&world, "## says\nHello.\n");
+    let mut command = world.command(&["chat", "--model", &model]);
+    command.env("NO_COLOR", "1");
+    let mut person = Person::sized(command, 20, 5);
+    person.sees("session ");
+    press(&mut person, "a longer text than the terminal is wide\r");
+    person.sees("  Hello.");
+    press(&mut person, "/quit\r");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 0, "{seen:?}");
 }

@@ -222,8 +222,22 @@ fn a_program_that_is_not_there_is_told_when_the_configuration_is_checked() {
 }
 
 #[test]
-fn a_name_of_a_tool_that_is_nearly_right_is_suggested() {
+fn a_name_that_is_nearly_right_is_suggested_once() {
     let world = World::new();
+    let ran = world.eclusa(&["run", "raed", "path=x"]);
+    assert!(ran.err.contains("did you mean `read`"), "{ran:?}");
+    assert!(!ran.err.contains("`Read`") && !ran.err.contains("`read_file`"), "{ran:?}");
     let ran = world.eclusa(&["tools", "show", "edti"]);
     assert!(ran.err.contains("no tool is called `edti`; did you mean `edit`?"), "{ran:?}");
+    let ran = world.eclusa(&["run", "read", "pth=x"]);
+    assert!(ran.err.contains("must not have `pth` (did you mean `path`?)"), "{ran:?}");
+    // Each has its own advice.
+    let ran = world.eclusa(&["run", "edit", "path=x", "old_strng=a", "new_strng=b"]);
+    for name in ["old", "new"] {
+        let said = format!("`{name}_strng` (did you mean `{name}_string`?)");
+        assert!(ran.err.contains(&said), "{ran:?}");
+    }
+    // What looks like nothing that there is gets no advice.
+    let ran = world.eclusa(&["run", "read", "path=x", "zzz=1"]);
+    assert!(ran.err.contains("must not have `zzz`") && !ran.err.contains("did you"), "{ran:?}");
 }

@@ -240,6 +240,9 @@ fn an_interrupted_command_ends_with_everything_it_started() {
     let (code, seen) = person.ends();
     assert_eq!(code, 130, "{seen}");
     assert!(!world.path("workspace/a").exists());
+    // A2.3: what was staged did not happen.
+    assert!(seen.contains("interrupted: nothing was changed"), "{seen}");
+    assert!(!seen.contains("part of its work"), "{seen}");
     wait_until("every sleep has ended", || running(&long) == 0);
     assert_eq!(world.records().last().unwrap()["code"], "cancelled");
 }

@@ -87,6 +87,8 @@ fn what_is_refused_is_told_to_the_model_and_to_the_caller() {
     assert!(ran.json()["results"].as_str().unwrap().contains("\"success\":false"));
     let ran = world.piped(&["feed", "--shape", "gemini"], "no JSON");
     assert_eq!(ran.code, 2, "{ran:?}");
+    let ran = world.piped(&["feed", "--shape", "openai"], "{}");
+    assert_eq!((ran.code, ran.out.trim()), (0, "[]"));
     let ran = world.piped(&["feed"], "Nothing to do.\n");
     assert_eq!((ran.code, ran.out.as_str()), (0, ""));
 }

@@ -58,7 +58,7 @@ fn rewritten(ran: &Ran) -> String {
     ran.json()["hookSpecificOutput"]["updatedInput"]["command"].as_str().unwrap().to_owned()
 }
 
-const ALLOW_ECHO: &str = "[[rules]]\ndecision = \"allow\"\ncommand = \"echo\"\n";
+pub(crate) const ALLOW_ECHO: &str = "[[rules]]\ndecision = \"allow\"\ncommand = \"echo\"\n";
 
 #[test]
 fn what_rules_deny_is_denied_and_on_record() {

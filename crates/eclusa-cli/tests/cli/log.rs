@@ -39,23 +39,23 @@ fn calls_are_listed_and_shown() {
     exit 0
     $ eclusa log show 1
     call 1: echo, ok
-      time           <time>
-      took           <ms> ms
-      call           <call>
-      principal      tester
-      conversation   command-line
-      origin         person
-      class          read-only
-      tool revision  <revision>
-      operation      read
-      mode           confirm-sensitive
-      reason         to begin
-      args           {"text":"one","times":1}
-      args sha256    <hash>
-      decision       allow
-      because        allow: it only looks (defaults)
-      output         {"bytes":3,"sha256":"<hash>"}
-      record         <hash>
+      time          <time>
+      took          <ms> ms
+      call          <call>
+      principal     tester
+      conversation  command-line
+      origin        person
+      class         read-only
+      revision      <revision>
+      operation     read
+      mode          confirm-sensitive
+      reason        to begin
+      args          {"text":"one","times":1}
+      args sha256   <hash>
+      decision      allow
+      because       allow: it only looks (defaults)
+      output        {"bytes":3,"sha256":"<hash>"}
+      record        <hash>
     exit 0
     $ eclusa log show 99
     stderr:

@@ -7,10 +7,12 @@
 )]
 
 mod acp;
+mod agent_files;
 mod agent_settings;
 mod agent_trials;
 mod allow;
 mod approvals_page;
+mod approvals_people;
 mod ask;
 mod built_in;
 mod chat;
@@ -26,6 +28,7 @@ mod feed;
 mod guard;
 mod hook;
 mod hook_faults;
+mod hook_sessions;
 mod http_reviewer;
 mod killed;
 mod log;
@@ -33,6 +36,7 @@ mod login;
 mod looking;
 mod mcp;
 mod mission;
+mod newcomers;
 mod notifications;
 mod old_state;
 mod passkeys;

@@ -6,5 +6,6 @@ mod approve;
 pub(crate) mod client;
 mod faults;
 pub(crate) mod http;
+mod page_address;
 mod protocol;
 mod tools;

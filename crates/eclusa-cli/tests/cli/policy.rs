@@ -140,7 +140,7 @@ tool = "note"
     $ eclusa policy replay <dir>/new.toml
     3 calls judged again, 1 as before
     ask -> allow: 1
-      call 3: web_fetch {"max_bytes":null,"raw":null,"url":"https://docs.example/a"} (nobody could be asked)
+      call 3: web_fetch {"url":"https://docs.example/a"} (nobody could be asked)
     stage -> deny: 1
       call 2: note {"text":"hello"} (nobody could be asked)
     1 not replayed: they had long arguments, which the log holds shortened

@@ -41,11 +41,16 @@ impl Person {
     #[expect(clippy::disallowed_methods, reason = "the terminal is set up by a shell")]
     pub(crate) fn sized(command: Command, columns: u16, rows: u16) -> Person {
         let mut sized = Command::new("sh");
-        let script = format!("stty cols {columns} rows {rows}; exec \"$0\" \"$@\"");
+        // Whoever makes a terminal gives it a size of their own, after the program has begun.
+        let wait =
+            format!("until [ \"$(stty size)\" = \"{rows} {columns}\" ]; do sleep 0.01; done");
+        let script = format!("umask 022; {wait}; exec \"$0\" \"$@\"");
         sized.arg("-c").arg(script).arg(command.get_program()).args(command.get_args());
         sized.current_dir(command.get_current_dir().unwrap());
         sized.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        Person::in_colours(sized)
+        let mut person = Person::in_colours(sized);
+        person.session.get_process_mut().set_window_size(columns, rows).unwrap();
+        person
     }
 
     /// Waits until this is on the screen.
@@ -138,6 +143,7 @@ fn the_end_of_the_input_is_a_no() {
     person.session.send(ControlCode::EndOfTransmission).unwrap();
     let (code, seen) = person.ends();
     assert_eq!(code, 3, "{seen}");
+    assert!(seen.contains("denied by a person: the input ended without an answer"), "{seen}");
     assert_eq!(world.read("workspace/notes.txt"), "");
 }
 
@@ -158,17 +164,6 @@ fn ctrl_c_at_the_prompt_takes_the_call_back() {
     person.session.send(ControlCode::EndOfText).unwrap();
     assert_eq!(person.ends().0, 130);
     assert_eq!(world.records()[1]["code"], "changes_discarded");
-}
-
-#[test]
-fn s_answers_for_the_conversation_and_says_for_what() {
-    let world = World::new();
-    let mut person = Person::runs(&world, &NOTE);
-    person.answers("s");
-    let (code, seen) = person.ends();
-    assert_eq!(code, 0, "{seen}");
-    assert!(seen.contains("every call of `note`"), "{seen}");
-    assert_eq!(world.records()[1]["changes"]["approval"]["answer"], "session");
 }
 
 #[test]

@@ -181,3 +181,31 @@ fn whoever_watches_is_told_of_questions_also_in_a_workspace_that_is_new() {
     let told: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&told["tool"], &told["status"]), (&"note".into(), &"pending".into()));
 }
+
+#[test]
+fn an_edit_runs_in_place_of_the_call_once_however_often_it_is_named() {
+    let world = World::with(
+        "[[rules]]\ndecision = \"allow\"\ntool = \"note\"\n\
+         [[rules]]\ndecision = \"ask\"\ntool = \"note\"\narg = { \"/text\" = \"hello\" }\n",
+    );
+    assert_eq!(world.eclusa(&NOTE).code, 4);
+    let ran = world.eclusa(&["approvals", "edit", "1", "text=bye"]);
+    assert_eq!(ran.out, "approval 1: edited\n", "{ran:?}");
+    let ran = world.eclusa(&["resume", "1", "1"]);
+    assert_eq!((ran.code, world.read("workspace/notes.txt")), (0, "bye\n".to_owned()), "{ran:?}");
+}
+
+#[test]
+fn an_answer_that_a_question_does_not_offer_is_refused_and_the_question_stays() {
+    let world = World::new();
+    assert_eq!(world.eclusa(&NOTE).code, 4);
+    let ran = world.eclusa(&["approvals", "edit", "1", "text=bye"]);
+    assert!(ran.code == 1 && ran.err.contains("not edited"), "it has run: {ran:?}");
+    let listed = world.eclusa(&["approvals", "list", "-n", "0"]);
+    assert!(listed.out.contains("approval 1,"), "{}", listed.out);
+    let world = World::with("[[rules]]\ndecision = \"ask\"\ntool = \"note\"\nof = [\"tester\"]\n");
+    assert_eq!(world.eclusa(&NOTE).code, 4);
+    let ran = world.eclusa(&["approvals", "yes", "1", "--session"]);
+    assert!(ran.code == 1 && ran.err.contains("this call alone"), "{ran:?}");
+    assert_eq!(world.eclusa(&["--json", "approvals", "show", "1"]).json()["status"], "pending");
+}

@@ -100,6 +100,7 @@ fn doubts_that_cost_nothing_in_a_sandbox_are_no_questions() {
     let sums = "PYTHONPATH=src python3 -c 'print(6)'; echo $(( $(cat n) + 1 ))";
     passes(&world, sums, "6\n5\n");
     passes(&world, "ls /usr/share > /dev/null && cd sub && ls && cd ..", "s\n");
+    passes(&world, "cd sub && ls && cd .. && ls sub", "s\ns\n");
     passes(&world, "cat <<'EOF'\n\nbody\nEOF", "\nbody\n");
     passes(&world, "echo hi > /tmp/s.txt; cat /tmp/s.txt", "hi\n");
     // The loopback is not the network.

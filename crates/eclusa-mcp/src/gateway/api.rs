@@ -37,6 +37,12 @@ impl Gateway {
         (!all.is_empty()).then(|| all.join("\n\n"))
     }
 
+    /// What models are told of tools of servers that are not in the list, if there are any.
+    pub(crate) fn missing_tools(&self) -> Option<String> {
+        let all: Vec<String> = self.servers.iter().filter_map(|it| it.missing_tools()).collect();
+        (!all.is_empty()).then(|| all.join(" "))
+    }
+
     /// The call that reads this resource.
     pub(crate) fn reading(&self, uri: &str) -> Option<(String, Value)> {
         let resource_owner = self.resource_owner(uri)?;

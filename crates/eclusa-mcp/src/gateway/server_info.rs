@@ -5,7 +5,7 @@ use std::time::Duration;
 use rmcp::{RoleClient, service::Peer};
 use serde_json::Value;
 
-use super::tools::ListedTool;
+use super::{tools::ListedTool, upstream::Upstream};
 
 /// A server that is up.
 #[derive(Debug, Clone)]
@@ -57,4 +57,39 @@ pub struct ServerStatus {
     pub tools: Vec<ListedTool>,
     /// What else a person should know, a sentence each.
     pub remarks: Vec<String>,
+}
+
+impl Upstream {
+    /// What is said of a server that is down, for this reason.
+    pub(super) fn down_text(&self, why: &str) -> String {
+        let (name, test) = (&self.settings.name, self.command_for_people("test"));
+        format!(
+            "the server `{name}` is down: {why}. It is started again by itself; try later, or go \
+             on without it. {test} tells a person more"
+        )
+    }
+
+    /// What models are told of tools that they do not see, in words of ours: a server's own are for
+    /// people.
+    pub(super) fn missing_tools(&self) -> Option<String> {
+        let name = &self.settings.name;
+        if self.is_down() {
+            let test = self.command_for_people("test");
+            return Some(format!("The server `{name}` is down; {test} tells a person why."));
+        }
+        let stopped = self.told().tools.iter().filter(|it| it.changed.is_some()).count();
+        (stopped > 0).then(|| {
+            let review = self.command_for_people("review");
+            format!(
+                "Tools of the server `{name}` that are not listed ({stopped}) say something else \
+                 than when they were first used: a person must look first, with {review}."
+            )
+        })
+    }
+
+    /// What a person types about this server.
+    pub(super) fn command_for_people(&self, verb: &str) -> String {
+        let with = if self.world.plain { " -- COMMAND" } else { "" };
+        format!("`eclusa servers {verb} {}{with}`", self.settings.name)
+    }
 }

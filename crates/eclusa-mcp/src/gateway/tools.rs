@@ -221,11 +221,10 @@ impl Upstream {
             .extra(extra)
             .replace();
         if let Some(difference) = changed {
-            let with = if self.world.plain { " -- COMMAND" } else { "" };
+            let review = self.command_for_people("review");
             let why = format!(
                 "the server `{server}` says something else about this tool than when it was first \
-                 used; a person must look at the difference first: `eclusa servers review \
-                 {server}{with}`"
+                 used; a person must look at the difference first: {review}"
             );
             let (pins, is, upstream) =
                 (self.world.pins.clone(), difference.clone(), Arc::downgrade(self));

@@ -202,14 +202,19 @@ impl Upstream {
         match &*self.state.borrow() {
             State::Up(connection) => Ok(connection.clone()),
             State::Starting => Err(format!("the server `{name}` does not start")),
-            State::Down(why) => Err(is_down(name, why)),
+            State::Down(why) => Err(self.down_text(why)),
         }
+    }
+
+    /// True when it ended, or could not be started.
+    pub(super) fn is_down(&self) -> bool {
+        matches!(&*self.state.borrow(), State::Down(_))
     }
 
     /// Why it is down, if it is, and what to do.
     pub(super) fn down_message(&self) -> Option<String> {
         match &*self.state.borrow() {
-            State::Down(why) => Some(is_down(&self.settings.name, why)),
+            State::Down(why) => Some(self.down_text(why)),
             State::Starting => Some(format!(
                 "the server `{}` has not started yet; try again later, or go on without it",
                 self.settings.name
@@ -369,13 +374,6 @@ impl Upstream {
             Connection { peer, sandbox, denied_access, last_error: wants, about, era, level };
         Ok((running, connection, process, last_error))
     }
-}
-
-fn is_down(name: &str, why: &str) -> String {
-    format!(
-        "the server `{name}` is down: {why}. It is started again by itself; try later, or go on \
-         without it. `eclusa servers test {name}` tells a person more"
-    )
 }
 
 /// A server that has told its tools.

@@ -33,7 +33,16 @@ pub(crate) fn tools(registry: &Registry, gateway: Option<&Gateway>, approves: bo
         server_tools::APPROVE => approves && !plain,
         name => !plain || tools.iter().all(|it| it.name != name),
     });
-    tools.extend(own.collect::<Vec<_>>());
+    let mut own: Vec<Tool> = own.collect();
+    // Whoever misses tools finds out why in the one that is there in their place.
+    let place = if unlisted { server_tools::CALL_TOOL } else { server_tools::WAIT };
+    if let Some(missing) = gateway.and_then(Gateway::missing_tools)
+        && let Some(tool) = own.iter_mut().find(|it| it.name == place)
+    {
+        let said = tool.description.take().unwrap_or_default();
+        tool.description = Some(format!("{said} {missing}").into());
+    }
+    tools.extend(own);
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     tools
 }

@@ -243,6 +243,9 @@ impl HttpServer {
         let (head, body) = request.into_parts();
         let bytes = body.clone().collect().await.map(|it| it.to_bytes()).unwrap_or_default();
         let unprimed = priming::is_unknown_to(&head.headers, &bytes);
+        if head.method == Method::POST && is_json(&head.headers) && !is_json_text(&bytes) {
+            return broken_json();
+        }
         let mut answer = self.mcp.handle(Request::from_parts(head, body)).await;
         if let (None, Some(id)) = (known, session(answer.headers())) {
             self.sessions.opened(&id).await;
@@ -284,6 +287,25 @@ impl HttpServer {
         let opened = tokio::time::timeout(Duration::from_secs(5), self.shared.gate());
         opened.await.ok()?.ok()
     }
+}
+
+/// True when a request says that it brings JSON.
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    kind.trim_start().to_ascii_lowercase().starts_with("application/json")
+}
+
+fn is_json_text(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+}
+
+/// What is sent as JSON and is none.
+fn broken_json() -> Answer {
+    let error = serde_json::json!({"code": -32700, "message": "the body is not JSON"});
+    let text = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string();
+    let mut answer = said(StatusCode::BAD_REQUEST, &text);
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
 }
 
 /// The request with its whole body, which has a bounded size and comes in bounded time.

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::{fs::OFlags, io::Errno};
+use rustix::io::Errno;
 
 use super::{
     Effect, Effects, LayerScan, Note, ScanError, ScannedNode,
@@ -92,7 +92,7 @@ impl LayerScan {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Ok(None);
         };
-        match handle::beneath(&self.lower, parent, OFlags::PATH) {
+        match handle::beneath(&self.lower, parent, handle::SEARCH) {
             Ok(dir) => Look::at(dir, name),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
             Err(err) => Err(err),

@@ -35,7 +35,7 @@ fn place(dir: &Path) -> io::Result<Option<(OwnedFd, &OsStr)>> {
         return Err(io::Error::other("the root directory cannot be discarded"));
     };
     let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = handle::SEARCH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let parent = match rustix::fs::open(parent, flags, Mode::empty()) {
         Ok(parent) => parent,
         Err(Errno::NOENT) => return Ok(None),
@@ -105,7 +105,7 @@ fn clear(dir: &OwnedFd) -> rustix::io::Result<Option<OsString>> {
 /// Opens a directory to empty it, whatever its mode.
 fn enter(parent: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     let full = Mode::from_raw_mode(0o700);
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = handle::SEARCH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let node = rustix::fs::openat(&parent, name, flags, Mode::empty())?;
     if Look::of(&node)?.mode & 0o700 != 0o700 {
         rustix::fs::chmod(handle::through(&node, OsStr::new("")), full)?;

@@ -13,7 +13,7 @@ use std::{
 
 use eclusa_workspace::{ContentDigest, Stamp};
 use rustix::{
-    fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, SeekFrom, Stat},
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, SeekFrom, Stat},
     io::{Errno, Result},
 };
 
@@ -107,10 +107,30 @@ impl Moment {
     }
 }
 
+/// A handle that is good for looking up names, and for nothing else.
+#[cfg(target_os = "linux")]
+pub(crate) const SEARCH: OFlags = OFlags::PATH;
+/// A handle that is good for looking up names.
+#[cfg(not(target_os = "linux"))]
+pub(crate) const SEARCH: OFlags = OFlags::empty();
+
+/// Permission bits as the system takes them: their width differs.
+pub(crate) fn mode(bits: u32) -> Mode {
+    Mode::from_raw_mode(bits as rustix::fs::RawMode)
+}
+
+/// Opens a directory beneath another: there are no layers here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn beneath(_: impl AsFd, _: &Path, _: OFlags) -> Result<OwnedFd> {
+    Err(Errno::NOSYS)
+}
+
 /// Opens a directory beneath another: not through a link, and not on another mount.
+#[cfg(target_os = "linux")]
 pub(crate) fn beneath(root: impl AsFd, path: &Path, flags: OFlags) -> Result<OwnedFd> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let flags = flags | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    use rustix::fs::ResolveFlags;
     let resolve = ResolveFlags::BENEATH
         | ResolveFlags::NO_SYMLINKS
         | ResolveFlags::NO_MAGICLINKS

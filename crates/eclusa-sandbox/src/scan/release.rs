@@ -2,10 +2,7 @@
 
 use std::{ffi::OsStr, os::fd::OwnedFd, path::Path};
 
-use rustix::{
-    fs::{AtFlags, Mode, OFlags},
-    io::Errno,
-};
+use rustix::{fs::AtFlags, io::Errno};
 
 use super::{
     Effects, LayerScan, ScanError, ScannedFile, ScannedNode,
@@ -51,11 +48,11 @@ impl LayerScan {
 
     /// Opens a directory whose parents may be shut.
     fn open_parents(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
-        match handle::beneath(&self.upper, path, OFlags::PATH) {
+        match handle::beneath(&self.upper, path, handle::SEARCH) {
             Err(Errno::ACCESS) => {
                 let above: Vec<&Path> = path.ancestors().collect();
                 above.iter().rev().try_for_each(|it| self.open_up(it))?;
-                handle::beneath(&self.upper, path, OFlags::PATH)
+                handle::beneath(&self.upper, path, handle::SEARCH)
             }
             opened => opened,
         }
@@ -63,10 +60,10 @@ impl LayerScan {
 
     /// Lets the owner of a directory take things out of it.
     fn open_up(&self, path: &Path) -> rustix::io::Result<()> {
-        let dir = match handle::beneath(&self.upper, path, OFlags::PATH) {
+        let dir = match handle::beneath(&self.upper, path, handle::SEARCH) {
             Err(Errno::ACCESS) => {
                 path.parent().map_or(Ok(()), |parent| self.open_up(parent))?;
-                handle::beneath(&self.upper, path, OFlags::PATH)?
+                handle::beneath(&self.upper, path, handle::SEARCH)?
             }
             opened => opened?,
         };
@@ -75,7 +72,7 @@ impl LayerScan {
             return Ok(());
         }
         let through = handle::through(&dir, OsStr::new(""));
-        rustix::fs::chmod(through, Mode::from_raw_mode(mode | 0o700))
+        rustix::fs::chmod(through, handle::mode(mode | 0o700))
     }
 }
 
@@ -95,7 +92,7 @@ fn strip(dir: &OwnedFd, name: &OsStr, look: &Look) -> rustix::io::Result<Look> {
         return Ok(*look);
     }
     let path = handle::through(dir, name);
-    let set = |mode| rustix::fs::chmodat(dir, name, Mode::from_raw_mode(mode), AtFlags::empty());
+    let set = |mode| rustix::fs::chmodat(dir, name, handle::mode(mode), AtFlags::empty());
     let locked = look.mode & 0o200 == 0;
     if locked {
         set(look.mode | 0o200)?;

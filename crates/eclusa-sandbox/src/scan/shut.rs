@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, OFlags};
 
 use super::handle::{self, Look, Sort};
 
@@ -25,12 +25,12 @@ impl<'a> Shut<'a> {
 
     /// Opens a directory of the upper layer. Those above it have been opened before.
     pub(super) fn open(&mut self, path: &Path) -> rustix::io::Result<OwnedFd> {
-        let handle = handle::beneath(self.upper, path, OFlags::PATH)?;
+        let handle = handle::beneath(self.upper, path, handle::SEARCH)?;
         let mode = Look::of(&handle)?.mode;
         let shut = mode & 0o500 != 0o500 && !rustix::process::geteuid().is_root();
         if shut {
             let through = handle::through(&handle, OsStr::new(""));
-            rustix::fs::chmod(through, Mode::from_raw_mode(mode | 0o700))?;
+            rustix::fs::chmod(through, handle::mode(mode | 0o700))?;
             self.opened.push((path.to_owned(), mode));
         }
         handle::beneath(self.upper, path, OFlags::RDONLY)
@@ -42,7 +42,7 @@ impl Drop for Shut<'_> {
         while let Some((path, mode)) = self.opened.pop() {
             // What cannot be shut again is discarded with the layer.
             let _ = handle::beneath(self.upper, &path, OFlags::RDONLY)
-                .and_then(|dir| rustix::fs::fchmod(dir, Mode::from_raw_mode(mode)));
+                .and_then(|dir| rustix::fs::fchmod(dir, handle::mode(mode)));
         }
     }
 }
@@ -69,5 +69,5 @@ impl Drop for Readable<'_> {
 }
 
 fn set_mode(dir: &OwnedFd, name: &OsStr, mode: u32) -> rustix::io::Result<()> {
-    rustix::fs::chmodat(dir, name, Mode::from_raw_mode(mode), AtFlags::empty())
+    rustix::fs::chmodat(dir, name, handle::mode(mode), AtFlags::empty())
 }

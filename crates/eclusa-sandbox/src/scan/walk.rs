@@ -93,7 +93,7 @@ impl Walk<'_> {
             Ok(dir) => Ok(Some(dir)),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
             // It can still be looked into by name, which is all that a merged directory needs.
-            Err(Errno::ACCESS) => handle::beneath(&self.layer.lower, path, OFlags::PATH)
+            Err(Errno::ACCESS) => handle::beneath(&self.layer.lower, path, handle::SEARCH)
                 .map(Some)
                 .map_err(ScanError::at("open", path)),
             Err(err) => Err(ScanError::at("open", path)(err)),

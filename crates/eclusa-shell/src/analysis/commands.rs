@@ -1,6 +1,6 @@
 //! From what the parsers saw to commands: words read, loops over known words followed.
 
-use super::Outer;
+use super::{Outer, working_directory};
 use crate::limits::{MAX_COMMANDS, MAX_UNROLLED};
 use crate::outline::{Outline, ParsedCommand, Scope, Shape, Span};
 use crate::reader::{self, Reader};
@@ -25,7 +25,9 @@ pub(super) fn read(
 ) -> CommandList {
     let mut reader = Reader::new(source, outlines, names);
     let mut list: Vec<Command> = Vec::new();
-    let mut starts = Vec::new();
+    let (mut starts, mut spans) = (Vec::new(), Vec::new());
+    // Most scripts stay where they are.
+    let follows = outer.depth == 0 && source.contains("cd");
     let mut moved = outer.moved.clone();
     let mut known: Vec<(&str, Word)> = Vec::new();
     for (seen, outline) in seen {
@@ -68,8 +70,14 @@ pub(super) fn read(
             }
             list.push(command);
             starts.push(seen.start().0);
+            if follows {
+                spans.push((seen.start().0, seen.end()));
+            }
         }
         reader.bound = Vec::new();
+    }
+    if follows {
+        working_directory::follow(source, &mut list, &spans);
     }
     CommandList { list, starts, doubts: reader.doubts }
 }

@@ -7,7 +7,7 @@ use super::{
     HOLD, holder,
     outbox::{self, Outgoing},
     read::{from_sql, is_away, times},
-    rows::{Asked, next_change},
+    rows::{self, Asked, TakenAnswer, damaged, next_change},
 };
 use crate::{
     StoreError,
@@ -24,19 +24,23 @@ const MAX_PENDING: u64 = 20_000;
 /// So many questions are swept up at once, so that nobody waits long for it.
 const SWEEP: i64 = 200;
 
-/// The number of a question and the secret of whoever holds it; or why it is not queued.
-pub(super) type Parking = Result<(u64, String), NotParked>;
-
-/// Why a question is not queued.
-pub(super) enum NotParked {
+/// What comes of asking a question.
+pub(super) enum Parking {
+    /// It waits, and whoever knows the secret waits for it.
+    Held { id: u64, nonce: String },
+    /// It waits, and nobody waits for it.
+    Left(u64),
+    /// It was answered before, and here is the answer, which nobody else gets.
+    Answered { id: u64, taken: TakenAnswer },
     /// Somebody said no to the same a short while ago.
     SaidNo { id: u64, by: String, reason: String },
-    /// So many wait already.
+    /// It is not queued: so many wait already.
     Full(u64),
 }
 
-/// Queues a question, or adopts the same one that nobody waits for any more. Of a new one people are
-/// told.
+/// Queues a question, or adopts the same one that nobody waits for any more; an answer that it has
+/// by then is taken. Of a new one people are told. All of it in one transaction, so that it takes one
+/// sync of the disk.
 pub(super) fn park(
     tx: &mut Transaction<'_>,
     asked: &Asked,
@@ -44,23 +48,31 @@ pub(super) fn park(
     now: u64,
     expires: u64,
     valid: u64,
+    wait: bool,
 ) -> Result<Parking, StoreError> {
     sweep(tx, now)?;
     if let Some(no) = recent_no(tx, asked, now)? {
-        return Ok(Err(no));
+        return Ok(no);
     }
-    let held_until = to_sql(now.saturating_add(HOLD));
-    if let Some(id) = left_behind(tx, asked, now)? {
+    let holder = wait.then(holder::this_process);
+    let held_until = if wait { to_sql(now.saturating_add(HOLD)) } else { 0 };
+    let waits = |id, nonce| if wait { Parking::Held { id, nonce } } else { Parking::Left(id) };
+    if let Some((id, state)) = left_behind(tx, asked, now)? {
         let sql = "UPDATE questions SET call = ?2, conversation = ?3, holder = ?4, \
                    nonce = hex(randomblob(16)), held_until = ?5, \
                    expires = CASE state WHEN 'pending' THEN max(expires, ?6) ELSE expires END, \
                    changed = ?7 WHERE id = ?1 RETURNING nonce";
-        let change = next_change(tx)?;
-        let (call, conversation, this) = (&asked.call, &asked.conversation, holder::this_process());
+        let (call, conversation, change) = (&asked.call, &asked.conversation, next_change(tx)?);
         let row =
-            params![to_sql(id), call, conversation, this, held_until, to_sql(expires), change];
-        let nonce = tx.connection.query_row(sql, row, |row| row.get(0)).in_store(tx.path)?;
-        return Ok(Ok((id, nonce)));
+            params![to_sql(id), call, conversation, holder, held_until, to_sql(expires), change];
+        let nonce: String =
+            tx.connection.query_row(sql, row, |row| row.get(0)).in_store(tx.path)?;
+        if state == QuestionState::Pending {
+            return Ok(waits(id, nonce));
+        }
+        let taken = rows::take(tx, id, &nonce, asked, now)?;
+        let taken = taken.ok_or_else(|| damaged(tx.path, id, "its answer cannot be taken"))?;
+        return Ok(Parking::Answered { id, taken });
     }
     let pending = "SELECT count FROM waiting";
     let of_conversation = "SELECT count(*) FROM questions INDEXED BY questions_of \
@@ -72,10 +84,10 @@ pub(super) fn park(
     let all = count(pending, &[]).in_store(tx.path)?;
     let of_this = count(of_conversation, &[&asked.conversation]).in_store(tx.path)?;
     if all >= MAX_PENDING {
-        return Ok(Err(NotParked::Full(all)));
+        return Ok(Parking::Full(all));
     }
     if of_this >= MAX_OF_CONVERSATION {
-        return Ok(Err(NotParked::Full(of_this)));
+        return Ok(Parking::Full(of_this));
     }
     let sql = "INSERT INTO questions (principal, conversation, call, binding, shown, question, \
                created, expires, valid, state, changed, holder, nonce, held_until) \
@@ -92,21 +104,17 @@ pub(super) fn park(
         to_sql(expires),
         to_sql(valid),
         next_change(tx)?,
-        holder::this_process(),
+        holder,
         held_until,
     ];
     let read = |row: &rusqlite::Row<'_>| Ok((from_sql(row.get(0)?), row.get(1)?));
     let (id, nonce) = tx.connection.query_row(sql, row, read).in_store(tx.path)?;
     outbox::add(tx, id, told, now)?;
-    Ok(Ok((id, nonce)))
+    Ok(waits(id, nonce))
 }
 
 /// A no that still covers the same question in the same conversation.
-fn recent_no(
-    tx: &Transaction<'_>,
-    asked: &Asked,
-    now: u64,
-) -> Result<Option<NotParked>, StoreError> {
+fn recent_no(tx: &Transaction<'_>, asked: &Asked, now: u64) -> Result<Option<Parking>, StoreError> {
     // INVARIANT: the index is used by whoever names exactly the states that it has.
     let sql = "SELECT id, decided_by, reason FROM questions INDEXED BY questions_bound \
                WHERE binding = ?1 AND state IN ('pending', 'approved', 'rejected') \
@@ -119,7 +127,7 @@ fn recent_no(
     let found = select.query_row(row, |row| {
         let by: Option<String> = row.get(1)?;
         let reason: Option<String> = row.get(2)?;
-        Ok(NotParked::SaidNo {
+        Ok(Parking::SaidNo {
             id: from_sql(row.get(0)?),
             by: by.unwrap_or_default(),
             reason: reason.unwrap_or_default(),
@@ -129,8 +137,12 @@ fn recent_no(
 }
 
 /// An open question about the same, of the same principal, that nobody waits for: an answered one
-/// before others.
-fn left_behind(tx: &Transaction<'_>, asked: &Asked, now: u64) -> Result<Option<u64>, StoreError> {
+/// before others. With it, how it stands.
+fn left_behind(
+    tx: &Transaction<'_>,
+    asked: &Asked,
+    now: u64,
+) -> Result<Option<(u64, QuestionState)>, StoreError> {
     let sql = "SELECT id, state, expires, decided, valid, holder, held_until FROM questions \
                INDEXED BY questions_bound WHERE binding = ?1 \
                AND state IN ('pending', 'approved', 'rejected') AND state <> 'rejected' \
@@ -146,10 +158,12 @@ fn left_behind(tx: &Transaction<'_>, asked: &Asked, now: u64) -> Result<Option<u
             Ok((id, word, times, held_by, row.get::<_, i64>(6)?))
         };
         let (id, word, times, held_by, held_until) = get().in_store(tx.path)?;
-        let state = QuestionState::from_word(&word);
-        let open = state.is_some_and(|it| it.at(now, times).is_open());
-        if open && is_away(held_by.as_deref(), from_sql(held_until), now) {
-            return Ok(Some(from_sql(id)));
+        let state = QuestionState::from_word(&word).map(|it| it.at(now, times));
+        let open = state.filter(|it| it.is_open());
+        if is_away(held_by.as_deref(), from_sql(held_until), now)
+            && let Some(state) = open
+        {
+            return Ok(Some((from_sql(id), state)));
         }
     }
     Ok(None)

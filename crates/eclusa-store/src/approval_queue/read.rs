@@ -50,6 +50,21 @@ pub(super) fn one(store: &Store, id: u64, now: u64) -> Result<Option<QueuedQuest
     Ok(query(store, "WHERE id = ?1", [to_sql(id)], now)?.pop())
 }
 
+/// The number of the pending question of this call with this binding.
+pub(super) fn pending_number(
+    store: &Store,
+    call: &str,
+    binding: &str,
+) -> Result<Option<u64>, StoreError> {
+    let sql = "SELECT max(id) FROM questions INDEXED BY questions_calling \
+               WHERE call = ?1 AND state = 'pending' AND binding = ?2";
+    let reader = store.reader();
+    let mut select = reader.prepare_cached(sql).in_store(store.path())?;
+    let id: Option<i64> =
+        select.query_row([call, binding], |row| row.get(0)).in_store(store.path())?;
+    Ok(id.map(from_sql))
+}
+
 /// The question with this ticket.
 pub(super) fn ticket(
     store: &Store,

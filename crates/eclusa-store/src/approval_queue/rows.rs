@@ -48,6 +48,9 @@ impl Asked {
     }
 }
 
+/// An answer that was handed over, by whom, and everybody who said yes.
+pub(super) type TakenAnswer = (Answer, String, Vec<GivenVote>);
+
 /// A question on its way from one state to another.
 struct Found {
     state: QuestionState,
@@ -221,7 +224,7 @@ pub(super) fn take(
     nonce: &str,
     asked: &Asked,
     now: u64,
-) -> Result<Option<(Answer, String, Vec<GivenVote>)>, StoreError> {
+) -> Result<Option<TakenAnswer>, StoreError> {
     let Some(found) = find(tx, id, now)? else { return Ok(None) };
     let sql = "SELECT edit, reason, nonce, principal FROM questions WHERE id = ?1";
     let row = tx.connection.query_row(sql, [to_sql(id)], |row| {

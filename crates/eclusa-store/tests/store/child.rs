@@ -7,8 +7,10 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Answer, Approver, AuditSink};
+use eclusa::{Answer, Approver, AuditSink, NotAsked, Question};
 use eclusa_store::{ApprovalQueue, Durability, Options, Store};
+
+use tokio::runtime::Runtime;
 
 use crate::{
     approval_queue::question,
@@ -118,6 +120,7 @@ fn the_child() {
         "append-and-move" => runtime.block_on(append_and_move(path, options)),
         "append-when-told" => append_when_told(path, options),
         "answer-when-told" => answer_when_told(&runtime, path, options),
+        "ask-answer-take" => ask_answer_take(&runtime, path, options),
         "ask" => {
             let queue = ApprovalQueue::new(Store::open(path, options).unwrap());
             runtime.block_on(queue.ask(&question(Duration::from_secs(3600)))).unwrap();
@@ -182,7 +185,7 @@ fn append_when_told(path: &Path, options: Options) {
 }
 
 /// One answer to the one question for each byte that comes in.
-fn answer_when_told(runtime: &tokio::runtime::Runtime, path: &Path, options: Options) {
+fn answer_when_told(runtime: &Runtime, path: &Path, options: Options) {
     let queue = ApprovalQueue::new(Store::open(path, options).unwrap());
     let asked = question(Duration::from_secs(3600));
     runtime.block_on(queue.submit(&asked, false)).unwrap_err();
@@ -193,6 +196,64 @@ fn answer_when_told(runtime: &tokio::runtime::Runtime, path: &Path, options: Opt
             Err(err) => say(&err.to_string()),
         }
     }
+}
+
+/// Says how often the writing thread waits for the disk from a question to the end of its answer: of
+/// one who waits for it, and of one who comes back for it.
+fn ask_answer_take(runtime: &Runtime, path: &Path, options: Options) {
+    let queue = &ApprovalQueue::new(Store::open(path, options).unwrap());
+    let asked = |number: u32| {
+        let binding = format!("b{number}");
+        Question { binding, ..question(Duration::from_secs(3600)) }
+    };
+    let waits = |number: u32| {
+        runtime.block_on(async {
+            let (question, asker) = (asked(number), queue.clone());
+            let waiting = tokio::spawn(async move { asker.submit(&question, true).await });
+            let id = loop {
+                match queue.list().unwrap().first() {
+                    Some(found) => break found.id,
+                    None => tokio::time::sleep(Duration::from_millis(1)).await,
+                }
+            };
+            queue.answer(id, Answer::Once, "ann").unwrap();
+            waiting.await.unwrap().unwrap();
+        });
+    };
+    let comes_back = |number: u32| {
+        let question = asked(number);
+        let Err(NotAsked::Parked(id)) = runtime.block_on(queue.submit(&question, false)) else {
+            return; // Too few syncs tell of it.
+        };
+        queue.answer(id, Answer::Once, "ann").unwrap();
+        runtime.block_on(queue.submit(&question, false)).unwrap();
+    };
+    say(&format!("waits: {}", fewest_syncs(path, waits)));
+    say(&format!("comes back: {}", fewest_syncs(path, |number| comes_back(1_000 + number))));
+}
+
+/// How often the writing thread syncs for a round, at the least: a log that was moved to its place
+/// meanwhile begins anew, which takes one more.
+fn fewest_syncs(path: &Path, round: impl Fn(u32)) -> usize {
+    let noted = std::env::var("ECLUSA_TEST_SURVIVORS").unwrap() + "/syncs";
+    let syncs = || {
+        let noted = std::fs::read_to_string(&noted).unwrap_or_default();
+        noted.lines().filter(|it| *it == "eclusa-store").count()
+    };
+    let mut fewest = usize::MAX;
+    for number in 0..50 {
+        // As long as somebody reads, a log does not begin anew.
+        let reader = stranger(path);
+        reader.execute_batch("BEGIN").unwrap();
+        reader.query_row("SELECT count(*) FROM questions", [], |_| Ok(())).unwrap();
+        let before = syncs();
+        round(number);
+        fewest = fewest.min(syncs() - before);
+        if number > 0 && fewest <= 3 {
+            break;
+        }
+    }
+    fewest
 }
 
 impl Running {

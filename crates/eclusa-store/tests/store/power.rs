@@ -18,7 +18,8 @@ use crate::{
     processes::missing,
     room::Room,
 };
-use eclusa_store::{Options, Store};
+use eclusa::approve::QuestionState;
+use eclusa_store::{ApprovalQueue, Options, Store};
 
 /// The library between, compiled once.
 fn shim() -> &'static Path {
@@ -101,4 +102,42 @@ fn what_was_acknowledged_survives_a_power_loss_at_power_loss() {
 fn after_a_power_loss_at_crash_the_rest_is_one_whole_chain() {
     let missing = missing_after_a_power_loss("crash");
     eprintln!("{missing} acknowledged records were lost, as `crash` allows");
+}
+
+/// Who dies when, the machine: an answer that was acknowledged is there afterwards, whatever else is
+/// lost.
+#[test]
+fn an_answer_that_was_acknowledged_survives_a_power_loss() {
+    let (room, survivors, faults) = (Room::new(), TempDir::new().unwrap(), TempDir::new().unwrap());
+    let mut command = watched(&room, "answer-when-told", faults.path(), survivors.path());
+    command.env("ECLUSA_TEST_DURABILITY", "power-loss");
+    let mut child = Running::start(command);
+    assert_eq!(child.next().as_deref(), Some("ready"));
+    assert_eq!(child.tell(), "answered");
+    child.kill();
+    let left = TempDir::new().unwrap();
+    for file in FILES {
+        let (from, to) = (survivors.path().join(file), left.path().join(file));
+        // What was never synced is an empty file at best.
+        match from.exists() {
+            true => drop(fs::copy(from, to).unwrap()),
+            false => drop(fs::File::create(to).unwrap()),
+        }
+    }
+    let queue =
+        ApprovalQueue::new(Store::open(&left.path().join(FILES[0]), Options::default()).unwrap());
+    // Its five minutes may be over on a machine that is slow enough.
+    let state = queue.get(1).unwrap().state;
+    assert!([QuestionState::Approved, QuestionState::Expired].contains(&state), "{state}");
+    assert_eq!(queue.get(1).unwrap().decided_by.as_deref(), Some("ann"));
+}
+
+/// Asking, answering and taking are one transaction each, whether somebody waits or comes back; and
+/// each of them is durable before it is told.
+#[test]
+fn a_question_its_answer_and_taking_it_wait_for_the_disk_once_each() {
+    let (room, survivors, faults) = (Room::new(), TempDir::new().unwrap(), TempDir::new().unwrap());
+    let mut command = watched(&room, "ask-answer-take", faults.path(), survivors.path());
+    command.env("ECLUSA_TEST_DURABILITY", "power-loss");
+    assert_eq!(Running::start(command).finish(), ["waits: 3", "comes back: 3"]);
 }

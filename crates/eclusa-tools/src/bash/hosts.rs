@@ -43,7 +43,7 @@ impl Bash {
             let patterns = wanted.iter().filter_map(|it| HostPattern::parse(it).ok());
             order.hosts.granted.extend(patterns);
             opened.extend(wanted);
-            order.time = time_left(order.time, job);
+            order.time = time_left(order.time, job).0;
         }
     }
 }

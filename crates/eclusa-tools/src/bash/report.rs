@@ -6,19 +6,19 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Output, WholeOutput};
+use eclusa::{HumanDuration, Output, WholeOutput};
 use eclusa_sandbox::{Ended, Enforcement, Exit, How, Refusal, proxy::Attempt};
 use serde_json::json;
 
 use super::LongOutput;
 use crate::sandboxes::{Ran, Sandboxes, WriteTracking};
 
-/// A command that ran to its end, or was ended. `long` has its output as far as it was kept,
-/// `opened` are the hosts that a person opened while it ran; `ruled_out` says why a rule hides a
-/// path, if one does.
+/// A command that ran to its end, or was ended; `limit` is the time that it had. `long` has its
+/// output as far as it was kept, `opened` are the hosts that a person opened while it ran;
+/// `ruled_out` says why a rule hides a path, if one does.
 pub(super) fn output(
     ran: Ran,
-    time: Duration,
+    limit: Duration,
     long: &LongOutput,
     opened: &[String],
     ruled_out: impl Fn(&Path) -> Option<String>,
@@ -53,7 +53,7 @@ pub(super) fn output(
     let refused: Vec<String> =
         refused.iter().filter(seen).map(|it| refusal(it, &ruled_out)).collect();
     refused.iter().for_each(|it| line(it.clone()));
-    if hidden_paths > 0 && failure(&exit, time).is_some() {
+    if hidden_paths > 0 && failure(&exit, limit).is_some() {
         let are = if hidden_paths == 1 { "path is" } else { "paths are" };
         line(format!("{hidden_paths} {are} hidden from commands by rules"));
     }
@@ -77,7 +77,7 @@ pub(super) fn output(
         "refused": refused,
         "live": live,
     });
-    let error = failure(&exit, time);
+    let error = failure(&exit, limit);
     let mut sandbox = held(&exit.enforcement, &live);
     if !opened.is_empty() {
         let _ = write!(sandbox, "; a person opened {}", opened.join(", "));
@@ -147,12 +147,13 @@ fn printed(exit: &Exit) -> String {
 }
 
 /// Why it is no success, in one sentence.
-fn failure(exit: &Exit, time: Duration) -> Option<String> {
-    let ms = time.as_millis();
+fn failure(exit: &Exit, limit: Duration) -> Option<String> {
     Some(match (exit.ended, exit.how) {
         (Some(Ended::Time), _) => format!(
-            "the command did not finish within {ms} ms and was ended with everything it started; \
-             give a larger timeout_ms or do less at once"
+            "the command timed out after {} and was ended with everything it started; the output so \
+             far is kept; give more time (`timeout_ms`, or `--timeout` on the command line), start it \
+             with `background`, or do less at once",
+            HumanDuration::rounded(limit)
         ),
         (Some(Ended::Cancelled), _) => "the command was cancelled".to_owned(),
         (Some(Ended::Output), _) => {

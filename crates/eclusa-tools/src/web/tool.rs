@@ -87,6 +87,10 @@ impl TypedTool for WebFetch {
     fn touches(&self, args: &WebFetchArgs) -> Vec<Touch> {
         match Address::parse(&args.url) {
             Ok(address) => vec![Touch::Fetch(address.authority())],
+            // Disguised, it is what it is.
+            Err(_) if eclusa_net::metadata_service(&args.url).is_some() => {
+                vec![Touch::Fetch(args.url.clone())]
+            }
             Err(_) => vec![Touch::Unknown],
         }
     }

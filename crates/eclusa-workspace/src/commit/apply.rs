@@ -22,6 +22,7 @@ use super::{
     parents::{self, Parents},
     stat::{self, Expected, NodeContent, Stat},
 };
+use crate::files::beneath::SEARCH;
 
 /// Where steps are taken.
 pub(crate) struct Applier<'a> {
@@ -213,7 +214,7 @@ impl<'a> Applier<'a> {
         let dirs: HashSet<PathBuf> =
             ops.iter().filter_map(|it| it.path.parent()).map(PathBuf::from).collect();
         if dirs.len() > MANY {
-            rustix::fs::syncfs(root)?;
+            stat::sync_filesystem(root)?;
         } else {
             for dir in &dirs {
                 match self.parents.of(&dir.join("_")) {
@@ -262,8 +263,8 @@ fn set_mode(
     new: Option<&Expected>,
 ) -> io::Result<()> {
     let (Some(old), Some(new)) = (old, new) else { return Err(Errno::INVAL.into()) };
-    let mode = Mode::from_raw_mode(new.mode);
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = stat::mode(new.mode);
+    let flags = SEARCH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let node = rustix::fs::openat(dir, name, flags, Mode::empty())?;
     let stat = Stat::from(rustix::fs::fstat(&node)?);
     if !stat.is_still(old) || stat.mode != old.mode {

@@ -4,15 +4,14 @@ use std::{
     collections::HashMap,
     ffi::OsStr,
     io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use rustix::{
-    fs::{Mode, OFlags, ResolveFlags},
-    io::Errno,
-};
+use rustix::io::Errno;
+
+use crate::files::beneath::open_directory;
 
 /// How many handles are kept: well below what a process may have.
 const MAX_OPEN: usize = 64;
@@ -48,7 +47,7 @@ impl<'a> Parents<'a> {
         let handle = match self.open.get(parent) {
             Some(handle) => handle.clone(),
             None => {
-                let handle = Arc::new(beneath(self.root.as_fd(), parent)?);
+                let handle = Arc::new(open_directory(self.root.as_fd(), parent)?);
                 if self.open.len() >= MAX_OPEN {
                     self.open.clear();
                 }
@@ -76,32 +75,4 @@ pub(crate) fn name(path: &Path) -> &OsStr {
 pub(crate) fn is_absent(err: &io::Error) -> bool {
     let errno = Errno::from_io_error(err);
     errno.is_some_and(|it| matches!(it, Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
-}
-
-/// Opens a directory below another, refusing every link on the way.
-fn beneath(root: BorrowedFd<'_>, path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {
-        // An old kernel, or a filter that does not know the call.
-        Err(Errno::NOSYS | Errno::PERM) => step_by_step(root, path),
-        Err(err) => Err(err.into()),
-        Ok(handle) => Ok(handle),
-    }
-}
-
-/// The same, one name at a time.
-fn step_by_step(root: BorrowedFd<'_>, path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut at = rustix::fs::openat(root, ".", flags, Mode::empty())?;
-    for part in path.components() {
-        match part {
-            std::path::Component::Normal(name) => {
-                at = rustix::fs::openat(&at, name, flags, Mode::empty())?;
-            }
-            std::path::Component::CurDir => {}
-            _ => return Err(Errno::XDEV.into()),
-        }
-    }
-    Ok(at)
 }

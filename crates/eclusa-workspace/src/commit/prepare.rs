@@ -113,7 +113,7 @@ fn fill(
         return Ok(taken);
     }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let mode = Mode::from_raw_mode(new.mode & 0o777 | 0o200);
+    let mode = stat::mode(new.mode & 0o777 | 0o200);
     let mut to = File::from(rustix::fs::openat(slot.slots, slot.name, flags, mode)?);
     let written = match source {
         Source::Bytes(bytes) => {
@@ -137,7 +137,7 @@ fn finish(slot: &Slot<'_>, new: &Expected, file: &File) -> io::Result<Stat> {
     }
     attributes::set(file, &slot.kept)?;
     if stat.mode != new.mode || !slot.kept.is_empty() {
-        rustix::fs::fchmod(file, Mode::from_raw_mode(new.mode))?;
+        rustix::fs::fchmod(file, stat::mode(new.mode))?;
     }
     if slot.sync {
         rustix::fs::fsync(file)?;
@@ -166,7 +166,7 @@ fn move_staged(
         return Err(changed());
     }
     if stat.mode & 0o600 != 0o600 {
-        let mode = Mode::from_raw_mode(stat.mode | 0o600);
+        let mode = stat::mode(stat.mode | 0o600);
         rustix::fs::chmodat(slot.slots, slot.name, mode, rustix::fs::AtFlags::empty())?;
     }
     let file = stat::open_file(slot.slots, slot.name.as_ref())?;
@@ -209,10 +209,10 @@ pub(crate) fn copy(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<Conten
 }
 
 fn directory(slots: &OwnedFd, name: &str, mode: u32) -> io::Result<Stat> {
-    rustix::fs::mkdirat(slots, name, Mode::from_raw_mode(mode | 0o700))?;
+    rustix::fs::mkdirat(slots, name, stat::mode(mode | 0o700))?;
     let made = present(Stat::at(slots, name.as_ref())?)?;
     if made.mode != mode {
-        rustix::fs::chmodat(slots, name, Mode::from_raw_mode(mode), rustix::fs::AtFlags::empty())?;
+        rustix::fs::chmodat(slots, name, stat::mode(mode), rustix::fs::AtFlags::empty())?;
     }
     Ok(made)
 }
@@ -242,7 +242,7 @@ pub(crate) fn carry(
             let made = rustix::fs::openat(to, name, flags, Mode::from_raw_mode(0o600))?;
             let mut made = File::from(made);
             io::copy(&mut old, &mut made)?;
-            rustix::fs::fchmod(&made, Mode::from_raw_mode(stat.mode))?;
+            rustix::fs::fchmod(&made, stat::mode(stat.mode))?;
             if sync {
                 rustix::fs::fsync(&made)?;
             }
@@ -253,5 +253,5 @@ pub(crate) fn carry(
 }
 
 fn directory_like(to: impl AsFd, name: &str, mode: u32) -> io::Result<()> {
-    Ok(rustix::fs::mkdirat(to, name, Mode::from_raw_mode(mode | 0o700))?)
+    Ok(rustix::fs::mkdirat(to, name, stat::mode(mode | 0o700))?)
 }

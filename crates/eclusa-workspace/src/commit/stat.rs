@@ -44,6 +44,24 @@ pub(crate) struct Stat {
     pub(crate) owner: (u32, u32),
 }
 
+/// Permission bits as the system takes them: their width differs.
+pub(crate) fn mode(bits: u32) -> Mode {
+    Mode::from_raw_mode(bits as rustix::fs::RawMode)
+}
+
+/// Everything that was written to the filesystem of this handle is on the disk afterwards.
+#[cfg(target_os = "linux")]
+pub(crate) fn sync_filesystem(handle: impl AsFd) -> rustix::io::Result<()> {
+    rustix::fs::syncfs(handle)
+}
+
+/// Everything that was written to any filesystem is on its way to the disk afterwards.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn sync_filesystem(handle: impl AsFd) -> rustix::io::Result<()> {
+    rustix::fs::sync();
+    rustix::fs::fsync(handle)
+}
+
 /// A node that is expected somewhere, or was seen there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Expected {

@@ -235,7 +235,7 @@ impl<'a> Transaction<'a> {
 
     fn sync_slots(&self, sync: bool, each: bool) -> io::Result<()> {
         if sync && !each {
-            rustix::fs::syncfs(self.slots())?;
+            stat::sync_filesystem(self.slots())?;
         }
         if sync {
             rustix::fs::fsync(self.slots())?;

@@ -4,7 +4,7 @@
 
 use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    path::Path,
+    path::{Component, Path},
 };
 
 use rustix::{
@@ -27,10 +27,10 @@ const AGAIN: usize = 64;
 
 /// A handle that is good for looking up names, and for nothing else.
 #[cfg(target_os = "linux")]
-pub(super) const SEARCH: OFlags = OFlags::PATH;
+pub(crate) const SEARCH: OFlags = OFlags::PATH;
 /// A handle that is good for looking up names.
 #[cfg(not(target_os = "linux"))]
-pub(super) const SEARCH: OFlags = OFlags::empty();
+pub(crate) const SEARCH: OFlags = OFlags::empty();
 
 impl Beneath {
     /// What this machine can do.
@@ -93,6 +93,16 @@ impl Beneath {
     }
 }
 
+/// Opens a directory for reading, whichever way works here: the kernel may be old, or a filter may
+/// not know the call.
+pub(crate) fn open_directory(root: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
+    match Beneath::Kernel.directory(root, name, flags) {
+        Err(Errno::NOSYS | Errno::PERM) => Beneath::Walked.directory(root, name, flags),
+        opened => opened,
+    }
+}
+
 /// The whole name in one call.
 #[cfg(target_os = "linux")]
 fn whole(root: BorrowedFd<'_>, name: &Path, flags: OFlags) -> Result<OwnedFd> {
@@ -113,6 +123,9 @@ fn by_hand(root: BorrowedFd<'_>, name: &Path, flags: OFlags) -> Result<OwnedFd> 
     let mut names = name.components().peekable();
     let mut here: Option<OwnedFd> = None;
     while let Some(name) = names.next() {
+        if !matches!(name, Component::Normal(_) | Component::CurDir) {
+            return Err(Errno::XDEV);
+        }
         let above = here.as_ref().map_or(root, |it| it.as_fd());
         // The handles on the way are for looking up names only.
         let last = names.peek().is_none();

@@ -3,10 +3,13 @@
 
 use std::path::Path;
 
-use super::{Files, Kind};
+use super::Files;
+#[cfg(target_os = "linux")]
+use super::Kind;
 
 /// Filesystems of this machine's own disks and memory, by the number that the kernel has for them. A
 /// network or a program may take as long as it likes to open a file, whatever is in memory.
+#[cfg(target_os = "linux")]
 const LOCAL: [u32; 7] = [
     0xef53,      // ext2, ext3, ext4
     0x5846_5342, // xfs

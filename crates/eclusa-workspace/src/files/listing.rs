@@ -12,7 +12,10 @@ use rustix::{
     io::Errno,
 };
 
-use super::{FileError, Files, read::stamp};
+use super::{
+    FileError, Files,
+    read::{permission_bits, stamp},
+};
 use crate::Stamp;
 
 /// An open directory, and an iterator over what is in it, in the order of the disk.
@@ -79,7 +82,7 @@ impl OpenedDirectory {
                 name: name.to_owned(),
                 kind: Kind::of(&stat),
                 size: stamp(&stat).size,
-                mode: stat.st_mode & 0o7777,
+                mode: permission_bits(&stat),
                 stamp: stamp(&stat),
             })),
             Err(Errno::NOENT) => Ok(None),

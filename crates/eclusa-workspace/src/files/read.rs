@@ -32,7 +32,7 @@ pub struct Opened {
 impl Opened {
     pub(super) fn new(file: File, path: PathBuf, stat: &Stat) -> Opened {
         let stamp = stamp(stat);
-        Opened { file, path, stamp, size: stamp.size, mode: stat.st_mode & 0o7777 }
+        Opened { file, path, stamp, size: stamp.size, mode: permission_bits(stat) }
     }
 
     /// The file as a node, its content held up to `hold` bytes. `None` when somebody wrote to it
@@ -91,11 +91,23 @@ impl Opened {
     }
 }
 
+/// Permission bits, set-user-id and the like included.
+#[allow(clippy::unnecessary_cast, reason = "the field has other widths on other machines")]
+pub(crate) fn permission_bits(stat: &Stat) -> u32 {
+    stat.st_mode as u32 & 0o7777
+}
+
+/// The device that a file is on.
+#[allow(clippy::unnecessary_cast, reason = "the field has other widths on other machines")]
+pub(crate) fn device(stat: &Stat) -> u64 {
+    stat.st_dev as u64
+}
+
 /// What tells this state of a file from others.
 pub(crate) fn stamp(stat: &Stat) -> Stamp {
     let nanoseconds = |seconds: i128, rest: i128| seconds * 1_000_000_000 + rest;
     Stamp {
-        device: stat.st_dev,
+        device: device(stat),
         inode: stat.st_ino,
         size: u64::try_from(stat.st_size).unwrap_or_default(),
         modified: nanoseconds(stat.st_mtime as i128, stat.st_mtime_nsec as i128),

@@ -14,8 +14,9 @@ use crate::{
     policy::{Root, written_hosts},
 };
 
-/// What a remembered answer covers: calls of one tool, as it is now, and for a shell only the
-/// very same text. What is kept for always is narrower still: see [`GrantScope`].
+/// What a remembered answer covers: calls of one tool, as it is now, that touch what was approved
+/// ([`GrantScope`]), and for a shell only the very same text. For a conversation it covers no more than
+/// for always.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Grant {
     /// The tool's canonical name.
@@ -44,11 +45,14 @@ pub struct GrantScope {
 impl Grant {
     /// The grant that a yes to this call stands for, in this workspace.
     pub(crate) fn covering(call: &Validated, workspace: Option<&Path>) -> Grant {
+        let scope = GrantScope::covering(call, workspace);
+        // What no rule can say is covered word for word.
+        let exactly = call.class() == PermissionClass::Shell || scope.is_none();
         Grant {
             tool: call.name().to_owned(),
             revision: call.revision().to_owned(),
-            args: (call.class() == PermissionClass::Shell).then(|| call.digest()),
-            scope: GrantScope::covering(call, workspace),
+            args: exactly.then(|| call.digest()),
+            scope,
         }
     }
 
@@ -57,17 +61,8 @@ impl Grant {
         self.scope.is_some()
     }
 
-    /// What holds for a conversation: the tool, whatever it touches.
-    fn in_conversation(&self) -> Grant {
-        Grant { scope: None, ..self.clone() }
-    }
-
     /// What "always" would cover, in words.
     pub fn describe_always(&self) -> String {
-        let list = |all: &[String]| {
-            let all: Vec<String> = all.iter().map(|it| format!("`{it}`")).collect();
-            all.join(", ")
-        };
         match &self.scope {
             Some(it) if !it.commands.is_empty() => {
                 let commands = it.commands.iter().map(|it| it.trim_end_matches(" $").to_owned());
@@ -78,15 +73,15 @@ impl Grant {
                 };
                 format!("`{}` with exactly {commands}{hosts}", self.tool)
             }
-            Some(it) if !it.paths.is_empty() => {
-                format!("`{}` for {}", self.tool, list(&it.paths))
-            }
-            Some(it) if !it.hosts.is_empty() => {
-                format!("`{}` for {}", self.tool, list(&it.hosts))
-            }
             Some(_) | None => self.to_string(),
         }
     }
+}
+
+/// `a`, `b`
+fn list(all: &[String]) -> String {
+    let all: Vec<String> = all.iter().map(|it| format!("`{it}`")).collect();
+    all.join(", ")
 }
 
 impl GrantScope {
@@ -118,7 +113,10 @@ impl GrantScope {
                     if path == "." || path.contains(odd) {
                         return None;
                     }
-                    scope.paths.push(format!("/{path}"));
+                    let path = format!("/{path}");
+                    if !scope.paths.contains(&path) {
+                        scope.paths.push(path);
+                    }
                 }
                 (!scope.paths.is_empty()).then_some(scope)
             }
@@ -137,9 +135,15 @@ impl GrantScope {
 
 impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.args {
-            None => write!(f, "every call of `{}`", self.tool),
-            Some(_) => write!(f, "`{}` with exactly these arguments", self.tool),
+        match (&self.args, &self.scope) {
+            (Some(_), _) => write!(f, "`{}` with exactly these arguments", self.tool),
+            (None, Some(it)) if !it.paths.is_empty() => {
+                write!(f, "`{}` for {}", self.tool, list(&it.paths))
+            }
+            (None, Some(it)) if !it.hosts.is_empty() => {
+                write!(f, "`{}` for {}", self.tool, list(&it.hosts))
+            }
+            (None, _) => write!(f, "every call of `{}`", self.tool),
         }
     }
 }
@@ -234,18 +238,14 @@ impl Memory {
     /// Who said yes to this before, if anybody did.
     pub(crate) fn covers(&self, conversation: &str, grant: &Grant) -> Option<String> {
         let session = lock(&self.sessions);
-        let wide = grant.in_conversation();
-        if session.get(conversation).is_some_and(|it| it.contains(&wide)) {
+        if session.get(conversation).is_some_and(|it| it.contains(grant)) {
             return Some("an earlier answer in this conversation".to_owned());
         }
         lock(&self.always).contains(grant).then(|| "an earlier answer for always".to_owned())
     }
 
     pub(crate) fn session(&self, conversation: &Arc<str>, grant: Grant) {
-        lock(&self.sessions)
-            .entry(conversation.clone())
-            .or_default()
-            .insert(grant.in_conversation());
+        lock(&self.sessions).entry(conversation.clone()).or_default().insert(grant);
         self.changed.notify_waiters();
     }
 

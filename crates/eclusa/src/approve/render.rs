@@ -132,7 +132,7 @@ pub fn render(question: &Question) -> Rendered {
         thoughts(reverse_thinking, &mut page);
     }
     if let Some(reason) = question.reason.as_deref().filter(|it| !it.is_empty()) {
-        page.title("the model says (its own words, which nobody has checked):");
+        page.title("the reason given (nobody has checked it):");
         page.block(Role::Model, vec![(String::new(), visible(reason))]);
     }
     answers(question, &mut page);

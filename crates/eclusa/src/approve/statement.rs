@@ -2,38 +2,7 @@
 
 use serde_json::json;
 
-use crate::{Answer, Hash};
-
-/// How sure it is who answered, from weak to strong.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Proof {
-    /// Somebody who can write to the queue says so: a terminal, a webhook.
-    #[default]
-    Word,
-    /// A key signed it that was registered for the person before.
-    Key,
-    /// A passkey signed it, after it had verified its person.
-    Passkey,
-}
-
-impl Proof {
-    /// All of them.
-    pub const ALL: [Proof; 3] = [Proof::Word, Proof::Key, Proof::Passkey];
-
-    /// The word for it in rules, stores and records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Proof::Word => "word",
-            Proof::Key => "key",
-            Proof::Passkey => "passkey",
-        }
-    }
-
-    /// The proof that this word stands for.
-    pub fn from_word(word: &str) -> Option<Proof> {
-        Proof::ALL.into_iter().find(|it| it.as_str() == word)
-    }
-}
+use crate::{Answer, Hash, Proof};
 
 /// What an answer says, as it is signed.
 #[derive(Debug, Clone, PartialEq)]

@@ -86,6 +86,8 @@ pub(crate) struct Body<'a> {
     pub(crate) stage: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) start: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) taint: Option<Cow<'a, str>>,
     pub(crate) tool: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tool_revision: Option<&'a str>,
@@ -209,6 +211,8 @@ pub(crate) struct ChangesNote<'a> {
     approval: Option<&'a Approval>,
     #[serde(skip_serializing_if = "Because::is_empty")]
     because: Because<'a>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    budget: &'a BTreeMap<&'static str, [u64; 2]>,
     count: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<&'static str>,
@@ -228,6 +232,7 @@ impl<'a> ChangesNote<'a> {
         ChangesNote {
             approval: it.approval.as_ref(),
             because: Because(it.verdict.as_ref().map(|it| (&*it.because, redactor))),
+            budget: &it.budget,
             count: it.count,
             decision: it.verdict.as_ref().map(|it| it.decision.as_str()),
             declined: it.declined.iter().map(|it| redactor.text(it).0).collect(),

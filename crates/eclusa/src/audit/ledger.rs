@@ -242,6 +242,7 @@ impl Entry<'_> {
                 body.stage = Some(self.stage.as_str());
                 body.message = ended.is_error.then(|| redactor.text(&ended.message).0);
                 body.output = ended.released.as_ref().map(OutputNote::new);
+                body.taint = trail.taint.as_deref().map(|it| redactor.text(it).0);
             }
             None if event == "abandoned" => body.stage = Some(self.stage.as_str()),
             None => {}

@@ -24,6 +24,11 @@ impl MemoryLog {
         self.chain().records.clone()
     }
 
+    /// The end of the chain.
+    pub fn head(&self) -> Head {
+        self.chain().head
+    }
+
     /// Checks the whole chain.
     pub fn verify(&self) -> Result<Head, Broken> {
         let chain = self.chain();

@@ -31,6 +31,8 @@ pub(crate) struct Trail {
     pub(crate) warnings: Vec<String>,
     /// What held the program that did it, once one ran.
     pub(crate) sandbox: Option<String>,
+    /// What brought text from outside into the conversation, once something has.
+    pub(crate) taint: Option<Arc<str>>,
     /// What it would change, and what became of that.
     pub(crate) changes: Option<ChangesTrail>,
 }
@@ -45,6 +47,8 @@ pub(crate) struct ChangesTrail {
     /// How many of them are of each kind.
     pub(crate) kinds: BTreeMap<&'static str, usize>,
     pub(crate) approval: Option<Approval>,
+    /// What the conversation has used of what it may change without a question, and how much that is.
+    pub(crate) budget: BTreeMap<&'static str, [u64; 2]>,
     /// What is told in a line each: the line, and the path it is about if it is about one.
     pub(crate) folded: Vec<(String, Option<String>)>,
     /// The first paths that a person left out when they picked some.
@@ -96,6 +100,7 @@ impl ChangesTrail {
             verdict: None,
             kinds: BTreeMap::new(),
             approval: None,
+            budget: BTreeMap::new(),
             folded: Vec::new(),
             declined: Vec::new(),
             outcome: ChangesOutcome::Discarded,
@@ -134,6 +139,7 @@ impl Trail {
             checkpoint: None,
             warnings: Vec::new(),
             sandbox: None,
+            taint: None,
             changes: None,
         }
     }

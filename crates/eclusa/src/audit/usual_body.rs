@@ -53,6 +53,7 @@ impl Body<'_> {
         line.maybe(",\"server\":", self.server)?;
         line.maybe(",\"stage\":", self.stage)?;
         line.maybe_number(",\"start\":", self.start);
+        line.maybe(",\"taint\":", self.taint.as_deref())?;
         line.text(",\"tool\":", &self.tool)?;
         line.maybe(",\"tool_revision\":", self.tool_revision)?;
         line.maybe_number(",\"turn\":", self.turn);

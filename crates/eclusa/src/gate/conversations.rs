@@ -30,15 +30,22 @@ impl Conversations {
     }
 
     /// Notes that changes became real. A person who was asked about them has begun the count anew.
-    pub(crate) fn changed(&self, run: &Run, changes: &Changes, lines: Option<u64>, asked: bool) {
+    /// Gives the count.
+    pub(crate) fn changed(
+        &self,
+        run: &Run,
+        changes: &Changes,
+        lines: Option<u64>,
+        asked: bool,
+    ) -> Arc<ChangeTotals> {
         self.with_state(run, |it| {
             let mut spent = it.spent.take().map(Arc::unwrap_or_clone).unwrap_or_default();
             match asked {
                 true => spent = ChangeTotals::default(),
                 false => spent.add(changes, lines.unwrap_or_default()),
             }
-            it.spent = Some(Arc::new(spent));
-        });
+            it.spent.insert(Arc::new(spent)).clone()
+        })
     }
 }
 

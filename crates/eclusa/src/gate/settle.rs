@@ -176,7 +176,8 @@ async fn judge_and_commit(
     }
     let undo = commit(setup, workspace, applied, staged, number, trail).await?;
     let asked = decision == Decision::Ask && !lifted;
-    setup.live.conversations.changed(run, &shown, lines, asked);
+    let spent = setup.live.conversations.changed(run, &shown, lines, asked);
+    note(trail, |it| it.budget = setup.live.policy.load().budget_spent(&spent));
     Ok((undo, part.map(|it| it.told())))
 }
 

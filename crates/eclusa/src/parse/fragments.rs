@@ -6,10 +6,9 @@ use serde_json::Value;
 
 use super::{
     ids::IdGenerator,
-    json::brief,
     native::{cut_short, incoming_from_text, malformed},
 };
-use crate::Incoming;
+use crate::{Incoming, json::brief};
 
 /// How many calls of one stream may be unfinished at once.
 const MAX_CALLS: usize = 256;

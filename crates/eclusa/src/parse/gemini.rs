@@ -5,10 +5,9 @@ use serde_json::{Value, json};
 use super::{
     ToolAnswer,
     ids::{IdGenerator, was_made},
-    json::brief,
     native::{incoming, items, malformed},
 };
-use crate::Incoming;
+use crate::{Incoming, json::brief};
 
 /// The calls of a whole response or content. Of a response with several candidates, which are
 /// alternatives, those of the first.

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    ids::IdGenerator,
+use super::ids::IdGenerator;
+use crate::{
+    Incoming, Malformed, Origin, ToolCall,
     json::{self, TextPosition, brief, kind},
 };
-use crate::{Incoming, Malformed, Origin, ToolCall};
 
 /// A call from a wire on which arguments are JSON.
 pub(super) fn incoming(

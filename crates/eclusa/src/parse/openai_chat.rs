@@ -111,7 +111,7 @@ impl Stream {
         if let Some(kind) = delta.get("type").and_then(Value::as_str)
             && !matches!(kind, "function" | "")
         {
-            let kind = super::json::brief(kind);
+            let kind = crate::json::brief(kind);
             let problem = format!("calls of type `{kind}` cannot be read; call a function");
             self.fragments.fault(index, problem);
         }

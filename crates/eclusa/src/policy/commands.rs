@@ -13,7 +13,7 @@ use eclusa_shell::{
 };
 
 use super::{
-    Access, Allowed, Root, Rules,
+    Access, Allowed, Root, Rules, domains,
     exceptions::is_excepted,
     quote::{quoted, shortened},
     rule::{Rule, Subject},
@@ -73,8 +73,10 @@ impl Script {
         self.text.commands.iter().map(|it| (it, &it.profile))
     }
 
-    /// What no rule loosens: what could not be read, what is in doubt, and catastrophes.
+    /// What no rule loosens: what could not be read, what is in doubt, catastrophes, and hosts that
+    /// nothing may talk to.
     pub(super) fn floors(&self, because: &mut Vec<Reason>) {
+        because.extend(self.hosts().find_map(|it| domains::refused(&it)));
         let mut floor = |decision, origin: &'static str, text: String| {
             let (source, text) = (Source::Floor, text.into());
             because.push(Reason { decision, source, origin: origin.into(), text });

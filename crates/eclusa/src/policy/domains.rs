@@ -1,9 +1,18 @@
 //! Hosts in words alone: who is meant by a text, and which patterns name them. Nothing here asks
 //! a name server; which addresses a name has is the business of whoever connects.
 
-use eclusa_net::{Endpoint, HostSet};
+use eclusa_net::{Endpoint, HostSet, metadata_service};
 
-use super::matcher::Holds;
+use super::{deny, matcher::Holds, plainly};
+use crate::Reason;
+
+/// Why nothing may talk to a host, whoever allows it: whoever asks there gets the keys of this machine,
+/// and no connection to it is ever made.
+pub(super) fn refused(host: &str) -> Option<Reason> {
+    let what = metadata_service(host)?;
+    let text = format!("`{}` is {what}, and nothing may talk to it", plainly(host));
+    Some(Reason { text: text.into(), ..deny("metadata") })
+}
 
 /// Patterns over hosts, with exceptions.
 ///

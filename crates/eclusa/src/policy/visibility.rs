@@ -4,7 +4,8 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use super::{
-    Access, Rule, Rules, Subject, floors, host_access::run_touches, rule::Paths, taint, unruled,
+    Access, Rule, Rules, Subject, domains, floors, host_access::run_touches, rule::Paths, taint,
+    unruled,
 };
 use crate::{Decision, Files, Reason, Source, Touch, Validated, Verdict};
 
@@ -183,6 +184,7 @@ impl Rules {
             rule.decision() != Decision::Allow || !rule.looks_at_arguments()
         });
         let mut because: Vec<Reason> = matched.iter().map(|it| it.reason()).collect();
+        because.extend(domains::refused(host));
         if let Some(from) = &call.context().taint
             && !matched.iter().any(|it| it.decision() == Decision::Allow && it.holds_tainted())
         {

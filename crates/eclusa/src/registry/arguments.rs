@@ -1,9 +1,6 @@
 //! The arguments of one tool: its schema compiled once, defaults, and what is not for the model.
 
-use std::sync::{
-    OnceLock,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::OnceLock;
 
 use jsonschema::{
     Draft, PatternOptions, Validator,
@@ -11,8 +8,8 @@ use jsonschema::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{ExtraArgs, plain_schema::certainly_fits};
-use crate::parse::json::{self, kind};
+use super::{ExtraArgs, plain_schema::certainly_fits, search};
+use crate::json::{self, kind};
 
 /// What is known of the arguments of one tool.
 pub(crate) struct Arguments {
@@ -20,8 +17,6 @@ pub(crate) struct Arguments {
     schema: Value,
     /// What the schema demands, or why that cannot be told: then no arguments are right.
     validator: OnceLock<Result<Validator, String>>,
-    /// How many arguments were checked before there was a validator.
-    checked: AtomicUsize,
     defaults: Defaults,
     hidden: Vec<String>,
     extra: ExtraArgs,
@@ -31,9 +26,6 @@ pub(crate) struct Arguments {
     /// Optional arguments that cannot be null: a null for them says that they are not given.
     absent: Vec<String>,
 }
-
-/// So many arguments of a tool are checked against its schema as it stands, before it is compiled.
-const FEW: usize = 16;
 
 /// How many violations one message lists.
 const MAX_VIOLATIONS: usize = 20;
@@ -72,7 +64,6 @@ impl Arguments {
             defaults: Defaults::from_schema(&schema, &schema, 0),
             shown: without(&schema, hidden),
             validator: OnceLock::new(),
-            checked: AtomicUsize::new(0),
             schema,
             hidden: hidden.to_vec(),
             extra,
@@ -88,7 +79,6 @@ impl Arguments {
             shown: json!({"type": "object"}),
             schema: Value::Null,
             validator: OnceLock::from(Err(problem)),
-            checked: AtomicUsize::new(0),
             defaults: Defaults::default(),
             hidden: Vec::new(),
             extra: ExtraArgs::Refuse,
@@ -160,12 +150,15 @@ impl Arguments {
         renamed
     }
 
+    /// The name of an argument that looks like this one, if there is one that a caller may use.
+    fn nearest(&self, name: &str) -> Option<String> {
+        let offered = self.known.iter().filter(|it| !self.hidden.contains(it));
+        search::nearest(name, offered.map(String::as_str)).into_iter().next()
+    }
+
     /// Everything that is wrong with the arguments, or nothing.
     pub(crate) fn check(&self, args: &Value) -> Result<(), String> {
-        if self.validator.get().is_none()
-            && self.checked.fetch_add(1, Ordering::Relaxed) < FEW
-            && certainly_fits(&self.schema, args)
-        {
+        if certainly_fits(&self.schema, args) {
             return Ok(());
         }
         // Of the two drafts this one is read several times faster.
@@ -182,7 +175,7 @@ impl Arguments {
         let mut said: Vec<String> = Vec::new();
         let mut more = 0usize;
         for error in validator.iter_errors(args) {
-            let sentence = violation(&error);
+            let sentence = violation(&error, |it| self.nearest(it));
             match said.len() {
                 MAX_VIOLATIONS.. => more += 1,
                 _ if said.contains(&sentence) => {}
@@ -229,8 +222,12 @@ fn absent(schema: &Value) -> Vec<String> {
         .collect()
 }
 
-/// One violation, in words that a model can act on: where, and what was expected there.
-fn violation(error: &jsonschema::ValidationError<'_>) -> String {
+/// One violation, in words that a model can act on: where, and what was expected there. `nearest`
+/// finds the argument that a name was meant for.
+fn violation(
+    error: &jsonschema::ValidationError<'_>,
+    nearest: impl Fn(&str) -> Option<String>,
+) -> String {
     let path = error.instance_path().as_str();
     let at = if path.is_empty() { "the arguments".to_owned() } else { format!("`{path}`") };
     match error.kind() {
@@ -239,7 +236,11 @@ fn violation(error: &jsonschema::ValidationError<'_>) -> String {
             format!("{at} must have `{name}`")
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            format!("{at} must not have `{}`", unexpected.join("`, `"))
+            let named = unexpected.iter().map(|it| match nearest(it).filter(|_| path.is_empty()) {
+                Some(near) => format!("`{it}` (did you mean `{near}`?)"),
+                None => format!("`{it}`"),
+            });
+            format!("{at} must not have {}", named.collect::<Vec<String>>().join(", "))
         }
         ValidationErrorKind::FalseSchema => {
             format!("{at} must not have anything that the schema does not name")
@@ -318,12 +319,16 @@ impl Defaults {
         };
         let empty = Map::new();
         let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+        let listed = schema.get("required").and_then(Value::as_array);
+        let required = |name: &str| listed.is_some_and(|it| it.iter().any(|it| it == name));
         let found = properties.iter().filter_map(|(name, property)| {
             let inner = match depth {
                 MAX_DEFAULT_DEPTH.. => Defaults::default(),
                 _ => Defaults::from_schema(property, root, depth + 1),
             };
-            let default = property.get("default").cloned();
+            // That nothing is the default says only that the argument need not be given.
+            let default =
+                property.get("default").filter(|it| !it.is_null() || required(name)).cloned();
             (default.is_some() || !inner.0.is_empty()).then(|| (name.clone(), default, inner))
         });
         Defaults(found.collect())

@@ -1,10 +1,11 @@
-//! Arguments checked against a schema as it stands, for the first few calls of a tool: compiling the
-//! schema takes as long as a whole short command.
+//! Arguments checked against a schema as it stands. Most schemas say little, and most arguments fit:
+//! then no schema has to be compiled, which takes as long as a whole short command.
 
 use serde_json::{Map, Value};
 
-/// True when the value certainly fits the schema, by the rules of draft 7. False says nothing: it may
-/// fit all the same, because not everything that schemas can say is understood here.
+/// True when the value certainly fits the schema, by the rules of draft 7 and of 2020-12, which agree
+/// on what is understood here. False says nothing: it may fit all the same, because schemas can say
+/// much more.
 pub(super) fn certainly_fits(schema: &Value, value: &Value) -> bool {
     match schema {
         Value::Bool(any) => *any,

@@ -50,7 +50,7 @@ fn score(tool: &Registered, words: &[String], scene: &Scene) -> Option<u32> {
     Some(total)
 }
 
-/// Up to three names that look like `name`, nearest first.
+/// The names that look like `name`, nearest first.
 pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let wanted = name.to_lowercase();
     let mut near: Vec<(f64, &str)> = names
@@ -58,5 +58,5 @@ pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> V
         .filter(|(likeness, _)| *likeness > 0.75)
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    near.into_iter().take(3).map(|(_, it)| it.to_owned()).collect()
+    near.into_iter().map(|(_, it)| it.to_owned()).collect()
 }

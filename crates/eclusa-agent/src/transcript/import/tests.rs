@@ -1,5 +1,6 @@
 //! Files of other agents: what is read of them, and that every call has exactly one answer.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{ImportFormat, import};
@@ -126,4 +127,64 @@ fn a_rollout_of_codex() {
         ]
     );
     assert_eq!(import(ImportFormat::Codex, &lines).left_out.get("something_new"), Some(&1));
+}
+
+/// Lines as both write them, with names from a few, so that they meet: also in circles and twice.
+fn line() -> impl Strategy<Value = Value> {
+    let name = || prop::sample::select(vec!["a", "b", "c", "", "zz"]);
+    let kind = prop::sample::select(vec![
+        "text",
+        "thinking",
+        "tool_use",
+        "tool_result",
+        "function_call",
+        "function_call_output",
+        "message",
+        "compacted",
+        "session_meta",
+        "response_item",
+        "user",
+        "assistant",
+        "odd",
+    ]);
+    let odd = prop::sample::select(vec![
+        Value::Null,
+        json!(1),
+        json!([]),
+        json!({}),
+        json!("text"),
+        json!([null, {"type": 7}]),
+    ]);
+    (kind.clone(), kind, name(), name(), name(), odd).prop_map(
+        |(kind, inner, id, parent, call, odd)| {
+            let block = json!({"type": inner, "id": call, "tool_use_id": call, "call_id": call,
+                "name": "read", "input": odd, "arguments": "{}", "output": odd, "content": odd,
+                "text": "words", "role": kind});
+            json!({"type": kind, "uuid": id, "parentUuid": parent, "timestamp": odd, "payload": block,
+                "message": {"role": kind, "content": [block]}})
+        },
+    )
+}
+
+proptest! {
+    /// Whatever the lines are: there is an end, and every call has exactly one answer.
+    #[test]
+    fn any_lines_give_calls_with_one_answer_each(lines in prop::collection::vec(line(), 0..12)) {
+        for format in [ImportFormat::ClaudeCode, ImportFormat::Codex] {
+            let (mut open, mut answered) = (Vec::new(), 0);
+            for item in import(format, &lines).items {
+                match item.body {
+                    ItemBody::Call { id, .. } => open.push(id),
+                    ItemBody::Answer(answer) => {
+                        let place = open.iter().position(|it| *it == answer.id);
+                        prop_assert!(place.is_some(), "{:?}", answer);
+                        open.swap_remove(place.unwrap());
+                        answered += 1;
+                    }
+                    _ => {}
+                }
+            }
+            prop_assert!(open.is_empty(), "{:?} of {}", open, answered + open.len());
+        }
+    }
 }

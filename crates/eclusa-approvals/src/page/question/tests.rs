@@ -61,10 +61,15 @@ fn queued(case: &Value) -> QueuedQuestion {
     }
 }
 
+fn identical(ids: &[u64]) -> Vec<IdenticalQuestion> {
+    let one = |id: &u64| IdenticalQuestion { id: *id, about: "session <s>".to_owned() };
+    ids.iter().map(one).collect()
+}
+
 fn page(queued: &QueuedQuestion) -> String {
     let (key, name) = ("k".to_owned(), "w".to_owned());
     let workspace = WorkspaceEntry { key, name, directory: None };
-    question(&workspace, "q", "ann", queued, (&[7, 8], &[]), 1).into_string()
+    question(&workspace, "q", "ann", queued, (&identical(&[7, 8]), &[]), 1).into_string()
 }
 
 /// What the element with the call shows, and the source of everything else.
@@ -153,8 +158,23 @@ fn who_said_yes_so_far_and_which_files_can_be_picked_are_shown() {
     let (key, name) = ("k".to_owned(), "w".to_owned());
     let workspace = WorkspaceEntry { key, name, directory: None };
     let bo = GivenVote { by: "<bo>".to_owned(), signed: None, waited: Duration::ZERO };
-    let page = question(&workspace, "q", "ann", &queued, (&[7], &[bo]), 1).into_string();
+    let page =
+        question(&workspace, "q", "ann", &queued, (&identical(&[7]), &[bo]), 1).into_string();
     assert!(page.contains("<b>&lt;bo&gt;</b> said yes by word"), "{page}");
     assert!(page.contains("1 of 2 so far") && page.contains("data-proof=\"passkey\""), "{page}");
     assert!(page.contains("value=\"a&lt;b\"") && page.contains("data-open=\"only\""), "{page}");
+}
+
+#[test]
+fn identical_ones_are_listed_and_each_can_be_left_out() {
+    let page = page(&queued(&serde_json::json!({"tool": "note", "args": {"text": "x"}})));
+    for part in [
+        "data-open=\"identical\"><kbd>x</kbd>",
+        "name=\"marked\" checked value=\"7\"",
+        "name=\"marked\" checked value=\"8\"",
+        "session &lt;s&gt;",
+        "id=\"marked\">2</span> identical ones",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
 }

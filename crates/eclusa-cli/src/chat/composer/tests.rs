@@ -44,6 +44,10 @@ fn a_long_paste_is_folded_on_the_screen_and_whole_when_it_is_sent() {
     assert_eq!(composer.text(), text);
     composer.down();
     assert!(composer.is_empty());
+    // So is a long one without lines.
+    composer.paste(&"é".repeat(5_000));
+    assert_eq!(composer.rows(40).0, ["[5000 characters]"]);
+    assert_eq!(composer.take().chars().count(), 5_000);
     // What a paste brings is text: no control characters, none that stand for other pastes.
     composer.paste("a\x1b[31m\u{E000}b");
     assert_eq!(composer.text(), "a[31mb");

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use proptest::prelude::*;
+
 use super::{CallEnd, EndedCall, Status, View};
 use crate::{
     chat::scrollback::{Scrollback, Size},
-    screen::{Paint, Style},
+    screen::{Paint, Style, sanitize},
 };
 
 /// A chat in the middle of its work, as a terminal of this width shows it.
@@ -104,4 +106,46 @@ you › make the parser skip comments, and test it
   coder · pro · confirm-sensitive · 38 % of 200k · 0.14 USD · text from outside: the web
 cursor: 10, 13
 "#);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    /// Names, arguments, words: what others wrote is shown and never obeyed by the terminal.
+    #[test]
+    fn whatever_is_written_the_terminal_obeys_none_of_it(
+        pieces in prop::collection::vec(
+            prop_oneof![
+                any::<String>(),
+                prop::sample::select(vec![
+                    "\x1b[2J", "\x1b]0;title\x07", "\u{9b}1A", "\r", "\n", "\u{202e}", "**", "`", "```",
+                    "- ", "> ", "# ", "| a | b |", "\t", "✅", "字", "https://example.org/",
+                ]).prop_map(str::to_owned),
+            ],
+            0..24,
+        ),
+        columns in 4usize..120,
+    ) {
+        let (now, mut view) = (Instant::now(), View::new(Paint::never(), columns));
+        let text = sanitize(&pieces.concat());
+        view.person_said(&text);
+        view.call_began("1", &text, &text, now);
+        view.call_progress("1", &text);
+        let (time, number) = (Duration::ZERO, Some(1));
+        view.print_call(&text, &text, &EndedCall { outcome: CallEnd::Failed, note: &text, time, number });
+        view.set_queued(vec![text.clone()]);
+        view.composer.paste(&pieces.concat());
+        let (mut rows, _) = view.frame(now);
+        for piece in &pieces {
+            view.model_wrote(&sanitize(piece));
+            let (finished, block) = view.frame(now);
+            rows.extend(finished.into_iter().chain(block.rows));
+        }
+        view.end_text();
+        rows.extend(view.frame(now).0);
+        for row in rows {
+            let obeyed = row.chars().find(|it| it.is_control() && *it != '\t');
+            prop_assert_eq!(obeyed, None, "{:?}", row);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    io,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::{Outgoing, line};
+use crate::tickets::random_name;
 
 tokio::task_local! {
     /// The call that the current task judges.
@@ -35,47 +37,63 @@ pub(super) struct JudgedCall {
 /// The editor: what it is asked by us, and what waits for its answer.
 pub(super) struct EditorLink {
     to_editor: Outgoing,
+    /// What the ids of our requests begin with. An agent that could guess it could have an answer to
+    /// a request of its own be taken for one to ours.
+    prefix: String,
     asked: AtomicU64,
-    waiting: Mutex<HashMap<String, oneshot::Sender<Value>>>,
+    waiting: Mutex<Waiting>,
 }
 
+/// Requests of ours that are not answered yet, by id.
+type Waiting = HashMap<String, oneshot::Sender<Value>>;
+
 impl EditorLink {
-    pub(super) fn new(to_editor: Outgoing) -> EditorLink {
-        EditorLink { to_editor, asked: AtomicU64::new(0), waiting: Mutex::default() }
+    pub(super) fn new(to_editor: Outgoing) -> io::Result<EditorLink> {
+        let prefix = format!("eclusa-{}-", random_name()?);
+        Ok(EditorLink { to_editor, prefix, asked: AtomicU64::new(0), waiting: Mutex::default() })
     }
 
-    pub(super) fn send(&self, line: Vec<u8>) {
-        // An error means that the editor is gone, which ends everything.
-        let _ = self.to_editor.send(line);
+    pub(super) fn send(&self, line: &[u8]) {
+        self.to_editor.send(line);
     }
 
     /// Makes a request of ours, and waits for its answer: the whole message.
     pub(super) async fn request(&self, method: &str, params: Value) -> Option<Value> {
-        let id = format!("eclusa-{}", self.asked.fetch_add(1, Ordering::Relaxed));
+        let id = format!("{}{}", self.prefix, self.asked.fetch_add(1, Ordering::Relaxed));
         let (send, receive) = oneshot::channel();
         self.waiting().insert(id.clone(), send);
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        self.send(line(&message));
+        self.send(&line(&message));
         let answer = receive.await.ok();
         self.waiting().remove(&id);
         answer
     }
 
     /// Takes an answer, if it is one to a request of ours.
-    pub(super) fn answered(&self, message: &Value) -> bool {
-        let id = message.get("id").and_then(Value::as_str);
-        let waits = id.and_then(|it| self.waiting().remove(it));
-        match waits {
-            Some(waits) => {
-                // Nobody waits any more: the call was given up.
-                let _ = waits.send(message.clone());
-                true
-            }
-            None => id.is_some_and(|it| it.starts_with("eclusa-")),
+    pub(super) fn answered(&self, message: &[u8]) -> bool {
+        // Most answers are for the agent, and need not be read.
+        if !message.windows(self.prefix.len()).any(|it| it == self.prefix.as_bytes()) {
+            return false;
         }
+        let Ok(message) = serde_json::from_slice::<Value>(message) else { return false };
+        let Some(id) = message.get("id").and_then(Value::as_str) else { return false };
+        if !id.starts_with(&self.prefix) {
+            return false;
+        }
+        let waits = self.waiting().remove(id);
+        if let Some(waits) = waits {
+            // An error means that nobody waits any more: the call was given up.
+            let _ = waits.send(message);
+        }
+        true
     }
 
-    fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<String, oneshot::Sender<Value>>> {
+    /// The editor is gone: nobody answers what it was asked.
+    pub(super) fn close(&self) {
+        self.waiting().clear();
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -39,6 +39,7 @@ impl Backup {
         match fs::read(&file) {
             Ok(text) => serde_json::from_slice(&text).map_err(|err| {
                 Failure::failed(format!("the backup `{}` is damaged: {err}", file.display()))
+                    .hint("move it away: what is ours is then taken out entry by entry")
             }),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(Backup::default()),
             Err(err) => Err(Failure::failed(format!("`{}`: {err}", file.display()))),
@@ -51,6 +52,19 @@ impl Backup {
         replace(&file, text).map_err(|err| {
             Failure::failed(format!("no backup could be made in `{}`: {err}", file.display()))
         })
+    }
+
+    /// Keeps it as it was before an installation that failed.
+    pub(super) fn save_or_forget(
+        &self,
+        global: &Global,
+        agent: Agent,
+        scope: Scope,
+    ) -> Result<(), Failure> {
+        match self.files.is_empty() {
+            true => Backup::forget(global, agent, scope),
+            false => self.save(global, agent, scope),
+        }
     }
 
     pub(super) fn forget(global: &Global, agent: Agent, scope: Scope) -> Result<(), Failure> {

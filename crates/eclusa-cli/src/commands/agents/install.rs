@@ -64,8 +64,11 @@ pub(super) fn install(
         backup.files.push(SavedFile { path: file.path.clone(), before, after: new.clone() });
     }
     backup.save(global, agent, scope)?;
-    for (file, new) in &changed {
-        settings_files::write(&file.path, Some(new))?;
+    let written = settings_files::write_all(changed.iter().map(|it| (it.0, Some(it.1.as_str()))));
+    if let Err(failure) = written {
+        // What was known before is what is there.
+        earlier.save_or_forget(global, agent, scope)?;
+        return Err(failure);
     }
     screen.line(&format!("{agent} is connected ({})", scope.name()))?;
     if let Some(what) = agent.to_confirm(scope == Scope::Managed) {
@@ -112,9 +115,7 @@ pub(super) fn uninstall(
         note("nothing was written (--dry-run)");
         return Ok(Exit::Done);
     }
-    for (file, left) in &planned {
-        settings_files::write(&file.path, left.as_deref())?;
-    }
+    settings_files::write_all(planned.iter().map(|(file, left)| (*file, left.as_deref())))?;
     Backup::forget(global, agent, scope)?;
     screen.line(&format!("{agent} is no longer connected ({})", scope.name()))?;
     Ok(Exit::Done)

@@ -8,7 +8,12 @@ use std::{
 use eclusa_agents::{Agent, EntryFile, ListedServer, SettingsEntry, entries};
 
 use super::Scope;
-use crate::{args::Global, failure::Failure, paths::Paths, read_text::read_text, tickets::remove};
+use crate::{
+    args::Global, failure::Failure, paths::Paths, read_text::read_text_of, tickets::remove,
+};
+
+/// The largest file of settings: some agents keep their history in there.
+const MAX_SETTINGS: u64 = 64 << 20;
 
 /// A file, and what belongs into it.
 pub(super) struct SettingsFile {
@@ -30,8 +35,13 @@ pub(super) fn files(
         match files.iter_mut().find(|it| it.path == path) {
             Some(file) => file.entries.push(entry),
             None => {
-                let text = match read_text(&path) {
+                let text = match read_text_of(&path, MAX_SETTINGS) {
                     Ok(text) => Some(text),
+                    // What it leads to would not be there after an uninstallation either.
+                    Err(err) if err.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+                        let text = format!("`{}` is a link that leads nowhere", path.display());
+                        return Err(Failure::failed(text).hint("make the file, or remove the link"));
+                    }
                     Err(err) if err.kind() == io::ErrorKind::NotFound => None,
                     Err(err) => {
                         let text = format!("`{}` cannot be read: {err}", path.display());
@@ -107,14 +117,32 @@ impl SettingsFile {
     }
 }
 
-/// Writes a file as a whole; `None` takes it away.
-pub(super) fn write(path: &Path, text: Option<&str>) -> Result<(), Failure> {
-    let written = match text {
+/// Writes files as a whole, all or none; `None` takes one away.
+pub(super) fn write_all<'a>(
+    files: impl IntoIterator<Item = (&'a SettingsFile, Option<&'a str>)>,
+) -> Result<(), Failure> {
+    let mut written: Vec<&SettingsFile> = Vec::new();
+    for (file, text) in files {
+        if let Err(err) = write(&file.path, text) {
+            for done in &written {
+                // What cannot be put back either is told with the file that failed.
+                let _ = write(&done.path, done.text.as_deref());
+            }
+            let path = file.path.display();
+            let failure = Failure::failed(format!("`{path}` cannot be written: {err}"));
+            return Err(failure.hint("nothing was changed; whoever may write it can run this"));
+        }
+        written.push(file);
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: Option<&str>) -> io::Result<()> {
+    match text {
         Some(text) => crate::remember::replace(path, text),
         None => match remove(path) {
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed,
         },
-    };
-    written.map_err(|err| Failure::failed(format!("`{}` cannot be written: {err}", path.display())))
+    }
 }

@@ -98,6 +98,11 @@ pub(super) async fn run(
     Ok(if held { Exit::Done } else { Exit::Failed })
 }
 
+/// True when the settings as they are now have the agent ask before its calls.
+pub(super) fn holds(global: &Global, agent: Agent) -> Result<bool, Failure> {
+    Ok(look(global, agent)?.holds())
+}
+
 fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
     let mut status = AgentStatus {
         agent,
@@ -111,8 +116,17 @@ fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
         unproven: None,
     };
     for scope in Scope::ALL {
-        // Outside a project there are no files of one.
-        let Ok(files) = files(global, agent, scope) else { continue };
+        let files = match files(global, agent, scope) {
+            Ok(files) => files,
+            Err(failure) if failure.exit == Exit::Failed => {
+                status.problems.push(failure.message().to_owned());
+                status.seen = true;
+                continue;
+            }
+            // Outside a project there are no files of one.
+            Err(_) if scope == Scope::Project => continue,
+            Err(failure) => return Err(failure),
+        };
         let (mut gates, mut told) = (Vec::new(), false);
         for file in &files {
             // A file that cannot be read is a problem that is told below.

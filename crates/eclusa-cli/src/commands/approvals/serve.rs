@@ -14,7 +14,8 @@ use eclusa::{
     workspace::{Bounds, Diff, UndoStatus},
 };
 use eclusa_approvals::{
-    ApprovalsPage, CallEffects, People, Suggestion, WorkspaceEntry, Workspaces, serve as serve_page,
+    ApprovalsPage, CallEffects, People, ServerLimits, Suggestion, WorkspaceEntry, Workspaces,
+    serve as serve_page,
 };
 use eclusa_config::Config;
 use futures::future::BoxFuture;
@@ -65,6 +66,7 @@ pub(super) async fn run(global: &Global, args: ServeArgs) -> Result<Exit, Failur
     let config = Config::load(&layers(&paths)?).map_err(unusable)?.approvals;
     let hook = config.hook_secret.as_deref().map(notifications::secrets).transpose();
     let hook = hook.map_err(|why| Failure::usage(format!("approvals.hook_secret: {why}")))?;
+    let usual = notifications::page(&config).to_owned();
     let own = config.url.filter(|it| args.url.is_empty() && it.starts_with("https://"));
     let people = People::new(paths.people());
     let workspaces = Arc::new(PersonWorkspaces::new(global.clone(), paths));
@@ -74,11 +76,15 @@ pub(super) async fn run(global: &Global, args: ServeArgs) -> Result<Exit, Failur
         person: person::name(),
         urls: args.url.into_iter().chain(own).collect(),
         hook,
+        limits: ServerLimits::default(),
     };
     let ready = |link: &str| {
         let mut screen = Screen::stdout();
-        screen.line("approvals are answered at this link; it works once, within ten minutes:")?;
+        screen.line("approvals are answered at this link; it works once, within two minutes:")?;
         screen.verbatim(crate::screen::Style::Strong, link)?;
+        let page = link.split_once("/pair#").map_or("", |it| it.0);
+        let at = if page == usual { String::new() } else { format!(" --url {page}") };
+        screen.line(&format!("`eclusa people pair [NAME]{at}` makes another one"))?;
         screen.flush()
     };
     tokio::select! {

@@ -32,7 +32,7 @@ pub(super) fn list(
     for call in &last {
         rows.push(vec![
             call.number().to_string(),
-            screen.time(call.at()),
+            screen.time_cell(call.at()),
             sanitize(call.text("tool")),
             call.about(),
             paths(call),

@@ -138,7 +138,7 @@ impl LiveChat<'_> {
         for key in &typed {
             self.press(key).await?;
         }
-        while !self.ended {
+        while !self.ended && !self.signals.has_ended() {
             match self.next().await {
                 Happened::Key(Some(key)) => {
                     self.press(&key).await?;
@@ -156,7 +156,8 @@ impl LiveChat<'_> {
                     self.draw()?;
                 }
                 Happened::Signal(Signalled::Interrupted) => self.chat.handle.interrupt(),
-                Happened::Signal(Signalled::Ended) => self.ended = true,
+                // The loop has ended by that.
+                Happened::Signal(Signalled::Ended) => {}
                 Happened::Frame => self.draw()?,
             }
         }
@@ -190,7 +191,8 @@ impl LiveChat<'_> {
     }
 
     async fn press(&mut self, key: &Key) -> Result<(), Failure> {
-        let again = std::mem::take(&mut self.leaving) || std::mem::take(&mut self.escaped);
+        let leaving = std::mem::take(&mut self.leaving);
+        let escaped = std::mem::take(&mut self.escaped);
         self.screen.view.hint(None);
         match keys::apply(key, &mut self.screen.view.composer, self.busy) {
             KeyAction::Edited => {}
@@ -212,7 +214,7 @@ impl LiveChat<'_> {
                 }
             }
             KeyAction::Interrupt if self.busy => self.chat.handle.interrupt(),
-            KeyAction::Interrupt if again => {
+            KeyAction::Interrupt if escaped => {
                 self.command("/rewind").await?;
                 self.screen.view.composer.set("/rewind ");
             }
@@ -223,7 +225,7 @@ impl LiveChat<'_> {
             KeyAction::Clear if !self.screen.view.composer.is_empty() => {
                 self.screen.view.composer.clear();
             }
-            KeyAction::Clear if again => self.ended = true,
+            KeyAction::Clear if leaving => self.ended = true,
             KeyAction::Clear => {
                 self.leaving = true;
                 let hint = match self.busy {
@@ -294,11 +296,7 @@ impl LiveChat<'_> {
                     _ = &mut returned => break,
                     it = self.signals.next() => match it {
                         Signalled::Resized => {}
-                        Signalled::Interrupted => self.chat.handle.interrupt(),
-                        Signalled::Ended => {
-                            self.chat.handle.interrupt();
-                            self.ended = true;
-                        }
+                        Signalled::Interrupted | Signalled::Ended => self.chat.handle.interrupt(),
                     }
                 }
             }

@@ -50,6 +50,9 @@ impl PlainChat<'_> {
         self.tell_waiting_events()?;
         let mut words = first;
         loop {
+            if self.signals.has_ended() {
+                return Ok(());
+            }
             if words.trim().is_empty() {
                 let Some(line) = self.read_line().await? else { return Ok(()) };
                 words = line;
@@ -143,14 +146,28 @@ impl PlainChat<'_> {
                 self.follow(true).await?;
             }
             Ok(AfterCommand::Reopen(choice, _)) => {
-                self.chat.close().await;
-                self.chat = OpenChat::open(self.global, &choice, None).await?;
-                self.choice = choice;
+                self.reopen(choice).await?;
                 self.tell_waiting_events()?;
             }
             Err(failure) => crate::screen::error(&failure.lines()),
         }
         Ok(true)
+    }
+
+    /// Goes on elsewhere or otherwise. What cannot be opened leaves the chat where it was.
+    async fn reopen(&mut self, choice: ChatChoice) -> Result<(), Failure> {
+        let here = Some(self.chat.id.clone());
+        self.chat.close().await;
+        match OpenChat::open(self.global, &choice, None).await {
+            Ok(chat) => (self.chat, self.choice) = (chat, choice),
+            Err(failure) => {
+                crate::screen::error(&failure.lines());
+                let before = ChatChoice { resume: here, last: false, ..self.choice.clone() };
+                self.chat = OpenChat::open(self.global, &before, None).await?;
+                self.choice = before;
+            }
+        }
+        Ok(())
     }
 
     /// A line that a person types; `None` when there will be none, or at Ctrl+C.

@@ -21,6 +21,7 @@ pub(super) struct ChatSignals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
+    ended: bool,
 }
 
 impl ChatSignals {
@@ -30,16 +31,24 @@ impl ChatSignals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
+            ended: false,
         })
     }
 
     /// The next one.
     pub(super) async fn next(&mut self) -> Signalled {
-        tokio::select! {
+        let next = tokio::select! {
             _ = self.terminate.recv() => Signalled::Ended,
             _ = self.hangup.recv() => Signalled::Ended,
             _ = self.interrupt.recv() => Signalled::Interrupted,
             _ = self.resize.recv() => Signalled::Resized,
-        }
+        };
+        self.ended |= next == Signalled::Ended;
+        next
+    }
+
+    /// Whether the chat was asked to leave, whoever heard it.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
     }
 }

@@ -66,9 +66,10 @@ pub(super) struct CommandContext<'a> {
     pub(super) cancel: &'a CancellationToken,
 }
 
-/// Whether a line is a command and no words for the model.
+/// Whether a line is a command and no words for the model. Words may begin with a path.
 pub(super) fn is_command(line: &str) -> bool {
-    !line.contains('\n') && line.starts_with(['/', '!'])
+    let name = line.strip_prefix('/').and_then(|it| it.split(' ').next());
+    !line.contains('\n') && (line.starts_with('!') || name.is_some_and(|it| !it.contains('/')))
 }
 
 /// Does what a line after a slash says.

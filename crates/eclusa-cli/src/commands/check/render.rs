@@ -25,7 +25,8 @@ pub(super) fn print(
             true => format!(", overruled by {}", verdict.decision),
             false => String::new(),
         };
-        screen.line(&sanitize(&format!("  {:5}  {reason}{lost}", reason.decision.as_str())))?;
+        let head = format!("  {:5}  ", reason.decision.as_str());
+        screen.hanging(&head, &sanitize(&format!("{reason}{lost}")))?;
     }
     for script in &explanation.scripts {
         of_script(script, screen)?;
@@ -37,7 +38,9 @@ pub(super) fn print(
     match change {
         RuleHint::Rule { toml, decision } => {
             screen.line(&format!("with this rule it would be {decision}:"))?;
-            toml.lines().try_for_each(|line| screen.line(&sanitize(&format!("  {line}"))))
+            // To be copied: it is not broken.
+            let line = |it: &str| sanitize(&format!("  {it}"));
+            toml.lines().try_for_each(|it| screen.verbatim(Style::Plain, &line(it)))
         }
         RuleHint::None(why) => screen.line(&sanitize(&format!("no rule changes this: {why}"))),
     }

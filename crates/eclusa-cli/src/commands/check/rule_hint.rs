@@ -125,6 +125,9 @@ fn about_touches(rule: RuleToml, explanation: &Explanation) -> Option<RuleToml> 
             Touch::Run(_) | Touch::Unknown => return None,
         }
     }
+    // What is read and written is named once.
+    let mut seen = std::collections::HashSet::new();
+    paths.retain(|it| seen.insert(it.clone()));
     match (paths.is_empty(), hosts.is_empty()) {
         (true, true) => None,
         (false, true) => Some(rule.list("path", &paths)),

@@ -65,7 +65,8 @@ pub(in crate::commands) async fn run(
     let args = json!({"command": ticket.text, "cwd": ticket.directory});
     let reply = gate.pass(ToolCall::new(ticket.call, "bash", args).from(Origin::Hook)).await;
     let ended = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let report = ExecReport { reply: &reply, ended, seen: ShownChanges::default() };
+    let seen = ShownChanges::default();
+    let report = ExecReport { reply: &reply, ended, seen, staged: false };
     let mut out = std::io::stdout().lock();
     let text = reply.output().unwrap_or_default();
     out.write_all(text.as_bytes())?;

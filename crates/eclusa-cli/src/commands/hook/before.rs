@@ -6,10 +6,12 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Incoming, NotAsked, OnNoApprover, Origin, PermissionClass, Question,
-    Registration, Registry, Reply, ToolCall, call::Malformed,
+    Answer, Approver, Decision, Incoming, NotAsked, OnNoApprover, Origin, PermissionClass,
+    Question, Registration, Registry, Reply, ToolCall, call::Malformed,
 };
-use eclusa_agents::{HookEvent, HookVerdict, MappedCall, OurCall, shell_quoted};
+use eclusa_agents::{
+    Agent, HookEvent, HookVerdict, MappedCall, OurCall, server_name, shell_quoted,
+};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -20,7 +22,10 @@ use super::{
     pre_images::DelegatedEdits,
     session::Session,
 };
-use crate::tickets::ExecTicket;
+use crate::{
+    servers::gateway_lease::{is_held, parent},
+    tickets::ExecTicket,
+};
 
 /// Said of every call of a session that is closed.
 const CLOSED: &str = "this session is closed: another hook or plugin put its own command in the \
@@ -52,7 +57,18 @@ pub(super) async fn judge(
         }
         MappedCall::Server { server, tool, args } => {
             let (name, registration) = delegated::of_server(&server, &tool);
-            plain(session, event, asking, (name, args), registration).await
+            let call = (name, args);
+            match is_behind_the_gate(session, event, &server)
+                && !is_denied(
+                    session,
+                    event,
+                    asking,
+                    &call,
+                    delegated::of_server(&server, &tool).1,
+                )? {
+                true => left_to_the_gateway(session, event),
+                false => plain(session, event, asking, call, registration).await,
+            }
         }
         MappedCall::Unknown { tool, args } => {
             let (name, registration) = delegated::unknown(&tool);
@@ -63,6 +79,42 @@ pub(super) async fn judge(
             calls => several(session, event, asking, calls).await,
         },
     }
+}
+
+/// Whether the agent itself has started this server behind a gateway of ours, which judges the call,
+/// asks about it and has it on record. What stands in its settings now says nothing about that; a
+/// gateway that runs as its child does.
+fn is_behind_the_gate(session: &Session, event: &HookEvent, server: &str) -> bool {
+    let started_by = parent(std::process::id());
+    let agent = match event.agent {
+        // Its plugin starts us without a shell.
+        Agent::Opencode => started_by,
+        _ => started_by.and_then(parent),
+    };
+    agent.is_some_and(|it| it > 1 && is_held(&session.ctx.paths, it, &server_name(server)))
+}
+
+/// Whether rules deny a call, which then needs no gateway to refuse it.
+fn is_denied(
+    session: &Session,
+    event: &HookEvent,
+    asking: &Asking,
+    (name, args): &(String, Value),
+    registration: Registration,
+) -> Result<bool, String> {
+    let registry = Arc::new(Registry::default());
+    registry.register(registration).map_err(|err| err.to_string())?;
+    let gate = session.gate(registry, Vec::new(), None, asking)?;
+    let call = ToolCall::new(id(event), name.clone(), args.clone()).from(Origin::Hook);
+    Ok(gate.check(call).map_or(true, |(_, verdict)| verdict.decision == Decision::Deny))
+}
+
+/// A call that a gateway of ours judges when it comes there.
+fn left_to_the_gateway(session: &Session, event: &HookEvent) -> Result<HookVerdict, String> {
+    let (tool, input) = (event.tool.clone(), digest(&event.input));
+    let call = OpenCall { number: None, tool, input, ticket: false };
+    session.calls.keep(&call).map_err(|err| format!("the call cannot be kept: {err}"))?;
+    Ok(HookVerdict::Allow { context: None })
 }
 
 /// A call that is denied for what it is, and is on record.

@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{self, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use eclusa::Hash;
@@ -17,6 +17,8 @@ use crate::{paths::Paths, tickets::remove};
 
 /// The file that says that a session is closed.
 const CLOSED: &str = "closed";
+/// The file that says what brought text from outside into a session.
+const TAINT: &str = "taint";
 
 /// A call that was allowed, and has not come back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,43 +38,88 @@ pub(super) struct OpenCall {
 pub(super) struct OpenCalls {
     directory: PathBuf,
     /// What the call of the event is filed under.
-    key: String,
+    key: CallKey,
+    /// Digest of the event's input.
+    input: String,
+}
+
+/// How one call of a session is told from the others.
+#[derive(Debug, Clone)]
+enum CallKey {
+    /// The agent gives it an id.
+    Id(String),
+    /// It does not: by tool and input, because calls may run beside each other.
+    Tool(String),
+}
+
+impl CallKey {
+    /// The file of a call that was allowed with this input.
+    fn file(&self, input: &str) -> String {
+        match self {
+            CallKey::Id(id) => id.clone(),
+            CallKey::Tool(tool) => format!("{tool}-{input}"),
+        }
+    }
 }
 
 impl OpenCalls {
-    /// The place of this event's call. Agents that give calls no id have their calls told apart
-    /// by tool alone: they run them one after the other.
+    /// The place of this event's call.
     pub(super) fn new(paths: &Paths, event: &HookEvent) -> OpenCalls {
-        let session = format!("{}\0{}", event.agent.name(), event.session);
-        let session = Hash::sha256(session.as_bytes()).to_string();
-        let call = event.call.as_ref().unwrap_or(&event.tool);
-        let key = Hash::sha256(call.as_bytes()).to_string();
-        OpenCalls { directory: paths.agents().join("sessions").join(session), key }
+        let hash = |text: &str| Hash::sha256(text.as_bytes()).to_string();
+        let session = hash(&format!("{}\0{}", event.agent.name(), event.session));
+        let key = match &event.call {
+            Some(id) => CallKey::Id(hash(id)),
+            None => CallKey::Tool(hash(&event.tool)),
+        };
+        let directory = paths.agents().join("sessions").join(session);
+        OpenCalls { directory, key, input: digest(&event.input) }
     }
 
     /// Keeps a call that was allowed.
     pub(super) fn keep(&self, call: &OpenCall) -> io::Result<()> {
         let text = serde_json::to_vec(call).map_err(io::Error::other)?;
-        self.write(&self.key, &text)
+        if call.input != self.input {
+            // It runs with another input than it came with. Nothing may be there.
+            let _ = remove(&self.directory.join(self.key.file(&self.input)));
+        }
+        self.write(&self.key.file(&call.input), &text)
     }
 
-    /// The call of this event, which is closed with it.
+    /// The call of this event, which is closed with it. Where the agent gives calls no id and none
+    /// was allowed with this input, it is another of the same tool: whoever changed the input is
+    /// found out.
     pub(super) fn take(&self) -> Option<OpenCall> {
-        let file = self.directory.join(&self.key);
-        let call = serde_json::from_slice(&fs::read(&file).ok()?).ok()?;
-        remove(&file).ok()?;
+        let exact = self.take_file(&self.directory.join(self.key.file(&self.input)));
+        let CallKey::Tool(tool) = &self.key else { return exact };
+        exact.or_else(|| {
+            let mut entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+            entries.find_map(|it| {
+                let ours = it.file_name().to_str().is_some_and(|name| name.starts_with(tool));
+                ours.then(|| self.take_file(&it.path())).flatten()
+            })
+        })
+    }
+
+    fn take_file(&self, file: &Path) -> Option<OpenCall> {
+        let call = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+        remove(file).ok()?;
         Some(call)
     }
 
-    /// Every call of the session that never came back; the session is forgotten.
+    /// Every call of the session that never came back. What else is known of the session stays: it
+    /// may be taken up again.
     pub(super) fn take_all(&self) -> Vec<OpenCall> {
         let mut all = Vec::new();
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if name == CLOSED || name == TAINT {
+                continue;
+            }
             let call = fs::read(entry.path()).ok();
             if let Some(call) = call.and_then(|it| serde_json::from_slice::<OpenCall>(&it).ok()) {
                 all.push(call);
             }
-            // What cannot be removed is overwritten by the next session of this name.
+            // What cannot be removed is overwritten by the next call of this name.
             let _ = remove(&entry.path());
         }
         all
@@ -96,18 +143,18 @@ impl OpenCalls {
     }
 
     fn pre_images_name(&self) -> String {
-        format!("{}.before", self.key)
+        format!("{}.before", self.key.file(&self.input))
     }
 
     /// What brought text from outside into the session.
     pub(super) fn taint(&self) -> Option<String> {
-        fs::read_to_string(self.directory.join("taint")).ok()
+        fs::read_to_string(self.directory.join(TAINT)).ok()
     }
 
     pub(super) fn set_taint(&self, how: &str) -> io::Result<()> {
-        match self.directory.join("taint").exists() {
+        match self.directory.join(TAINT).exists() {
             true => Ok(()),
-            false => self.write("taint", how.as_bytes()),
+            false => self.write(TAINT, how.as_bytes()),
         }
     }
 

@@ -37,6 +37,10 @@ impl Session {
         let root = root(event)?;
         let said = |failure: crate::failure::Failure| failure.lines().join("; ");
         let paths = Paths::find_from(global, &root).map_err(said)?;
+        if paths.config.is_none() {
+            // Rules that deny may be there.
+            return Err("neither HOME nor XDG_CONFIG_HOME is set: no configuration is found".into());
+        }
         let ctx = AppContext::open_at(global, paths).map_err(said)?;
         let store = ctx.store_for_one_call().map_err(said)?;
         let files = Files::open(&ctx.paths.workspace, ctx.config.blocked.clone());
@@ -142,7 +146,7 @@ pub(in crate::commands) fn path_in_workspace(
 }
 
 /// Where the session was started: what the agent says of itself, or where it runs its hooks.
-fn root(event: &HookEvent) -> Result<PathBuf, String> {
+pub(super) fn root(event: &HookEvent) -> Result<PathBuf, String> {
     let variable = event.agent.root_variable().and_then(env::var_os).map(PathBuf::from);
     let named = variable.or_else(|| event.root.as_ref().map(PathBuf::from));
     match named.filter(|it| it.is_absolute() && it.is_dir()) {

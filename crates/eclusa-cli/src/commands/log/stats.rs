@@ -88,11 +88,15 @@ impl Stats {
         if !self.times.is_empty() {
             screen.line("")?;
             let headings = ["time in ms", "median", "95 %", "longest"];
-            let mut rows = vec![headings.map(str::to_owned).to_vec()];
+            let cell = |(at, text): (usize, String)| match at {
+                0 => text,
+                _ => screen.number_cell(&text),
+            };
+            let row = |texts: [String; 4]| texts.into_iter().enumerate().map(cell).collect();
+            let mut rows: Vec<Vec<String>> = vec![row(headings.map(str::to_owned))];
             for (tool, times) in &self.times {
-                let mut row = vec![format!("  {}", sanitize(tool))];
-                row.extend([50, 95, 100].map(|it| percentile(times, it).to_string()));
-                rows.push(row);
+                let [median, most, all] = [50, 95, 100].map(|it| percentile(times, it).to_string());
+                rows.push(row([format!("  {}", sanitize(tool)), median, most, all]));
             }
             screen.headed_table(&rows)?;
         }

@@ -63,7 +63,7 @@ pub(super) async fn run(
 fn asked(ctx: &AppContext, name: &str) -> Result<bool, Failure> {
     let terminal = Terminal::new(false, ctx.paths.always_files());
     terminal.confirm("Accept the new descriptions? [y/n] ").map_err(|why| {
-        Failure::usage(format!("nobody can be asked to accept it: {why}"))
+        Failure::refused(format!("nobody can be asked to accept it: {why}"))
             .hint(format!("`eclusa servers review {name} --accept` accepts what was shown"))
     })
 }

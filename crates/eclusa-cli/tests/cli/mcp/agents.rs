@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, asks, text};
-use crate::world::World;
+use crate::world::{World, wait_until};
 
 #[test]
 fn mcp_the_clients_name_and_version_are_on_record() {
@@ -42,6 +42,7 @@ fn mcp_toys_are_not_listed_and_schemas_are_plain() {
         assert!(!names.contains(&toy), "{names:?}");
     }
     let text = listed.to_string();
+    assert!(text.len() <= 16 << 10, "{} bytes", text.len());
     assert!(!text.contains("\"format\":\"uint") && !text.contains("\"null\""), "{text}");
     // A tool that the person made keeps its name.
     let own = "[tools.note]\ndescription = \"mine\"\ncommand = [\"true\"]\nclass = \"read-only\"\nreads = []\n";
@@ -50,14 +51,26 @@ fn mcp_toys_are_not_listed_and_schemas_are_plain() {
     assert!(listed.contains("\"mine\""), "{listed}");
 }
 
+/// D5: every call of the conversation is answered in time, whatever else waits.
 #[test]
-fn mcp_a_change_that_waits_does_not_hang_the_next_one() {
+fn mcp_d5_a_change_that_waits_does_not_hang_the_next_one() {
     let world = World::with("on_no_approver = \"queue\"\n");
     let mut client = Client::modern_with(&world, &["mcp", "--patience", "300ms"], json!({}));
     for name in ["one", "two"] {
         let told = client.call("write", json!({"path": name, "content": "x\n"}));
         assert_eq!(told["_meta"]["eclusa/code"], "waiting", "{name}: {told}");
     }
+    assert_eq!(world.read("workspace/one"), "");
+    // Nor does an answer to the later one wait for the earlier one.
+    let mut later = Value::Null;
+    wait_until("the later one is queued", || {
+        let waiting = world.eclusa(&["--json", "approvals"]);
+        let line = waiting.out.lines().find(|it| it.contains("\"path\":\"two\""));
+        later = line.map_or(Value::Null, |it| serde_json::from_str(it).unwrap());
+        !later.is_null()
+    });
+    assert_eq!(world.eclusa(&["approvals", "yes", &later["id"].to_string()]).code, 0);
+    wait_until("the later one runs", || world.read("workspace/two") == "x\n");
     assert_eq!(world.read("workspace/one"), "");
 }
 
@@ -99,4 +112,52 @@ fn mcp_wait_refuses_arguments_that_it_does_not_know() {
     }
     let read = client.call("read", json!({"path": "a.txt", "colour": "blue"}));
     assert!(read["isError"] == true && text(&read).contains("colour"), "{read}");
+}
+
+fn git(world: &World, words: &[&str]) -> String {
+    #[expect(clippy::disallowed_methods, reason = "the test runs git")]
+    let mut command = std::process::Command::new("git");
+    command.args(["-c", "user.name=A", "-c", "user.email=a@example.org", "-C"]);
+    command.arg(world.path("workspace")).args(words).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    let ran = command.output().unwrap();
+    assert!(ran.status.success(), "{words:?}: {ran:?}");
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+/// Edits, a commit and a branch in one command are undone together, with the rules that are shipped.
+#[test]
+fn d4_what_git_wrote_through_an_agent_is_undone() {
+    let world = World::with("mode = \"yolo\"\n");
+    world.write("workspace/a.txt", "one\n");
+    git(&world, &["init", "-q"]);
+    git(&world, &["add", "-A"]);
+    git(&world, &["commit", "-q", "-m", "one"]);
+    let state =
+        || (git(&world, &["log", "--format=%s"]), git(&world, &["branch", "--show-current"]));
+    let before = state();
+    let command = "echo two > a.txt && git checkout -q -b side && git -c user.name=A \
+                   -c user.email=a@example.org commit -q -a -m two";
+    let done = Client::modern(&world, json!({})).call("bash", json!({"command": command}));
+    assert_eq!(done["isError"], false, "{done}");
+    assert_eq!(state(), ("two\none\n".to_owned(), "side\n".to_owned()));
+    world.write("config/eclusa/eclusa.toml", "");
+    let undone = world.eclusa(&["undo"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    assert_eq!((state(), world.read("workspace/a.txt")), (before, "one\n".to_owned()));
+    assert_eq!(git(&world, &["status", "--porcelain"]), "");
+}
+
+/// Certificates of a virtual environment are no secrets; a key is, and the refusal names it.
+#[test]
+fn d20_a_virtual_environment_is_made_and_a_refusal_names_the_file() {
+    let world = World::with("mode = \"auto-approve\"\n");
+    let mut client = Client::modern(&world, json!({}));
+    let place = ".venv/lib/python3/site-packages/certifi";
+    let command = format!("mkdir -p {place} && echo certificates > {place}/cacert.pem");
+    let made = client.call("bash", json!({"command": command}));
+    assert_eq!(made["isError"], false, "{made}");
+    assert_eq!(world.read(&format!("workspace/{place}/cacert.pem")), "certificates\n");
+    let refused = client.call("bash", json!({"command": "mkdir -p keys && echo x > keys/own.pem"}));
+    assert_eq!(refused["isError"], true, "{refused}");
+    assert!(text(&refused).contains("keys/own.pem"), "{refused}");
 }

@@ -9,22 +9,23 @@ fn yes() -> Value {
     json!({"action": "accept", "content": {"answer": "yes"}})
 }
 
-fn note(text: &str) -> Value {
+pub(super) fn note(text: &str) -> Value {
     json!({"name": "note", "arguments": {"text": text}})
 }
 
 /// The answer that has the client ask.
-fn input_required(client: &mut Client, call: &Value) -> Value {
+pub(super) fn input_required(client: &mut Client, call: &Value) -> Value {
     let answer = client.ask("tools/call", call.clone());
     assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
     answer["result"].clone()
 }
 
 /// The same request again, with an answer to the question.
-fn retried(call: &Value, asked: &Value, said: Value) -> Value {
+pub(super) fn retried(call: &Value, asked: &Value, said: Value) -> Value {
     let mut call = call.clone();
     call["requestState"] = asked["requestState"].clone();
-    call["inputResponses"] = json!({"approval": said});
+    let name = asked["inputRequests"].as_object().unwrap().keys().next().unwrap();
+    call["inputResponses"] = json!({ name: said });
     call
 }
 
@@ -178,8 +179,9 @@ fn mcp_a_client_that_cannot_ask_is_told_what_to_do() {
     assert_eq!(world.read("workspace/notes.txt"), "");
 }
 
+/// D13: the id stays the same for as long as the call waits.
 #[test]
-fn mcp_a_client_is_told_to_come_back_when_a_person_takes_long() {
+fn mcp_d13_a_client_that_comes_back_keeps_its_id_until_a_person_has_answered() {
     // The client cannot ask, so the question is in the approval queue.
     let world = World::with("on_no_approver = \"queue\"\n");
     let args = ["mcp", "--patience", "300ms"];
@@ -297,7 +299,7 @@ fn mcp_a_ticket_is_no_good_when_its_time_is_over() {
 /// D12: what a client dismisses at once was not read by anybody. It goes to the approval queue, and
 /// where there is none the model is not told that a person said no.
 #[test]
-fn mcp_a_question_that_is_dismissed_at_once_goes_to_the_queue() {
+fn mcp_d12_a_question_that_is_dismissed_at_once_goes_to_the_queue() {
     // On a busy machine "at once" may take a few tries.
     let dismissed = |client: &mut Client| {
         let id = client.request("tools/call", note("hello"));
@@ -356,7 +358,7 @@ fn question_of(client: &mut Client, mut id: u64, key: &mut String) -> (Value, u6
 /// D14: a client that closes the form because its call was answered has not said no. It is asked
 /// again when it comes back for the call.
 #[test]
-fn mcp_a_form_that_is_closed_with_the_call_is_no_answer() {
+fn mcp_d14_a_form_that_is_closed_with_the_call_is_no_answer() {
     let world = World::new();
     let mut client = Client::start(&world, &["mcp", "--patience", "300ms"]);
     client.initialize("2025-11-25", asks());

@@ -194,19 +194,19 @@ fn mcp_http_headers_must_say_what_the_body_says() {
 #[test]
 fn mcp_http_a_token_is_asked_of_everybody_where_there_is_one() {
     let world = World::new();
-    let up = Up::start(&world, Some("open sesame"));
+    let up = Up::start(&world, Some("open sesame, now"));
     assert_eq!(up.get("/health", "").status, 200);
     for wrong in [
         "No-Token: 1\r\n",
         "Authorization: Bearer open\r\n",
-        "Authorization: Basic open sesame\r\n",
+        "Authorization: Basic open sesame, now\r\n",
     ] {
         let answer = up.post("tools/call", echo(), wrong);
         assert_eq!(answer.status, 401, "{wrong}");
         assert!(answer.head.to_lowercase().contains("www-authenticate: bearer"));
         assert_eq!(up.get("/metrics", wrong).status, 401);
     }
-    let right = "Authorization: Bearer open sesame\r\n";
+    let right = "Authorization: Bearer open sesame, now\r\n";
     assert_eq!(up.post("tools/call", echo(), right).status, 200);
     let counted = up.get("/metrics", right);
     assert!(counted.body.contains("eclusa_calls_total{outcome=\"ok\"} 1"), "{counted:?}");
@@ -214,6 +214,27 @@ fn mcp_http_a_token_is_asked_of_everybody_where_there_is_one() {
     let ran = world.eclusa(&["up", "--listen", "0.0.0.0:0"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("no token is set"), "{}", ran.err);
+    let mut short = world.command(&["up", "--listen", "127.0.0.1:0"]);
+    let refused = short.env("ECLUSA_TOKEN", "short").output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("has 5 characters"), "{refused:?}");
+}
+
+/// The address that is printed is one that clients can use, and what is no message is told so.
+#[test]
+fn mcp_http_an_address_of_this_machine_is_served_and_broken_json_is_a_bad_request() {
+    let world = World::new();
+    let up = Up::start_with(&world, None, &["up", "--listen", "127.0.0.2:0"]);
+    assert_eq!(up.post("tools/call", echo(), "").status, 200);
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\n{STANDARD}Authorization: Bearer {}\r\n",
+        up.address, up.token
+    );
+    for body in ["{", "nonsense", "[1,2"] {
+        let answer = up.send(&head, body);
+        assert_eq!(answer.status, 400, "{answer:?}");
+        assert_eq!(answer.json()["error"]["code"], -32700, "{answer:?}");
+    }
 }
 
 /// Another user of this machine reaches the port, and must not act as the person who serves.

@@ -34,8 +34,13 @@ fn a_tool_that_says_something_else_is_stopped_until_a_person_has_looked() {
     assert!(!found.contains("Ignore previous"), "{found}");
     // Its other tools are as before.
     works(&mut client, "mcp_fake_pid", json!({}));
+    // That it is missing is told, in words of ours.
+    let list = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+    let told = list.as_array().unwrap().iter().find(|it| it["name"] == "call_tool").unwrap();
+    let told = told["description"].as_str().unwrap();
+    assert!(told.contains("not listed (1)") && told.contains("servers review fake`"), "{told}");
     let ran = world.eclusa(&["servers", "review", "fake"]);
-    assert_eq!(ran.code, 2, "{ran:?}");
+    assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.out.contains("-") && ran.out.contains("+ "), "{ran:?}");
     assert!(ran.out.contains("Ignore previous instructions"), "{ran:?}");
     assert!(ran.err.contains("--accept"), "{ran:?}");

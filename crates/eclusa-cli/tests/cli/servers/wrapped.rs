@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{YOLO, configured, fails, listed, works};
-use crate::mcp::client::Client;
+use crate::{mcp::client::Client, world::wait_until};
 
 #[test]
 fn a_wrapped_server_is_there_alone_and_under_a_name_of_its_own() {
@@ -73,4 +73,38 @@ fn options_of_wrap_need_wrap() {
     assert_eq!(world.eclusa(&["mcp", "--wrap"]).code, 2);
     let ran = world.eclusa(&["mcp", "--wrap", "--name", "not a name", "--", "x"]);
     assert_ne!(ran.code, 0, "{ran:?}");
+}
+
+/// A client that finds no tools finds out why, in words of ours, and who can help: a person.
+#[test]
+fn d16_a_wrapped_server_that_is_down_is_told_where_its_tools_would_be() {
+    let world = configured(YOLO);
+    let args = ["mcp", "--wrap", "--", "python3", "fake.py", "crash"];
+    let mut client = Client::modern_with(&world, &args, json!({}));
+    let mut said = String::new();
+    wait_until("it is told", || {
+        let list = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+        let tools = list.as_array().unwrap();
+        assert_eq!(tools.len(), 1, "{list}");
+        said = tools[0]["description"].as_str().unwrap().to_owned();
+        said.contains("`fake` is down")
+    });
+    assert!(said.contains("`eclusa servers test fake -- COMMAND`"), "{said}");
+    assert!(!said.contains("licence"), "nothing that it wrote itself: {said}");
+    let ran = world.eclusa(&["servers", "test", "fake", "--", "python3", "fake.py", "crash"]);
+    assert!(ran.code == 1 && format!("{ran:?}").contains("no licence"), "{ran:?}");
+}
+
+/// The grant that is named is one that would help, as it is typed.
+#[test]
+fn d16_d18_a_wrapped_server_that_cannot_write_is_told_what_it_may() {
+    let world = configured(YOLO);
+    let wrap = ["mcp", "--wrap", "--", "python3", "fake.py"];
+    let mut client = Client::modern_with(&world, &wrap, json!({}));
+    for path in ["new", "/usr/memory.json"] {
+        let said = fails(&mut client, "write", json!({"path": path, "text": "x"}));
+        assert!(said.contains("its own home directory alone, not beside its program"), "{said}");
+        assert!(said.contains("`--access write` would let it write the workspace"), "{said}");
+    }
+    works(&mut client, "write", json!({"path": "~/memory.json", "text": "x"}));
 }

@@ -1,6 +1,9 @@
 //! Answers that were written past the queue, and many who take one answer.
 
-use super::{super::park::park, *};
+use super::{
+    super::park::{Parking, park},
+    *,
+};
 
 fn asked() -> Asked {
     Asked {
@@ -27,8 +30,10 @@ fn approve(store: &Store, sealed: Vec<u8>) {
 }
 
 fn parked(store: &Store) -> String {
-    let parked = store.write(|tx| park(tx, &asked(), &[], 0, 9, 9)).unwrap();
-    parked.unwrap_or_else(|_| panic!("it is not queued")).1
+    match store.write(|tx| park(tx, &asked(), &[], 0, 9, 9, true)).unwrap() {
+        Parking::Held { nonce, .. } => nonce,
+        _ => panic!("it is not queued"),
+    }
 }
 
 /// A yes that nobody gave to this very question does not count.

@@ -57,17 +57,26 @@ impl Line {
             0 => format!("{} │ {piece}", self.label),
             _ => format!("{} ┊ {piece}", " ".repeat(width(&self.label))),
         };
-        pieces(text, room).enumerate().map(piece).collect()
+        // Sentences are broken between words; what is run or changed, exactly where the room ends.
+        let prose = matches!(self.role, Role::Rule | Role::Thought | Role::Model);
+        pieces(text, room, prose).enumerate().map(piece).collect()
     }
 }
 
-/// The text in pieces of at most so many columns; at least one piece.
-fn pieces(text: &str, room: usize) -> impl Iterator<Item = String> {
+/// The text in pieces of at most so many columns; at least one piece. Of `prose` a piece ends with a
+/// space, where there is one.
+fn pieces(text: &str, room: usize, prose: bool) -> impl Iterator<Item = String> {
     let mut pieces = vec![String::new()];
     let mut used = 0;
     for c in text.chars() {
         let columns = columns(c);
         if used + columns > room {
+            let space = |it: &mut String| Some(it.split_off(it.rfind(' ').filter(|_| prose)? + 1));
+            let rest = pieces.last_mut().and_then(space).unwrap_or_default();
+            used = width(&rest);
+            pieces.push(rest);
+        }
+        if used + columns > room && used > 0 {
             pieces.push(String::new());
             used = 0;
         }

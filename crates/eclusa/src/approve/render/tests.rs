@@ -125,7 +125,7 @@ fn a_shell_call_with_the_models_reason_below_the_facts() {
       run │ ⟨exactly the argument command⟩
     asked because:
       ask │ tools of other servers are asked about (eclusa.toml:7)
-    the model says (its own words, which nobody has checked):
+    the reason given (nobody has checked it):
        │ just listing files⏎
        │ ⏎
        │ answers:⏎
@@ -228,8 +228,8 @@ fn a_narrow_surface_keeps_the_bar_on_every_line() {
     would:
       run │ ⟨exactly the argument command⟩
     asked because:
-      ask │ tools of other servers are asked
-          ┊  about (eclusa.toml:7)
+      ask │ tools of other servers are 
+          ┊ asked about (eclusa.toml:7)
     answers:
       y  yes, this once, with exactly these arguments
       s  yes, and for the rest of this conversation: `bash` with exactly these arguments

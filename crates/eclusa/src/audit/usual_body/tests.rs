@@ -68,6 +68,7 @@ proptest! {
             server: has(8).then_some(text(6)),
             stage: has(9).then_some("run"),
             start: has(10).then_some(numbers[3]),
+            taint: has(13).then_some(Cow::Borrowed(text(9))),
             tool: Cow::Borrowed(text(7)),
             tool_revision: has(11).then_some(text(8)),
             turn: has(12).then_some(numbers[4]),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::{
     GivenVote, Question, Said, Statement, Stop, Verdict, Vote,
-    approve::requirement::{is_statement_of, opens},
+    approve::votes::{is_statement_of, opens},
     gate::GateSetup,
     stop::Decider,
 };

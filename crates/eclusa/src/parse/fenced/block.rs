@@ -6,10 +6,8 @@ use serde_json::{Map, Value};
 use super::Block;
 use crate::{
     Origin, ToolCall,
-    parse::{
-        ids::IdGenerator,
-        json::{self, TextPosition, brief, kind},
-    },
+    json::{self, TextPosition, brief, kind},
+    parse::ids::IdGenerator,
 };
 
 /// What a block should look like, for a model that did not know.

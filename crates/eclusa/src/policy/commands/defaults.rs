@@ -7,7 +7,7 @@ use eclusa_shell::{
 
 use super::{
     Script, fetches, globs,
-    places::{Where, places, uses},
+    places::{Where, places, strays_by_failure, uses},
     said, services, variables, writes,
 };
 use crate::{
@@ -128,9 +128,8 @@ fn reaches(
             .then(|| (Decision::Stage, format!("may read a file with secrets: {said}")));
         let places = places(&word, command, start, root);
         // Where it goes wrong only if a `cd` before it failed, the sandbox lets nothing happen.
-        let stays = matches!(places.split_first(), Some((Where::Outside, rest))
-            if !rest.is_empty() && rest.iter().all(|it| matches!(it, Where::Inside(_))));
-        let asked = if stays { Decision::Stage } else { Decision::Ask };
+        let strays = strays_by_failure(&places, command);
+        let asked = if strays { Decision::Stage } else { Decision::Ask };
         let found = places.into_iter().filter_map(move |place| match place {
             Where::Inside(_) | Where::Harmless => None,
             Where::Scratch => Some((Decision::Stage, format!("uses a temporary file: {said}"))),

@@ -90,12 +90,55 @@ pub(super) enum Where {
 /// Where a path can lead: from where the script began, which is `start`, and from wherever it may
 /// have gone.
 pub(super) fn places(word: &Word, command: &Command, start: &str, root: &Root) -> Vec<Where> {
+    if let Some(directories) = command.working_directories.as_ref().filter(|_| !is_absolute(word)) {
+        let all = std::iter::once(&directories.reached).chain(&directories.otherwise);
+        let mut all: Vec<Where> = all.map(|it| place_from(word, it, start, root)).collect();
+        // A program follows links where `cd` does not: `link/..` need not be here.
+        if !directories.reached.is_empty() && climbs(word) && !moves(command) {
+            all.push(place(word, None, start, root));
+        }
+        return all;
+    }
     let mut all = vec![place(word, None, start, root)];
-    let absolute = word.prefix().starts_with('/');
-    if !absolute {
+    if !is_absolute(word) {
         all.extend(command.moved.iter().map(|moved| place(word, Some(moved), start, root)));
     }
     all
+}
+
+/// True when a path leads out of the workspace only if a `cd` before it failed, and the script went on
+/// all the same. `places` are those that it can lead to.
+pub(super) fn strays_by_failure(places: &[Where], command: &Command) -> bool {
+    let inside = |it: &Where| matches!(it, Where::Inside(_));
+    match (&command.working_directories, places.split_first()) {
+        (Some(_), Some((Where::Inside(_), rest))) => {
+            rest.iter().all(|it| inside(it) || matches!(it, Where::Outside))
+        }
+        (None, Some((Where::Outside, rest))) => !rest.is_empty() && rest.iter().all(inside),
+        _ => false,
+    }
+}
+
+fn is_absolute(word: &Word) -> bool {
+    word.prefix().starts_with('/')
+}
+
+/// True when a path has `..` in it.
+fn climbs(word: &Word) -> bool {
+    known(word).0.split('/').any(|it| it == "..")
+}
+
+/// True for the `cd` of a script that is followed.
+fn moves(command: &Command) -> bool {
+    command.words.first().and_then(Word::text).is_some_and(|it| it == "cd")
+}
+
+/// Where a path leads from a directory that the script has reached.
+fn place_from(word: &Word, directory: &str, start: &str, root: &Root) -> Where {
+    match directory.is_empty() {
+        true => place(word, None, start, root),
+        false => place(word, Some(&Word::literal(directory)), start, root),
+    }
 }
 
 fn place(word: &Word, from: Option<&Word>, start: &str, root: &Root) -> Where {
@@ -123,7 +166,8 @@ fn place(word: &Word, from: Option<&Word>, start: &str, root: &Root) -> Where {
             None => return Where::Unknown,
         },
     };
-    if is_in_scratch(&known) && !matches!(root.place(&known), PathLocation::Inside(_)) {
+    let path = format!("{from}{known}");
+    if is_in_scratch(&path) && !matches!(root.place(&path), PathLocation::Inside(_)) {
         return Where::Scratch;
     }
     if HARMLESS.contains(&&*known) && whole {
@@ -133,7 +177,6 @@ fn place(word: &Word, from: Option<&Word>, start: &str, root: &Root) -> Where {
         .parts
         .iter()
         .any(|it| matches!(it, Part::Unknown { why, .. } if !matches!(why, Unknown::Here | Unknown::Found)));
-    let path = format!("{from}{known}");
     // What is empty names nothing, and what a shell would replace is doubtful wherever it starts.
     let relative = !path.is_empty() && !path.starts_with(['/', '~', '$']);
     let path = if relative && !start.is_empty() { format!("{start}/{path}") } else { path };

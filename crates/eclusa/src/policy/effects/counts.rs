@@ -1,6 +1,6 @@
 //! How much changes: in one call, and in a conversation.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use super::{Budget, EffectLimits, Effects, deletes, layers::Layers};
 use crate::{
@@ -25,6 +25,22 @@ impl ChangeTotals {
         self.deleted = self.deleted.saturating_add(deletions(changes));
         self.lines = self.lines.saturating_add(lines);
         self.bytes = self.bytes.saturating_add(written(changes));
+    }
+}
+
+impl Budget {
+    /// What was used of each part that is bounded, and how much that is.
+    pub(in crate::policy) fn spent(
+        &self,
+        spent: &ChangeTotals,
+    ) -> BTreeMap<&'static str, [u64; 2]> {
+        let all = [
+            ("bytes", self.bytes, spent.bytes),
+            ("deleted", self.deleted, spent.deleted),
+            ("files", self.files, spent.files.len() as u64),
+            ("lines", self.lines, spent.lines),
+        ];
+        all.into_iter().filter_map(|(part, most, used)| Some((part, [used, most?]))).collect()
     }
 }
 

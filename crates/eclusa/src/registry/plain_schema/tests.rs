@@ -70,10 +70,10 @@ proptest! {
 
     #[test]
     fn what_certainly_fits_is_valid(schema in schema(), values in prop::collection::vec(value(), 12)) {
-        let validator = compiled(&schema, Draft::Draft7).unwrap();
-        for value in values {
-            if certainly_fits(&schema, &value) {
-                prop_assert!(validator.is_valid(&value), "{schema} {value}");
+        let drafts = [Draft::Draft7, Draft::Draft202012].map(|it| compiled(&schema, it).unwrap());
+        for value in values.iter().filter(|it| certainly_fits(&schema, it)) {
+            for validator in &drafts {
+                prop_assert!(validator.is_valid(value), "{schema} {value}");
             }
         }
     }

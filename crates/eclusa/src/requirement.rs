@@ -1,11 +1,38 @@
-//! Who must say yes to a question, and whether the answers so far are enough. Pure, so that the
+//! What a rule requires of the answers to its questions, and whether a yes counts. Pure, so that the
 //! queue that collects answers and the gate that runs the call come to the same.
 
 use std::{collections::BTreeSet, fmt, time::Duration};
 
-use serde_json::Value;
+/// How sure it is who answered, from weak to strong.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Proof {
+    /// Somebody who can write to the queue says so: a terminal, a webhook.
+    #[default]
+    Word,
+    /// A key signed it that was registered for the person before.
+    Key,
+    /// A passkey signed it, after it had verified its person.
+    Passkey,
+}
 
-use crate::{Answer, Proof, SignedAnswer, Statement};
+impl Proof {
+    /// All of them.
+    pub const ALL: [Proof; 3] = [Proof::Word, Proof::Key, Proof::Passkey];
+
+    /// The word for it in rules, stores and records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Proof::Word => "word",
+            Proof::Key => "key",
+            Proof::Passkey => "passkey",
+        }
+    }
+
+    /// The proof that this word stands for.
+    pub fn from_word(word: &str) -> Option<Proof> {
+        Proof::ALL.into_iter().find(|it| it.as_str() == word)
+    }
+}
 
 /// What a rule requires of the answers to its questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,27 +71,6 @@ pub struct Vote {
     pub proof: Proof,
     /// How long after the question was asked.
     pub waited: Duration,
-}
-
-/// A yes as a queue hands it over: nobody has checked the signature yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GivenVote {
-    /// Who is said to have given it.
-    pub by: String,
-    /// The signature, where there is one.
-    pub signed: Option<SignedAnswer>,
-    /// How long after the question was asked.
-    pub waited: Duration,
-}
-
-/// The people whose keys are known where calls run.
-pub trait SignerDirectory: Send + Sync {
-    /// How sure it is that this person signed exactly [`SignedAnswer::statement`]; `None` where no
-    /// key that counts did.
-    fn verify(&self, person: &str, signed: &SignedAnswer) -> Option<Proof>;
-
-    /// The groups that a person is in.
-    fn groups(&self, person: &str) -> Vec<String>;
 }
 
 impl Requirement {
@@ -121,24 +127,6 @@ impl fmt::Display for Requirement {
         }
         Ok(())
     }
-}
-
-/// Whether this text is what this person signs to give this answer to this question of this queue,
-/// alone or together with identical ones.
-pub(crate) fn is_statement_of(text: &str, said: &Statement<'_>) -> bool {
-    let body = text.split_once('\n').map_or("", |it| it.1);
-    let Ok(body) = serde_json::from_str::<Value>(body) else { return false };
-    let questions = body.get("questions").and_then(Value::as_array);
-    let questions: Vec<u64> = questions.into_iter().flatten().filter_map(Value::as_u64).collect();
-    let expires = body.get("expires").and_then(Value::as_u64).unwrap_or_default();
-    // Written anew from what we know, and compared: nothing else can be in it.
-    said.questions.iter().all(|it| questions.contains(it))
-        && Statement { questions: &questions, expires, ..said.clone() }.text() == text
-}
-
-/// Whether an answer lets the call run as it is, so that it must meet what rules require.
-pub(crate) fn opens(answer: &Answer) -> bool {
-    answer.is_yes() && !matches!(answer, Answer::Edit(_))
 }
 
 #[cfg(test)]

@@ -1,0 +1,120 @@
+//! `eclusa install` over files of every kind: of a project, odd ones, links, and those that nobody can
+//! write.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::{
+    agent_settings::{AGENTS, tree},
+    world::World,
+};
+
+/// A project's files are given back as well, and no agent may write what connects one.
+#[test]
+fn a_project_is_connected_once_and_no_agent_may_write_its_settings() {
+    let world = World::new();
+    world.write(
+        "workspace/.mcp.json",
+        "{\"mcpServers\": {\"time\": {\"command\": \"t\"}}} // mine\n",
+    );
+    let files = || tree(&world.path("workspace"));
+    let before = files();
+    let mut written = Vec::new();
+    for agent in AGENTS {
+        let ran = world.eclusa(&["install", agent, "--project"]);
+        assert_eq!(ran.code, 0, "{agent} {ran:?}");
+        let installed = files();
+        let again = world.eclusa(&["install", agent, "--project"]);
+        assert!(again.out.contains("already") && files() == installed, "{agent} {again:?}");
+        let root = format!("{}/", world.path("workspace").display());
+        let new = installed.iter().filter(|(path, text)| before.get(*path) != Some(*text));
+        written.extend(new.map(|(path, _)| path.strip_prefix(&root).unwrap().to_owned()));
+        assert_eq!(world.eclusa(&["uninstall", agent, "--project"]).code, 0);
+        assert_eq!(files(), before, "{agent}");
+    }
+    for path in written {
+        let args = json!({"path": path, "content": "{}"}).to_string();
+        let checked = world.eclusa(&["--json", "check", "write", &args]).json();
+        assert_eq!(checked["decision"], "deny", "{path}: {checked}");
+    }
+}
+
+/// Whatever is in an agent's file, it is changed and given back byte for byte, or left alone.
+#[test]
+fn odd_files_are_given_back_or_left_alone() {
+    let world = World::new();
+    fs::create_dir(world.path("home/.claude")).unwrap();
+    let file = "home/.claude/settings.json";
+    let bytes = || fs::read(world.path(file)).unwrap();
+    for text in [
+        "",
+        " \n// nothing yet\n",
+        "\u{feff}{\r\n\t\"model\": \"opus\"\r\n}\r\n",
+        "{\"hooks\":{\"PreToolUse\":[]},\"hooks\":{\"Stop\":[]},}",
+        "/* a */ {\"permissions\" : {\"allow\":[ /* none */ ]}} // z",
+    ] {
+        world.write(file, text);
+        let ran = world.eclusa(&["install", "claude-code"]);
+        assert_eq!(ran.code, 0, "{text:?} {ran:?}");
+        assert_eq!(world.eclusa(&["--json", "status", "claude-code"]).json()[0]["level"], "hooked");
+        assert_eq!(world.eclusa(&["uninstall", "claude-code"]).code, 0, "{text:?}");
+        assert_eq!(bytes(), text.as_bytes(), "{text:?}");
+    }
+    let deep = "[".repeat(200);
+    for text in [
+        "[]",
+        "null",
+        "{\"hooks\": []}",
+        "{\"hooks\": {\"PreToolUse\": 1}}",
+        "{} x",
+        "{'a': 1}",
+        &deep,
+    ] {
+        world.write(file, text);
+        let ran = world.eclusa(&["install", "claude-code"]);
+        assert_eq!(ran.code, 1, "{text:?} {ran:?}");
+        assert!(ran.err.contains("line 1, column"), "{text:?} {ran:?}");
+        assert_eq!(bytes(), text.as_bytes(), "{text:?}");
+        assert!(!world.path("home/.claude.json").exists());
+    }
+    let mut broken = fs::File::create(world.path(file)).unwrap();
+    std::io::Write::write_all(&mut broken, b"{\"a\": \"\xff\"}").unwrap();
+    assert_eq!(world.eclusa(&["install", "claude-code"]).code, 1);
+    assert!(world.eclusa(&["status", "claude-code"]).out.contains("problem: "));
+}
+
+/// Links stay links, one that leads nowhere is left alone, and of two files either both are written
+/// or none.
+#[test]
+fn links_are_kept_and_files_are_written_all_or_none() {
+    let world = World::new();
+    fs::create_dir(world.path("home/.claude")).unwrap();
+    fs::create_dir(world.path("dotfiles")).unwrap();
+    let (link, target) = (world.path("home/.claude/settings.json"), "dotfiles/claude.json");
+    world.write(target, "{\"model\": \"opus\"}\n");
+    std::os::unix::fs::symlink(world.path(target), &link).unwrap();
+    assert_eq!(world.eclusa(&["install", "claude-code"]).code, 0);
+    assert!(link.is_symlink() && world.read(target).contains("hook claude-code"));
+    assert_eq!(world.eclusa(&["uninstall", "claude-code"]).code, 0);
+    assert!(link.is_symlink());
+    assert_eq!(world.read(target), "{\"model\": \"opus\"}\n");
+    // Nobody can write the second file, root neither.
+    std::os::unix::fs::symlink("/proc/self/timers", world.path("home/.claude.json")).unwrap();
+    let ran = world.eclusa(&["install", "claude-code"]);
+    assert!(ran.code == 1 && ran.err.contains(".claude.json"), "{ran:?}");
+    assert_eq!(world.read(target), "{\"model\": \"opus\"}\n");
+    assert!(world.eclusa(&["uninstall", "claude-code"]).out.contains("nothing to take out"));
+    std::os::unix::fs::symlink("nowhere", world.path("home/.codex")).unwrap();
+    fs::create_dir(world.path("home/.gemini")).unwrap();
+    let nowhere = world.path("home/.gemini/settings.json");
+    std::os::unix::fs::symlink("nowhere", &nowhere).unwrap();
+    let ran = world.eclusa(&["install", "gemini"]);
+    assert!(ran.code == 1 && ran.err.contains("leads nowhere"), "{ran:?}");
+    assert!(nowhere.is_symlink() && !nowhere.exists());
+    assert_eq!(world.eclusa(&["install", "codex"]).code, 1);
+    let mut homeless = world.command(&["install", "claude-code"]);
+    let output = homeless.env_remove("HOME").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("HOME is not set"), "{output:?}");
+}

@@ -1,0 +1,91 @@
+//! What a gate asks of its rules, whoever wrote them.
+
+use std::collections::BTreeMap;
+
+use eclusa_net::HostAccess;
+
+use super::{
+    ChangeTotals, ContextNeeds, EffectKind, EffectKinds, Effects, Explanation, HiddenPaths,
+};
+use crate::{Decision, Reason, Source, Validated, Verdict};
+
+/// The rules. Pure and total: no clock, disk or network; same call, same verdict, so that any
+/// decision can be replayed. An implementation that meets an error denies.
+pub trait Policy: Send + Sync {
+    /// Judges a call.
+    fn judge(&self, call: &Validated) -> Verdict;
+
+    /// The verdict on a call and what it was made of, for people. A policy that cannot say more
+    /// has its verdict, which carries its reasons.
+    fn explain(&self, call: &Validated) -> Explanation {
+        Explanation::of(call, self.judge(call))
+    }
+
+    /// Judges what a call would change: `Allow` commits it, `Ask` shows it to a person first,
+    /// `Deny` discards it. A policy that says nothing of effects leaves it at what was said
+    /// before the call ran.
+    fn judge_effects(&self, effects: &Effects<'_>) -> Verdict {
+        let text = "these rules say nothing of effects";
+        Verdict::from_reasons(vec![Reason {
+            decision: effects.unruled,
+            source: Source::Default,
+            origin: "effects".into(),
+            text: text.into(),
+        }])
+    }
+
+    /// What sort of thing each change is. A policy that does not tell them apart holds them all for
+    /// edits.
+    fn effect_kinds(&self, effects: &Effects<'_>) -> EffectKinds {
+        EffectKinds::all(EffectKind::Edit, effects.changes.len())
+    }
+
+    /// What must be known of the moment of a call to judge it: it is in
+    /// [`Validated::context`] then.
+    fn context_needs(&self) -> &ContextNeeds {
+        ContextNeeds::none()
+    }
+
+    /// How a call brings text from outside into the conversation, if it does.
+    fn taint_source(&self, _call: &Validated) -> Option<&'static str> {
+        None
+    }
+
+    /// What a conversation has used of what it may change without a question, and how much that is:
+    /// for the record. Empty where nothing bounds it.
+    fn budget_spent(&self, _spent: &ChangeTotals) -> BTreeMap<&'static str, [u64; 2]> {
+        BTreeMap::new()
+    }
+
+    /// True when [`Effects::lines`] must be counted, which means comparing files.
+    fn counts_lines(&self) -> bool {
+        false
+    }
+
+    /// The paths that a call may not look at although they lie beneath what it was permitted. For
+    /// tools that come upon paths which the call did not name.
+    fn hidden(&self, _call: &Validated) -> HiddenPaths {
+        HiddenPaths::nothing()
+    }
+
+    /// What is said of the hosts that a command reaches while it runs, beside what the settings of
+    /// its sandbox allow: a host that is denied here is never reached.
+    fn host_access(&self, _call: &Validated) -> HostAccess {
+        HostAccess::default()
+    }
+
+    /// What is worth saying of a call that may run, a line each. It decides nothing.
+    fn remarks(&self, _call: &Validated) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Judges a call that was permitted and is sent on to another host.
+    fn judge_host(&self, _call: &Validated, _host: &str) -> Verdict {
+        Verdict::from_reasons(vec![Reason {
+            decision: Decision::Deny,
+            source: Source::Default,
+            origin: "hosts".into(),
+            text: "these rules say nothing of other hosts".into(),
+        }])
+    }
+}

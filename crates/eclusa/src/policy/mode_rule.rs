@@ -1,0 +1,37 @@
+//! Rules that choose the mode of a run.
+
+use super::Names;
+use crate::{Mode, Run};
+
+/// A mode for some conversations or clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModeRule {
+    /// The mode.
+    pub mode: Mode,
+    /// Clients, by the names that they give themselves; `None`: all, and runs that have none.
+    pub client: Option<Names>,
+    /// Conversations; `None`: all.
+    pub conversation: Option<Names>,
+}
+
+impl ModeRule {
+    /// Whether it is about this run.
+    fn covers(&self, run: &Run) -> bool {
+        let client = || run.client.as_deref().unwrap_or_default();
+        self.client.as_ref().is_none_or(|it| it.matches(client()))
+            && self.conversation.as_ref().is_none_or(|it| it.matches(&run.conversation))
+    }
+
+    /// The mode of a run: the most careful of those that are about it, or its own.
+    pub fn mode_of(rules: &[ModeRule], run: &Run) -> Mode {
+        let mut modes = rules.iter().filter(|it| it.covers(run)).map(|it| it.mode);
+        let careful = |mode: &Mode| Mode::ALL.iter().position(|it| it == mode);
+        let first = modes.next();
+        first.map_or(run.mode, |first| {
+            modes.fold(first, |one, other| match careful(&other) < careful(&one) {
+                true => other,
+                false => one,
+            })
+        })
+    }
+}
