@@ -39,6 +39,7 @@ mod mission;
 mod newcomers;
 mod notifications;
 mod old_state;
+mod opencode_plugin;
 mod passkeys;
 mod people;
 mod policy;
