@@ -16,6 +16,7 @@ mod approvals_people;
 mod ask;
 mod built_in;
 mod chat;
+mod chat_spoofs;
 mod check;
 mod command_tools;
 mod configuration;
