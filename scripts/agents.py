@@ -262,13 +262,13 @@ def compare(agent, options):
     name, text = {"codex": ("default.rules", 'prefix_rule(pattern = ["git", "push"], decision = "forbidden")\n'),
                   "gemini": ("rules.toml", '[[rule]]\ntoolName = "run_shell_command"\ncommandPrefix = "git push"\n'
                                            'decision = "deny"\npriority = 100\n')}[agent]
-    os.mkdir(top + "/work")
-    open(top + "/work/" + name, "w").write(text)
+    os.mkdir(top + "/project")
+    open(top + "/project/" + name, "w").write(text)
     rule = '[[rules]]\ndecision = "deny"\ncommand = "git push"\n'
     os.makedirs(top + "/.config/eclusa")
     open(top + "/.config/eclusa/eclusa.toml", "w").write(rule)
     env = {"HOME": top, "PATH": os.path.join(options.packages, agent, "node_modules/.bin") + ":" + os.environ["PATH"]}
-    ran = subprocess.run([options.eclusa, "--json", "policy", "compare", agent, name, "--real"], cwd=top + "/work", env=env,
+    ran = subprocess.run([options.eclusa, "--json", "policy", "compare", agent, name, "--real"], cwd=top + "/project", env=env,
                          capture_output=True, text=True)
     try:
         said = json.loads(ran.stdout)

@@ -74,6 +74,11 @@ impl Agent {
         }
     }
 
+    /// True when the agent takes such a file from a directory above the project, too.
+    pub fn looks_above(self) -> bool {
+        self == Agent::Gemini
+    }
+
     /// The variable in the text of such a file with which our hooks would go by other rules than the
     /// person's, if there is one.
     pub fn redirected_by(self, text: &str) -> Option<String> {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::Pa
 use serde_json::json;
 
 use crate::{
-    hook::{before, claude, decision},
+    hook::{before, claude, decision, send},
     hook_faults::shell,
     mcp::{client::Client, http::Up},
     servers::{configured, works},
@@ -312,6 +312,22 @@ fn a_project_that_leads_hooks_to_other_rules_holds_nothing_and_runs_nothing() {
         world.write(&file, &json!({"env": {"NODE_ENV": "test"}}).to_string());
     }
     assert_eq!((decision(&claude(&world, &read)).0.as_str(), level()), ("allow", "hooked".into()));
+
+    // Gemini CLI reads variables from here, and from directories above.
+    assert_eq!(world.eclusa(&["install", "gemini"]).code, 0);
+    fs::create_dir_all(world.path("workspace/.gemini")).unwrap();
+    let event = json!({"session_id": "g", "cwd": world.path("workspace"), "tool_name": "read_file",
+        "hook_event_name": "BeforeTool", "tool_input": {"file_path": "a.txt"}});
+    let says = || (send(&world, "gemini", &event).out, world.eclusa(&["status", "gemini"]).out);
+    assert_eq!(says().0, "");
+    for file in ["workspace/.env", "workspace/.gemini/.env", ".env"] {
+        world.write(file, "A=1\nexport XDG_CONFIG_HOME = /elsewhere\n");
+        let (answer, status) = says();
+        assert!(answer.contains("deny") && answer.contains("XDG_CONFIG_HOME"), "{file}: {answer}");
+        assert!(status.contains("nothing is held"), "{file}: {status}");
+        world.write(file, "# HOME=/elsewhere\nA=1\n");
+    }
+    assert_eq!(says().0, "");
 }
 
 /// A server at an address is reached through the gate, with its header, which stays where it was.

@@ -188,11 +188,20 @@ fn switched_off(global: &Global, agent: Agent, managed: bool) -> Vec<String> {
     all
 }
 
-/// What in a project's settings has our hooks go by other rules than the person's.
+/// What in a project has our hooks go by other rules than the person's. Agents look for some of these
+/// files in directories above as well.
 pub(super) fn redirected(agent: Agent, root: &Path) -> Option<String> {
-    agent.variable_files().iter().find_map(|name| {
-        let variable = agent.redirected_by(&read_text(&root.join(name)).ok()?)?;
-        Some(format!("`{name}` sets `{variable}` for hooks, which would not go by your rules then"))
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let above = root.ancestors().take_while(|it| Some(*it) != home.as_deref());
+    above.take(if agent.looks_above() { usize::MAX } else { 1 }).find_map(|directory| {
+        agent.variable_files().iter().find_map(|name| {
+            let path = directory.join(name);
+            let variable = agent.redirected_by(&read_text(&path).ok()?)?;
+            let path = path.display();
+            Some(format!(
+                "`{path}` sets `{variable}` for hooks, which would not go by your rules then"
+            ))
+        })
     })
 }
 
