@@ -13,7 +13,6 @@ mod events;
 mod http;
 mod item;
 mod limits;
-mod message_cache;
 pub mod model;
 mod persona;
 mod retry;

@@ -18,7 +18,7 @@ use crate::{
     person,
     read_text::read_text,
     registry::{self, ProgramTools},
-    shell,
+    shell, trust,
 };
 
 /// Tools that are not there for every command, and can be ruled about all the same: those of whoever
@@ -68,7 +68,10 @@ impl AppContext {
             // As a layer, so that it cannot loosen what the administrator says either.
             layers.push(Layer::of_person("--mode", format!("mode = \"{mode}\"")));
         }
-        let mut config = Config::load(&layers).map_err(unusable)?;
+        let mut config = Config::load(&layers).map_err(|errors| {
+            let failure = unusable(errors);
+            if trust::is_stale(&paths) { failure.hint(trust::STALE) } else { failure }
+        })?;
         if global.mode.is_some() {
             config.modes.clear();
         }

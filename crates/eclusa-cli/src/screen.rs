@@ -110,12 +110,6 @@ impl Paint {
         Paint(false)
     }
 
-    /// Colours, whatever is written to.
-    #[cfg(test)]
-    pub(crate) fn always() -> Paint {
-        Paint(true)
-    }
-
     /// The text in its colour.
     pub(crate) fn text<'a>(self, style: Style, text: &'a str) -> Cow<'a, str> {
         match style.code() {
@@ -206,10 +200,20 @@ impl Screen {
         writeln!(self.out, "{value}")
     }
 
-    /// Columns. On a terminal the widest are cut so that each row fits a line.
+    /// Columns, of which the first holds names. On a terminal the widest are cut so that each row
+    /// fits a line.
     pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
         let lines = layout::table(rows, self.columns, |_| false);
-        lines.iter().try_for_each(|it| writeln!(self.out, "{it}"))
+        for (row, line) in rows.iter().zip(&lines) {
+            let name = row.first().map(String::as_str).unwrap_or_default();
+            match line.strip_prefix(name).filter(|_| !name.is_empty()) {
+                Some(rest) => {
+                    writeln!(self.out, "{}{rest}", self.paint.text(Style::Strong, name))?;
+                }
+                None => writeln!(self.out, "{line}")?,
+            }
+        }
+        Ok(())
     }
 
     /// Names and texts beside each other. On a terminal a long text goes on below itself.

@@ -43,8 +43,9 @@ pub(crate) fn start(verbose: u8) -> Result<Telemetry, Failure> {
     let words = match (asked, verbose) {
         (Some(words), 0) => words,
         (_, 0) => "error,rmcp=off".to_owned(),
-        (_, 1) => "info".to_owned(),
-        (_, _) => "debug".to_owned(),
+        (_, 1) => "info,rmcp=warn".to_owned(),
+        // What libraries tell about patterns and connections is for `ECLUSA_LOG`.
+        (_, _) => "info,eclusa=debug".to_owned(),
     };
     let filter = EnvFilter::try_new(&words).map_err(|err| {
         Failure::usage(format!("`{words}` cannot be used as ECLUSA_LOG: {err}"))

@@ -95,14 +95,16 @@ impl Approver for Terminal {
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
         Box::pin(async move {
-            let given_up = GivenUp(Arc::default());
+            let input = self.input()?;
+            let mut waiting = Waiting::default();
             let talk = Prompt::new(
                 question.clone(),
-                self.input()?,
+                input,
                 AlwaysRules { files: self.rules.clone(), everywhere: self.everywhere.clone() },
-                given_up.0.clone(),
+                waiting.given_up.clone(),
             );
             let answered = tokio::task::spawn_blocking(move || talk.ask()).await;
+            waiting.answered = true;
             match answered {
                 Ok(Ok(answer)) => Ok(answer),
                 Ok(Err(err)) => Err(NotAsked::Failed(format!("the terminal failed: {err}"))),
@@ -112,11 +114,20 @@ impl Approver for Terminal {
     }
 }
 
-/// Tells the thread that reads keys that nobody waits for the answer any more.
-struct GivenUp(Arc<AtomicBool>);
+/// Whoever waits for an answer. Where they go away before it came, the thread that reads keys is told,
+/// and what is said next begins on a line of its own, not behind the question and `^C`.
+#[derive(Default)]
+struct Waiting {
+    given_up: Arc<AtomicBool>,
+    answered: bool,
+}
 
-impl Drop for GivenUp {
+impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Release);
+        self.given_up.store(true, Ordering::Release);
+        if !self.answered {
+            // Who cannot see it any more need not.
+            let _ = writeln!(io::stderr());
+        }
     }
 }

@@ -19,6 +19,17 @@ pub(crate) fn take_back(paths: &Paths) -> io::Result<()> {
     replace(&paths.trusted(), "")
 }
 
+/// True when a person has trusted the file, and it is another now.
+pub(crate) fn is_stale(paths: &Paths) -> bool {
+    let kept = fs::read_to_string(paths.trusted()).unwrap_or_default();
+    let now = crate::read_text::read_text(&paths.project());
+    !kept.trim().is_empty() && now.is_ok_and(|it| !is_given(paths, &it))
+}
+
+/// What is told of such a file.
+pub(crate) const STALE: &str = "the workspace's eclusa.toml has changed since it was trusted, so it may \
+                                only add restrictions; `eclusa config trust` trusts it as it is now";
+
 /// True when a person has trusted exactly this text. What cannot be read is not trusted.
 pub(crate) fn is_given(paths: &Paths, text: &str) -> bool {
     let kept = fs::read_to_string(paths.trusted()).unwrap_or_default();

@@ -10,8 +10,8 @@ use crate::limits::{
 use crate::outline::Outline;
 use crate::variable_origin::VariableOrigins;
 use crate::{
-    Command, Doubt, NestedCommands, Word, characters, hidden_forms, programs, shuck_parser,
-    tree_sitter,
+    Command, Doubt, NestedCommands, Part, Unknown, Word, characters, hidden_forms, programs,
+    shuck_parser, tree_sitter,
 };
 
 mod builtins;
@@ -266,6 +266,8 @@ impl Analyser<'_> {
             let what = format!("commands run commands more than {MAX_NESTING} deep");
             return self.refuse(Doubt::new(what, name));
         }
+        // Names of files in a known text are contained as a file of the workspace is that is run.
+        let found = outer.via.last().is_some_and(|it| matches!(&**it, "find" | "fd"));
         outer.via.push(name);
         outer.moved.extend(entered);
         for words in runs {
@@ -282,7 +284,10 @@ impl Analyser<'_> {
             match script.text() {
                 Some(text) => self.script(&text, &outer),
                 None => {
-                    self.doubt("it runs shell text that is not known beforehand", script.source)
+                    let what = "it runs shell text that is not known beforehand";
+                    let contained = found || feed.is_some_and(PipeData::is_known_here);
+                    let contained = contained && is_filled_in(&script);
+                    self.add_doubt(Doubt { contained, ..Doubt::new(what, script.source) });
                 }
             }
         }
@@ -339,6 +344,12 @@ impl Analyser<'_> {
             *slot = doubt;
         }
     }
+}
+
+/// True for known text into which `xargs` or `find` puts something.
+fn is_filled_in(script: &Word) -> bool {
+    let known = |it: &Part| matches!(it, Part::Text(_) | Part::Unknown { why: Unknown::Input, .. });
+    script.parts.iter().all(known)
 }
 
 fn displayed(command: &Command) -> String {

@@ -33,7 +33,8 @@ pub use class::{Class, Classes};
 pub(crate) use listing::{Listing, lists};
 pub(crate) use operands::as_far_as_known;
 pub(crate) use pipe_data::{
-    all_processes, input_word, known_text, passed_through, printed, run_with_input, searched_places,
+    all_processes, counts, input_word, known_text, passed_through, picks_lines, printed,
+    run_with_input, searched_places,
 };
 pub(crate) use processes::ends_all_that_fit;
 pub use profile::{CommandProfile, How, PathUse, Reason};

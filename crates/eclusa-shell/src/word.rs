@@ -24,6 +24,8 @@ pub enum Unknown {
     Local,
     /// Paths beneath what stands before it, which a search finds when it runs. None is a flag.
     Found,
+    /// What `xargs` and `find` put into the words of the commands that they run.
+    Input,
     /// The two parsers do not agree, or the word is of a kind nobody worked out.
     Unclear,
 }

@@ -30,10 +30,10 @@ mod tests;
 
 /// Runs of spaces up to this length are shown as they are: indentation, tables.
 const SPACES: usize = 16;
-/// Runs of any other character up to this length are shown as they are: rulers, frames.
-const SAME: usize = 32;
+/// Runs of any other character up to this length are shown as they are: rulers, frames, zeros.
+const SAME: usize = 80;
 /// Repetitions of something longer are shown as they are up to this many characters.
-const REPEATED: usize = 64;
+const REPEATED: usize = 80;
 /// The longest thing whose repetition is looked for.
 const UNIT: usize = 32;
 /// So many line breaks in a row are counted instead of being made.

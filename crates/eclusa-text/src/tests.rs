@@ -195,8 +195,9 @@ fn breaks_are_marked_and_runs_are_counted() {
     check(&format!("a{}b", " ".repeat(500)), "a⟨␠×500⟩b");
     check(&format!("a{}b", "\t".repeat(90)), "a⟨\\u{9}×90⟩b");
     check(&format!("a{}b", "\u{3000}".repeat(90)), "a⟨\\u{3000}×90⟩b");
-    check(&"x".repeat(32), &"x".repeat(32));
-    check(&"x".repeat(33), "⟨x×33⟩");
+    check(&"0".repeat(40), &"0".repeat(40));
+    check(&"-".repeat(80), &"-".repeat(80));
+    check(&"x".repeat(81), "⟨x×81⟩");
     check(&format!("{}rm", "# nothing\n".repeat(100)), "⟨#␠nothing⏎×100⟩\nrm");
 }
 

@@ -34,7 +34,7 @@ pub(crate) enum ServersCommand {
 Examples:
   eclusa servers add git -- uvx mcp-server-git
   eclusa servers add memory --access hidden -- npx -y @modelcontextprotocol/server-memory
-  eclusa servers add forge --env FORGE_TOKEN --host api.forge.example -- forge-mcp stdio
+  eclusa servers add forge --env FORGE_TOKEN --allow-net api.forge.example -- forge-mcp stdio
   eclusa servers add docs --url https://docs.example/mcp --header Authorization=DOCS_AUTHORIZATION
 
 No value of a variable or header is written to the configuration, only its name: the values stay in
@@ -97,7 +97,7 @@ variable that holds it.")]
     #[command(after_help = "\
 Examples:
   eclusa servers import                         from every agent that has a configuration here
-  eclusa servers import --from claude           ~/.claude.json and .mcp.json of the workspace
+  eclusa servers import --from claude-code      ~/.claude.json and .mcp.json of the workspace
   eclusa servers import other/mcp.json          a file with `mcpServers`, `servers` or `mcp_servers`
   eclusa --dry-run servers import               say what would be done
 
@@ -122,9 +122,9 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) env: Vec<String>,
     /// A host that its program may reach; repeatable
-    #[arg(long, visible_alias = "allow-net", value_name = "HOST")]
-    pub(crate) host: Vec<String>,
-    /// What its program may do with the workspace [default: read]
+    #[arg(long, alias = "host", value_name = "HOST")]
+    pub(crate) allow_net: Vec<String>,
+    /// What its program may do with the workspace, `workspace` in eclusa.toml [default: read]
     #[arg(long, value_parser = access(), value_name = "ACCESS")]
     pub(crate) access: Option<WorkspaceAccess>,
     /// Start its program without a sandbox: it can do whatever you can
@@ -165,6 +165,7 @@ pub(super) fn access() -> impl TypedValueParser<Value = WorkspaceAccess> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Client {
     /// Claude Code
+    #[value(name = "claude-code", alias = "claude")]
     Claude,
     /// Codex
     Codex,

@@ -68,11 +68,6 @@ impl LiveScreen {
         cleared
     }
 
-    /// Rings the terminal's bell.
-    pub(crate) fn ring(&mut self) -> io::Result<()> {
-        self.scrollback.ring()
-    }
-
     /// Takes the terminal back. The cursor stands at the left of an empty line.
     pub(crate) fn resume(&mut self) -> io::Result<()> {
         // Whoever has it keeps what was typed ahead.

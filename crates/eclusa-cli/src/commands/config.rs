@@ -3,7 +3,7 @@
 use std::{os::unix::fs::MetadataExt, path::Path};
 
 use eclusa::settings::Endpoint;
-use eclusa_config::Config;
+use eclusa_config::{Config, Layer, Trust};
 use serde_json::json;
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     context::AppContext,
     failure::{Exit, Failure},
     paths::Paths,
-    screen::{Screen, sanitize},
+    screen::{Screen, note, sanitize},
     toml_json, trust,
 };
 
@@ -51,10 +51,36 @@ fn trust(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
     let name = sanitize(&file.display().to_string());
     let text = crate::read_text::read_text(&file)
         .map_err(|err| Failure::usage(format!("cannot read `{name}`: {err}")))?;
+    let own = file.display().to_string();
+    let layers = config_layers::layers(&paths)?;
+    let load_as = |trust: Trust| {
+        let put = |it: &Layer| Layer {
+            trust: if it.name == own { trust } else { it.trust },
+            ..it.clone()
+        };
+        Config::load(&layers.iter().map(put).collect::<Vec<_>>())
+    };
+    load_as(Trust::Person).map_err(config_layers::unusable)?;
+    let untrusted = load_as(Trust::Project);
     let digest = trust::give(&paths, &text).map_err(Failure::failed)?;
     screen.line(&format!("{name} is trusted until it changes (sha256 {digest})"))?;
+    if let Err(looser) = untrusted {
+        screen.line("it says what a file that nobody trusts may not say:")?;
+        for it in looser.0.iter().filter(|it| it.file == own) {
+            screen.line(&format!("  {}: {}", it.line, sanitize(&passage(&text, it.line))))?;
+        }
+    }
     screen.line("`eclusa config untrust` takes the trust back")?;
     Ok(())
+}
+
+/// A line of the file; of a table, all of it.
+fn passage(text: &str, line: usize) -> String {
+    let mut lines = text.lines().skip(line.saturating_sub(1)).map(str::trim);
+    let first = lines.next().unwrap_or_default();
+    let within = lines.take_while(|it| !it.is_empty() && !it.starts_with('['));
+    let within = within.filter(|_| first.starts_with('['));
+    std::iter::once(first).chain(within).collect::<Vec<_>>().join(" ")
 }
 
 fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure> {
@@ -99,6 +125,9 @@ fn check(global: &Global, screen: &mut Screen) -> Result<Exit, Failure> {
     }
     for layer in layers {
         screen.line(&format!("read {}", sanitize(&layer.name)))?;
+    }
+    if trust::is_stale(&paths) {
+        note(trust::STALE);
     }
     if !missing.is_empty() {
         screen.flush()?;

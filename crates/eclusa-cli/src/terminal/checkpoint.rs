@@ -10,14 +10,13 @@ use std::{
 use eclusa::{
     NotAsked, Validated, one_line,
     preflight::{Checkpoint, PreflightError},
-    workspace::visible,
 };
 use futures::future::BoxFuture;
 
 use crate::screen::spinner;
 
 use super::{
-    GivenUp, Terminal,
+    Terminal, Waiting,
     key_reader::{KeyReader, TypedLine},
 };
 
@@ -29,10 +28,11 @@ impl Checkpoint for Terminal {
                 NotAsked::Unread(why) | NotAsked::Failed(why) => why,
                 NotAsked::Parked(id) => format!("it waits for approval {id}"),
             })?;
-            let given_up = GivenUp(Arc::default());
+            let mut waiting = Waiting::default();
             let (tool, args) = (call.name().to_owned(), format!("{:#}", call.args()));
-            let flag = given_up.0.clone();
+            let flag = waiting.given_up.clone();
             let asked = tokio::task::spawn_blocking(move || ask(&tool, &args, tty, flag)).await;
+            waiting.answered = true;
             match asked {
                 Ok(Ok(true)) => Ok(()),
                 Ok(Ok(false)) => Err("a person did not confirm it".into()),
@@ -50,8 +50,11 @@ fn ask(tool: &str, args: &str, tty: OwnedFd, given_up: Arc<AtomicBool>) -> io::R
     let mut out = io::stderr().lock();
     let shown = one_line(tool);
     writeln!(out, "\nCheckpoint: {shown} cannot be undone.")?;
-    for line in visible(args).lines() {
-        writeln!(out, "  │ {line}")?;
+    for line in args.lines() {
+        // Its indentation is our own.
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        writeln!(out, "  │ {:indent$}{}", "", one_line(text))?;
     }
     out.flush()?;
     keys.settle()?;

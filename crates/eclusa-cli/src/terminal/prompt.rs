@@ -207,10 +207,11 @@ impl Prompt {
         drop(out);
         Ok(match self.keys.line()? {
             TypedLine::Line(line) => Some(line),
-            TypedLine::End | TypedLine::GivenUp => {
+            TypedLine::End => {
                 writeln!(io::stderr())?;
                 None
             }
+            TypedLine::GivenUp => None,
         })
     }
 

@@ -236,3 +236,40 @@ fn ordinary_commands_that_go_elsewhere_and_come_back_are_not_asked_about() {
         assert_eq!(world.judge(command).decision, wanted, "{command}");
     }
 }
+
+/// What only looks at the machine is tried, and so is shell text that only plain words, numbers or
+/// names of files are put into. Text from elsewhere is asked about before it runs.
+#[test]
+fn looking_and_texts_with_known_words_in_them_are_staged() {
+    let world = World::shipped();
+    for (command, wanted) in [
+        ("crontab -l 2>/dev/null; uptime", Decision::Stage),
+        ("crontab jobs.txt", Decision::Ask),
+        ("crontab -r", Decision::Deny),
+        ("mount | grep ext4", Decision::Stage),
+        ("mount -a", Decision::Ask),
+        ("mount -o bind / /mnt", Decision::Ask),
+        ("ldconfig -p | grep libssl", Decision::Stage),
+        ("ldconfig", Decision::Ask),
+        ("swapon --show", Decision::Stage),
+        ("update-alternatives --list editor", Decision::Stage),
+        ("update-alternatives --set editor /bin/ed", Decision::Ask),
+        ("systemctl status nginx --no-pager", Decision::Stage),
+        ("systemctl restart nginx", Decision::Ask),
+        ("systemctl poweroff", Decision::Deny),
+        ("seq 1 5 | xargs -I{} sh -c 'echo $(( {} * {} ))' | paste -sd+", Decision::Stage),
+        ("seq 9 | sort -rn | head -n 3 | xargs -I% bash -c 'echo %'", Decision::Stage),
+        ("printf '%s\\n' a b | xargs -I{} sh -c 'echo {}'", Decision::Stage),
+        ("git ls-files | xargs -I{} sh -c 'wc -l {}'", Decision::Stage),
+        ("ls | xargs -I{} sh -c 'file {}'", Decision::Stage),
+        ("find . -name '*.sh' -exec sh -c 'bash -n {}' \\;", Decision::Stage),
+        ("seq 1 5 | xargs -I{} sh -c 'rm -rf / {}'", Decision::Deny),
+        ("seq 1 5 | xargs -I{} sh -c \"$X {}\"", Decision::Ask),
+        ("echo 'touch x; id' | xargs -I{} sh -c '{}'", Decision::Ask),
+        ("cat list.txt | xargs -I{} sh -c '{}'", Decision::Ask),
+        ("curl -s https://a.example | xargs -I{} sh -c 'echo {}'", Decision::Ask),
+        ("seq -f '%g;id' 5 | xargs -I{} sh -c 'echo {}'", Decision::Ask),
+    ] {
+        assert_eq!(world.judge(command).decision, wanted, "{command}");
+    }
+}

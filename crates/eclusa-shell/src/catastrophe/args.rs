@@ -33,8 +33,10 @@ pub(super) fn by_words(
             let file = profile.paths.iter().find(|it| opens && is_of_system(&it.word))?;
             Some(Catastrophe::new(Verb::OpenToAll, Target::SystemFile).with_word(&file.word))
         }
-        "services" | "accounts" if stops_machine(argv) => found(Verb::End, Target::Machine),
-        "services" if profile.program == "crontab" => {
+        "services" | "systemctl" | "accounts" if stops_machine(argv) => {
+            found(Verb::End, Target::Machine)
+        }
+        "crontab" => {
             // What stands behind `u` is a name.
             let removes = |it: &str| it.split('u').next().is_some_and(|it| it.contains('r'));
             let mut flags = texts().filter(|it| it.starts_with('-') && !it.starts_with("--"));

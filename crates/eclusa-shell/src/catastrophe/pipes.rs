@@ -17,6 +17,8 @@ pub(crate) enum PipeData {
     Paths(Vec<Word>),
     /// Names of files in the workspace.
     Names(Listing),
+    /// Numbers, one a line.
+    Numbers,
 }
 
 impl PipeData {
@@ -39,7 +41,9 @@ impl PipeData {
                 let runs = command.profile.runs.iter().map(known).collect();
                 NestedCommands { runs, ..NestedCommands::default() }
             }
-            PipeData::Paths(_) | PipeData::Names(_) => NestedCommands::default(),
+            PipeData::Paths(_) | PipeData::Names(_) | PipeData::Numbers => {
+                NestedCommands::default()
+            }
         }
     }
 
@@ -47,6 +51,17 @@ impl PipeData {
     pub(crate) fn describe_in(&self, command: &mut Command) {
         if let PipeData::Names(listing) = self {
             listing.describe_in(&command.words, &mut command.profile);
+        }
+    }
+
+    /// True for plain words, numbers and names of files. Shell text that they are put into runs
+    /// nothing that is not in the script or in the workspace already.
+    pub(crate) fn is_known_here(&self) -> bool {
+        let plain =
+            |it: char| it.is_ascii_alphanumeric() || it.is_whitespace() || "._-/".contains(it);
+        match self {
+            PipeData::Text(text) => text.chars().all(plain),
+            PipeData::Paths(_) | PipeData::Names(_) | PipeData::Numbers => true,
         }
     }
 }
@@ -64,7 +79,7 @@ pub(super) fn printed(command: &Command) -> Option<String> {
     }
     match given(command)? {
         PipeData::Text(text) => programs::passed_through(&command.words, &text),
-        PipeData::Paths(_) | PipeData::Names(_) => None,
+        PipeData::Paths(_) | PipeData::Names(_) | PipeData::Numbers => None,
     }
 }
 
@@ -72,7 +87,7 @@ pub(super) fn printed(command: &Command) -> Option<String> {
 pub(super) fn printed_by(command: &Command, handed: Option<&PipeData>) -> Option<String> {
     printed(command).or_else(|| match handed? {
         PipeData::Text(text) => programs::passed_through(&command.words, text),
-        PipeData::Paths(_) | PipeData::Names(_) => None,
+        PipeData::Paths(_) | PipeData::Names(_) | PipeData::Numbers => None,
     })
 }
 
@@ -114,9 +129,14 @@ fn handed_on(command: &Command, handed: Option<PipeData>) -> Option<PipeData> {
     if let Some(text) = programs::all_processes(&command.words) {
         return Some(PipeData::Text(text));
     }
+    let on = matches!(handed, Some(PipeData::Numbers)) && programs::picks_lines(&command.words);
+    if on || programs::counts(&command.words) {
+        return Some(PipeData::Numbers);
+    }
     if let Some(listing) = programs::lists(&command.words) {
         return Some(PipeData::Names(listing));
     }
     let paths = programs::searched_places(&command.words);
-    (!paths.is_empty()).then_some(PipeData::Paths(paths))
+    let here = command.words.first().and_then(Word::text).as_deref() == Some("ls");
+    (here || !paths.is_empty()).then_some(PipeData::Paths(paths))
 }

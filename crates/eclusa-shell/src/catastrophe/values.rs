@@ -67,7 +67,7 @@ fn from_input(
     let piped = feed.iter().filter_map(|it| match it {
         PipeData::Text(text) => Some(text.clone()),
         PipeData::Paths(paths) => paths.first().and_then(programs::known_text),
-        PipeData::Names(_) => None,
+        PipeData::Names(_) | PipeData::Numbers => None,
     });
     let texts = own.chain(around).chain(piped);
     let texts = texts.map(|it| it.trim_end().to_owned()).filter(|it| !it.is_empty()).take(4);

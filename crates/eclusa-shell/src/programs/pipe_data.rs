@@ -181,6 +181,24 @@ fn unescaped(text: &str) -> String {
     done
 }
 
+/// True for `seq` and nothing but numbers.
+pub(crate) fn counts(argv: &[Word]) -> bool {
+    let texts: Option<Vec<_>> = argv.iter().map(Word::text).collect();
+    let Some((name, words)) = texts.as_deref().and_then(<[_]>::split_first) else { return false };
+    let digits = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
+    name == "seq" && !words.is_empty() && words.iter().all(|it| it == "-w" || digits(it))
+}
+
+/// True for what hands on lines as they are, perhaps not all, or in another order.
+pub(crate) fn picks_lines(argv: &[Word]) -> bool {
+    let texts: Option<Vec<_>> = argv.iter().map(Word::text).collect();
+    let Some((name, words)) = texts.as_deref().and_then(<[_]>::split_first) else { return false };
+    let counted = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
+    let flag = |it: &str| matches!(it, "-n" | "-r" | "-rn" | "-nr" | "-R" | "-u");
+    let known = |it: &str| flag(it) || counted(it.trim_start_matches(['-', 'n']));
+    matches!(&**name, "sort" | "head" | "tail" | "shuf" | "tac") && words.iter().all(|it| known(it))
+}
+
 /// What stands for the processes that a command lists, where these are all of them.
 pub(crate) fn all_processes(argv: &[Word]) -> Option<String> {
     lists_all(argv).then(|| EVERY.to_owned())

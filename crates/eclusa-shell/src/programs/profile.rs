@@ -171,7 +171,7 @@ pub(crate) fn with_unknown(text: &str, mark: &str) -> Word {
     let mut parts = Vec::new();
     for (at, piece) in text.split(mark).enumerate() {
         if at > 0 {
-            parts.push(Part::Unknown { why: Unknown::Unclear, splits: false });
+            parts.push(Part::Unknown { why: Unknown::Input, splits: false });
         }
         if !piece.is_empty() {
             parts.push(Part::Text(piece.to_owned()));
@@ -187,13 +187,19 @@ pub(crate) fn is_dynamic(word: &Word) -> bool {
 
 /// What a program appends to the words of a command that it runs, and nobody knows beforehand.
 pub(crate) fn appended(source: &str) -> Word {
+    let part = Part::Unknown { why: Unknown::Input, splits: true };
+    Word { parts: vec![part], source: source.to_owned() }
+}
+
+/// A word of which nobody knows anything beforehand, and that may become several.
+pub(crate) fn unclear(source: &str) -> Word {
     let part = Part::Unknown { why: Unknown::Unclear, splits: true };
     Word { parts: vec![part], source: source.to_owned() }
 }
 
 /// True for the word that stands for what `xargs` reads.
 pub(crate) fn is_appended(word: &Word) -> bool {
-    matches!(word.parts.as_slice(), [Part::Unknown { why: Unknown::Unclear, .. }])
+    matches!(word.parts.as_slice(), [Part::Unknown { why: Unknown::Input, .. }])
 }
 
 /// Paths that a search beneath the working directory finds.

@@ -9,7 +9,7 @@ use super::class::Class;
 use super::entry::{Arity, Entry, Role};
 use super::operands::{self, ArgPosition, one};
 use super::profile::{
-    CommandProfile, How, PathUse, appended, behind, is_dynamic, joined, with_unknown,
+    CommandProfile, How, PathUse, appended, behind, is_dynamic, joined, unclear, with_unknown,
 };
 
 /// tar: the first word can be a bundle without a dash, whose arguments follow in order; and the
@@ -102,7 +102,7 @@ pub(crate) fn xargs(entry: &'static Entry, words: &[Word], profile: &mut Command
             let marked = mark.as_ref().filter(|it| !it.is_empty() && word.source.contains(*it));
             if let Some(mark) = marked {
                 let known = word.text().map(|it| it.into_owned());
-                *word = known.map_or_else(|| appended(mark), |it| with_unknown(&it, mark));
+                *word = known.map_or_else(|| unclear(mark), |it| with_unknown(&it, mark));
             }
         }
         if mark.is_none() {

@@ -8,7 +8,6 @@ mod child;
 mod gate;
 mod outbox;
 mod power;
-mod power_questions;
 mod processes;
 mod questions;
 mod refusal;

@@ -164,6 +164,9 @@ impl Entry<'_> {
                 why = &*self.ledger.redactor.text(&ended.message).0,
                 "refused or failed"
             );
+        } else {
+            let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(ms, "done");
         }
     }
 

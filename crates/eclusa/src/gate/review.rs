@@ -62,7 +62,12 @@ pub(crate) async fn review(
             continue;
         }
         call = match into_change(name, said)? {
-            Some(args) => call.with_args(args, trail)?,
+            Some(args) => call.with_args(args, trail).map_err(|stop| match stop {
+                Stop::InvalidArgs(what) => {
+                    Stop::InvalidArgs(format!("as the reviewer `{name}` changed them: {what}"))
+                }
+                other => other,
+            })?,
             None => call,
         };
     }

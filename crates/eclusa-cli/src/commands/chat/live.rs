@@ -119,15 +119,13 @@ pub(super) async fn run(
     };
     live.chat.handle.take_up_answers();
     live.show_beginning(true);
-    live.take_draft();
     let talked = live.talk(first, typed).await;
     let LiveChat { mut chat, screen, mut questions, .. } = live;
-    let input = screen.view.composer.text();
     drop(screen);
     // Nobody is asked any more.
     questions.close();
     let id = chat.id.clone();
-    chat.close(&input).await;
+    chat.close().await;
     talked.map(|()| (Exit::Done, Some(id)))
 }
 
@@ -291,9 +289,6 @@ impl LiveChat<'_> {
     async fn hand_over(&mut self, question: HandOver) -> Result<(), Failure> {
         self.show_waiting_events();
         self.screen.suspend()?;
-        if self.chat.ctx.config.chat_bell {
-            self.screen.ring()?;
-        }
         let HandOver { ready, mut returned } = question;
         if ready.send(()).is_ok() {
             loop {

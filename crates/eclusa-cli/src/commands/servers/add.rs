@@ -55,8 +55,9 @@ fn selected(args: AddArgs) -> Result<ServerSettings, Failure> {
     let reach = match args.url {
         None => Endpoint::Command(args.command),
         Some(url) => {
-            if let (true, _) | (_, true) = (!args.env.is_empty(), !args.host.is_empty()) {
-                let text = "a server over HTTP has no program, so neither `--env` nor `--host`";
+            if let (true, _) | (_, true) = (!args.env.is_empty(), !args.allow_net.is_empty()) {
+                let text =
+                    "a server over HTTP has no program, so neither `--env` nor `--allow-net`";
                 return Err(Failure::usage(text));
             }
             Endpoint::Url { url, headers: headers(&args.header)? }
@@ -65,7 +66,7 @@ fn selected(args: AddArgs) -> Result<ServerSettings, Failure> {
     let plain = ServerSettings::new(&args.name, reach);
     Ok(ServerSettings {
         env: args.env,
-        hosts: args.host,
+        hosts: args.allow_net,
         trusted: args.trusted,
         workspace: args.access.unwrap_or(plain.workspace),
         sandbox: !args.no_sandbox,

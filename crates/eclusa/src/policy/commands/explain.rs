@@ -96,6 +96,7 @@ fn word(it: &Word) -> ExplainedWord {
             Unknown::Here => "the directory in which the script began",
             Unknown::Local => "a variable of the script",
             Unknown::Found => "what a search finds",
+            Unknown::Input => "what it is handed",
             Unknown::Unclear => "not worked out",
         }),
     };

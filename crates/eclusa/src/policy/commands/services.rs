@@ -13,7 +13,7 @@ pub(super) fn needs(profile: &CommandProfile) -> bool {
 }
 
 /// Programs, and those of their subcommands that change nothing anywhere.
-const LOOKS: [(&[&str], &[&str]); 5] = [
+const LOOKS: [(&[&str], &[&str]); 7] = [
     (
         &["docker", "podman", "nerdctl"],
         &["ps", "images", "inspect", "logs", "version", "info", "stats", "top", "port", "history"],
@@ -28,6 +28,24 @@ const LOOKS: [(&[&str], &[&str]); 5] = [
     ),
     (&["helm"], &["list", "ls", "status", "history", "show", "lint", "template", "version"]),
     (&["redis-cli"], &["ping"]),
+    (
+        &["systemctl"],
+        &[
+            "status",
+            "show",
+            "cat",
+            "is-active",
+            "is-enabled",
+            "is-failed",
+            "list-units",
+            "list-timers",
+            "list-sockets",
+            "list-unit-files",
+            "list-dependencies",
+            "get-default",
+        ],
+    ),
+    (&["hostnamectl", "timedatectl", "localectl"], &["status", "show"]),
 ];
 
 /// Groups of subcommands, and those of them that change nothing anywhere.

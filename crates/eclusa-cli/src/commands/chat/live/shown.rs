@@ -182,7 +182,6 @@ fn show_item(view: &mut View, item: &TranscriptItem, all: &[TranscriptItem]) {
         ItemBody::Opened { .. }
         | ItemBody::Call { .. }
         | ItemBody::Resumed { .. }
-        | ItemBody::Summary { .. }
-        | ItemBody::Draft { .. } => {}
+        | ItemBody::Summary { .. } => {}
     }
 }
