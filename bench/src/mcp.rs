@@ -3,14 +3,18 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
+    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
+
+mod crowd;
+mod web;
+
+use web::Web;
 
 use crate::measure::{Told, line, middle, number, tell};
 
@@ -103,6 +107,13 @@ pub(crate) fn run() -> Told {
     idle.ask("tools/list", json!({}))?;
     std::thread::sleep(Duration::from_millis(300));
     number("idle memory, eclusa mcp", resident(idle.child.id())?, "MB");
+    let alone = crowd::call(command(&bare, &["http"]))?;
+    let gated = crowd::call(ours(&up, "", "power-loss")?)?;
+    for (name, crowd) in [("bare rmcp", &alone), ("eclusa up", &gated)] {
+        line(&format!("http, 200 at once, median, {name}"), crowd.median, alone.median);
+        line(&format!("http, 200 at once, 99th percentile, {name}"), crowd.slow, alone.slow);
+        number(&format!("memory with 1,000 connections, {name}"), crowd.memory, "MB");
+    }
     Ok(())
 }
 
@@ -260,93 +271,9 @@ impl Drop for Pipe {
     }
 }
 
-/// A server on a port.
-struct Web {
-    child: Child,
-    stream: BufReader<TcpStream>,
-    host: String,
-    next: u64,
-}
-
-impl Web {
-    fn start(mut command: Command) -> Result<Web, Failed> {
-        let mut child = command.spawn()?;
-        let mut said = String::new();
-        BufReader::new(child.stdout.take().ok_or("no pipe")?).read_line(&mut said)?;
-        let host = said.split("http://").nth(1).and_then(|it| it.split('/').next());
-        let host = host.ok_or_else(|| format!("no address: {said}"))?.to_owned();
-        let stream = TcpStream::connect(&host)?;
-        stream.set_nodelay(true)?;
-        Ok(Web { child, stream: BufReader::new(stream), host, next: 0 })
-    }
-
-    fn call(&mut self, tool: &str) -> Result<String, Failed> {
-        self.next += 1;
-        let call = with_meta(json!({"name": tool, "arguments": {"text": "the same"}}));
-        let body =
-            json!({"jsonrpc": "2.0", "id": self.next, "method": "tools/call", "params": call});
-        let body = body.to_string();
-        let head = format!(
-            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
-             Mcp-Method: tools/call\r\nMcp-Name: {tool}\r\nContent-Length: {}\r\n\r\n",
-            self.host,
-            body.len()
-        );
-        self.stream.get_mut().write_all(format!("{head}{body}").as_bytes())?;
-        self.answer()
-    }
-
-    /// The body of the next answer: of a known length, or in chunks.
-    fn answer(&mut self) -> Result<String, Failed> {
-        let (mut length, mut chunked) = (0, false);
-        loop {
-            let header = self.line()?.to_ascii_lowercase();
-            if header.is_empty() {
-                break;
-            }
-            if let Some(value) = header.strip_prefix("content-length:") {
-                length = value.trim().parse()?;
-            }
-            chunked |= header.starts_with("transfer-encoding:") && header.contains("chunked");
-        }
-        let mut body = Vec::new();
-        if !chunked {
-            body.resize(length, 0);
-            self.stream.read_exact(&mut body)?;
-            return Ok(String::from_utf8(body)?);
-        }
-        loop {
-            let size = usize::from_str_radix(self.line()?.trim(), 16)?;
-            let from = body.len();
-            body.resize(from + size, 0);
-            self.stream.read_exact(body.get_mut(from..).unwrap_or_default())?;
-            self.line()?;
-            if size == 0 {
-                return Ok(String::from_utf8(body)?);
-            }
-        }
-    }
-
-    fn line(&mut self) -> Result<String, Failed> {
-        let mut line = String::new();
-        if self.stream.read_line(&mut line)? == 0 {
-            return Err("the server hung up".into());
-        }
-        Ok(line.trim_end().to_owned())
-    }
-}
-
 impl Trip for Web {
     fn trip(&mut self, tool: &str) -> Result<String, Failed> {
-        self.call(tool)
-    }
-}
-
-impl Drop for Web {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.connection.call(tool)
     }
 }
 

@@ -27,41 +27,68 @@ pub(crate) const LONG_OUTPUT: usize = 2 << 10;
 pub(crate) type Pictures = HashMap<String, Arc<[u8]>>;
 
 /// What the model is shown.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct View {
     pub(crate) system: String,
-    pub(crate) messages: Vec<ViewMessage>,
+    pub(crate) messages: Vec<Arc<ViewMessage>>,
     /// How many messages of the model there have been, those that are not shown included.
     pub(crate) replies: u64,
+    /// Entries before this one are not shown.
+    start: u64,
+    /// Long outputs before this entry are left out.
+    shortened: u64,
+}
+
+/// What a view depends on besides the entries.
+#[derive(Clone, Copy)]
+pub(crate) struct ViewContext<'a> {
+    pub(crate) conversation: &'a str,
+    pub(crate) model: &'a ModelProfile,
+    pub(crate) pictures: &'a Pictures,
 }
 
 /// What a model is shown of these entries.
-pub(crate) fn view(
-    conversation: &str,
-    items: &[TranscriptItem],
-    model: &ModelProfile,
-    pictures: &Pictures,
-) -> View {
-    let mut shown = Shown { view: View::default(), conversation, model, pictures, shortened: 0 };
-    let (mut start, mut summary, mut project) = (0, None, None);
+pub(crate) fn view(items: &[TranscriptItem], shown: ViewContext<'_>) -> View {
+    let mut view = View::default();
+    let (mut summary, mut project) = (None, None);
     for item in items {
         match &item.body {
             ItemBody::Opened { system, project: words, .. } => {
-                shown.view.system.clone_from(system);
+                view.system.clone_from(system);
                 project.clone_from(words);
             }
-            ItemBody::Summary { text: Some(text), cut } => (start, summary) = (*cut, Some(text)),
-            ItemBody::Summary { text: None, cut } => shown.shortened = *cut,
+            ItemBody::Summary { text: Some(text), cut } => {
+                (view.start, summary) = (*cut, Some(text));
+            }
+            ItemBody::Summary { text: None, cut } => view.shortened = *cut,
             _ => {}
         }
     }
     if let Some(project) = project {
-        shown.user(format!("the project says:\n\n{project}"), Vec::new());
+        view.user(format!("the project says:\n\n{project}"), Vec::new());
     }
     if let Some(summary) = summary {
-        shown.user(format!("summary by the model of what came before:\n\n{summary}"), Vec::new());
+        view.user(format!("summary by the model of what came before:\n\n{summary}"), Vec::new());
     }
-    for item in items {
+    items.iter().for_each(|it| view.add(it, shown));
+    view
+}
+
+impl View {
+    /// What the model is shown of all of these entries, where it was shown those before `new`.
+    /// Messages that it has been shown stay the same, unless it is shown less from now on.
+    pub(crate) fn grow(&mut self, items: &[TranscriptItem], new: usize, shown: ViewContext<'_>) {
+        let added = items.get(new..).unwrap_or_default();
+        let begins_anew = |it: &TranscriptItem| {
+            matches!(it.body, ItemBody::Opened { .. } | ItemBody::Summary { .. })
+        };
+        match added.iter().any(begins_anew) {
+            true => *self = view(items, shown),
+            false => added.iter().for_each(|it| self.add(it, shown)),
+        }
+    }
+
+    fn add(&mut self, item: &TranscriptItem, shown: ViewContext<'_>) {
         // What was cut off by an interruption is not said again.
         let said = matches!(
             item.body,
@@ -69,74 +96,48 @@ pub(crate) fn view(
                 | ItemBody::Partial { .. }
                 | ItemBody::Summary { text: Some(_), .. }
         );
-        if said {
-            shown.view.replies += 1;
+        self.replies += u64::from(said);
+        if item.seq < self.start {
+            return;
         }
-        if item.seq >= start {
-            shown.add(item);
-        }
-    }
-    shown.view
-}
-
-struct Shown<'a> {
-    view: View,
-    conversation: &'a str,
-    model: &'a ModelProfile,
-    pictures: &'a Pictures,
-    /// Long outputs before this entry are left out.
-    shortened: u64,
-}
-
-impl Shown<'_> {
-    fn add(&mut self, item: &TranscriptItem) {
         match &item.body {
             ItemBody::Person { text, pictures } => {
-                let (pictures, missing) = self.look_up(pictures);
+                let (pictures, missing) = shown.look_up(pictures);
                 self.user(format!("{text}{missing}"), pictures);
             }
-            ItemBody::Model { text, .. } => self.view.messages.push(ViewMessage::Assistant {
-                text: text.clone(),
-                calls: Vec::new(),
-                blocks: self.blocks(item),
-            }),
-            ItemBody::Partial { text } => self.view.messages.push(ViewMessage::Assistant {
-                text: text.clone(),
-                calls: Vec::new(),
-                blocks: None,
-            }),
+            ItemBody::Model { text, .. } => self.assistant(text, shown.blocks(item)),
+            ItemBody::Partial { text } => self.assistant(text, None),
             ItemBody::Call { id, name, args, .. } => {
                 let call = ViewCall { id: id.clone(), name: name.clone(), args: args.clone() };
-                if let Some(ViewMessage::Assistant { calls, .. }) = self.view.messages.last_mut() {
+                let last = self.messages.last_mut().map(Arc::make_mut);
+                if let Some(ViewMessage::Assistant { calls, .. }) = last {
                     calls.push(call);
                 }
             }
-            ItemBody::Answer(answer) => self.answer(item.seq, answer),
-            ItemBody::LateAnswer(answer) => self.late_answer(item.seq, answer),
+            ItemBody::Answer(answer) => self.answer(item.seq, answer, shown),
+            ItemBody::LateAnswer(answer) => self.late_answer(item.seq, answer, shown),
             ItemBody::Opened { .. }
             | ItemBody::Resumed { .. }
             | ItemBody::Summary { .. }
-            | ItemBody::Notice { .. } => {}
+            | ItemBody::Notice { .. }
+            | ItemBody::Draft { .. } => {}
         }
     }
 
-    fn user(&mut self, text: String, pictures: Vec<(String, Arc<[u8]>)>) {
-        self.view.messages.push(ViewMessage::User { text, pictures });
+    fn user(&mut self, text: String, pictures: Vec<Picture>) {
+        self.messages.push(Arc::new(ViewMessage::User { text, pictures }));
     }
 
-    /// What the model sent, where it was this very model on this very wire.
-    fn blocks(&self, item: &TranscriptItem) -> Option<Arc<Value>> {
-        let mut kept: Value = serde_json::from_str(item.blocks.as_deref()?).ok()?;
-        let same = kept.get("wire")?.as_str()? == self.model.wire
-            && kept.get("model")?.as_str()? == self.model.model;
-        same.then(|| kept.get_mut("blocks").map(Value::take).map(Arc::new))?
+    fn assistant(&mut self, text: &str, blocks: Option<Arc<Value>>) {
+        let (text, calls) = (text.to_owned(), Vec::new());
+        self.messages.push(Arc::new(ViewMessage::Assistant { text, calls, blocks }));
     }
 
     /// What came of a call that had waited for a person. The call itself was answered long ago, so
     /// this is told in the person's place.
-    fn late_answer(&mut self, seq: u64, item: &AnswerItem) {
-        let (pictures, missing) = self.look_up(&item.pictures);
-        let answer = self.tool_answer(seq, item, &missing);
+    fn late_answer(&mut self, seq: u64, item: &AnswerItem, shown: ViewContext<'_>) {
+        let (pictures, missing) = shown.look_up(&item.pictures);
+        let answer = self.tool_answer(seq, item, &missing, shown);
         let text = format!(
             "[a call that waited for approval has been answered; this came of it]\n{}",
             fenced::results(&[answer])
@@ -144,11 +145,17 @@ impl Shown<'_> {
         self.user(text, pictures);
     }
 
-    fn tool_answer(&self, seq: u64, item: &AnswerItem, missing: &str) -> ToolAnswer {
+    fn tool_answer(
+        &self,
+        seq: u64,
+        item: &AnswerItem,
+        missing: &str,
+        shown: ViewContext<'_>,
+    ) -> ToolAnswer {
         ToolAnswer {
             id: item.id.clone(),
             tool: item.tool.clone(),
-            output: self.output(seq, item) + missing,
+            output: self.output(seq, item, shown) + missing,
             error: item.error.clone(),
             truncated: item.truncated,
             time_ms: item.time_ms,
@@ -157,31 +164,30 @@ impl Shown<'_> {
     }
 
     /// Answers come as they were there; the model is shown them in the order of its calls.
-    fn answer(&mut self, seq: u64, item: &AnswerItem) {
-        let (images, missing) = self.look_up(&item.pictures);
+    fn answer(&mut self, seq: u64, item: &AnswerItem, shown: ViewContext<'_>) {
+        let (images, missing) = shown.look_up(&item.pictures);
         let media = |(media_type, bytes)| Attachment::Image(Media { media_type, bytes });
         let answer = ToolAnswer {
             attachments: images.into_iter().map(media).collect(),
-            ..self.tool_answer(seq, item, &missing)
+            ..self.tool_answer(seq, item, &missing, shown)
         };
-        match self.view.messages.last_mut() {
-            Some(ViewMessage::Answers(all)) => all.push(answer),
-            _ => self.view.messages.push(ViewMessage::Answers(vec![answer])),
+        if !matches!(self.messages.last().map(|it| &**it), Some(ViewMessage::Answers(_))) {
+            self.messages.push(Arc::new(ViewMessage::Answers(Vec::new())));
         }
-        let mut last = self.view.messages.iter_mut().rev();
-        if let (Some(ViewMessage::Answers(all)), Some(ViewMessage::Assistant { calls, .. })) =
-            (last.next(), last.next())
-        {
+        let mut last = self.messages.iter_mut().rev();
+        let Some(ViewMessage::Answers(all)) = last.next().map(Arc::make_mut) else { return };
+        all.push(answer);
+        if let Some(ViewMessage::Assistant { calls, .. }) = last.next().map(|it| &**it) {
             all.sort_by_key(|it| calls.iter().position(|call| call.id == it.id));
         }
     }
 
-    fn output(&self, seq: u64, item: &AnswerItem) -> String {
+    fn output(&self, seq: u64, item: &AnswerItem, shown: ViewContext<'_>) -> String {
         let bytes = item.output.len() + item.in_archive;
         if seq < self.shortened && bytes > LONG_OUTPUT {
             let call = item.number.map(|it| format!(" of call {it}")).unwrap_or_default();
             let kb = bytes.div_ceil(1024);
-            return format!("[output{call}, {kb} KB: output {}.{seq}]", self.conversation);
+            return format!("[output{call}, {kb} KB: output {}.{seq}]", shown.conversation);
         }
         match &item.outside {
             Some(from) => {
@@ -189,6 +195,16 @@ impl Shown<'_> {
             }
             None => item.output.clone(),
         }
+    }
+}
+
+impl ViewContext<'_> {
+    /// What the model sent, where it was this very model on this very wire.
+    fn blocks(&self, item: &TranscriptItem) -> Option<Arc<Value>> {
+        let mut kept: Value = serde_json::from_str(item.blocks.as_deref()?).ok()?;
+        let same = kept.get("wire")?.as_str()? == self.model.wire
+            && kept.get("model")?.as_str()? == self.model.model;
+        same.then(|| kept.get_mut("blocks").map(Value::take).map(Arc::new))?
     }
 
     /// The pictures, or a line that says why they are not there.

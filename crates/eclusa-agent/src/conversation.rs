@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    context::{Measure, Pictures, view},
+    context::{Measure, Pictures, View, ViewContext},
     events::{AgentEvent, TurnEnd, TurnReport},
     item::{ItemBody, TaskOrigin, TranscriptItem},
     limits::TurnBudget,
@@ -21,6 +21,7 @@ mod approvals;
 mod asking;
 mod calling;
 mod compact;
+mod growing_hash;
 mod inbox;
 mod keeping;
 mod loading;
@@ -33,6 +34,7 @@ pub use inbox::{ConversationHandle, UserMessage};
 pub use opening::{ConversationSetup, OpenError, fork, keep_import};
 
 use calling::Repeats;
+use growing_hash::GrowingHash;
 use inbox::Next;
 use loading::Unread;
 
@@ -43,6 +45,8 @@ const MAX_PICTURE: usize = 5 << 20;
 pub struct Conversation {
     head: ConversationHead,
     items: Vec<TranscriptItem>,
+    /// What the model is shown of them.
+    view: View,
     gate: Gate,
     model: Arc<dyn Model>,
     persona: Persona,
@@ -67,6 +71,7 @@ pub struct Conversation {
     pictures: Pictures,
     compactions: u32,
     repeats: Repeats,
+    sent: GrowingHash,
     last_text: String,
     /// What of it was not read.
     unread: Unread,
@@ -281,16 +286,21 @@ impl Conversation {
     }
 
     fn plain_request(&self) -> ModelRequest {
-        let profile = self.model.profile();
-        let view = view(&self.head.id, &self.items, profile, &self.pictures);
-        let tools = profile.declares.and_then(|shape| self.declared(shape));
+        let tools = self.model.profile().declares.and_then(|shape| self.declared(shape));
         ModelRequest {
-            system: view.system,
-            messages: view.messages,
+            system: self.view.system.clone(),
+            messages: self.view.messages.clone(),
             tools,
             conversation: self.head.id.clone(),
-            replies_so_far: view.replies + self.unread.replies,
+            replies_so_far: self.view.replies + self.unread.replies,
         }
+    }
+
+    /// Shows the model what was kept since there were so many entries.
+    fn show_since(&mut self, count: usize) {
+        let (conversation, model) = (self.head.id.as_str(), self.model.profile());
+        let shown = ViewContext { conversation, model, pictures: &self.pictures };
+        self.view.grow(&self.items, count, shown);
     }
 
     /// Keeps a message of the model, whole: its words, and its calls before any of them passes.

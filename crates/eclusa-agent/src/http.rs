@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     model::{Delta, Model, ModelError, ModelProfile, ModelReply, ModelRequest},
-    wire::{self, WireSettings},
+    wire::{self, WireCache, WireSettings},
 };
 
 mod reply_reader;
@@ -33,6 +33,7 @@ pub struct HttpModel {
     client: Client,
     /// Goes to the host of the address and nowhere else; in no record and no transcript.
     key: Option<Arc<str>>,
+    cache: WireCache,
 }
 
 impl HttpModel {
@@ -65,7 +66,7 @@ impl HttpModel {
             images: settings.images,
             price: settings.price.clone(),
         };
-        Ok(HttpModel { profile, settings, address, client, key })
+        Ok(HttpModel { profile, settings, address, client, key, cache: WireCache::default() })
     }
 
     async fn stream(
@@ -109,7 +110,7 @@ impl Model for HttpModel {
     }
 
     fn body(&self, request: &ModelRequest) -> Vec<u8> {
-        wire::body(&self.settings, request).to_string().into_bytes()
+        wire::body(&self.settings, request, &self.cache)
     }
 
     fn ask<'a>(

@@ -4,6 +4,10 @@ use serde_json::{Map, Value, json};
 
 use crate::timestamp;
 
+mod answer_json;
+
+use answer_json::{pictures, read_pictures};
+
 /// One entry of a transcript. Entries are appended and never changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TranscriptItem {
@@ -97,6 +101,11 @@ pub enum ItemBody {
         /// The sentence.
         text: String,
     },
+    /// Words that were typed and not sent when the person left. The model is not told.
+    Draft {
+        /// The words.
+        text: String,
+    },
 }
 
 /// Where the calls of a task are on record: those of its parent's conversation.
@@ -159,6 +168,7 @@ impl ItemBody {
             ItemBody::Partial { .. } => "partial",
             ItemBody::Summary { .. } => "summary",
             ItemBody::Notice { .. } => "notice",
+            ItemBody::Draft { .. } => "draft",
         }
     }
 
@@ -186,7 +196,7 @@ impl ItemBody {
             | ItemBody::Resumed { .. }
             | ItemBody::Notice { .. }
             | ItemBody::Summary { .. } => "system",
-            ItemBody::Person { .. } => "user",
+            ItemBody::Person { .. } | ItemBody::Draft { .. } => "user",
             ItemBody::Model { .. } | ItemBody::Call { .. } | ItemBody::Partial { .. } => {
                 "assistant"
             }
@@ -201,7 +211,8 @@ impl ItemBody {
             ItemBody::Person { text, .. }
             | ItemBody::Model { text, .. }
             | ItemBody::Partial { text }
-            | ItemBody::Notice { text } => text.clone(),
+            | ItemBody::Notice { text }
+            | ItemBody::Draft { text } => text.clone(),
             ItemBody::Call { name, args, .. } | ItemBody::Resumed { name, args, .. } => {
                 format!("{name} {args}")
             }
@@ -258,7 +269,7 @@ impl TranscriptItem {
                 set("approval", (*approval).into());
                 set("tool_call", json!({"id": id, "name": name, "args": args}));
             }
-            ItemBody::Partial { text } | ItemBody::Notice { text } => {
+            ItemBody::Partial { text } | ItemBody::Notice { text } | ItemBody::Draft { text } => {
                 set("content", text.as_str().into());
             }
             ItemBody::Summary { text, cut } => {
@@ -316,6 +327,7 @@ impl TranscriptItem {
             ("partial", _) => ItemBody::Partial { text: content? },
             ("summary", _) => ItemBody::Summary { text: content, cut: number("cut")? },
             ("notice", _) => ItemBody::Notice { text: content? },
+            ("draft", _) => ItemBody::Draft { text: content? },
             _ => return None,
         };
         Some(TranscriptItem {
@@ -328,69 +340,4 @@ impl TranscriptItem {
             log_at: None,
         })
     }
-}
-
-impl AnswerItem {
-    fn json(&self) -> Value {
-        let mut result = json!({
-            "id": self.id,
-            "tool_name": self.tool,
-            "success": self.error.is_none(),
-            "output": self.output,
-            "truncated": self.truncated,
-            "execution_time_ms": self.time_ms,
-            "code": self.code,
-            "number": self.number,
-        });
-        if let Some(fields) = result.as_object_mut() {
-            if let Some(error) = &self.error {
-                fields.insert("error".to_owned(), error.as_str().into());
-            }
-            if let Some(outside) = &self.outside {
-                fields.insert("outside".to_owned(), outside.as_str().into());
-            }
-            if let Some(approval) = self.approval {
-                fields.insert("approval".to_owned(), approval.into());
-            }
-            if !self.pictures.is_empty() {
-                fields.insert("pictures".to_owned(), pictures(&self.pictures));
-            }
-        }
-        result
-    }
-
-    fn from_json(value: &Value) -> Option<AnswerItem> {
-        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-        Some(AnswerItem {
-            id: text("id")?,
-            tool: text("tool_name")?,
-            output: text("output")?,
-            error: text("error"),
-            truncated: value.get("truncated").and_then(Value::as_bool)?,
-            time_ms: value.get("execution_time_ms").and_then(Value::as_u64)?,
-            code: text("code")?,
-            number: value.get("number").and_then(Value::as_u64),
-            pictures: read_pictures(value.get("pictures")),
-            outside: text("outside"),
-            approval: value.get("approval").and_then(Value::as_u64),
-            in_archive: 0,
-        })
-    }
-}
-
-fn pictures(all: &[PictureRef]) -> Value {
-    if all.is_empty() {
-        return Value::Null;
-    }
-    let one = |it: &PictureRef| json!({"sha256": it.sha256, "media_type": it.media_type});
-    all.iter().map(one).collect()
-}
-
-fn read_pictures(value: Option<&Value>) -> Vec<PictureRef> {
-    let all = value.and_then(Value::as_array).into_iter().flatten();
-    all.filter_map(|it| {
-        let text = |name: &str| it.get(name).and_then(Value::as_str).map(str::to_owned);
-        Some(PictureRef { sha256: text("sha256")?, media_type: text("media_type")? })
-    })
-    .collect()
 }

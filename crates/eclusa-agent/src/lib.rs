@@ -13,6 +13,7 @@ mod events;
 mod http;
 mod item;
 mod limits;
+mod message_cache;
 pub mod model;
 mod persona;
 mod retry;

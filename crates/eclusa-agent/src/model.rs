@@ -122,8 +122,9 @@ impl Usage {
 pub struct ModelRequest {
     /// The system text.
     pub system: String,
-    /// The conversation so far.
-    pub messages: Vec<ViewMessage>,
+    /// The conversation so far. A message that was in an earlier request is the same `Arc`, so that a
+    /// model need not write it again.
+    pub messages: Vec<Arc<ViewMessage>>,
     /// The tools, declared in the shape that the model wants; with [`ModelProfile::declares`]
     /// `None` they are in the system text.
     pub tools: Option<Arc<Value>>,

@@ -24,11 +24,14 @@ use std::{
 
 use eclusa::parse::fenced;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::{json, value::RawValue};
 
-use crate::model::{
-    Delta, Model, ModelError, ModelProfile, ModelReply, ModelRequest, StopReason, Usage,
-    ViewMessage,
+use crate::{
+    message_cache::MessageCache,
+    model::{
+        Delta, Model, ModelError, ModelProfile, ModelReply, ModelRequest, StopReason, Usage,
+        ViewMessage,
+    },
 };
 
 /// How many bytes of text stand for a token.
@@ -42,6 +45,18 @@ pub struct ScriptModel {
     rate: u64,
     /// How many faults have been played, over all messages.
     faults: AtomicUsize,
+    /// The words of messages, as they are written.
+    cache: MessageCache<String>,
+}
+
+/// What a script is asked. Messages before `since` were told before, and are not read.
+#[derive(serde::Deserialize)]
+struct ScriptRequest<'a> {
+    system: String,
+    #[serde(borrow)]
+    messages: Vec<&'a RawValue>,
+    since: usize,
+    replies: usize,
 }
 
 /// One message of a script, and what comes before it.
@@ -74,7 +89,8 @@ impl ScriptModel {
             images: false,
             price: None,
         };
-        Ok(ScriptModel { profile, steps, rate, faults: AtomicUsize::new(0) })
+        let (faults, cache) = (AtomicUsize::new(0), MessageCache::default());
+        Ok(ScriptModel { profile, steps, rate, faults, cache })
     }
 
     /// The same with another window, to see what happens when it is full.
@@ -100,15 +116,12 @@ impl ScriptModel {
         body: &[u8],
         hear: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<ModelReply, ModelError> {
-        let request: Value = serde_json::from_slice(body).unwrap_or_default();
-        let place = request.get("replies").and_then(Value::as_u64).unwrap_or_default();
-        let place = usize::try_from(place).unwrap_or(usize::MAX);
-        let since = request.get("since").and_then(Value::as_u64).unwrap_or_default();
-        let messages = request.get("messages").and_then(Value::as_array).into_iter().flatten();
-        let messages = messages.filter_map(Value::as_str).zip(0..);
-        let told: Vec<&str> =
-            messages.filter(|(_, place)| *place >= since).map(|(text, _)| text).collect();
-        let told = told.join("\n");
+        let request: ScriptRequest<'_> = serde_json::from_slice(body)
+            .map_err(|err| ModelError::fatal(format!("the script cannot be asked this: {err}")))?;
+        let place = request.replies;
+        let told = request.messages.iter().skip(request.since);
+        let told = told.filter_map(|it| serde_json::from_str::<String>(it.get()).ok());
+        let told = told.collect::<Vec<_>>().join("\n");
         let fault = self.fault(place);
         if let Some(Fault::Status(status)) = fault {
             let what = format!("the script fails with {status}");
@@ -122,7 +135,7 @@ impl ScriptModel {
         let Some(text) = step.and_then(|it| it.says.as_deref()) else {
             return Err(ModelError::fatal("the script has ended"));
         };
-        let system = request.get("system").and_then(Value::as_str).unwrap_or_default();
+        let system = request.system;
         if let Some(missing) =
             step.and_then(|it| it.system.iter().find(|it| !system.contains(it.as_str())))
         {
@@ -185,16 +198,18 @@ impl Model for ScriptModel {
 
     fn body(&self, request: &ModelRequest) -> Vec<u8> {
         let since = request.messages.iter().rev();
-        let since = since.take_while(|it| !matches!(it, ViewMessage::Assistant { .. }));
-        let count = since.count();
-        let all: Vec<String> = request.messages.iter().map(words).collect();
-        let body = json!({
-            "system": request.system,
-            "messages": all,
-            "since": all.len() - count,
-            "replies": request.replies_so_far,
+        let since = since.take_while(|it| !matches!(***it, ViewMessage::Assistant { .. }));
+        let since = request.messages.len() - since.count();
+        let mut body = format!("{{\"system\":{},\"messages\":[", json!(request.system));
+        let words = |it: &ViewMessage| json!(words(it)).to_string();
+        self.cache.with(&request.messages, words, |all| {
+            for (place, (_, words)) in all.iter().enumerate() {
+                body.push_str(if place > 0 { "," } else { "" });
+                body.push_str(words);
+            }
         });
-        body.to_string().into_bytes()
+        body.push_str(&format!("],\"since\":{since},\"replies\":{}}}", request.replies_so_far));
+        body.into_bytes()
     }
 
     fn ask<'a>(

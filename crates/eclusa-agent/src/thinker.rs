@@ -55,7 +55,7 @@ impl ModelThinker {
         let text = self.redactor.value(&about).0.to_string();
         let body = self.model.body(&ModelRequest {
             system: SYSTEM.to_owned(),
-            messages: vec![ViewMessage::User { text, pictures: Vec::new() }],
+            messages: vec![Arc::new(ViewMessage::User { text, pictures: Vec::new() })],
             ..ModelRequest::default()
         });
         let profile = self.model.profile();

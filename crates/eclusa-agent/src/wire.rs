@@ -3,10 +3,15 @@
 //! Bodies are pure functions of the request. What a model sent goes back to the same wire and model
 //! as it came; everything else is rebuilt from words, calls and answers.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use eclusa::registry::Shape;
 use serde_json::{Value, json};
 
-use crate::model::{Delta, ModelError, ModelReply, ModelRequest, Price};
+use crate::{
+    message_cache::MessageCache,
+    model::{Delta, ModelError, ModelReply, ModelRequest, Price, ViewMessage},
+};
 
 mod anthropic;
 mod gemini;
@@ -128,27 +133,116 @@ impl WireKind {
     }
 }
 
-/// The body of a request.
-pub(crate) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
-    let flat;
-    let request = match settings.native {
-        true => request,
-        false => {
-            flat = in_words(request);
-            &flat
-        }
-    };
-    match settings.wire {
-        WireKind::Anthropic => anthropic::body(settings, request),
-        WireKind::OpenaiResponses => openai_responses::body(settings, request),
-        WireKind::OpenaiChat => openai_chat::body(settings, request),
-        WireKind::Gemini => gemini::body(settings, request),
+/// What a wire makes of one message.
+#[derive(Debug, Default)]
+pub(crate) struct WirePart {
+    /// Whose it is; neighbours of one role are one message, where the wire wants that.
+    role: &'static str,
+    /// Blocks or messages in JSON, with commas between them; empty where nothing is to be shown.
+    json: String,
+    /// The same within its turn, where that is more.
+    in_turn: Option<String>,
+}
+
+impl WirePart {
+    fn new(role: &'static str, blocks: &[Value]) -> WirePart {
+        let blocks: Vec<String> = blocks.iter().map(ToString::to_string).collect();
+        WirePart { role, json: blocks.join(","), in_turn: None }
     }
+}
+
+/// What was written for the last request and is in the next one too.
+#[derive(Default)]
+pub(crate) struct WireCache {
+    parts: MessageCache<WirePart>,
+    tools: Mutex<Option<(Arc<Value>, String)>>,
+}
+
+/// The body of a request. The conversation comes last, so that a longer request begins like the one
+/// before it.
+pub(crate) fn body(settings: &WireSettings, request: &ModelRequest, cache: &WireCache) -> Vec<u8> {
+    let (fields, list) = match settings.wire {
+        WireKind::Anthropic => (anthropic::fields(settings, request), "messages"),
+        WireKind::OpenaiResponses => (openai_responses::fields(settings, request), "input"),
+        WireKind::OpenaiChat => (openai_chat::fields(settings, request), "messages"),
+        WireKind::Gemini => (gemini::fields(settings, request), "contents"),
+    };
+    let mut body = fields.to_string();
+    // The brace at its end: more follows.
+    body.pop();
+    if let Some(tools) = request.tools.as_ref().filter(|_| settings.native) {
+        cache.write_tools(tools, &mut body);
+    }
+    body.push_str(&format!(",\"{list}\":["));
+    let part = |message: &ViewMessage| match settings.native {
+        true => part(settings.wire, message),
+        false => part(settings.wire, &text::flattened(message)),
+    };
+    cache.parts.with(&request.messages, part, |parts| match settings.wire {
+        WireKind::Anthropic => anthropic::write(parts, &mut body),
+        WireKind::OpenaiResponses => {
+            separated(parts.iter().map(|(_, it)| it.json.as_str()), &mut body);
+        }
+        WireKind::OpenaiChat => openai_chat::write(&request.system, parts, &mut body),
+        WireKind::Gemini => gemini::write(parts, &mut body),
+    });
+    body.push_str("]}");
+    body.into_bytes()
+}
+
+impl WireCache {
+    fn write_tools(&self, tools: &Arc<Value>, body: &mut String) {
+        // Some servers refuse a list of none.
+        if tools.as_array().is_some_and(Vec::is_empty) {
+            return;
+        }
+        let mut last = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = match last.take() {
+            Some((before, written)) if Arc::ptr_eq(&before, tools) => written,
+            _ => tools.to_string(),
+        };
+        body.push_str(",\"tools\":");
+        body.push_str(&written);
+        *last = Some((tools.clone(), written));
+    }
+}
+
+fn part(wire: WireKind, message: &ViewMessage) -> WirePart {
+    match wire {
+        WireKind::Anthropic => anthropic::part(message),
+        WireKind::OpenaiResponses => openai_responses::part(message),
+        WireKind::OpenaiChat => openai_chat::part(message),
+        WireKind::Gemini => gemini::part(message),
+    }
+}
+
+/// Writes what there is, with commas between.
+fn separated<'a>(all: impl IntoIterator<Item = &'a str>, body: &mut String) {
+    let mut first = true;
+    for json in all.into_iter().filter(|it| !it.is_empty()) {
+        if !std::mem::take(&mut first) {
+            body.push(',');
+        }
+        body.push_str(json);
+    }
+}
+
+/// Neighbours of one role together.
+fn by_role(parts: &[(Arc<ViewMessage>, WirePart)]) -> Vec<(&'static str, Vec<&str>)> {
+    let mut groups: Vec<(&'static str, Vec<&str>)> = Vec::new();
+    for (_, part) in parts.iter().filter(|(_, it)| !it.json.is_empty()) {
+        match groups.last_mut() {
+            Some((last, all)) if *last == part.role => all.push(&part.json),
+            _ => groups.push((part.role, vec![&part.json])),
+        }
+    }
+    groups
 }
 
 /// The same request without tools, with calls and answers told in words.
 pub(crate) fn in_words(request: &ModelRequest) -> ModelRequest {
-    text::flattened(request)
+    let messages = request.messages.iter().map(|it| Arc::new(text::flattened(it))).collect();
+    ModelRequest { messages, tools: None, ..request.clone() }
 }
 
 /// Reads the events of one streamed reply, in any order that servers are known to send them in.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{Agent, HookEvent, MappedCall, UnreadableEvent, fields::Fields, mapped::server_call};
 
-mod claude_code;
+pub(crate) mod claude_code;
 mod codex;
 mod copilot;
 mod cursor;

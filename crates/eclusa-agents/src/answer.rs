@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Agent, HookEvent, HookEventKind};
+use crate::{Agent, HookEvent, HookEventKind, agents::claude_code::reshaped};
 
 /// What becomes of a call that an agent is about to make.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +67,8 @@ impl HookEvent {
     pub fn answer_result(&self, note: &ResultNote) -> HookOutput {
         match self.agent {
             Agent::ClaudeCode => {
-                let output = note.replacement.clone().map(Value::from);
+                let output = note.replacement.as_deref();
+                let output = output.map(|it| reshaped(self.response.as_ref(), it));
                 let fields = [("updatedToolOutput", output), context(note.context.as_ref())];
                 specific(&self.name, fields)
             }

@@ -37,6 +37,8 @@ pub struct HookEvent {
     pub version: Option<String>,
     /// What came of the call, in an event after it.
     pub result: Option<ToolResult>,
+    /// The same as the agent has it, where what takes its place must have its shape.
+    pub response: Option<Value>,
 }
 
 /// What sort of event it is.
@@ -106,6 +108,7 @@ impl HookEvent {
             mode: None,
             version: None,
             result: None,
+            response: None,
         }
     }
 

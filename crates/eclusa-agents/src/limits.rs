@@ -6,8 +6,11 @@ impl Agent {
     /// Ways around the hooks that are left, as `status` tells them.
     pub const fn still_open(self, managed: bool) -> &'static [&'static str] {
         match (self, managed) {
-            (Agent::ClaudeCode, true) => &[],
+            (Agent::ClaudeCode, true) => {
+                &["what a failed call of its own printed cannot be redacted"]
+            }
             (Agent::ClaudeCode, false) => &[
+                "what a failed call of its own printed cannot be redacted",
                 "another hook can change a command after eclusa has allowed it",
                 "`disableAllHooks`, `--bare` and `--safe-mode` switch hooks off; `--managed` closes both",
             ],

@@ -8,6 +8,12 @@ use crate::{Agent, EntryFile, jsonc};
 /// The names of our hooks, where they have names.
 const OUR_NAMES: &str = "eclusa-";
 
+/// By these our program finds a person's configuration and state.
+const PLACES: [&str; 3] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
+
+/// With these other code runs in every program that is started.
+const LOADER: &str = "LD_";
+
 impl Agent {
     /// The files in which a person or a repository can switch its hooks off.
     pub fn switch_files(self) -> &'static [EntryFile] {
@@ -58,4 +64,39 @@ impl Agent {
             _ => None,
         }
     }
+
+    /// The files of a project that give variables to the agent or to its hooks.
+    pub fn variable_files(self) -> &'static [&'static str] {
+        match self {
+            Agent::ClaudeCode => &[".claude/settings.json", ".claude/settings.local.json"],
+            Agent::Gemini => &[".env", ".gemini/.env"],
+            _ => &[],
+        }
+    }
+
+    /// True when the agent takes such a file from a directory above the project, too.
+    pub fn looks_above(self) -> bool {
+        self == Agent::Gemini
+    }
+
+    /// The variable in the text of such a file with which our hooks would go by other rules than the
+    /// person's, if there is one.
+    pub fn redirected_by(self, text: &str) -> Option<String> {
+        let mut names: Vec<String> = match self {
+            Agent::ClaudeCode => {
+                let settings = jsonc::read(text).ok()?;
+                settings.get("env")?.as_object()?.keys().cloned().collect()
+            }
+            _ => text.lines().filter_map(assigned).collect(),
+        };
+        names.retain(|it| PLACES.contains(&it.as_str()) || it.starts_with(LOADER));
+        names.into_iter().next()
+    }
+}
+
+/// The variable that a line of an `.env` file sets.
+fn assigned(line: &str) -> Option<String> {
+    let line = line.trim_start();
+    let name = line.strip_prefix("export ").unwrap_or(line).split(['=', ':']).next()?;
+    Some(name.trim().to_owned())
 }

@@ -23,7 +23,7 @@ mod notifications;
 mod open_model;
 mod paths;
 mod person;
-mod question_page;
+mod queue_approver;
 mod queues;
 mod read_text;
 mod registry;

@@ -4,29 +4,23 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use eclusa::{
-    Answer, Approver, NotAsked, Question,
-    approve::{DueNotification, NotificationTarget, Outbox, QueueError, Said},
+    approve::{DueNotification, NotificationTarget, Outbox, QueueError},
     audit::{Clock as _, SystemClock},
     settings::Endpoint,
 };
 use eclusa_approvals::{NotificationKind, NotificationText, OutgoingNotification, WebhookSecrets};
 use eclusa_config::{ApprovalsSettings, NotificationForm, NotificationSettings};
 use eclusa_store::{ApprovalQueue, Store};
-use futures::future::BoxFuture;
 use tokio::sync::Mutex;
 
 use crate::{
     context::AppContext,
-    question_page::PagedQueue,
     reviewers::service::Service,
     spawn::{Program, Streams},
 };
 
 /// How long one attempt may take.
 const ATTEMPT: Duration = Duration::from_secs(10);
-
-/// How long a program that parks its question stays to tell people of it.
-const PARKING: Duration = Duration::from_secs(5);
 
 /// How often what is due is looked for while somebody waits.
 const LOOK: Duration = Duration::from_millis(300);
@@ -62,29 +56,8 @@ impl AppContext {
         ApprovalQueue::new(store.clone()).notifying(targets)
     }
 
-    /// The same queue for a gate: it sends notifications while somebody waits.
-    pub(crate) fn asked_queue(&self, store: &Store) -> Arc<dyn Approver> {
-        let queue = self.approval_queue(store);
-        let asks: Arc<dyn Approver> = match self.config.notifications.is_empty() {
-            true => Arc::new(queue.clone()),
-            false => {
-                let (sender, queue) = (self.notification_sender(queue.clone()), queue.clone());
-                Arc::new(NotifyingQueue { sender, queue })
-            }
-        };
-        // Nobody is sent to a page that may not be there.
-        match &self.config.approvals.url {
-            None => asks,
-            Some(page) => {
-                let inbox =
-                    format!("{}/inbox/{}", page.trim_end_matches('/'), self.workspace_key());
-                Arc::new(PagedQueue { asks, queue, inbox })
-            }
-        }
-    }
-
     /// The workspace, as addresses of the page name it.
-    fn workspace_key(&self) -> String {
+    pub(crate) fn workspace_key(&self) -> String {
         let key = self.paths.store.parent().and_then(|it| it.file_name()).unwrap_or_default();
         key.to_string_lossy().into()
     }
@@ -105,7 +78,7 @@ impl AppContext {
 
 impl NotificationSender {
     /// Sends until nobody waits for it any more.
-    async fn keep_sending(&self) {
+    pub(crate) async fn keep_sending(&self) {
         let _only = self.sending.lock().await;
         loop {
             if let Err(err) = self.send_due().await {
@@ -194,49 +167,4 @@ pub(crate) fn secrets(variable: &str) -> Result<WebhookSecrets, String> {
 
 fn variable_of(name: &str) -> Result<String, String> {
     std::env::var(name).map_err(|_| format!("the variable `{name}` is not set"))
-}
-
-/// The approval queue, for a program that tells people of its questions while it waits.
-struct NotifyingQueue {
-    queue: ApprovalQueue,
-    sender: NotificationSender,
-}
-
-impl Approver for NotifyingQueue {
-    fn name(&self) -> &str {
-        Approver::name(&self.queue)
-    }
-
-    fn takes_several(&self) -> bool {
-        self.queue.takes_several()
-    }
-
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
-        Box::pin(async move { self.submit(question, true).await.map(|it| it.answer) })
-    }
-
-    fn submit<'a>(
-        &'a self,
-        question: &'a Question,
-        wait: bool,
-    ) -> BoxFuture<'a, Result<Said, NotAsked>> {
-        Box::pin(async move {
-            if wait {
-                return tokio::select! {
-                    said = self.queue.submit(question, true) => said,
-                    () = self.sender.keep_sending() => Err(NotAsked::Failed(String::new())),
-                };
-            }
-            let said = self.queue.submit(question, false).await;
-            if matches!(said, Err(NotAsked::Parked(_))) {
-                // What cannot be sent now is sent by whoever looks next.
-                drop(tokio::time::timeout(PARKING, self.sender.send_due()).await);
-            }
-            said
-        })
-    }
-
-    fn withdraw(&self, question: &Question) {
-        self.queue.withdraw(question);
-    }
 }

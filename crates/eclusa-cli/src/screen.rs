@@ -110,6 +110,12 @@ impl Paint {
         Paint(false)
     }
 
+    /// Colours, whatever is written to.
+    #[cfg(test)]
+    pub(crate) fn always() -> Paint {
+        Paint(true)
+    }
+
     /// The text in its colour.
     pub(crate) fn text<'a>(self, style: Style, text: &'a str) -> Cow<'a, str> {
         match style.code() {

@@ -166,6 +166,8 @@ pub struct Config {
     pub chat_persona: Option<String>,
     /// The model, unless the persona or the command line names one.
     pub chat_model: Option<String>,
+    /// Whether a question rings the terminal's bell.
+    pub chat_bell: bool,
     /// Who argues the other side before a tool runs that demands it.
     pub reverse_thinker: Option<PreflightSettings>,
     /// Who opens checkpoints, in place of a person at the terminal.
@@ -301,6 +303,7 @@ impl Config {
             tasks: 1,
             chat_persona: None,
             chat_model: None,
+            chat_bell: true,
             reverse_thinker: None,
             checkpoint: None,
             layers: Vec::new(),

@@ -252,6 +252,8 @@ pub(super) struct Chat {
     persona: Option<Spanned<String>>,
     /// The model, unless the persona or the command line names one.
     model: Option<Spanned<String>>,
+    /// Whether a question rings the terminal's bell; it does unless said.
+    bell: Option<Spanned<bool>>,
 }
 
 /// Lays the models and personas of a file over those below. They are the person's affair: a
@@ -297,6 +299,9 @@ pub(super) fn merge(
     }
     if let Some(it) = &chat.model {
         set_trusted_only(source, &it.span, &mut below.chat_model, said(&it.it));
+    }
+    if let Some(it) = &chat.bell {
+        set_trusted_only(source, &it.span, &mut below.chat_bell, it.it);
     }
 }
 

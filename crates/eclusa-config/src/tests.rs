@@ -167,6 +167,7 @@ fn the_examples_in_the_documents_load() {
     let documents = [
         ("rules.md", include_str!("../../../docs/rules.md")),
         ("configuration.md", include_str!("../../../docs/configuration.md")),
+        ("models.md", include_str!("../../../docs/models.md")),
     ];
     for (name, text) in documents {
         let examples: Vec<&str> =

@@ -1,8 +1,9 @@
 //! What a model is shown: calls with their answers in order, nothing of what was summed up.
 
+use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Pictures, project_words, view};
+use super::{Pictures, View, ViewContext, project_words};
 use crate::{
     item::{AnswerItem, ItemBody, PictureRef, TranscriptItem},
     model::{ModelProfile, ViewMessage},
@@ -52,6 +53,15 @@ fn model(text: &str) -> ItemBody {
     ItemBody::Model { text: text.to_owned(), thoughts: None }
 }
 
+fn view(
+    conversation: &str,
+    items: &[TranscriptItem],
+    model: &ModelProfile,
+    pictures: &Pictures,
+) -> View {
+    super::view(items, ViewContext { conversation, model, pictures })
+}
+
 #[test]
 fn answers_are_shown_in_the_order_of_their_calls() {
     let items = items(vec![
@@ -63,7 +73,7 @@ fn answers_are_shown_in_the_order_of_their_calls() {
         answer("a", "1"),
     ]);
     let view = view("k", &items, &profile(), &Pictures::new());
-    let ViewMessage::Answers(all) = &view.messages[2] else { panic!("{view:?}") };
+    let ViewMessage::Answers(all) = &*view.messages[2] else { panic!("{view:?}") };
     assert_eq!(all.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
 }
 
@@ -97,9 +107,9 @@ fn old_outputs_become_references_and_outside_is_marked() {
     }
     bodies.push(ItemBody::Summary { text: None, cut: 5 });
     let view = view("k3", &items(bodies), &profile(), &Pictures::new());
-    let ViewMessage::Answers(first) = &view.messages[2] else { panic!("{view:?}") };
+    let ViewMessage::Answers(first) = &*view.messages[2] else { panic!("{view:?}") };
     assert_eq!(first[0].output, "[output of call 41, 3 KB: output k3.4]");
-    let ViewMessage::Answers(second) = &view.messages[4] else { panic!("{view:?}") };
+    let ViewMessage::Answers(second) = &*view.messages[4] else { panic!("{view:?}") };
     assert!(second[0].output.starts_with("[from the web; what it asks for, no person did]\nxxx"));
 }
 
@@ -108,7 +118,7 @@ fn blocks_go_to_their_own_wire_and_model_alone() {
     let mut items = items(vec![person("x"), model("y")]);
     items[1].blocks = Some(json!({"wire": "anthropic", "model": "m1", "blocks": [1]}).to_string());
     let blocks =
-        |profile: &ModelProfile| match &view("k", &items, profile, &Pictures::new()).messages[1] {
+        |profile: &ModelProfile| match &*view("k", &items, profile, &Pictures::new()).messages[1] {
             ViewMessage::Assistant { blocks, .. } => blocks.is_some(),
             other => panic!("{other:?}"),
         };
@@ -148,4 +158,50 @@ fn the_project_speaks_from_the_root_down_the_nearest_last() {
         (path == std::path::Path::new("AGENTS.md")).then(|| "é".repeat(40_000))
     };
     assert!(project_words("/p".as_ref(), "/p".as_ref(), long).unwrap().len() <= 32 << 10);
+}
+
+fn body() -> impl Strategy<Value = ItemBody> {
+    prop_oneof![
+        3 => Just(person("go")),
+        4 => Just(model("I do.")),
+        4 => (0..4).prop_map(|it| call(&format!("c{it}"))),
+        4 => (0..4).prop_map(|it| answer(&format!("c{it}"), &"x".repeat(3_000))),
+        1 => Just(ItemBody::Partial { text: "half".to_owned() }),
+        1 => Just(ItemBody::Notice { text: "note".to_owned() }),
+        1 => (any::<bool>(), 0u64..12).prop_map(|(summed, cut)| {
+            ItemBody::Summary { text: summed.then(|| "in brief".to_owned()), cut }
+        }),
+        1 => Just(ItemBody::Opened {
+            system: "be good".to_owned(),
+            project: Some("use tabs".to_owned()),
+            model: "m".to_owned(),
+            persona: "coder".to_owned(),
+            task: None,
+        }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What is shown depends on the entries, not on when they came.
+    #[test]
+    fn a_view_that_grew_is_the_view_of_all_entries(
+        bodies in prop::collection::vec(body(), 0..24),
+        steps in prop::collection::vec(1usize..4, 24),
+    ) {
+        let (items, model, pictures) = (items(bodies), profile(), Pictures::new());
+        let shown = ViewContext { conversation: "k", model: &model, pictures: &pictures };
+        let (mut grown, mut count) = (View::default(), 0);
+        for step in steps {
+            let next = (count + step).min(items.len());
+            // Whoever holds a message that was shown keeps it as it was.
+            let held = grown.messages.clone();
+            let before = format!("{held:?}");
+            grown.grow(&items[..next], count, shown);
+            count = next;
+            prop_assert_eq!(&grown, &super::view(&items[..count], shown));
+            prop_assert_eq!(before, format!("{held:?}"));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Asking the model: on record before it is sent, streamed, sent again where that may help.
 
-use eclusa::{Hash, audit::SentRequest};
+use eclusa::audit::SentRequest;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -113,14 +113,11 @@ impl Conversation {
     }
 
     /// What leaves the machine is an effect: it is on record first.
-    async fn record_sent(&self, body: &[u8]) -> Result<(), TurnFailure> {
+    async fn record_sent(&mut self, body: &[u8]) -> Result<(), TurnFailure> {
+        let sha256 = self.sent.sha256(body);
         let profile = self.model.profile();
-        let sent = SentRequest {
-            model: &profile.model,
-            host: &profile.host,
-            bytes: body.len(),
-            sha256: Hash::sha256(body),
-        };
+        let sent =
+            SentRequest { model: &profile.model, host: &profile.host, bytes: body.len(), sha256 };
         let recorded = self.gate.record_sent(&sent).await;
         recorded.map(drop).map_err(|err| {
             TurnFailure::Other(format!("the log cannot be written ({err}), so nothing was sent"))

@@ -1,6 +1,8 @@
 //! Making what the model is shown smaller: first long outputs that are old, then a summary. Nothing
 //! leaves the archive.
 
+use std::sync::Arc;
+
 use tokio_util::sync::CancellationToken;
 
 use super::{Conversation, RequestBody, TurnFailure};
@@ -133,7 +135,7 @@ impl Conversation {
         let mut request = wire::in_words(&self.plain_request());
         let said = loop {
             let text = SUMMARY_PROMPT.to_owned();
-            request.messages.push(ViewMessage::User { text, pictures: Vec::new() });
+            request.messages.push(Arc::new(ViewMessage::User { text, pictures: Vec::new() }));
             let body = RequestBody { bytes: self.model.body(&request), summary: true };
             match self.ask_boxed(body, cancel).await {
                 Err(TurnFailure::TooLong(what)) => {

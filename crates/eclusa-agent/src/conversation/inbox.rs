@@ -106,6 +106,19 @@ impl ConversationHandle {
         self.inner.1.notify_one();
     }
 
+    /// The person leaves: ends the turn that is at work and the conversation's task, and gives back
+    /// what has not gone in yet. It does not go in any more.
+    pub fn leave(&self) -> Vec<UserMessage> {
+        let mut waiting = self.waiting();
+        waiting.cancel.cancel();
+        waiting.closed = true;
+        let QueuedInput { now, later, .. } = &mut *waiting;
+        let unsent = now.drain(..).chain(later.drain(..)).collect();
+        drop(waiting);
+        self.inner.1.notify_one();
+        unsent
+    }
+
     fn waiting(&self) -> MutexGuard<'_, QueuedInput> {
         self.inner.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

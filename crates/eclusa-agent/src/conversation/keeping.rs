@@ -19,6 +19,21 @@ impl Conversation {
         self.keep_at(items, None, None).await
     }
 
+    /// Keeps words that were not sent, for whoever goes on with the conversation.
+    pub async fn keep_draft(&mut self, text: &str) -> Result<(), ArchiveError> {
+        let text = self.redacted(text).0;
+        self.keep(vec![(ItemBody::Draft { text }, None)]).await
+    }
+
+    /// Words that were not sent when the person left it.
+    pub fn draft(&self) -> Option<&str> {
+        let opened = |it: &&TranscriptItem| !matches!(it.body, ItemBody::Opened { .. });
+        match &self.items.iter().rfind(opened)?.body {
+            ItemBody::Draft { text } => Some(text),
+            _ => None,
+        }
+    }
+
     pub(super) async fn keep_at(
         &mut self,
         bodies: Vec<(ItemBody, Option<String>)>,
@@ -43,7 +58,9 @@ impl Conversation {
         self.head.touched = at;
         self.head.taint = self.gate.taint().map(|it| it.to_string());
         self.store.append(self.head.clone(), items.clone()).await?;
+        let count = self.items.len();
         self.items.extend(items);
+        self.show_since(count);
         Ok(())
     }
 

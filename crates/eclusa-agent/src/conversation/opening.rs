@@ -12,12 +12,13 @@ use tokio::sync::mpsc;
 use super::{
     Conversation, ConversationHandle,
     calling::Repeats,
+    growing_hash::GrowingHash,
     loading::{Unread, load},
     recover::lost_answers,
     title,
 };
 use crate::{
-    context::{Measure, Pictures},
+    context::{Measure, Pictures, View},
     events::AgentEvent,
     item::{ItemBody, PictureRef, TaskOrigin, TranscriptItem},
     limits::{TurnBudget, TurnLimits},
@@ -140,6 +141,7 @@ impl Conversation {
         (conversation.items, conversation.messages) = (loaded.items, loaded.messages);
         conversation.unread = loaded.unread;
         conversation.load_pictures().await?;
+        conversation.show_since(0);
         if let Some(taint) = conversation.head.taint.clone() {
             conversation.gate.bring_from_outside(&taint);
         }
@@ -175,6 +177,7 @@ impl Conversation {
         let mut conversation = Conversation {
             head,
             items: Vec::new(),
+            view: View::default(),
             gate,
             model: setup.model,
             persona: setup.persona,
@@ -194,6 +197,7 @@ impl Conversation {
             pictures: Pictures::default(),
             compactions: 0,
             repeats: Repeats::default(),
+            sent: GrowingHash::default(),
             last_text: String::new(),
             unread: Unread::default(),
             opening: None,

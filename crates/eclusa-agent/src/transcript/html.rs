@@ -55,6 +55,7 @@ pub fn html(head: &ConversationHead, items: &[TranscriptItem], thoughts: bool) -
                 ("note", "Summary by the model".to_owned(), text.clone())
             }
             ItemBody::Notice { text } => ("note", "Note".to_owned(), text.clone()),
+            ItemBody::Draft { text } => ("note", "You, not sent".to_owned(), text.clone()),
         };
         if !text.trim().is_empty() {
             section(&mut page, class, &who, &text);

@@ -47,6 +47,7 @@ pub fn markdown(head: &ConversationHead, items: &[TranscriptItem], thoughts: boo
             ItemBody::Summary { text: Some(text), .. } => ("Summary by the model", text.clone()),
             ItemBody::Summary { text: None, .. } => continue,
             ItemBody::Notice { text } => ("Note", text.clone()),
+            ItemBody::Draft { text } => ("You, not sent", text.clone()),
         };
         if part.trim().is_empty() {
             continue;

@@ -1,44 +1,25 @@
 //! Anthropic Messages: bodies with cache marks, and streams with thinking that goes back as it came.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use eclusa::{Incoming, parse::anthropic};
 use serde_json::{Value, json};
 
 use super::{
-    StreamReader, Thinking, WireSettings, base64, count, cut, in_stream, object, plain_id,
+    StreamReader, Thinking, WirePart, WireSettings, base64, by_role, count, cut, in_stream, object,
+    plain_id, separated,
 };
 use crate::model::{Delta, ModelError, ModelReply, ModelRequest, StopReason, Usage, ViewMessage};
 
-pub(super) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
-    let mut messages: Vec<(bool, Vec<Value>)> = Vec::new();
-    for message in &request.messages {
-        let (user, blocks) = blocks(message);
-        if blocks.is_empty() {
-            continue;
-        }
-        match messages.last_mut() {
-            Some((last, all)) if *last == user => all.extend(blocks),
-            _ => messages.push((user, blocks)),
-        }
-    }
-    // The provider keeps everything up to these: the last two messages of the user.
-    for (_, blocks) in messages.iter_mut().rev().filter(|(user, _)| *user).take(2) {
-        if let Some(fields) = blocks.last_mut().and_then(Value::as_object_mut) {
-            fields.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
-        }
-    }
-    let role = |user: bool| if user { "user" } else { "assistant" };
-    let messages: Vec<Value> = messages
-        .into_iter()
-        .map(|(user, content)| json!({"role": role(user), "content": content}))
-        .collect();
+/// What the provider is asked to keep everything up to.
+const CACHE_MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}}";
+
+pub(super) fn fields(settings: &WireSettings, request: &ModelRequest) -> Value {
     let mut body = json!({
         "model": settings.model,
         "max_tokens": settings.output,
         "stream": true,
         "system": [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}],
-        "messages": messages,
     });
     let budget = match settings.thinking {
         Thinking::Off => 0,
@@ -47,9 +28,6 @@ pub(super) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
         Thinking::High => 24_000,
     };
     if let Some(fields) = body.as_object_mut() {
-        if let Some(tools) = &request.tools {
-            fields.insert("tools".to_owned(), Value::clone(tools));
-        }
         // It has to leave room for the answer.
         let budget = budget.min(settings.output / 2);
         if budget >= 1_024 {
@@ -60,6 +38,29 @@ pub(super) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
     body
 }
 
+/// Writes the messages, and marks the last two of the user: the provider keeps everything up to them.
+pub(super) fn write(parts: &[(Arc<ViewMessage>, WirePart)], body: &mut String) {
+    let groups = by_role(parts);
+    let users = groups.iter().enumerate().rev().filter(|(_, (role, _))| *role == "user");
+    let marked: Vec<usize> = users.take(2).map(|(place, _)| place).collect();
+    for (place, (role, blocks)) in groups.into_iter().enumerate() {
+        body.push_str(if place > 0 { "," } else { "" });
+        body.push_str(&format!("{{\"role\":\"{role}\",\"content\":["));
+        separated(blocks, body);
+        if marked.contains(&place) {
+            // Before the brace at the end of the last block.
+            body.pop();
+            body.push_str(CACHE_MARK);
+        }
+        body.push_str("]}");
+    }
+}
+
+pub(super) fn part(message: &ViewMessage) -> WirePart {
+    let (user, blocks) = blocks(message);
+    WirePart::new(if user { "user" } else { "assistant" }, &blocks)
+}
+
 /// Whether it is the user's, and its blocks.
 fn blocks(message: &ViewMessage) -> (bool, Vec<Value>) {
     let text = |text: &str| {
@@ -68,7 +69,7 @@ fn blocks(message: &ViewMessage) -> (bool, Vec<Value>) {
     };
     match message {
         ViewMessage::User { text: words, pictures } => {
-            let picture = |(kind, bytes): &(String, std::sync::Arc<[u8]>)| {
+            let picture = |(kind, bytes): &(String, Arc<[u8]>)| {
                 let source = json!({"type": "base64", "media_type": kind, "data": base64(bytes)});
                 json!({"type": "image", "source": source})
             };

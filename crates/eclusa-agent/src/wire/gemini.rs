@@ -1,25 +1,17 @@
 //! Gemini: parts with their thought signatures go back as they came.
 
+use std::sync::Arc;
+
 use eclusa::{Incoming, parse::gemini};
 use serde_json::{Value, json};
 
-use super::{StreamReader, Thinking, WireSettings, base64, count, cut, in_stream, object};
+use super::{
+    StreamReader, Thinking, WirePart, WireSettings, base64, by_role, count, cut, in_stream, object,
+    separated,
+};
 use crate::model::{Delta, ModelError, ModelReply, ModelRequest, StopReason, Usage, ViewMessage};
 
-pub(super) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
-    let mut contents: Vec<(&str, Vec<Value>)> = Vec::new();
-    for message in &request.messages {
-        let (role, parts) = parts(message);
-        if parts.is_empty() {
-            continue;
-        }
-        match contents.last_mut() {
-            Some((last, all)) if *last == role => all.extend(parts),
-            _ => contents.push((role, parts)),
-        }
-    }
-    let contents: Vec<Value> =
-        contents.into_iter().map(|(role, parts)| json!({"role": role, "parts": parts})).collect();
+pub(super) fn fields(settings: &WireSettings, request: &ModelRequest) -> Value {
     let mut config = json!({"maxOutputTokens": settings.output});
     let budget = match settings.thinking {
         Thinking::Off => None,
@@ -31,15 +23,24 @@ pub(super) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
         let thinking = json!({"includeThoughts": true, "thinkingBudget": budget});
         fields.insert("thinkingConfig".to_owned(), thinking);
     }
-    let mut body = json!({
+    json!({
         "systemInstruction": {"parts": [{"text": request.system}]},
-        "contents": contents,
         "generationConfig": config,
-    });
-    if let (Some(tools), Some(fields)) = (&request.tools, body.as_object_mut()) {
-        fields.insert("tools".to_owned(), Value::clone(tools));
+    })
+}
+
+pub(super) fn write(parts: &[(Arc<ViewMessage>, WirePart)], body: &mut String) {
+    for (place, (role, parts)) in by_role(parts).into_iter().enumerate() {
+        body.push_str(if place > 0 { "," } else { "" });
+        body.push_str(&format!("{{\"role\":\"{role}\",\"parts\":["));
+        separated(parts, body);
+        body.push_str("]}");
     }
-    body
+}
+
+pub(super) fn part(message: &ViewMessage) -> WirePart {
+    let (role, parts) = parts(message);
+    WirePart::new(role, &parts)
 }
 
 fn parts(message: &ViewMessage) -> (&'static str, Vec<Value>) {

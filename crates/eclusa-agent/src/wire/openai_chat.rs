@@ -1,24 +1,19 @@
 //! OpenAI Chat Completions, and the many servers that speak it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use eclusa::{Incoming, parse::openai_chat};
 use serde_json::{Value, json};
 
-use super::{StreamReader, Thinking, WireSettings, count, cut, data_url, in_stream, object};
+use super::{
+    StreamReader, Thinking, WirePart, WireSettings, count, cut, data_url, in_stream, object,
+    separated,
+};
 use crate::model::{Delta, ModelError, ModelReply, ModelRequest, StopReason, Usage, ViewMessage};
 
-pub(super) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
-    let mut messages = vec![json!({"role": "system", "content": request.system})];
-    let is_user = |it: &ViewMessage| matches!(it, ViewMessage::User { .. });
-    let last = request.messages.iter().rposition(is_user).unwrap_or_default();
-    for (place, message) in request.messages.iter().enumerate() {
-        // Reasoning goes back within its turn and no longer.
-        messages.extend(as_messages(message, place > last));
-    }
+pub(super) fn fields(settings: &WireSettings, request: &ModelRequest) -> Value {
     let mut body = json!({
         "model": settings.model,
-        "messages": messages,
         "stream": true,
         "stream_options": {"include_usage": true},
     });
@@ -39,13 +34,33 @@ pub(super) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
         if let Some(effort) = effort {
             fields.insert("reasoning_effort".to_owned(), effort.into());
         }
-        if let Some(tools) =
-            request.tools.as_ref().filter(|it| it.as_array().is_some_and(|it| !it.is_empty()))
-        {
-            fields.insert("tools".to_owned(), Value::clone(tools));
-        }
     }
     body
+}
+
+/// Writes the messages. Reasoning goes back within its turn and no longer.
+pub(super) fn write(system: &str, parts: &[(Arc<ViewMessage>, WirePart)], body: &mut String) {
+    let is_user = |(it, _): &(Arc<ViewMessage>, WirePart)| matches!(**it, ViewMessage::User { .. });
+    let last = parts.iter().rposition(is_user).unwrap_or_default();
+    let shown = parts.iter().enumerate().map(|(place, (_, part))| match &part.in_turn {
+        Some(more) if place > last => more.as_str(),
+        _ => &part.json,
+    });
+    let system = json!({"role": "system", "content": system}).to_string();
+    separated([system.as_str()].into_iter().chain(shown), body);
+}
+
+pub(super) fn part(message: &ViewMessage) -> WirePart {
+    let part = WirePart::new("", &as_messages(message, false));
+    match message {
+        ViewMessage::Assistant { blocks: Some(blocks), .. }
+            if blocks.get("reasoning_content").is_some() =>
+        {
+            let in_turn = WirePart::new("", &as_messages(message, true)).json;
+            WirePart { in_turn: Some(in_turn), ..part }
+        }
+        _ => part,
+    }
 }
 
 fn as_messages(message: &ViewMessage, in_turn: bool) -> Vec<Value> {

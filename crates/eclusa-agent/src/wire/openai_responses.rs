@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use eclusa::{Incoming, parse::openai_responses};
 use serde_json::{Value, json};
 
-use super::{StreamReader, Thinking, WireSettings, count, cut, data_url, in_stream, object};
+use super::{
+    StreamReader, Thinking, WirePart, WireSettings, count, cut, data_url, in_stream, object,
+};
 use crate::model::{Delta, ModelError, ModelReply, ModelRequest, StopReason, Usage, ViewMessage};
 
-pub(super) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
-    let input: Vec<Value> = request.messages.iter().flat_map(items).collect();
+pub(super) fn fields(settings: &WireSettings, request: &ModelRequest) -> Value {
     let mut body = json!({
         "model": settings.model,
         "instructions": request.system,
-        "input": input,
         "stream": true,
         "store": false,
         "max_output_tokens": settings.output,
@@ -26,9 +26,6 @@ pub(super) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
         Thinking::High => Some("high"),
     };
     if let Some(fields) = body.as_object_mut() {
-        if let Some(tools) = &request.tools {
-            fields.insert("tools".to_owned(), Value::clone(tools));
-        }
         if let Some(effort) = effort {
             let reasoning = json!({"effort": effort, "summary": "auto"});
             fields.insert("reasoning".to_owned(), reasoning);
@@ -36,6 +33,10 @@ pub(super) fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
         }
     }
     body
+}
+
+pub(super) fn part(message: &ViewMessage) -> WirePart {
+    WirePart::new("", &items(message))
 }
 
 fn items(message: &ViewMessage) -> Vec<Value> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use eclusa::{Incoming, parse::ToolAnswer};
 use serde_json::{Value, json};
 
-use super::{Thinking, WireKind, WireSettings, body, reader};
+use super::{Thinking, WireCache, WireKind, WireSettings, reader};
 use crate::model::{
     Delta, ModelErrorKind, ModelReply, ModelRequest, StopReason, ViewCall, ViewMessage,
 };
@@ -23,6 +23,15 @@ fn settings(wire: WireKind) -> WireSettings {
         images: true,
         price: None,
     }
+}
+
+/// The body of a request, from a model that has not been asked before.
+fn body(settings: &WireSettings, request: &ModelRequest) -> Value {
+    serde_json::from_slice(&super::body(settings, request, &WireCache::default())).unwrap()
+}
+
+fn shared(messages: Vec<ViewMessage>) -> Vec<Arc<ViewMessage>> {
+    messages.into_iter().map(Arc::new).collect()
 }
 
 fn user(text: &str) -> ViewMessage {
@@ -44,13 +53,13 @@ fn request() -> ModelRequest {
     let picture = ("image/png".to_owned(), Arc::from(&b"png"[..]));
     ModelRequest {
         system: "be good".to_owned(),
-        messages: vec![
+        messages: shared(vec![
             user("the project says: x"),
             ViewMessage::User { text: "read a".to_owned(), pictures: vec![picture] },
             ViewMessage::Assistant { text: "I look.".to_owned(), calls: vec![call], blocks: None },
             ViewMessage::Answers(vec![answer("c1")]),
             user("and now?"),
-        ],
+        ]),
         tools: Some(Arc::new(json!([{"name": "read"}]))),
         conversation: "k3f9q2".to_owned(),
         replies_so_far: 1,
@@ -102,7 +111,7 @@ fn anthropic_roles_take_turns_and_the_last_users_are_marked_for_the_cache() {
     assert_eq!(body["system"][0]["cache_control"]["type"], "ephemeral");
     assert!(body.get("thinking").is_none());
     let thinks = WireSettings { thinking: Thinking::High, ..settings(WireKind::Anthropic) };
-    assert_eq!(super::body(&thinks, &request())["thinking"]["budget_tokens"], 2_048);
+    assert_eq!(self::body(&thinks, &request())["thinking"]["budget_tokens"], 2_048);
 }
 
 #[test]
@@ -168,10 +177,33 @@ fn the_same_request_has_the_same_bytes_and_blocks_go_back_as_they_came() {
             calls: Vec::new(),
             blocks: Some(Arc::new(sent.clone())),
         };
-        let messages = vec![user("a"), message, user("b")];
+        let messages = shared(vec![user("a"), message, user("b")]);
         let body = body(&settings, &ModelRequest { messages, ..request() });
         let part = sent.as_array().map_or(sent.to_string(), |it| it[0].to_string());
         assert!(body.to_string().contains(&part), "{wire:?}: {body}");
+    }
+}
+
+/// The same bytes, whatever the model was asked before.
+#[test]
+fn what_was_written_before_changes_no_request() {
+    for (wire, native) in WireKind::ALL.iter().flat_map(|it| [(*it, true), (*it, false)]) {
+        let settings = WireSettings { native, ..settings(wire) };
+        let (cache, whole) = (WireCache::default(), request());
+        let reasoned = json!({"role": "assistant", "content": "x", "reasoning_content": "hm"});
+        let reasoned = if wire == WireKind::OpenaiChat { reasoned } else { json!([reasoned]) };
+        let blocks = Some(Arc::new(reasoned));
+        let said = ViewMessage::Assistant { text: "x".to_owned(), calls: Vec::new(), blocks };
+        let messages = [whole.messages.clone(), shared(vec![said, user("b")])].concat();
+        let other = [vec![Arc::new(user("another"))], messages.clone()].concat();
+        let ends = [1, 2, 3, 5, 6, 7, 4, 7].map(|end| messages[..end].to_vec());
+        for messages in ends.into_iter().chain([other, messages]) {
+            let tools = Some(Arc::new(json!([{"name": format!("tool {}", messages.len() / 3)}])));
+            let request = ModelRequest { messages, tools, ..request() };
+            let again = super::body(&settings, &request, &cache);
+            assert_eq!(again, super::body(&settings, &request, &WireCache::default()));
+            assert_eq!(again, super::body(&settings, &request, &cache));
+        }
     }
 }
 
@@ -318,6 +350,7 @@ fn chat_streams_go_back_under_the_ids_of_their_answers() {
         blocks: Some(Arc::new(blocks)),
     };
     let chat = |messages| {
+        let messages = shared(messages);
         body(&settings(WireKind::OpenaiChat), &ModelRequest { messages, ..request() }).to_string()
     };
     assert!(chat(vec![user("a"), message.clone()]).contains("reasoning_content"));

@@ -4,11 +4,11 @@ use eclusa::parse::fenced::{self, Fenced, Options, Piece};
 use serde_json::{Value, json};
 
 use super::StreamReader;
-use crate::model::{Delta, ModelError, ModelReply, ModelRequest, StopReason, ViewMessage};
+use crate::model::{Delta, ModelError, ModelReply, StopReason, ViewMessage};
 
-/// The same request in words alone.
-pub(super) fn flattened(request: &ModelRequest) -> ModelRequest {
-    let messages = request.messages.iter().map(|message| match message {
+/// The same message in words alone.
+pub(super) fn flattened(message: &ViewMessage) -> ViewMessage {
+    match message {
         ViewMessage::User { .. } => message.clone(),
         ViewMessage::Assistant { text, calls, .. } => {
             let blocks = calls.iter().map(|it| {
@@ -24,8 +24,7 @@ pub(super) fn flattened(request: &ModelRequest) -> ModelRequest {
         ViewMessage::Answers(all) => {
             ViewMessage::User { text: fenced::results(all), pictures: Vec::new() }
         }
-    });
-    ModelRequest { messages: messages.collect(), tools: None, ..request.clone() }
+    }
 }
 
 /// Reads the text of another reader: what is a call there is prose, what is a block is a call.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashSet, VecDeque},
-    sync::{Arc, Mutex},
+    sync::{Arc, LazyLock, Mutex},
     time::Duration,
 };
 
@@ -29,7 +29,7 @@ enum Step {
 
 /// A model that plays steps, on one wire, and judges what it is asked.
 struct Judging {
-    wire: HttpModel,
+    wire: Arc<HttpModel>,
     path: &'static str,
     steps: Mutex<VecDeque<Step>>,
     /// Whoever is interrupted while the model speaks.
@@ -129,15 +129,12 @@ fn happens() -> impl Strategy<Value = (usize, Happens)> {
     (0usize..4, what)
 }
 
-/// Goes through it, each time on the wire that is named: resumed, as after a switch of models.
-async fn play(history: Vec<(usize, Happens)>) -> Vec<String> {
-    let world = world();
-    let (wrong, calls) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<Mutex<u32>>::default());
-    let mut id: Option<String> = None;
-    for (wire, happens) in history {
+/// What writes requests, on each wire. Making one takes long.
+static WRITERS: LazyLock<[Arc<HttpModel>; 4]> = LazyLock::new(|| {
+    WireKind::ALL.map(|wire| {
         let settings = WireSettings {
             name: "judging".to_owned(),
-            wire: WireKind::ALL[wire],
+            wire,
             model: "m1".to_owned(),
             url: "http://127.0.0.1:1".to_owned(),
             native: true,
@@ -147,19 +144,54 @@ async fn play(history: Vec<(usize, Happens)>) -> Vec<String> {
             images: false,
             price: None,
         };
-        let paths = ["/v1/messages", "/v1/responses", "/v1/chat/completions", "generateContent"];
+        Arc::new(HttpModel::new(settings, None).unwrap())
+    })
+});
+
+/// A model on this wire that plays these steps.
+fn judging(
+    wire: WireKind,
+    steps: Vec<Step>,
+    wrong: &Arc<Mutex<Vec<String>>>,
+    calls: &Arc<Mutex<u32>>,
+) -> Arc<Judging> {
+    Arc::new(Judging {
+        wire: WRITERS[WireKind::ALL.iter().position(|it| *it == wire).unwrap()].clone(),
+        path: match wire {
+            WireKind::Anthropic => "/v1/messages",
+            WireKind::OpenaiResponses => "/v1/responses",
+            WireKind::OpenaiChat => "/v1/chat/completions",
+            WireKind::Gemini => "generateContent",
+        },
+        steps: Mutex::new(steps.into()),
+        handle: Mutex::default(),
+        wrong: wrong.clone(),
+        calls: calls.clone(),
+    })
+}
+
+/// What is wrong with the next request of a conversation, on this wire.
+pub(crate) async fn judged(world: &World, id: &str, wire: WireKind) -> Vec<String> {
+    let wrong = Arc::<Mutex<Vec<String>>>::default();
+    let model = judging(wire, Vec::new(), &wrong, &Arc::default());
+    let (mut conversation, _) = Conversation::resume(world.setup(model), id).await.unwrap();
+    let report = conversation.turn("and now?".into()).await;
+    assert_eq!((report.end, report.requests), (TurnEnd::Done, 1));
+    let wrong = wrong.lock().unwrap();
+    wrong.clone()
+}
+
+/// Goes through it, each time on the wire that is named: resumed, as after a switch of models.
+async fn play(history: Vec<(usize, Happens)>) -> Vec<String> {
+    let world = world();
+    let (wrong, calls) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<Mutex<u32>>::default());
+    let mut id: Option<String> = None;
+    for (wire, happens) in history {
         let steps = match &happens {
             Happens::Turn(steps) => steps.clone(),
             _ => Vec::new(),
         };
-        let model = Arc::new(Judging {
-            wire: HttpModel::new(settings, None).unwrap(),
-            path: paths[wire],
-            steps: Mutex::new(steps.into()),
-            handle: Mutex::default(),
-            wrong: wrong.clone(),
-            calls: calls.clone(),
-        });
+        let model = judging(WireKind::ALL[wire], steps, &wrong, &calls);
         let setup = world.setup(model.clone());
         let (mut conversation, _) = match &id {
             Some(id) => Conversation::resume(setup, id).await.unwrap(),

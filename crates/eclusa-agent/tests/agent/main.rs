@@ -1,6 +1,7 @@
 //! Conversations through the front door: a scripted or a served model, a real gate, a real log.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
+mod failing;
 mod fake_events;
 mod fake_server;
 mod faults;
@@ -8,6 +9,7 @@ mod histories;
 mod long;
 mod resume;
 mod served;
+mod stops;
 mod task;
 mod thinker;
 mod turns;

@@ -172,6 +172,32 @@ async fn what_is_said_meanwhile_goes_in_before_the_next_request() {
 }
 
 #[tokio::test]
+async fn whoever_leaves_gets_back_what_has_not_gone_in_and_the_model_is_not_asked_again() {
+    let world = world();
+    let script = says("I wait.", &[("wait", "")]) + &says("Well.", &[]);
+    let (conversation, mut events) = world.open(&script).await;
+    let handle = conversation.handle();
+    handle.say("go".into());
+    let running = tokio::spawn(conversation.run());
+    let mut unsent = Vec::new();
+    while let Some(event) = events.recv().await {
+        match event {
+            AgentEvent::Progress { .. } if unsent.is_empty() => {
+                handle.say_later("later".into());
+                handle.say("now".into());
+                unsent = handle.leave();
+            }
+            AgentEvent::Ended(_) => break,
+            _ => {}
+        }
+    }
+    let unsent: Vec<&str> = unsent.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(unsent, ["now", "later"]);
+    let conversation = running.await.unwrap();
+    assert_eq!((codes(&conversation), world.sent_bytes().len()), (vec!["cancelled".into()], 1));
+}
+
+#[tokio::test]
 async fn an_archive_that_fails_ends_the_turn_before_anything_leaves() {
     let world = world();
     let (mut conversation, _) = world.open(&says("I do it.", &[("do", "a")])).await;
@@ -228,6 +254,32 @@ async fn a_full_window_is_made_smaller_by_a_summary_and_the_turn_goes_on() {
     assert_eq!(compacted, Some((true, Some("In brief: a was done.".to_owned()))));
 }
 
+/// How a turn ends, and how many summaries it has, with a window that each message nearly fills.
+async fn with_a_small_window(script: &str) -> (TurnEnd, usize, usize) {
+    let world = world();
+    let model = ScriptModel::new("s", script).unwrap().with_window(5_000, 1_000);
+    let (mut conversation, _) = Conversation::open(world.setup(Arc::new(model))).await.unwrap();
+    let report = conversation.turn("go".into()).await;
+    let summaries = kinds(&conversation).iter().filter(|it| **it == "summary").count();
+    (report.end, summaries, world.ran())
+}
+
+#[tokio::test]
+async fn a_turn_is_made_smaller_three_times_and_once_where_that_helps_little() {
+    let full = || TurnEnd::Limit("the model's window is full".to_owned());
+    let fills = |call: &str| says(&"x".repeat(14_000), &[("do", call)]);
+    let brief = "## says\nIn brief.\n".to_owned();
+    let script: String = ["a", "b", "c", "d", "e"].map(|it| fills(it) + &brief).concat();
+    assert_eq!(with_a_small_window(&script).await, (full(), 3, 4));
+    // A summary that fills two thirds is the last one.
+    let long = format!("## says\n{}\n", "s".repeat(10_700));
+    let script = fills("a") + &long + &says(&"x".repeat(4_000), &[("do", "b")]) + &brief;
+    assert_eq!(with_a_small_window(&script).await, (full(), 1, 2));
+    // One that fills all of it ends the turn at once.
+    let script = fills("a") + &format!("## says\n{}\n", "s".repeat(17_000)) + &brief;
+    assert_eq!(with_a_small_window(&script).await, (full(), 1, 1));
+}
+
 #[tokio::test]
 async fn a_summary_that_is_too_long_itself_is_asked_for_again_with_less_and_with_its_prompt() {
     let world = world();
@@ -271,14 +323,17 @@ async fn requests_that_are_made_again_and_summaries_count_to_the_limits() {
 async fn exports_hold_everything_and_json_is_read_back() {
     // S1.49, S1.50, S1.51
     let world = world();
-    let (_, conversation) =
+    let (_, mut conversation) =
         world.turn(&(says("I <look>.", &[("no", "`a`")]) + &says("Done.", &[]))).await;
+    conversation.keep_draft("and then <this>").await.unwrap();
+    assert_eq!(conversation.draft(), Some("and then <this>"));
     let (head, items) = (conversation.head(), conversation.items());
     let markdown = transcript::markdown(head, items, false);
     assert!(markdown.contains("```tool\n") && markdown.contains("```tool_result\n"), "{markdown}");
     let page = transcript::html(head, items, false);
     assert!(page.contains("default-src 'none'") && page.contains("I &lt;look&gt;."), "{page}");
-    assert!(!page.contains("<look>") && !page.contains("<script"));
+    assert!(!page.contains("<look>") && !page.contains("<script") && !page.contains("<this>"));
+    assert!(markdown.contains("## You, not sent"), "{markdown}");
     for item in items {
         let back = TranscriptItem::from_json(&item.json(&head.id)).unwrap();
         assert_eq!(back, TranscriptItem { blocks: None, log_at: None, ..item.clone() });

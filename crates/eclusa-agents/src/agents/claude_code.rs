@@ -12,6 +12,7 @@ use crate::{
 pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     let mut event = read_as(Agent::ClaudeCode, fields)?;
     event.turn = fields.maybe_text("prompt_id")?.map(str::to_owned);
+    event.response = fields.get("tool_response").cloned();
     if let Some(error) = fields.maybe_text("error")?.filter(|_| event.name == "PostToolUseFailure")
     {
         event.result = Some(ToolResult { text: error.to_owned(), failed: true });
@@ -69,6 +70,36 @@ pub(crate) fn result_text(value: &Value) -> String {
         },
         Value::Null => String::new(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// Texts that say what a result is, and nothing of what is in it.
+const SHAPE: [&str; 5] = ["type", "filePath", "mimeType", "media_type", "mode"];
+
+/// Where the text of a result stands, first of all.
+const MAIN: [&str; 6] = ["stdout", "text", "content", "output", "result", "file"];
+
+/// A result with this text in the place of all its own, in the same shape: one of another shape is no
+/// answer for Claude Code, and the model sees what was there.
+pub(crate) fn reshaped(response: Option<&Value>, text: &str) -> Value {
+    let mut left = Some(text);
+    let shaped = response.map(|it| filled("", it, &mut left));
+    shaped.filter(|_| left.is_none()).unwrap_or_else(|| text.into())
+}
+
+fn filled(name: &str, value: &Value, left: &mut Option<&str>) -> Value {
+    match value {
+        Value::String(_) if !SHAPE.contains(&name) => left.take().unwrap_or_default().into(),
+        Value::Array(all) => all.iter().map(|it| filled("", it, left)).collect(),
+        Value::Object(fields) => {
+            let (mut first, mut rest): (Vec<_>, Vec<_>) =
+                fields.iter().partition(|it| MAIN.contains(&it.0.as_str()));
+            first.sort_by_key(|it| MAIN.iter().position(|name| name == it.0));
+            first.append(&mut rest);
+            let filled = first.into_iter().map(|(name, it)| (name.clone(), filled(name, it, left)));
+            Value::Object(filled.collect())
+        }
+        other => other.clone(),
     }
 }
 

@@ -14,11 +14,44 @@ fn facts() -> InstallFacts {
     }
 }
 
-fn json_entries(agent: Agent) -> Vec<SettingsEntry> {
-    let name = |it: &SettingsEntry| match it.file {
+fn name(entry: &SettingsEntry) -> &'static str {
+    match entry.file {
         EntryFile::Home(name) | EntryFile::Project(name) | EntryFile::Machine(name) => name,
         EntryFile::Settings(_, _, name) => name,
-    };
+    }
+}
+
+/// The page of an agent names every file that one command writes, and what `status` says is still to be
+/// done or left open is what it says.
+#[test]
+fn the_page_of_an_agent_says_what_is_written_and_what_is_left() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for agent in Agent::ALL {
+        let section = page.split_once(&format!("\n### {agent}\n")).unwrap().1;
+        let section = section.split_once("\n#").unwrap().0;
+        for (managed, project) in [(false, false), (false, true), (true, false)] {
+            for entry in entries(agent, &InstallFacts { managed, project, ..facts() }) {
+                let file = name(&entry);
+                // Whole, or by its last part where the directory is told beside it.
+                let last = format!("`{}`", file.rsplit('/').next().unwrap());
+                let named = section.contains(file) || section.contains(&last);
+                assert!(named, "{agent}: `{file}` is not named");
+            }
+        }
+        let pressed = section.contains("**You must press**");
+        assert_eq!(pressed, agent.to_confirm(false).is_some(), "{agent}");
+        assert!(section.contains("**What it cannot close**"), "{agent}");
+        // The words in backticks are what switches it off.
+        for open in agent.still_open(false) {
+            for word in open.split('`').skip(1).step_by(2) {
+                assert!(section.contains(&format!("`{word}`")), "{agent}: `{word}` is left open");
+            }
+        }
+    }
+}
+
+fn json_entries(agent: Agent) -> Vec<SettingsEntry> {
     entries(agent, &facts()).into_iter().filter(|it| name(it).ends_with(".json")).collect()
 }
 

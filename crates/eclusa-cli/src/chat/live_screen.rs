@@ -68,6 +68,11 @@ impl LiveScreen {
         cleared
     }
 
+    /// Rings the terminal's bell.
+    pub(crate) fn ring(&mut self) -> io::Result<()> {
+        self.scrollback.ring()
+    }
+
     /// Takes the terminal back. The cursor stands at the left of an empty line.
     pub(crate) fn resume(&mut self) -> io::Result<()> {
         // Whoever has it keeps what was typed ahead.

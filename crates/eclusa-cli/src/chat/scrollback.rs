@@ -6,8 +6,10 @@
 //! block's first row is counted in rows as the terminal wraps them now.
 //!
 //! What a terminal has pushed out of the screen cannot be taken back. So the block is drawn to stay on
-//! it when the terminal becomes half as high or half as wide before the next frame. A terminal that
-//! becomes smaller at one go may keep rows of it above; the lines themselves are never lost or doubled.
+//! it when the terminal becomes half as high or half as wide before the next frame, and both where a
+//! quarter of the screen has room for it. More would mean a quarter of the screen for every block. A
+//! terminal that becomes smaller at one go may keep rows of a block above; the lines themselves are never
+//! lost or doubled.
 
 use std::io::{self, Write};
 
@@ -107,6 +109,12 @@ impl<W: Write> Scrollback<W> {
     /// Prints finished lines and takes the block away, so that others may print below them.
     pub(crate) fn clear(&mut self, finished: &[String], size: Size) -> io::Result<()> {
         self.draw(finished, &LiveBlock::default(), size)
+    }
+
+    /// Rings the bell.
+    pub(crate) fn ring(&mut self) -> io::Result<()> {
+        self.out.write_all(b"\x07")?;
+        self.out.flush()
     }
 
     /// How many rows lie between the block's first row and the cursor, as the terminal wraps the

@@ -1,5 +1,7 @@
 //! `eclusa install`, `uninstall` and `status`: other people's agents and their settings.
 
+use std::path::Path;
+
 use eclusa_agents::{Agent, InstallFacts};
 
 use crate::{
@@ -18,6 +20,11 @@ mod status;
 /// True when an agent's settings have it ask before its calls.
 pub(super) fn holds(global: &Global, agent: Agent) -> Result<bool, Failure> {
     status::holds(global, agent)
+}
+
+/// What in a project's settings has an agent's hooks go by other rules than the person's.
+pub(super) fn redirected(agent: Agent, root: &Path) -> Option<String> {
+    status::redirected(agent, root)
 }
 
 pub(super) async fn run(global: &Global, command: AgentsCommand) -> Result<Exit, Failure> {

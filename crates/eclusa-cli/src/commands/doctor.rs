@@ -119,11 +119,11 @@ fn log(paths: &Paths, ctx: &AppContext) -> String {
 
 /// What keeps an agent from answering its own questions, said plainly.
 fn approvals(paths: &Paths) -> String {
-    let (keys, user) = (paths.people(), crate::person::name());
+    let (keys, user) = (paths.people(), rustix::process::geteuid().as_raw());
     format!(
         "commands in the sandbox reach neither the queue nor the keys of people ({}); whatever else \
-         runs as `{user}`, such as an agent's own shell, can change both and answer for itself, by \
-         word and by key; a passkey on a phone or a token it cannot use, but it can replace this \
+         runs as this user (id {user}), such as an agent's own shell, can change both and answer for \
+         itself, by word and by key; a passkey on a phone or a token it cannot use, but it can replace this \
          program and its list of people: to prevent that, run the agent as another user",
         keys.display()
     )

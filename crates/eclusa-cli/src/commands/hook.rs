@@ -8,7 +8,7 @@ use std::{
     io::{Read as _, Write as _},
     process::ExitCode,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -66,6 +66,14 @@ impl Asking {
     }
 }
 
+/// How far the answer has come.
+#[derive(Debug, Clone, Default)]
+struct Progress {
+    /// The event, once it is read: what fails afterwards fails in its shape.
+    event: Arc<OnceLock<HookEvent>>,
+    asking: Asking,
+}
+
 /// Reads one event from stdin and answers it.
 pub(crate) fn run(global: Global, agent: &str) -> ExitCode {
     let agent: Agent = match agent.parse() {
@@ -75,17 +83,17 @@ pub(crate) fn run(global: Global, agent: &str) -> ExitCode {
             return print(&HookOutput { stderr, code: 2, ..HookOutput::default() });
         }
     };
-    let asking = Asking::default();
+    let progress = Progress::default();
     let (send, receive) = tokio::sync::oneshot::channel();
     let worker = {
-        let asking = asking.clone();
+        let progress = progress.clone();
         // Nobody waits for this thread: when time is up, the process ends around it.
         std::thread::Builder::new()
             .stack_size(STACK)
-            .spawn(move || send.send(work(&global, agent, &asking)))
+            .spawn(move || send.send(work(&global, agent, &progress)))
     };
     let output = match worker {
-        Ok(_) => wait(agent, LIMITS, &asking, receive),
+        Ok(_) => wait(agent, LIMITS, &progress, receive),
         Err(err) => agent.failure(agent.before(), &format!("no thread could be started: {err}")),
     };
     print(&output)
@@ -95,10 +103,13 @@ pub(crate) fn run(global: Global, agent: &str) -> ExitCode {
 fn wait(
     agent: Agent,
     limits: Limits,
-    asking: &Asking,
+    progress: &Progress,
     receive: tokio::sync::oneshot::Receiver<HookOutput>,
 ) -> HookOutput {
-    let failed = |why: &str| agent.failure(agent.before(), why);
+    let failed = |why: &str| match progress.event.get() {
+        Some(event) => event.failure(why),
+        None => agent.failure(agent.before(), why),
+    };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(err) => return failed(&format!("the hook could not start: {err}")),
@@ -110,7 +121,7 @@ fn wait(
                 Ok(output) => output,
                 Err(_) => failed("the hook crashed"),
             },
-            () = too_late(began, limits, asking) => failed("no verdict in time"),
+            () = too_late(began, limits, &progress.asking) => failed("no verdict in time"),
             () = ended() => failed("the hook was ended from outside"),
         }
     })
@@ -150,7 +161,7 @@ fn print(output: &HookOutput) -> ExitCode {
 }
 
 /// Everything between the event and its answer.
-fn work(global: &Global, agent: Agent, asking: &Asking) -> HookOutput {
+fn work(global: &Global, agent: Agent, progress: &Progress) -> HookOutput {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(MAX_EVENT + 1).read_to_end(&mut bytes);
     if let Err(err) = read {
@@ -160,12 +171,12 @@ fn work(global: &Global, agent: Agent, asking: &Asking) -> HookOutput {
         return agent.failure(agent.before(), "the event is longer than 16 MiB");
     }
     let event = match agent.read_event(&bytes) {
-        Ok(event) => event,
+        Ok(event) => progress.event.get_or_init(|| event),
         Err(err) => return agent.failure(agent.before(), &err.to_string()),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let answered = match runtime {
-        Ok(runtime) => runtime.block_on(answer(global, &event, asking)),
+        Ok(runtime) => runtime.block_on(answer(global, event, &progress.asking)),
         Err(err) => Err(format!("the hook could not start: {err}")),
     };
     answered.unwrap_or_else(|why| event.failure(&why))

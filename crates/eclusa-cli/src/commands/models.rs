@@ -101,7 +101,7 @@ async fn test(ctx: &AppContext, name: &str) -> Result<Exit, Failure> {
     let words = "Answer with the one word: ready".to_owned();
     let request = ModelRequest {
         system: "You answer with one word.".to_owned(),
-        messages: vec![ViewMessage::User { text: words, pictures: Vec::new() }],
+        messages: vec![Arc::new(ViewMessage::User { text: words, pictures: Vec::new() })],
         conversation: "test".to_owned(),
         ..ModelRequest::default()
     };

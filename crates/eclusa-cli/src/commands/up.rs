@@ -1,6 +1,7 @@
 //! `eclusa up`: the tools for agents that speak MCP, over HTTP.
 
 use eclusa_mcp::{Http, serve_http};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 
 use super::{
@@ -17,6 +18,9 @@ use crate::{
 
 /// The shortest token of one's own: shorter ones can be guessed.
 const MIN_TOKEN: usize = 16;
+
+/// Files for every connection that there may be, and for all else.
+const MAX_FILES: u64 = 4096;
 
 pub(super) async fn run(global: Global, args: UpArgs) -> Result<Exit, Failure> {
     let set = std::env::var(&args.token_env).ok().filter(|it| !it.is_empty());
@@ -37,6 +41,7 @@ pub(super) async fn run(global: Global, args: UpArgs) -> Result<Exit, Failure> {
             (up_token::read_or_make(&file).map_err(Failure::failed)?, Some(file))
         }
     };
+    allow_files();
     let listener = TcpListener::bind(args.listen).await.map_err(|err| {
         Failure::failed(format!("`{}` cannot be listened on: {err}", args.listen))
     })?;
@@ -74,4 +79,14 @@ pub(super) async fn run(global: Global, args: UpArgs) -> Result<Exit, Failure> {
     mcp::end_servers(&opening).await;
     served?;
     opened.ended()
+}
+
+/// Many shells allow a process 1,024 files, and every connection is one. Where more cannot be had, a
+/// further connection waits until there is room.
+fn allow_files() {
+    let limits = getrlimit(Resource::Nofile);
+    if limits.current.is_some_and(|it| it < MAX_FILES) {
+        let current = Some(limits.maximum.map_or(MAX_FILES, |it| it.min(MAX_FILES)));
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, ..limits });
+    }
 }

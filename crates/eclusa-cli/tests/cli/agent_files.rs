@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     agent_settings::{AGENTS, tree},
-    world::World,
+    world::{Ran, World},
 };
 
 /// A project's files are given back as well, and no agent may write what connects one.
@@ -117,4 +117,61 @@ fn links_are_kept_and_files_are_written_all_or_none() {
     let output = homeless.env_remove("HOME").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("HOME is not set"), "{output:?}");
+}
+
+/// `--managed` writes below `/etc`, so the binary is started where another one is mounted.
+fn on_machine(world: &World, args: &[&str]) -> Ran {
+    let eclusa = world.command(args);
+    #[expect(clippy::disallowed_methods, reason = "the test starts the binary elsewhere")]
+    let mut command = std::process::Command::new("unshare");
+    command.args(["-rm", "sh", "-c", "mount --bind \"$0\" /etc && exec \"$@\""]);
+    command.arg(world.path("etc")).arg(eclusa.get_program()).args(eclusa.get_args());
+    command.current_dir(world.path("workspace")).env_clear();
+    command.envs(eclusa.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = command.output().unwrap();
+    let text = |it: &[u8]| String::from_utf8_lossy(it).into_owned();
+    let code = output.status.code().unwrap_or(-1);
+    Ran { code, out: text(&output.stdout), err: text(&output.stderr) }
+}
+
+/// A machine's files are given back as well; what a project switches off stays on.
+#[test]
+fn a_machine_is_connected_once_and_given_back_byte_for_byte() {
+    let world = World::new();
+    for directory in ["etc/codex", "etc/gemini-cli", "etc/windsurf", "workspace/.claude"] {
+        fs::create_dir_all(world.path(directory)).unwrap();
+    }
+    world.write("etc/codex/requirements.toml", "# ours\nallowed_sandbox_modes = ['read-only']\n");
+    let settings = "{\n  // ours\n  \"telemetry\": {\"enabled\": false},\n}\n";
+    world.write("etc/gemini-cli/settings.json", settings);
+    world.write("etc/windsurf/hooks.json", "{\"hooks\": {\"pre_run_command\": []}}");
+    world.write("workspace/.claude/settings.json", "{\"disableAllHooks\": true}");
+    let files = || tree(&world.path("etc"));
+    let before = files();
+    for agent in ["claude-code", "codex", "gemini", "windsurf"] {
+        let shown = on_machine(&world, &["--dry-run", "install", agent, "--managed"]);
+        assert!(shown.code == 0 && shown.out.contains("+++ /etc/"), "{agent} {shown:?}");
+        assert_eq!(files(), before, "{agent}");
+        let ran = on_machine(&world, &["install", agent, "--managed"]);
+        assert_eq!(ran.code, 0, "{agent} {ran:?}");
+        let installed = files();
+        assert_ne!(installed, before, "{agent}");
+        let again = on_machine(&world, &["install", agent, "--managed"]);
+        assert!(again.out.contains("already"), "{agent} {again:?}");
+        assert_eq!(files(), installed, "{agent}");
+        let status = on_machine(&world, &["--json", "status", agent]);
+        assert_eq!(status.json()[0]["level"], "managed", "{status:?}");
+        // Nothing of it is the person's or the project's.
+        assert!(tree(&world.path("home")).is_empty(), "{agent}");
+        let ran = on_machine(&world, &["uninstall", agent, "--managed"]);
+        assert_eq!(ran.code, 0, "{agent} {ran:?}");
+        assert_eq!(files(), before, "{agent}");
+        let again = on_machine(&world, &["uninstall", agent, "--managed"]);
+        assert!(again.out.contains("nothing to take out"), "{agent} {again:?}");
+    }
+    for agent in ["opencode", "cursor", "copilot", "vscode", "zed"] {
+        let ran = on_machine(&world, &["install", agent, "--managed"]);
+        assert!(ran.code == 2 && ran.err.contains("no settings for a whole machine"), "{ran:?}");
+        assert_eq!(files(), before, "{agent}");
+    }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::Pa
 use serde_json::json;
 
 use crate::{
-    hook::decision,
+    hook::{before, claude, decision, send},
     hook_faults::shell,
     mcp::{client::Client, http::Up},
     servers::{configured, works},
@@ -282,6 +282,52 @@ fn hooks_that_are_switched_off_hold_nothing_and_a_name_cannot_be_guessed() {
         world.write(&file, "");
     }
     assert_eq!(level("claude-code").0, "hooked");
+}
+
+/// Variables that a project's settings give to hooks: those that lead them to other rules are seen, and
+/// every call is refused meanwhile.
+#[test]
+fn a_project_that_leads_hooks_to_other_rules_holds_nothing_and_runs_nothing() {
+    let world = World::new();
+    fs::create_dir_all(world.path("workspace/.claude")).unwrap();
+    world.write("workspace/a.txt", "one\n");
+    assert_eq!(world.eclusa(&["install", "claude-code"]).code, 0);
+    let read = before(&world, "Read", json!({"file_path": world.path("workspace/a.txt")}));
+    let level = || world.eclusa(&["--json", "status", "claude-code"]).json()[0]["level"].clone();
+    assert_eq!((decision(&claude(&world, &read)).0.as_str(), level()), ("allow", "hooked".into()));
+    for (file, variable) in [
+        ("settings.json", "HOME"),
+        ("settings.local.json", "XDG_CONFIG_HOME"),
+        ("settings.json", "XDG_STATE_HOME"),
+        ("settings.json", "LD_PRELOAD"),
+    ] {
+        let file = format!("workspace/.claude/{file}");
+        world.write(&file, &json!({"env": {variable: "/elsewhere"}}).to_string());
+        let status = world.eclusa(&["status", "claude-code"]);
+        let told = format!("sets `{variable}` for hooks");
+        assert!(status.code == 1 && status.out.contains(&told), "{status:?}");
+        assert_eq!(level(), "none");
+        let (word, why) = decision(&claude(&world, &read));
+        assert!(word == "deny" && why.contains(&told), "{word}: {why}");
+        world.write(&file, &json!({"env": {"NODE_ENV": "test"}}).to_string());
+    }
+    assert_eq!((decision(&claude(&world, &read)).0.as_str(), level()), ("allow", "hooked".into()));
+
+    // Gemini CLI reads variables from here, and from directories above.
+    assert_eq!(world.eclusa(&["install", "gemini"]).code, 0);
+    fs::create_dir_all(world.path("workspace/.gemini")).unwrap();
+    let event = json!({"session_id": "g", "cwd": world.path("workspace"), "tool_name": "read_file",
+        "hook_event_name": "BeforeTool", "tool_input": {"file_path": "a.txt"}});
+    let says = || (send(&world, "gemini", &event).out, world.eclusa(&["status", "gemini"]).out);
+    assert_eq!(says().0, "");
+    for file in ["workspace/.env", "workspace/.gemini/.env", ".env"] {
+        world.write(file, "A=1\nexport XDG_CONFIG_HOME = /elsewhere\n");
+        let (answer, status) = says();
+        assert!(answer.contains("deny") && answer.contains("XDG_CONFIG_HOME"), "{file}: {answer}");
+        assert!(status.contains("nothing is held"), "{file}: {status}");
+        world.write(file, "# HOME=/elsewhere\nA=1\n");
+    }
+    assert_eq!(says().0, "");
 }
 
 /// A server at an address is reached through the gate, with its header, which stays where it was.

@@ -291,6 +291,34 @@ fn models_are_added_and_personas_listed() {
     assert!(personas.contains("reviewer") && personas.contains("coder"), "{personas}");
 }
 
+/// docs/models.md: each set-up is a model that is listed, and its script is played as it is written.
+#[test]
+fn the_models_of_the_documents_can_be_copied() {
+    let text = include_str!("../../../../docs/models.md");
+    let blocks = |fence: &str, end: &str| -> Vec<String> {
+        let blocks = text.split(fence).skip(1).filter_map(|it| it.split(end).next());
+        blocks.map(str::to_owned).collect()
+    };
+    let set_ups = blocks("```toml\n", "```");
+    assert_eq!(set_ups.len(), 4);
+    for set_up in set_ups {
+        let world = World::with(&set_up);
+        let name = set_up.split(['.', ']']).nth(1).unwrap();
+        let listed = world.eclusa(&["models"]);
+        assert!(listed.code == 0 && listed.out.contains(name), "{set_up}: {listed:?}");
+    }
+    let world = World::new();
+    world.write("workspace/README.md", "# Eclusa\n");
+    let path = world.write("script.md", &blocks("````text\n", "````")[0]);
+    let model = format!("script:{}", path.display());
+    let ran = world.eclusa(&["ask", "--model", &model, "what is this?"]);
+    assert_eq!(
+        (ran.code, ran.out.lines().last()),
+        (0, Some("It is the one gate that every tool call passes.")),
+        "{ran:?}"
+    );
+}
+
 #[test]
 fn a_key_is_in_no_word_and_no_file_that_a_run_leaves() {
     let key = "key-of-the-model-4711-0815";

@@ -60,6 +60,7 @@ fn a_conversation_with_a_question_on_the_screen() {
     let (code, seen) = person.ends();
     assert_eq!((code, world.read("workspace/a.txt").as_str()), (0, "one\n"), "{seen}");
     assert!(seen.contains("go on with `eclusa chat --resume"), "{seen}");
+    assert_eq!(seen.matches('\u{7}').count(), 1, "the question rings: {seen:?}");
     // Resumed: the end of what was said is there.
     let mut person = chat(&world, &["--last", "--model", &model]);
     person.sees("Written.");
@@ -75,7 +76,7 @@ fn a_conversation_with_a_question_on_the_screen() {
 #[test]
 fn s1_43_a_no_goes_to_the_model_with_the_persons_words() {
     // S1.53, S1.55
-    let world = World::new();
+    let world = World::with("[chat]\nbell = false\n");
     let text = format!(
         "## says\nI write it.\n{}## expects only after lunch\n## says\nThen later.\n",
         call("write", json!({"path": "a.txt", "content": "one\n"}))
@@ -88,7 +89,8 @@ fn s1_43_a_no_goes_to_the_model_with_the_persons_words() {
     person.sees("✗ write");
     person.sees("Then later.");
     press(&mut person, "/quit\r");
-    assert_eq!(person.ends().0, 0);
+    let (code, seen) = person.ends();
+    assert_eq!((code, seen.contains('\u{7}')), (0, false), "{seen:?}");
     assert!(!world.path("workspace/a.txt").exists());
 }
 
@@ -118,6 +120,35 @@ fn words_are_queued_taken_back_and_sent_after_an_interruption() {
     assert_eq!(code, 0, "{seen}");
     let shown = world.eclusa(&["sessions", "show"]).out;
     assert!(shown.contains("second thought!"), "{shown}");
+}
+
+#[test]
+fn words_that_were_not_sent_when_the_person_left_are_in_the_input_again() {
+    let world = World::new();
+    let long = "a word and another one\n".repeat(2_000);
+    let model = script(&world, &format!("rate: 40\n## says\n{long}\n## says\nHeard.\n"));
+    let mut person = chat(&world, &["--model", &model]);
+    press(&mut person, "go\r");
+    person.sees("a word and another one");
+    press(&mut person, "second thought\r");
+    person.sees("then: second thought");
+    person.session.send(ControlCode::EndOfTransmission).unwrap();
+    let (code, seen) = person.ends();
+    assert_eq!(code, 0, "{seen}");
+    // Nobody was there any more: the model was not asked again.
+    let sent = |world: &World| world.records().iter().filter(|it| it["event"] == "sent").count();
+    assert_eq!(sent(&world), 1);
+    let shown = world.eclusa(&["sessions", "show"]).out;
+    assert!(shown.contains("You, not sent") && shown.contains("second thought"), "{shown}");
+    let plain = world.piped(&["chat", "--plain", "--last", "--model", &model], "/quit\n").out;
+    assert!(plain.contains("note: not sent last time: second thought"), "{plain}");
+    let mut person = chat(&world, &["--last", "--model", &model]);
+    person.sees("› second thought");
+    press(&mut person, "!\r");
+    person.sees("you › second thought!");
+    person.sees("Heard.");
+    press(&mut person, "/quit\r");
+    assert_eq!((person.ends().0, sent(&world)), (0, 2));
 }
 
 /// A shell that starts the chat, and says how the terminal is before and after.

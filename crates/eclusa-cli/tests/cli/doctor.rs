@@ -7,7 +7,7 @@ fn it_says_that_everything_holds_where_it_does() {
     let world = World::with("[commands]\nprocesses = 100");
     let ran = world.eclusa(&["doctor"]);
     assert_eq!(ran.code, 0, "this kernel has all of it: {ran:?}");
-    let approvals = "an agent's own shell, can change both and answer for itself";
+    let approvals = "runs as this user (id ";
     for text in ["level: full", "sandbox: overlay", "landlock", "bash 5", "eclusa.toml", approvals]
     {
         assert!(ran.out.contains(text), "`{text}` is not in {}", ran.out);

@@ -82,15 +82,57 @@ fn a_hook_that_is_ended_says_no() {
     is_denied(&Ran { code: code.unwrap_or(-1), out, err });
 }
 
+/// What cannot be recorded, or looked through for secrets, is not shown either; each agent hides it in its
+/// own way.
 #[test]
 fn events_after_a_call_hide_what_cannot_be_recorded() {
-    let world = World::with("mode = = 1\n");
-    let event = json!({
-        "session_id": "s", "cwd": world.path("workspace"), "hook_event_name": "PostToolUse",
-        "tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": "secret",
-    });
-    let ran = send(&world, "claude-code", &event);
-    assert!(ran.out.contains("output withheld") && !ran.out.contains("secret"), "{ran:?}");
+    let world = World::new();
+    let cwd = world.path("workspace");
+    let after = |name: &str, tool: &str, response: Value| {
+        json!({"session_id": "s", "cwd": cwd, "hook_event_name": name, "tool_name": tool,
+            "tool_input": {"command": "ls"}, "tool_response": response})
+    };
+    let events = [
+        (
+            "claude-code",
+            after("PostToolUse", "Bash", "secret".into()),
+            "/hookSpecificOutput/updatedToolOutput",
+        ),
+        ("codex", after("PostToolUse", "Bash", "secret".into()), "/reason"),
+        (
+            "gemini",
+            after("AfterTool", "run_shell_command", json!({"llmContent": "secret"})),
+            "/reason",
+        ),
+        (
+            "opencode",
+            json!({"event": "after", "session": "o", "call": "1", "tool": "bash", "root": cwd,
+                "directory": cwd, "args": {"command": "ls"}, "output": "secret"}),
+            "/output",
+        ),
+    ];
+    let hidden = || {
+        for (agent, event, place) in &events {
+            let ran = send(&world, agent, event);
+            assert_eq!(ran.code, 0, "an exit code would leave the output as it is: {ran:?}");
+            let said = ran.json();
+            let shown = said.pointer(place).and_then(Value::as_str).unwrap_or_default();
+            assert!(shown.starts_with("output withheld: "), "{agent} {ran:?}");
+            assert!(!ran.out.contains("secret") && ran.err.starts_with("eclusa: "), "{ran:?}");
+            match *agent {
+                "codex" => assert_eq!(said["decision"], "block", "{ran:?}"),
+                "gemini" => assert_eq!(said["decision"], "deny", "{ran:?}"),
+                _ => {}
+            }
+        }
+    };
+    world.write("config/eclusa/eclusa.toml", "mode = = 1\n");
+    hidden();
+    world.write("config/eclusa/eclusa.toml", "");
+    #[expect(clippy::disallowed_methods, reason = "the test breaks it on purpose")]
+    std::fs::rename(world.path("state"), world.path("elsewhere")).unwrap();
+    world.write("state", "not a directory");
+    hidden();
 }
 
 /// Every agent whose hooks are ours: an event before a call that is allowed, where nothing is wrong.

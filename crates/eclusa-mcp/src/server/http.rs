@@ -42,7 +42,7 @@ use sessions::Sessions;
 const SESSION_ID: &str = "mcp-session-id";
 
 /// How many connections are served at once; a further one takes the place of a slow one.
-const MAX_CONNECTIONS: usize = 512;
+const MAX_CONNECTIONS: usize = 1024;
 
 /// The largest request, in bytes: as large as a line on a pipe.
 const MAX_BODY_BYTES: usize = crate::lines::MAX_LINE_BYTES;

@@ -14,6 +14,7 @@ use tokio::runtime::Runtime;
 
 use crate::{
     approval_queue::question,
+    power_questions::questions_for_ever,
     room::{ended, started, stranger},
 };
 
@@ -88,7 +89,7 @@ impl Running {
     }
 }
 
-fn say(what: &str) {
+pub(crate) fn say(what: &str) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "child: {what}").unwrap();
     out.flush().unwrap();
@@ -120,6 +121,7 @@ fn the_child() {
         "append-and-move" => runtime.block_on(append_and_move(path, options)),
         "append-when-told" => append_when_told(path, options),
         "answer-when-told" => answer_when_told(&runtime, path, options),
+        "questions-for-ever" => questions_for_ever(&runtime, path, options),
         "ask-answer-take" => ask_answer_take(&runtime, path, options),
         "ask" => {
             let queue = ApprovalQueue::new(Store::open(path, options).unwrap());

@@ -8,6 +8,7 @@ mod child;
 mod gate;
 mod outbox;
 mod power;
+mod power_questions;
 mod processes;
 mod questions;
 mod refusal;

@@ -5,6 +5,7 @@
 //! child wrote may survive a power loss or not, so both are tried for each file.
 
 use std::{
+    cell::Cell,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -18,8 +19,7 @@ use crate::{
     processes::missing,
     room::Room,
 };
-use eclusa::approve::QuestionState;
-use eclusa_store::{ApprovalQueue, Options, Store};
+use eclusa_store::{Options, Store};
 
 /// The library between, compiled once.
 fn shim() -> &'static Path {
@@ -56,39 +56,64 @@ pub(crate) fn watched(room: &Room, task: &str, faults: &Path, survivors: &Path) 
 
 const FILES: [&str; 2] = ["store.db", "store.db-wal"];
 
+/// A store whose disk is watched until the power is gone.
+pub(crate) struct PowerLoss {
+    pub(crate) room: Room,
+    survivors: TempDir,
+    faults: TempDir,
+}
+
+impl PowerLoss {
+    pub(crate) fn new() -> PowerLoss {
+        let (survivors, faults) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        PowerLoss { room: Room::new(), survivors, faults }
+    }
+
+    /// The child that writes to it.
+    pub(crate) fn command(&self, task: &str, durability: &str) -> Command {
+        let mut command = watched(&self.room, task, self.faults.path(), self.survivors.path());
+        command.env("ECLUSA_TEST_DURABILITY", durability);
+        command
+    }
+}
+
+/// Shows each thing that may be left of the store: of each file what was synced, or all of it.
+pub(crate) fn each_loss(loss: &PowerLoss, look: impl Fn(&Path)) {
+    for unsynced in 0..1 << FILES.len() {
+        let left = TempDir::new().unwrap();
+        for (place, file) in FILES.iter().enumerate() {
+            let entered = loss.survivors.path().join(format!("{file}.entry")).exists();
+            let from = match unsynced >> place & 1 {
+                0 => loss.survivors.path().join(file),
+                _ => loss.room.path().with_file_name(file),
+            };
+            // A name without content is an empty file; content without a name is lost.
+            match entered && from.exists() {
+                true => drop(fs::copy(from, left.path().join(file)).unwrap()),
+                false if entered => drop(fs::File::create(left.path().join(file)).unwrap()),
+                false => {}
+            }
+        }
+        look(&left.path().join(FILES[0]));
+    }
+}
+
 /// How many acknowledged records are missing after a power loss, at worst.
 fn missing_after_a_power_loss(durability: &str) -> usize {
-    let mut worst = 0;
+    let worst = Cell::new(0);
     for kill_after in [1, 30, 100, 161] {
-        let (room, survivors, faults) =
-            (Room::new(), TempDir::new().unwrap(), TempDir::new().unwrap());
-        let mut command = watched(&room, "append-and-move", faults.path(), survivors.path());
-        command.env("ECLUSA_TEST_DURABILITY", durability);
-        let mut child = Running::start(command);
+        let loss = PowerLoss::new();
+        let mut child = Running::start(loss.command("append-and-move", durability));
         let mut said: Vec<String> = (0..kill_after).map(|_| child.next().unwrap()).collect();
         said.extend(child.kill());
         said.retain(|said| said.split_once(' ').is_some_and(|(_, hash)| hash.len() == 64));
-        assert!(survivors.path().join(FILES[1]).exists() || durability == "crash");
-        for unsynced in 0..1 << FILES.len() {
-            let left = TempDir::new().unwrap();
-            for (place, file) in FILES.iter().enumerate() {
-                let entered = survivors.path().join(format!("{file}.entry")).exists();
-                let from = match unsynced >> place & 1 {
-                    0 => survivors.path().join(file),
-                    _ => room.path().with_file_name(file),
-                };
-                // A name without content is an empty file; content without a name is lost.
-                match entered && from.exists() {
-                    true => drop(fs::copy(from, left.path().join(file)).unwrap()),
-                    false if entered => drop(fs::File::create(left.path().join(file)).unwrap()),
-                    false => {}
-                }
-            }
-            let store = Store::open(&left.path().join("store.db"), Options::default()).unwrap();
-            worst = worst.max(missing(&store, &said));
-        }
+        assert!(loss.survivors.path().join(FILES[1]).exists() || durability == "crash");
+        each_loss(&loss, |left| {
+            let store = Store::open(left, Options::default()).unwrap();
+            worst.set(worst.get().max(missing(&store, &said)));
+        });
     }
-    worst
+    worst.get()
 }
 
 #[test]
@@ -104,40 +129,11 @@ fn after_a_power_loss_at_crash_the_rest_is_one_whole_chain() {
     eprintln!("{missing} acknowledged records were lost, as `crash` allows");
 }
 
-/// Who dies when, the machine: an answer that was acknowledged is there afterwards, whatever else is
-/// lost.
-#[test]
-fn an_answer_that_was_acknowledged_survives_a_power_loss() {
-    let (room, survivors, faults) = (Room::new(), TempDir::new().unwrap(), TempDir::new().unwrap());
-    let mut command = watched(&room, "answer-when-told", faults.path(), survivors.path());
-    command.env("ECLUSA_TEST_DURABILITY", "power-loss");
-    let mut child = Running::start(command);
-    assert_eq!(child.next().as_deref(), Some("ready"));
-    assert_eq!(child.tell(), "answered");
-    child.kill();
-    let left = TempDir::new().unwrap();
-    for file in FILES {
-        let (from, to) = (survivors.path().join(file), left.path().join(file));
-        // What was never synced is an empty file at best.
-        match from.exists() {
-            true => drop(fs::copy(from, to).unwrap()),
-            false => drop(fs::File::create(to).unwrap()),
-        }
-    }
-    let queue =
-        ApprovalQueue::new(Store::open(&left.path().join(FILES[0]), Options::default()).unwrap());
-    // Its five minutes may be over on a machine that is slow enough.
-    let state = queue.get(1).unwrap().state;
-    assert!([QuestionState::Approved, QuestionState::Expired].contains(&state), "{state}");
-    assert_eq!(queue.get(1).unwrap().decided_by.as_deref(), Some("ann"));
-}
-
 /// Asking, answering and taking are one transaction each, whether somebody waits or comes back; and
 /// each of them is durable before it is told.
 #[test]
 fn a_question_its_answer_and_taking_it_wait_for_the_disk_once_each() {
-    let (room, survivors, faults) = (Room::new(), TempDir::new().unwrap(), TempDir::new().unwrap());
-    let mut command = watched(&room, "ask-answer-take", faults.path(), survivors.path());
-    command.env("ECLUSA_TEST_DURABILITY", "power-loss");
+    let child = PowerLoss::new();
+    let command = child.command("ask-answer-take", "power-loss");
     assert_eq!(Running::start(command).finish(), ["waits: 3", "comes back: 3"]);
 }

@@ -1,6 +1,8 @@
 //! What is left out of a conversation that is to be summed up and does not fit the window: the older
 //! half, and where that is little, the middle of long texts.
 
+use std::sync::Arc;
+
 use crate::model::ViewMessage;
 
 /// Texts that are no longer than this stay whole.
@@ -11,8 +13,8 @@ const BETWEEN: &str = "\n[… left out: it does not fit …]\n";
 
 /// Leaves out about half of a conversation that is in words alone. False when nothing is left that
 /// could be left out.
-pub(super) fn half(messages: &mut Vec<ViewMessage>) -> bool {
-    let sizes: Vec<usize> = messages.iter().map(size).collect();
+pub(super) fn half(messages: &mut Vec<Arc<ViewMessage>>) -> bool {
+    let sizes: Vec<usize> = messages.iter().map(|it| size(it)).collect();
     let total: usize = sizes.iter().sum();
     // What reaches beyond the middle stays.
     let (mut old, mut bytes) = (0, 0);
@@ -24,12 +26,12 @@ pub(super) fn half(messages: &mut Vec<ViewMessage>) -> bool {
     }
     if bytes > SHORT && bytes * 4 >= total {
         let text = BEFORE.to_owned();
-        messages.splice(..old, [ViewMessage::User { text, pictures: Vec::new() }]);
+        messages.splice(..old, [Arc::new(ViewMessage::User { text, pictures: Vec::new() })]);
         return true;
     }
     let mut shortened = false;
     for message in messages {
-        shortened |= shorten(message);
+        shortened |= shorten(Arc::make_mut(message));
     }
     shortened
 }

@@ -92,6 +92,12 @@ impl Drawn {
         (shown.collect(), self.printed.iter().map(|it| it.trim_end().to_owned()).collect())
     }
 
+    /// How many rows the block takes at this width, with those below it that are used.
+    fn height(&self, columns: usize) -> usize {
+        let rows = self.scrollback.drawn.iter().map(|it| super::wrapped(it, 0, columns).rows);
+        rows.sum::<usize>() + self.scrollback.blank_below
+    }
+
     /// Rows of blocks, wherever they are, and those that should be there.
     fn blocks(&self) -> (Vec<String>, Vec<String>) {
         let of_block = |it: &String| it.starts_with("block") || it.contains('…');
@@ -108,11 +114,12 @@ fn frame() -> impl Strategy<Value = Frame> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
 
-    /// Between two frames the terminal becomes down to half as wide or half as high, or larger.
+    /// Between two frames the terminal becomes down to half as wide or half as high, or larger; where
+    /// the block has room in a quarter of it, half as wide and half as high.
     #[test]
     fn nothing_of_a_block_stays_behind_when_a_terminal_becomes_half_as_large(
         steps in prop::collection::vec(
-            (frame(), 0usize..4, 0usize..1000),
+            (frame(), 0usize..5, 0usize..1000),
             1..16,
         ),
     ) {
@@ -121,7 +128,11 @@ proptest! {
             drawn.draw(frame);
             let Size { columns, rows } = drawn.size;
             let between = |least: usize, most: usize| least + it % (most + 1 - least);
+            let (narrow, low) = (((columns - 1) / 2).max(8), ((rows - 1) / 2).max(3));
             match way {
+                4 if drawn.height(narrow) <= low => {
+                    drawn.resize(between(narrow, columns), between(low, rows));
+                }
                 0 => drawn.resize(between(((columns - 1) / 2).max(8), columns), rows),
                 1 => drawn.resize(columns, between(((rows - 1) / 2).max(3), rows)),
                 2 => drawn.resize(between(columns, 220), between(rows, 60)),

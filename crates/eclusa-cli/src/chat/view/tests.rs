@@ -10,10 +10,10 @@ use crate::{
     screen::{Paint, Style, sanitize},
 };
 
-/// A chat in the middle of its work, as a terminal of this width shows it.
-fn screen(columns: usize) -> String {
+/// A chat in the middle of its work, on a terminal of this width.
+fn terminal(paint: Paint, columns: usize) -> avt::Terminal {
     let now = Instant::now();
-    let mut view = View::new(Paint::never(), columns);
+    let mut view = View::new(paint, columns);
     let status = ["coder", "pro", "confirm-sensitive"].map(str::to_owned).to_vec();
     view.status = Status {
         names: status,
@@ -44,10 +44,43 @@ fn screen(columns: usize) -> String {
     let mut drawn = Vec::new();
     Scrollback::new(&mut drawn).draw(&finished, &block, Size { columns, rows: 20 }).unwrap();
     terminal.feed(std::str::from_utf8(&drawn).unwrap());
+    terminal
+}
+
+/// What it shows, and where the cursor is.
+fn screen(columns: usize) -> String {
+    let terminal = terminal(Paint::never(), columns);
     let cursor = terminal.cursor_position();
     let lines = terminal.primary_screen().text();
     let lines: Vec<&str> = lines.iter().map(|it| it.trim_end()).collect();
     format!("{}\ncursor: {}, {}", lines.join("\n").trim_end(), cursor.row, cursor.col)
+}
+
+/// What it shows in colours: `{green:✓}`.
+fn coloured(columns: usize) -> String {
+    let terminal = terminal(Paint::always(), columns);
+    let style = |pen: &avt::Pen| match (pen.foreground(), pen.is_bold(), pen.is_faint()) {
+        (None, false, false) => "",
+        (None, true, false) => "bold",
+        (None, false, true) => "faint",
+        (Some(avt::Color::Indexed(1)), false, false) => "red",
+        (Some(avt::Color::Indexed(2)), false, false) => "green",
+        (Some(avt::Color::Indexed(3)), false, false) => "yellow",
+        _ => "other",
+    };
+    let row = |line: &avt::Line| {
+        let pieces = line.chunks(|one, other| one.pen() != other.pen());
+        let shown = pieces.map(|cells| {
+            let text: String = cells.iter().map(avt::Cell::char).collect();
+            match cells.first().map_or("", |it| style(it.pen())) {
+                "" => text,
+                style => format!("{{{style}:{text}}}"),
+            }
+        });
+        shown.collect::<String>().trim_end().to_owned()
+    };
+    let rows: Vec<String> = terminal.primary_screen().visible_lines().map(row).collect();
+    rows.join("\n").trim_end().to_owned()
 }
 
 #[test]
@@ -106,6 +139,70 @@ you › make the parser skip comments, and test it
   coder · pro · confirm-sensitive · 38 % of 200k · 0.14 USD · text from outside: the web
 cursor: 10, 13
 "#);
+}
+
+#[test]
+fn colours_on_a_narrow_terminal() {
+    insta::assert_snapshot!(coloured(40), @r#"
+{faint:session k3f9q2; /help lists the commands}
+
+{green:you › }make the parser skip comments, and
+{green:      }test it
+  I look at the {bold:parser} first.
+  {green:✓} read   src/parse.rs        {faint:3 ms  #41}
+  {red:✗} bash   car…  {faint:denied: no network  #43}
+  {yellow:⋯} bash   cargo test parse  12 s  run…
+{faint:  then: also update the changelog  (↑ …}
+
+{green:› }and then the docs, please
+{green:  }all of them
+{faint:  coder · pro · confirm-sensitive · 38…}
+"#);
+}
+
+#[test]
+fn colours_on_a_usual_terminal() {
+    insta::assert_snapshot!(coloured(80), @r#"
+{faint:session k3f9q2; /help lists the commands}
+
+{green:you › }make the parser skip comments, and test it
+  I look at the {bold:parser} first.
+  {green:✓} read   src/parse.rs                                                {faint:3 ms  #41}
+  {red:✗} bash   cargo add nom                                 {faint:denied: no network  #43}
+  {yellow:⋯} bash   cargo test parse  12 s  running 31 tests
+{faint:  then: also update the changelog  (↑ takes it back)}
+
+{green:› }and then the docs, please
+{green:  }all of them
+{faint:  coder · pro · confirm-sensitive · 38 % of 200k · 0.14 USD · text from outsid…}
+"#);
+}
+
+#[test]
+fn colours_on_a_wide_terminal() {
+    insta::assert_snapshot!(coloured(200), @r#"
+{faint:session k3f9q2; /help lists the commands}
+
+{green:you › }make the parser skip comments, and test it
+  I look at the {bold:parser} first.
+  {green:✓} read   src/parse.rs                                                                    {faint:3 ms  #41}
+  {red:✗} bash   cargo add nom                                                     {faint:denied: no network  #43}
+  {yellow:⋯} bash   cargo test parse  12 s  running 31 tests
+{faint:  then: also update the changelog  (↑ takes it back)}
+
+{green:› }and then the docs, please
+{green:  }all of them
+{faint:  coder · pro · confirm-sensitive · 38 % of 200k · 0.14 USD · text from outside: the web}
+"#);
+}
+
+/// Colour says nothing that words and marks do not.
+#[test]
+fn without_colours_the_same_text_is_there() {
+    for columns in [40, 80, 200] {
+        let text = |paint| terminal(paint, columns).primary_screen().text();
+        assert_eq!(text(Paint::always()), text(Paint::never()));
+    }
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 //! than what stands in the settings; nothing is called proven that was not tried here, with this
 //! program of the agent and these settings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use eclusa_agents::{Agent, EntryState, ListedServer, ServerPosition, SettingsEntry};
 use serde_json::json;
@@ -15,6 +15,7 @@ use super::{
 use crate::{
     args::Global,
     failure::{Exit, Failure},
+    paths::Paths,
     read_text::read_text,
     screen::{Screen, sanitize},
 };
@@ -181,7 +182,27 @@ fn switched_off(global: &Global, agent: Agent, managed: bool) -> Vec<String> {
             }
         }
     }
+    if let Ok(paths) = Paths::find(global) {
+        all.extend(redirected(agent, &paths.workspace).map(|it| format!("{it}: nothing is held")));
+    }
     all
+}
+
+/// What in a project has our hooks go by other rules than the person's. Agents look for some of these
+/// files in directories above as well.
+pub(super) fn redirected(agent: Agent, root: &Path) -> Option<String> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let above = root.ancestors().take_while(|it| Some(*it) != home.as_deref());
+    above.take(if agent.looks_above() { usize::MAX } else { 1 }).find_map(|directory| {
+        agent.variable_files().iter().find_map(|name| {
+            let path = directory.join(name);
+            let variable = agent.redirected_by(&read_text(&path).ok()?)?;
+            let path = path.display();
+            Some(format!(
+                "`{path}` sets `{variable}` for hooks, which would not go by your rules then"
+            ))
+        })
+    })
 }
 
 impl AgentStatus {

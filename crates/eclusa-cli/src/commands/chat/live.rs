@@ -119,13 +119,15 @@ pub(super) async fn run(
     };
     live.chat.handle.take_up_answers();
     live.show_beginning(true);
+    live.take_draft();
     let talked = live.talk(first, typed).await;
     let LiveChat { mut chat, screen, mut questions, .. } = live;
+    let input = screen.view.composer.text();
     drop(screen);
     // Nobody is asked any more.
     questions.close();
     let id = chat.id.clone();
-    chat.close().await;
+    chat.close(&input).await;
     talked.map(|()| (Exit::Done, Some(id)))
 }
 
@@ -289,6 +291,9 @@ impl LiveChat<'_> {
     async fn hand_over(&mut self, question: HandOver) -> Result<(), Failure> {
         self.show_waiting_events();
         self.screen.suspend()?;
+        if self.chat.ctx.config.chat_bell {
+            self.screen.ring()?;
+        }
         let HandOver { ready, mut returned } = question;
         if ready.send(()).is_ok() {
             loop {

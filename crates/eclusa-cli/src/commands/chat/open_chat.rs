@@ -45,6 +45,8 @@ pub(super) struct OpenChat {
     pub(super) window: u64,
     /// The end of what was there when it was opened.
     pub(super) before: Vec<TranscriptItem>,
+    /// Words that were not sent when the person left it.
+    pub(super) draft: Option<String>,
     pub(super) handle: ConversationHandle,
     pub(super) events: UnboundedReceiver<AgentEvent>,
     conversation: Option<JoinHandle<Conversation>>,
@@ -123,6 +125,7 @@ impl OpenChat {
             names,
             window,
             before: last_items(conversation.items()),
+            draft: conversation.draft().map(str::to_owned),
             handle: conversation.handle(),
             events,
             conversation: Some(tokio::spawn(conversation.run())),
@@ -130,13 +133,21 @@ impl OpenChat {
         })
     }
 
-    /// Ends it: what runs is interrupted and answered, and others may open the session.
-    pub(super) async fn close(&mut self) {
-        self.handle.interrupt();
-        self.handle.close();
+    /// Ends it: what runs is interrupted and answered, words that have not gone in are kept with what
+    /// stands in the input, and others may open the session.
+    pub(super) async fn close(&mut self, input: &str) {
+        let waiting = self.handle.leave();
         if let Some(conversation) = self.conversation.take() {
             // An error means that it panicked: what was kept until then is there.
-            drop(conversation.await);
+            if let Ok(mut conversation) = conversation.await {
+                let unsent = waiting.iter().map(|it| it.text.as_str()).chain([input]);
+                let unsent: Vec<&str> = unsent.filter(|it| !it.trim().is_empty()).collect();
+                if !unsent.is_empty()
+                    && let Err(err) = conversation.keep_draft(&unsent.join("\n\n")).await
+                {
+                    crate::screen::note(&format!("what you had not sent is not kept: {err}"));
+                }
+            }
         }
         self.gate.end_conversation();
         if let Some(behind) = self.behind.take() {

@@ -41,13 +41,14 @@ pub(super) async fn run(
         PlainChat { global, choice, chat, signals, calls: Vec::new(), notes: Vec::new() };
     let talked = plain.talk(first).await;
     let id = plain.chat.id.clone();
-    plain.chat.close().await;
+    plain.chat.close("").await;
     talked.map(|()| (Exit::Done, Some(id)))
 }
 
 impl PlainChat<'_> {
     async fn talk(&mut self, first: String) -> Result<(), Failure> {
         self.tell_waiting_events()?;
+        self.tell_draft()?;
         let mut words = first;
         loop {
             if self.signals.has_ended() {
@@ -78,6 +79,12 @@ impl PlainChat<'_> {
             tell(&event, &mut self.calls, false)?;
         }
         Ok(())
+    }
+
+    fn tell_draft(&mut self) -> std::io::Result<()> {
+        let Some(draft) = self.chat.draft.take() else { return Ok(()) };
+        let draft = sanitize(&draft).replace('\n', "\n  ");
+        writeln!(std::io::stdout().lock(), "note: not sent last time: {draft}")
     }
 
     /// Says something to the model, with the files that it mentions.
@@ -148,6 +155,7 @@ impl PlainChat<'_> {
             Ok(AfterCommand::Reopen(choice, _)) => {
                 self.reopen(choice).await?;
                 self.tell_waiting_events()?;
+                self.tell_draft()?;
             }
             Err(failure) => crate::screen::error(&failure.lines()),
         }
@@ -157,7 +165,7 @@ impl PlainChat<'_> {
     /// Goes on elsewhere or otherwise. What cannot be opened leaves the chat where it was.
     async fn reopen(&mut self, choice: ChatChoice) -> Result<(), Failure> {
         let here = Some(self.chat.id.clone());
-        self.chat.close().await;
+        self.chat.close("").await;
         match OpenChat::open(self.global, &choice, None).await {
             Ok(chat) => (self.chat, self.choice) = (chat, choice),
             Err(failure) => {
@@ -207,7 +215,8 @@ fn tell(
         if !speaking {
             write!(out, "model: ")?;
         }
-        write!(out, "{}", sanitize(text))?;
+        // Only what we say begins a line: no word of a model is taken for a label.
+        write!(out, "{}", sanitize(text).replace('\n', "\n  "))?;
         out.flush()?;
         return Ok(true);
     }

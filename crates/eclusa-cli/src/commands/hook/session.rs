@@ -35,6 +35,9 @@ impl Session {
     /// what a call names.
     pub(super) fn open(global: &Global, event: &HookEvent) -> Result<Session, String> {
         let root = root(event)?;
+        if let Some(why) = crate::commands::agents::redirected(event.agent, &root) {
+            return Err(why);
+        }
         let said = |failure: crate::failure::Failure| failure.lines().join("; ");
         let paths = Paths::find_from(global, &root).map_err(said)?;
         if paths.config.is_none() {
@@ -166,6 +169,10 @@ impl Approver for Queue {
         self.queue.name()
     }
 
+    fn takes_several(&self) -> bool {
+        self.queue.takes_several()
+    }
+
     fn ask<'a>(
         &'a self,
         question: &'a eclusa::Question,
@@ -181,5 +188,9 @@ impl Approver for Queue {
     ) -> BoxFuture<'a, Result<Said, eclusa::NotAsked>> {
         self.asking.begin();
         self.queue.submit(question, wait)
+    }
+
+    fn withdraw(&self, question: &eclusa::Question) {
+        self.queue.withdraw(question);
     }
 }

@@ -75,7 +75,7 @@ impl LiveChat<'_> {
         let same = choice.resume.as_ref() == Some(&self.chat.id);
         let before =
             ChatChoice { resume: Some(self.chat.id.clone()), last: false, ..self.choice.clone() };
-        self.chat.close().await;
+        self.chat.close("").await;
         let (chat, choice, failed) = match self.open(&choice).await {
             Ok(chat) => (chat, choice, None),
             Err(failure) => (self.open(&before).await?, before, Some(failure)),
@@ -88,8 +88,17 @@ impl LiveChat<'_> {
             None => {
                 self.show_beginning(!same);
                 self.screen.view.composer.set(draft);
+                self.take_draft();
                 Ok(AfterCommand::GoOn)
             }
+        }
+    }
+
+    /// What was not sent last time is in the input again, unless something else is.
+    pub(super) fn take_draft(&mut self) {
+        let composer = &mut self.screen.view.composer;
+        if let Some(draft) = self.chat.draft.take().filter(|_| composer.is_empty()) {
+            composer.set(&draft);
         }
     }
 

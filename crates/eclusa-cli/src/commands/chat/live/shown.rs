@@ -182,6 +182,7 @@ fn show_item(view: &mut View, item: &TranscriptItem, all: &[TranscriptItem]) {
         ItemBody::Opened { .. }
         | ItemBody::Call { .. }
         | ItemBody::Resumed { .. }
-        | ItemBody::Summary { .. } => {}
+        | ItemBody::Summary { .. }
+        | ItemBody::Draft { .. } => {}
     }
 }
