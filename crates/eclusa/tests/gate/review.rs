@@ -119,7 +119,7 @@ async fn what_a_reviewer_changed_is_validated_judged_and_reviewed_on() {
     check(
         world().reviewer(turns_into(json!({"text": 7}))),
         call("bash", "ls"),
-        "the arguments do not fit the tool's schema, so nothing was run: `/text`: expected type \"string\" (it is a number)",
+        "the arguments do not fit the tool's schema, so nothing was run: as the reviewer `turns` changed them: `/text`: expected type \"string\" (it is a number)",
         "ended:invalid_args",
     )
     .await;
