@@ -96,15 +96,15 @@ impl Approver for Terminal {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
         Box::pin(async move {
             let input = self.input()?;
-            let mut waiting = Waiting::default();
+            let mut open = OpenQuestion::default();
             let talk = Prompt::new(
                 question.clone(),
                 input,
                 AlwaysRules { files: self.rules.clone(), everywhere: self.everywhere.clone() },
-                waiting.given_up.clone(),
+                open.given_up.clone(),
             );
             let answered = tokio::task::spawn_blocking(move || talk.ask()).await;
-            waiting.answered = true;
+            open.answered = true;
             match answered {
                 Ok(Ok(answer)) => Ok(answer),
                 Ok(Err(err)) => Err(NotAsked::Failed(format!("the terminal failed: {err}"))),
@@ -114,15 +114,15 @@ impl Approver for Terminal {
     }
 }
 
-/// Whoever waits for an answer. Where they go away before it came, the thread that reads keys is told,
+/// A question that is on the screen. Where whoever waits for it goes away, the thread that reads keys is told,
 /// and what is said next begins on a line of its own, not behind the question and `^C`.
 #[derive(Default)]
-struct Waiting {
+struct OpenQuestion {
     given_up: Arc<AtomicBool>,
     answered: bool,
 }
 
-impl Drop for Waiting {
+impl Drop for OpenQuestion {
     fn drop(&mut self) {
         self.given_up.store(true, Ordering::Release);
         if !self.answered {

@@ -16,7 +16,7 @@ use futures::future::BoxFuture;
 use crate::screen::spinner;
 
 use super::{
-    Terminal, Waiting,
+    OpenQuestion, Terminal,
     key_reader::{KeyReader, TypedLine},
 };
 
@@ -28,11 +28,11 @@ impl Checkpoint for Terminal {
                 NotAsked::Unread(why) | NotAsked::Failed(why) => why,
                 NotAsked::Parked(id) => format!("it waits for approval {id}"),
             })?;
-            let mut waiting = Waiting::default();
+            let mut open = OpenQuestion::default();
             let (tool, args) = (call.name().to_owned(), format!("{:#}", call.args()));
-            let flag = waiting.given_up.clone();
+            let flag = open.given_up.clone();
             let asked = tokio::task::spawn_blocking(move || ask(&tool, &args, tty, flag)).await;
-            waiting.answered = true;
+            open.answered = true;
             match asked {
                 Ok(Ok(true)) => Ok(()),
                 Ok(Ok(false)) => Err("a person did not confirm it".into()),
