@@ -25,12 +25,12 @@ pub(super) fn fields(settings: &WireSettings, request: &ModelRequest) -> Value {
         Thinking::Medium => Some("medium"),
         Thinking::High => Some("high"),
     };
-    if let Some(fields) = body.as_object_mut() {
-        if let Some(effort) = effort {
-            let reasoning = json!({"effort": effort, "summary": "auto"});
-            fields.insert("reasoning".to_owned(), reasoning);
-            fields.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
-        }
+    if let Some(fields) = body.as_object_mut()
+        && let Some(effort) = effort
+    {
+        let reasoning = json!({"effort": effort, "summary": "auto"});
+        fields.insert("reasoning".to_owned(), reasoning);
+        fields.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
     }
     body
 }

@@ -36,7 +36,6 @@ async fn a_log_that_breaks_at_any_record_stops_what_it_cannot_record_and_says_so
             + &says("Done.", &[])
             + &says("Well.", &[]).repeat(4)
     };
-    let mut failed = 0;
     for records in 0.. {
         let room = Arc::new(AtomicUsize::new(records));
         let world = world_with(|setup| {
@@ -56,10 +55,10 @@ async fn a_log_that_breaks_at_any_record_stops_what_it_cannot_record_and_says_so
         assert_eq!(codes(&conversation).len(), calls, "{records}: every call is answered");
         if report.end == TurnEnd::Done {
             // Where there is room for all of them nothing is missing.
-            assert_eq!((ran, failed), (3, records), "{events:?}");
+            assert_eq!(ran, 3, "{events:?}");
+            assert!(records > 0, "it broke at least once");
             break;
         }
-        failed += 1;
         let TurnEnd::Failed(why) = &report.end else { panic!("{records}: {report:?}") };
         assert_eq!(
             why, "the log cannot be written (no space left on the disk), so nothing was sent",

@@ -69,6 +69,7 @@ fn step(said: &str) -> Option<(u64, usize)> {
 }
 
 /// How far a question has come. What its row and the log say of it must fit together.
+#[expect(clippy::panic, reason = "it is how a test says what it found")]
 fn whole(queued: &QueuedQuestion, records: &[Value]) -> usize {
     let id = queued.id;
     let events = records.iter().filter(|it| it["approval"]["question"] == id);
@@ -87,6 +88,7 @@ fn whole(queued: &QueuedQuestion, records: &[Value]) -> usize {
 }
 
 /// Looks at every question that is left, and asks it again, twice.
+#[expect(clippy::panic, reason = "it is how a test says what it found")]
 fn look(runtime: &Runtime, store: &Store, told: &[(u64, usize)]) {
     store.verify(|_, _| {}).unwrap();
     let queue = ApprovalQueue::new(store.clone());
