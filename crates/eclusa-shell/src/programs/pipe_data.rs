@@ -183,20 +183,23 @@ fn unescaped(text: &str) -> String {
 
 /// True for `seq` and nothing but numbers.
 pub(crate) fn counts(argv: &[Word]) -> bool {
-    let texts: Option<Vec<_>> = argv.iter().map(Word::text).collect();
-    let Some((name, words)) = texts.as_deref().and_then(<[_]>::split_first) else { return false };
-    let digits = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
-    name == "seq" && !words.is_empty() && words.iter().all(|it| it == "-w" || digits(it))
+    let Some((name, words)) = argv.split_first() else { return false };
+    let counted = |it: &str| it == "-w" || it.bytes().all(|it| it.is_ascii_digit());
+    name.text().as_deref() == Some("seq") && !words.is_empty() && all_texts(words, counted)
 }
 
 /// True for what hands on lines as they are, perhaps not all, or in another order.
 pub(crate) fn picks_lines(argv: &[Word]) -> bool {
-    let texts: Option<Vec<_>> = argv.iter().map(Word::text).collect();
-    let Some((name, words)) = texts.as_deref().and_then(<[_]>::split_first) else { return false };
-    let counted = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
+    let Some((name, words)) = argv.split_first() else { return false };
     let flag = |it: &str| matches!(it, "-n" | "-r" | "-rn" | "-nr" | "-R" | "-u");
-    let known = |it: &str| flag(it) || counted(it.trim_start_matches(['-', 'n']));
-    matches!(&**name, "sort" | "head" | "tail" | "shuf" | "tac") && words.iter().all(|it| known(it))
+    let counted =
+        |it: &str| it.trim_start_matches(['-', 'n']).bytes().all(|it| it.is_ascii_digit());
+    matches!(name.text().as_deref(), Some("sort" | "head" | "tail" | "shuf" | "tac"))
+        && all_texts(words, |it| flag(it) || counted(it))
+}
+
+fn all_texts(words: &[Word], fits: impl Fn(&str) -> bool) -> bool {
+    words.iter().all(|it| it.text().is_some_and(|it| fits(&it)))
 }
 
 /// What stands for the processes that a command lists, where these are all of them.
