@@ -33,7 +33,8 @@ fn what_exists_is_found_and_the_workspace_is_not_hidden() {
     expected.insert(1, home.path().join(".ssh"));
     let workspaces = [home.path().join("ws"), home.path().join(".codex/ws2")];
     let mut found = secrets(Some(home.path()), &workspaces);
-    found.retain(|path| !path.starts_with("/etc") && !path.starts_with("/var/lib"));
+    // The machine has secrets of its own.
+    found.retain(|path| path.starts_with(home.path()));
     assert_eq!(found, expected);
 }
 
