@@ -354,7 +354,7 @@ def main():
     parser.add_argument("--packages", required=True)
     parser.add_argument("--time", type=int, default=120)
     parser.add_argument("--keep", action="store_true")
-    parser.add_argument("--only", default="", help="cases whose names begin so")
+    parser.add_argument("--only", default="", help="cases whose names begin so; several with commas")
     parser.add_argument("--scratch", default=os.path.expanduser("~/.cache"))
     parser.add_argument("agents", nargs="+")
     options = parser.parse_args()
@@ -367,7 +367,7 @@ def main():
         cases += [("guarded, staged", lambda: guard(agent, options, False)), ("guarded, live", lambda: guard(agent, options, True))]
         if agent in ("codex", "gemini"):
             cases.append(("rules compared", lambda: compare(agent, options)))
-        for name, run in [it for it in cases if it[0].startswith(options.only)]:
+        for name, run in [it for it in cases if it[0].startswith(tuple(options.only.split(",")))]:
             begun = time.monotonic()
             became, wrong = run()
             count, bad = count + 1, bad + bool(wrong)
