@@ -2,7 +2,9 @@
 """The chat as a person meets it, in a terminal of its own: first frame, idle memory, key to frame while
 the model writes 5,000 tokens a second, and a session of 10,000 messages and 100 MB resumed.
 
-    cargo build --release && bench/chat.py [target/release/eclusa] [--messages 10000] [--megabytes 100]
+    cargo build --release && bench/chat.py [target/release/eclusa] [--messages 10000] [--megabytes 100] [--codex PROGRAM]
+
+`--codex` starts that program in turn with ours, for its first frame and its memory.
 """
 
 import argparse
@@ -24,6 +26,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("binary", nargs="?", default="target/release/eclusa")
 parser.add_argument("--messages", type=int, default=10_000)
 parser.add_argument("--megabytes", type=int, default=100)
+parser.add_argument("--codex", help="Codex's own program, as its npm package has it")
 ARGS = parser.parse_args()
 BINARY = os.path.abspath(ARGS.binary)
 
@@ -31,13 +34,14 @@ BINARY = os.path.abspath(ARGS.binary)
 class Chat:
     """A chat in a terminal of 80 columns."""
 
-    def __init__(self, root, *args):
+    def __init__(self, root, *args, program=None):
         env = {"PATH": os.environ["PATH"], "HOME": root + "/home", "XDG_CONFIG_HOME": root + "/config", "XDG_STATE_HOME": root + "/state", "USER": "bench", "TERM": "xterm-256color"}
         self.began, self.seen = time.perf_counter(), b""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(root + "/workspace")
-            os.execve(BINARY, [BINARY, "chat", *args], env)
+            command = [program, *args] if program else [BINARY, "chat", *args]
+            os.execve(command[0], command, env)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
 
     def until(self, text, seconds=120):
@@ -48,7 +52,10 @@ class Chat:
             ready, _, _ = select.select([self.fd], [], [], max(left, 0))
             if not ready:
                 raise SystemExit("no `%s` within %d s: %r" % (text, seconds, self.seen[-2000:]))
-            self.seen += os.read(self.fd, 1 << 16)
+            new = os.read(self.fd, 1 << 16)
+            self.seen += new
+            if b"\x1b[6n" in new:  # Where is the cursor? Terminals answer that at once.
+                os.write(self.fd, b"\x1b[1;1R")
         now = time.perf_counter()
         self.seen = self.seen.split(text.encode(), 1)[1]
         return (now - began) * 1000
@@ -81,17 +88,27 @@ def told(name, value, unit, goal):
     print("  %-62s %9.1f %s   (goal: %s)" % (name, value, unit, goal))
 
 
+def started(chat, text):
+    """Milliseconds to the first frame, which has this text, and megabytes when nothing happens."""
+    chat.until(text)
+    took = (time.perf_counter() - chat.began) * 1000
+    time.sleep(0.5)
+    memory = chat.memory()
+    chat.ends()
+    return took, memory
+
+
 def first_frame(root, model):
-    times, memory = [], []
+    ours, theirs = [], []
     for _ in range(9):
-        chat = Chat(root, "--model", model)
-        chat.until("/help lists the commands")
-        times.append((time.perf_counter() - chat.began) * 1000)
-        time.sleep(0.5)
-        memory.append(chat.memory())
-        chat.ends()
-    told("start to first frame, median of 9", statistics.median(times), "ms", "under 30")
-    told("memory when idle", max(memory), "MB", "under 40")
+        ours.append(started(Chat(root, "--model", model), "/help lists the commands"))
+        if ARGS.codex:
+            theirs.append(started(Chat(root, program=os.path.abspath(ARGS.codex)), "Codex"))
+    told("start to first frame, median of 9", statistics.median(it for it, _ in ours), "ms", "under 30")
+    told("memory when idle", max(it for _, it in ours), "MB", "under 40")
+    if theirs:
+        told("the same, Codex", statistics.median(it for it, _ in theirs), "ms", "its own")
+        told("its memory", max(it for _, it in theirs), "MB", "its own")
 
 
 def keys(root, model):
