@@ -1,5 +1,5 @@
 //! How costs grow with what a person accumulates: rules, tools, files, records, pending questions.
-//! `ECLUSA_BENCH_LARGE=1` goes on to 10,000 rules, 200,000 files and 1,000,000 records.
+//! `ECLUSA_BENCH_LARGE=1` goes on to 10,000 rules, 200,000 files and ten million records (8 GB, a quarter of an hour).
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use eclusa::{
     Approver as _, AuditSink as _, Blocked, Decision, Gate, GateSetup, MemoryLog, PermissionClass,
     Question, Reason, Registry, Scene, Source, Tool, ToolCall, Verdict,
     approve::QuestionPage,
-    audit::Draft,
+    audit::{Draft, Log},
     registry::{Shape, WhichTools},
 };
 use eclusa_config::{Config, Layer};
@@ -47,8 +47,10 @@ pub(crate) fn run() -> Told {
     for count in until(20_000, &[1_000, 20_000, 200_000]) {
         files(count, &place.path().join(format!("files-{count}")))?;
     }
-    for count in until(100_000, &[1_000, 10_000, 100_000, 1_000_000]) {
-        records(count, &place.path().join(format!("records-{count}")).join("eclusa.db"))?;
+    for count in until(100_000, &[1_000, 10_000, 100_000, 1_000_000, 10_000_000]) {
+        let place = place.path().join(format!("records-{count}"));
+        records(count, &place.join("eclusa.db"))?;
+        fs::remove_dir_all(place)?;
     }
     for count in until(10_000, &[10, 1_000, 10_000]) {
         questions(count, &place.path().join(format!("questions-{count}")).join("eclusa.db"))?;
@@ -170,6 +172,11 @@ fn records(count: usize, path: &Path) -> Told {
     let adding = shortest(20, || append(&store, 0).is_ok());
     plain(&format!("{count} records: one more"), adding);
     plain(&format!("{count} records: list the last 20"), shortest(5, || store.last(20).is_ok()));
+    let half = count as u64 / 2;
+    let found = store.first_of(half)?.ok_or("the call in the middle is not found")?;
+    let finding =
+        shortest(5, || store.first_of(half).is_ok() && Log::ends_of(&store, found.seq).is_ok());
+    plain(&format!("{count} records: find a call, as `undo` and `log show` do"), finding);
     let began = Instant::now();
     store.verify(|_, _| {})?;
     plain(&format!("{count} records: verify all"), began.elapsed());

@@ -219,8 +219,10 @@ impl Scratch {
     fn cargo(&self, arguments: &[&str]) -> Result<Output, String> {
         let mut cargo = program("cargo", &self.house);
         cargo.args(arguments).env("CARGO_TARGET_DIR", &self.target);
-        // Each mistake changes little of a crate: what is the same is not compiled again.
+        // Each mistake changes little of a crate: what is the same is not compiled again, and what
+        // is compiled for it once need not be quick.
         cargo.env("CARGO_INCREMENTAL", "1");
+        cargo.args(["--config", "profile.dev.package.eclusa-shell.opt-level=0"]);
         cargo.output().map_err(|err| format!("cargo cannot be started: {err}"))
     }
 

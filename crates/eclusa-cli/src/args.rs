@@ -31,7 +31,7 @@ pub(crate) use allow::{AllowArgs, AllowCommand};
 pub(crate) use approvals::{ApprovalsCommand, ResumeArgs, ServeArgs};
 pub(crate) use conversation::{
     AddModelArgs, AskArgs, ChatArgs, ConversationCommand, ExportFormat, FeedArgs, ImportSource,
-    ModelsCommand, SessionsCommand, WireShape,
+    ModelsCommand, SessionsCommand, SessionsSubcommand, WireShape,
 };
 pub(crate) use history::{
     ChangesCommand, ChangesList, ConfigCommand, LogCommand, LogList, RedoArgs, ToolsCommand,

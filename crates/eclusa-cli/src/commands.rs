@@ -44,8 +44,8 @@ pub(crate) use hook::run as hook;
 
 use crate::{
     args::{
-        Args, ChangesCommand, Command, ConversationCommand, ExecArgs, Global, ModelsCommand,
-        SessionsCommand,
+        Args, ChangesCommand, ChatArgs, Command, ConversationCommand, ExecArgs, Global,
+        ModelsCommand, SessionsCommand, SessionsSubcommand,
     },
     context::AppContext,
     failure::{Exit, Failure},
@@ -125,8 +125,15 @@ async fn conversation(global: &Global, what: ConversationCommand) -> Result<Exit
         ConversationCommand::Ask(args) => ask::run(&ctx, args, global.json).await,
         ConversationCommand::Personas => models::personas(&ctx, global.json),
         ConversationCommand::Sessions { what } => {
-            let what = what.unwrap_or(SessionsCommand::List { all: false });
-            sessions::run(&ctx, what, global.json).await
+            let list = SessionsSubcommand::Kept(SessionsCommand::List { all: false });
+            match what.unwrap_or(list) {
+                SessionsSubcommand::Resume { id, model, plain } => {
+                    let (last, resume) = (id.is_none(), id);
+                    let args = ChatArgs { model, resume, last, plain, ..ChatArgs::default() };
+                    chat::run(global, args).await
+                }
+                SessionsSubcommand::Kept(what) => sessions::run(&ctx, what, global.json).await,
+            }
         }
     }
 }

@@ -101,18 +101,15 @@ impl AppContext {
     }
 
     fn store_for(&self, options: Options) -> Result<Store, Failure> {
-        let options = Options { durability: self.config.durability, ..options };
-        let store = Store::open(&self.paths.store, options).map_err(|err| match err {
+        let workspace = Some(self.paths.workspace.to_string_lossy().into_owned());
+        let options = Options { durability: self.config.durability, workspace, ..options };
+        Store::open(&self.paths.store, options).map_err(|err| match err {
             StoreError::Missing(path) => {
                 Failure::failed(format!("no log can be made at `{}`", path.display()))
                     .hint("`--state DIR` names another directory for logs and undo history")
             }
             err => Failure::failed(err),
-        })?;
-        if let Err(err) = store.set_workspace(&self.paths.workspace.to_string_lossy()) {
-            tracing::warn!("lists of approvals cannot say where this workspace is: {err}");
-        }
-        Ok(store)
+        })
     }
 
     /// The workspace, where changes become real and are undone. Nothing is made by naming it.

@@ -172,6 +172,7 @@ fn facts(it: &Tool) -> Facts {
         sensitive: it.sensitive,
         stages: false,
         only_judges: false,
+        runs_elsewhere: false,
     }
 }
 

@@ -167,13 +167,13 @@ impl ApprovalQueue {
 
     /// Allowances that can let calls pass now, oldest first.
     pub fn live_allowances(&self) -> Result<Vec<Allowance>, QueueError> {
-        let (reader, now) = (self.store.reader(), self.now());
+        let (reader, now) = (self.store.reader()?, self.now());
         Ok(allowances::live(&reader, now).in_store(self.store.path())?)
     }
 
     /// The latest allowances, newest first.
     pub fn allowances(&self) -> Result<Vec<Allowance>, QueueError> {
-        Ok(allowances::latest(&self.store.reader()).in_store(self.store.path())?)
+        Ok(allowances::latest(&*self.store.reader()?).in_store(self.store.path())?)
     }
 
     /// Queues a question, or adopts the same one that was left, and waits for its answer.

@@ -23,6 +23,8 @@ pub struct Options {
     /// disk on its own thread as long as the disk is quick and nobody else writes. With many clients
     /// callers wait for a thread that writes, and share its syncs.
     pub one_client: bool,
+    /// The workspace whose calls are recorded here, noted for lists of all workspaces.
+    pub workspace: Option<String>,
     /// Tells the time for questions in the approval queue and for the records that the store writes itself.
     pub clock: Arc<dyn Clock>,
 }
@@ -35,6 +37,7 @@ impl Default for Options {
             spool_bytes: 256 << 20,
             one_call: false,
             one_client: false,
+            workspace: None,
             clock: Arc::new(SystemClock),
         }
     }

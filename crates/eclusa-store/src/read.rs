@@ -63,11 +63,11 @@ impl Store {
 
     /// Where the chain is known to end.
     pub fn head(&self) -> Result<Head, StoreError> {
-        stored_head(&self.reader(), &self.inner.path)
+        stored_head(&*self.reader()?, &self.inner.path)
     }
 
     fn query(&self, sql: &str, params: impl Params) -> Result<Vec<Record>, StoreError> {
-        self.query_on(&self.reader(), sql, params)
+        self.query_on(&*self.reader()?, sql, params)
     }
 
     fn query_on(

@@ -8,7 +8,7 @@ use std::{
 use eclusa::Durability;
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use crate::{StoreError, approval_tables, error::InStore, transcript_tables};
+use crate::{Options, StoreError, approval_tables, error::InStore, transcript_tables};
 
 /// Marks a database as a store: `Ecls`.
 const APPLICATION: i64 = 0x4563_6c73;
@@ -170,11 +170,8 @@ const PROBES: [&str; 7] = [
 ];
 
 /// A connection that writes. The tables are there and of the newest format.
-pub(crate) fn open_to_write(
-    path: &Path,
-    durability: Durability,
-    busy: Duration,
-) -> Result<Connection, StoreError> {
+pub(crate) fn open_to_write(path: &Path, options: &Options) -> Result<Connection, StoreError> {
+    let (durability, busy) = (options.durability, options.busy);
     recent_enough(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).in_store(path)?;
@@ -185,7 +182,7 @@ pub(crate) fn open_to_write(
         return Err(StoreError::ReadOnly { path: path.to_owned(), what });
     }
     // Before anything is written: is it ours to write to?
-    look(&connection, path)?;
+    let format = look(&connection, path)?;
     use_wal(&connection, path, busy)?;
     let level = match durability {
         Durability::PowerLoss => "FULL",
@@ -196,8 +193,14 @@ pub(crate) fn open_to_write(
     let full = matches!(durability, Durability::PowerLoss);
     connection.pragma_update(None, "fullfsync", full).in_store(path)?;
     connection.pragma_update(None, "checkpoint_fullfsync", full).in_store(path)?;
-    migrate(&mut connection, path)?;
-    probe(&connection, path, FORMAT)?;
+    // It never becomes older, so nobody who finds the newest waits for the lock.
+    if format != FORMAT {
+        migrate(&mut connection, path)?;
+    }
+    // Whoever writes one record learns from that one what its tables are worth.
+    if !options.one_call {
+        probe(&connection, path, FORMAT)?;
+    }
     Ok(connection)
 }
 

@@ -81,6 +81,7 @@ impl Store {
     fn spooled(&self, reference: &str, range: Range<usize>) -> io::Result<String> {
         let found: Option<(Vec<u8>, i64)> = self
             .reader()
+            .map_err(io::Error::other)?
             .prepare_cached("SELECT text, bytes FROM spool WHERE reference = ?1")
             .and_then(|mut select| {
                 select.query_row([reference], |row| Ok((row.get(0)?, row.get(1)?))).optional()

@@ -3,7 +3,7 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering, mpsc},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::Ordering, mpsc},
     thread::JoinHandle,
 };
 
@@ -35,7 +35,8 @@ pub(crate) struct Inner {
     // INVARIANT: these go in this order. The last connection to a database moves the write-ahead
     // log to its place, which one that only reads cannot do; and without a queue the writer does
     // what is left, and ends.
-    reader: Mutex<Connection>,
+    /// Opened when somebody reads: a hook only writes.
+    reader: OnceLock<Mutex<Connection>>,
     /// `None` where the store is open for reading only.
     queue: Option<(mpsc::Sender<Job>, Arc<Shared>)>,
     _writer: Writing,
@@ -49,11 +50,15 @@ impl Store {
     pub fn open(path: &Path, options: Options) -> Result<Store, StoreError> {
         let path = &std::path::absolute(path).in_store(path)?;
         directory::prepare(path)?;
-        let connection = schema::open_to_write(path, options.durability, options.busy)?;
+        let connection = schema::open_to_write(path, &options)?;
         if options.one_call {
             schema::leave_short_log(&connection, path)?;
         }
-        let reader = schema::open_to_read(path, options.busy)?;
+        if let Some(workspace) = &options.workspace
+            && let Err(err) = note_workspace(&connection, workspace)
+        {
+            tracing::warn!("lists of approvals cannot say where this workspace is: {err}");
+        }
         let (queue, jobs) = mpsc::channel();
         let (shared, writer) = writer::start(connection, path.to_owned(), options.clone(), jobs)?;
         let inner = Inner {
@@ -61,7 +66,7 @@ impl Store {
             options,
             queue: Some((queue, shared)),
             _writer: Writing(Some(writer)),
-            reader: Mutex::new(reader),
+            reader: OnceLock::new(),
             answered: Notify::new(),
         };
         Ok(Store { inner: Arc::new(inner) })
@@ -78,7 +83,7 @@ impl Store {
             options,
             queue: None,
             _writer: Writing(None),
-            reader: Mutex::new(reader),
+            reader: OnceLock::from(Mutex::new(reader)),
             answered: Notify::new(),
         };
         Ok(Store { inner: Arc::new(inner) })
@@ -91,22 +96,7 @@ impl Store {
 
     /// The workspace whose calls are recorded here, if that was noted.
     pub fn workspace(&self) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT value FROM about WHERE name = 'workspace'";
-        let reader = self.reader();
-        let mut select = reader.prepare_cached(sql).in_store(self.path())?;
-        select.query_row([], |row| row.get(0)).optional().in_store(self.path())
-    }
-
-    /// Notes whose calls are recorded here, for lists of all workspaces.
-    pub fn set_workspace(&self, path: &str) -> Result<(), StoreError> {
-        if self.workspace()?.as_deref() == Some(path) {
-            return Ok(());
-        }
-        let path = path.to_owned();
-        self.write(move |tx| {
-            let sql = "INSERT OR REPLACE INTO about VALUES ('workspace', ?1)";
-            tx.connection.execute(sql, [path]).in_store(tx.path).map(drop)
-        })
+        noted_workspace(&*self.reader()?).in_store(self.path())
     }
 
     /// Waits until everything that was handed in before is written. Other clones stay open.
@@ -166,9 +156,29 @@ impl Store {
     }
 
     /// The connection for short reads.
-    pub(crate) fn reader(&self) -> MutexGuard<'_, Connection> {
-        self.inner.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn reader(&self) -> Result<MutexGuard<'_, Connection>, StoreError> {
+        let reader = match self.inner.reader.get() {
+            Some(reader) => reader,
+            None => {
+                let opened = schema::open_to_read(&self.inner.path, self.inner.options.busy)?;
+                self.inner.reader.get_or_init(|| Mutex::new(opened))
+            }
+        };
+        Ok(reader.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+fn noted_workspace(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT value FROM about WHERE name = 'workspace'";
+    connection.query_row(sql, [], |row| row.get(0)).optional()
+}
+
+fn note_workspace(connection: &Connection, workspace: &str) -> rusqlite::Result<()> {
+    if noted_workspace(connection)?.as_deref() == Some(workspace) {
+        return Ok(());
+    }
+    let sql = "INSERT OR REPLACE INTO about VALUES ('workspace', ?1)";
+    connection.execute(sql, [workspace]).map(drop)
 }
 
 impl AuditSink for Store {

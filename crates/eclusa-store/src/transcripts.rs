@@ -117,7 +117,7 @@ impl Store {
     /// A conversation.
     pub fn conversation(&self, id: &str) -> Result<Option<ConversationRow>, StoreError> {
         let sql = format!("{CONVERSATION} WHERE id = ?1");
-        let reader = self.reader();
+        let reader = self.reader()?;
         let mut select = reader.prepare_cached(&sql).in_store(self.path())?;
         select.query_row([id], conversation).optional().in_store(self.path())
     }
@@ -125,7 +125,7 @@ impl Store {
     /// The conversations, those that were touched last first.
     pub fn conversations(&self, limit: usize) -> Result<Vec<ConversationRow>, StoreError> {
         let sql = format!("{CONVERSATION} ORDER BY touched DESC, id LIMIT ?1");
-        let reader = self.reader();
+        let reader = self.reader()?;
         let mut select = reader.prepare_cached(&sql).in_store(self.path())?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let rows = select.query_map([limit], conversation).in_store(self.path())?;
@@ -148,7 +148,7 @@ impl Store {
         mut tell: impl FnMut(ItemRow),
     ) -> Result<(), StoreError> {
         let sql = format!("{ITEM} WHERE conversation = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq");
-        let reader = self.reader();
+        let reader = self.reader()?;
         let mut select = reader.prepare_cached(&sql).in_store(self.path())?;
         let between = params![conversation, to_sql(from), to_sql(to)];
         let rows = select.query_map(between, item).in_store(self.path())?;
@@ -163,7 +163,7 @@ impl Store {
         let sql = "SELECT seq, message, role, kind, \
                    octet_length(body) + coalesce(octet_length(blocks), 0) \
                    FROM items WHERE conversation = ?1 ORDER BY seq";
-        let reader = self.reader();
+        let reader = self.reader()?;
         let mut select = reader.prepare_cached(sql).in_store(self.path())?;
         let size = |row: &Row<'_>| {
             Ok(ItemSize {
@@ -192,7 +192,7 @@ impl Store {
         let sql = "SELECT seq, turn, message, at, role, kind, body, blocks, log_at, conversation \
                    FROM items WHERE id IN (SELECT rowid FROM items_words WHERE items_words MATCH ?1) \
                    ORDER BY at DESC, id DESC LIMIT ?2";
-        let reader = self.reader();
+        let reader = self.reader()?;
         let mut select = reader.prepare_cached(sql).in_store(self.path())?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let found = |row: &Row<'_>| Ok((row.get(9)?, item(row)?));
@@ -232,7 +232,7 @@ impl Store {
 
     /// A picture that was kept.
     pub fn picture(&self, sha256: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let reader = self.reader();
+        let reader = self.reader()?;
         let mut select = reader
             .prepare_cached("SELECT bytes FROM pictures WHERE sha256 = ?1")
             .in_store(self.path())?;

@@ -73,8 +73,7 @@ pub struct BashArgs {
     cwd: Option<String>,
     /// True to start it and go on, such as a server; `jobs` reads its output and ends it. What it
     /// writes to the workspace is not applied.
-    #[serde(default)]
-    background: bool,
+    background: Option<bool>,
     /// What it is for, in a few words, for the person who may be asked.
     #[serde(rename = "description")]
     _description: Option<String>,
@@ -190,7 +189,7 @@ impl TypedTool for Bash {
         let mut touches = vec![Touch::Run(args.command.clone())];
         // A sandbox that lacks something may not be what the rules count on. In the background
         // there is always a layer.
-        let held = match args.background {
+        let held = match args.background == Some(true) {
             true => self.sandboxes.is_held(Writes::Staged),
             false => self.is_held(&args.command),
         };
@@ -248,7 +247,7 @@ impl TypedTool for Bash {
         // What a rule wants a person asked about was asked about, as far as the text tells.
         let hidden = job.hidden().from(Decision::Deny).beside(&self.files);
         let hosts = job.host_access();
-        if args.background {
+        if args.background == Some(true) {
             self.can_be_reviewed(Writes::Staged, job.mode())?;
             let order = CommandOrder {
                 command,

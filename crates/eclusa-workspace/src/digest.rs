@@ -6,15 +6,14 @@
 use std::io::{self, Write};
 
 use serde_json::{Map, Number, Value};
-use sha2::{Digest, Sha256};
 
-use crate::Hash;
+use crate::{Hash, HashBuilder};
 
 /// The digest of a JSON value: the same however its keys were ordered and its numbers written.
 pub fn digest(value: &Value) -> Hash {
-    let mut hasher = Hashing(Sha256::new());
+    let mut hasher = Hashing(HashBuilder::default());
     match write(&mut hasher, value) {
-        Ok(()) => Hash::from(<[u8; 32]>::from(hasher.0.finalize())),
+        Ok(()) => hasher.0.finish(),
         // A value made by `serde_json` always has a canonical form; if ever one had not, a
         // digest that nothing else has binds to nothing, which is the safe side.
         Err(_) => Hash::sha256(format!("not canonical: {value:?}").as_bytes()),
@@ -83,11 +82,11 @@ fn before(a: &str, b: &str) -> bool {
     }
 }
 
-struct Hashing(Sha256);
+struct Hashing(HashBuilder);
 
 impl io::Write for Hashing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
+        self.0.add(bytes);
         Ok(bytes.len())
     }
 

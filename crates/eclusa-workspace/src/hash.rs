@@ -1,8 +1,9 @@
-//! A SHA-256 hash.
+//! A SHA-256 hash, and the one place that computes it.
+//!
+//! With the feature `ring` it is computed by that library, which is twice as quick on processors without
+//! instructions for it; whoever speaks TLS has it anyway. The hashes are the same.
 
 use std::fmt;
-
-use sha2::{Digest, Sha256};
 
 /// A SHA-256 hash, shown in hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -11,7 +12,9 @@ pub struct Hash([u8; 32]);
 impl Hash {
     /// The hash of these bytes.
     pub fn sha256(bytes: &[u8]) -> Hash {
-        Hash(Sha256::digest(bytes).into())
+        let mut hash = HashBuilder::default();
+        hash.add(bytes);
+        hash.finish()
     }
 
     /// The bytes.
@@ -48,9 +51,29 @@ impl Hash {
 }
 
 /// The hash of bytes that come one after the other.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone)]
 pub struct HashBuilder(Sha256);
 
+#[cfg(not(feature = "ring"))]
+type Sha256 = sha2::Sha256;
+
+#[cfg(feature = "ring")]
+type Sha256 = ring::digest::Context;
+
+#[cfg(not(feature = "ring"))]
+impl HashBuilder {
+    /// Adds these bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        sha2::Digest::update(&mut self.0, bytes);
+    }
+
+    /// The hash of all of them.
+    pub fn finish(self) -> Hash {
+        Hash(sha2::Digest::finalize(self.0).into())
+    }
+}
+
+#[cfg(feature = "ring")]
 impl HashBuilder {
     /// Adds these bytes.
     pub fn add(&mut self, bytes: &[u8]) {
@@ -59,7 +82,25 @@ impl HashBuilder {
 
     /// The hash of all of them.
     pub fn finish(self) -> Hash {
-        Hash(self.0.finalize().into())
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(self.0.finish().as_ref());
+        Hash(bytes)
+    }
+}
+
+impl Default for HashBuilder {
+    fn default() -> HashBuilder {
+        #[cfg(not(feature = "ring"))]
+        let empty = sha2::Digest::new();
+        #[cfg(feature = "ring")]
+        let empty = Sha256::new(&ring::digest::SHA256);
+        HashBuilder(empty)
+    }
+}
+
+impl fmt::Debug for HashBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HashBuilder").finish_non_exhaustive()
     }
 }
 

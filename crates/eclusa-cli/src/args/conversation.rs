@@ -51,6 +51,7 @@ No key is written down: the configuration names the variable that holds it.";
 const SESSIONS_EXAMPLES: &str = "\
 Examples:
   eclusa sessions                               the latest of this workspace
+  eclusa sessions resume                        go on with the latest
   eclusa sessions show k3f9q2 --check           as Markdown, and compared with the log
   eclusa sessions fork k3f9q2 --at 3 --undo     another way from turn 3, files included
   eclusa sessions export --format html > s.html
@@ -78,16 +79,16 @@ pub(crate) enum ConversationCommand {
     },
     /// List the personas: how a model is asked to behave, and what it is kept to
     Personas,
-    /// List, show, search, copy and hand over sessions with models
+    /// List, show, search, resume, copy and hand over sessions with models
     #[command(after_help = SESSIONS_EXAMPLES)]
     Sessions {
         #[command(subcommand)]
-        what: Option<SessionsCommand>,
+        what: Option<SessionsSubcommand>,
     },
 }
 
 /// A conversation with a model.
-#[derive(Debug, Group)]
+#[derive(Debug, Default, Group)]
 pub(crate) struct ChatArgs {
     /// The first words
     #[arg(value_name = "WORDS")]
@@ -171,6 +172,24 @@ pub(crate) struct AskArgs {
 pub(crate) enum AnswerSource {
     /// `{"binding": …, "answer": "once|session|no|abort", "reason": …}`, one a line
     Stdin,
+}
+
+/// What to do with sessions, in a chat or outside.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsSubcommand {
+    /// Go on with a session in a chat
+    Resume {
+        /// The session [default: the latest]
+        id: Option<String>,
+        /// Another model than the session's
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+        /// Labelled lines without motion, as `eclusa chat --plain`
+        #[arg(long)]
+        plain: bool,
+    },
+    #[command(flatten)]
+    Kept(SessionsCommand),
 }
 
 /// What to do with sessions.

@@ -140,7 +140,8 @@ fn words_that_were_not_sent_when_the_person_left_are_in_the_input_again() {
     assert_eq!(sent(&world), 1);
     let shown = world.eclusa(&["sessions", "show"]).out;
     assert!(shown.contains("You, not sent") && shown.contains("second thought"), "{shown}");
-    let plain = world.piped(&["chat", "--plain", "--last", "--model", &model], "/quit\n").out;
+    let go_on = ["sessions", "resume", "--plain", "--model", &model];
+    let plain = world.piped(&go_on, "/quit\n").out;
     assert!(plain.contains("note: not sent last time: second thought"), "{plain}");
     let mut person = chat(&world, &["--last", "--model", &model]);
     person.sees("› second thought");

@@ -176,6 +176,7 @@ impl eclusa::Tool for Approve {
         Facts {
             concurrent: true,
             only_judges: true,
+            runs_elsewhere: true,
             search_hint: "permission prompt for another program's tools".to_owned(),
             audit_operation: "approve".to_owned(),
             ..Facts::default()

@@ -124,7 +124,7 @@ pub(super) fn note(
 
 /// When the next one is due.
 pub(super) fn next_due(store: &Store) -> Result<Option<u64>, StoreError> {
-    let reader = store.reader();
+    let reader = store.reader()?;
     let sql = "SELECT min(due) FROM notifications";
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
     let due: Option<i64> = select.query_row([], |row| row.get(0)).in_store(store.path())?;
@@ -136,7 +136,7 @@ pub(super) fn failed(store: &Store, now: u64) -> Result<Vec<FailedNotification>,
     let sql = "SELECT target, error, max(attempts) FROM notifications JOIN questions \
                ON questions.id = notifications.question WHERE error IS NOT NULL \
                AND state = 'pending' AND expires > ?1 GROUP BY target LIMIT 20";
-    let reader = store.reader();
+    let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
     let rows = select.query_map([to_sql(now)], |row| {
         let (target, error) = (row.get(0)?, row.get(1)?);

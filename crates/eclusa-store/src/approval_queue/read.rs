@@ -39,7 +39,7 @@ pub(super) fn count(store: &Store, now: u64) -> Result<u64, StoreError> {
     // Those whose time is over and that nothing swept up are few.
     let sql = "SELECT count - (SELECT count(*) FROM questions INDEXED BY questions_expiring \
                WHERE state = 'pending' AND expires <= ?1) FROM waiting";
-    let reader = store.reader();
+    let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
     let count: i64 = select.query_row([to_sql(now)], |row| row.get(0)).in_store(store.path())?;
     Ok(from_sql(count))
@@ -58,7 +58,7 @@ pub(super) fn pending_number(
 ) -> Result<Option<u64>, StoreError> {
     let sql = "SELECT max(id) FROM questions INDEXED BY questions_calling \
                WHERE call = ?1 AND state = 'pending' AND binding = ?2";
-    let reader = store.reader();
+    let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
     let id: Option<i64> =
         select.query_row([call, binding], |row| row.get(0)).in_store(store.path())?;
@@ -81,7 +81,7 @@ pub(super) fn identical(store: &Store, id: u64, now: u64) -> Result<Vec<u64>, St
                WHERE one.id = ?1 AND other.state IN ('pending', 'approved', 'rejected') \
                AND other.state = 'pending' AND other.expires > ?2 \
                ORDER BY other.id";
-    let reader = store.reader();
+    let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
     let rows = select.query_map([to_sql(id), to_sql(now)], |row| row.get::<_, i64>(0));
     let ids: Result<Vec<i64>, _> = rows.in_store(store.path())?.collect();
@@ -91,7 +91,7 @@ pub(super) fn identical(store: &Store, id: u64, now: u64) -> Result<Vec<u64>, St
 /// How a question stands for whoever waits for it.
 pub(super) fn held(store: &Store, id: u64, now: u64) -> Result<HeldState, StoreError> {
     let sql = "SELECT state, expires, decided, valid, nonce FROM questions WHERE id = ?1";
-    let reader = store.reader();
+    let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
     let found = select.query_row([to_sql(id)], |row| {
         let word: String = row.get(0)?;
@@ -113,7 +113,7 @@ pub(super) fn held(store: &Store, id: u64, now: u64) -> Result<HeldState, StoreE
 /// Something that the store knows about itself.
 pub(super) fn about(store: &Store, name: &str) -> Result<Option<String>, StoreError> {
     let sql = "SELECT value FROM about WHERE name = ?1";
-    let reader = store.reader();
+    let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
     select.query_row([name], |row| row.get(0)).optional().in_store(store.path())
 }
@@ -132,7 +132,7 @@ fn query(
     params: impl Params,
     now: u64,
 ) -> Result<Vec<QueuedQuestion>, StoreError> {
-    let reader = store.reader();
+    let reader = store.reader()?;
     let mut select = reader.prepare_cached(&format!("{COLUMNS}{rest}")).in_store(store.path())?;
     let mut rows = select.query(params).in_store(store.path())?;
     let mut queued = Vec::new();

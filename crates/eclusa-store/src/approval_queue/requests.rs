@@ -14,7 +14,7 @@ const MAX_AGE: u64 = 24 * 60 * 60 * 1_000;
 /// What a request with this id was answered.
 pub(super) fn answered(store: &Store, id: &str) -> Result<Option<(u16, String)>, StoreError> {
     let sql = "SELECT status, answer FROM hook_requests WHERE id = ?1";
-    let reader = store.reader();
+    let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
     let found = select.query_row([id], |row| {
         let status: i64 = row.get(0)?;

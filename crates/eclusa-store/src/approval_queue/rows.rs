@@ -329,7 +329,7 @@ fn end(tx: &Transaction<'_>, id: u64, state: QuestionState, now: u64) -> Result<
 /// The point up to which changes were made.
 pub(super) fn last_change(store: &Store) -> Result<u64, StoreError> {
     let sql = "SELECT coalesce(max(changed), 0) FROM questions";
-    let reader = store.reader();
+    let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
     select.query_row([], |row| row.get(0)).map(from_sql).in_store(store.path())
 }
@@ -337,7 +337,7 @@ pub(super) fn last_change(store: &Store) -> Result<u64, StoreError> {
 /// The questions that changed after this point, and the point up to which that is all.
 pub(super) fn changed_after(store: &Store, point: u64) -> Result<(Vec<u64>, u64), StoreError> {
     let sql = "SELECT id, changed FROM questions WHERE changed > ?1 ORDER BY changed LIMIT ?2";
-    let reader = store.reader();
+    let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
     let rows = select.query_map(params![to_sql(point), to_sql(MAX_CHANGES as u64)], |row| {
         Ok((from_sql(row.get(0)?), from_sql(row.get(1)?)))

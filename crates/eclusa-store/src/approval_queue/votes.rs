@@ -58,7 +58,7 @@ pub(super) fn given_before(
 /// Everybody who said yes so far, in order.
 pub(super) fn yes(store: &Store, id: u64) -> Result<Vec<GivenVote>, StoreError> {
     let sql = format!("{VOTES} AND answers.answer NOT IN ('no', 'abort') ORDER BY at, person");
-    given(&store.reader(), &sql, [to_sql(id)]).in_store(store.path())
+    given(&*store.reader()?, &sql, [to_sql(id)]).in_store(store.path())
 }
 
 const VOTES: &str = "SELECT person, answers.proof, key, statement, signature, at - created \

@@ -128,10 +128,11 @@ impl Entry<'_> {
         self.number
     }
 
-    /// Puts it on record that side effects are about to begin. A call that only looks has none:
-    /// one record says all of it, its end, before anybody learns what it saw.
+    /// Puts it on record that side effects are about to begin. A call that only looks has none, nor
+    /// one that is run elsewhere: one record says all of it, its end, before anybody learns what it
+    /// saw or that it may run.
     pub(crate) async fn start(&mut self, permit: &Permit) -> Result<Started, Stop> {
-        if permit.call().only_looks() {
+        if permit.call().only_looks() || self.runs_elsewhere() {
             self.reached(Stage::Running);
             return Ok(Started(()));
         }
@@ -142,6 +143,11 @@ impl Entry<'_> {
         self.number = Some(receipt.call_number());
         self.reached(Stage::Running);
         Ok(Started(()))
+    }
+
+    /// Whether another program does the work, once it is told that it may.
+    fn runs_elsewhere(&self) -> bool {
+        self.trail.tool.as_ref().is_some_and(|it| it.facts().runs_elsewhere)
     }
 
     /// Tells the span of the call how it went: the verdict, every review, and the outcome.
@@ -180,10 +186,12 @@ impl Entry<'_> {
         let receipt = self.ledger.settled(appending).await;
         let ended = match &receipt {
             Ok(_) => ended,
-            Err(err) => Ended::new(Err(match self.stage < Stage::Running {
-                true => Stop::Unrecorded(err.to_string()),
-                false => Stop::EndUnrecorded(err.to_string()),
-            })),
+            Err(err) => {
+                Ended::new(Err(match self.stage < Stage::Running || self.runs_elsewhere() {
+                    true => Stop::Unrecorded(err.to_string()),
+                    false => Stop::EndUnrecorded(err.to_string()),
+                }))
+            }
         };
         Reply::new(&mut self.trail, ended, took, self.number, receipt.ok())
     }

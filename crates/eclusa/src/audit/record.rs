@@ -1,7 +1,6 @@
 //! One line of the log, its place in the chain, and how a chain is checked.
 
-use eclusa_workspace::Hash;
-use sha2::{Digest, Sha256};
+use eclusa_workspace::{Hash, HashBuilder};
 
 /// The record could not be made durable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -79,14 +78,14 @@ impl Record {
                 break;
             }
         }
-        let mut hasher = Sha256::new();
-        hasher.update(previous.hex());
-        hasher.update(b"\n");
-        hasher.update(digits.get(at..).unwrap_or_default());
-        hasher.update(b"\n");
-        hasher.update(body);
-        hasher.update(b"\n");
-        Hash::from(<[u8; 32]>::from(hasher.finalize()))
+        let mut hasher = HashBuilder::default();
+        hasher.add(&previous.hex());
+        hasher.add(b"\n");
+        hasher.add(digits.get(at..).unwrap_or_default());
+        hasher.add(b"\n");
+        hasher.add(body.as_bytes());
+        hasher.add(b"\n");
+        hasher.finish()
     }
 
     /// Where this record is; the number of a call is not in it.

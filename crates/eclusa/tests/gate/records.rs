@@ -100,6 +100,45 @@ async fn a_call_that_only_looks_has_one_record_that_says_everything() {
     assert_eq!(world.events(), "started ended:ok");
 }
 
+/// A tool that another program runs.
+struct Elsewhere;
+
+impl Tool for Elsewhere {
+    fn name(&self) -> &str {
+        "elsewhere"
+    }
+    fn description(&self, _: &Scene) -> String {
+        "Is run by another program.".to_owned()
+    }
+    fn input_schema(&self) -> Value {
+        json!({"type": "object"})
+    }
+    fn facts(&self) -> Facts {
+        Facts { runs_elsewhere: true, ..Facts::default() }
+    }
+    fn touches(&self, _: &Value) -> Vec<Touch> {
+        Vec::new()
+    }
+    fn run<'a>(&'a self, _: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(std::future::ready(Ok(Output::text("may run"))))
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_runs_elsewhere_has_one_record_before_anybody_is_told() {
+    let world = world().mode(Mode::AutoApprove).close();
+    world.gate.setup().registry.add(Elsewhere).unwrap();
+    let reply = world.gate.pass(ToolCall::new("c1", "elsewhere", json!({}))).await;
+    assert_eq!((reply.code(), world.events().as_str()), ("ok", "ended:ok"));
+    assert_eq!((&world.bodies()[0]["decision"], reply.number()), (&json!("allow"), Some(1)));
+    let mut world = crate::world::world().mode(Mode::AutoApprove);
+    world.setup.sink = Arc::new(FullDisk);
+    let world = world.close();
+    world.gate.setup().registry.add(Elsewhere).unwrap();
+    let reply = world.gate.pass(ToolCall::new("c1", "elsewhere", json!({}))).await;
+    assert_eq!((reply.code(), reply.content().contains("may run")), ("audit_unavailable", false));
+}
+
 #[tokio::test]
 async fn what_a_call_saw_that_cannot_be_recorded_is_kept_back() {
     let mut world = world();

@@ -11,6 +11,7 @@ use reqwest::{Client, Method, Response, header::HeaderMap, redirect::Policy};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::{TcpListener, TcpStream, tcp::OwnedReadHalf},
+    sync::OnceCell,
     task::JoinHandle,
 };
 use url::Url;
@@ -39,7 +40,9 @@ pub(super) struct ModelProxy {
 
 /// Where requests go.
 struct Upstream {
-    client: Client,
+    /// Made by the first request: it reads every certificate that the machine trusts, and the agent
+    /// need not wait for that.
+    client: OnceCell<Client>,
     model: Destination,
     /// Our own tools, for an agent that has them.
     tools: Option<Destination>,
@@ -79,8 +82,7 @@ impl ModelProxy {
         if url.query().is_some() || url.fragment().is_some() {
             return Err("it has more than a host and a path".to_owned());
         }
-        let client = eclusa_net::http_client().redirect(Policy::none()).read_timeout(MAX_SILENCE);
-        let client = client.build().map_err(|err| err.to_string())?;
+        let client = OnceCell::new();
         let header = (name, format!("{before}{key}"));
         let model = Destination { url: url.as_str().trim_end_matches('/').to_owned(), header };
         let upstream = Arc::new(Upstream { client, model, tools, token: token.clone() });
@@ -159,6 +161,15 @@ impl Upstream {
         })
     }
 
+    async fn client(&self) -> Result<&Client, (u16, String)> {
+        let make = || async {
+            let client = eclusa_net::http_client().redirect(Policy::none());
+            client.read_timeout(MAX_SILENCE).build()
+        };
+        let made = self.client.get_or_try_init(make).await;
+        made.map_err(|err| (502, format!("no connection can be made: {err}")))
+    }
+
     async fn hand_on(&self, request: AgentRequest) -> Result<Response, (u16, String)> {
         let path = request.path.as_str();
         let (destination, path) = match (&self.tools, path.strip_prefix(GUARD_TOOLS_PATH)) {
@@ -166,7 +177,7 @@ impl Upstream {
             _ => (&self.model, path),
         };
         let url = format!("{}{path}", destination.url);
-        let mut sent = self.client.request(request.method, url).body(request.body);
+        let mut sent = self.client().await?.request(request.method, url).body(request.body);
         let passed = |name: &str| !KEY_HEADERS.contains(&name) && !HOP_HEADERS.contains(&name);
         for (name, value) in request.headers.iter().filter(|(name, _)| passed(name)) {
             sent = sent.header(name, value);

@@ -166,7 +166,7 @@ impl Tool for AgentTool {
 
 fn facts(class: PermissionClass) -> Facts {
     let audit_operation = OPERATION.to_owned();
-    Facts { class: Some(class), audit_operation, ..Facts::default() }
+    Facts { class: Some(class), audit_operation, runs_elsewhere: true, ..Facts::default() }
 }
 
 /// `bash`. `staged`: what may run will run in our sandbox, so that its changes are judged there.
