@@ -4,13 +4,32 @@
     expect(unsafe_code, reason = "settings of the C library")
 )]
 
-/// All threads take their memory from one place, which grows in large steps. For a process that
-/// answers once and ends: a thread with memory of its own asks the system for each further page.
+/// How much memory is had at once.
+const STEP: usize = 1 << 20;
+
+/// All threads take their memory from one place, which grows in large steps, and the first step is had
+/// at once. For a process that answers once and ends: a thread with memory of its own asks the system for
+/// each further page, and a page that is touched first costs more than what is done with it.
 /// Call it before there are threads.
 pub fn share_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    for (setting, value) in [(libc::M_ARENA_MAX, 1), (libc::M_TOP_PAD, 1 << 20)] {
-        // SAFETY: takes two numbers and changes nothing but what later allocations do.
-        unsafe { libc::mallopt(setting, value) };
+    {
+        let step = libc::c_int::try_from(STEP).unwrap_or(libc::c_int::MAX);
+        for (setting, value) in [(libc::M_ARENA_MAX, 1), (libc::M_TOP_PAD, step)] {
+            // SAFETY: takes two numbers and changes nothing but what later allocations do.
+            unsafe { libc::mallopt(setting, value) };
+        }
+        // Less than what the allocator asks the system for apart, more than what it has left.
+        let piece = 120 << 10;
+        // SAFETY: `sbrk(0)` only looks. What lies between the two ends was given to the allocator, by this
+        // thread and in this moment; populating it changes no byte, and a system that cannot says so.
+        unsafe {
+            let begun = libc::sbrk(0);
+            libc::free(libc::malloc(piece));
+            let grown = libc::sbrk(0).addr().saturating_sub(begun.addr());
+            if grown >= STEP {
+                libc::madvise(begun, grown, libc::MADV_POPULATE_WRITE);
+            }
+        }
     }
 }
