@@ -4,8 +4,8 @@
     expect(unsafe_code, reason = "settings of the C library")
 )]
 
-/// How much memory is had at once.
-const STEP: usize = 1 << 20;
+/// How much memory is had at once: a hook needs a little less.
+const STEP: usize = 640 << 10;
 
 /// All threads take their memory from one place, which grows in large steps, and the first step is had
 /// at once. For a process that answers once and ends: a thread with memory of its own asks the system for
@@ -15,17 +15,20 @@ pub fn share_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         let step = libc::c_int::try_from(STEP).unwrap_or(libc::c_int::MAX);
-        for (setting, value) in [(libc::M_ARENA_MAX, 1), (libc::M_TOP_PAD, step)] {
+        // Nothing is given back before the end.
+        let kept = (libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
+        for (setting, value) in [(libc::M_ARENA_MAX, 1), (libc::M_TOP_PAD, step), kept] {
             // SAFETY: takes two numbers and changes nothing but what later allocations do.
             unsafe { libc::mallopt(setting, value) };
         }
-        // Less than what the allocator asks the system for apart, more than what it has left.
-        let piece = 120 << 10;
+        // Less than what the allocator asks the system for apart; two are more than it begins with.
+        let piece = 100 << 10;
         // SAFETY: `sbrk(0)` only looks. What lies between the two ends was given to the allocator, by this
         // thread and in this moment; populating it changes no byte, and a system that cannot says so.
         unsafe {
             let begun = libc::sbrk(0);
-            libc::free(libc::malloc(piece));
+            let pieces = [libc::malloc(piece), libc::malloc(piece)];
+            pieces.into_iter().for_each(|it| libc::free(it));
             let grown = libc::sbrk(0).addr().saturating_sub(begun.addr());
             if grown >= STEP {
                 libc::madvise(begun, grown, libc::MADV_POPULATE_WRITE);
