@@ -122,8 +122,10 @@ pub use gate::{
     validate::Validated,
 };
 pub use metrics::{Counts, Metrics};
+#[cfg(feature = "shell")]
+pub(crate) use policy::Access;
 pub(crate) use policy::{
-    Access, ChangeTotals, CountedRule, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,
+    ChangeTotals, CountedRule, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,
     Explanation, FoldedChanges, HiddenPaths, JudgeContext, RepositoryFacts,
 };
 pub use policy::{ModeRule, Policy, Rule, Rules};

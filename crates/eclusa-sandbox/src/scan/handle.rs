@@ -173,6 +173,9 @@ pub(crate) fn target(dir: impl AsFd, name: &OsStr) -> Result<PathBuf> {
     Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
 }
 
+/// So much of a file is read at once: the hash takes many blocks side by side.
+const PIECE: usize = 1 << 16;
+
 /// The digest of this much of a file, read through a buffer of fixed size. Where more has been
 /// added since, its stamp tells. Holes are not read: their zeros are known.
 pub(crate) fn digest(mut file: &File, size: u64) -> io::Result<ContentDigest> {
@@ -192,7 +195,8 @@ pub(crate) fn digest(mut file: &File, size: u64) -> io::Result<ContentDigest> {
             _ => size,
         };
         rustix::fs::seek(file, SeekFrom::Start(data))?;
-        let read = io::copy(&mut (&mut file).take(hole - data), &mut hasher)?;
+        let mut pieces = io::BufReader::with_capacity(PIECE, (&mut file).take(hole - data));
+        let read = io::copy(&mut pieces, &mut hasher)?;
         at = data + read;
         if read < hole - data {
             // It has become shorter.

@@ -31,6 +31,7 @@ impl Rules {
 
     /// The ids of rules that are not heard about any command of this call: a rule about the whole
     /// call is an exception to them.
+    #[cfg(feature = "shell")]
     pub(super) fn excepted_by_calls(&self, subject: &Subject<'_>) -> Vec<&str> {
         if !self.has_exceptions() {
             return Vec::new();

@@ -43,13 +43,14 @@ impl Script {
 
     pub(crate) fn paths(&self, _root: &Root, _paths: &mut Vec<(Access, Cow<'_, str>)>) {}
 
+    /// No rule allows what nobody has read.
     pub(super) fn judge(
         &self,
         subject: &Subject<'_>,
         rules: &Rules,
         _all: Allowed,
         because: &mut Vec<Reason>,
-    ) {
+    ) -> bool {
         let perhaps =
             rules.rules.iter().filter(|it| it.is_about_commands() && self.fits(it, subject));
         because.extend(perhaps.map(|rule| Reason {
@@ -57,6 +58,7 @@ impl Script {
             text: format!("perhaps {}", &*rule.reason().text).into(),
             ..rule.reason()
         }));
+        false
     }
 
     /// It may bring anything.
@@ -91,6 +93,28 @@ impl Script {
     }
 
     pub(in crate::policy) fn runs_only(&self, _rule: &Rule, _subject: &Subject<'_>) -> bool {
+        false
+    }
+
+    // What it runs is not known, and a person was asked: what it changed is judged as it is.
+
+    pub(in crate::policy) fn runs_any(&self, _programs: &[&str]) -> bool {
+        false
+    }
+
+    pub(in crate::policy) fn installs_python(&self) -> bool {
+        false
+    }
+
+    pub(in crate::policy) fn runs_git(&self) -> bool {
+        false
+    }
+
+    pub(in crate::policy) fn runs_command(&self, _program: &str, _flags: &[&str]) -> bool {
+        false
+    }
+
+    pub(in crate::policy) fn names_outside(&self, _program: &str, _root: &Root) -> bool {
         false
     }
 

@@ -176,12 +176,14 @@ pub(crate) fn is_plain(command: &Command) -> bool {
 }
 
 /// True for programs of a toolchain that takes `+nightly` for an option.
+#[cfg(feature = "shell")]
 fn known_toolchain(program: &str) -> bool {
     matches!(program.rsplit('/').next(), Some("cargo" | "rustc" | "rustup"))
 }
 
 /// Whether a word is the one that is wanted, where `*` stands for any part of it. A rule that allows
 /// does not reach over a slash with it.
+#[cfg(feature = "shell")]
 fn fits_word(wanted: &str, text: &str, tightens: bool) -> bool {
     let Some((before, mut rest)) = wanted.split_once('*') else { return wanted == text };
     let Some(mut text) = text.strip_prefix(before) else { return false };
