@@ -5,6 +5,7 @@
 )]
 
 /// How much memory is had at once: a hook needs a little less.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 const STEP: usize = 640 << 10;
 
 /// All threads take their memory from one place, which grows in large steps, and the first step is had
