@@ -12,7 +12,7 @@ use serde::Deserialize;
 #[path = "build/flags.rs"]
 mod flags;
 
-use flags::{classes, flag_list, operands};
+use flags::{FlagNames, classes, flag_list, operands};
 
 /// An entry as it is written.
 #[derive(Deserialize, Default)]
@@ -60,6 +60,7 @@ struct Output {
     statics: String,
     count: usize,
     programs: BTreeMap<String, String>,
+    flag_names: FlagNames,
     examples: String,
 }
 
@@ -91,6 +92,8 @@ fn build() -> Result<(), String> {
         return Err(wrong.join("\n"));
     }
     let out = PathBuf::from(env::var("OUT_DIR").map_err(|err| err.to_string())?);
+    let names = format!("static FLAG_NAMES: &str = {:?};\n", output.flag_names.text);
+    write(&out.join("flag_names.rs"), &names)?;
     write(&out.join("table.rs"), &output.render()?)
 }
 
@@ -187,7 +190,7 @@ impl Output {
         let flags = flag_list(&written.flags, sets)?;
         let place = format!("ENTRY_{}", self.count);
         self.count += 1;
-        let rendered = render(name, written, &flags, &subs)?;
+        let rendered = render(name, written, &flags, &subs, &mut self.flag_names)?;
         let _ = writeln!(self.statics, "static {place}: Entry = {rendered};");
         Ok(place)
     }
@@ -227,6 +230,7 @@ fn render(
     written: &RawEntry,
     flags: &flags::Flags,
     subs: &BTreeMap<String, String>,
+    flag_names: &mut FlagNames,
 ) -> Result<String, String> {
     let order = match written.order.as_str() {
         "" => "Permute",
@@ -271,7 +275,7 @@ fn render(
          response_files: {} }}",
         classes(&written.class)?,
         classes(&written.bare)?,
-        flags.render(),
+        flags.render(flag_names)?,
         flags.numbers,
         operands(operand_text)?,
         written.harmless,

@@ -25,16 +25,40 @@ impl Flags {
     }
 
     /// The list as an array of statics.
-    pub(crate) fn render(&self) -> String {
+    pub(crate) fn render(&self, names: &mut FlagNames) -> Result<String, String> {
         let mut text = String::new();
         for (name, Flag { arity, role, class }) in &self.by_name {
+            let (start, length) = names.place(name)?;
             let _ = write!(
                 text,
-                "Flag {{ name: {name:?}, arity: Arity::{arity}, role: Role::{role}, \
+                "Flag {{ name: FlagName {{ start: {start}, length: {length} }}, \
+                 arity: Arity::{arity}, role: Role::{role}, \
                  class: Classes::from_bits({class}) }}, "
             );
         }
-        text
+        Ok(text)
+    }
+}
+
+/// The names of all flags, each once, in one text.
+#[derive(Default)]
+pub(crate) struct FlagNames {
+    pub(crate) text: String,
+    starts: BTreeMap<String, u16>,
+}
+
+impl FlagNames {
+    /// Where a name begins, and how long it is.
+    fn place(&mut self, name: &str) -> Result<(u16, u8), String> {
+        let length = u8::try_from(name.len()).map_err(|_| format!("`{name}` is too long"))?;
+        if let Some(start) = self.starts.get(name) {
+            return Ok((*start, length));
+        }
+        let start = u16::try_from(self.text.len())
+            .map_err(|_| "the names of flags need more than 16 bits".to_owned())?;
+        self.text.push_str(name);
+        self.starts.insert(name.to_owned(), start);
+        Ok((start, length))
     }
 }
 

@@ -12,6 +12,7 @@ mod awk;
 mod class;
 mod entry;
 mod find;
+mod flag_name;
 mod git;
 mod listing;
 mod operands;

@@ -226,7 +226,7 @@ impl<'w> Walk<'w, '_> {
             self.suspect(word, "can become several words, and one a flag");
         }
         if flag.arity == Arity::None && attached.is_some() {
-            self.profile.doubt(format!("`{}` takes no argument", flag.name));
+            self.profile.doubt(format!("`{}` takes no argument", flag.name.as_str()));
         }
         if flag.arity == Arity::Two && attached.is_none() {
             self.separate(word);
@@ -251,10 +251,11 @@ impl<'w> Walk<'w, '_> {
     }
 
     fn apply(&mut self, flag: &'static Flag, value: Option<&Word>) {
-        self.flags.push(flag.name);
-        self.profile.add_all(flag.class, |it| format!("`{}` of `{it}`", flag.name));
+        let name = flag.name.as_str();
+        self.flags.push(name);
+        self.profile.add_all(flag.class, |it| format!("`{name}` of `{it}`"));
         if let Some(value) = value.filter(|_| flag.arity != Arity::None) {
-            operands::one(flag.role, value, ArgPosition::Flag(flag.name), self.profile);
+            operands::one(flag.role, value, ArgPosition::Flag(name), self.profile);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The shape of an entry of the table: what is known about one program.
 
-use super::class::Classes;
+use super::{class::Classes, flag_name::FlagName};
 
 /// What an operand, or the argument of a flag, is to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,8 +81,7 @@ pub(crate) enum Arity {
 /// A flag that the program accepts.
 #[derive(Debug)]
 pub(crate) struct Flag {
-    /// With its dashes.
-    pub(crate) name: &'static str,
+    pub(crate) name: FlagName,
     /// Whether it takes an argument.
     pub(crate) arity: Arity,
     /// What the argument is.
@@ -201,7 +200,7 @@ pub(crate) struct Entry {
 impl Entry {
     /// The flag of exactly this name.
     pub(crate) fn flag(&self, name: &str) -> Option<&'static Flag> {
-        let at = self.flags.binary_search_by(|it| it.name.cmp(name)).ok()?;
+        let at = self.flags.binary_search_by(|it| it.name.as_str().cmp(name)).ok()?;
         self.flags.get(at)
     }
 
@@ -211,7 +210,7 @@ impl Entry {
         text: &'a str,
     ) -> impl Iterator<Item = &'static Flag> + use<'a> {
         let long = text.len() > 2 && text.starts_with("--");
-        self.flags.iter().filter(move |it| long && it.name.starts_with(text))
+        self.flags.iter().filter(move |it| long && it.name.as_str().starts_with(text))
     }
 
     /// The subcommand of this name.

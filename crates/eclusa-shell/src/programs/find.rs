@@ -133,7 +133,7 @@ impl Walk<'_, '_> {
             if is_dynamic(&value) && splits(&value) {
                 self.profile.doubt(format!("`{}` can become an action of `find`", value.source));
             }
-            one(flag.role, &value, ArgPosition::Flag(flag.name), self.profile);
+            one(flag.role, &value, ArgPosition::Flag(flag.name.as_str()), self.profile);
         }
         self.profile.narrowed |= self.narrow;
     }

@@ -58,7 +58,7 @@ pub fn examples() -> impl Iterator<Item = &'static str> {
 
 fn collect(words: Vec<&'static str>, entry: &'static Entry, all: &mut Vec<ProgramShape>) {
     let flags = entry.flags.iter().map(|it| FlagShape {
-        name: it.name,
+        name: it.name.as_str(),
         takes: match it.arity {
             Arity::None => Takes::Nothing,
             Arity::Required => Takes::Argument,

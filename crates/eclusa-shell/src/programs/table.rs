@@ -2,6 +2,7 @@
 
 use super::class::Classes;
 use super::entry::{Arity, Entry, Flag, Operand, Operands, Order, Reader, Role, find};
+use super::flag_name::FlagName;
 
 include!(concat!(env!("OUT_DIR"), "/table.rs"));
 
