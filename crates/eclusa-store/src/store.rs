@@ -1,7 +1,7 @@
 //! An open store, and the way to its writer and its readers.
 
 use std::{
-    fmt,
+    fmt, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::Ordering, mpsc},
     thread::JoinHandle,
@@ -39,11 +39,15 @@ pub(crate) struct Inner {
     reader: OnceLock<Mutex<Connection>>,
     /// `None` where the store is open for reading only.
     queue: Option<(mpsc::Sender<Job>, Arc<Shared>)>,
-    _writer: Writing,
+    writer: WriterThread,
 }
 
-/// The writing thread; whoever drops it waits for its end.
-struct Writing(Option<JoinHandle<()>>);
+/// The writing thread, which starts with the first job; whoever drops it waits for its end.
+struct WriterThread {
+    /// What it will read from.
+    jobs: Mutex<Option<mpsc::Receiver<Job>>>,
+    thread: OnceLock<JoinHandle<()>>,
+}
 
 impl Store {
     /// Opens the store, and makes it if it is not there yet, in a directory for its owner alone.
@@ -60,12 +64,12 @@ impl Store {
             tracing::warn!("lists of approvals cannot say where this workspace is: {err}");
         }
         let (queue, jobs) = mpsc::channel();
-        let (shared, writer) = writer::start(connection, path.to_owned(), options.clone(), jobs)?;
+        let shared = Arc::new(Shared::new(connection, path.to_owned(), options.clone())?);
         let inner = Inner {
             path: path.to_owned(),
             options,
             queue: Some((queue, shared)),
-            _writer: Writing(Some(writer)),
+            writer: WriterThread::new(Some(jobs)),
             reader: OnceLock::new(),
             answered: Notify::new(),
         };
@@ -82,7 +86,7 @@ impl Store {
             path: path.to_owned(),
             options,
             queue: None,
-            _writer: Writing(None),
+            writer: WriterThread::new(None),
             reader: OnceLock::from(Mutex::new(reader)),
             answered: Notify::new(),
         };
@@ -101,7 +105,7 @@ impl Store {
 
     /// Waits until everything that was handed in before is written. Other clones stay open.
     pub fn close(self) -> Result<(), StoreError> {
-        match self.inner.queue {
+        match self.inner.writer.thread.get() {
             None => Ok(()),
             Some(_) => self.write(|_| Ok(())),
         }
@@ -133,6 +137,7 @@ impl Store {
             let what = "it was opened for reading only".to_owned();
             return Err(StoreError::ReadOnly { path: self.inner.path.clone(), what });
         };
+        self.inner.writer.start(shared).in_store(&self.inner.path)?;
         shared.queued.fetch_add(1, Ordering::AcqRel);
         queue.send(job).map_err(|_| StoreError::Gone(self.inner.path.clone()))
     }
@@ -142,10 +147,11 @@ impl Store {
     /// record itself.
     fn write_at_once(&self, draft: Draft) -> Result<Result<Receipt, StoreError>, Draft> {
         let Some((queue, shared)) = &self.inner.queue else { return Err(draft) };
+        let writer = &self.inner.writer;
         match shared.write_at_once(draft) {
             AtOnce::NotNow(draft) => Err(draft),
             AtOnce::Tried { result, look } => {
-                if look {
+                if look && writer.start(shared).is_ok() {
                     // It is nothing that others would have to wait for, so it is not counted. A
                     // writer that has gone away moves nothing, and that is all.
                     drop(queue.send(Job::Look));
@@ -196,11 +202,31 @@ impl AuditSink for Store {
     }
 }
 
-impl Drop for Writing {
+impl WriterThread {
+    fn new(jobs: Option<mpsc::Receiver<Job>>) -> WriterThread {
+        WriterThread { jobs: Mutex::new(jobs), thread: OnceLock::new() }
+    }
+
+    /// Starts it, if it has not been started.
+    fn start(&self, shared: &Arc<Shared>) -> io::Result<()> {
+        if self.thread.get().is_some() {
+            return Ok(());
+        }
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(jobs) = jobs.take() else { return Ok(()) };
+        let shared = shared.clone();
+        let thread = std::thread::Builder::new().name("eclusa-store".to_owned());
+        let thread = thread.spawn(move || shared.run(&jobs))?;
+        self.thread.get_or_init(|| thread);
+        Ok(())
+    }
+}
+
+impl Drop for WriterThread {
     fn drop(&mut self) {
         // A thread cannot wait for itself: it may hold the last clone while it tells somebody
         // what came of a job, and goes on to do what is left.
-        match self.0.take() {
+        match self.thread.take() {
             Some(thread) if thread.thread().id() != std::thread::current().id() => {
                 drop(thread.join());
             }

@@ -10,7 +10,6 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc::{Receiver, RecvTimeoutError},
     },
-    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -91,34 +90,28 @@ pub(crate) struct Shared {
     written: AtomicUsize,
 }
 
-/// Starts the writer. It ends when nobody can send it anything any more.
-pub(crate) fn start(
-    connection: Connection,
-    path: PathBuf,
-    options: Options,
-    jobs: Receiver<Job>,
-) -> Result<(Arc<Shared>, JoinHandle<()>), StoreError> {
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).in_store(&path)?;
-    let identity = directory::identity(&path).in_store(&path)?;
-    let writer = Mutex::new(Writer { connection, path: path.clone(), identity });
-    let (queued, written) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let (beside, slow) = (Mutex::new(None), AtomicBool::new(false));
-    let shared = Arc::new(Shared { beside, writer, options, slow, queued, written });
-    let thread = std::thread::Builder::new().name("eclusa-store".to_owned());
-    let at_work = shared.clone();
-    let thread = thread.spawn(move || at_work.run(&jobs)).in_store(&path)?;
-    Ok((shared, thread))
-}
-
 /// What came of writing a record at once.
 pub(crate) enum AtOnce {
-    /// It was tried. With `look`, the writing thread has something to do now.
+    /// It was tried. With `look`, the writing thread has something to see to.
     Tried { result: Result<Receipt, StoreError>, look: bool },
     /// Somebody else is writing, here or in another process.
     NotNow(Draft),
 }
 
 impl Shared {
+    pub(crate) fn new(
+        connection: Connection,
+        path: PathBuf,
+        options: Options,
+    ) -> Result<Shared, StoreError> {
+        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).in_store(&path)?;
+        let identity = directory::identity(&path).in_store(&path)?;
+        let writer = Mutex::new(Writer { connection, path, identity });
+        let (queued, written) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (beside, slow) = (Mutex::new(None), AtomicBool::new(false));
+        Ok(Shared { beside, writer, options, slow, queued, written })
+    }
+
     /// Writes a record right here, if nobody else is writing or waits to.
     pub(crate) fn write_at_once(&self, draft: Draft) -> AtOnce {
         let free = |_: &MutexGuard<'_, Writer>| self.queued.load(Ordering::Acquire) == 0;
@@ -146,7 +139,9 @@ impl Shared {
             None => {
                 let before = self.written.fetch_add(bytes, Ordering::AcqRel);
                 let full = before <= CHECKPOINT && before + bytes > CHECKPOINT;
-                AtOnce::Tried { result, look: before == 0 || full }
+                // A process that ends soon leaves the log to the next one.
+                let look = !self.options.one_call && (before == 0 || full);
+                AtOnce::Tried { result, look }
             }
         }
     }
@@ -163,7 +158,8 @@ impl Shared {
         done
     }
 
-    fn run(self: &Arc<Shared>, jobs: &Receiver<Job>) {
+    /// Does what is queued until nobody can queue anything any more.
+    pub(crate) fn run(self: &Arc<Shared>, jobs: &Receiver<Job>) {
         let mut batch = Vec::new();
         let mut checkpointer = WalCheckpointer::default();
         while let Some(first) = self.next(jobs, &mut checkpointer) {

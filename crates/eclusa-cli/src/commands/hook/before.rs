@@ -213,9 +213,11 @@ async fn shell(
     };
     let call = ("bash".to_owned(), call);
     let (reply, asked) = pass(session, event, asking, call, registration).await?;
-    let verdict = verdict(session, event, &reply, asked.clone())?;
-    if !staged || matches!(verdict, HookVerdict::Deny(_)) {
-        return Ok(verdict);
+    if !staged {
+        return verdict(session, event, &reply, asked);
+    }
+    if let Some(denied) = denied(&reply) {
+        return Ok(denied);
     }
     let ticket = ExecTicket {
         client: session.client.clone(),
@@ -303,14 +305,19 @@ fn verdict(
     reply: &Reply,
     asked: Option<String>,
 ) -> Result<HookVerdict, String> {
-    if reply.is_error() || reply.refused() {
-        return Ok(HookVerdict::Deny(reply.content().into_owned()));
+    if let Some(denied) = denied(reply) {
+        return Ok(denied);
     }
     keep(session, event, reply, &event.input, false)?;
     Ok(match asked {
         Some(why) => HookVerdict::Ask(why),
         None => HookVerdict::Allow { context: None },
     })
+}
+
+fn denied(reply: &Reply) -> Option<HookVerdict> {
+    let is_denied = reply.is_error() || reply.refused();
+    is_denied.then(|| HookVerdict::Deny(reply.content().into_owned()))
 }
 
 /// Keeps for the event after the call what was allowed.

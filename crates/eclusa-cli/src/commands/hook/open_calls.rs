@@ -78,11 +78,12 @@ impl OpenCalls {
     /// Keeps a call that was allowed.
     pub(super) fn keep(&self, call: &OpenCall) -> io::Result<()> {
         let text = serde_json::to_vec(call).map_err(io::Error::other)?;
-        if call.input != self.input {
-            // It runs with another input than it came with. Nothing may be there.
-            let _ = remove(&self.directory.join(self.key.file(&self.input)));
+        let (came, runs) = (self.key.file(&self.input), self.key.file(&call.input));
+        if came != runs {
+            // One that came with this input and never came back must not be taken for it.
+            let _ = remove(&self.directory.join(came));
         }
-        self.write(&self.key.file(&call.input), &text)
+        self.write(&runs, &text)
     }
 
     /// The call of this event, which is closed with it. Where the agent gives calls no id and none
