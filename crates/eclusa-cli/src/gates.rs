@@ -115,7 +115,7 @@ impl AppContext {
     ) -> Result<Gate, Failure> {
         let registry = self.registry_with(Arc::new(store.clone()))?;
         let bash = bash(self.files()?);
-        registry.register(Registration::new(bash).replace()).map_err(Failure::usage)?;
+        registry.register(Registration::new(bash).replace().lazy()).map_err(Failure::usage)?;
         let mut setup = self.setup(registry, Arc::new(store.clone()))?;
         undo_retention::recover(&self.workspace()?, store)?;
         setup.spool = Some(Arc::new(store.clone()));

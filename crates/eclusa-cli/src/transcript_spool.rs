@@ -23,7 +23,7 @@ pub(crate) fn answer_references(
 ) -> Result<OwnSession, Failure> {
     let own = OwnSession::default();
     let spool = TranscriptSpool { archive: archive.clone(), own: own.clone() };
-    let tool = Registration::new(PagedOutput::new(Arc::new(spool))).replace();
+    let tool = Registration::new(PagedOutput::new(Arc::new(spool))).replace().lazy();
     setup.registry.register(tool).map_err(Failure::usage)?;
     Ok(own)
 }
