@@ -44,6 +44,12 @@ pub(crate) fn middle<T: Ord + Copy + Default>(mut values: Vec<T>) -> T {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
+/// What one in a hundred exceeds.
+pub(crate) fn percentile_99<T: Ord + Copy + Default>(mut values: Vec<T>) -> T {
+    values.sort_unstable();
+    values.get(values.len() * 99 / 100).copied().unwrap_or_default()
+}
+
 /// One number of a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Figure {
