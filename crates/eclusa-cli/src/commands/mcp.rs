@@ -21,18 +21,21 @@ pub(super) async fn run(global: Global, args: McpArgs) -> Result<Exit, Failure> 
     // The person who put this command into an agent's configuration has made it theirs.
     let (opening, opened) = opening(global, &args, ClientAnswers::Piped);
     let served = serve_stdio(opening.clone(), patience(&args), super::run::asked_to_end()).await;
-    end_servers(&opening).await;
+    end(&opening).await;
     served?;
     opened.ended()
 }
 
-/// Ends the servers behind the gate: none outlives the command that started it.
-pub(super) async fn end_servers(opening: &Startup) {
+/// Ends what was started behind the gate, servers and jobs: nothing of it outlives the command.
+pub(super) async fn end(opening: &Startup) {
     // A workspace that is still being opened has started none, or ends them with the process.
     let opened = tokio::time::timeout(Duration::from_secs(5), opening.wait()).await;
-    if let Ok(Ok(eclusa_mcp::StartedGate { gateway: Some(gateway), .. })) = opened {
+    let Ok(Ok(opened)) = opened else { return };
+    if let Some(gateway) = opened.gateway {
         gateway.close().await;
     }
+    // With the tools go the jobs of `bash`, and the layers of its commands.
+    opened.gate.setup().registry.clear();
 }
 
 pub(super) fn patience(args: &McpArgs) -> WaitLimits {

@@ -76,7 +76,7 @@ pub(super) async fn run(global: Global, args: UpArgs) -> Result<Exit, Failure> {
     let http = Http { listener, token, same_user, hosts };
     let patience = mcp::patience(&args.serving);
     let served = serve_http(opening.clone(), patience, http, asked_to_end()).await;
-    mcp::end_servers(&opening).await;
+    mcp::end(&opening).await;
     served?;
     opened.ended()
 }

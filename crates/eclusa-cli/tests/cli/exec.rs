@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Layers that are left of commands.
-fn layers(world: &World) -> usize {
+pub(crate) fn layers(world: &World) -> usize {
     let stages = world.store().with_file_name("undo").join("stages");
     std::fs::read_dir(stages).map_or(0, Iterator::count)
 }

@@ -9,6 +9,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -40,6 +41,8 @@ struct StartedJob {
     began: Instant,
     cancel: Cancel,
     seen: Arc<Mutex<Seen>>,
+    /// Waits for its end, and throws away what it wrote.
+    watch: JoinHandle<()>,
 }
 
 /// What a job has written, and how it ended.
@@ -104,11 +107,13 @@ impl Background {
             };
             locked(&ending).ended = Some(ended);
         };
-        let spawned = std::thread::Builder::new().name("job".to_owned()).spawn(watch);
-        spawned.map_err(|err| RunError::Effects(format!("no thread can be started: {err}")))?;
+        let watch = std::thread::Builder::new().name("job".to_owned()).spawn(watch);
+        let watch =
+            watch.map_err(|err| RunError::Effects(format!("no thread can be started: {err}")))?;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let conversation = conversation.to_owned();
-        let started = StartedJob { conversation, command, began: Instant::now(), cancel, seen };
+        let started =
+            StartedJob { conversation, command, began: Instant::now(), cancel, seen, watch };
         locked(&self.jobs).insert(id, started);
         Ok(id)
     }
@@ -140,21 +145,26 @@ impl Background {
 
     /// Ends every job of a conversation.
     pub(super) fn end(&self, conversation: &str) {
-        locked(&self.jobs).retain(|_, job| {
-            let ours = job.conversation == conversation;
-            if ours {
-                job.cancel.cancel();
-            }
-            !ours
-        });
+        let ours = |job: &StartedJob| job.conversation == conversation;
+        let ended: Vec<StartedJob> =
+            locked(&self.jobs).extract_if(.., |_, job| ours(job)).map(|(_, job)| job).collect();
+        end_all(ended);
     }
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
-        for job in locked(&self.jobs).values() {
-            job.cancel.cancel();
-        }
+        let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
+        end_all(std::mem::take(jobs).into_values().collect());
+    }
+}
+
+/// Ends these jobs, and waits until nothing of them is left.
+fn end_all(jobs: Vec<StartedJob>) {
+    jobs.iter().for_each(|it| it.cancel.cancel());
+    for job in jobs {
+        // An error means that it panicked.
+        let _ = job.watch.join();
     }
 }
 

@@ -70,7 +70,7 @@ impl ToolService {
         let _ = self.stop.send(());
         // It has a time limit of its own; a crash has ended it already.
         let _ = self.serving.await;
-        mcp::end_servers(&self.opening).await;
+        mcp::end(&self.opening).await;
     }
 }
 

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, SLOW, text};
-use crate::world::{World, wait_until};
+use crate::{
+    exec::{layers, mark, running},
+    world::{World, wait_until},
+};
 
 fn listed(client: &mut Client) -> Vec<Value> {
     client.ask("tools/list", json!({}))["result"]["tools"].as_array().unwrap().clone()
@@ -107,6 +110,25 @@ fn mcp_a_call_that_is_taken_back_ends_and_is_on_record() {
         // The server is as good as before.
         assert_eq!(text(&client.call("echo", json!({"text": "still here"}))), "still here");
         world.write("workspace/pid", "");
+    }
+}
+
+#[test]
+fn mcp_a_session_that_ends_leaves_no_job_and_no_layer() {
+    let world = World::new();
+    for legacy in [true, false] {
+        let mut client = match legacy {
+            true => Client::legacy(&world, "2025-11-25", json!({})),
+            false => Client::modern(&world, json!({})),
+        };
+        let long = mark("8643.5");
+        let job = format!("echo half > a; sleep {long}");
+        let started = client.call("bash", json!({"command": job, "background": true}));
+        assert!(text(&started).starts_with("started as job 1"), "{started}");
+        wait_until("the job runs", || running(&long) == 1);
+        assert_eq!(text(&client.call("bash", json!({"command": "echo here"}))), "here\n");
+        let (status, _) = client.close();
+        assert_eq!((status.code(), running(&long), layers(&world)), (Some(0), 0, 0));
     }
 }
 
