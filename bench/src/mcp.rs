@@ -12,6 +12,7 @@ use std::{
 use serde_json::{Value, json};
 
 mod crowd;
+mod first;
 mod web;
 
 use web::Web;
@@ -89,20 +90,18 @@ pub(crate) fn run() -> Told {
         let memory = resident(server.child.id())?;
         number(&format!("memory after that, {name}"), memory, "MB");
     }
-    let first = |make: &dyn Fn() -> Result<Command, Failed>| -> Result<Duration, Failed> {
-        let mut all = Vec::new();
-        for _ in 0..STARTS {
-            let began = Instant::now();
-            let mut pipe = Pipe::start(make()?)?;
-            pipe.ask("server/discover", json!({}))?;
-            all.push(began.elapsed());
-        }
-        Ok(middle(all))
-    };
-    let baseline = first(&|| Ok(command(&bare, &[])))?;
+    let baseline = first::answer(|| Ok(command(&bare, &[])))?;
     line("first answer, bare rmcp", baseline, baseline);
-    line("first answer, eclusa mcp", first(&|| ours(&["mcp"], "", "crash"))?, baseline);
-    line("first answer, gateway", first(&|| ours(&["mcp"], "stdio", "crash"))?, baseline);
+    line("first answer, eclusa mcp", first::answer(|| ours(&["mcp"], "", "crash"))?, baseline);
+    line("first answer, gateway", first::answer(|| ours(&["mcp"], "stdio", "crash"))?, baseline);
+    let baseline = first::call(|| Ok(command(&bare, &[])))?;
+    line("first tool call, bare rmcp", baseline, baseline);
+    let called = first::call(|| ours(&["mcp"], "", "power-loss"))?;
+    line("first tool call, eclusa mcp (goal: 8 ms)", called, baseline);
+    let workspace = room.place.path().join("workspace");
+    let (listed, plain) = first::list(ours(&["mcp"], "", "power-loss")?, &workspace)?;
+    line("ls, plain bash", plain, plain);
+    line("ls, bash of eclusa mcp (goal: 8 ms)", listed, plain);
     let mut idle = Pipe::start(ours(&["mcp"], "", "power-loss")?)?;
     idle.ask("tools/list", json!({}))?;
     std::thread::sleep(Duration::from_millis(300));

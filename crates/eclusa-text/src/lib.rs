@@ -34,6 +34,8 @@ const SPACES: usize = 16;
 const SAME: usize = 80;
 /// Repetitions of something longer are shown as they are up to this many characters.
 const REPEATED: usize = 80;
+/// Nothing in a text of this length is repeated for too long.
+const SHORT: usize = if SAME < REPEATED { SAME } else { REPEATED };
 /// The longest thing whose repetition is looked for.
 const UNIT: usize = 32;
 /// So many line breaks in a row are counted instead of being made.
@@ -56,6 +58,10 @@ fn shown(text: &str, breaks: bool) -> String {
     if is_plain(text) {
         return text.to_owned();
     }
+    written(text, breaks)
+}
+
+fn written(text: &str, breaks: bool) -> String {
     let chars: Vec<char> = text.chars().collect();
     let named = words::named(&chars);
     let out = String::with_capacity(text.len() + 16);
@@ -70,7 +76,8 @@ fn shown(text: &str, breaks: bool) -> String {
 /// Nothing to do: printable ASCII without long runs, which is most of what is ever shown.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
-    bytes.len() <= SPACES
+    bytes.len() <= SHORT
+        && !text.contains("  ")
         && bytes.iter().all(|byte| matches!(byte, b'!'..=b'~' | b' ') && *byte != b'\\')
         && bytes.first() != Some(&b' ')
         && bytes.last() != Some(&b' ')
@@ -112,7 +119,7 @@ impl Writer<'_> {
 
     /// Something that is repeated from here on for too long: its length, and how often.
     fn repetition(&self, at: usize) -> Option<(usize, usize)> {
-        let rest = self.chars.get(at..)?;
+        let rest = self.chars.get(at..).filter(|it| it.len() > SHORT)?;
         // Spaces alone and line breaks alone have limits of their own.
         let blank = |c: &&char| matches!(c, ' ' | '\n') && rest.first() == Some(*c);
         let blanks = rest.iter().take(UNIT).take_while(blank).count();

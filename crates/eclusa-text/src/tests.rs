@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 
-use super::{one_line, visible};
+use super::{is_plain, one_line, visible, written};
 
 /// Reads a shown text back. That it can be done is the proof that nothing was lost.
 fn read_back(shown: &str) -> String {
@@ -89,6 +89,16 @@ fn any_text() -> impl Strategy<Value = String> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(800))]
+
+    #[test]
+    fn what_is_plain_is_written_as_it_is(
+        text in "[ -~]{0,90}|[a-c]{0,90}|( ?[a-z./-]{1,4}){0,24}",
+        breaks: bool,
+    ) {
+        if is_plain(&text) {
+            prop_assert_eq!(written(&text, breaks), text);
+        }
+    }
 
     /// No information is lost, so two different texts never look the same.
     #[test]

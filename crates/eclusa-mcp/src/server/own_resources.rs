@@ -1,9 +1,9 @@
 //! Outputs that were too long for a model, and what calls changed, as resources.
 
-use std::{ops::Range, path::Path};
+use std::{collections::HashSet, ops::Range, path::Path};
 
 use eclusa::{
-    Change, GateSetup, Reply, one_line,
+    Change, GateSetup, Node, Reply, one_line,
     workspace::{Bounds, Diff},
 };
 use rmcp::{
@@ -60,16 +60,7 @@ pub(crate) async fn silent(setup: &GateSetup, reply: &Reply) -> String {
         (Some(_), Some(number), Some(workspace)) => {
             let read = tokio::task::spawn_blocking(move || {
                 let changes = workspace.changes(number).ok()?;
-                let moved: Vec<_> = changes.iter().filter_map(|it| it.from.clone()).collect();
-                let left = |it: &&Change| it.after.is_none() && moved.contains(&it.path);
-                let mut all: Vec<String> =
-                    changes.iter().filter(|it| !left(it)).map(describe).collect();
-                let more = all.len().saturating_sub(MAX_NAMED);
-                all.truncate(MAX_NAMED);
-                if more > 0 {
-                    all.push(format!("{more} more"));
-                }
-                Some(all.join(", ")).filter(|it| !it.is_empty())
+                Some(named(changes.iter())).filter(|it| !it.is_empty())
             });
             read.await.ok().flatten()
         }
@@ -81,9 +72,43 @@ pub(crate) async fn silent(setup: &GateSetup, reply: &Reply) -> String {
     }
 }
 
-fn describe(change: &Change) -> String {
+/// Names what changed, as far as there is room. What came or went with its directory is counted.
+fn named<'a>(changes: impl Iterator<Item = &'a Change> + Clone) -> String {
+    let moved: HashSet<&Path> = changes.clone().filter_map(|it| it.from.as_deref()).collect();
+    let left = |it: &Change| it.after.is_none() && moved.contains(it.path.as_path());
+    let mut tops: Vec<(&Change, usize)> = Vec::new();
+    let mut more = 0;
+    for change in changes.filter(|it| !left(it)) {
+        let room = tops.len() < MAX_NAMED;
+        match tops.iter_mut().rev().find(|(top, _)| came_with(change, top)) {
+            Some((_, within)) => *within += 1,
+            None if room => tops.push((change, 0)),
+            None => more += 1,
+        }
+    }
+    let mut all: Vec<String> = tops.into_iter().map(|(it, within)| describe(it, within)).collect();
+    if more > 0 {
+        all.push(format!("{more} more"));
+    }
+    all.join(", ")
+}
+
+/// True when a path was made or deleted with a directory above it.
+fn came_with(change: &Change, top: &Change) -> bool {
+    let directory = |it: &Option<Node>| matches!(it, Some(Node::Directory { .. }));
+    let made = |it: &Change| it.from.is_none() && it.before.is_none();
+    let both = made(change) && made(top) && directory(&top.after)
+        || change.after.is_none() && top.after.is_none() && directory(&top.before);
+    both && change.path.starts_with(&top.path)
+}
+
+fn describe(change: &Change, within: usize) -> String {
     let name = |path: &Path| one_line(&path.to_string_lossy());
-    let path = name(&change.path);
+    let path = match within {
+        0 => name(&change.path),
+        1 => format!("{} with 1 path in it", name(&change.path)),
+        _ => format!("{} with {within} paths in it", name(&change.path)),
+    };
     match (&change.from, &change.before, &change.after) {
         (Some(from), ..) => format!("moved {} -> {path}", name(from)),
         (None, None, _) => format!("made {path}"),

@@ -143,6 +143,24 @@ fn mcp_the_clients_own_id_for_a_call_is_the_one_on_record() {
     }
 }
 
+/// What came or went with its directory is counted; a model has no use for a list of it.
+#[test]
+fn mcp_a_silent_command_says_what_it_changed() {
+    let world = World::with("mode = \"yolo\"\n");
+    let mut client = Client::modern(&world, json!({}));
+    let mut said = |command: &str| {
+        let said = client.call("bash", json!({"command": command}));
+        text(&said).trim_end().to_owned()
+    };
+    let made = said("mkdir -p out/deep && touch out/1 out/2 out/deep/3 outer");
+    assert_eq!(made, "[(no output) made out with 4 paths in it, made outer]");
+    assert_eq!(said("echo x > outer"), "[(no output) changed outer]");
+    assert_eq!(said("rm -r out/deep"), "[(no output) deleted out/deep with 1 path in it]");
+    let many = said("mkdir new; for i in $(seq 100 111); do echo $i > $i; done; rm -r out");
+    let names: Vec<String> = (100..110).map(|it| format!("made {it}")).collect();
+    assert_eq!(many, format!("[(no output) {}, 6 more]", names.join(", ")));
+}
+
 #[test]
 fn mcp_what_a_call_changed_can_be_read_as_a_diff() {
     let world = World::with("mode = \"yolo\"\n");
