@@ -29,6 +29,7 @@ mod conflict;
 mod discard;
 mod effects;
 pub(crate) mod handle;
+mod later;
 pub(crate) mod moves;
 mod release;
 mod shut;

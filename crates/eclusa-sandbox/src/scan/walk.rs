@@ -12,6 +12,7 @@ use rustix::{fs::OFlags, io::Errno};
 use super::{
     Effect, Effects, LayerScan, Note, ScanError, ScannedFile, ScannedNode,
     handle::{self, Look, Marks, Sort},
+    later::{LARGE, Later},
     moves::{self, Moves},
     shut::{Readable, Shut},
 };
@@ -35,6 +36,8 @@ struct Walk<'a> {
     /// How many bytes may still be read.
     bytes: u64,
     pending: Vec<Pending>,
+    /// Files that are gone, and not read yet.
+    later: Later,
     shut: Shut<'a>,
 }
 
@@ -51,6 +54,7 @@ pub(super) fn run(layer: &LayerScan) -> Result<Effects, ScanError> {
         left: layer.bounds.names,
         bytes: layer.bounds.bytes,
         pending: vec![Pending::Layered { path: PathBuf::new(), below: true, hides: false }],
+        later: Later::default(),
         shut: Shut::new(&layer.upper),
     };
     while let Some(next) = walk.pending.pop() {
@@ -59,6 +63,7 @@ pub(super) fn run(layer: &LayerScan) -> Result<Effects, ScanError> {
             Pending::Gone { path } => walk.gone_inside(&path)?,
         }
     }
+    walk.read_later();
     let Walk { mut entries, moves, unchanged, .. } = walk;
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     moves::find(&mut entries, &moves);
@@ -157,13 +162,60 @@ impl Walk<'_> {
         // The mark of a deletion outlives what was deleted, if somebody else deleted it too.
         let Some(under) = look(lower, name, &path)? else { return Ok(()) };
         let mut notes = Vec::new();
-        let before = self.before(lower, name, &under, &path, &mut notes)?;
+        let large = under.sort == Sort::File && under.stamp.size >= LARGE;
+        let before = match large {
+            true => self.before_later(lower, name, &under, &path, &mut notes)?,
+            false => self.before(lower, name, &under, &path, &mut notes)?,
+        };
         if under.sort == Sort::Directory {
             self.pending.push(Pending::Gone { path: path.clone() });
         }
         self.moves.left(&path, &under);
         self.entries.push(Effect { path, from: None, before: Some(before), after: None, notes });
+        if self.later.is_full() {
+            self.read_later();
+        }
         Ok(())
+    }
+
+    /// The file that was at a name of the workspace, which is read later. It becomes the next entry.
+    fn before_later(
+        &mut self,
+        lower: &OwnedFd,
+        name: &OsStr,
+        look: &Look,
+        path: &Path,
+        notes: &mut Vec<Note>,
+    ) -> Result<ScannedNode, ScanError> {
+        self.afford_before(look, path, notes)?;
+        let opened = handle::open_file(lower, name).and_then(|it| Ok((Look::of(&it)?.stamp, it)));
+        let stamp = match opened {
+            Ok((stamp, file)) => {
+                self.later.add(self.entries.len(), file, look.stamp.size.min(stamp.size));
+                stamp
+            }
+            Err(err) => {
+                notes.push(Note::Unread(std::io::Error::from(err).to_string()));
+                look.stamp
+            }
+        };
+        let file = ScannedFile { digest: None, size: stamp.size, mode: look.mode, stamp };
+        Ok(ScannedNode::File(file))
+    }
+
+    /// Reads what was left for later.
+    fn read_later(&mut self) {
+        for (entry, read) in self.later.read() {
+            let Some(Effect { before: Some(ScannedNode::File(file)), notes, .. }) =
+                self.entries.get_mut(entry)
+            else {
+                continue;
+            };
+            match read {
+                Ok(digest) => file.digest = Some(digest),
+                Err(err) => notes.push(Note::Unread(err.to_string())),
+            }
+        }
     }
 
     /// Everything in a directory that is gone.
@@ -199,6 +251,17 @@ impl Walk<'_> {
         path: &Path,
         notes: &mut Vec<Note>,
     ) -> Result<ScannedNode, ScanError> {
+        self.afford_before(look, path, notes)?;
+        node(lower, name, look, notes).map_err(ScanError::at("read", path))
+    }
+
+    /// Counts what was at a name of the workspace, and notes what its node does not say.
+    fn afford_before(
+        &mut self,
+        look: &Look,
+        path: &Path,
+        notes: &mut Vec<Note>,
+    ) -> Result<(), ScanError> {
         if look.sort != Sort::Directory {
             if look.stamp.changed > self.layer.began.0 {
                 notes.push(Note::Since);
@@ -207,8 +270,7 @@ impl Walk<'_> {
                 notes.push(Note::Linked { names: look.links });
             }
         }
-        self.afford(look, path)?;
-        node(lower, name, look, notes).map_err(ScanError::at("read", path))
+        self.afford(look, path)
     }
 
     /// What is at a name of the upper layer.

@@ -4,6 +4,8 @@ use std::{fs, os::unix::ffi::OsStrExt, path::Path};
 
 use eclusa_sandbox::scan::{Bounds, Effects, Kind, Note, ScanError, ScannedNode, Special};
 
+use eclusa_workspace::ContentDigest;
+
 use crate::overlay::{Mounter, World, mounters, on, words};
 
 /// Runs a script over a workspace, and compares what is told of it.
@@ -77,6 +79,33 @@ fn moves_are_found() {
         "Moved f/x from d/x",
     ];
     check(START, "mv d f", &expected);
+}
+
+/// More of them than are held open at once, some of them holes, and one that may not be read.
+#[test]
+fn large_files_that_went_are_read_to_the_end() {
+    let start = "mkdir d; for i in $(seq 100 190); do head -c 200000 /dev/zero | tr '\\0' \"\\$((i % 60 + 101))\" > d/$i; \
+                 echo $i >> d/$i; done; truncate -s 300000 d/hole; cp d/150 shut; chmod 0 shut";
+    for &mounter in mounters() {
+        let world = World::new(mounter, start);
+        let digests: Vec<_> = (100..=190)
+            .map(|it| fs::read(world.lower().join(format!("d/{it}"))).unwrap())
+            .map(|it| ContentDigest::of(&it))
+            .collect();
+        let effects = world.run("cp d/150 copied; touch -d 2001-01-01 copied; rm -r d shut").scan();
+        let before = |path: &str| match &on(&effects, path).before {
+            Some(ScannedNode::File(file)) => file.digest,
+            other => panic!("{path}: {other:?}"),
+        };
+        for (name, digest) in (100..=190).zip(digests) {
+            assert_eq!(before(&format!("d/{name}")), Some(digest), "{mounter:?}: {name}");
+        }
+        assert_eq!(before("d/hole"), Some(ContentDigest::of(&[0; 300_000])));
+        assert_eq!(on(&effects, "copied").from.as_deref(), Some(Path::new("d/150")));
+        let unread = |it: &Note| matches!(it, Note::Unread(_));
+        let told = on(&effects, "shut").notes.iter().any(unread);
+        assert_eq!((before("shut").is_none(), told), (!is_root(), !is_root()));
+    }
 }
 
 #[test]
@@ -362,4 +391,8 @@ fn h14_holes_have_the_digest_of_the_zeros_that_they_are() {
         assert_eq!(digest("empty"), digest("zeros"));
         assert_ne!(digest("s"), digest("zeros"));
     }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
