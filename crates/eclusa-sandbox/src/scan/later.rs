@@ -56,7 +56,7 @@ impl Later {
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
         thread::scope(|scope| {
             let others: Vec<ScopedJoinHandle<'_, Vec<Read>>> = (1..threads.min(files.len()))
-                .map_while(|_| thread::Builder::new().spawn_scoped(scope, &some).ok())
+                .map_while(|_| thread::Builder::new().spawn_scoped(scope, some).ok())
                 .collect();
             let mut all = some();
             for other in others {
