@@ -7,6 +7,10 @@ use std::{
     os::unix::fs::MetadataExt,
 };
 
+/// How often the table is read. The kernel writes it piece by piece, and leaves lines out or repeats
+/// them where other connections come and go meanwhile.
+const LOOKS: usize = 5;
+
 /// True when the socket at the other end of a loopback connection belongs to our own user. What
 /// cannot be found out is a no.
 pub(super) fn is_same_user(peer: SocketAddr, local: SocketAddr) -> bool {
@@ -16,8 +20,8 @@ pub(super) fn is_same_user(peer: SocketAddr, local: SocketAddr) -> bool {
         IpAddr::V6(ip) if ip.is_loopback() => "/proc/net/tcp6",
         _ => return false,
     };
-    let table = fs::read_to_string(table).unwrap_or_default();
-    user_of(&table, peer, local) == Some(own)
+    let look = || user_of(&fs::read_to_string(table).unwrap_or_default(), peer, local);
+    (0..LOOKS).find_map(|_| look()) == Some(own)
 }
 
 /// The user of the socket between these two ends, seen from the first.
