@@ -138,9 +138,9 @@ impl Room {
             renames = renames.min(start.elapsed());
         }
         line("baseline: read 1,000 files, write beside, rename", renames, renames);
-        line("1,000 edits of small files (goal: 220 ms)", edits, renames);
+        line("1,000 edits of small files (goal: 150 ms)", edits, renames);
         line("baseline: read 1,000 files", reads, reads);
-        line("1,000 small reads (goal: 100 ms)", read, reads);
+        line("1,000 small reads (goal: 50 ms)", read, reads);
         Ok(())
     }
 
