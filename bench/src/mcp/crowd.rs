@@ -10,6 +10,7 @@ use super::{
     Failed, resident,
     web::{Connection, Web},
 };
+use crate::measure::{middle, percentile_99};
 
 /// How many connections there are.
 const CONNECTIONS: usize = 1000;
@@ -47,10 +48,8 @@ pub(super) fn call(server: Command) -> Result<Crowd, Failed> {
         clients.into_iter().map(ended).collect()
     });
     let memory = resident(web.child.id())?;
-    let mut took = calls.into_iter().collect::<Result<Vec<_>, String>>()?.concat();
-    took.sort_unstable();
-    let at = |share: usize| took.get(took.len() * share / 100).copied().unwrap_or_default();
-    Ok(Crowd { median: at(50), slow: at(99), memory })
+    let took = calls.into_iter().collect::<Result<Vec<_>, String>>()?.concat();
+    Ok(Crowd { median: middle(took.clone()), slow: percentile_99(took), memory })
 }
 
 /// One client: at each signal one call, on one of its connections after the other. It stays for every

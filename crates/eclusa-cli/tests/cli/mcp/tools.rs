@@ -143,9 +143,9 @@ fn mcp_the_clients_own_id_for_a_call_is_the_one_on_record() {
     }
 }
 
-/// What came or went with its directory is counted; a model has no use for a list of it.
+/// A model has no use for a list of it.
 #[test]
-fn mcp_a_silent_command_says_what_it_changed() {
+fn mcp_what_came_or_went_with_its_directory_is_counted() {
     let world = World::with("mode = \"yolo\"\n");
     let mut client = Client::modern(&world, json!({}));
     let mut said = |command: &str| {
