@@ -124,16 +124,20 @@ impl AppContext {
 
     /// The tools, to look at: nothing that was kept can be read with them.
     pub(crate) fn registry(&self) -> Result<Arc<Registry>, Failure> {
-        self.registry_with(Arc::new(MemorySpool::default()))
+        self.registry_with(Arc::new(MemorySpool::default()), self.sandboxes(&[])?)
     }
 
-    /// The tools. Long outputs are paged through in `spool`.
-    pub(crate) fn registry_with(&self, spool: Arc<dyn Spool>) -> Result<Arc<Registry>, Failure> {
+    /// The tools. Long outputs are paged through in `spool`, and commands run in `sandboxes`.
+    pub(crate) fn registry_with(
+        &self,
+        spool: Arc<dyn Spool>,
+        sandboxes: Sandboxes,
+    ) -> Result<Arc<Registry>, Failure> {
         let tools = ProgramTools {
             files: self.files()?,
             paths: &self.paths,
             config: &self.config,
-            sandboxes: self.sandboxes(&[])?,
+            sandboxes,
             spool,
             examples: self.example_tools,
         };

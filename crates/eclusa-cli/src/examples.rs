@@ -8,9 +8,9 @@ use eclusa::{Files, Registration, Registry, TypedTool as _, registry::RegistryEr
 
 /// Adds them to a registry.
 pub(crate) fn add(registry: &Registry, files: Files) -> Result<(), RegistryError> {
-    registry.add(echo::Echo)?;
-    registry.add(time::Time)?;
-    registry.add(note::Note::new(files))
+    registry.register(Registration::new(echo::Echo).lazy())?;
+    registry.register(Registration::new(time::Time).lazy())?;
+    registry.register(Registration::new(note::Note::new(files)).lazy())
 }
 
 /// Takes them off the list that models read: they are for people who try the gate. A tool of the
@@ -21,7 +21,7 @@ pub(crate) fn unlist(
     configured: impl Fn(&str) -> bool,
 ) -> Result<(), RegistryError> {
     let ours = |name: &str| registry.has(name) && !configured(name);
-    let hide = |it: Registration| registry.register(it.unlisted().replace());
+    let hide = |it: Registration| registry.register(it.unlisted().replace().lazy());
     if ours(echo::Echo::NAME) {
         hide(Registration::new(echo::Echo))?;
     }
@@ -33,3 +33,6 @@ pub(crate) fn unlist(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

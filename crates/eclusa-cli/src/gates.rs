@@ -53,11 +53,12 @@ impl AppContext {
         mut reviewers: Vec<Arc<dyn Reviewer>>,
     ) -> Result<GateSetup, Failure> {
         let spool: Arc<dyn Spool> = Arc::new(store.clone());
-        let registry = self.registry_with(spool.clone())?;
+        let sandboxes = self.sandboxes(&[])?;
+        let registry = self.registry_with(spool.clone(), sandboxes.clone())?;
         let mut setup = self.setup(registry, Arc::new(store.clone()))?;
         if let Some(workspace) = &setup.workspace {
             undo_retention::recover(workspace, store)?;
-            shell::sweep(&self.sandboxes(&[])?);
+            shell::sweep(&sandboxes);
         }
         setup.spool = Some(spool);
         self.set_queue(&mut setup, store);
@@ -113,7 +114,7 @@ impl AppContext {
         people: Vec<Arc<dyn Approver>>,
         queue: Option<Arc<dyn Approver>>,
     ) -> Result<Gate, Failure> {
-        let registry = self.registry_with(Arc::new(store.clone()))?;
+        let registry = self.registry_with(Arc::new(store.clone()), self.sandboxes(&[])?)?;
         let bash = bash(self.files()?);
         registry.register(Registration::new(bash).replace().lazy()).map_err(Failure::usage)?;
         let mut setup = self.setup(registry, Arc::new(store.clone()))?;

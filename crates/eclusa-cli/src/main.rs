@@ -62,8 +62,8 @@ fn main() -> ExitCode {
             let _ = writeln!(std::io::stdout(), "eclusa {}", env!("CARGO_PKG_VERSION"));
             return ExitCode::SUCCESS;
         }
-        // They end soon, too.
-        [first, ..] if ["check", "exec", "run"].iter().any(|it| first == it) => {
+        // They end soon, too, or serve one client.
+        [first, ..] if ["check", "exec", "run", "mcp"].iter().any(|it| first == it) => {
             eclusa_sandbox::share_memory();
         }
         _ => {}

@@ -36,14 +36,16 @@ pub fn clean_environment<I>(given: I, writable: &[PathBuf]) -> Vec<(OsString, Os
 where
     I: IntoIterator<Item = (OsString, OsString)>,
 {
+    let real = writable.iter().filter_map(|it| it.canonicalize().ok());
+    let writable: Vec<PathBuf> = writable.iter().cloned().chain(real).collect();
     let mut path = OsString::new();
     let mut env = Vec::new();
     for (name, value) in given {
         let Some(text) = name.to_str() else { continue };
         if text == "PATH" {
-            path = safe_path(&value, writable);
+            path = safe_path(&value, &writable);
         } else if DIRECTORIES.contains(&text) {
-            if is_safe_directory(Path::new(&value), writable) {
+            if is_safe_directory(Path::new(&value), &writable) {
                 env.push((name, value));
             }
         } else if (PASSED.contains(&text) || text.starts_with("LC_")) && is_plain(&value) {
@@ -76,11 +78,7 @@ fn safe_path(path: &OsStr, writable: &[PathBuf]) -> OsString {
 
 fn is_safe_directory(path: &Path, writable: &[PathBuf]) -> bool {
     let Ok(real) = path.canonicalize() else { return false };
-    let beneath = |root: &PathBuf| {
-        let real_root = root.canonicalize();
-        let real_root = real_root.as_deref().unwrap_or(root);
-        path.starts_with(root) || path.starts_with(real_root) || real.starts_with(real_root)
-    };
+    let beneath = |root: &PathBuf| path.starts_with(root) || real.starts_with(root);
     path.is_absolute() && !writable.iter().any(beneath)
 }
 

@@ -9,15 +9,15 @@
 const STEP: usize = 640 << 10;
 
 /// All threads take their memory from one place, which grows in large steps, and the first step is had
-/// at once. For a process that answers once and ends: a thread with memory of its own asks the system for
-/// each further page, and a page that is touched first costs more than what is done with it.
+/// at once. For a process in which one thread at a time does the work: a thread with memory of its own asks
+/// the system for each further page, and a page that is touched first costs more than what is done with it.
 /// Call it before there are threads.
 pub fn share_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         let step = libc::c_int::try_from(STEP).unwrap_or(libc::c_int::MAX);
-        // Nothing is given back before the end.
-        let kept = (libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
+        // A little more or less in use is no reason to give memory back and ask for it again.
+        let kept = (libc::M_TRIM_THRESHOLD, step.saturating_mul(4));
         for (setting, value) in [(libc::M_ARENA_MAX, 1), (libc::M_TOP_PAD, step), kept] {
             // SAFETY: takes two numbers and changes nothing but what later allocations do.
             unsafe { libc::mallopt(setting, value) };

@@ -10,7 +10,7 @@ use crate::world::World;
 
 /// Whoever needs more writes the new number here, in the same commit as the reason.
 const BUDGET: [(&str, u64); 4] =
-    [("check", 295), ("check --jsonl", 250), ("hook", 360), ("mcp", 540)];
+    [("check", 240), ("check --jsonl", 190), ("hook", 360), ("mcp", 380)];
 
 /// So much more than the budget is not worth a word: what one system's libraries need more than
 /// another's, and what depends on which thread is quicker.
