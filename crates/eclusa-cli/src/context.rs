@@ -184,7 +184,9 @@ impl AppContext {
         let workspace = self.workspace()?;
         let builder = self.config.builder(&self.paths.workspace, |file| self.secret_file(file));
         let builder = builder.map_err(Failure::usage)?.registry(registry).log(sink);
-        builder.workspace(workspace).setup().map_err(Failure::usage)
+        let mut setup = builder.workspace(workspace).setup().map_err(Failure::usage)?;
+        setup.in_place = true;
+        Ok(setup)
     }
 
     /// What takes secrets out of whatever leaves.

@@ -65,7 +65,8 @@ impl TypedTool for EditFile {
 
     async fn run(&self, args: EditArgs, job: &Job) -> Result<Output, ToolError> {
         let context = self.0.clone();
-        file_tools::work(job, move |caller| {
+        let path = args.path.clone();
+        file_tools::work_on(&self.0, &path, job, move |caller| {
             let edit = Edit {
                 old_string: &args.old_string,
                 new_string: &args.new_string,

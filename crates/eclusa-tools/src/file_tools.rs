@@ -21,6 +21,8 @@ pub(crate) const FILE: u32 = 0o644;
 
 /// What was there is held up to this size, so that it can be shown without reading it again.
 const HELD: u64 = 1 << 20;
+/// A file of up to this size that is in memory is read where the call stands.
+pub(crate) const SMALL: usize = 32 << 10;
 /// The bits that let a program run as somebody else: whoever writes a file takes them away, as
 /// the kernel does.
 const SET_ID: u32 = 0o6000;
@@ -220,14 +222,34 @@ pub(crate) struct CallContext {
     pub(crate) hidden: HiddenPaths,
 }
 
+impl CallContext {
+    fn of(job: &Job) -> CallContext {
+        CallContext { conversation: job.conversation().to_owned(), hidden: job.hidden() }
+    }
+}
+
 /// Works away from the threads that calls pass on.
 pub(crate) async fn work(
     job: &Job,
     work: impl FnOnce(&CallContext) -> Result<Output, ToolError> + Send + 'static,
 ) -> Result<Output, ToolError> {
-    let caller = CallContext { conversation: job.conversation().to_owned(), hidden: job.hidden() };
+    let caller = CallContext::of(job);
     let done = tokio::task::spawn_blocking(move || work(&caller)).await;
     done.unwrap_or_else(|_| Err(ToolError::new("it broke off, and nothing was changed; try again")))
+}
+
+/// The same for work on one file, done where the call stands if that is small and in memory: two
+/// changes of threads take longer.
+pub(crate) async fn work_on(
+    context: &FileToolContext,
+    path: &str,
+    job: &Job,
+    working: impl FnOnce(&CallContext) -> Result<Output, ToolError> + Send + 'static,
+) -> Result<Output, ToolError> {
+    match context.files.is_in_memory(path, SMALL) {
+        true => working(&CallContext::of(job)),
+        false => work(job, working).await,
+    }
 }
 
 /// A path that was reached, in a form that can be asked for again whatever it begins with.

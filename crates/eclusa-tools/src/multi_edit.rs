@@ -68,7 +68,8 @@ impl TypedTool for MultiEdit {
 
     async fn run(&self, args: MultiEditArgs, job: &Job) -> Result<Output, ToolError> {
         let context = self.0.clone();
-        file_tools::work(job, move |caller| {
+        let path = args.path.clone();
+        file_tools::work_on(&self.0, &path, job, move |caller| {
             let edits: Vec<Edit<'_>> = args
                 .edits
                 .iter()

@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::{
     ReadTracker,
-    file_tools::{arg_aliases, led_elsewhere},
+    file_tools::{SMALL, arg_aliases, led_elsewhere},
     read_tracker::KnownContent,
     text::{FileKind, HEAD, Image, file_kind},
 };
@@ -37,9 +37,6 @@ use arguments::{ReadArgs, Wanted};
 
 /// How many bytes one answer shows: a little less than what the gate lets through by default.
 const SHOWN: usize = 90_000;
-
-/// Files of up to so many bytes are read where the call stands, if they are in memory.
-const SMALL: usize = 32 << 10;
 
 /// Larger pictures are described and not shown.
 const PICTURE: u64 = 5 << 20;

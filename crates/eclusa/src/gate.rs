@@ -19,6 +19,7 @@ use crate::{
 mod allowance;
 mod ask;
 mod ask_hosts;
+mod blocking;
 mod builder;
 mod conversations;
 pub(crate) mod execute;
