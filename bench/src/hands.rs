@@ -65,7 +65,6 @@ impl Room {
         setup.limits.output = PAGE;
         setup.workspace = Some(Workspace::open(&root, place.join("state"))?.0);
         setup.durability = safe.undo;
-        setup.in_place = true;
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
         Ok(Room { root, gate: Gate::new(setup), runtime })

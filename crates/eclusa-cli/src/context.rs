@@ -184,9 +184,7 @@ impl AppContext {
         let workspace = self.workspace()?;
         let builder = self.config.builder(&self.paths.workspace, |file| self.secret_file(file));
         let builder = builder.map_err(Failure::usage)?.registry(registry).log(sink);
-        let mut setup = builder.workspace(workspace).setup().map_err(Failure::usage)?;
-        setup.in_place = true;
-        Ok(setup)
+        builder.workspace(workspace).setup().map_err(Failure::usage)
     }
 
     /// What takes secrets out of whatever leaves.

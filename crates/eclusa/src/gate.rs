@@ -19,7 +19,6 @@ use crate::{
 mod allowance;
 mod ask;
 mod ask_hosts;
-mod blocking;
 mod builder;
 mod conversations;
 pub(crate) mod execute;

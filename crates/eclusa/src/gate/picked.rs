@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{GateSetup, settle::facts};
+use super::settle::facts;
 use crate::{Changes, Preview, RepositoryFacts, Workspace, one_line};
 
 /// What a person picked, and what they left out.
@@ -39,7 +39,6 @@ impl PickedPart {
     /// The changes of these paths. What was told in a line each was not a choice and stays: only
     /// what can be made again is left to be told so here.
     pub(super) async fn new(
-        setup: &GateSetup,
         workspace: &Workspace,
         changes: &Changes,
         shown: &Changes,
@@ -52,7 +51,7 @@ impl PickedPart {
         let mut wanted = picked.clone();
         wanted.extend(folded.map(|it| it.path.clone()));
         let changes = Arc::new(changes.only(&wanted));
-        let facts = facts(setup, workspace, &changes).await;
+        let facts = facts(workspace, &changes).await;
         PickedPart { changes, facts, declined }
     }
 

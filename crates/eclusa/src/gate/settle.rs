@@ -18,7 +18,6 @@ use crate::{
         GateSetup,
         allowance::lifted_beforehand,
         ask::ask_about_changes,
-        blocking::blocking,
         judge_changes::{covers, judged},
         picked::PickedPart,
         staging::{drop_staging, keep_discarded},
@@ -70,7 +69,7 @@ pub(crate) async fn settle(
         if let Err(Stop::Discarded(_)) = &settled {
             keep_discarded(setup, &changes, number).await;
         }
-        drop_staging(setup, staged).await;
+        drop_staging(staged).await;
         match settled {
             Ok((undo, declined)) => {
                 output.undo = Some(undo);
@@ -86,7 +85,7 @@ pub(crate) async fn settle(
             }
         }
     } else {
-        drop_staging(setup, staged).await;
+        drop_staging(staged).await;
     }
     Settled { call, output, time, unapplied }
 }
@@ -114,13 +113,13 @@ async fn judge_and_commit(
     let (Some(workspace), Some(number)) = (&setup.workspace, number) else {
         return Err(denied("no workspace is set up for changes"));
     };
-    let facts = facts(setup, workspace, changes).await;
+    let facts = facts(workspace, changes).await;
     let kinds = effect_kinds(setup, call, changes, &facts);
     let folded = FoldedChanges::new(changes, &kinds, &facts);
     let shown = Arc::new(folded.rest);
     let counted = setup.live.policy.load().counts_lines();
     let lines = match counted {
-        true => compare(setup, workspace, &shown, |diff| diff.lines()).await,
+        true => compare(workspace, &shown, |diff| diff.lines()).await,
         false => None,
     };
     let lines = lines.flatten();
@@ -144,7 +143,7 @@ async fn judge_and_commit(
             let groups: Vec<String> = folded.groups.iter().map(ToString::to_string).collect();
             // What git did hangs together: its commits hold what the files hold.
             let separable = !kinds.iter().any(|it| matches!(it, EffectKind::Git(_)));
-            let preview = compare(setup, workspace, &shown, move |diff| {
+            let preview = compare(workspace, &shown, move |diff| {
                 let (shown, whole) = diff.shown_whole();
                 let summary = summary_line(&groups, &diff.summary());
                 let choices = if separable { diff.shown_choices() } else { Vec::new() };
@@ -153,9 +152,7 @@ async fn judge_and_commit(
             let preview = preview.await.ok_or_else(|| denied("the comparison crashed"))?;
             let asking = ask_about_changes(setup, run, call, verdict, preview, trail);
             part = match asking.await.map_err(discarded)? {
-                Some(picked) => {
-                    Some(PickedPart::new(setup, workspace, changes, &shown, picked).await)
-                }
+                Some(picked) => Some(PickedPart::new(workspace, changes, &shown, picked).await),
                 None => None,
             };
             // While a person thought, the rules may have changed; and a part is another change.
@@ -194,13 +191,13 @@ async fn commit(
     trail: &mut Trail,
 ) -> Result<Undo, Stop> {
     if let Some(delegate) = &setup.delegate {
-        return hand_over(setup, delegate, changes, number, trail).await;
+        return hand_over(delegate, changes, number, trail).await;
     }
     note(trail, |it| it.outcome = ChangesOutcome::Committing);
     let committing = {
         let (workspace, changes) = (workspace.clone(), changes.clone());
         let durability = setup.durability;
-        blocking(setup, move || {
+        tokio::task::spawn_blocking(move || {
             let committed = workspace.commit(number, &changes, durability);
             // It stays for as long as the commit takes, whether or not anybody waits for it.
             drop(staged);
@@ -208,18 +205,18 @@ async fn commit(
         })
     };
     let (outcome, why) = match committing.await {
-        Some(Ok(_)) => {
+        Ok(Ok(_)) => {
             note(trail, |it| it.outcome = ChangesOutcome::Committed);
             return Ok(undo(number, changes));
         }
-        Some(Err(err @ CommitError::Unsafe(_))) => {
+        Ok(Err(err @ CommitError::Unsafe(_))) => {
             note(trail, |it| it.outcome = ChangesOutcome::Committed);
             trail.warnings.push(err.to_string());
             return Ok(undo(number, changes));
         }
-        Some(Err(err @ CommitError::Conflicts(_))) => (ChangesOutcome::Conflict, err.to_string()),
-        Some(Err(err)) => (ChangesOutcome::Failed, err.to_string()),
-        None => {
+        Ok(Err(err @ CommitError::Conflicts(_))) => (ChangesOutcome::Conflict, err.to_string()),
+        Ok(Err(err)) => (ChangesOutcome::Failed, err.to_string()),
+        Err(_panic) => {
             let why = "making the changes real crashed; what was done of it is taken back before the next change";
             (ChangesOutcome::Failed, why.to_owned())
         }
@@ -230,15 +227,14 @@ async fn commit(
 
 /// Leaves the changes to whoever asked, once what undoing them needs is kept.
 async fn hand_over(
-    setup: &GateSetup,
     delegate: &Arc<dyn Delegate>,
     changes: &Arc<Changes>,
     number: u64,
     trail: &mut Trail,
 ) -> Result<Undo, Stop> {
     let (delegate, kept) = (delegate.clone(), changes.clone());
-    let keeping = blocking(setup, move || delegate.hand_over(number, &kept));
-    let kept = keeping.await.unwrap_or_else(|| Err("it crashed".into()));
+    let keeping = tokio::task::spawn_blocking(move || delegate.hand_over(number, &kept));
+    let kept = keeping.await.unwrap_or_else(|_panic| Err("it crashed".into()));
     match kept {
         Ok(()) => {
             note(trail, |it| it.outcome = ChangesOutcome::Delegated);
@@ -263,25 +259,24 @@ fn undo(number: u64, changes: &Changes) -> Undo {
     }
 }
 
-/// Compares files, which reads them.
+/// Compares files, which reads them, away from the threads that calls pass on.
 async fn compare<T: Send + 'static>(
-    setup: &GateSetup,
     workspace: &Workspace,
     changes: &Arc<Changes>,
     take: impl FnOnce(&Diff<'_>) -> T + Send + 'static,
 ) -> Option<T> {
     let (workspace, changes) = (workspace.clone(), changes.clone());
-    blocking(setup, move || take(&Diff::of(&changes, &workspace, Bounds::default()))).await
+    let comparing = tokio::task::spawn_blocking(move || {
+        take(&Diff::of(&changes, &workspace, Bounds::default()))
+    });
+    comparing.await.ok()
 }
 
-/// What git knows of the changes. Where reading it fails, nothing is known.
-pub(super) async fn facts(
-    setup: &GateSetup,
-    workspace: &Workspace,
-    changes: &Arc<Changes>,
-) -> RepositoryFacts {
+/// What git knows of the changes, read away from the threads that calls pass on. Where that fails,
+/// nothing is known.
+pub(super) async fn facts(workspace: &Workspace, changes: &Arc<Changes>) -> RepositoryFacts {
     let (workspace, changes) = (workspace.clone(), changes.clone());
-    let reading = blocking(setup, move || repository::facts(&workspace, &changes));
+    let reading = tokio::task::spawn_blocking(move || repository::facts(&workspace, &changes));
     reading.await.unwrap_or_default()
 }
 

@@ -138,9 +138,6 @@ pub struct GateSetup {
     pub modes: Vec<ModeRule>,
     /// Where events go out.
     pub events: Events,
-    /// Whether a call waits for the disk on the thread that it is on, where the runtime has several:
-    /// that saves changes of threads. Not for calls in a `LocalSet`, where it panics.
-    pub in_place: bool,
     pub(crate) live: LiveState,
 }
 
@@ -197,7 +194,6 @@ impl GateSetup {
             limits: Limits::default(),
             modes: Vec::new(),
             events: Events::default(),
-            in_place: false,
             live: LiveState {
                 policy: ArcSwap::from_pointee(policy),
                 memory: Memory::default(),

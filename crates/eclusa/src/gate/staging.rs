@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::{
-    Changes, Staged,
-    gate::{GateSetup, blocking::blocking},
-};
+use crate::{Changes, Staged, gate::GateSetup};
 
-/// Removes what changes were staged in.
-pub(super) async fn drop_staging(setup: &GateSetup, staged: Option<Staged>) {
+/// Removes what changes were staged in, away from the threads that calls pass on.
+pub(super) async fn drop_staging(staged: Option<Staged>) {
     if let Some(staged) = staged {
         // A guard that panics has left something behind, and nothing else is wrong.
-        let _ = blocking(setup, move || drop(staged)).await;
+        let _ = tokio::task::spawn_blocking(move || drop(staged)).await;
     }
 }
 
@@ -21,7 +18,7 @@ pub(super) async fn keep_discarded(setup: &GateSetup, changes: &Arc<Changes>, nu
     let (Some(workspace), Some(number)) = (setup.workspace.clone(), number) else { return };
     let changes = changes.clone();
     let keeping = move || workspace.keep_discarded(number, &changes);
-    if let Some(Err(err)) = blocking(setup, keeping).await {
+    if let Ok(Err(err)) = tokio::task::spawn_blocking(keeping).await {
         tracing::debug!(%err, "discarded changes were not kept");
     }
 }

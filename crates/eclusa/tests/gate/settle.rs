@@ -6,13 +6,61 @@ use eclusa::{policy::EffectLimits, *};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::runtime::Builder;
 
 use crate::world::Person;
 
-mod writer;
+/// A tool that would write the files of its argument, and says so only of `path`.
+struct Writer {
+    root: PathBuf,
+}
 
-use writer::Writer;
+impl Tool for Writer {
+    fn name(&self) -> &str {
+        "put"
+    }
+    fn description(&self, _: &Scene) -> String {
+        "puts text into files".to_owned()
+    }
+    fn input_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "text": {"type": "string"},
+                "also": {"type": "string"},
+                "fail": {"type": "boolean"},
+            },
+            "required": ["path", "text"],
+        })
+    }
+    fn facts(&self) -> Facts {
+        Facts { class: Some(PermissionClass::File), stages: true, ..Facts::default() }
+    }
+    fn touches(&self, args: &Value) -> Vec<Touch> {
+        vec![Touch::Write(args["path"].as_str().unwrap_or_default().to_owned())]
+    }
+    fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async move {
+            let args = job.args();
+            let text = args["text"].as_str().unwrap_or_default();
+            let paths = [&args["path"], &args["also"]].into_iter().filter_map(Value::as_str);
+            let changes = paths.map(|path| {
+                let before = std::fs::read(self.root.join(path)).ok();
+                Change {
+                    path: path.into(),
+                    from: None,
+                    before: before.map(|it| Node::File(FileNode::new(it, 0o644))),
+                    after: Some(Node::File(FileNode::new(text.as_bytes(), 0o644))),
+                }
+            });
+            Ok(Output {
+                changes: Changes::of(changes.collect::<Vec<_>>()),
+                error: args["fail"].as_bool().unwrap_or_default().then(|| "it failed".to_owned()),
+                ..Output::text("put it")
+            })
+        })
+    }
+}
 
 /// A workspace with a gate around it, and somebody who gives answers.
 struct Place {
@@ -29,7 +77,6 @@ struct Setting {
     answers: Vec<Answer>,
     server: bool,
     workspace: bool,
-    in_place: bool,
 }
 
 impl Default for Setting {
@@ -41,7 +88,6 @@ impl Default for Setting {
             answers: Vec::new(),
             server: false,
             workspace: true,
-            in_place: false,
         }
     }
 }
@@ -62,7 +108,6 @@ impl Place {
             let (workspace, _) = Workspace::open(&root, dir.path().join("state")).unwrap();
             setup.workspace = Some(workspace);
         }
-        setup.in_place = setting.in_place;
         let person = Arc::new(Person::default());
         person.answers.lock().unwrap().extend(setting.answers.into_iter().map(Ok));
         setup.approvers.push(person.clone());
@@ -127,24 +172,6 @@ async fn a_no_discards_and_leaves_no_trace() {
     // A file tool has run nothing: "put it" would not be true.
     assert_eq!((reply.content(), reply.output()), (text.into(), None));
     assert_eq!((place.file("a.txt"), &place.changes()["outcome"]), (None, &json!("discarded")));
-}
-
-#[test]
-fn changes_are_applied_in_place_in_every_runtime_and_in_every_task() {
-    for mut runtime in [Builder::new_current_thread(), Builder::new_multi_thread()] {
-        let runtime = runtime.worker_threads(1).enable_time().build().unwrap();
-        let setting = Setting { rules: vec![allow("**")], in_place: true, ..Setting::default() };
-        let place = Arc::new(Place::new(setting));
-        let here = place.put(json!({"path": "a.txt", "text": "hello\n"}));
-        assert_eq!(runtime.block_on(here).code(), "ok");
-        let task = place.clone();
-        let task = async move { task.put(json!({"path": "b.txt", "text": "hello\n"})).await };
-        assert_eq!(runtime.block_on(runtime.spawn(task)).unwrap().code(), "ok");
-        assert_eq!(
-            place.file("a.txt").zip(place.file("b.txt")),
-            Some(("hello\n".into(), "hello\n".into()))
-        );
-    }
 }
 
 #[tokio::test]
