@@ -10,6 +10,7 @@ use eclusa::{
 use eclusa_config::Config;
 use eclusa_tools::{BuiltInTools, FileToolContext, SandboxSettings, Sandboxes, register_all, web};
 use futures::FutureExt as _;
+use serde_json::json;
 
 use crate::{gate, judge};
 
@@ -44,6 +45,12 @@ pub(crate) fn all() -> Outcome<Vec<(&'static str, u64)>> {
     let place = tempfile::tempdir()?;
     let mut start = || drop(black_box(started(place.path())));
     counts.push(("tools and gate of the program", once_warm(&mut start)));
+    let args = json!({"path": "src/main.rs", "content": "fn main() {}\n"});
+    let first = || {
+        let write = ToolCall::new("c", "write", args.clone());
+        drop(black_box(started(place.path()).map(|it| it.check(write))));
+    };
+    counts.push(("tools and gate, and the verdict on a file", once_warm(first)));
     Ok(counts)
 }
 

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::measure::{Told, line, middle, percentile_99, plain};
 
@@ -28,21 +28,27 @@ pub(crate) fn run() -> Told {
     let place = tempfile::tempdir()?;
     let workspace = place.path().join("workspace");
     fs::create_dir_all(workspace.join(".git"))?;
-    let event = json!({
-        "session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash",
-        "tool_input": {"command": "git status"}, "tool_use_id": "[ROUND]", "cwd": workspace,
-    });
-    let event = event.to_string();
+    let event = |tool: &str, input: Value| {
+        let event = json!({
+            "session_id": "s", "hook_event_name": "PreToolUse", "tool_name": tool,
+            "tool_input": input, "tool_use_id": "[ROUND]", "cwd": workspace,
+        });
+        event.to_string()
+    };
+    let command = event("Bash", json!({"command": "git status"}));
+    let file = json!({"file_path": workspace.join("a.txt"), "content": "a line\n"});
+    let write = event("Write", file);
     let line_in = "{\"tool\":\"bash\",\"args\":{\"command\":\"git status\"}}\n";
     let args = "{\"command\":\"git status\"}";
     let program = eclusa.to_string_lossy();
     let program: &str = &program;
-    let kinds: [(&str, Vec<&str>, &str); 5] = [
+    let kinds: [(&str, Vec<&str>, &str); 6] = [
         ("baseline: /bin/true", vec!["/bin/true"], ""),
         ("eclusa --version", vec![program, "--version"], ""),
         ("eclusa check --jsonl (goal: 5 ms)", vec![program, "check", "--jsonl"], line_in),
         ("eclusa check, for people", vec![program, "check", "bash", args], ""),
-        ("eclusa hook, with its records (goal: 5 ms)", vec![program, "hook", "claude"], &event),
+        ("eclusa hook, a file is written", vec![program, "hook", "claude"], &write),
+        ("eclusa hook, with its records (goal: 5 ms)", vec![program, "hook", "claude"], &command),
     ];
     let mut times = kinds.clone().map(|_| Vec::with_capacity(STARTS));
     for round in 0..=STARTS {

@@ -51,6 +51,7 @@ mod rule_bounds;
 mod rules;
 mod schema;
 mod servers;
+mod shipped;
 mod source;
 mod spanned;
 #[cfg(test)]
@@ -235,11 +236,13 @@ impl Config {
         Ok(Config { layers: layers.to_vec(), ..config })
     }
 
-    /// Reads layers. Listing their settings takes as long as reading some of them, and few ask.
+    /// Reads layers. Listing their settings takes as long as reading some of them, and few ask: then
+    /// the shipped rules are read and tried with their examples, too.
     fn read(layers: &[Layer], lists_settings: bool) -> Result<Config, ConfigErrors> {
         let mut config = Config::built_in();
         let mut errors = Vec::new();
-        let defaults = Layer::of_person("defaults", Config::DEFAULTS);
+        let defaults = if lists_settings { Config::DEFAULTS } else { shipped::SHIPPED };
+        let defaults = Layer::of_person("defaults", defaults);
         let (top, others): (Vec<&Layer>, Vec<&Layer>) =
             layers.iter().partition(|it| it.trust == Trust::Administrator);
         for (depth, layer) in [&defaults].into_iter().chain(others).chain(top).enumerate() {

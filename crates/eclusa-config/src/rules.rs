@@ -120,7 +120,7 @@ pub(super) fn read(
         source.wrong(Problem::new(span, text).help(help));
         return None;
     }
-    if !source.shipped {
+    if !source.shipped || source.lists_settings {
         try_examples(source, &rule, it);
     }
     Some(rule)

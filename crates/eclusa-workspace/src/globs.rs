@@ -33,7 +33,15 @@ pub struct PathGlob {
 #[derive(Debug, Clone)]
 enum GlobKind {
     Simple(SimpleGlob),
-    Other(Glob),
+    Other(Arc<OtherGlob>),
+}
+
+/// A glob with more in it.
+#[derive(Debug)]
+struct OtherGlob {
+    glob: Glob,
+    /// Itself alone, built when a path is asked about. `None` inside: it cannot be built.
+    set: OnceLock<Option<GlobSet>>,
 }
 
 impl PathGlob {
@@ -41,7 +49,10 @@ impl PathGlob {
     pub fn new(text: &str, any_case: bool) -> Result<PathGlob, Error> {
         let kind = match SimpleGlob::new(text, any_case) {
             Some(simple) => GlobKind::Simple(simple),
-            None => GlobKind::Other(compiled(text, any_case)?),
+            None => {
+                let glob = compiled(text, any_case)?;
+                GlobKind::Other(Arc::new(OtherGlob { glob, set: OnceLock::new() }))
+            }
         };
         Ok(PathGlob { text: text.to_owned(), any_case, kind })
     }
@@ -51,17 +62,21 @@ impl PathGlob {
         &self.text
     }
 
-    fn simple(&self) -> Option<&SimpleGlob> {
+    /// Whether it fits a path; nothing where it cannot be built.
+    fn fits(&self, path: &Path) -> Option<bool> {
         match &self.kind {
-            GlobKind::Simple(simple) => Some(simple),
-            GlobKind::Other(_) => None,
+            GlobKind::Simple(simple) => Some(simple.fits(path.as_os_str().as_encoded_bytes())),
+            GlobKind::Other(other) => {
+                let set = other.set.get_or_init(|| built(std::slice::from_ref(self)).ok());
+                set.as_ref().map(|it| it.is_match(path))
+            }
         }
     }
 
     fn compiled(&self) -> Result<Glob, Error> {
         match &self.kind {
             GlobKind::Simple(_) => compiled(&self.text, self.any_case),
-            GlobKind::Other(glob) => Ok(glob.clone()),
+            GlobKind::Other(other) => Ok(other.glob.clone()),
         }
     }
 }
@@ -110,30 +125,35 @@ impl LazyGlobs {
 
     /// Whether one of the globs fits a path; nothing where they cannot be put together.
     pub fn is_match(&self, path: &Path) -> Option<bool> {
-        match self.one_by_one(path) {
-            Some(mut fits) => Some(fits.any(|(_, fits)| fits)),
-            None => self.set().map(|set| set.is_match(path)),
+        if !self.is_asked_little() {
+            return self.set().map(|set| set.is_match(path));
         }
+        for glob in self.globs() {
+            if glob.fits(path)? {
+                return Some(true);
+            }
+        }
+        Some(false)
     }
 
     /// The numbers of the globs that fit a path, in order; nothing where they cannot be put together.
     pub fn matches(&self, path: &Path) -> Option<Vec<usize>> {
-        match self.one_by_one(path) {
-            Some(fits) => Some(fits.filter_map(|(at, fits)| fits.then_some(at)).collect()),
-            None => self.set().map(|set| set.matches(path)),
+        if !self.is_asked_little() {
+            return self.set().map(|set| set.matches(path));
         }
+        let mut fits = Vec::new();
+        for (at, glob) in self.globs().iter().enumerate() {
+            if glob.fits(path)? {
+                fits.push(at);
+            }
+        }
+        Some(fits)
     }
 
-    /// Whether each glob fits, as long as few paths were asked about and all globs are simple.
-    fn one_by_one(&self, path: &Path) -> Option<impl Iterator<Item = (usize, bool)>> {
-        let Inner { globs, asked, set } = &*self.0;
-        let few = || asked.fetch_add(1, Ordering::Relaxed) < FEW;
-        if set.get().is_some() || !globs.iter().all(|it| it.simple().is_some()) || !few() {
-            return None;
-        }
-        let path = path.as_os_str().as_encoded_bytes();
-        let fits = move |glob: &PathGlob| glob.simple().is_some_and(|it| it.fits(path));
-        Some(globs.iter().map(fits).enumerate())
+    /// True as long as few paths were asked about and the globs are not put together.
+    fn is_asked_little(&self) -> bool {
+        let Inner { asked, set, .. } = &*self.0;
+        set.get().is_none() && asked.fetch_add(1, Ordering::Relaxed) < FEW
     }
 
     fn set(&self) -> Option<&GlobSet> {

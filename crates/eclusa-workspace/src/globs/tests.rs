@@ -9,10 +9,11 @@ use crate::files::SECRET_NAMES;
 
 fn glob() -> impl Strategy<Value = String> {
     let name = "[aAbB._*-]{1,4}";
-    let middle = prop::collection::vec(name, 1..3).prop_map(|it| it.join("/"));
-    (prop::bool::ANY, middle, prop::bool::ANY).prop_map(|(before, middle, behind)| {
-        let (before, behind) = (if before { "**/" } else { "" }, if behind { "/**" } else { "" });
-        format!("{before}{middle}{behind}")
+    let between = prop::sample::select(vec!["/", "/", "/**/"]);
+    let middle = (prop::collection::vec(name, 1..4), between).prop_map(|(it, by)| it.join(by));
+    let behind = prop::sample::select(vec!["", "", "/**", "/**/**"]);
+    (prop::bool::ANY, middle, behind).prop_map(|(before, middle, behind)| {
+        format!("{}{middle}{behind}", if before { "**/" } else { "" })
     })
 }
 
@@ -40,10 +41,24 @@ proptest! {
 
 #[test]
 fn what_is_not_simple_is_left_to_globs() {
-    for glob in
-        ["a?", "[ab]", "{a,b}", "a\\*", "a**", "**", "**/**", "a/**/b", "é", "a.", "a//b", "/a"]
-    {
+    for glob in [
+        "a?",
+        "[ab]",
+        "{a,b}",
+        "a\\*",
+        "a**",
+        "**",
+        "**/**",
+        "a/**/b/**/c",
+        "é",
+        "a.",
+        "a//b",
+        "/a",
+    ] {
         assert!(SimpleGlob::new(glob, false).is_none(), "{glob}");
+    }
+    for glob in ["a", "**/a/**", "**/.git/modules/**/hooks/**", "a/**/**", "a/**/b"] {
+        assert!(SimpleGlob::new(glob, false).is_some(), "{glob}");
     }
 }
 
@@ -64,11 +79,14 @@ fn a_set_answers_the_same_before_and_after_it_is_put_together() {
 }
 
 #[test]
-fn one_that_is_not_simple_is_put_together_when_it_is_asked_and_many_at_once() {
-    let set = LazyGlobs::checked(vec![PathGlob::new("[ab]", false).unwrap()]).unwrap();
+fn one_that_is_not_simple_is_built_alone_when_it_is_asked_and_many_at_once() {
+    let glob = |it: &str| PathGlob::new(it, false).unwrap();
+    let set = LazyGlobs::checked(vec![glob("c"), glob("[ab]"), glob("{b,d}")]).unwrap();
+    let fits = |path: &str| (set.is_match(Path::new(path)), set.matches(Path::new(path)));
+    assert_eq!(fits("b"), (Some(true), Some(vec![1, 2])));
+    assert_eq!(fits("c"), (Some(true), Some(vec![0])));
+    assert_eq!(fits("e"), (Some(false), Some(Vec::new())));
     assert!(set.0.set.get().is_none());
-    assert_eq!(set.is_match(Path::new("b")), Some(true));
-    assert!(set.0.set.get().is_some());
     let long = PathGlob::new(&"a".repeat(ALWAYS + 1), false).unwrap();
     assert!(LazyGlobs::checked(vec![long]).unwrap().0.set.get().is_some());
     assert!(PathGlob::new("[", false).is_err());
