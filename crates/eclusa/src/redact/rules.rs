@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use regex::Regex;
+use regex::{Regex, bytes};
 use serde::Deserialize;
 
 use super::{
@@ -37,8 +37,9 @@ pub(super) struct Inner {
     pub(super) guess: Option<Guess>,
     pub(super) unless: Vec<Unless>,
     pub(super) examples: Examples,
-    /// Compiled when a keyword turns up for the first time.
-    pub(super) compiled: OnceLock<Option<Regex>>,
+    /// Compiled when a keyword turns up for the first time. Over bytes, so that a rule can repeat
+    /// them (`(?-u:…)`): so many characters take a hundred times as long to compile.
+    pub(super) compiled: OnceLock<Option<bytes::Regex>>,
 }
 
 /// Texts that a rule must find, and such that it must leave.
@@ -117,8 +118,8 @@ impl SecretRule {
         &self.inner.examples
     }
 
-    fn regex(&self) -> Option<&Regex> {
-        self.inner.compiled.get_or_init(|| Regex::new(&self.inner.regex).ok()).as_ref()
+    fn regex(&self) -> Option<&bytes::Regex> {
+        self.inner.compiled.get_or_init(|| bytes::Regex::new(&self.inner.regex).ok()).as_ref()
     }
 
     /// Whether what it finds stands beside its keyword, so that it need not look elsewhere. Rules
@@ -134,7 +135,7 @@ impl SecretRule {
             found.push(0..text.len());
             return found;
         };
-        let part = text.get(..window.end).unwrap_or(text);
+        let part = text.get(..window.end).unwrap_or(text).as_bytes();
         let mut at = window.start;
         while let Some(groups) = regex.captures_at(part, at) {
             let Some(whole) = groups.get(0) else { break };
@@ -142,15 +143,16 @@ impl SecretRule {
                 Some(group) => groups.get(group),
                 None => groups.name("secret").or_else(|| groups.iter().skip(1).flatten().next()),
             };
-            let secret = secret.unwrap_or(whole);
-            let next = if self.holds(text, whole.range(), secret.range()) {
-                found.push(secret.start()..self.end(text, secret.end()));
-                whole.end()
+            let secret = in_characters(text, secret.unwrap_or(whole).range());
+            let whole = in_characters(text, whole.range());
+            let next = if self.holds(text, whole.clone(), secret.clone()) {
+                found.push(secret.start..self.end(text, secret.end));
+                whole.end
             } else {
                 // What was no secret may be the beginning of one.
-                secret.start()
+                secret.start
             };
-            at = text.ceil_char_boundary(next.max(whole.start() + 1));
+            at = text.ceil_char_boundary(next.max(whole.start + 1));
             if at >= part.len() {
                 break;
             }
@@ -177,7 +179,7 @@ impl SecretRule {
 
     /// Whether it does what it says.
     fn check(&self) -> Result<(), RuleError> {
-        if let Err(error) = Regex::new(&self.inner.regex) {
+        if let Err(error) = bytes::Regex::new(&self.inner.regex) {
             return Err(RuleError::in_rule(self.id(), format!("its `regex` is wrong: {error}")));
         }
         let examples = &self.inner.examples;
@@ -198,6 +200,11 @@ impl SecretRule {
         }
         Ok(())
     }
+}
+
+/// A range of bytes, as far as the characters go that it touches.
+fn in_characters(text: &str, range: Range<usize>) -> Range<usize> {
+    text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end)
 }
 
 impl fmt::Debug for SecretRule {
