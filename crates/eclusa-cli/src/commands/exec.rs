@@ -57,7 +57,7 @@ pub(super) async fn run_in(
     let person = Arc::new(TerminalPerson::new(Terminal::new(false, None), wanted, json));
     let stream = Arc::new(Stream::new());
     let watcher = stream.clone();
-    let store = ctx.store()?;
+    let store = ctx.store_for_one_call()?;
     shell::sweep(&sandboxes);
     let staged = sandboxes.write_tracking() == WriteTracking::Overlay
         && sandboxes.settings().live.is_empty();

@@ -24,7 +24,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     let args = call_args::read(&call.args)?;
     let stdin_taken = call_args::from_stdin(&call.args);
     let terminal = Terminal::new(stdin_taken, ctx.paths.always_files());
-    let store = ctx.store()?;
+    let store = ctx.store_for_one_call()?;
     let (gate, preview) = match call.discard {
         true => preview::gate(ctx, &store, &call.tool).map(|(gate, it)| (gate, Some(it)))?,
         false => (ctx.gate(&store, terminal)?, None),

@@ -43,7 +43,7 @@ pub(in crate::commands) async fn run(
     }
     let ctx = AppContext::open(&ticket.global(global))?;
     let sandboxes = ctx.sandboxes(&[])?;
-    let store = ctx.store()?;
+    let store = ctx.store_for_one_call()?;
     shell::sweep(&sandboxes);
     let slot = StatusSlot::default();
     let bash = |files| {
