@@ -1,9 +1,6 @@
 //! The tools there are. Readers never block readers, nor wait for a writer.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
@@ -41,7 +38,6 @@ pub struct Registry {
 struct Snapshot {
     /// Sorted by name. A change copies one pointer for each tool and nothing else.
     tools: Vec<Arc<Registered>>,
-    aliases: Arc<BTreeMap<String, Arc<Registered>>>,
     rendered: declare::Cache,
 }
 
@@ -96,14 +92,17 @@ impl Registry {
                         if old.was_found() {
                             new.set_found();
                         }
-                        *old = new;
+                        *old = new.clone();
                     }
                     _ => return Err(RegistryError::Duplicate(new.name().to_owned())),
                 }
             }
-            Err(at) => tools.insert(at, new),
+            Err(at) => tools.insert(at, new.clone()),
         }
-        self.show(now.with(tools)?);
+        if let Some(name) = taken(&tools, &new) {
+            return Err(RegistryError::Duplicate(name.to_owned()));
+        }
+        self.show(Snapshot::of(tools));
         Ok(())
     }
 
@@ -114,7 +113,7 @@ impl Registry {
         let at = now.place(name).map_err(|_| RegistryError::NotFound(name.to_owned()))?;
         let mut tools = now.tools.clone();
         let removed = tools.remove(at);
-        self.show(now.with(tools)?);
+        self.show(Snapshot::of(tools));
         Ok(removed)
     }
 
@@ -158,9 +157,7 @@ impl Registry {
         tool.set_found();
         let now = self.now.load();
         // The same tools, but what was rendered of them holds no longer.
-        if let Ok(next) = now.with(now.tools.clone()) {
-            self.show(next);
-        }
+        self.show(Snapshot::of(now.tools.clone()));
     }
 
     /// Exactly these tools, in the order of the names. No names, no tools.
@@ -213,30 +210,8 @@ impl Registry {
 }
 
 impl Snapshot {
-    /// The snapshot after this one.
-    fn with(&self, tools: Vec<Arc<Registered>>) -> Result<Snapshot, RegistryError> {
-        let mut next =
-            Snapshot { tools, aliases: self.aliases.clone(), rendered: declare::Cache::default() };
-        let any = |tools: &[Arc<Registered>]| tools.iter().any(|it| !it.facts().aliases.is_empty());
-        if any(&self.tools) || any(&next.tools) {
-            next.aliases = Arc::new(next.aliased()?);
-        }
-        Ok(next)
-    }
-
-    /// Every alias and its tool. None may be the name or alias of another.
-    fn aliased(&self) -> Result<BTreeMap<String, Arc<Registered>>, RegistryError> {
-        let mut aliases = BTreeMap::new();
-        for tool in &self.tools {
-            for alias in &tool.facts().aliases {
-                let taken = self.place(alias).is_ok()
-                    || aliases.insert(alias.clone(), tool.clone()).is_some();
-                if taken {
-                    return Err(RegistryError::Duplicate(alias.clone()));
-                }
-            }
-        }
-        Ok(aliases)
+    fn of(tools: Vec<Arc<Registered>>) -> Snapshot {
+        Snapshot { tools, rendered: declare::Cache::default() }
     }
 
     fn visible(&self) -> Vec<Arc<Registered>> {
@@ -254,12 +229,29 @@ impl Snapshot {
     fn get(&self, name: &str) -> Option<&Arc<Registered>> {
         match self.place(name) {
             Ok(at) => self.tools.get(at),
-            Err(_) => self.aliases.get(name),
+            Err(_) => self.tools.iter().find(|it| aliases(it).any(|it| it == name)),
         }
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
         let listed = self.tools.iter().filter(|it| !it.unlisted()).map(|it| it.name());
-        listed.chain(self.aliases.keys().map(String::as_str))
+        listed.chain(self.tools.iter().flat_map(|it| aliases(it)))
     }
+}
+
+fn aliases(tool: &Registered) -> impl Iterator<Item = &str> {
+    tool.facts().aliases.iter().map(String::as_str)
+}
+
+/// A name or alias that one of these tools, a new one, has in common with another, or has twice.
+fn taken<'a>(tools: &'a [Arc<Registered>], new: &'a Arc<Registered>) -> Option<&'a str> {
+    let others = || tools.iter().filter(|it| !Arc::ptr_eq(it, new));
+    let of_another = |name: &str| others().any(|it| aliases(it).any(|it| it == name));
+    let name_taken = of_another(new.name()).then(|| new.name());
+    let alias_taken = aliases(new).enumerate().find(|(at, alias)| {
+        aliases(new).take(*at).chain([new.name()]).any(|it| it == *alias)
+            || others().any(|it| it.name() == *alias)
+            || of_another(alias)
+    });
+    name_taken.or(alias_taken.map(|(_, alias)| alias))
 }
