@@ -31,6 +31,8 @@ pub(super) struct Inner {
     pub(super) id: String,
     pub(super) description: String,
     pub(super) keywords: Vec<String>,
+    /// What everything that it matches has, too. Where it is not, nothing need be compiled.
+    pub(super) also: String,
     pub(super) regex: String,
     pub(super) group: Option<usize>,
     pub(super) entropy: f64,
@@ -69,6 +71,7 @@ impl SecretRule {
     /// id = "acme-key"                          # lower case, digits and dashes
     /// description = "keys of Acme's shop"
     /// keywords = ["acme_"]                     # one of these must be there
+    /// # also = "@"                             # and this, near it
     /// regex = 'acme_[0-9a-f]{32}'              # a group, if any, is the secret
     /// entropy = 3.0                            # bits per character, at least
     /// allow = ['^acme_0+$']                    # no secrets
@@ -131,6 +134,9 @@ impl SecretRule {
     /// Where it finds secrets in a part of a text. A rule that does not compile finds all of it.
     pub(super) fn find(&self, text: &str, window: &Range<usize>) -> Vec<Range<usize>> {
         let mut found = Vec::new();
+        if text.get(window.clone()).is_some_and(|it| !it.contains(&self.inner.also)) {
+            return found;
+        }
         let Some(regex) = self.regex() else {
             found.push(0..text.len());
             return found;
@@ -278,6 +284,8 @@ struct Written {
     description: String,
     #[serde(default)]
     keywords: Vec<String>,
+    #[serde(default)]
+    also: String,
     regex: String,
     #[serde(default)]
     entropy: f64,
@@ -319,6 +327,7 @@ fn into_rule(written: Written) -> Result<SecretRule, RuleError> {
         id,
         description: written.description,
         keywords: written.keywords,
+        also: written.also,
         regex: written.regex,
         entropy: written.entropy,
         guess: written.guess,
