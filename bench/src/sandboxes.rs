@@ -88,7 +88,7 @@ fn starts(rounds: usize, capabilities: &HostCapabilities, state: &Path, label: &
         line(&format!("{name}, full sandbox{label}"), sandbox, baseline);
         let goal = if name == "true" { " (goal: 1.7 ms)" } else { "" };
         line(&format!("{name}, full sandbox with overlay{label}{goal}"), overlay, baseline);
-        line("    the same, until its layer is cleared", cleared, baseline);
+        line(&format!("{name}, until its layer is cleared{label}"), cleared, baseline);
         match wrapped.is_empty() {
             true => {
                 tell(format_args!("  bubblewrap is not installed: `scripts/bench-tools` does it"))

@@ -49,7 +49,7 @@ pub(super) fn run(rounds: usize, root: &Path, state: &Path) -> Told {
         let plain = middle(plain);
         line(&format!("baseline: {name}, plainly, 20,000 files"), plain, plain);
         line(&format!("{name}, in a sandbox"), middle(inside), plain);
-        line("    the shortest of each", inside_best, plain_best);
+        line(&format!("{name}, the shortest of each"), inside_best, plain_best);
     }
     survey(root, &settings)
 }
