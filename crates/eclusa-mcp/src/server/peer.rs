@@ -6,7 +6,7 @@ use rustix::process::geteuid;
 
 #[cfg(target_os = "linux")]
 mod sock_diag;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests;
 
 #[cfg(target_os = "linux")]

@@ -1,4 +1,5 @@
 //! Tests of peer.
+#![cfg(target_os = "linux")]
 
 use std::net::{TcpListener, TcpStream};
 
