@@ -8,6 +8,7 @@ use eclusa::{
 };
 use eclusa_approvals::People;
 use eclusa_store::Store;
+use eclusa_tools::Sandboxes;
 
 use crate::{
     allowances::StoredAllowances, context::AppContext, failure::Failure, remember::RuleWriter,
@@ -95,27 +96,29 @@ impl AppContext {
         Ok(Gate::new(setup).for_run(self.run()))
     }
 
-    /// The gate that a command which a person typed passes: the same rules and reviewers, the
-    /// person's own sandboxes, and those who speak for the person.
+    /// The gate that a command which a person typed passes: the same rules and reviewers, these
+    /// sandboxes, and those who speak for the person.
     pub(crate) fn gate_to_execute<T: Tool>(
         &self,
         store: &Store,
-        bash: impl FnOnce(Files) -> T,
+        sandboxes: Sandboxes,
+        bash: impl FnOnce(Sandboxes, Files) -> T,
         people: Vec<Arc<dyn Approver>>,
     ) -> Result<Gate, Failure> {
-        self.gate_to_execute_for(store, bash, people, None)
+        self.gate_to_execute_for(store, sandboxes, bash, people, None)
     }
 
     /// The same, with a queue for questions that nobody of them can take.
     pub(crate) fn gate_to_execute_for<T: Tool>(
         &self,
         store: &Store,
-        bash: impl FnOnce(Files) -> T,
+        sandboxes: Sandboxes,
+        bash: impl FnOnce(Sandboxes, Files) -> T,
         people: Vec<Arc<dyn Approver>>,
         queue: Option<Arc<dyn Approver>>,
     ) -> Result<Gate, Failure> {
-        let registry = self.registry_with(Arc::new(store.clone()), self.sandboxes(&[])?)?;
-        let bash = bash(self.files()?);
+        let registry = self.registry_with(Arc::new(store.clone()), sandboxes.clone())?;
+        let bash = bash(sandboxes, self.files()?);
         registry.register(Registration::new(bash).replace().lazy()).map_err(Failure::usage)?;
         let mut setup = self.setup(registry, Arc::new(store.clone()))?;
         undo_retention::recover(&self.workspace()?, store)?;

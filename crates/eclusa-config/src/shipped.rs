@@ -6,14 +6,15 @@ use crate::Config;
 /// The lines that are read, and an empty one for each of the others.
 pub(crate) const SHIPPED: &str = match str::from_utf8(&SHORTENED) {
     Ok(text) => text,
-    Err(_) => "",
+    Err(_) => Config::DEFAULTS,
 };
 
-const LONG: (usize, [u8; Config::DEFAULTS.len()]) = shortened(Config::DEFAULTS.as_bytes());
+/// They, and how many bytes they are.
+const LINES: (usize, [u8; Config::DEFAULTS.len()]) = shortened(Config::DEFAULTS.as_bytes());
 
-const SHORTENED: [u8; LONG.0] = {
-    let mut bytes = [0; LONG.0];
-    bytes.copy_from_slice(LONG.1.split_at(LONG.0).0);
+const SHORTENED: [u8; LINES.0] = {
+    let mut bytes = [0; LINES.0];
+    bytes.copy_from_slice(LINES.1.split_at(LINES.0).0);
     bytes
 };
 

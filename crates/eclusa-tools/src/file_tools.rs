@@ -12,6 +12,7 @@ use eclusa::{
     policy::HiddenPaths,
     workspace::{Content, FileError, files::PathState},
 };
+use tokio::task::JoinError;
 
 use crate::{ReadTracker, search::permitted};
 
@@ -22,7 +23,7 @@ pub(crate) const FILE: u32 = 0o644;
 /// What was there is held up to this size, so that it can be shown without reading it again.
 const HELD: u64 = 1 << 20;
 /// A file of up to this size that is in memory is read where the call stands.
-pub(crate) const SMALL: usize = 32 << 10;
+const SMALL: usize = 32 << 10;
 /// The bits that let a program run as somebody else: whoever writes a file takes them away, as
 /// the kernel does.
 const SET_ID: u32 = 0o6000;
@@ -234,22 +235,35 @@ pub(crate) async fn work(
     work: impl FnOnce(&CallContext) -> Result<Output, ToolError> + Send + 'static,
 ) -> Result<Output, ToolError> {
     let caller = CallContext::of(job);
-    let done = tokio::task::spawn_blocking(move || work(&caller)).await;
-    done.unwrap_or_else(|_| Err(ToolError::new("it broke off, and nothing was changed; try again")))
+    tokio::task::spawn_blocking(move || work(&caller)).await.unwrap_or_else(broke_off)
 }
 
-/// The same for work on one file, done where the call stands if that is small and in memory: two
-/// changes of threads take longer.
+/// The same for work on one file.
 pub(crate) async fn work_on(
     context: &FileToolContext,
     path: &str,
     job: &Job,
-    working: impl FnOnce(&CallContext) -> Result<Output, ToolError> + Send + 'static,
+    work: impl FnOnce(&CallContext) -> Result<Output, ToolError> + Send + 'static,
 ) -> Result<Output, ToolError> {
-    match context.files.is_in_memory(path, SMALL) {
-        true => working(&CallContext::of(job)),
-        false => work(job, working).await,
+    let caller = CallContext::of(job);
+    with_file(&context.files, path, move || work(&caller)).await.unwrap_or_else(broke_off)
+}
+
+/// Work on one file, done where the call stands if that is small and in memory: two changes of
+/// threads take longer.
+pub(crate) async fn with_file<T: Send + 'static>(
+    files: &Files,
+    path: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JoinError> {
+    match files.is_in_memory(path, SMALL) {
+        true => Ok(work()),
+        false => tokio::task::spawn_blocking(work).await,
     }
+}
+
+fn broke_off(_: JoinError) -> Result<Output, ToolError> {
+    Err(ToolError::new("it broke off, and nothing was changed; try again"))
 }
 
 /// A path that was reached, in a form that can be asked for again whatever it begins with.

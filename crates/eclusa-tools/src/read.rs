@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::{
     ReadTracker,
-    file_tools::{SMALL, arg_aliases, led_elsewhere},
+    file_tools::{arg_aliases, led_elsewhere, with_file},
     read_tracker::KnownContent,
     text::{FileKind, HEAD, Image, file_kind},
 };
@@ -131,11 +131,7 @@ impl TypedTool for Read {
             seen.read(&conversation, &reached, was);
             Ok(shown)
         };
-        // Two changes of threads take longer than reading a small file that is in memory.
-        let read = match self.files.is_in_memory(&args.path, SMALL) {
-            true => Ok(reading()),
-            false => tokio::task::spawn_blocking(reading).await,
-        };
+        let read = with_file(&self.files, &args.path, reading).await;
         read.unwrap_or_else(|_| {
             Err(ToolError::new(format!("reading `{}` broke off; try again", one_line(&args.path))))
         })

@@ -125,7 +125,7 @@ impl LazyGlobs {
 
     /// Whether one of the globs fits a path; nothing where they cannot be put together.
     pub fn is_match(&self, path: &Path) -> Option<bool> {
-        if !self.is_asked_little() {
+        if !self.is_one_of_few() {
             return self.set().map(|set| set.is_match(path));
         }
         for glob in self.globs() {
@@ -138,7 +138,7 @@ impl LazyGlobs {
 
     /// The numbers of the globs that fit a path, in order; nothing where they cannot be put together.
     pub fn matches(&self, path: &Path) -> Option<Vec<usize>> {
-        if !self.is_asked_little() {
+        if !self.is_one_of_few() {
             return self.set().map(|set| set.matches(path));
         }
         let mut fits = Vec::new();
@@ -150,8 +150,9 @@ impl LazyGlobs {
         Some(fits)
     }
 
-    /// True as long as few paths were asked about and the globs are not put together.
-    fn is_asked_little(&self) -> bool {
+    /// Counts a path that is asked about. True as long as there were few, and the globs are not put
+    /// together.
+    fn is_one_of_few(&self) -> bool {
         let Inner { asked, set, .. } = &*self.0;
         set.get().is_none() && asked.fetch_add(1, Ordering::Relaxed) < FEW
     }

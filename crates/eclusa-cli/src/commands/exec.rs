@@ -62,7 +62,7 @@ pub(super) async fn run_in(
     let staged = sandboxes.write_tracking() == WriteTracking::Overlay
         && sandboxes.settings().live.is_empty();
     let slot = StatusSlot::default();
-    let bash = |files| {
+    let bash = |sandboxes, files| {
         let bash = Bash::new(sandboxes, files).time(args.timeout.unwrap_or(AS_LONG_AS_IT_TAKES));
         let bash = match json {
             true => bash,
@@ -72,6 +72,7 @@ pub(super) async fn run_in(
     };
     let mut gate = ctx.gate_to_execute(
         &store,
+        sandboxes,
         bash,
         vec![Arc::new(TypedApproval(person.clone())), person.clone()],
     )?;

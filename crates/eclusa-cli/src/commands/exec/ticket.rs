@@ -46,7 +46,7 @@ pub(in crate::commands) async fn run(
     let store = ctx.store_for_one_call()?;
     shell::sweep(&sandboxes);
     let slot = StatusSlot::default();
-    let bash = |files| {
+    let bash = |sandboxes, files| {
         let bash = Bash::new(sandboxes, files).time(AS_LONG_AS_IT_TAKES);
         BashWithStatus { bash, slot: slot.clone() }
     };
@@ -55,7 +55,7 @@ pub(in crate::commands) async fn run(
     if ticket.approved {
         people.push(Arc::new(TicketApproval));
     }
-    let gate = ctx.gate_to_execute_for(&store, bash, people, Some(queue))?;
+    let gate = ctx.gate_to_execute_for(&store, sandboxes, bash, people, Some(queue))?;
     let gate = gate.for_run(Run {
         conversation: ticket.conversation.as_str().into(),
         client: Some(ticket.client.as_str().into()),

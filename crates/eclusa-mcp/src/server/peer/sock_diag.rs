@@ -68,8 +68,8 @@ fn question(local: SocketAddr, remote: SocketAddr) -> [u8; QUESTION] {
 fn octets(ip: IpAddr) -> [u8; 16] {
     match ip {
         IpAddr::V4(ip) => {
-            let mut bytes = ip.octets().into_iter();
-            std::array::from_fn(|_| bytes.next().unwrap_or_default())
+            let [a, b, c, d] = ip.octets();
+            [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
         }
         IpAddr::V6(ip) => ip.octets(),
     }
