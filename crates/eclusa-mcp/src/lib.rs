@@ -7,7 +7,8 @@
 //!   │
 //! client.rs   the client of a call: what it can do, how it is asked and told
 //! era.rs      which generation of the protocol a peer speaks: decided here and nowhere else
-//! lines.rs    messages on a pipe             uris.rs  addresses of our own resources
+//! lines.rs    lines on a pipe                call_messages.rs  what is on them, for the usual call
+//! uris.rs     addresses of our own resources
 //! ```
 //!
 //! Two eras of the protocol are alive, and both are spoken on every connection. Up to 2025-11-25
@@ -20,6 +21,7 @@
 // What is deprecated in the newer era is alive in the older one.
 #![expect(deprecated, reason = "roots, sampling, logging and subscriptions are passed on")]
 
+mod call_messages;
 mod client;
 mod era;
 mod gateway;

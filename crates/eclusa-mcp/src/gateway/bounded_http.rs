@@ -21,6 +21,7 @@ use rmcp::{
 use sse_stream::{Error as SseError, Sse, SseStream};
 
 use super::pipe_transport::LastError;
+use crate::call_messages;
 
 const SESSION_HEADER: &str = "mcp-session-id";
 
@@ -101,7 +102,7 @@ impl StreamableHttpClient for BoundedHttpClient {
             return Err(HttpError::UnexpectedContentType(kind));
         }
         let body = read(response, most).await?;
-        let message = serde_json::from_slice(&body)?;
+        let message = call_messages::from_server(&body)?;
         Ok(StreamableHttpPostResponse::Json(message, new))
     }
 
@@ -150,7 +151,7 @@ fn refused(response: &Response, last_error: &LastError, name: &str) -> Result<()
     match response.status() {
         StatusCode::UNAUTHORIZED => {
             last_error.make(format!(
-                "it last_error you to log in: `eclusa servers login {name}`, or name a header for it"
+                "it wants you to log in: `eclusa servers login {name}`, or name a header for it"
             ));
             Err(HttpError::AuthRequired(AuthRequiredError::new(challenge)))
         }

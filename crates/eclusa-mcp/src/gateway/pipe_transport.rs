@@ -18,7 +18,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::lines::{Lines, MAX_LINE_BYTES, Read, at_once, bare};
+use crate::{
+    call_messages,
+    lines::{Lines, MAX_LINE_BYTES, Read, at_once, bare},
+};
 
 /// How many lines that are no messages a server may write before it is given up. Some print a
 /// greeting.
@@ -75,7 +78,7 @@ where
         let (to, last_error) = (self.write.clone(), self.last_error.clone());
         let given_up = self.given_up.clone();
         at_once(async move {
-            let mut line = serde_json::to_vec(&item)?;
+            let mut line = call_messages::to_server(&item)?;
             line.push(b'\n');
             let writing = async {
                 let mut to = to.lock().await;
@@ -133,7 +136,7 @@ impl<R: AsyncRead + Unpin, W> PipeTransport<R, W> {
                 Read::End => return None,
             };
             let text = bare(&line);
-            match serde_json::from_slice(text) {
+            match call_messages::from_server(text) {
                 Ok(message) => return Some(message),
                 Err(_) if text.is_empty() => {}
                 Err(err) => {

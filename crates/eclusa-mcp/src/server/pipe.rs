@@ -19,6 +19,7 @@ use tokio::{
 };
 
 use crate::{
+    call_messages,
     lines::{Lines, MAX_LINE_BYTES, Read, at_once, bare, write},
     server::state::ServerState,
 };
@@ -62,7 +63,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
         if text.is_empty() {
             return None;
         }
-        match serde_json::from_slice(text) {
+        match call_messages::from_client(text) {
             Ok(message) => Some(message),
             Err(err) => {
                 self.explain(text, &err);
