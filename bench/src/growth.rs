@@ -11,7 +11,7 @@ use std::{
 
 use eclusa::{
     Approver as _, AuditSink as _, Blocked, Decision, Gate, GateSetup, MemoryLog, PermissionClass,
-    Question, Reason, Registry, Scene, Source, Tool, ToolCall, Verdict,
+    Question, Reason, Registration, Registry, Scene, Source, Tool, ToolCall, Verdict,
     approve::QuestionPage,
     audit::{Draft, Log},
     registry::{Shape, WhichTools},
@@ -99,9 +99,9 @@ impl Tool for OneOfMany {
 fn tools(count: usize) -> Told {
     let registry = Arc::new(Registry::new());
     let began = Instant::now();
-    for at in 0..count {
-        registry.add(OneOfMany(format!("tool_{at}")))?;
-    }
+    // As the gateway does with the tools of a server.
+    let tools = (0..count).map(|at| Registration::new(OneOfMany(format!("tool_{at}"))));
+    registry.register_all(tools.collect()).into_iter().collect::<Result<(), _>>()?;
     plain(&format!("{count} tools: register all"), began.elapsed());
     let began = Instant::now();
     registry.declare(Shape::Mcp, &WhichTools::All, &Scene::default())?;

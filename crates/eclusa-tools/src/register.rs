@@ -37,24 +37,24 @@ pub struct BuiltInTools {
 /// The registry is held weakly by the tool that searches it.
 pub fn register_all(registry: &Arc<Registry>, tools: BuiltInTools) -> Result<(), RegistryError> {
     let files = tools.files;
-    add(registry, List::new(files.clone()))?;
-    add(registry, Glob::new(files.clone()))?;
-    add(registry, Grep::new(files.clone()))?;
-    add(registry, WebFetch::new(Fetcher::new(HostRules::every_host(), tools.web)))?;
-    if let Some(diagnostics) = tools.diagnostics {
-        add(registry, diagnostics)?;
-    }
+    let fetcher = Fetcher::new(HostRules::every_host(), tools.web);
     let context = FileToolContext::new(files.clone()).max_size(tools.max_file_size);
-    register_file_tools(registry, &context)?;
-    add(registry, PagedOutput::new(tools.spool))?;
-    add(registry, ToolSearch::new(registry, tools.scene))?;
-    add(registry, Todo::new())?;
+    let mut all = file_tools(&context);
+    all.extend([
+        built_in(List::new(files.clone())),
+        built_in(Glob::new(files.clone())),
+        built_in(Grep::new(files.clone())),
+        built_in(WebFetch::new(fetcher)),
+        built_in(PagedOutput::new(tools.spool)),
+        built_in(ToolSearch::new(registry, tools.scene)),
+        built_in(Todo::new()),
+    ]);
+    all.extend(tools.diagnostics.map(built_in));
     if let Some(sandboxes) = tools.sandboxes {
         let bash = Bash::new(sandboxes, files).time(tools.command_time);
-        add(registry, bash.jobs())?;
-        add(registry, bash)?;
+        all.extend([built_in(bash.jobs()), built_in(bash)]);
     }
-    Ok(())
+    registry.register_all(all).into_iter().collect()
 }
 
 /// Registers `read` and every tool that changes files.
@@ -62,18 +62,24 @@ pub fn register_file_tools(
     registry: &Registry,
     context: &FileToolContext,
 ) -> Result<(), RegistryError> {
-    let read = Read::new(context.files.clone()).max_size(context.max_size);
-    add(registry, read.read_tracker(context.read_tracker()))?;
-    add(registry, Write::new(context.clone()))?;
-    add(registry, EditFile::new(context.clone()))?;
-    add(registry, MultiEdit::new(context.clone()))?;
-    add(registry, ApplyPatch::new(context.clone()))?;
-    add(registry, Delete::new(context.clone()))?;
-    add(registry, Move::new(context.clone()))?;
-    add(registry, MakeDir::new(context.clone()))
+    registry.register_all(file_tools(context)).into_iter().collect()
 }
 
-/// Adds one of our tools. A test has tried all their schemas.
-fn add(registry: &Registry, tool: impl Tool) -> Result<(), RegistryError> {
-    registry.register(Registration::new(tool).lazy())
+fn file_tools(context: &FileToolContext) -> Vec<Registration> {
+    let read = Read::new(context.files.clone()).max_size(context.max_size);
+    vec![
+        built_in(read.read_tracker(context.read_tracker())),
+        built_in(Write::new(context.clone())),
+        built_in(EditFile::new(context.clone())),
+        built_in(MultiEdit::new(context.clone())),
+        built_in(ApplyPatch::new(context.clone())),
+        built_in(Delete::new(context.clone())),
+        built_in(Move::new(context.clone())),
+        built_in(MakeDir::new(context.clone())),
+    ]
+}
+
+/// One of our tools. A test has tried all their schemas.
+fn built_in(tool: impl Tool) -> Registration {
+    Registration::new(tool).lazy()
 }

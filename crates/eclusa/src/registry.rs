@@ -12,12 +12,15 @@ pub use registered::{ExtraArgs, Registered, Registration, check_tool_name};
 pub use schema_check::{SchemaError, check_lazy_schema, check_schema};
 pub use search::SearchHit;
 
+use snapshot_builder::{SnapshotBuilder, aliases, place};
+
 pub(crate) mod arguments;
 mod declare;
 mod plain_schema;
 mod registered;
 mod schema_check;
 mod search;
+mod snapshot_builder;
 
 /// More tools than this are more than a model keeps in view.
 pub const MANY_TOOLS: usize = 40;
@@ -36,7 +39,7 @@ pub struct Registry {
 /// All tools at one moment, and what was rendered of them.
 #[derive(Default)]
 struct Snapshot {
-    /// Sorted by name. A change copies one pointer for each tool and nothing else.
+    /// Sorted by name. A change copies one pointer for each tool.
     tools: Vec<Arc<Registered>>,
     rendered: declare::Cache,
 }
@@ -77,40 +80,38 @@ impl Registry {
     /// Adds a tool. A name or alias that is taken is refused, unless the registration says that
     /// it replaces the tool of the same name.
     pub fn register(&self, registration: Registration) -> Result<(), RegistryError> {
-        let over = registration.over;
-        let new = Arc::new(Registered::new(registration)?);
+        self.register_all(vec![registration]).pop().unwrap_or(Ok(()))
+    }
+
+    /// Adds tools, all at the same moment. One that is refused leaves the others alone; the answers
+    /// are in the order of the tools.
+    pub fn register_all(&self, registrations: Vec<Registration>) -> Vec<Result<(), RegistryError>> {
+        // Outside the lock: schemas are compiled here.
+        let new: Vec<_> = registrations
+            .into_iter()
+            .map(|it| (it.over, Registered::new(it).map(Arc::new)))
+            .collect();
         let _writing = self.writing();
         let now = self.now.load();
-        let mut tools = now.tools.clone();
-        match now.place(new.name()) {
-            Ok(at) => {
-                let replaces = |old: &Arc<Registered>| {
-                    over && (new.server().is_none() || new.server() == old.server())
-                };
-                match tools.get_mut(at) {
-                    Some(old) if replaces(old) => {
-                        if old.was_found() {
-                            new.set_found();
-                        }
-                        *old = new.clone();
-                    }
-                    _ => return Err(RegistryError::Duplicate(new.name().to_owned())),
-                }
-            }
-            Err(at) => tools.insert(at, new.clone()),
+        let mut next = SnapshotBuilder::of(&now.tools);
+        let added: Vec<_> = new
+            .iter()
+            .map(|(over, new)| match new {
+                Ok(new) => next.add(new, *over),
+                Err(why) => Err(why.clone()),
+            })
+            .collect();
+        if added.iter().any(Result::is_ok) {
+            self.show(Snapshot::of(next.tools));
         }
-        if let Some(name) = taken(&tools, &new) {
-            return Err(RegistryError::Duplicate(name.to_owned()));
-        }
-        self.show(Snapshot::of(tools));
-        Ok(())
+        added
     }
 
     /// Takes a tool away, and gives it back.
     pub fn remove(&self, name: &str) -> Result<Arc<Registered>, RegistryError> {
         let _writing = self.writing();
         let now = self.now.load();
-        let at = now.place(name).map_err(|_| RegistryError::NotFound(name.to_owned()))?;
+        let at = place(&now.tools, name).map_err(|_| RegistryError::NotFound(name.to_owned()))?;
         let mut tools = now.tools.clone();
         let removed = tools.remove(at);
         self.show(Snapshot::of(tools));
@@ -221,13 +222,8 @@ impl Snapshot {
         seen.cloned().collect()
     }
 
-    /// Where the tool of this name is, or would be.
-    fn place(&self, name: &str) -> Result<usize, usize> {
-        self.tools.binary_search_by(|it| it.name().cmp(name))
-    }
-
     fn get(&self, name: &str) -> Option<&Arc<Registered>> {
-        match self.place(name) {
+        match place(&self.tools, name) {
             Ok(at) => self.tools.get(at),
             Err(_) => self.tools.iter().find(|it| aliases(it).any(|it| it == name)),
         }
@@ -237,21 +233,4 @@ impl Snapshot {
         let listed = self.tools.iter().filter(|it| !it.unlisted()).map(|it| it.name());
         listed.chain(self.tools.iter().flat_map(|it| aliases(it)))
     }
-}
-
-fn aliases(tool: &Registered) -> impl Iterator<Item = &str> {
-    tool.facts().aliases.iter().map(String::as_str)
-}
-
-/// A name or alias that one of these tools, a new one, has in common with another, or has twice.
-fn taken<'a>(tools: &'a [Arc<Registered>], new: &'a Arc<Registered>) -> Option<&'a str> {
-    let others = || tools.iter().filter(|it| !Arc::ptr_eq(it, new));
-    let of_another = |name: &str| others().any(|it| aliases(it).any(|it| it == name));
-    let name_taken = of_another(new.name()).then(|| new.name());
-    let alias_taken = aliases(new).enumerate().find(|(at, alias)| {
-        aliases(new).take(*at).chain([new.name()]).any(|it| it == *alias)
-            || others().any(|it| it.name() == *alias)
-            || of_another(alias)
-    });
-    name_taken.or(alias_taken.map(|(_, alias)| alias))
 }

@@ -152,22 +152,30 @@ impl Upstream {
         let checked = pins::check(&*self.world.pins, name, &now)
             .map_err(|err| format!("what its tools said before cannot be looked up: {err}"))?;
         let before = self.told().registered.clone();
-        let mut registered = BTreeMap::new();
+        let (mut registered, mut new, mut registrations) =
+            (BTreeMap::new(), Vec::new(), Vec::new());
         for definition in definitions {
-            let changed = checked.changed.get(&definition.original).cloned();
-            let mut tool = ListedTool {
+            let tool = ListedTool {
                 name: definition.name.clone(),
                 original: definition.original.clone(),
                 flags: definition.flags.clone(),
-                changed,
+                changed: checked.changed.get(&definition.original).cloned(),
                 refused: None,
             };
             let shown = self.shown(&definition, tool.changed.is_some());
-            let same = before.get(&tool.name).is_some_and(|it| it.revision == shown.revision);
-            let changed = tool.changed.as_ref();
-            match if same { Ok(()) } else { self.register(definition, changed) } {
+            if before.get(&tool.name).is_some_and(|it| it.revision == shown.revision) {
+                registered.insert(tool.name.clone(), shown);
+                seen.push(tool);
+                continue;
+            }
+            registrations.push(self.registration(definition, tool.changed.as_ref()));
+            new.push((tool, shown));
+        }
+        let added = self.world.registry.register_all(registrations);
+        for ((mut tool, shown), added) in new.into_iter().zip(added) {
+            match added {
                 Ok(()) => drop(registered.insert(tool.name.clone(), shown)),
-                Err(why) => tool.refused = Some(why),
+                Err(why) => tool.refused = Some(why.to_string()),
             }
             seen.push(tool);
         }
@@ -197,11 +205,11 @@ impl Upstream {
         }
     }
 
-    fn register(
+    fn registration(
         self: &Arc<Upstream>,
         definition: ToolDefinition,
         changed: Option<&DefinitionChange>,
-    ) -> Result<(), String> {
+    ) -> Registration {
         let alias = self.plain_name(&definition);
         let revision = digest(&definition.pinned).to_string();
         let (name, server) = (definition.name.clone(), self.settings.name.clone());
@@ -243,14 +251,13 @@ impl Upstream {
             registration =
                 registration.review(ReviewConfig { input: Some(Arc::new(stop)), output: None });
         }
-        registration = match self.settings.deferred {
+        match self.settings.deferred {
             _ if changed.is_some() => registration.deferred(),
             Some(true) => registration.deferred(),
             // Whoever wraps one server alone wants to see it whole, and has nothing to search with.
             None if !self.world.plain => registration.deferred_when_many(),
             Some(false) | None => registration,
-        };
-        self.world.registry.register(registration).map_err(|err| err.to_string())
+        }
     }
 
     /// The name that the server gave it, where clients know it by that and can.

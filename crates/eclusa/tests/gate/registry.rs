@@ -93,6 +93,49 @@ async fn aliases_lead_to_the_tool_under_its_own_name() {
 }
 
 #[test]
+fn tools_are_added_at_the_same_moment_and_one_that_is_refused_alone() {
+    let registry = Registry::new();
+    let named = |name: &str, alias: &str| {
+        let facts = Facts { aliases: vec![alias.into()], ..Facts::default() };
+        Registration::new(Named { name: name.into(), facts })
+    };
+    let changes = registry.changes();
+    let added = registry.register_all(vec![
+        named("a", "x"),
+        named("b", "x"),
+        named("c", "a"),
+        named("x", "z"),
+        named("d", "y"),
+        named("d", "v"),
+        Registration::new(tool("no name")),
+    ]);
+    let taken = |name: &str| Err(RegistryError::Duplicate(name.into()));
+    assert_eq!(
+        added,
+        [
+            Ok(()),
+            taken("x"),
+            taken("a"),
+            taken("x"),
+            Ok(()),
+            taken("d"),
+            Err(RegistryError::BadName("no name".into())),
+        ]
+    );
+    assert_eq!(names(&registry.list()), ["a", "d"]);
+    assert!(changes.has_changed().unwrap());
+    // What is replaced takes its aliases with it, and keeps them where the new one has them too.
+    let added = registry.register_all(vec![
+        named("a", "w").replace(),
+        named("b", "x"),
+        named("d", "y").replace(),
+    ]);
+    assert_eq!(added, [Ok(()), Ok(()), Ok(())]);
+    let told = |alias: &str| registry.get(alias).map(|it| it.name().to_owned());
+    assert_eq!(["w", "x", "y"].map(told), ["a", "b", "d"].map(|it| Some(it.to_owned())));
+}
+
+#[test]
 fn a_tool_without_facts_is_assumed_to_be_the_worst() {
     // S3.11, S3.42, S4.1
     let registry = Registry::new();
