@@ -44,6 +44,8 @@ const FURTHER: [&str; 14] = [
 ];
 
 /// What is run with each of them: whatever reads a repository, and what changes one.
+/// Without `git bisect`, which does not read `core.hooksPath` and runs the hook for references of the
+/// repository itself: it is judged as what runs other code.
 pub(crate) const TRIGGERS: [&str; 26] = [
     "git status",
     "git diff",
@@ -70,7 +72,7 @@ pub(crate) const TRIGGERS: [&str; 26] = [
     "git submodule update --init; git submodule status; git worktree list",
     "git gc --auto; git maintenance run --auto; git fsck; git repack -q",
     "git difftool -y; git mergetool -y; git help log; git help -w log; git web--browse x; git instaweb",
-    "git format-patch -1 --stdout | git am; git am --abort; git send-email --dry-run HEAD~1; git notes add -m x; git bisect start; git bisect reset; git push trap; git clone -q . /tmp/c",
+    "git format-patch -1 --stdout | git am; git am --abort; git send-email --dry-run HEAD~1; git notes add -m x; git push trap; git clone -q . /tmp/c",
 ];
 
 /// Every setting that this git knows.
