@@ -44,8 +44,6 @@ const FURTHER: [&str; 14] = [
 ];
 
 /// What is run with each of them: whatever reads a repository, and what changes one.
-/// Without `git bisect`, which does not read `core.hooksPath` and runs the hook for references of the
-/// repository itself: it is judged as what runs other code.
 pub(crate) const TRIGGERS: [&str; 26] = [
     "git status",
     "git diff",
@@ -74,6 +72,12 @@ pub(crate) const TRIGGERS: [&str; 26] = [
     "git difftool -y; git mergetool -y; git help log; git help -w log; git web--browse x; git instaweb",
     "git format-patch -1 --stdout | git am; git am --abort; git send-email --dry-run HEAD~1; git notes add -m x; git push trap; git clone -q . /tmp/c",
 ];
+
+/// Run after the others: it does not read `core.hooksPath` (git 2.47), and would run [`REFERENCE_HOOK`].
+pub(crate) const BISECT: &str = "git bisect start; git bisect reset";
+
+/// The one hook that git runs whatever it is told, for [`BISECT`] alone (docs/sandbox.md).
+pub(crate) const REFERENCE_HOOK: &str = ".git/hooks/reference-transaction";
 
 /// Every setting that this git knows.
 pub(crate) fn keys() -> Result<Vec<String>, String> {

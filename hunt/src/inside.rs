@@ -198,6 +198,11 @@ impl Room {
             for text in git::TRIGGERS {
                 room.shell(text, &env)?;
             }
+            // Every other hook and every setting must hold for it too.
+            match fs::remove_file(work().join(git::REFERENCE_HOOK)) {
+                Err(err) if err.kind() != io::ErrorKind::NotFound => return Err(err),
+                _ => room.shell(git::BISECT, &env)?,
+            };
             Ok(work().join("MARK").exists())
         };
         let unguarded = tried(self, false)?;

@@ -72,7 +72,8 @@ struct UsualCall {
 struct UsualParams {
     name: String,
     arguments: Option<JsonObject>,
-    _meta: Option<JsonObject>,
+    #[serde(rename = "_meta")]
+    meta: Option<JsonObject>,
 }
 
 impl UsualCall {
@@ -80,7 +81,7 @@ impl UsualCall {
         let mut params = CallToolRequestParams::new(self.params.name);
         params.arguments = self.params.arguments;
         let mut request = CallToolRequest::new(params);
-        if let Some(meta) = self.params._meta {
+        if let Some(meta) = self.params.meta {
             request.extensions.insert(RequestMetaObject::from(meta));
         }
         JsonRpcMessage::request(ClientRequest::CallToolRequest(request), self.id)
@@ -101,7 +102,7 @@ struct UsualAnswer {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct UsualResult {
     content: Vec<ContentBlock>,
-    /// Nothing in it is something else than nothing.
+    /// `null` is a value here, and not the same as no field.
     #[serde(default, deserialize_with = "present")]
     structured_content: Option<Value>,
     is_error: Option<bool>,

@@ -163,21 +163,22 @@ impl Upstream {
                 refused: None,
             };
             let shown = self.shown(&definition, tool.changed.is_some());
-            if before.get(&tool.name).is_some_and(|it| it.revision == shown.revision) {
-                registered.insert(tool.name.clone(), shown);
-                seen.push(tool);
-                continue;
+            match before.get(&tool.name).is_some_and(|it| it.revision == shown.revision) {
+                true => drop(registered.insert(tool.name.clone(), shown)),
+                false => {
+                    registrations.push(self.registration(definition, tool.changed.as_ref()));
+                    new.push((seen.len(), shown));
+                }
             }
-            registrations.push(self.registration(definition, tool.changed.as_ref()));
-            new.push((tool, shown));
+            seen.push(tool);
         }
         let added = self.world.registry.register_all(registrations);
-        for ((mut tool, shown), added) in new.into_iter().zip(added) {
+        for ((at, shown), added) in new.into_iter().zip(added) {
+            let Some(tool) = seen.get_mut(at) else { continue };
             match added {
                 Ok(()) => drop(registered.insert(tool.name.clone(), shown)),
                 Err(why) => tool.refused = Some(why.to_string()),
             }
-            seen.push(tool);
         }
         self.show(seen, registered);
         self.refresh_resources(peer).await;

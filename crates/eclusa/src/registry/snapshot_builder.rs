@@ -4,8 +4,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{Registered, RegistryError};
 
-/// The tools that there will be, and whose every alias is. Names are looked up and not searched for,
-/// so that two thousand tools take a hundred times as long to add as twenty.
+/// The tools that there will be, and whose every alias is. Names are looked up and not searched for:
+/// a server may have thousands of tools.
 pub(super) struct SnapshotBuilder<'a> {
     /// Sorted by name.
     pub(super) tools: Vec<Arc<Registered>>,
