@@ -26,6 +26,7 @@ mod display;
 mod doctor;
 mod exec;
 mod feed;
+mod goldens;
 mod guard;
 mod hook;
 mod hook_faults;
