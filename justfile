@@ -25,7 +25,7 @@ lint:
 
 # The house rules alone.
 tidy:
-    cargo test -p eclusa-tidy --test tidy
+    cargo test -p xtask --test tidy
 
 # Make the mistakes, and see that each is noticed. `just mutants permit` makes those whose name has the word.
 mutants *words:

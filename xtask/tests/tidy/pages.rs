@@ -11,9 +11,9 @@ use eclusa::{
     audit::{Clock, Head},
     workspace::digest,
 };
-use eclusa_tidy::source::root;
 use serde_json::{Value, json};
 use syn::{Item, visit::Visit};
+use xtask::source::root;
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap()

@@ -1,4 +1,4 @@
-//! The mutation check: makes each mistake in a copy of the library and sees that it is noticed.
+//! The mutation check: makes each mistake in a copy of the workspace and sees that it is noticed.
 //!
 //! A mistake of order must be refused by the compiler, with the error that was expected and no
 //! other. A mistake inside a gate must compile, and a test must fail. A mutant that survives, or
@@ -8,13 +8,15 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitCode, ExitStatus, Output, Stdio},
+    process::{Child, ExitStatus, Output, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
-use eclusa_tidy::{mutants::Mutant, mutants::all, source::root};
 use serde_json::Value;
+use xtask::{mutants::Mutant, source::root};
+
+use crate::program;
 
 /// A test binary that takes longer than this hangs, which is not passing.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -25,48 +27,32 @@ const WITHOUT_A_MISTAKE: Duration = Duration::from_secs(1200);
 /// Whether the library compiles: built as the tests are, which others have compiled the most of.
 const CHECK: [&str; 5] = ["test", "--no-run", "--workspace", "--test", "gate"];
 
-fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    match check(&words) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(survivors) => {
-            println!("{survivors} mistakes were not noticed");
-            ExitCode::FAILURE
-        }
-        Err(problem) => {
-            println!("the mutation check cannot be made: {problem}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Makes the mistakes whose name has one of these words, all of them if there are none, and says
-/// how many were not noticed.
-fn check(words: &[String]) -> Result<usize, String> {
+/// Makes these mistakes and says how many were not noticed.
+pub(crate) fn check(mutants: &[Mutant]) -> Result<usize, String> {
     let began = Instant::now();
-    let chosen = |it: &Mutant| words.is_empty() || words.iter().any(|word| it.name.contains(word));
-    let mutants: Vec<Mutant> = all()?.into_iter().filter(chosen).collect();
     let scratch = Scratch::new().map_err(|err| err.to_string())?;
-    for mutant in &mutants {
+    for mutant in mutants {
         scratch.mistaken(mutant)?;
     }
 
     println!("the library as it is: it must compile, and its tests must pass");
-    let built = scratch.cargo(&CHECK)?;
+    let built = scratch.cargo(&CHECK, Packages::Shared)?;
     if !built.status.success() {
         return Err(String::from_utf8_lossy(&built.stderr).into_owned());
     }
-    let binaries = scratch.binaries(&mutants)?;
-    let needed: BTreeSet<(&str, &str)> =
-        mutants.iter().filter_map(|it| Some((it.test.as_deref()?, it.only.as_str()))).collect();
-    for (test, only) in needed {
+    let binaries = scratch.binaries(mutants)?;
+    let needed: BTreeSet<(&str, &str, &str)> = mutants
+        .iter()
+        .filter_map(|it| Some((it.test.as_deref()?, it.only.as_str(), it.package.as_str())))
+        .collect();
+    for (test, only, package) in needed {
         let binary = binaries.get(test).ok_or(format!("there is no test binary `{test}`"))?;
-        if let Noticed::By(failed) = scratch.run(binary, only, WITHOUT_A_MISTAKE)? {
+        if let Noticed::By(failed) = scratch.run(binary, only, package, WITHOUT_A_MISTAKE)? {
             return Err(format!("without any mistake, {test} fails: {failed}"));
         }
     }
 
-    let survivors = scratch.notice_all(&mutants, began)?;
+    let survivors = scratch.notice_all(mutants, began)?;
     println!("{} mistakes made in {} s", mutants.len(), began.elapsed().as_secs());
     Ok(survivors)
 }
@@ -83,6 +69,24 @@ enum Built {
     Decided(Noticed),
     /// This test binary decides.
     Tests(PathBuf),
+}
+
+/// Where a mutant is built.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Packages {
+    /// Where the tests were built: what they were built with need not be built again.
+    Shared,
+    /// Apart: a mutant of the program would take the place of the program that other tests start.
+    Apart,
+}
+
+impl Packages {
+    fn of(mutant: &Mutant) -> Packages {
+        match mutant.package == "eclusa-cli" {
+            true => Packages::Apart,
+            false => Packages::Shared,
+        }
+    }
 }
 
 /// A copy of the workspace.
@@ -111,7 +115,7 @@ impl Scratch {
         let mut before: BTreeMap<PathBuf, String> = BTreeMap::new();
         let mut now: BTreeMap<PathBuf, String> = BTreeMap::new();
         for edit in &mutant.edit {
-            let path = self.house.join("crates/eclusa/src").join(&edit.file);
+            let path = self.house.join(edit.path());
             let text = match now.get(&path) {
                 Some(text) => text.clone(),
                 None => fs::read_to_string(&path).map_err(|err| format!("{}: {err}", edit.file))?,
@@ -163,7 +167,8 @@ impl Scratch {
                 match built {
                     Built::Decided(noticed) => tell(mutant, noticed),
                     Built::Tests(binary) => {
-                        let tests = move || self.run(&binary, &mutant.only, PATIENCE);
+                        let tests =
+                            move || self.run(&binary, &mutant.only, &mutant.package, PATIENCE);
                         running = Some((mutant, scope.spawn(tests)));
                     }
                 }
@@ -179,7 +184,7 @@ impl Scratch {
     fn build(&self, mutant: &Mutant) -> Result<Built, String> {
         let Some(test) = &mutant.test else {
             let expected = mutant.error.clone().unwrap_or_default();
-            return Ok(Built::Decided(refused(&self.cargo(&CHECK)?, &expected)));
+            return Ok(Built::Decided(refused(&self.cargo(&CHECK, Packages::Shared)?, &expected)));
         };
         let binaries = match self.binaries(std::slice::from_ref(mutant)) {
             Ok(binaries) => binaries,
@@ -196,29 +201,37 @@ impl Scratch {
         Ok(Built::Tests(kept))
     }
 
-    /// Builds the test binaries that these mutants need.
+    /// Builds the test binaries that these mutants need, by their names.
     fn binaries(&self, mutants: &[Mutant]) -> Result<BTreeMap<String, PathBuf>, String> {
-        let names: BTreeSet<&str> = mutants.iter().filter_map(|it| it.test.as_deref()).collect();
-        // All packages are chosen, so that dependencies have the features that they have everywhere.
-        let mut arguments = vec!["test", "--no-run", "--message-format=json", "--workspace"];
-        for name in names {
-            arguments.extend(["--test", name]);
+        let mut needed: BTreeMap<Packages, BTreeSet<&str>> = BTreeMap::new();
+        for mutant in mutants {
+            needed.entry(Packages::of(mutant)).or_default().extend(mutant.test.as_deref());
         }
-        if arguments.len() == 4 {
-            return Ok(BTreeMap::new());
+        let mut found = BTreeMap::new();
+        for (packages, names) in needed.into_iter().filter(|(_, names)| !names.is_empty()) {
+            // All packages are chosen, so that dependencies have the features that they have everywhere.
+            let mut arguments = vec!["test", "--no-run", "--message-format=json", "--workspace"];
+            for name in names {
+                arguments.extend(["--test", name]);
+            }
+            let built = self.cargo(&arguments, packages)?;
+            if !built.status.success() {
+                return Err(rendered(&built));
+            }
+            let lines = String::from_utf8_lossy(&built.stdout).into_owned();
+            let lines = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            found.extend(lines.filter_map(|line| binary(&line)));
         }
-        let built = self.cargo(&arguments)?;
-        if !built.status.success() {
-            return Err(rendered(&built));
-        }
-        let lines = String::from_utf8_lossy(&built.stdout).into_owned();
-        let lines = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        Ok(lines.filter_map(|line| binary(&line)).collect())
+        Ok(found)
     }
 
-    fn cargo(&self, arguments: &[&str]) -> Result<Output, String> {
+    fn cargo(&self, arguments: &[&str], packages: Packages) -> Result<Output, String> {
         let mut cargo = program("cargo", &self.house);
-        cargo.args(arguments).env("CARGO_TARGET_DIR", &self.target);
+        let target = match packages {
+            Packages::Shared => self.target.clone(),
+            Packages::Apart => self.target.join("mutants/target"),
+        };
+        cargo.args(arguments).env("CARGO_TARGET_DIR", target);
         // Each mistake changes little of a crate: what is the same is not compiled again, and what
         // is compiled for it once need not be quick.
         cargo.env("CARGO_INCREMENTAL", "1");
@@ -227,12 +240,19 @@ impl Scratch {
     }
 
     /// Runs the tests of a binary whose names have this part.
-    fn run(&self, binary: &Path, only: &str, patience: Duration) -> Result<Noticed, String> {
+    fn run(
+        &self,
+        binary: &Path,
+        only: &str,
+        package: &str,
+        patience: Duration,
+    ) -> Result<Noticed, String> {
+        let home = self.house.join("crates").join(package);
         let log = self.target.join("mutant.log");
         let file = fs::File::create(&log).map_err(|err| err.to_string())?;
-        let mut tests = program(binary, &self.house.join("crates/eclusa"));
+        let mut tests = program(binary, &home);
         tests.arg(only).stdin(Stdio::null()).stdout(file).stderr(Stdio::null());
-        tests.env("CARGO_MANIFEST_DIR", self.house.join("crates/eclusa"));
+        tests.env("CARGO_MANIFEST_DIR", home);
         tests.env("INSTA_UPDATE", "no").env("PROPTEST_CASES", "32");
         let mut tests = tests.spawn().map_err(|err| err.to_string())?;
         let Some(status) = end(&mut tests, patience).map_err(|err| err.to_string())? else {
@@ -308,13 +328,6 @@ fn binary(message: &Value) -> Option<(String, PathBuf)> {
     let executable = message.get("executable")?.as_str()?;
     let name = message.pointer("/target/name")?.as_str()?;
     Some((name.to_owned(), executable.into()))
-}
-
-#[expect(clippy::disallowed_methods, reason = "the check is made of cargo and test binaries")]
-fn program(name: impl AsRef<std::ffi::OsStr>, directory: &Path) -> Command {
-    let mut program = Command::new(name);
-    program.current_dir(directory);
-    program
 }
 
 /// Makes `to` like `from`: what is the same keeps its time stamp, what is gone goes.

@@ -60,7 +60,7 @@ fn of_crate(name: &str, sources: &[Source]) -> Vec<String> {
     let in_circles: BTreeSet<&String> = circles.iter().flatten().collect();
     let stale = known.iter().filter(|it| !in_circles.contains(&(**it).to_owned()));
     wrong.extend(stale.map(|it| {
-        format!("crates/{name}: `{it}` is in no circle any more: take it from tidy/src/circles.rs")
+        format!("crates/{name}: `{it}` is in no circle any more: take it from xtask/src/circles.rs")
     }));
     wrong
 }

@@ -70,7 +70,9 @@ fn fact(line: usize, text: &str) -> Option<Row<'_>> {
 /// Tests that a page names and that are not there. A test is a name in backticks that begins with
 /// one of our crates: `eclusa::gate::…`.
 pub fn named_tests(source: &Source, sources: &[Source]) -> Vec<String> {
-    let is_test = |name: &&str| name.starts_with("eclusa") && name.contains("::");
+    let is_test = |name: &&str| {
+        (name.starts_with("eclusa") || name.starts_with("xtask::")) && name.contains("::")
+    };
     let missing = quoted(&source.text).filter(is_test).filter(|it| !has_test(it, sources));
     missing
         .map(|it| format!("{}: names the test `{it}`, which is not there", source.path))
@@ -79,7 +81,7 @@ pub fn named_tests(source: &Source, sources: &[Source]) -> Vec<String> {
 
 /// Files of ours that a page names and that are not there: `crates/…`, `docs/…` and the like.
 pub fn named_files(source: &Source, sources: &[Source]) -> Vec<String> {
-    let rooms = ["bench/", "crates/", "docs/", "fuzz/", "scripts/", "tests/", "tidy/"];
+    let rooms = ["bench/", "crates/", "docs/", "fuzz/", "scripts/", "tests/", "xtask/"];
     let is_file = |name: &&str| {
         rooms.iter().any(|it| name.starts_with(it)) && !name.contains([' ', '*', '<', '{', '…'])
     };
@@ -226,7 +228,7 @@ fn found<'a>(
     sources: &'a [Source],
 ) -> Vec<&'a str> {
     let home = match package {
-        "eclusa_tidy" => "tidy/".to_owned(),
+        "xtask" => "xtask/".to_owned(),
         "eclusa_bench" => "bench/".to_owned(),
         package => format!("crates/{}/", package.replace('_', "-")),
     };

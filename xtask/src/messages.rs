@@ -51,7 +51,7 @@ pub fn complaints(sources: &[Source]) -> Vec<String> {
     let is_here = |it: &&(&str, &str)| sources.iter().any(|source| source.path == it.0);
     let stale = EXCUSED.iter().filter(is_here).filter(|it| !excused.contains(&it.0));
     wrong.extend(
-        stale.map(|it| format!("{}: needs no excuse any more in tidy/src/messages.rs", it.0)),
+        stale.map(|it| format!("{}: needs no excuse any more in xtask/src/messages.rs", it.0)),
     );
     wrong
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, sync::LazyLock};
 
-use eclusa_tidy::{
+use xtask::{
     bans, circles, messages, mission, mutants, rooms, shape,
     source::{Source, all, root},
     tokens, words,
@@ -26,7 +26,7 @@ fn none(wrong: Vec<String>) {
 #[test]
 fn sources_are_found() {
     let paths: Vec<&str> = rust().map(|it| it.path.as_str()).collect();
-    for path in ["crates/eclusa/src/gate.rs", "crates/eclusa-cli/src/main.rs", "tidy/src/lib.rs"] {
+    for path in ["crates/eclusa/src/gate.rs", "crates/eclusa-cli/src/main.rs", "xtask/src/lib.rs"] {
         assert!(paths.contains(&path), "{path} is not among the sources");
     }
 }
@@ -126,9 +126,9 @@ fn every_mutant_still_fits_the_code() {
         // Edits of one file build on each other.
         let mut texts = std::collections::HashMap::new();
         let misfits = mutant.edit.iter().filter_map(|edit| {
-            let text = texts.entry(&edit.file).or_insert_with(|| {
-                fs::read_to_string(root().join("crates/eclusa/src").join(&edit.file)).unwrap()
-            });
+            let text = texts
+                .entry(&edit.file)
+                .or_insert_with(|| fs::read_to_string(root().join(edit.path())).unwrap());
             match edit.apply(text) {
                 Ok(mutated) => {
                     *text = mutated;

@@ -1,8 +1,8 @@
 //! Every rule of the house complains when it is broken: a rule that cannot fail holds nothing.
 
-use eclusa_tidy::{
+use xtask::{
     bans, circles, messages, mission,
-    mutants::Edit,
+    mutants::{self, Edit, Mutant},
     rooms, shape,
     source::{Source, all, root},
     tokens, words,
@@ -354,6 +354,29 @@ fn mutants_that_fit_nowhere() {
     for (find, replace) in [("two", "2"), ("three", "3"), ("one", "one")] {
         assert!(edit(find, replace).is_err(), "{find}");
     }
+}
+
+#[test]
+fn mutants_that_something_has_changed_about() {
+    let list = |only: &str, file: &str| {
+        let text = format!(
+            "[[mutant]]\nname = 'a'\ntest = 'gate'\nonly = '{only}'\n[[mutant.edit]]\nfile = '{file}'\nfind = 'x'\nreplace = 'y'\n"
+        );
+        mutants::read(&text, "a list").unwrap()
+    };
+    let [mutant] = &list("review::", "gate/review.rs")[..] else { panic!() };
+    let touched =
+        |path: &str, before: &[Mutant]| mutant.is_touched(&[path.to_owned()].into(), before);
+    let as_it_was = list("review::", "gate/review.rs");
+    assert!(touched("crates/eclusa/src/gate/review.rs", &as_it_was));
+    assert!(touched("crates/eclusa/tests/gate/review.rs", &as_it_was));
+    assert!(touched("README.md", &[]));
+    assert!(touched("README.md", &list("permit::", "gate/review.rs")));
+    assert!(!touched("crates/eclusa/src/gate/permit.rs", &as_it_was));
+    let elsewhere = list("gates::", "crates/eclusa-app/src/gates.rs");
+    assert!(
+        elsewhere[0].is_touched(&["crates/eclusa-app/src/gates.rs".to_owned()].into(), &elsewhere)
+    );
 }
 
 #[test]

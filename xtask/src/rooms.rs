@@ -70,7 +70,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
             "eclusa-workspace",
         ],
     ),
-    ("eclusa-tidy", &["eclusa", "eclusa-config"]),
+    ("xtask", &["eclusa", "eclusa-config"]),
 ];
 
 /// What the tests of a crate may use beside that.
@@ -127,7 +127,8 @@ pub fn direction(manifests: &[Manifest]) -> Vec<String> {
     for manifest in manifests {
         let Some(package) = manifest.package.as_deref() else { continue };
         let Some(allowed) = may.get(package) else {
-            wrong.push(format!("{}: `{package}` has no place in tidy/src/rooms.rs", manifest.path));
+            wrong
+                .push(format!("{}: `{package}` has no place in xtask/src/rooms.rs", manifest.path));
             continue;
         };
         let tests = TESTS_MAY_USE.iter().find(|it| it.0 == package).map_or(&[][..], |it| it.1);
