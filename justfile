@@ -42,5 +42,5 @@ doc:
 # Drive the built binary with the official MCP clients and the conformance suite (from the package registries).
 mcp:
     cargo build
-    scripts/mcp-clients
-    scripts/mcp-conformance
+    tests/e2e/mcp-clients
+    tests/e2e/mcp-conformance

@@ -1,4 +1,4 @@
-"""Kills `eclusa ask` at random moments and resumes it; see scripts/kills."""
+"""Kills `eclusa ask` at random moments and resumes it; see tests/e2e/kills."""
 
 import collections
 import json

@@ -1,4 +1,4 @@
-// The official TypeScript SDKs read the streams of the server of scripts/sdks.py; see scripts/sdks.
+// The official TypeScript SDKs read the streams of the server of tests/e2e/sdks.py; see tests/e2e/sdks.
 import assert from "node:assert";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";

@@ -1,4 +1,4 @@
-"""Drives `eclusa chat` in tmux; see scripts/terminal."""
+"""Drives `eclusa chat` in tmux; see tests/e2e/terminal."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""llama.cpp's own server with a model made by hand, talked to by `eclusa ask`; see scripts/real-server."""
+"""llama.cpp's own server with a model made by hand, talked to by `eclusa ask`; see tests/e2e/real-server."""
 
 import json
 import os

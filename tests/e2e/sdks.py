@@ -1,4 +1,4 @@
-"""The official SDKs as judges of what `eclusa ask` sends and reads; see scripts/sdks."""
+"""The official SDKs as judges of what `eclusa ask` sends and reads; see tests/e2e/sdks."""
 
 import collections.abc
 import http.server

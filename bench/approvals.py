@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the approvals page with ten thousand pending: how long the inbox takes, and how much memory it has.
 
-    scripts/approvals-measure [PROGRAM] [PENDING]
+    bench/approvals.py [PROGRAM] [PENDING]
 
 The store itself: cargo run --release -p eclusa-store --example approvals
 """
