@@ -1,4 +1,4 @@
-//! The table of `docs/mission.md`: every item of the mission once, every test that it names is
+//! The table of `workshop/mission.md`: every item of the mission once, every test that it names is
 //! there, and one of them says itself that it proves the item.
 
 use crate::source::Source;
@@ -28,7 +28,7 @@ pub fn complaints(page: &str, sources: &[Source]) -> Vec<String> {
     let rows: Vec<Row<'_>> = (1..).zip(page.lines()).filter_map(|(n, line)| row(n, line)).collect();
     let mut wrong = order(&rows);
     for row in &rows {
-        let said = |what: String| format!("docs/mission.md:{}: {} {what}", row.line, row.item);
+        let said = |what: String| format!("workshop/mission.md:{}: {} {what}", row.line, row.item);
         if row.words.split_whitespace().count() < 2 {
             wrong.push(said("does not say what it is".to_owned()));
         }
@@ -50,9 +50,9 @@ fn facts(page: &str, sources: &[Source]) -> Vec<String> {
     let has = |letter: char| rows.iter().any(|it| it.item.starts_with(letter));
     let missing = FACTS.chars().filter(|it| !has(*it));
     let mut wrong: Vec<String> =
-        missing.map(|it| format!("docs/mission.md: the fact {it} has no row")).collect();
+        missing.map(|it| format!("workshop/mission.md: the fact {it} has no row")).collect();
     for row in &rows {
-        let said = |what: String| format!("docs/mission.md:{}: {} {what}", row.line, row.item);
+        let said = |what: String| format!("workshop/mission.md:{}: {} {what}", row.line, row.item);
         wrong.extend(unproven(row, sources).into_iter().map(said));
     }
     wrong
@@ -81,7 +81,7 @@ pub fn named_tests(source: &Source, sources: &[Source]) -> Vec<String> {
 
 /// Files of ours that a page names and that are not there: `crates/…`, `docs/…` and the like.
 pub fn named_files(source: &Source, sources: &[Source]) -> Vec<String> {
-    let rooms = ["bench/", "crates/", "docs/", "fuzz/", "scripts/", "tests/", "xtask/"];
+    let rooms = ["bench/", "crates/", "docs/", "fuzz/", "scripts/", "tests/", "workshop/", "xtask/"];
     let is_file = |name: &&str| {
         rooms.iter().any(|it| name.starts_with(it)) && !name.contains([' ', '*', '<', '{', '…'])
     };
@@ -114,18 +114,18 @@ fn order(rows: &[Row<'_>]) -> Vec<String> {
             Some(row) if row.item == item => {}
             Some(row) => {
                 wrong.push(format!(
-                    "docs/mission.md:{}: {} stands where {item} should",
+                    "workshop/mission.md:{}: {} stands where {item} should",
                     row.line, row.item
                 ));
                 return wrong;
             }
             None => {
-                wrong.push(format!("docs/mission.md: {item} is missing"));
+                wrong.push(format!("workshop/mission.md: {item} is missing"));
                 return wrong;
             }
         }
     }
-    wrong.extend(rows.map(|it| format!("docs/mission.md:{}: {} again", it.line, it.item)));
+    wrong.extend(rows.map(|it| format!("workshop/mission.md:{}: {} again", it.line, it.item)));
     wrong
 }
 

@@ -103,7 +103,7 @@ fn every_dependency_is_accounted_for() {
 #[test]
 fn the_mission_table_is_whole_and_names_tests_that_exist() {
     // C35
-    none(mission::complaints(page("docs/mission.md"), &SOURCES));
+    none(mission::complaints(page("workshop/mission.md"), &SOURCES));
 }
 
 #[test]
