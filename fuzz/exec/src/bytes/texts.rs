@@ -8,7 +8,7 @@ use eclusa_tools::{diagnostics, patch, text, web};
 use super::{Target, lossy};
 
 /// Attacks and everyday commands, one a line.
-const COMMANDS: &str = include_str!("../../../tests/corpus/redteam.jsonl");
+const COMMANDS: &str = include_str!("../../../../tests/corpus/redteam.jsonl");
 
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::default);
 
