@@ -81,7 +81,8 @@ pub fn named_tests(source: &Source, sources: &[Source]) -> Vec<String> {
 
 /// Files of ours that a page names and that are not there: `crates/…`, `docs/…` and the like.
 pub fn named_files(source: &Source, sources: &[Source]) -> Vec<String> {
-    let rooms = ["bench/", "crates/", "docs/", "fuzz/", "scripts/", "tests/", "workshop/", "xtask/"];
+    let rooms =
+        ["bench/", "crates/", "docs/", "fuzz/", "scripts/", "tests/", "workshop/", "xtask/"];
     let is_file = |name: &&str| {
         rooms.iter().any(|it| name.starts_with(it)) && !name.contains([' ', '*', '<', '{', '…'])
     };

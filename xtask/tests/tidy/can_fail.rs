@@ -1,15 +1,13 @@
 //! Every rule of the house complains when it is broken: a rule that cannot fail holds nothing.
 
 use xtask::{
-    bans, circles, messages, mission,
-    mutants::{self, Edit, Mutant},
-    rooms, shape,
+    bans, circles, messages, shape,
     source::{Source, all, root},
     tokens, words,
 };
 
 /// Asserts that somebody complains, in words that have this part.
-fn complains(wrong: &[String], part: &str) {
+pub(crate) fn complains(wrong: &[String], part: &str) {
     assert!(wrong.iter().any(|it| it.contains(part)), "nobody says `{part}`: {wrong:#?}");
 }
 
@@ -246,145 +244,6 @@ fn decisions_by_sentences() {
     for body in ["path.contains(\"x\");", "why.contains(other);", "err.code() == \"x\";"] {
         assert_eq!(wrong(body), Vec::<String>::new(), "{body}");
     }
-}
-
-#[test]
-fn crates_that_depend_the_wrong_way() {
-    let manifest = |name: &str, rest: &str| {
-        Source::new("crates/x/Cargo.toml", &format!("[package]\nname = \"{name}\"\n{rest}"))
-    };
-    let wrong = |source| rooms::direction(&rooms::manifests(&[source]).unwrap());
-    let up = "[dependencies]\neclusa-store.workspace = true";
-    complains(&wrong(manifest("eclusa", up)), "`eclusa` may not depend on `eclusa-store`");
-    let test = "[dev-dependencies]\neclusa-cli = { path = \"../x\" }";
-    complains(&wrong(manifest("eclusa-store", test)), "may not depend on `eclusa-cli`");
-    let target = "[target.'cfg(unix)'.dependencies]\neclusa-agent.workspace = true";
-    complains(&wrong(manifest("eclusa-mcp", target)), "may not depend on `eclusa-agent`");
-    complains(&wrong(manifest("eclusa-drawer", "")), "has no place");
-}
-
-#[test]
-fn dependencies_nobody_accounts_for() {
-    let source = Source::new("Cargo.toml", "[workspace.dependencies]\nserde = \"1\"\ntoml = \"1\"");
-    let manifests = rooms::manifests(&[source]).unwrap();
-    let page = "| `serde` | reads and writes | hand-written code |\n| `toml` | | |\n| `gone` | a b | c d |";
-    let wrong = rooms::accounted(&manifests, page);
-    assert_eq!(wrong.len(), 2, "{wrong:?}");
-    complains(&wrong, "no line says what `toml` is for");
-    complains(&wrong, "nothing depends on `gone`");
-}
-
-/// The whole table, each item with this proof, but with one line changed.
-fn table(change: impl Fn(&str) -> Option<String>) -> String {
-    let parts = [("S0.", 37), ("S1.", 66), ("S2.", 31), ("S3.", 45), ("S4.", 58), ("C", 35)];
-    let items = parts.into_iter().flat_map(|(part, n)| (1..=n).map(move |n| format!("{part}{n}")));
-    let lines = items.filter_map(|item| {
-        change(&item).or(Some(format!("| {item} | some words | | {OPEN_ROW} |\n")))
-    });
-    let facts = "PREVWASFHGDMUO".chars();
-    let facts = facts.map(|it| format!("| {it} | some words | | {OPEN_ROW} |\n"));
-    lines.chain(facts).collect()
-}
-
-const OPEN_ROW: &str = "open: nobody has built it yet";
-
-#[test]
-fn mission_tables_that_are_not_whole_or_not_true() {
-    let sources = [Source::new(
-        "crates/eclusa/tests/gate/permit.rs",
-        "// S0.9\n#[tokio::test]\nasync fn nobody_is_asked() {\n    // S0.1-S0.3, C7\n}\n\n#[test]\nfn s0_4_is_named() {\n}\nfn not_a_test() {}",
-    )];
-    let wrong = |page: &str| mission::complaints(page, &sources);
-    assert_eq!(wrong(&table(|_| None)), Vec::<String>::new());
-    complains(&wrong(""), "S0.1 is missing");
-    complains(
-        &wrong(&table(|it| (it == "S1.5").then(String::new))),
-        "S1.6 stands where S1.5 should",
-    );
-    let again = format!("| C30 | some words | | {OPEN_ROW} |\n");
-    complains(&wrong(&(table(|_| None) + &again)), "C30 again");
-    complains(&wrong(&table(|_| None).replace("| G |", "| g |")), "the fact G has no row");
-    let with = |row: &str| {
-        let row = format!("{row}\n");
-        wrong(&table(|it| (it == "S0.1").then(|| row.clone())))
-    };
-    complains(&with(&format!("| S0.1 | words | | {OPEN_ROW} |")), "does not say what it is");
-    complains(&with("| S0.1 | some words | | yes |"), "names no test");
-    complains(&with("| S0.1 | some words | | later |"), "names no test");
-    complains(&with("| S0.1 | some words | | open: later |"), "open without a reason");
-    let gone = format!("| S0.1 | some words | `crates/gone.rs` | {OPEN_ROW} |");
-    complains(&with(&gone), "which is not there");
-    for test in [
-        "eclusa::gate::permit::somebody_is_asked",
-        "eclusa::gate::review::nobody_is_asked",
-        "eclusa_store::gate::permit::nobody_is_asked",
-        "eclusa::gate::permit::not_a_test",
-    ] {
-        complains(&with(&format!("| S0.1 | some words | | `{test}` |")), test);
-    }
-    let page = "as `eclusa::gate::permit::nobody_is_asked` and `eclusa::gate::gone` show";
-    let page = Source::new("ARCHITECTURE.md", page);
-    assert_eq!(mission::named_tests(&page, &sources).len(), 1);
-    let good = "| S0.1 | some words | `crates/eclusa` | `eclusa::gate::permit::nobody_is_asked` |";
-    assert_eq!(with(good), Vec::<String>::new());
-    // Named in a range, in a comment above, in its own name; or by none of them.
-    let proven = |item: &str, test: &str| {
-        let row = format!("| {item} | some words | | `eclusa::gate::permit::{test}` |\n");
-        wrong(&table(|it| (it == item).then(|| row.clone())))
-    };
-    for (item, test) in
-        [("S0.3", "nobody_is_asked"), ("S0.9", "nobody_is_asked"), ("S0.4", "s0_4_is_named")]
-    {
-        assert_eq!(proven(item, test), Vec::<String>::new());
-    }
-    for (item, test) in
-        [("S0.5", "nobody_is_asked"), ("S0.1", "s0_4_is_named"), ("C1", "s0_4_is_named")]
-    {
-        complains(&proven(item, test), "is named by none of its tests");
-    }
-}
-
-#[test]
-fn mutants_that_fit_nowhere() {
-    let edit = |find: &str, replace: &str| {
-        Edit { file: "a.rs".into(), find: find.into(), replace: replace.into() }
-            .apply("one two two")
-    };
-    assert_eq!(edit("one", "1"), Ok("1 two two".to_owned()));
-    for (find, replace) in [("two", "2"), ("three", "3"), ("one", "one")] {
-        assert!(edit(find, replace).is_err(), "{find}");
-    }
-}
-
-#[test]
-fn mutants_that_something_has_changed_about() {
-    let list = |only: &str, file: &str| {
-        let text = format!(
-            "[[mutant]]\nname = 'a'\ntest = 'gate'\nonly = '{only}'\n[[mutant.edit]]\nfile = '{file}'\nfind = 'x'\nreplace = 'y'\n"
-        );
-        mutants::read(&text, "a list").unwrap()
-    };
-    let [mutant] = &list("review::", "gate/review.rs")[..] else { panic!() };
-    let touched =
-        |path: &str, before: &[Mutant]| mutant.is_touched(&[path.to_owned()].into(), before);
-    let as_it_was = list("review::", "gate/review.rs");
-    assert!(touched("crates/eclusa/src/gate/review.rs", &as_it_was));
-    assert!(touched("crates/eclusa/tests/gate/review.rs", &as_it_was));
-    assert!(touched("README.md", &[]));
-    assert!(touched("README.md", &list("permit::", "gate/review.rs")));
-    assert!(!touched("crates/eclusa/src/gate/permit.rs", &as_it_was));
-    let elsewhere = list("gates::", "crates/eclusa-app/src/gates.rs");
-    assert!(
-        elsewhere[0].is_touched(&["crates/eclusa-app/src/gates.rs".to_owned()].into(), &elsewhere)
-    );
-}
-
-#[test]
-fn pages_that_name_files_that_are_gone() {
-    let sources = [Source::new("docs/a.md", ""), Source::new("crates/eclusa/src/gate.rs", "")];
-    let page = Source::new("b.md", "`docs/a.md`, `crates/eclusa` and `crates/eclusa/src/door.rs`");
-    complains(&mission::named_files(&page, &sources), "door.rs");
-    assert_eq!(mission::named_files(&page, &sources).len(), 1);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::{fs, sync::LazyLock};
 
 use xtask::{
-    bans, circles, messages, mission, mutants, rooms, shape,
+    bans, circles, crate_table, dependencies, direction, messages, mission, mutants, shape,
     source::{Source, all, root},
-    tokens, words,
+    tokens, tool_names, words,
 };
 
 static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| all(root()).unwrap());
@@ -90,14 +90,40 @@ fn files_and_constants_have_plain_names() {
 #[test]
 fn crates_depend_one_way() {
     // S1.66
-    none(rooms::direction(&rooms::manifests(&SOURCES).unwrap()));
+    let packages = direction::packages(root()).unwrap();
+    none(direction::complaints(&packages, &direction::rows(direction::ROWS).unwrap()));
+}
+
+/// A section for each tool and no other; what the sections say of arguments, a test of the tools compares.
+#[test]
+fn the_page_of_tools_names_exactly_the_tools_there_are() {
+    assert_eq!(tool_names::sections(page("docs/tools.md")), tool_names::all(&SOURCES));
+}
+
+/// `scripts/pages` writes it anew.
+#[test]
+fn the_table_of_crates_and_rooms_is_made_from_the_code() {
+    let packages = direction::packages(root()).unwrap();
+    let table = crate_table::table(&packages, &SOURCES, root()).unwrap();
+    let is = page("ARCHITECTURE.md");
+    let should = crate_table::with_table(is, &table).unwrap();
+    if std::env::var_os("ECLUSA_WRITE_PAGES").is_some() {
+        write(&root().join("ARCHITECTURE.md"), &should);
+    } else {
+        assert!(is == should, "ARCHITECTURE.md is not what the code says: run scripts/pages");
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a page of this repository is made anew")]
+fn write(path: &std::path::Path, text: &str) {
+    fs::write(path, text).unwrap();
 }
 
 #[test]
 fn every_dependency_is_accounted_for() {
     // S2.17
-    let manifests = rooms::manifests(&SOURCES).unwrap();
-    none(rooms::accounted(&manifests, page("docs/dependencies.md")));
+    let manifests = dependencies::manifests(&SOURCES).unwrap();
+    none(dependencies::accounted(&manifests, page("docs/dependencies.md")));
 }
 
 #[test]

@@ -4,3 +4,4 @@
 mod can_fail;
 mod house;
 mod pages;
+mod tables_can_fail;
