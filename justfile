@@ -11,9 +11,13 @@ demo:
 test *args:
     ./test {{args}}
 
-# What must hold before a change is accepted.
-ci:
-    .ci/run
+# What must hold before a change is accepted; with names, only those steps (`scripts/ci` lists them).
+ci *steps:
+    {{ if steps == "" { ".ci/run" } else { "scripts/ci " + steps } }}
+
+# Everything there is to check, which takes hours; or the checks that are named.
+all *checks:
+    scripts/all {{checks}}
 
 # Format everything.
 fmt:
@@ -25,7 +29,7 @@ lint:
 
 # The house rules alone.
 tidy:
-    cargo test -p eclusa-tidy --test tidy
+    cargo test --workspace --test tidy
 
 # Make the mistakes, and see that each is noticed. `just mutants permit` makes those whose name has the word.
 mutants *words:
@@ -39,8 +43,10 @@ bench:
 doc:
     cargo doc --no-deps -p eclusa --open
 
-# Drive the built binary with the official MCP clients and the conformance suite (from the package registries).
-mcp:
-    cargo build
-    scripts/mcp-clients
-    scripts/mcp-conformance
+# The end-to-end tests: without a name they are listed.
+e2e *names:
+    tests/e2e/run {{names}}
+
+# Write the tables that are made from the code.
+pages:
+    scripts/pages

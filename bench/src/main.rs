@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p eclusa-bench -- [SECTION]… [--json]` measures and keeps a report,
 //! `compare OLD NEW` compares two, `draw REPORT` draws one; the numbers that were seen, and what
-//! limits them, are in `bench/README.md`.
+//! limits them, are in `workshop/bench.md`.
 
 mod commit;
 mod compare;

@@ -16,7 +16,7 @@ use crate::measure::Figure;
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// Where reports are kept, from the root of the repository.
-const RESULTS: &str = "bench/results";
+const RESULTS: &str = "workshop/bench";
 
 /// What one run of the benchmarks has seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A server made with the official Python SDK that has every tool, resource and prompt which the
 conformance suite asks for by name, in both eras: over stdio (`--stdio`), or HTTP (`--port N`).
-`scripts/mcp-conformance --sdk-server` puts it behind the gateway."""
+`tests/e2e/mcp-conformance --sdk-server` puts it behind the gateway."""
 import argparse, asyncio, base64, json
 from typing import Annotated, Any
 from pydantic import BaseModel, Field

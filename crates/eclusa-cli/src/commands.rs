@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands, one file each, and what several of them share.
 
 mod acp;
 mod agents;

@@ -1,7 +1,8 @@
 //! The binary `eclusa`: one gate for every tool call, on the command line.
 //!
-//! This crate is the only one that reads the environment, the home directory and the terminal,
-//! and `spawn.rs` is the only file that starts programs.
+//! This crate is the only one that reads the environment, the home directory and the terminal.
+//! `spawn.rs` starts every program that it runs itself; `eclusa-sandbox` starts commands in sandboxes, and
+//! asks git what its settings say.
 
 use std::{ffi::OsString, io::Write as _, process::ExitCode};
 

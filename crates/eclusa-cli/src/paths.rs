@@ -1,5 +1,4 @@
-//! Where things are: the workspace, the person's files, the log. The only file that reads the
-//! environment for paths.
+//! Where things are: the workspace, the person's files, the log.
 
 use std::{
     env,

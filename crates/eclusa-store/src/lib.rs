@@ -1,4 +1,4 @@
-//! Where Eclusa keeps its records: one SQLite file behind the traits of `eclusa`.
+//! Where Eclusa keeps its records: one SQLite file, and long outputs as files beside it, behind the traits of `eclusa`.
 //!
 //! A [`Store`] is the log ([`eclusa::AuditSink`]), the spool ([`eclusa::Spool`]) and, through a
 //! [`ApprovalQueue`], the place where questions wait for people ([`eclusa::Approver`]). Several processes

@@ -1,5 +1,5 @@
 //! What an ordinary working day needs, call by call: a git workspace, the shipped configuration, and
-//! nobody to ask. What the numbers of docs/day.md are made of, where it was missed once.
+//! nobody to ask. What the numbers of workshop/day.md are made of, where it was missed once.
 
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! All built-in tools together: what is registered is what the page describes.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use eclusa::{Blocked, Files, Job, Registry, Scene, settings::CheckSettings, spool::MemorySpool};
 use eclusa_tools::{
@@ -57,22 +57,54 @@ fn the_schema_of_every_tool_can_be_used_when_its_first_call_comes() {
     assert_eq!(eclusa::registry::check_lazy_schema(&named), Ok(()));
 }
 
+/// `scripts/pages` writes the tables anew. That the page has a section for every tool of every crate, the
+/// house rules see to.
 #[test]
-fn the_page_of_tools_names_exactly_the_registered_ones() {
-    let page = include_str!("../../../../docs/tools.md");
-    let heads = page.lines().filter_map(|it| it.strip_prefix("## "));
-    let named: BTreeSet<String> = heads
-        .flat_map(|it| it.split(" (").next().unwrap().split(", "))
-        .map(|it| it.trim_matches('`').to_owned())
-        .collect();
-    let registry = registered();
-    let there: BTreeSet<String> = registry.list().iter().map(|it| it.name().to_owned()).collect();
-    assert_eq!(named, there);
-    for tool in registry.list() {
-        for alias in &tool.facts().aliases {
-            assert!(page.contains(&format!("`{alias}`")), "`{alias}` of `{}`", tool.name());
-        }
+fn the_page_of_tools_says_what_the_registry_says() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.md");
+    let is = std::fs::read_to_string(path).unwrap();
+    let mut should = is.clone();
+    for tool in registered().list() {
+        let head = format!("\n## {}\n\n", tool.name());
+        let (before, section) = should.split_once(&head).unwrap_or_else(|| panic!("no{head}"));
+        let rest = match section.strip_prefix(BEGIN) {
+            Some(rest) => rest.split_once(END).unwrap().1.trim_start(),
+            None => section,
+        };
+        let table = table(tool.schema(), &tool.facts().aliases, tool.class().as_str());
+        should = format!("{before}{head}{BEGIN}\n\n{table}\n{END}\n\n{rest}");
     }
+    if std::env::var_os("ECLUSA_WRITE_PAGES").is_some() {
+        std::fs::write(path, should).unwrap();
+    } else {
+        assert!(is == should, "docs/tools.md is not what the registry says: run scripts/pages");
+    }
+}
+
+const BEGIN: &str = "<!-- made by scripts/pages from the registry -->";
+const END: &str = "<!-- until here -->";
+
+/// A tool's other names, its class and its arguments, as the page has them.
+fn table(schema: &Value, aliases: &[String], class: &str) -> String {
+    let aliases: Vec<String> = aliases.iter().map(|it| format!("`{it}`")).collect();
+    let names = match aliases.is_empty() {
+        true => String::new(),
+        false => format!("Other names: {}. ", aliases.join(", ")),
+    };
+    let mut text = format!("{names}Class: `{class}`.\n\n| argument | meaning |\n|---|---|\n");
+    let properties = schema["properties"].as_object().unwrap();
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut others: Vec<&str> = properties.keys().map(String::as_str).collect();
+    others.retain(|it| !required.contains(it));
+    others.sort_unstable();
+    for name in required.iter().chain(&others) {
+        let said = properties[*name]["description"].as_str().unwrap_or_default();
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
+        let needed = if required.contains(name) { ", required" } else { "" };
+        text += &format!("| `{name}`{needed} | {said} |\n");
+    }
+    text
 }
 
 /// S2.10, C18: the names that agents know lead to these tools.

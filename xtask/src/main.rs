@@ -1,0 +1,137 @@
+//! `cargo xtask`: the steps of CI, each alone, and the mutation check.
+
+mod mutation_check;
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsStr,
+    fs,
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+use serde_json::Value;
+use xtask::{
+    mutants::{LISTS, Mutant, all, read},
+    source::root,
+};
+
+const USAGE: &str = "\
+Usage: cargo xtask ci [STEP…]          steps of CI, each alone; without a step they are listed
+       cargo xtask all [CHECK…]        everything there is to check, kept in workshop/last.json
+       cargo xtask pages               writes the tables that are made from the code
+       cargo xtask mutants [WORD…]     makes mistakes whose name has one of these words, or all
+       cargo xtask mutants --changed   those whose files changed since all were noticed, by workshop/last.json
+       cargo xtask mutants --since REVISION
+       cargo xtask mutants --all";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["ci", steps @ ..] => script("scripts/ci", steps),
+        ["all", checks @ ..] => script("scripts/all", checks),
+        ["pages"] => script("scripts/pages", &[]),
+        ["mutants", chosen @ ..] => mutants(chosen),
+        _ => Err(USAGE.to_owned()),
+    };
+    match done {
+        Ok(code) => code,
+        Err(problem) => {
+            println!("{problem}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn script(name: &str, words: &[&str]) -> Result<ExitCode, String> {
+    let status = program(root().join(name), root()).args(words).status();
+    let status = status.map_err(|err| format!("{name} cannot be started: {err}"))?;
+    let code = status.code().and_then(|it| u8::try_from(it).ok()).unwrap_or(1);
+    Ok(ExitCode::from(code))
+}
+
+fn mutants(words: &[&str]) -> Result<ExitCode, String> {
+    let all = all()?;
+    let chosen = match words {
+        [] | ["--all"] => all,
+        ["--changed"] => match last_time() {
+            Ok(revision) => since(all, &revision)?,
+            Err(why) => {
+                println!("all mistakes are made: {why}");
+                all
+            }
+        },
+        ["--since", revision] => since(all, revision)?,
+        [option, ..] if option.starts_with('-') => return Err(USAGE.to_owned()),
+        words => {
+            let named = |it: &Mutant| words.iter().any(|word| it.name.contains(word));
+            all.into_iter().filter(named).collect()
+        }
+    };
+    if chosen.is_empty() {
+        println!("no mistake is to be made");
+        return Ok(ExitCode::SUCCESS);
+    }
+    match mutation_check::check(&chosen) {
+        Ok(0) => Ok(ExitCode::SUCCESS),
+        Ok(survivors) => {
+            println!("{survivors} mistakes were not noticed");
+            Ok(ExitCode::FAILURE)
+        }
+        Err(problem) => {
+            println!("the mutation check cannot be made: {problem}");
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// The commit at which all mistakes were noticed, or why there is none that can be compared with.
+fn last_time() -> Result<String, String> {
+    let text = fs::read_to_string(root().join("workshop/last.json"));
+    let text = text.map_err(|err| format!("workshop/last.json: {err}"))?;
+    let last: Value =
+        serde_json::from_str(&text).map_err(|err| format!("workshop/last.json: {err}"))?;
+    let said = |key: &str| last.pointer(&format!("/checks/mutants/{key}")).and_then(Value::as_str);
+    let changed = last.pointer("/checks/mutants/changed").is_some();
+    match (said("outcome"), said("commit")) {
+        (Some("passed"), Some(commit)) if !changed => {
+            let known = git(&["cat-file", "-e", &format!("{commit}^{{commit}}")]);
+            known.map(|_| commit.to_owned()).map_err(|_| format!("{commit} is not in this clone"))
+        }
+        _ => Err("workshop/last.json does not say that all were noticed at a commit".to_owned()),
+    }
+}
+
+/// Those that something has changed about since this revision.
+fn since(all: Vec<Mutant>, revision: &str) -> Result<Vec<Mutant>, String> {
+    let changed = git(&["diff", "--name-only", revision, "--"])?;
+    let changed: BTreeSet<String> = changed.lines().map(str::to_owned).collect();
+    let mut before = Vec::new();
+    for name in LISTS {
+        // A list that was not there, or was written in other words, names none of today's.
+        let text = git(&["show", &format!("{revision}:{name}")]).unwrap_or_default();
+        before.extend(read(&text, name).unwrap_or_default());
+    }
+    let count = all.len();
+    let chosen = all.into_iter().filter(|it| it.is_touched(&changed, &before));
+    let chosen: Vec<Mutant> = chosen.collect();
+    println!("{} of {count} mistakes are about what changed since {revision}", chosen.len());
+    Ok(chosen)
+}
+
+fn git(words: &[&str]) -> Result<String, String> {
+    let ran = program("git", root()).args(words).output();
+    let ran = ran.map_err(|err| format!("git cannot be started: {err}"))?;
+    match ran.status.success() {
+        true => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),
+        false => Err(String::from_utf8_lossy(&ran.stderr).into_owned()),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "its work is to start cargo, git and tests")]
+fn program(name: impl AsRef<OsStr>, directory: &Path) -> Command {
+    let mut program = Command::new(name);
+    program.current_dir(directory);
+    program
+}

@@ -1,0 +1,110 @@
+//! Mistakes that are made on purpose, and how each is to be noticed.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+/// A list of mutants.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct List {
+    /// The mutants.
+    pub mutant: Vec<Mutant>,
+}
+
+/// One mistake.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mutant {
+    /// What is done wrong, in a few words.
+    pub name: String,
+    /// The code of the compiler's error, for a mistake of order.
+    pub error: Option<String>,
+    /// The test binary that must fail, for a mistake inside a gate.
+    pub test: Option<String>,
+    /// A part of the names of the tests to run; all of the binary's where it is absent.
+    #[serde(default)]
+    pub only: String,
+    /// The crate that the test binary belongs to.
+    #[serde(default = "library")]
+    pub package: String,
+    /// The edits that make the mistake.
+    pub edit: Vec<Edit>,
+}
+
+/// One change of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Edit {
+    /// The file, from `crates/eclusa/src/`; of another crate from the root, `crates/…`.
+    pub file: String,
+    /// The text to replace; it must occur exactly once.
+    pub find: String,
+    /// What takes its place.
+    pub replace: String,
+}
+
+fn library() -> String {
+    "eclusa".to_owned()
+}
+
+/// Mistakes of order, which must not compile.
+pub const ORDER: &str = include_str!("../mutants/order.toml");
+
+/// Mistakes inside a gate, which a test must catch.
+pub const INSIDE: &str = include_str!("../mutants/inside.toml");
+
+/// The files of both lists, from the root of the repository.
+pub const LISTS: [&str; 2] = ["xtask/mutants/order.toml", "xtask/mutants/inside.toml"];
+
+/// Reads one list.
+pub fn read(text: &str, name: &str) -> Result<Vec<Mutant>, String> {
+    toml::from_str::<List>(text).map(|it| it.mutant).map_err(|err| format!("{name}: {err}"))
+}
+
+/// Reads both lists: first the mistakes of order, then those inside.
+pub fn all() -> Result<Vec<Mutant>, String> {
+    let mut all = Vec::new();
+    for (text, name) in [ORDER, INSIDE].into_iter().zip(LISTS) {
+        all.extend(read(text, name)?);
+    }
+    match all.iter().find(|it| it.error.is_some() == it.test.is_some()) {
+        Some(it) => Err(format!("`{}` needs either `error` or `test`", it.name)),
+        None => Ok(all),
+    }
+}
+
+impl Mutant {
+    /// True when something that it hangs on is not what it was: a file that it edits, the file of tests
+    /// that must notice it (`changed`, paths from the root), or what it says itself (`before`).
+    pub fn is_touched(&self, changed: &BTreeSet<String>, before: &[Mutant]) -> bool {
+        let test = self.test.as_ref().map(|test| {
+            let module = self.only.split("::").next().unwrap_or_default();
+            format!("crates/{}/tests/{test}/{module}.rs", self.package)
+        });
+        let edits = self.edit.iter().map(Edit::path);
+        edits.chain(test).any(|it| changed.contains(&it)) || !before.contains(self)
+    }
+}
+
+impl Edit {
+    /// The file, from the root of the repository.
+    pub fn path(&self) -> String {
+        match self.file.starts_with("crates/") {
+            true => self.file.clone(),
+            false => format!("crates/eclusa/src/{}", self.file),
+        }
+    }
+
+    /// The text with the mistake in it. Fails when the text has moved on since the edit was
+    /// written, because a mutant that changes nothing proves nothing.
+    pub fn apply(&self, text: &str) -> Result<String, String> {
+        if self.find == self.replace {
+            return Err(format!("{}: the edit changes nothing", self.file));
+        }
+        match text.matches(&self.find).count() {
+            1 => Ok(text.replacen(&self.find, &self.replace, 1)),
+            n => Err(format!("{}: found {n} times instead of once:\n{}", self.file, self.find)),
+        }
+    }
+}

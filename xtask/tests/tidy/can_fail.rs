@@ -1,0 +1,279 @@
+//! Every rule of the house complains when it is broken: a rule that cannot fail holds nothing.
+
+use xtask::{
+    bans, circles, messages, shape,
+    source::{Source, all, root},
+    tokens, words,
+};
+
+/// Asserts that somebody complains, in words that have this part.
+pub(crate) fn complains(wrong: &[String], part: &str) {
+    assert!(wrong.iter().any(|it| it.contains(part)), "nobody says `{part}`: {wrong:#?}");
+}
+
+fn shape_of(path: &str, text: &str) -> Vec<String> {
+    shape::complaints(&Source::new(path, text))
+}
+
+const FIRST: &str = "//! What this file is for.\n";
+
+#[test]
+fn long_files() {
+    let text = |lines: usize| FIRST.to_owned() + &"\n".repeat(lines - 1);
+    assert_eq!(shape_of("a/long.rs", &text(399)), Vec::<String>::new());
+    complains(&shape_of("a/long.rs", &text(400)), "400 lines");
+}
+
+#[test]
+fn files_that_do_not_say_what_they_are_for() {
+    for text in ["", "//!", "//! \n", "//! Gate.\n", "use std::fs;\n//! What it is for.\n"] {
+        complains(&shape_of("a/b.rs", text), "first line");
+    }
+}
+
+#[test]
+fn tests_within_the_file() {
+    complains(&shape_of("a/b.rs", &format!("{FIRST}#[cfg(test)]\nmod tests {{\n}}\n")), "own");
+    assert_eq!(shape_of("a/b.rs", &format!("{FIRST}mod tests;\n")), Vec::<String>::new());
+}
+
+#[test]
+fn drawers() {
+    for path in ["a/utils.rs", "a/cli_util.rs", "a/common/mod.rs", "helpers/x.rs", "a/test-misc.rs"]
+    {
+        complains(&shape_of(path, FIRST), "drawer");
+    }
+    assert_eq!(shape_of("crates/eclusa/src/utility_bill.rs", FIRST), Vec::<String>::new());
+}
+
+/// The gate and the files that make tokens as they are, with `text` put at the end of one.
+fn library_with(file: &str, text: &str) -> Vec<Source> {
+    let mut sources = all(&root().join("crates/eclusa/src")).unwrap();
+    let home = |path: &str| tokens::HOMES.iter().any(|(_, home)| *home == path);
+    sources.retain(|it| it.path == "gate.rs" || home(&it.path));
+    for source in &mut sources {
+        if source.path == file {
+            source.text.push_str(text);
+        }
+        source.path = format!("crates/eclusa/src/{}", source.path);
+    }
+    sources
+}
+
+#[test]
+fn tokens_made_elsewhere() {
+    for (text, token) in [
+        ("fn forge(call: Reviewed) -> Permit { Permit { call } }", "Permit"),
+        ("fn forge(call: Reviewed) -> Permit { crate::Permit { call } }", "Permit"),
+        ("fn forge() -> Started { Started(()) }", "Started"),
+        ("fn forge() -> Option<Started> { Some(()).map(Started) }", "Started"),
+        ("impl Permit { fn forge(call: Reviewed) -> Permit { Self { call } } }", "Permit"),
+        ("fn forge(call: Reviewed) -> Vec<Permit> { vec![Permit { call }] }", "Permit"),
+        ("#[cfg(test)] mod tests { fn forge() -> Raw { Raw { call, output, time } } }", "Raw"),
+        ("fn forge() { assert!(is_some(Settled { call, output, time })) }", "Settled"),
+        ("fn f() -> Job { if x { return Job { call } } else { g() } }", "Job"),
+    ] {
+        let wrong = tokens::complaints(&library_with("gate.rs", text));
+        complains(&wrong, &format!("gate.rs: makes a `{token}`"));
+    }
+}
+
+#[test]
+fn what_only_looks_like_making_a_token() {
+    for text in [
+        "fn f() -> Event { Event::Started { call, tool, number } }",
+        "fn f(it: Permit) { let Permit { call } = it; }",
+        "fn f(it: &Permit) -> bool { it.call().id().is_empty() }",
+        "/// `Permit { call }` in words.\nfn f() -> &'static str { \"Permit { call }\" }",
+        "fn f() { send(Event::Started { call }); assert!(matches!(e, Event::Started { .. })) }",
+    ] {
+        assert_eq!(
+            tokens::complaints(&library_with("gate.rs", text)),
+            Vec::<String>::new(),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn tokens_that_can_be_conjured_up() {
+    for (text, part) in [
+        ("impl Clone for Permit { fn clone(&self) -> Permit { loop {} } }", "must not be `Clone`"),
+        (
+            "impl Default for Started { fn default() -> Started { loop {} } }",
+            "must not be `Default`",
+        ),
+        ("impl<'de> serde::Deserialize<'de> for Reply {}", "must not be `Deserialize`"),
+        ("impl Copy for Raw {}", "must not be `Copy`"),
+        ("use crate::Permit as Leave;", "another name for the token `Permit`"),
+        ("type Leave = crate::Permit;", "another name for the token `Permit`"),
+        ("pub struct Permit { call: Reviewed }", "defines another `Permit`"),
+    ] {
+        complains(&tokens::complaints(&library_with("gate.rs", text)), part);
+    }
+    let wrong = tokens::complaints(&[
+        Source::new(
+            "crates/eclusa/src/gate/permit.rs",
+            "#[derive(Debug, Clone)] pub struct Permit { pub(crate) call: Reviewed }",
+        ),
+        Source::new("crates/eclusa/src/gate/execute.rs", "pub struct Job;"),
+    ]);
+    complains(&wrong, "`Permit` must not be `Clone`");
+    complains(&wrong, "`Permit` must have fields, and keep them private");
+    complains(&wrong, "`Job` must have fields, and keep them private");
+    complains(&wrong, "`Permit` is to be made in gate/permit.rs, and is not");
+    complains(&wrong, "`into_call` is to be called once, not 0 times");
+}
+
+#[test]
+fn tokens_opened_elsewhere() {
+    for text in [
+        "fn f(raw: Raw) { raw.unseal_for_settling(); }",
+        "fn f(it: Settled) { it.unseal(); }",
+        "fn f(it: Permit) { it.into_call(); }",
+        "fn f(it: Permit) { Some(it).map(Permit::into_call); }",
+        "fn f(it: Permit) { dbg!(it.into_call()); }",
+        "fn f() -> Reply { Reply::new(trail, ended, time, start, receipt) }",
+    ] {
+        complains(&tokens::complaints(&library_with("gate.rs", text)), "opens a token outside");
+    }
+    let again = "fn f(it: Permit) { it.into_call(); }";
+    let wrong = tokens::complaints(&library_with("gate/execute.rs", again));
+    complains(&wrong, "gate/execute.rs: `into_call` is to be called once, not 2 times");
+}
+
+#[test]
+fn banned_methods() {
+    let banned = ["std::process::Command::new".to_owned(), "std::fs::write".to_owned()];
+    let wrong = |text: &str| bans::methods(&Source::new("crates/x/src/a.rs", text), &banned);
+    for text in [
+        "fn f() { std::fs::write(a, b); }",
+        "use std::fs;\nfn f() { fs::write(a, b); }",
+        "use std::{fs::{self, File}, io};\nfn f() { fs::write(a, b); }",
+        "use std::fs as files;\nfn f() { files::write(a, b); }",
+        "use std::fs::write;\nfn f() { write(a, b); }",
+        "use std::fs::*;\nfn f() { write(a, b); }",
+        "use std::process::Command;\nfn f() { let it = Command::new(a); }",
+        "fn f() { let it = names.map(std::process::Command::new); }",
+        "use std::fs;\nfn f() { assert!(fs::write(a, b).is_ok()); }",
+        "#[allow(clippy::disallowed_methods)]\nfn f() { std::fs::write(a, b); }",
+        "#[expect(clippy::disallowed_methods)]\nfn f() { std::fs::write(a, b); }",
+    ] {
+        assert!(!wrong(text).is_empty(), "{text}");
+    }
+    let excused = "#[expect(clippy::disallowed_methods, reason = \"the one place\")]
+        fn f() { std::fs::write(a, b); }";
+    for text in [
+        excused,
+        "use clap::Command;\nfn f() { let it = Command::new(a); }",
+        "fn f(file: File) { file.write(a); }",
+        "#[cfg(test)]\nmod tests { fn f() { std::fs::write(a, b); } }",
+        "/// Unlike `std::fs::write`.\nfn f() {}",
+    ] {
+        assert_eq!(wrong(text), Vec::<String>::new(), "{text}");
+    }
+    // The library has no excuse.
+    let library = Source::new("crates/eclusa/src/a.rs", excused);
+    complains(&bans::methods(&library, &banned), "std::fs::write");
+    assert!(bans::banned_methods("disallowed-methods = [{ path = \"a::b\" }]").is_err());
+}
+
+#[test]
+fn unsafe_code() {
+    let wrong = |path: &str, text: &str| bans::no_unsafe(&Source::new(path, text));
+    complains(&wrong("crates/eclusa/src/a.rs", "fn f() { unsafe { g() } }"), "eclusa-sandbox");
+    complains(&wrong("crates/eclusa/tests/a.rs", "m! { unsafe fn f() {} }"), "eclusa-sandbox");
+    let sandbox = wrong("crates/eclusa-sandbox/src/a.rs", "fn f() { unsafe { g() } }");
+    assert_eq!(sandbox, Vec::<String>::new());
+    let word = wrong("crates/eclusa/src/a.rs", "// unsafe\nfn f() { let s = \"unsafe\"; }");
+    assert_eq!(word, Vec::<String>::new());
+}
+
+#[test]
+fn a_library_that_looks_outside() {
+    let wrong = |text: &str| bans::library(&Source::new("crates/eclusa/src/a.rs", text));
+    for text in [
+        "use std::env;",
+        "fn f() { std::env::var(a); }",
+        "use std::{env, fmt};",
+        "use std::process::ExitCode;",
+        "fn f() { println!(\"a\"); }",
+        "fn f() { m!(eprintln!(\"a\")); }",
+        "fn f() { dbg!(1); }",
+        "use std::io;\nfn f() { io::stdin(); }",
+        "use std::io::{self, stdout};",
+        "use tokio::process::Command;",
+    ] {
+        assert!(!wrong(text).is_empty(), "{text}");
+    }
+    for text in [
+        "use std::{fmt, io};\nimpl io::Write for X {}",
+        "/// Never `println!`.\nfn f() { let version = env!(\"CARGO_PKG_VERSION\"); }",
+        "#[cfg(test)]\nmod tests { use std::env; }",
+        "fn f() { let environment = self.env; writeln!(f, \"a\"); }",
+    ] {
+        assert_eq!(wrong(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn places_of_one_machine() {
+    let place = ["", "work", "x"].join("/");
+    let host = ["registry.npmjs", "org"].join(".");
+    let wrong = |text: &str| bans::places(&Source::new("docs/a.md", text));
+    complains(&wrong(&format!("see {place}")), "docs/a.md:1: names the place");
+    complains(&wrong(&format!("\nsee `{place}`")), "docs/a.md:2: names the place");
+    complains(&wrong(&format!("from https://{host}/a")), "names the host");
+    assert_eq!(wrong("home/work/x, ./work/x and frame/work/x"), Vec::<String>::new());
+}
+
+#[test]
+fn decisions_by_sentences() {
+    let wrong = |body: &str| {
+        let text = format!("//! x\nfn f() {{ {body} }}");
+        messages::complaints(&[Source::new("crates/x/src/a.rs", &text)])
+    };
+    for body in [
+        "if it.why().contains(\"denied\") {}",
+        "if err.to_string().starts_with(\"no\") {}",
+        "let a = self.message == \"gone\";",
+        "match &*problem { \"x\" => {} _ => {} }",
+    ] {
+        complains(&wrong(body), "is a sentence for people");
+    }
+    for body in ["path.contains(\"x\");", "why.contains(other);", "err.code() == \"x\";"] {
+        assert_eq!(wrong(body), Vec::<String>::new(), "{body}");
+    }
+}
+
+#[test]
+fn circles_of_modules() {
+    let circle = [
+        Source::new("crates/a/src/lib.rs", "mod b;\nmod c;\npub use c::Thing;\n"),
+        Source::new("crates/a/src/b.rs", "use crate::Thing;\npub struct Other(Thing);\n"),
+        Source::new("crates/a/src/c/inner.rs", "fn f() -> super::super::b::Other { todo!() }\n"),
+    ];
+    complains(&circles::complaints(&circle), "b -> c (crates/a/src/b.rs)");
+    assert_eq!(circles::complaints(&circle[..2]), Vec::<String>::new());
+}
+
+#[test]
+fn words_that_mean_several_things() {
+    let sources: Vec<Source> = ["a", "b", "c"]
+        .map(|it| {
+            Source::new(&format!("crates/{it}/src/x.rs"), "pub struct Place;\nstruct Args;\n")
+        })
+        .into();
+    complains(&words::repeated_types(&sources), "`Place` is a type in a, b, c");
+    assert_eq!(words::repeated_types(&sources).len(), 1);
+    assert_eq!(words::repeated_types(&sources[..2]), Vec::<String>::new());
+}
+
+#[test]
+fn names_that_say_nothing() {
+    let source =
+        Source::new("crates/a/src/told.rs", "const MOST: usize = 1;\nconst MAX_X: u8 = 1;\n");
+    complains(&words::unclear(&source), "`told`");
+    complains(&words::unclear(&source), "`MOST`");
+    assert_eq!(words::unclear(&source).len(), 2);
+}
