@@ -235,7 +235,7 @@ Examples:
         #[command(subcommand)]
         what: Option<ConfigCommand>,
     },
-    /// Test, lint, replay, suggest, import and export rules
+    /// Test, lint, replay, suggest and import rules
     #[command(after_help = "\
 Examples:
   eclusa policy test                            every example of every rule, in all layers
@@ -243,7 +243,6 @@ Examples:
   eclusa policy replay new.toml --since 7d      what new.toml would have decided
   eclusa policy suggest                         rules that would have saved questions
   eclusa policy import claude-code .claude/settings.json
-  eclusa policy export codex
 
 `test` and `lint` end with exit code 1 when there is something to fix.")]
     Policy {
