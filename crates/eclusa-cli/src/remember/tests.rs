@@ -2,6 +2,8 @@
 
 use eclusa::approve::GrantScope;
 
+use eclusa_config::rule_text;
+
 use super::*;
 
 fn grant() -> Grant {
@@ -11,36 +13,6 @@ fn grant() -> Grant {
 fn grant_for(scope: GrantScope) -> Grant {
     let (tool, revision) = ("note".to_owned(), "r".to_owned());
     Grant { tool, revision, args: None, scope: Some(scope) }
-}
-
-/// The narrowest rule that covers what was approved, and it can be read.
-#[test]
-fn a_rule_is_as_narrow_as_what_was_approved() {
-    let texts = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-    let commands = texts(&["git push origin main $", "curl https://a.example/x $"]);
-    for (scope, line) in [
-        (
-            GrantScope { commands, ..GrantScope::default() },
-            r#"command = ["git push origin main $", "curl https://a.example/x $"]"#,
-        ),
-        (GrantScope { paths: texts(&["/a.md"]), ..GrantScope::default() }, r#"path = "/a.md""#),
-        (
-            GrantScope { hosts: texts(&["a.example"]), ..GrantScope::default() },
-            r#"domain = "a.example""#,
-        ),
-    ] {
-        let rule = rule(&grant_for(scope));
-        assert!(rule.lines().any(|it| it == line), "{rule}");
-        eclusa_config::Config::load(&[eclusa_config::Layer::of_person("f", rule)]).unwrap();
-    }
-}
-
-#[test]
-fn comments_and_rules_are_kept() {
-    let before = "# mine\nmode = \"confirm-all\" # careful\n\n[[rules]]\ntool = \"echo\" # why\ndecision = \"deny\"\n";
-    let after = with_rule(before, &grant()).unwrap();
-    assert!(after.starts_with(before), "{after}");
-    assert!(after.ends_with(&format!("{}\n", rule(&grant()))), "{after}");
 }
 
 #[test]
@@ -53,14 +25,14 @@ fn what_is_shown_is_what_is_written_and_can_be_read() {
     writer.always(&grant()).unwrap();
     assert!(!person.exists(), "always is for this workspace");
     let text = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(text.trim(), rule(&grant()));
+    assert_eq!(text.trim(), rule_text(&grant()));
     let config =
         eclusa_config::Config::load(&[eclusa_config::Layer::of_person("f", text)]).unwrap();
     assert!(config.rules.iter().any(|it| it.decision() == eclusa::Decision::Allow));
     // For every workspace only where the person said so, and once.
     everywhere.insert(&grant());
     writer.always(&grant()).unwrap();
-    assert_eq!(std::fs::read_to_string(&person).unwrap().trim(), rule(&grant()));
+    assert_eq!(std::fs::read_to_string(&person).unwrap().trim(), rule_text(&grant()));
     writer.always(&grant()).unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap().matches("[[rules]]").count(), 2);
 }

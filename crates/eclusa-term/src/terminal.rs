@@ -14,14 +14,16 @@ use std::{
 use eclusa::{Answer, Approver, NotAsked, Question};
 use futures::future::BoxFuture;
 
-pub(crate) use edit::edit_text;
-pub(crate) use pager::show as page;
+pub use edit::edit_text;
+pub use everywhere::Everywhere;
+pub use pager::show as page;
 use prompt::{AlwaysRules, Prompt};
 
-use crate::{remember::Everywhere, screen::spinner};
+use crate::screen::spinner;
 
 mod checkpoint;
 mod edit;
+mod everywhere;
 mod fit;
 mod key_reader;
 mod pager;
@@ -29,7 +31,7 @@ mod pick;
 mod prompt;
 
 /// The terminal that this program was started on.
-pub(crate) struct Terminal {
+pub struct Terminal {
     /// Stdin was used up by the arguments, so the terminal itself is read.
     stdin_taken: bool,
     /// Where a rule for "always" would be written, for this workspace and for every one.
@@ -39,12 +41,12 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// The terminal, if there is one; that is looked at when somebody must be asked.
-    pub(crate) fn new(stdin_taken: bool, rules: Option<(PathBuf, PathBuf)>) -> Terminal {
+    pub fn new(stdin_taken: bool, rules: Option<(PathBuf, PathBuf)>) -> Terminal {
         Terminal { stdin_taken, rules, everywhere: Everywhere::default() }
     }
 
     /// Which rules the person wants in every workspace.
-    pub(crate) fn everywhere(&self) -> Everywhere {
+    pub fn everywhere(&self) -> Everywhere {
         self.everywhere.clone()
     }
 
@@ -66,7 +68,7 @@ impl Terminal {
     }
 
     /// Asks a plain question. Anything but a yes is a no; the error says why nobody can be asked.
-    pub(crate) fn confirm(&self, question: &str) -> Result<bool, String> {
+    pub fn confirm(&self, question: &str) -> Result<bool, String> {
         let input = self.input().map_err(|not| match not {
             NotAsked::Unavailable(why) | NotAsked::Unread(why) | NotAsked::Failed(why) => why,
             NotAsked::Parked(id) => format!("it waits for approval {id}"),

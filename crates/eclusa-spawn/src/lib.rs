@@ -20,7 +20,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-pub(crate) use group::{Group, wait_for_killers, wait_later};
+pub use group::{Group, wait_for_killers, wait_later};
 use output_buffer::OutputBuffer;
 
 mod group;
@@ -37,20 +37,20 @@ const DRAIN: Duration = Duration::from_millis(200);
 
 /// A program to be started.
 #[derive(Debug, Clone)]
-pub(crate) struct Program {
+pub struct Program {
     /// The program and its arguments.
-    pub(crate) command: Vec<String>,
+    pub command: Vec<String>,
     /// Where it runs.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
     /// Variables of our environment that it may see, besides the usual four.
-    pub(crate) env: Vec<String>,
+    pub env: Vec<String>,
     /// Variables that it gets besides.
-    pub(crate) set: Vec<(String, OsString)>,
+    pub set: Vec<(String, OsString)>,
 }
 
 /// Where a program's two outputs go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Streams {
+pub enum Streams {
     /// Into one text, in the order in which they were written.
     Together,
     /// Each into its own.
@@ -59,22 +59,22 @@ pub(crate) enum Streams {
 
 /// How a program ended, and what it wrote.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub struct Finished {
     /// The exit code, unless a signal ended it.
-    pub(crate) code: Option<i32>,
+    pub code: Option<i32>,
     /// The signal that ended it.
-    pub(crate) signal: Option<i32>,
+    pub signal: Option<i32>,
     /// Its stdout; both outputs with [`Streams::Together`].
-    pub(crate) out: String,
+    pub out: String,
     /// Its stderr; empty with [`Streams::Together`].
-    pub(crate) err: String,
+    pub err: String,
     /// True when its time was up, and it was ended with everybody that it had started.
-    pub(crate) late: bool,
+    pub late: bool,
 }
 
 impl Finished {
     /// How it ended, in words.
-    pub(crate) fn how(&self) -> String {
+    pub fn how(&self) -> String {
         match (self.code, self.signal) {
             (Some(code), _) => format!("exit code {code}"),
             (None, Some(signal)) => format!("signal {signal}"),
@@ -85,12 +85,12 @@ impl Finished {
 
 impl Program {
     /// Runs it to its end. Dropping the future ends the whole group.
-    pub(crate) async fn run(&self, input: Vec<u8>, streams: Streams) -> io::Result<Finished> {
+    pub async fn run(&self, input: Vec<u8>, streams: Streams) -> io::Result<Finished> {
         self.run_for(Duration::MAX, input, streams).await
     }
 
     /// The same, for no longer than this. What it has written by then is kept.
-    pub(crate) async fn run_for(
+    pub async fn run_for(
         &self,
         time: Duration,
         input: Vec<u8>,
@@ -141,14 +141,14 @@ impl Program {
     }
 
     /// Runs it on the terminal that we are on, in our own process group: an editor.
-    pub(crate) fn run_on_terminal(&self) -> io::Result<ExitStatus> {
+    pub fn run_on_terminal(&self) -> io::Result<ExitStatus> {
         let (program, args) = self.command.split_first().ok_or_else(nothing)?;
         #[expect(clippy::disallowed_methods, reason = "this file is where programs are started")]
         let mut command = std::process::Command::new(program);
         command.args(args).current_dir(&self.directory).status().map_err(|err| self.explained(&err))
     }
 
-    pub(crate) fn prepared(&self) -> io::Result<Command> {
+    pub fn prepared(&self) -> io::Result<Command> {
         let (program, args) = self.command.split_first().ok_or_else(nothing)?;
         #[expect(clippy::disallowed_methods, reason = "this file is where programs are started")]
         let mut command = Command::new(program);
@@ -164,7 +164,7 @@ impl Program {
         Ok(command)
     }
 
-    pub(crate) fn explained(&self, err: &io::Error) -> io::Error {
+    pub fn explained(&self, err: &io::Error) -> io::Error {
         let program = self.command.first().map_or("", String::as_str);
         io::Error::new(err.kind(), format!("`{program}` cannot be started: {err}"))
     }

@@ -10,12 +10,12 @@ const MIN_TEXT: usize = 20;
 const GAP: usize = 2;
 
 /// How many columns a text takes; colour codes take none.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     char_widths(text).sum()
 }
 
 /// How many columns each character takes; colour codes are left out.
-pub(crate) fn char_widths(text: &str) -> impl Iterator<Item = usize> {
+pub fn char_widths(text: &str) -> impl Iterator<Item = usize> {
     let mut in_code = false;
     text.chars().filter_map(move |it| match (in_code, it) {
         (true, it) => {
@@ -88,7 +88,7 @@ fn char_width(it: char) -> usize {
 
 /// A line in pieces that fit, broken between words. Further pieces are indented like the first.
 /// A word that is too long alone is left whole: the terminal breaks it.
-pub(crate) fn wrap(line: &str, columns: usize) -> Vec<String> {
+pub fn wrap(line: &str, columns: usize) -> Vec<String> {
     if width(line) <= columns {
         return vec![line.to_owned()];
     }
@@ -110,7 +110,7 @@ pub(crate) fn wrap(line: &str, columns: usize) -> Vec<String> {
 }
 
 /// A text that is no wider than this; what was cut off is marked.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
+pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
@@ -129,7 +129,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
 
 /// A text in pieces that fit, broken at a space where there is one. A word that is too long alone is
 /// broken too, so that nothing of it is left out.
-pub(crate) fn fill(text: &str, columns: usize) -> Vec<String> {
+pub fn fill(text: &str, columns: usize) -> Vec<String> {
     let (mut pieces, mut piece) = (Vec::new(), String::new());
     for it in text.chars() {
         if width(&piece) + char_width(it) <= columns {
@@ -148,7 +148,7 @@ pub(crate) fn fill(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// A line that begins with `head`, broken between words; what follows stands below the text.
-pub(crate) fn hang(head: &str, text: &str, columns: usize) -> Vec<String> {
+pub fn hang(head: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = " ".repeat(width(head));
     let pieces = wrap(text, columns.saturating_sub(indent.len()).max(MIN_TEXT));
     let head = std::iter::once(head).chain(std::iter::repeat(indent.as_str()));
@@ -156,7 +156,7 @@ pub(crate) fn hang(head: &str, text: &str, columns: usize) -> Vec<String> {
 }
 
 /// Names and texts beside each other. A text that is too long goes on below itself.
-pub(crate) fn details(rows: &[Vec<String>], columns: usize) -> Vec<String> {
+pub fn details(rows: &[Vec<String>], columns: usize) -> Vec<String> {
     let name = |row: &Vec<String>| row.first().cloned().unwrap_or_default();
     let widest = rows.iter().map(|it| width(&name(it))).max().unwrap_or_default();
     let room = columns.saturating_sub(widest + GAP).max(MIN_TEXT);
@@ -172,7 +172,7 @@ pub(crate) fn details(rows: &[Vec<String>], columns: usize) -> Vec<String> {
 
 /// The lines of a table. Where a width is given, the widest columns are cut until a row fits it; those
 /// that are `firm` are not.
-pub(crate) fn table(
+pub fn table(
     rows: &[Vec<String>],
     columns: Option<usize>,
     firm: impl Fn(usize) -> bool,

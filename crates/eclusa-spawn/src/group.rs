@@ -16,20 +16,20 @@ const GRACE: Duration = Duration::from_secs(1);
 const REAP: Duration = Duration::from_secs(1);
 
 /// A program and everybody it started that stayed in its group. Dropping it ends them all.
-pub(crate) struct Group {
+pub struct Group {
     child: Option<Child>,
     id: Option<Pid>,
 }
 
 impl Group {
-    pub(crate) fn new(child: Child) -> Group {
+    pub fn new(child: Child) -> Group {
         let id = child.id().and_then(|it| i32::try_from(it).ok()).and_then(Pid::from_raw);
         Group { child: Some(child), id }
     }
 
     /// The program itself.
     #[expect(clippy::expect_used, reason = "only drop takes the child away")]
-    pub(crate) fn child(&mut self) -> &mut Child {
+    pub fn child(&mut self) -> &mut Child {
         self.child.as_mut().expect("a group has its child until it is dropped")
     }
 
@@ -82,7 +82,7 @@ fn killers() -> std::sync::MutexGuard<'static, Vec<JoinHandle<()>>> {
 }
 
 /// Has main wait for a thread that sees to the end of a program.
-pub(crate) fn wait_later(killer: JoinHandle<()>) {
+pub fn wait_later(killer: JoinHandle<()>) {
     let mut killers = killers();
     killers.retain(|it| !it.is_finished());
     killers.push(killer);
@@ -90,7 +90,7 @@ pub(crate) fn wait_later(killer: JoinHandle<()>) {
 
 /// Waits until every group that was given up has gone: the last thing before the program ends.
 /// Whoever else waits at the same time waits as long.
-pub(crate) fn wait_for_killers() {
+pub fn wait_for_killers() {
     for killer in killers().drain(..) {
         let _ = killer.join();
     }

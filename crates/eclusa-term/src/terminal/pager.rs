@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use crate::spawn::Program;
+use eclusa_spawn::Program;
 
 /// Shows a text that has been made harmless: in `$PAGER`, or in `less` or `more`.
-pub(crate) fn show(text: &str) -> Result<(), String> {
+pub fn show(text: &str) -> Result<(), String> {
     let failed = |err: io::Error| format!("the text cannot be shown: {err}");
     let mut file = tempfile::Builder::new().prefix("eclusa-").tempfile().map_err(failed)?;
     file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;

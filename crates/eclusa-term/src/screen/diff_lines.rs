@@ -10,7 +10,7 @@ const MAX_RUN: usize = 200;
 
 impl Paint {
     /// The lines, each in its colour and harmless.
-    pub(crate) fn diff(self, lines: &[&str]) -> Vec<String> {
+    pub fn diff(self, lines: &[&str]) -> Vec<String> {
         let clean: Vec<String> = lines.iter().map(|it| sanitize(it)).collect();
         let clean: Vec<&str> = clean.iter().map(String::as_str).collect();
         let marks = changed_words(&clean);
@@ -19,7 +19,7 @@ impl Paint {
     }
 
     /// A text in its colour, with some of its bytes marked.
-    pub(crate) fn marked(
+    pub fn marked(
         self,
         style: Style,
         text: &str,
@@ -39,7 +39,7 @@ impl Paint {
 }
 
 /// The colour of a line of a diff.
-pub(crate) fn style(line: &str) -> Style {
+pub fn style(line: &str) -> Style {
     match line.as_bytes() {
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Style::Strong,
         [b'+', ..] => Style::Good,
@@ -53,7 +53,7 @@ pub(crate) fn style(line: &str) -> Style {
 
 /// For each line, the bytes in which it differs from the one that it replaces or that replaces it.
 /// Lines are paired where as many come as go, one block after the other.
-pub(crate) fn changed_words(lines: &[&str]) -> Vec<Option<Range<usize>>> {
+pub fn changed_words(lines: &[&str]) -> Vec<Option<Range<usize>>> {
     let mut marks = vec![None; lines.len()];
     let mut at = 0;
     while at < lines.len() {

@@ -6,7 +6,7 @@ use crate::timestamp::Timestamp;
 
 /// Since when something is meant, as typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Since {
+pub enum Since {
     /// Since this call, it included.
     Call(u64),
     /// Since so long ago.
@@ -16,7 +16,7 @@ pub(crate) enum Since {
 }
 
 /// Reads `12` (a call), `10m` (ago) or `2026-03-01 09:30` (a time, in UTC).
-pub(crate) fn parse_since(text: &str) -> Result<Since, String> {
+pub fn parse_since(text: &str) -> Result<Since, String> {
     let text = text.trim();
     if let Ok(call) = text.parse() {
         return Ok(Since::Call(call));
@@ -47,7 +47,7 @@ fn ago(text: &str) -> Option<Duration> {
 }
 
 /// Milliseconds since 1970, by the clock of this machine.
-pub(crate) fn now() -> u64 {
+pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

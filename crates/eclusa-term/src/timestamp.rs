@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Timestamp(pub(crate) u64);
+pub struct Timestamp(pub(crate) u64);
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -17,7 +17,7 @@ impl fmt::Display for Timestamp {
 
 impl Timestamp {
     /// The time as people say it: how long ago, or the day when that is long ago.
-    pub(crate) fn relative(self, now: u64) -> String {
+    pub fn relative(self, now: u64) -> String {
         let seconds = now.saturating_sub(self.0) / 1000;
         match seconds {
             0..=1 => "just now".to_owned(),
@@ -30,7 +30,7 @@ impl Timestamp {
     }
 
     /// Reads a time in UTC: a day, and with it perhaps hours, minutes and seconds.
-    pub(crate) fn read(text: &str) -> Option<Timestamp> {
+    pub fn read(text: &str) -> Option<Timestamp> {
         let text = text.strip_suffix('Z').unwrap_or(text);
         let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
         let [year, month, day] = numbers(day, '-')?.try_into().ok()?;

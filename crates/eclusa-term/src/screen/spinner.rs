@@ -76,11 +76,11 @@ fn line() -> MutexGuard<'static, WaitingLine> {
 }
 
 /// Says what is waited for until it is dropped.
-pub(crate) struct Spinner(Option<JoinHandle<()>>);
+pub struct Spinner(Option<JoinHandle<()>>);
 
 impl Spinner {
     /// Waits for this: `bash: make test`.
-    pub(crate) fn start(what: &str) -> Spinner {
+    pub fn start(what: &str) -> Spinner {
         let dumb = std::env::var_os("TERM").is_some_and(|it| it == "dumb");
         if dumb || !io::stderr().is_terminal() || std::mem::replace(&mut line().running, true) {
             return Spinner(None);
@@ -115,10 +115,10 @@ impl Drop for Spinner {
 }
 
 /// Keeps the line away while something else is on the terminal.
-pub(crate) struct Paused;
+pub struct Paused;
 
 /// Takes the line away until the answer is dropped: somebody is asked something.
-pub(crate) fn pause() -> Paused {
+pub fn pause() -> Paused {
     let mut line = line();
     line.erase();
     line.paused += 1;
@@ -134,7 +134,7 @@ impl Drop for Paused {
 }
 
 /// Takes the line away for what a command writes to the same terminal.
-pub(crate) fn written(bytes: &[u8]) {
+pub fn written(bytes: &[u8]) {
     let mut line = line();
     line.erase();
     line.quiet_since = Some(Instant::now());
@@ -145,7 +145,7 @@ pub(crate) fn written(bytes: &[u8]) {
 
 /// Waits until nobody has the terminal for themselves any more: a prompt that is given up notices it
 /// a moment later.
-pub(crate) async fn until_resumed() {
+pub async fn until_resumed() {
     while line().paused > 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

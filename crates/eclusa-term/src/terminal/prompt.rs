@@ -8,17 +8,16 @@ use std::{
 };
 
 use eclusa::{Answer, Question, approve::Role, one_line, render};
+use eclusa_config::rule_text;
 
 use super::{
+    Everywhere,
     edit::edit,
     fit::fit,
     key_reader::{KeyReader, TypedLine},
     pager,
 };
-use crate::{
-    remember::{self, Everywhere},
-    screen::{Paint, Style, diff_lines, layout, size_of, spinner},
-};
+use crate::screen::{Paint, Style, diff_lines, layout, size_of, spinner};
 
 /// How wide a terminal is that does not say.
 const DEFAULT_COLUMNS: usize = 80;
@@ -238,7 +237,7 @@ impl Prompt {
         else {
             return Ok(None);
         };
-        let rule = remember::rule(grant);
+        let rule = rule_text(grant);
         let text =
             format!("This rule would be added for this workspace ({}):", workspace.display());
         self.say(Style::Plain, &one_line(&text))?;

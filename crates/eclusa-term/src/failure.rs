@@ -5,7 +5,7 @@ use std::{fmt, io, process::ExitCode};
 /// Exit codes of the binary. A tool's own exit code is in the reply; only `eclusa exec` ends as
 /// its command did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// Done.
     Done,
     /// The tool failed, or the log does not verify.
@@ -41,41 +41,41 @@ impl From<Exit> for ExitCode {
 
 /// Why a command could not do its work.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) exit: Exit,
+pub struct Failure {
+    pub exit: Exit,
     message: String,
     hints: Vec<String>,
 }
 
 impl Failure {
     /// What is wrong with how the command was called or configured.
-    pub(crate) fn usage(message: impl fmt::Display) -> Failure {
+    pub fn usage(message: impl fmt::Display) -> Failure {
         Failure { exit: Exit::Usage, message: message.to_string(), hints: Vec::new() }
     }
 
     /// What went wrong while it worked.
-    pub(crate) fn failed(message: impl fmt::Display) -> Failure {
+    pub fn failed(message: impl fmt::Display) -> Failure {
         Failure { exit: Exit::Failed, message: message.to_string(), hints: Vec::new() }
     }
 
     /// What the rules, or somebody, said no to.
-    pub(crate) fn refused(message: impl fmt::Display) -> Failure {
+    pub fn refused(message: impl fmt::Display) -> Failure {
         Failure { exit: Exit::Refused, message: message.to_string(), hints: Vec::new() }
     }
 
     /// What is wrong.
-    pub(crate) fn message(&self) -> &str {
+    pub fn message(&self) -> &str {
         &self.message
     }
 
     /// The same, and how to fix it.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
+    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hints.push(hint.into());
         self
     }
 
     /// What is printed; nothing when there is nobody to read it.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         if self.exit == Exit::Pipe {
             return Vec::new();
         }

@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek, Write};
 
 use serde_json::Value;
 
-use crate::spawn::Program;
+use eclusa_spawn::Program;
 
 /// Opens the arguments in the editor. `Ok(None)`: they were left as they are.
 pub(super) fn edit(args: &Value) -> Result<Option<Value>, String> {
@@ -15,7 +15,7 @@ pub(super) fn edit(args: &Value) -> Result<Option<Value>, String> {
 }
 
 /// Opens a text in the editor, in a file whose name ends like this, and gives what it is then.
-pub(crate) fn edit_text(text: &str, suffix: &str) -> Result<String, String> {
+pub fn edit_text(text: &str, suffix: &str) -> Result<String, String> {
     let failed = |err: io::Error| format!("the text cannot be edited: {err}");
     // Made for its owner alone: texts can hold secrets.
     let mut file =

@@ -12,15 +12,15 @@ use rustix::termios::tcgetwinsize;
 
 use crate::{since, timestamp::Timestamp};
 
-pub(crate) mod diff_lines;
-pub(crate) mod layout;
-pub(crate) mod spinner;
+pub mod diff_lines;
+pub mod layout;
+pub mod spinner;
 #[cfg(test)]
 mod tests;
 
 /// When colours are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum ColorChoice {
+pub enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set; everywhere with CLICOLOR_FORCE
     #[default]
     Auto,
@@ -45,7 +45,7 @@ static COLOR: AtomicU8 = AtomicU8::new(0);
 static UTC: AtomicBool = AtomicBool::new(false);
 
 /// Sets how this process writes, as the command line says.
-pub(crate) fn configure(color: ColorChoice, utc: bool) {
+pub fn configure(color: ColorChoice, utc: bool) {
     let number = match color {
         ColorChoice::Auto => 0,
         ColorChoice::Always => 1,
@@ -57,7 +57,7 @@ pub(crate) fn configure(color: ColorChoice, utc: bool) {
 
 /// What a piece of text is, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Style {
+pub enum Style {
     /// Ordinary text.
     Plain,
     /// A heading or a name.
@@ -87,11 +87,11 @@ impl Style {
 
 /// Colours, where they are wanted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Paint(bool);
+pub struct Paint(bool);
 
 impl Paint {
     /// Colours for something that is written to this stream.
-    pub(crate) fn on(stream: &impl IsTerminal) -> Paint {
+    pub fn on(stream: &impl IsTerminal) -> Paint {
         let set = |name| env::var_os(name).is_some_and(|it| !it.is_empty());
         Paint(match COLOR.load(Ordering::Relaxed) {
             1 => true,
@@ -106,18 +106,18 @@ impl Paint {
 
     /// No colours.
     #[cfg(test)]
-    pub(crate) fn never() -> Paint {
+    pub fn never() -> Paint {
         Paint(false)
     }
 
     /// Colours, whatever is written to.
     #[cfg(test)]
-    pub(crate) fn always() -> Paint {
+    pub fn always() -> Paint {
         Paint(true)
     }
 
     /// The text in its colour.
-    pub(crate) fn text<'a>(self, style: Style, text: &'a str) -> Cow<'a, str> {
+    pub fn text<'a>(self, style: Style, text: &'a str) -> Cow<'a, str> {
         match style.code() {
             "" => Cow::Borrowed(text),
             _ if !self.0 => Cow::Borrowed(text),
@@ -127,7 +127,7 @@ impl Paint {
 }
 
 /// How wide and how high a terminal is; `None` where the stream is none, or does not say.
-pub(crate) fn size_of(stream: &(impl IsTerminal + AsFd)) -> Option<(usize, usize)> {
+pub fn size_of(stream: &(impl IsTerminal + AsFd)) -> Option<(usize, usize)> {
     if !stream.is_terminal() {
         return None;
     }
@@ -137,16 +137,16 @@ pub(crate) fn size_of(stream: &(impl IsTerminal + AsFd)) -> Option<(usize, usize
 }
 
 /// Standard output, buffered.
-pub(crate) struct Screen {
+pub struct Screen {
     out: BufWriter<io::StdoutLock<'static>>,
     terminal: bool,
     columns: Option<usize>,
-    pub(crate) paint: Paint,
+    pub paint: Paint,
 }
 
 impl Screen {
     /// Standard output.
-    pub(crate) fn stdout() -> Screen {
+    pub fn stdout() -> Screen {
         let out = io::stdout();
         Screen {
             terminal: out.is_terminal(),
@@ -157,12 +157,12 @@ impl Screen {
     }
 
     /// Our own words, wrapped at the width of the terminal.
-    pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
+    pub fn line(&mut self, text: &str) -> io::Result<()> {
         self.styled(Style::Plain, text)
     }
 
     /// Our own words in a colour, wrapped at the width of the terminal.
-    pub(crate) fn styled(&mut self, style: Style, text: &str) -> io::Result<()> {
+    pub fn styled(&mut self, style: Style, text: &str) -> io::Result<()> {
         let Some(columns) = self.columns else { return self.verbatim(style, text) };
         text.split('\n')
             .flat_map(|line| layout::wrap(line, columns))
@@ -170,13 +170,13 @@ impl Screen {
     }
 
     /// A line that is not wrapped: of a diff, of a file.
-    pub(crate) fn verbatim(&mut self, style: Style, text: &str) -> io::Result<()> {
+    pub fn verbatim(&mut self, style: Style, text: &str) -> io::Result<()> {
         let text = self.paint.text(style, text);
         writeln!(self.out, "{text}")
     }
 
     /// A time: relative for people, exact for programs and with `--utc`.
-    pub(crate) fn time(&self, time: Timestamp) -> String {
+    pub fn time(&self, time: Timestamp) -> String {
         match self.terminal && !UTC.load(Ordering::Relaxed) {
             true => time.relative(since::now()),
             false => time.to_string(),
@@ -184,7 +184,7 @@ impl Screen {
     }
 
     /// Somebody else's words: byte for byte to a program, made harmless on a terminal.
-    pub(crate) fn foreign(&mut self, text: &str) -> io::Result<()> {
+    pub fn foreign(&mut self, text: &str) -> io::Result<()> {
         let text = match self.terminal {
             true => Cow::Owned(sanitize(text)),
             false => Cow::Borrowed(text),
@@ -197,18 +197,18 @@ impl Screen {
     }
 
     /// Somebody else's line, to be styled: as it is for a program, made harmless on a terminal.
-    pub(crate) fn sanitize_on_terminal<'a>(&self, line: &'a str) -> Cow<'a, str> {
+    pub fn sanitize_on_terminal<'a>(&self, line: &'a str) -> Cow<'a, str> {
         if self.terminal { Cow::Owned(sanitize(line)) } else { Cow::Borrowed(line) }
     }
 
     /// A JSON value, on one line.
-    pub(crate) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
+    pub fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
         writeln!(self.out, "{value}")
     }
 
     /// Columns, of which the first holds names. On a terminal the widest are cut so that each row
     /// fits a line.
-    pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
+    pub fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
         let lines = layout::table(rows, self.columns, |_| false);
         for (row, line) in rows.iter().zip(&lines) {
             let name = row.first().map(String::as_str).unwrap_or_default();
@@ -223,13 +223,13 @@ impl Screen {
     }
 
     /// Names and texts beside each other. On a terminal a long text goes on below itself.
-    pub(crate) fn details(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
+    pub fn details(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
         let Some(columns) = self.columns else { return self.table(rows) };
         layout::details(rows, columns).iter().try_for_each(|it| writeln!(self.out, "{it}"))
     }
 
     /// Our own words behind a word or two; on a terminal what does not fit goes on below them.
-    pub(crate) fn hanging(&mut self, head: &str, text: &str) -> io::Result<()> {
+    pub fn hanging(&mut self, head: &str, text: &str) -> io::Result<()> {
         let lines = match self.columns {
             Some(columns) => layout::hang(head, text, columns),
             None => vec![format!("{head}{text}")],
@@ -238,7 +238,7 @@ impl Screen {
     }
 
     /// A time as a cell of a table, which does not change its width as time goes by.
-    pub(crate) fn time_cell(&self, time: Timestamp) -> String {
+    pub fn time_cell(&self, time: Timestamp) -> String {
         match self.terminal {
             true => format!("{:<TIME_CELL$}", self.time(time)),
             false => self.time(time),
@@ -246,7 +246,7 @@ impl Screen {
     }
 
     /// A number as a cell of a table: below its fellows on a terminal.
-    pub(crate) fn number_cell(&self, number: &str) -> String {
+    pub fn number_cell(&self, number: &str) -> String {
         match self.terminal {
             true => format!("{number:>NUMBER_CELL$}"),
             false => number.to_owned(),
@@ -254,7 +254,7 @@ impl Screen {
     }
 
     /// A table whose first row holds the headings.
-    pub(crate) fn headed_table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
+    pub fn headed_table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
         let headings = rows.first().map(Vec::as_slice).unwrap_or_default();
         let firm = |it: usize| headings.get(it).is_some_and(|it| FIRM.contains(&it.trim()));
         for (number, line) in layout::table(rows, self.columns, firm).iter().enumerate() {
@@ -264,7 +264,7 @@ impl Screen {
     }
 
     /// A setting and where it comes from; on a terminal cut so that it stays on its line.
-    pub(crate) fn setting(&mut self, text: &str, origin: &str) -> io::Result<()> {
+    pub fn setting(&mut self, text: &str, origin: &str) -> io::Result<()> {
         let origin = format!("  # {origin}");
         let text = match self.columns {
             Some(columns) => {
@@ -277,7 +277,7 @@ impl Screen {
     }
 
     /// Everything out, now.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 }
@@ -293,7 +293,7 @@ impl Write for Screen {
 }
 
 /// Somebody else's text without what a terminal would obey or reorder: shown by number instead.
-pub(crate) fn sanitize(text: &str) -> String {
+pub fn sanitize(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for it in text.chars() {
         match it {
@@ -318,12 +318,12 @@ fn moves(it: char) -> bool {
 }
 
 /// Writes a note to stderr.
-pub(crate) fn note(text: &str) {
+pub fn note(text: &str) {
     to_stderr(Style::Warn, "note:", text);
 }
 
 /// Writes to stderr why something was not done: each line with its label.
-pub(crate) fn error(lines: &[String]) {
+pub fn error(lines: &[String]) {
     for line in lines {
         let (label, rest) = line.split_once(' ').unwrap_or((line, ""));
         let style = if label == "hint:" { Style::Strong } else { Style::Bad };
