@@ -22,6 +22,7 @@ pub struct Group {
 }
 
 impl Group {
+    /// The group that this program leads.
     pub fn new(child: Child) -> Group {
         let id = child.id().and_then(|it| i32::try_from(it).ok()).and_then(Pid::from_raw);
         Group { child: Some(child), id }

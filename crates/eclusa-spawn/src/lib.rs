@@ -148,6 +148,7 @@ impl Program {
         command.args(args).current_dir(&self.directory).status().map_err(|err| self.explained(&err))
     }
 
+    /// The program as it will be started: its group, its directory, its environment, its pipes.
     pub fn prepared(&self) -> io::Result<Command> {
         let (program, args) = self.command.split_first().ok_or_else(nothing)?;
         #[expect(clippy::disallowed_methods, reason = "this file is where programs are started")]
@@ -164,6 +165,7 @@ impl Program {
         Ok(command)
     }
 
+    /// The error, with the name of the program that could not be started.
     pub fn explained(&self, err: &io::Error) -> io::Error {
         let program = self.command.first().map_or("", String::as_str);
         io::Error::new(err.kind(), format!("`{program}` cannot be started: {err}"))

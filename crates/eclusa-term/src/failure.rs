@@ -42,6 +42,7 @@ impl From<Exit> for ExitCode {
 /// Why a command could not do its work.
 #[derive(Debug)]
 pub struct Failure {
+    /// How the program ends.
     pub exit: Exit,
     message: String,
     hints: Vec<String>,

@@ -105,13 +105,11 @@ impl Paint {
     }
 
     /// No colours.
-    #[cfg(test)]
     pub fn never() -> Paint {
         Paint(false)
     }
 
     /// Colours, whatever is written to.
-    #[cfg(test)]
     pub fn always() -> Paint {
         Paint(true)
     }
@@ -141,6 +139,7 @@ pub struct Screen {
     out: BufWriter<io::StdoutLock<'static>>,
     terminal: bool,
     columns: Option<usize>,
+    /// Colours, where there are any.
     pub paint: Paint,
 }
 

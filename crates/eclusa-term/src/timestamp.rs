@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timestamp(pub(crate) u64);
+pub struct Timestamp(pub u64);
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

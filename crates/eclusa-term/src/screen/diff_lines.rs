@@ -19,12 +19,7 @@ impl Paint {
     }
 
     /// A text in its colour, with some of its bytes marked.
-    pub fn marked(
-        self,
-        style: Style,
-        text: &str,
-        mark: Option<Range<usize>>,
-    ) -> Cow<'_, str> {
+    pub fn marked(self, style: Style, text: &str, mark: Option<Range<usize>>) -> Cow<'_, str> {
         let parts = mark.and_then(|it| {
             Some((text.get(..it.start)?, text.get(it.clone())?, text.get(it.end..)?))
         });
