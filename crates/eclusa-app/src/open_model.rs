@@ -4,8 +4,10 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use eclusa::redact::SecretRule;
-use eclusa_agent::{HttpModel, Model, ScriptModel, Thinking, WireKind, WireSettings, model::Price};
 use eclusa_config::{Config, KeySource, ModelSettings, ModelWire, PriceSettings, ThinkingLevel};
+use eclusa_models::{
+    HttpModel, Model, ScriptModel, Thinking, WireKind, WireSettings, model::Price,
+};
 
 use crate::{
     failure::Failure,

@@ -7,8 +7,8 @@ use eclusa::{
     audit::Clock,
     preflight::{PreflightError, ReverseThinker, ReverseThinkingReport},
 };
-use eclusa_agent::ModelThinker;
 use eclusa_config::Config;
+use eclusa_models::ModelThinker;
 use futures::future::BoxFuture;
 use tokio::sync::OnceCell;
 

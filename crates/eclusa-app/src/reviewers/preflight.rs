@@ -7,7 +7,7 @@ use eclusa::{
     Validated, Verdict,
     preflight::{Checkpoint, PreflightError, ReverseThinker, ReverseThinkingReport},
 };
-use eclusa_agent::read_report;
+use eclusa_models::read_report;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 

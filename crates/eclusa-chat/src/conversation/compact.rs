@@ -11,7 +11,6 @@ use crate::{
     events::{AgentEvent, TurnEnd},
     item::ItemBody,
     model::ViewMessage,
-    wire,
 };
 
 mod leave_out;
@@ -132,7 +131,7 @@ impl Conversation {
     /// One request without tools; what it says stands for everything before it.
     async fn summarize(&mut self, cancel: &CancellationToken) -> Result<String, TurnFailure> {
         // Calls and answers are told in words: providers refuse them where no tools are declared.
-        let mut request = wire::in_words(&self.plain_request());
+        let mut request = eclusa_models::in_words(&self.plain_request());
         let said = loop {
             let text = SUMMARY_PROMPT.to_owned();
             request.messages.push(Arc::new(ViewMessage::User { text, pictures: Vec::new() }));

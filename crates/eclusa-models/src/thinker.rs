@@ -12,9 +12,9 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    context::Measure,
+    measure::Measure,
     model::{Model, ModelRequest, ViewMessage},
-    task_parent,
+    turn,
 };
 
 const SYSTEM: &str = "\
@@ -60,8 +60,7 @@ impl ModelThinker {
         });
         let profile = self.model.profile();
         // Inside a turn it counts to what the turn may use.
-        let turn = task_parent::current();
-        let budgets = turn.as_ref().map(|it| it.budgets.as_slice()).unwrap_or_default();
+        let budgets = turn::budgets();
         let tokens = Measure::default().tokens(body.len());
         if let Some(limit) = budgets.iter().find_map(|it| it.reserve_aside(profile, tokens)) {
             return Err(format!("the turn has no room for its question: {limit}"));
@@ -78,7 +77,7 @@ impl ModelThinker {
         recorded
             .map_err(|err| format!("the log cannot be written ({err}), so nobody was asked"))?;
         let said = self.model.ask(body, &mut |_| {}).await.map_err(|err| err.what)?;
-        for budget in budgets {
+        for budget in &budgets {
             budget.used().count(&said.usage, profile);
         }
         if let Some(own) = budgets.last() {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use eclusa_agent::*;
+use eclusa_chat::*;
 use futures::future::join_all;
 
 use crate::{

@@ -240,7 +240,7 @@ fn by_role(parts: &[(Arc<ViewMessage>, WirePart)]) -> Vec<(&'static str, Vec<&st
 }
 
 /// The same request without tools, with calls and answers told in words.
-pub(crate) fn in_words(request: &ModelRequest) -> ModelRequest {
+pub fn in_words(request: &ModelRequest) -> ModelRequest {
     let messages = request.messages.iter().map(|it| Arc::new(text::flattened(it))).collect();
     ModelRequest { messages, tools: None, ..request.clone() }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eclusa::Redactor;
-use eclusa_agent::*;
+use eclusa_chat::*;
 
 use crate::{
     fake_server::{FakeServer, Said},

@@ -14,10 +14,9 @@ use crate::{
     model::{ModelProfile, ViewCall, ViewMessage},
 };
 
-mod measure;
 mod prompt;
 
-pub(crate) use measure::Measure;
+pub(crate) use eclusa_models::measure::Measure;
 pub use prompt::{SystemText, project_words, system_text};
 
 /// Outputs longer than this are left out once they are old and room is scarce.

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use eclusa::{Answer, Redactor};
-use eclusa_agent::*;
+use eclusa_chat::*;
 
 use crate::world::*;
 

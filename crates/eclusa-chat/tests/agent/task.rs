@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use eclusa::{Mode, Scene};
-use eclusa_agent::*;
+use eclusa_chat::*;
 use serde_json::{Value, json};
 
 use crate::world::*;

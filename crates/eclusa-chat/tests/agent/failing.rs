@@ -10,7 +10,7 @@ use eclusa::{
     audit::{Appending, AuditError, Draft},
     *,
 };
-use eclusa_agent::*;
+use eclusa_chat::*;
 use futures::future::BoxFuture;
 
 use crate::world::*;

@@ -22,7 +22,7 @@ pub struct TurnLimits {
 
 impl TurnLimits {
     /// No limit at all: for a task, which is held to what is left of its parent's.
-    pub(crate) const NONE: TurnLimits =
+    pub const NONE: TurnLimits =
         TurnLimits { requests: None, tokens: None, money: None, time: None };
 }
 
@@ -34,17 +34,22 @@ impl Default for TurnLimits {
 
 /// What a turn has used so far.
 #[derive(Debug, Clone)]
-pub(crate) struct TurnUse {
-    pub(crate) began: Instant,
-    pub(crate) requests: u64,
-    pub(crate) usage: Usage,
-    pub(crate) cost: u64,
+pub struct TurnUse {
+    /// When the turn began.
+    pub began: Instant,
+    /// Requests that were sent.
+    pub requests: u64,
+    /// Tokens that were used.
+    pub usage: Usage,
+    /// What they cost, in millionths of a unit of money.
+    pub cost: u64,
     /// What others asked for the sake of its calls, until the conversation has counted it.
-    pub(crate) aside: Vec<(Usage, ModelProfile)>,
+    pub aside: Vec<(Usage, ModelProfile)>,
 }
 
 impl TurnUse {
-    pub(crate) fn new() -> TurnUse {
+    /// Nothing yet, from now on.
+    pub fn new() -> TurnUse {
         TurnUse {
             began: Instant::now(),
             requests: 0,
@@ -55,7 +60,7 @@ impl TurnUse {
     }
 
     /// Counts a reply.
-    pub(crate) fn count(&mut self, usage: &Usage, model: &ModelProfile) {
+    pub fn count(&mut self, usage: &Usage, model: &ModelProfile) {
         self.usage.add(usage);
         if let Some(price) = &model.price {
             self.cost = self.cost.saturating_add(price.cost(usage));
@@ -63,12 +68,7 @@ impl TurnUse {
     }
 
     /// The limit that a request of about so many tokens would pass, in words.
-    pub(crate) fn passes(
-        &self,
-        limits: &TurnLimits,
-        model: &ModelProfile,
-        tokens: u64,
-    ) -> Option<String> {
+    pub fn passes(&self, limits: &TurnLimits, model: &ModelProfile, tokens: u64) -> Option<String> {
         let expected = Usage { input: tokens, ..Usage::default() };
         let price = model.price.as_ref().map_or(0, |it| it.cost(&expected));
         if let Some(most) = limits.requests.filter(|it| self.requests >= *it) {
@@ -90,24 +90,26 @@ impl TurnUse {
 
 /// What a turn may use and has used, shared with the tasks that work for it.
 #[derive(Debug, Clone)]
-pub(crate) struct TurnBudget {
-    pub(crate) limits: TurnLimits,
+pub struct TurnBudget {
+    /// What may be used.
+    pub limits: TurnLimits,
     used: Arc<Mutex<TurnUse>>,
 }
 
 impl TurnBudget {
-    pub(crate) fn new(limits: TurnLimits) -> TurnBudget {
+    /// A turn that begins now.
+    pub fn new(limits: TurnLimits) -> TurnBudget {
         TurnBudget { limits, used: Arc::new(Mutex::new(TurnUse::new())) }
     }
 
     /// What was used so far.
-    pub(crate) fn used(&self) -> MutexGuard<'_, TurnUse> {
+    pub fn used(&self) -> MutexGuard<'_, TurnUse> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts the next request, of about so many tokens, unless it would pass a limit: which, in
     /// words. Of two that could both be the last, one is.
-    pub(crate) fn reserve(&self, model: &ModelProfile, tokens: u64) -> Option<String> {
+    pub fn reserve(&self, model: &ModelProfile, tokens: u64) -> Option<String> {
         let mut used = self.used();
         let passed = used.passes(&self.limits, model, tokens);
         if passed.is_none() {
@@ -118,7 +120,7 @@ impl TurnBudget {
 
     /// The same for a request that somebody else makes for the sake of a call. Where money is counted,
     /// a model without a price is not asked.
-    pub(crate) fn reserve_aside(&self, model: &ModelProfile, tokens: u64) -> Option<String> {
+    pub fn reserve_aside(&self, model: &ModelProfile, tokens: u64) -> Option<String> {
         if self.limits.money.is_some() && model.price.is_none() {
             return Some(format!(
                 "the price of the model `{}` is not known (limits.turn.money)",

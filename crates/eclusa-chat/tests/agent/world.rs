@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use eclusa::*;
-use eclusa_agent::*;
+use eclusa_chat::*;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use eclusa_agent::{model::*, *};
+use eclusa_chat::*;
+use eclusa_models::model::*;
 use futures::future::BoxFuture;
 
 use crate::world::*;

@@ -4,7 +4,9 @@ use std::{convert::Infallible, future::Future, sync::Arc};
 
 use tokio::sync::mpsc;
 
-use crate::{events::AgentEvent, limits::TurnBudget, transcript::TranscriptStore};
+use eclusa_models::{limits::TurnBudget, turn};
+
+use crate::{events::AgentEvent, transcript::TranscriptStore};
 
 /// What a task must know of the conversation that started it.
 #[derive(Clone)]
@@ -26,7 +28,8 @@ tokio::task_local! {
 
 /// Calls pass in the name of this conversation.
 pub(crate) fn inside<F: Future>(parent: TaskParent, passing: F) -> impl Future<Output = F::Output> {
-    PARENT.scope(parent, passing)
+    let budgets = parent.budgets.clone();
+    PARENT.scope(parent, turn::inside(budgets, passing))
 }
 
 /// The conversation in whose name a call passes here, if any.

@@ -18,18 +18,19 @@ const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// The tries for one reply.
 #[derive(Debug)]
-pub(crate) struct Retries {
+pub struct Retries {
     began: Instant,
     tries: u32,
 }
 
 impl Retries {
-    pub(crate) fn new() -> Retries {
+    /// The first try begins now.
+    pub fn new() -> Retries {
         Retries { began: Instant::now(), tries: 0 }
     }
 
     /// How long to wait before the next try, or why there is none.
-    pub(crate) fn after(&mut self, err: ModelError) -> Result<Duration, ModelError> {
+    pub fn after(&mut self, err: ModelError) -> Result<Duration, ModelError> {
         self.tries += 1;
         let ModelErrorKind::Retry(wanted) = err.kind else { return Err(err) };
         let wait = match wanted {

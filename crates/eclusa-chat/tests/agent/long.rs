@@ -1,6 +1,6 @@
 //! A very long conversation: what the model is not shown stays in the archive, and nothing is lost.
 
-use eclusa_agent::*;
+use eclusa_chat::*;
 use serde_json::json;
 
 use crate::world::*;

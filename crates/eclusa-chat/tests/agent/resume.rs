@@ -1,7 +1,7 @@
 //! Resuming, forking and locking: nothing is run again, and every call has exactly one answer.
 
 use eclusa::{AuditSink as _, audit::Draft};
-use eclusa_agent::{transcript::CallFate, *};
+use eclusa_chat::{transcript::CallFate, *};
 use serde_json::json;
 
 use crate::world::*;

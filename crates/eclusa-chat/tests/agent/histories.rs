@@ -7,7 +7,8 @@ use std::{
 };
 
 use eclusa::ToolCall;
-use eclusa_agent::{model::*, *};
+use eclusa_chat::*;
+use eclusa_models::model::*;
 use futures::future::BoxFuture;
 use proptest::prelude::*;
 use serde_json::json;

@@ -7,7 +7,7 @@ const FIRST_RATIO: u64 = 3_000;
 
 /// Estimates tokens from bytes, and learns from what is reported.
 #[derive(Debug, Clone)]
-pub(crate) struct Measure {
+pub struct Measure {
     /// Bytes for a token, in thousandths.
     ratio: u64,
     /// Bytes of the last request, and the tokens that it was.
@@ -22,7 +22,7 @@ impl Default for Measure {
 
 impl Measure {
     /// About how many tokens a request of so many bytes is.
-    pub(crate) fn tokens(&self, bytes: usize) -> u64 {
+    pub fn tokens(&self, bytes: usize) -> u64 {
         let bytes = bytes as u64;
         let whole = |bytes: u64| bytes.saturating_mul(1_000) / self.ratio;
         match self.last {
@@ -32,7 +32,7 @@ impl Measure {
     }
 
     /// Learns from a request of so many bytes that was answered.
-    pub(crate) fn learn(&mut self, bytes: usize, usage: &Usage) {
+    pub fn learn(&mut self, bytes: usize, usage: &Usage) {
         let (bytes, tokens) = (bytes as u64, usage.read());
         if tokens == 0 {
             return;

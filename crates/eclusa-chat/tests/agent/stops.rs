@@ -14,7 +14,7 @@ use eclusa::{
     audit::{Appending, Draft},
     *,
 };
-use eclusa_agent::{
+use eclusa_chat::{
     transcript::{ArchiveError, CallFate, ConversationLock},
     *,
 };
