@@ -1,15 +1,10 @@
 //! The command line, as typed.
 
-use std::{ops::Range, path::PathBuf, time::Duration};
+use std::{ops::Range, time::Duration};
 
-use clap::{
-    Args as Group, Parser, Subcommand,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
+use clap::{Args as Group, Parser, Subcommand};
 use clap_complete::Shell;
-use eclusa::Mode;
-
-use crate::screen::ColorChoice;
+pub(crate) use eclusa_app::global::Global;
 
 mod agents;
 mod allow;
@@ -70,49 +65,6 @@ pub(crate) struct Args {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// Options of every command.
-#[derive(Debug, Clone, Default, Group)]
-#[command(next_help_heading = "Global options")]
-pub(crate) struct Global {
-    /// Directory that calls work in [default: the project around the current directory]
-    #[arg(long, global = true, value_name = "DIR")]
-    pub(crate) workspace: Option<PathBuf>,
-    /// When to ask a person; denials, path rules and checkpoints hold in every mode
-    #[arg(long, global = true, value_parser = modes())]
-    pub(crate) mode: Option<Mode>,
-    /// Decide, but run nothing and ask nobody
-    #[arg(long, global = true)]
-    pub(crate) dry_run: bool,
-    /// Print JSON
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// Add the small tools of the demo (`echo`, `note`, `time`), to try the gate with
-    #[arg(long, global = true, hide = true, env = "ECLUSA_EXAMPLE_TOOLS", hide_env = true)]
-    pub(crate) example_tools: bool,
-    /// Another file of rules and settings; repeatable
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) policy: Vec<PathBuf>,
-    /// Configuration file to use instead of your own
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Directory for logs and undo history [default: in your state directory]
-    #[arg(long, global = true, value_name = "DIR")]
-    pub(crate) state: Option<PathBuf>,
-    /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
-    pub(crate) color: ColorChoice,
-    /// Print exact times in UTC instead of relative ones
-    #[arg(long, global = true)]
-    pub(crate) utc: bool,
-    /// Print what happens to stderr; twice for more
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
-}
-
-fn modes() -> impl TypedValueParser<Value = Mode> {
-    PossibleValuesParser::new(Mode::ALL.map(Mode::as_str)).try_map(|word| word.parse::<Mode>())
 }
 
 /// The commands.
