@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use crate::source::Source;
 
 /// Our crates, and which of our crates each may depend on. A new room gets a line here.
-const MAY_USE: [(&str, &[&str]); 18] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
     ("eclusa-net", &[]),
     ("eclusa-text", &[]),
     ("eclusa-shell", &["eclusa-net", "eclusa-text"]),
@@ -70,8 +70,12 @@ const MAY_USE: [(&str, &[&str]); 18] = [
             "eclusa-workspace",
         ],
     ),
+    ("eclusa-testing", &["eclusa-sandbox"]),
     ("eclusa-tidy", &["eclusa", "eclusa-config"]),
 ];
+
+/// What the tests of every crate may use, and nothing but tests.
+const FOR_TESTS: &str = "eclusa-testing";
 
 /// What the tests of a crate may use beside that.
 const TESTS_MAY_USE: [(&str, &[&str]); 1] = [("eclusa-tools", &["eclusa-config"])];
@@ -131,7 +135,7 @@ pub fn direction(manifests: &[Manifest]) -> Vec<String> {
             continue;
         };
         let tests = TESTS_MAY_USE.iter().find(|it| it.0 == package).map_or(&[][..], |it| it.1);
-        let in_tests = |it: &&String| !tests.contains(&it.as_str());
+        let in_tests = |it: &&String| !tests.contains(&it.as_str()) && *it != FOR_TESTS;
         let uses = manifest.uses.iter().chain(manifest.tests_use.iter().filter(in_tests));
         let ours = uses.filter(|it| may.contains_key(it.as_str()));
         for used in ours.filter(|it| !allowed.contains(&it.as_str())) {

@@ -4,6 +4,7 @@ use crate::world::{Ran, World};
 
 #[test]
 fn their_rules_are_compared_with_ours_in_many_spellings() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with("[[rules]]\ndecision = \"deny\"\ncommand = \"git push\"\n");
     let compare = |agent: &str, name: &str, text: &str| {
         let file = world.write(name, text);
