@@ -13,7 +13,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
     ("eclusa-shell", &["eclusa-net", "eclusa-text"]),
     ("eclusa-workspace", &["eclusa-text"]),
     ("eclusa-sandbox", &["eclusa-net", "eclusa-workspace"]),
-    ("eclusa", &["eclusa-net", "eclusa-shell", "eclusa-sandbox", "eclusa-workspace"]),
+    ("eclusa", &["eclusa-net", "eclusa-shell", "eclusa-text", "eclusa-workspace"]),
     ("eclusa-config", &["eclusa", "eclusa-net", "eclusa-shell", "eclusa-workspace"]),
     (
         "eclusa-tools",
