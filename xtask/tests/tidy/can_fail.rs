@@ -143,50 +143,14 @@ fn tokens_opened_elsewhere() {
 }
 
 #[test]
-fn banned_methods() {
-    let banned = ["std::process::Command::new".to_owned(), "std::fs::write".to_owned()];
-    let wrong = |text: &str| bans::methods(&Source::new("crates/x/src/a.rs", text), &banned);
-    for text in [
-        "fn f() { std::fs::write(a, b); }",
-        "use std::fs;\nfn f() { fs::write(a, b); }",
-        "use std::{fs::{self, File}, io};\nfn f() { fs::write(a, b); }",
-        "use std::fs as files;\nfn f() { files::write(a, b); }",
-        "use std::fs::write;\nfn f() { write(a, b); }",
-        "use std::fs::*;\nfn f() { write(a, b); }",
-        "use std::process::Command;\nfn f() { let it = Command::new(a); }",
-        "fn f() { let it = names.map(std::process::Command::new); }",
-        "use std::fs;\nfn f() { assert!(fs::write(a, b).is_ok()); }",
-        "#[allow(clippy::disallowed_methods)]\nfn f() { std::fs::write(a, b); }",
-        "#[expect(clippy::disallowed_methods)]\nfn f() { std::fs::write(a, b); }",
-    ] {
-        assert!(!wrong(text).is_empty(), "{text}");
-    }
-    let excused = "#[expect(clippy::disallowed_methods, reason = \"the one place\")]
-        fn f() { std::fs::write(a, b); }";
-    for text in [
-        excused,
-        "use clap::Command;\nfn f() { let it = Command::new(a); }",
-        "fn f(file: File) { file.write(a); }",
-        "#[cfg(test)]\nmod tests { fn f() { std::fs::write(a, b); } }",
-        "/// Unlike `std::fs::write`.\nfn f() {}",
-    ] {
-        assert_eq!(wrong(text), Vec::<String>::new(), "{text}");
-    }
-    // The library has no excuse.
-    let library = Source::new("crates/eclusa/src/a.rs", excused);
-    complains(&bans::methods(&library, &banned), "std::fs::write");
-    assert!(bans::banned_methods("disallowed-methods = [{ path = \"a::b\" }]").is_err());
-}
-
-#[test]
-fn unsafe_code() {
-    let wrong = |path: &str, text: &str| bans::no_unsafe(&Source::new(path, text));
-    complains(&wrong("crates/eclusa/src/a.rs", "fn f() { unsafe { g() } }"), "eclusa-sandbox");
-    complains(&wrong("crates/eclusa/tests/a.rs", "m! { unsafe fn f() {} }"), "eclusa-sandbox");
-    let sandbox = wrong("crates/eclusa-sandbox/src/a.rs", "fn f() { unsafe { g() } }");
-    assert_eq!(sandbox, Vec::<String>::new());
-    let word = wrong("crates/eclusa/src/a.rs", "// unsafe\nfn f() { let s = \"unsafe\"; }");
-    assert_eq!(word, Vec::<String>::new());
+fn a_crate_with_lints_of_its_own() {
+    let wrong = |path: &str, text: &str| bans::own_lints(&Source::new(path, text));
+    let package = "[package]\nname = \"x\"\n";
+    complains(&wrong("crates/x/Cargo.toml", package), "[lints] workspace = true");
+    let takes = format!("{package}\n[lints]\nworkspace = true\n");
+    assert_eq!(wrong("crates/x/Cargo.toml", &takes), Vec::<String>::new());
+    assert_eq!(wrong("crates/eclusa-sandbox/Cargo.toml", package), Vec::<String>::new());
+    assert_eq!(wrong("Cargo.toml", "[workspace]\n"), Vec::<String>::new());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::{fs::File, io::Write, path::Path, sync::Arc};
 
 use eclusa::{
     FnReviewer, Gate, Origin, Review, Run, ToolCall, Workspace,
+    audit::calls,
     settings::RequiredEnforcement,
     workspace::{Bounds, Diff},
 };
@@ -22,7 +23,7 @@ use eclusa_store::Store;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::{call_record::CallRecord, log, log_call::LogCall, run::cancel_on_signal, undo::tool};
+use super::{call_record, log, run::cancel_on_signal, undo::tool};
 use crate::{
     archive::Archive,
     args::Global,
@@ -265,8 +266,8 @@ impl DemoStage<'_> {
     /// What the record says of the call, and what the model gets.
     fn report(&mut self, indent: &str, call: &CallOutcome) -> Result<(), Failure> {
         if let Some(number) = call.number {
-            let records = LogCall::records(self.store, number)?;
-            for line in CallRecord::gather(&records).iter().flat_map(CallRecord::story) {
+            let found = calls::call_with(self.store, number).map_err(Failure::failed)?;
+            for line in found.iter().flat_map(call_record::story) {
                 self.screen.styled(Style::Faint, &format!("    {indent}{line}"))?;
             }
         }
