@@ -96,14 +96,3 @@ impl Sandbox {
         match self.0 {}
     }
 }
-
-/// A network that several sandboxes share. There is none.
-#[derive(Debug, Clone)]
-pub struct SharedNetwork(Infallible);
-
-impl SharedNetwork {
-    /// Refuses.
-    pub fn new(capabilities: &HostCapabilities) -> Result<SharedNetwork, SandboxError> {
-        Err(unable(capabilities))
-    }
-}
