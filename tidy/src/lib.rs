@@ -5,6 +5,7 @@
 
 pub mod bans;
 pub mod circles;
+mod homes;
 pub mod messages;
 pub mod mission;
 pub mod mutants;
