@@ -42,10 +42,10 @@ pub(crate) enum PolicyCommand {
     },
     /// Show where another agent's own rules are looser or stricter than yours
     #[command(after_help = "\
-Commands are made from the words of both sides in eighteen spellings (behind `env`, inside
-`bash -c`, with operators), paths from the globs of both; each is judged by your rules and by a model
-of how the agent reads its own. Files are compared for agents that have rules about paths:
-claude-code, cursor and opencode. --real has the agent's own program judge the commands instead:
+Commands are made from the words of both sides in eighteen spellings (behind `env`, inside \
+`bash -c`, with operators), paths from the globs of both; each is judged by your rules and by a model \
+of how the agent reads its own. Files are compared for agents that have rules about paths: \
+claude-code, cursor and opencode. --real has the agent's own program judge the commands instead: \
 `codex execpolicy check`, or the engine in the bundle of Gemini CLI (with node).
 
 Exit codes: 0 nothing is looser there, 1 something is.")]
